@@ -1,0 +1,68 @@
+# How every target of the project is compiled, and the three kinds of target: plugin, unit test, fuzz target.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Wno-missing-field-initializers)
+# Paths of the build machine stay out of the binaries.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+if(ATALAYA_SANITIZE)
+  add_compile_options(-fsanitize=${ATALAYA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ATALAYA_SANITIZE})
+endif()
+
+# The plugin ABI: headers only.
+add_library(atalaya_abi INTERFACE)
+target_include_directories(atalaya_abi INTERFACE ${PROJECT_SOURCE_DIR}/core/include)
+
+# atalaya_plugin(source proc SOURCES a.cpp b.cpp LIBRARIES x): one shared object, <kind>_<name>.so, that exports one symbol.
+# Its code without the glue (the file named plugin.cpp) is also the library <kind>_<name>_parts, which the unit tests link.
+function(atalaya_plugin kind name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  set(target ${kind}_${name})
+  set(parts ${ARG_SOURCES})
+  list(FILTER parts EXCLUDE REGEX "plugin\\.cpp$")
+  list(FILTER ARG_SOURCES INCLUDE REGEX "plugin\\.cpp$")
+  add_library(${target} MODULE ${ARG_SOURCES})
+  if(parts)
+    add_library(${target}_parts STATIC ${parts})
+    target_include_directories(${target}_parts PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target}_parts PUBLIC atalaya_abi ${ARG_LIBRARIES})
+    target_link_libraries(${target} PRIVATE ${target}_parts)
+  endif()
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE atalaya_abi ${ARG_LIBRARIES})
+  target_link_options(${target} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin.map -Wl,--gc-sections)
+  set_target_properties(${target} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins
+                        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/plugin.map)
+  install(TARGETS ${target} LIBRARY DESTINATION lib/atalaya)
+  set_property(GLOBAL APPEND PROPERTY ATALAYA_PLUGIN_TARGETS ${target})
+endfunction()
+
+# atalaya_unit_test(name SOURCES a_test.cpp LIBRARIES x): a doctest program, run by ctest as unit.<name>.
+function(atalaya_unit_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(unit_${name} ${ARG_SOURCES})
+  target_link_libraries(unit_${name} PRIVATE atalaya_test_main ${ARG_LIBRARIES})
+  add_test(NAME unit.${name} COMMAND unit_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(unit.${name} PROPERTIES TIMEOUT 120 LABELS unit)
+endfunction()
+
+# atalaya_fuzz(name SOURCES x_fuzz.cpp LIBRARIES y): fuzz_<name>; its corpus is tests/fuzz/corpus/<name>.
+function(atalaya_fuzz name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  add_executable(fuzz_${name} ${ARG_SOURCES})
+  target_link_libraries(fuzz_${name} PRIVATE ${ARG_LIBRARIES})
+  target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  if(ATALAYA_FUZZ)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cpp)
+    add_test(NAME fuzz.${name} COMMAND fuzz_${name} ${corpus})
+    set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 60 LABELS fuzz)
+  endif()
+endfunction()

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: one file a command, each a row of one table from which parsing, --help, man page and completion come.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace atalaya::core::cli {
+
+constexpr int kDone = 0, kFailed = 1, kWrongUse = 2;
+
+struct OptionSpec {
+  std::string_view name;   // "--for"
+  std::string_view value;  // what follows it: "30s"; "" for a flag
+  std::string_view summary;
+};
+
+// The parsed words after the command's name.
+struct Arguments {
+  std::vector<std::string> positional;
+  std::map<std::string, std::string, std::less<>> options;  // by name; "" for a flag
+
+  bool has(std::string_view name) const { return options.find(name) != options.end(); }
+  std::optional<std::string> get(std::string_view name) const {
+    const auto found = options.find(name);
+    return found == options.end() ? std::nullopt : std::optional(found->second);
+  }
+};
+
+// Results go to standard output, everything else to standard error.
+struct Command {
+  std::string_view name;
+  std::string_view operands;  // "FILE", "COMPONENT [name=value ...]"
+  std::string_view summary;   // one line
+  std::string_view example;   // one line that works
+  size_t min_operands, max_operands;
+  std::span<const OptionSpec> options;     // beside those that every command has: --plugins DIR, --help
+  int (*run)(const Arguments &arguments);  // exit status
+};
+
+extern const Command run_command, check_command, test_command, try_command, plugins_command, status_command;
+
+}  // namespace atalaya::core::cli

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pipeline file as plain data: what config/ makes of the Lua file and pipeline/ runs. Comparable, so that a reload restarts only
+// what changed.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/plugin/parameters.h"
+#include "core/plugin/registry.h"
+
+namespace atalaya::core {
+
+struct Location {
+  std::string file;
+  int line = 0;
+};
+
+// What happens to a sample whose inline function failed.
+enum class OnError { drop, pass };
+
+// A sink's bounded queue in memory (parameters `queue` and `when_full` that every sink has).
+enum class WhenFull { block, drop_oldest, drop_newest };
+struct QueueLimits {
+  int64_t max_bytes = 0;
+  WhenFull when_full = WhenFull::block;
+  bool operator==(const QueueLimits &) const = default;
+};
+
+// One constructor call. For an inline function `function` is its number in the file's Lua state (from 1), and there is no
+// component.
+struct StageDescription {
+  uint32_t kind = 0;  // ATALAYA_SOURCE ... ATALAYA_SINK; of an inline function ATALAYA_TRANSLATOR
+  std::string name;   // "proc"; of an inline function "function"
+  Location where;
+  Registry::Component component;
+  Parameters parameters;
+  int function = 0;
+  OnError on_error = OnError::drop;
+  QueueLimits queue;  // sinks
+};
+
+// Sinks live once per file, whoever uses them.
+struct PipelineDescription {
+  std::string name;
+  Location where;
+  int64_t every_ns = 0;                   // 0: only push sources or `from`
+  std::vector<StageDescription> sources;  // empty when `from` is set
+  std::string from;                       // name of the pipeline whose output this one takes
+  std::vector<StageDescription> stages;
+  std::vector<size_t> sinks;  // -> FileDescription::sinks
+};
+
+class FunctionHost;  // runs the inline functions of one file: config/functions.h
+
+struct FileDescription {
+  std::string path;
+  std::vector<std::string> required;  // the other Lua files that were read
+  std::string digest;                 // of all files read: changes when any does
+  std::vector<PipelineDescription> pipelines;
+  std::vector<StageDescription> sinks;
+  std::shared_ptr<FunctionHost> functions;  // null when the file has none
+};
+
+}  // namespace atalaya::core

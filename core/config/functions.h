@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/sample/batch.h"
+#include "core/sample/symbols.h"
+
+namespace atalaya::core {
+
+// Runs the inline functions of a pipeline file on samples, with limits of time and memory. The engine thread only.
+class FunctionHost {
+ public:
+  virtual ~FunctionHost() = default;
+
+  struct Result {
+    uint64_t dropped = 0;  // the function returned nil
+    uint64_t failed = 0;   // it raised an error or hit a limit
+    std::string error;     // the first failure, file:line first; "" if none
+  };
+  // Calls the function on each sample and compacts the batch to those that stay. A sample whose call failed stays if `pass_failed`
+  // (as it was before the call, unless the function had already changed it). All calls of one batch share one time limit.
+  virtual Result apply(int function, Batch &batch, bool pass_failed) = 0;
+};
+
+}  // namespace atalaya::core

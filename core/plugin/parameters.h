@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of one component: what the operator wrote, checked against the schema and completed with its defaults.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plugin/strided.h"
+#include "core/plugin/value.h"
+
+namespace atalaya::core {
+
+// A checked value, in the units of plugin.h: durations in ns, sizes in bytes.
+struct Parameter {
+  std::string key;  // of a member of a record or map
+  uint32_t type = 0;
+  int64_t i64 = 0;
+  double f64 = 0;
+  std::string text;
+  std::vector<Parameter> children;
+
+  bool operator==(const Parameter &) const = default;
+};
+
+using Schema = Strided<atalaya_param>;
+
+class Parameters {
+ public:
+  // Checks `written` (a table, or nil for none) against the schema. Every problem found is appended; unknown keys come with the
+  // nearest known one. What is right is kept even when something else is wrong.
+  static Parameters resolve(const Schema &schema, const Value &written, std::vector<Problem> &problems);
+
+  // The parameter at "root", "spool.dir", "rules[3].match" (from 0); "" = the record of all. Null when absent.
+  const Parameter *find(std::string_view path) const;
+
+  bool operator==(const Parameters &) const = default;
+
+ private:
+  Parameter root_;
+};
+
+// A value written as text on a command line ("5s", "true", "a,b") in the type that the schema wants; checked by resolve.
+Value value_from_text(const atalaya_param &param, std::string_view text);
+
+}  // namespace atalaya::core

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace atalaya::core {
+
+// Names of tags and fields, each with a small number that stays the same for the life of the process. Any thread; looking up an id
+// takes no lock. Ids begin at 1; 0 means "no name".
+class Symbols {
+ public:
+  static constexpr uint32_t kMaxNames = uint32_t{1} << 20;  // a peer that sends ever new names cannot fill the memory
+  static constexpr size_t kMaxNameSize = 4096;
+
+  Symbols();
+  Symbols(const Symbols &) = delete;
+  Symbols &operator=(const Symbols &) = delete;
+  ~Symbols();
+
+  // 0 when the name is empty, too long, or the table is full.
+  uint32_t intern(std::string_view name);
+  // Empty for an unknown id.
+  std::string_view name(uint32_t id) const;
+  uint32_t size() const { return size_.load(std::memory_order_acquire); }
+
+ private:
+  static constexpr uint32_t kChunk = 1024;
+  struct Chunk {
+    std::array<std::string, kChunk> names;
+  };
+
+  std::mutex mutex_;
+  std::unordered_map<std::string_view, uint32_t> ids_;
+  // Chunks never move, so that readers need no lock.
+  std::array<std::atomic<Chunk *>, kMaxNames / kChunk> chunks_{};
+  std::atomic<uint32_t> size_{0};
+};
+
+}  // namespace atalaya::core
