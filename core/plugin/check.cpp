@@ -22,8 +22,8 @@ namespace {
 
 // What the first released header had: members may follow, none may lack.
 constexpr uint32_t kPluginSize = offsetof(atalaya_plugin, component_count) + sizeof(atalaya_plugin::component_count);
-constexpr uint32_t kComponentSize = offsetof(atalaya_component, ops) + sizeof(atalaya_component::ops);
-constexpr uint32_t kOpsSize = offsetof(atalaya_ops, command) + sizeof(atalaya_ops::command);
+constexpr uint32_t kComponentSize = offsetof(atalaya_component, ops) + sizeof(void *);
+constexpr uint32_t kOpsSize = offsetof(atalaya_ops, command) + sizeof(void *);
 constexpr uint32_t kParamSize = offsetof(atalaya_param, item_size) + sizeof(atalaya_param::item_size);
 constexpr uint32_t kMetricSize = offsetof(atalaya_metric, summary) + sizeof(atalaya_metric::summary);
 constexpr uint32_t kNeedSize = offsetof(atalaya_need, reason) + sizeof(atalaya_need::reason);
@@ -129,6 +129,7 @@ std::string component_lines(std::vector<ComponentName> names) {
 
 std::vector<ComponentName> names_of(const std::vector<const atalaya_component *> &components) {
   std::vector<ComponentName> names;
+  names.reserve(components.size());
   for (const atalaya_component *component : components) names.push_back({component->kind, std::string(view_of(component->name))});
   return names;
 }

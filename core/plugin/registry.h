@@ -23,7 +23,7 @@ uint32_t kind_from_name(std::string_view name);  // 0 when unknown
 struct ComponentName {
   uint32_t kind = 0;
   std::string name;
-  auto operator<=>(const ComponentName &) const = default;
+  auto operator<=>(const ComponentName &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
 // What the note of a file says.
