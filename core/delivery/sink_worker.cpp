@@ -40,7 +40,8 @@ SinkWorker::~SinkWorker() {
 }
 
 Status SinkWorker::create() {
-  auto made = Instance::create(description_.component, description_.parameters, name_, symbols_, surroundings_);
+  auto made = Instance::create(description_.component, description_.parameters, "sink \"" + description_.name + "\"", symbols_,
+                               surroundings_);
   if (!made) return Error{made.error()};
   instance_ = std::move(*made);
   return Done{};

@@ -82,7 +82,8 @@ Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) 
       continue;
     }
     auto worker = std::make_shared<SinkWorker>(sink, free_sink_name(sink, graph.sinks), shared_.symbols, ledger_, shared_.wake_engine);
-    if (const Status made = worker->create(); !made) return at_location(sink.where, "", sink, made.error());
+    if (const Status made = worker->create(); !made)
+      return Error{sink.where.file + ":" + std::to_string(sink.where.line) + ": " + made.error()};
     graph.sinks.push_back(std::move(worker));
   }
   for (const PipelineDescription &pipeline : file.pipelines) {

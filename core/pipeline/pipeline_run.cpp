@@ -36,6 +36,8 @@ uint64_t remove_non_finite(atalaya_sample &sample) {
   return removed;
 }
 
+std::string at(const Location &where) { return where.file + ":" + std::to_string(where.line) + ": "; }
+
 void stop_instance(Instance &instance) {
   if (const Outcome outcome = instance.stop(); !outcome.ok()) log(LogLevel::error, instance.label() + ": stop: " + outcome.text);
 }
@@ -49,7 +51,7 @@ struct Owned {
 }  // namespace
 
 Error at_location(const Location &where, const std::string &pipeline, const StageDescription &stage, const std::string &text) {
-  std::string line = where.file + ":" + std::to_string(where.line) + ": ";
+  std::string line = at(where);
   if (!pipeline.empty()) line += "pipeline \"" + pipeline + "\": ";
   return {line + std::string(kind_name(stage.kind)) + " \"" + stage.name + "\": " + text};
 }
@@ -99,7 +101,7 @@ Status PipelineRun::create_head(const StageDescription &source, size_t position)
   }
   head.surroundings = owned->surroundings.get();
   auto made = Instance::create(source.component, source.parameters, label_of(source), shared_.symbols, *head.surroundings);
-  if (!made) return failed(source, made.error());
+  if (!made) return Error{at(source.where) + made.error()};
   owned->instance = std::move(*made);
   Instance *instance = owned->instance.get();
   head.instance = std::shared_ptr<Instance>(std::move(owned), instance);
@@ -115,7 +117,7 @@ Status PipelineRun::create_stage(const StageDescription &stage, size_t position)
       std::make_unique<CountingSurroundings>(shared_.ledger, state_folder() + "/" + description_.name + "/" + component);
   if (stage.function == 0) {
     auto instance = Instance::create(stage.component, stage.parameters, label_of(stage), shared_.symbols, *made.surroundings);
-    if (!instance) return failed(stage, instance.error());
+    if (!instance) return Error{at(stage.where) + instance.error()};
     made.instance = std::move(*instance);
   }
   stages_.push_back(std::move(made));
@@ -292,12 +294,19 @@ bool PipelineRun::any_sink_full() const {
 
 void PipelineRun::process(BatchOwner batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
                           Transaction &transaction) {
+  const uint64_t before = batch->count();
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (stages_[i].instance) {
       run_stage(i, window, *batch, transaction);
     } else {
       run_function(i, *batch, transaction);
     }
+  }
+  // What a queue holds is bounded in bytes: a few samples shall not keep the memory of the many that were filtered out.
+  if (batch->count() < before / 4) {
+    BatchOwner compact = shared_.pool->take();
+    compact->append(batch->raw());
+    shared_.pool->give_back(std::exchange(batch, std::move(compact)));
   }
   hand_on(shared_.pool->freeze(std::move(batch)), window, ack, transaction);
 }
