@@ -363,8 +363,8 @@ TEST_CASE("the ledger balances at random moments under load, with branches, slow
 TEST_CASE("a sink that hangs in a call cannot keep the agent from ending") {
   script().reset();
   script().hold_writes = true;
-  static Builder builder;
   // Left behind with the hanging call, as the real process would end without destructors.
+  static Builder &builder = *new Builder;
   static auto *engine = new Engine(builder.symbols, {.flush_deadline_ns = 1, .host = "testhost"});
   REQUIRE(engine->start(one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep"))).ok());
   RunningEngine running(*engine);

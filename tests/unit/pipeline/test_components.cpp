@@ -153,8 +153,8 @@ const atalaya_plugin kPlugin =
 }  // namespace
 
 Script &script() {
-  static Script script;
-  return script;
+  static auto *script = new Script;  // outlives the thread that one test leaves hanging
+  return *script;
 }
 
 void Script::reset() {
