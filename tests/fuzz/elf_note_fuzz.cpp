@@ -10,6 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return true;
   });
   // What is accepted is complete.
-  if (note && (note->name.empty() || note->version.empty() || note->components.empty())) __builtin_trap();
+  if (!note) return 0;
+  const auto &found = note.value();
+  if (found.name.empty() || found.version.empty() || found.components.empty()) __builtin_trap();
   return 0;
 }
