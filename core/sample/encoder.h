@@ -5,9 +5,13 @@
 
 #include <atalaya/plugin.h>
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/sample/names.h"
 
@@ -43,6 +47,11 @@ class Encoder {
   // Appends the sample's lines. The answer is empty, or the reason why the sample has no line in this format.
   virtual std::string_view append(const atalaya_sample &sample, std::string &out) = 0;
 };
+
+// Samples without a line, by reason.
+using Refused = std::vector<std::pair<std::string_view, uint64_t>>;
+// Appends the lines of all samples and adds to what was refused.
+void append_all(Encoder &encoder, std::span<const atalaya_sample> samples, std::string &out, Refused &refused);
 
 std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of);
 // "jsonlines", "samples", "bdwatchdog", "csv", "line"; jsonlines for anything else.

@@ -27,6 +27,7 @@ void use(Batch &batch, const Symbols &symbols) {
 void read_all(std::string_view bytes) {
   Symbols symbols;
   Batch batch;
+  const size_t most = 16 * bytes.size() + 65536;
   while (!bytes.empty()) {
     const uint64_t before = batch.count();
     const auto decoded = decode_flat(bytes, symbols, batch);
@@ -34,7 +35,7 @@ void read_all(std::string_view bytes) {
       if (batch.count() != before) std::abort();
       break;
     }
-    if (batch.bytes() > 16 * bytes.size() + 65536) std::abort();
+    if (batch.bytes() > most) std::abort();
     bytes.remove_prefix(decoded.value().size);
   }
   use(batch, symbols);
