@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of one entity, each under the name of a declared metric. The models fill it, without the ABI's batch; emission copies it.
+// The values of one entity, each under the name of a declared metric. The models fill it, without the ABI's batch; emission copies
+// it.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -19,10 +20,10 @@ constexpr MetricTag identity_tag(std::string_view key) {
   return {str(key), ATALAYA_TAG_IDENTITY, 0};
 }
 
-constexpr Metric metric(uint32_t kind, std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
-                        std::string_view source, std::string_view summary) {
-  return {str(name),   str(unit),   kind, decimals, tags.data(), static_cast<uint32_t>(tags.size()), sizeof(MetricTag),
-          str(source), str(summary)};
+constexpr Metric metric(uint32_t kind, std::string_view name, std::string_view unit, int32_t decimals,
+                        std::span<const MetricTag> tags, std::string_view source, std::string_view summary) {
+  return {str(name),         str(unit),   kind,        decimals, tags.data(), static_cast<uint32_t>(tags.size()),
+          sizeof(MetricTag), str(source), str(summary)};
 }
 constexpr Metric gauge(std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
                        std::string_view source, std::string_view summary) {

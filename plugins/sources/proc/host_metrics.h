@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host samples carry. One sample a core, disk, interface and file system; one each for memory, swap, pressure, load and activity.
+// What the host samples carry. One sample a core, disk, interface and file system; one each for memory, swap, pressure, load and
+// activity.
 #pragma once
 
 #include <atalaya/plugin.hpp>

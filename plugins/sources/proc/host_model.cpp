@@ -143,13 +143,16 @@ void load_values(const Load &load, HostValues &out) {
 
 void space_values(const Space &space, HostValues &out) {
   if (space.blocks == 0 || space.free > space.blocks) return;
-  const auto mib = [&space](uint64_t blocks) { return static_cast<double>(blocks) * static_cast<double>(space.block_bytes) / kMiB; };
+  const auto mib = [&space](uint64_t blocks) {
+    return static_cast<double>(blocks) * static_cast<double>(space.block_bytes) / kMiB;
+  };
   const uint64_t used = space.blocks - space.free;
   out.set("sys.fs.size", mib(space.blocks));
   out.set("sys.fs.used", mib(used));
   out.set("sys.fs.free", mib(space.free));
   out.set("sys.fs.available", mib(space.available));
-  out.set("sys.fs.usage", quotient(100.0 * static_cast<double>(used), static_cast<double>(used) + static_cast<double>(space.available)));
+  out.set("sys.fs.usage",
+          quotient(100.0 * static_cast<double>(used), static_cast<double>(used) + static_cast<double>(space.available)));
   if (space.inodes == 0) return;  // btrfs and vfat make inodes as needed
   out.set_count("sys.fs.inodes.total", space.inodes);
   out.set_count("sys.fs.inodes.free", space.free_inodes);
@@ -159,7 +162,8 @@ std::vector<FileSystem> select_file_systems(const std::vector<Mount> &mounts, co
   std::vector<const Mount *> chosen;
   for (const Mount *mount : visible(mounts)) {
     if (std::find(types.begin(), types.end(), mount->type) == types.end()) continue;
-    const auto same = std::find_if(chosen.begin(), chosen.end(), [mount](const Mount *other) { return other->device == mount->device; });
+    const auto same =
+        std::find_if(chosen.begin(), chosen.end(), [mount](const Mount *other) { return other->device == mount->device; });
     if (same == chosen.end())
       chosen.push_back(mount);
     else if ((*same)->root != "/" && mount->root == "/")

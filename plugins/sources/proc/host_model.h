@@ -41,7 +41,8 @@ struct PressureNames {
 };
 
 template <class Values>
-void pressure_values(const Pressure &pressure, const Readings<PressureTotals> &totals, const PressureNames<Values> &names, Values &out) {
+void pressure_values(const Pressure &pressure, const Readings<PressureTotals> &totals, const PressureNames<Values> &names,
+                     Values &out) {
   constexpr double kPercentOfMicroseconds = 100.0 / 1e6;
   out.set(names.some, pressure.some_avg10);
   out.set(names.some_stall, totals.per_second(&PressureTotals::some, kPercentOfMicroseconds));
@@ -58,8 +59,8 @@ void space_values(const Space &space, HostValues &out);
 struct FileSystem {
   std::string device, disk, mount;  // "8:1", "sda1" (the mount's source without /dev/), "/var"
 };
-// The mounts of the given types, each device once: where its root is mounted if anywhere, else the first bind mount of it. What another
-// mount on the same folder hides is left out.
+// The mounts of the given types, each device once: where its root is mounted if anywhere, else the first bind mount of it. What
+// another mount on the same folder hides is left out.
 std::vector<FileSystem> select_file_systems(const std::vector<Mount> &mounts, const std::vector<std::string> &types);
 
 }  // namespace atalaya::proc

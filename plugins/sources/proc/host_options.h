@@ -30,17 +30,21 @@ inline constexpr Param kFileSystemType = {
 
 // Beside `root`, which the source declares for all its parts.
 inline constexpr std::array kHostParams = {
-    Param{.name = "usage"_str,
-          .type = ATALAYA_ENUM,
-          .default_text = "atalaya"_str,
-          .allowed = "atalaya|reference"_str,
-          .summary = "Formulas of sys.cpu.usage and sys.mem.usage; reference counts iowait as busy and the page cache as used."_str},
+    Param{
+        .name = "usage"_str,
+        .type = ATALAYA_ENUM,
+        .default_text = "atalaya"_str,
+        .allowed = "atalaya|reference"_str,
+        .summary = "Formulas of sys.cpu.usage and sys.mem.usage; reference counts iowait as busy and the page cache as used."_str},
     Param{.name = "partitions"_str,
           .type = ATALAYA_BOOL,
           .default_text = "false"_str,
           .summary = "Samples of partitions beside those of whole disks."_str},
     Param{.name = "loop_disks"_str, .type = ATALAYA_BOOL, .default_text = "false"_str, .summary = "Samples of loop devices."_str},
-    Param{.name = "ram_disks"_str, .type = ATALAYA_BOOL, .default_text = "false"_str, .summary = "Samples of ram and zram disks."_str},
+    Param{.name = "ram_disks"_str,
+          .type = ATALAYA_BOOL,
+          .default_text = "false"_str,
+          .summary = "Samples of ram and zram disks."_str},
     Param{.name = "loopback"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "Samples of the interface lo."_str},
     Param{.name = "file_systems"_str,
           .type = ATALAYA_LIST,

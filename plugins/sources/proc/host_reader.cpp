@@ -48,16 +48,18 @@ DiskType disk_type(std::string_view name, std::string_view last_whole) {
 }
 
 constexpr KeyedCount<Memory> kMemoryKeys[] = {
-    {"MemTotal:", &Memory::total},         {"MemFree:", &Memory::free},       {"MemAvailable:", &Memory::available},
-    {"Buffers:", &Memory::buffers},        {"Cached:", &Memory::cached},      {"Active:", &Memory::active},
-    {"Inactive:", &Memory::inactive},      {"Dirty:", &Memory::dirty},        {"Writeback:", &Memory::writeback},
-    {"Slab:", &Memory::slab},              {"Shmem:", &Memory::shared},       {"SwapTotal:", &Memory::swap_total},
+    {"MemTotal:", &Memory::total},         {"MemFree:", &Memory::free},
+    {"MemAvailable:", &Memory::available}, {"Buffers:", &Memory::buffers},
+    {"Cached:", &Memory::cached},          {"Active:", &Memory::active},
+    {"Inactive:", &Memory::inactive},      {"Dirty:", &Memory::dirty},
+    {"Writeback:", &Memory::writeback},    {"Slab:", &Memory::slab},
+    {"Shmem:", &Memory::shared},           {"SwapTotal:", &Memory::swap_total},
     {"SwapCached:", &Memory::swap_cached}, {"SwapFree:", &Memory::swap_free},
 };
 
 constexpr KeyedCount<Paging> kPagingKeys[] = {
-    {"pgpgin", &Paging::kib_in},          {"pgpgout", &Paging::kib_out},         {"pswpin", &Paging::swap_pages_in},
-    {"pswpout", &Paging::swap_pages_out}, {"pgfault", &Paging::faults},          {"pgmajfault", &Paging::major_faults},
+    {"pgpgin", &Paging::kib_in},          {"pgpgout", &Paging::kib_out}, {"pswpin", &Paging::swap_pages_in},
+    {"pswpout", &Paging::swap_pages_out}, {"pgfault", &Paging::faults},  {"pgmajfault", &Paging::major_faults},
     {"oom_kill", &Paging::oom_kills},
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of /proc about the whole host, as numbers. Pure functions; a line that is not understood is passed over, and what a kernel
-// does not have stays absent. Views point into the text. Documentation/filesystems/proc.rst and Documentation/admin-guide/iostats.rst.
+// The texts of /proc about the whole host, as numbers. Pure functions; a line that is not understood is passed over, and what a
+// kernel does not have stays absent. Views point into the text. Documentation/filesystems/proc.rst and
+// Documentation/admin-guide/iostats.rst.
 #pragma once
 
 #include <cstdint>
@@ -76,11 +77,11 @@ struct Load {
   std::optional<double> one, five, fifteen;
   Count tasks;
 };
-Load parse_loadavg(std::string_view text);                    // /proc/loadavg
-std::optional<double> parse_uptime(std::string_view text);    // /proc/uptime
+Load parse_loadavg(std::string_view text);                  // /proc/loadavg
+std::optional<double> parse_uptime(std::string_view text);  // /proc/uptime
 
-struct Mount {  // as in the file: a space in a path is \040
-  std::string_view device;                     // "8:1"
+struct Mount {              // as in the file: a space in a path is \040
+  std::string_view device;  // "8:1"
   std::string_view root, mount_point, type, source, super_options;
 };
 void parse_mountinfo(std::string_view text, std::vector<Mount> &out);  // /proc/PID/mountinfo

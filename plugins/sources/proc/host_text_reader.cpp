@@ -16,7 +16,9 @@ constexpr size_t kLargest = size_t{16} << 20;  // mountinfo of a host with many 
 
 void TextReader::open() {
   folder_ = open_root(root_, "");
-  if (!folder_) throw Failure(Code::bad_config, "root \"" + root_ + "\" cannot be opened: " + core::error_text(errno) + "; name a folder that holds proc");
+  if (!folder_)
+    throw Failure(Code::bad_config,
+                  "root \"" + root_ + "\" cannot be opened: " + core::error_text(errno) + "; name a folder that holds proc");
   if (buffer_.empty()) buffer_.resize(kFirstSize);
 }
 
@@ -34,8 +36,8 @@ std::optional<std::string_view> TextReader::read(Input &input) {
   const FileText text = read_all([&] { return input.file.read(folder_.get(), buffer_); });
   if (text.ok()) return text.text;
   if (!input.told) {
-    host_.log(Level::warning, (is_host() ? "/" : root_ + "/") + input.file.path() + " cannot be read: " + core::error_text(text.error) +
-                                  "; " + std::string(input.loss) + " absent");
+    host_.log(Level::warning, (is_host() ? "/" : root_ + "/") + input.file.path() +
+                                  " cannot be read: " + core::error_text(text.error) + "; " + std::string(input.loss) + " absent");
     input.told = true;
   }
   return std::nullopt;

@@ -35,7 +35,8 @@ class TextReader {
   std::optional<std::string_view> read(Input &input);
   // A file that may well be missing; nothing is logged.
   std::optional<std::string_view> read(int folder, const char *path);
-  // A file of a process that sees the host as it is: below another root that is process 1, as /proc/self leads into this one's namespaces.
+  // A file of a process that sees the host as it is: below another root that is process 1, as /proc/self leads into this one's
+  // namespaces.
   std::string process_path(const std::string &name) const;
 
  private:
