@@ -7,7 +7,6 @@ namespace {
 constexpr double kNanosecondsPerSecond = 1e9;
 
 using Counters = Known<Counter, kCounters>;
-using Rates = Known<Counter, kCounters, double>;
 
 Rates rates_of(const Counters *before, const Counters &after, int64_t elapsed_ns) {
   Rates rates;
@@ -34,22 +33,18 @@ void ProcessModel::begin(const Pass &pass) {
 
 void ProcessModel::update(const ProcessReading &reading) {
   Process &process = processes_[reading.pid];
-  const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;
-  if (now_.baseline)
-    process.rates = {};
-  else if (known)
-    process.rates = rates_of(&process.now.counters, reading.counters, reading.monotonic_ns - process.now.monotonic_ns);
-  else if (born_since_previous(reading))
-    process.rates = rates_of(nullptr, reading.counters, reading.monotonic_ns - previous_->monotonic_ns);
-  else
-    process.rates = {};
+  process.rates = now_.baseline ? Rates{} : rates_since_previous(process, reading);
   process.now = reading;
   process.pass = passes_;
   live_.push_back(&process);
 }
 
-bool ProcessModel::born_since_previous(const ProcessReading &reading) const {
-  return previous_ && previous_->uptime_ns && reading.start_ns >= *previous_->uptime_ns;
+Rates ProcessModel::rates_since_previous(const Process &before, const ProcessReading &reading) const {
+  if (before.pass != 0 && before.now.start_ns == reading.start_ns)
+    return rates_of(&before.now.counters, reading.counters, reading.monotonic_ns - before.now.monotonic_ns);
+  // A process that did not exist at the previous pass had used nothing then. Nothing is known of one that did, but had no reading.
+  const bool born_since = previous_ && previous_->uptime_ns && reading.start_ns >= *previous_->uptime_ns;
+  return born_since ? rates_of(nullptr, reading.counters, reading.monotonic_ns - previous_->monotonic_ns) : Rates{};
 }
 
 void ProcessModel::end() {

@@ -19,10 +19,12 @@ struct Pass {
   bool baseline = false;              // readings are taken, but no rates are made
 };
 
+using Rates = Known<Counter, kCounters, double>;  // amounts per second
+
 struct Process {
   ProcessReading now;
-  Known<Counter, kCounters, double> rates;  // amounts per second
-  uint64_t pass = 0;                        // the last one that it was seen in
+  Rates rates;
+  uint64_t pass = 0;  // the last one that it was seen in
 };
 
 class ProcessModel {
@@ -39,8 +41,7 @@ class ProcessModel {
   const Process *find(int32_t pid) const;
 
  private:
-  // A process that did not exist at the previous pass had used nothing then. Nothing is known of one that did, but had no reading.
-  bool born_since_previous(const ProcessReading &reading) const;
+  Rates rates_since_previous(const Process &before, const ProcessReading &reading) const;
 
   std::unordered_map<int32_t, Process> processes_;
   std::vector<const Process *> live_;
