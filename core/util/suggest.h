@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace atalaya::core {
+
+// The known name that a mistyped one is likely to mean: few letters inserted, left out, replaced or swapped. "" if none is near.
+std::string nearest(std::string_view name, const std::vector<std::string> &known);
+
+// `; did you mean "proc"?`, or "".
+std::string did_you_mean(std::string_view name, const std::vector<std::string> &known);
+
+}  // namespace atalaya::core

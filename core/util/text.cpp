@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/util/text.h"
+
+namespace atalaya::core {
+
+std::string quoted(std::string_view text) {
+  static constexpr size_t kLongest = 200;
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string result = "\"";
+  for (const char c : text.substr(0, kLongest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      result += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+      continue;
+    }
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + (text.size() > kLongest ? "...\"" : "\"");
+}
+
+}  // namespace atalaya::core
