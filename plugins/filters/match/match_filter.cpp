@@ -13,7 +13,6 @@ MatchFilter::MatchFilter(Host host) : metric_(host, "metric"), pass_absent_(host
     if (param->count() == 0)
       throw Failure(Code::bad_config, "parameter \"" + key + "\" lists no pattern; write \"*\" for any value");
     tags_.push_back({host.intern(key), read_patterns(host, key)});
-    if (tags_.back().patterns.empty()) throw Failure(Code::bad_config, "tag \"" + key + "\": a tag name must not hold . or [");
   }
   if (const auto kind = host.find("kind"))
     kind_ = kind->text() == "stack" ? ATALAYA_STACK : kind->text() == "span" ? ATALAYA_SPAN : ATALAYA_METRICS;
