@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <atalaya/plugin.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <initializer_list>
 #include <memory>
@@ -16,6 +17,15 @@
 #include <vector>
 
 #include "core/plugin/instance.h"
+
+template <>
+struct doctest::StringMaker<std::vector<std::string>> {
+  static String convert(const std::vector<std::string> &lines) {
+    std::string text;
+    for (const std::string &line : lines) text += "\n" + line;
+    return text.c_str();
+  }
+};
 
 namespace atalaya::testing {
 
@@ -53,6 +63,7 @@ inline core::Value table(std::initializer_list<std::pair<std::string, core::Valu
   core::Value result;
   result.type = core::Value::Type::table;
   result.map = values;
+  std::sort(result.map.begin(), result.map.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   return result;
 }
 
@@ -139,6 +150,7 @@ class Bench {
     return lines();
   }
   void run(int64_t second = 0) {
+    REQUIRE_MESSAGE(instance_ != nullptr, refused);
     const core::Outcome outcome = instance_->process(window_at(second), batch);
     REQUIRE_MESSAGE(outcome.ok(), outcome.text);
   }
