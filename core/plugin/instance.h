@@ -6,10 +6,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/plugin/parameters.h"
@@ -35,17 +35,20 @@ class Surroundings {
   virtual bool ledger(uint64_t /*row*/, atalaya_ledger_row & /*out*/) { return false; }
 };
 
-// What an operation answered.
+// What an operation answered: one of the codes of plugin.h. A code that is none of them, and an exception that left the plugin,
+// become PERMANENT.
 struct Outcome {
   int32_t code = ATALAYA_OK;
   std::string text;  // what the plugin said; "" if nothing
   bool ok() const { return code == ATALAYA_OK || code == ATALAYA_NOTHING; }
 };
 
-// Calls follow the thread rules of plugin.h; the caller keeps them. Destroyed by the destructor, after stop.
+// Calls follow the thread rules of plugin.h; the caller keeps them. Destroyed by the destructor, stopped before if that was left
+// out.
 class Instance {
  public:
-  // Creates the component. `label` begins every line that it logs: pipeline "x": source "proc". The surroundings outlive it.
+  // Creates the component. `label` begins every line that it logs, and the error: pipeline "x": source "proc". The surroundings
+  // outlive it.
   static Result<std::unique_ptr<Instance>> create(Registry::Component component, Parameters parameters, std::string label,
                                                   Symbols &symbols, Surroundings &surroundings);
   Instance(const Instance &) = delete;
@@ -76,10 +79,14 @@ class Instance {
   std::string label_;
   Symbols &symbols_;
   Surroundings &surroundings_;
-  std::string state_dir_;
-  atalaya_host host_{};
+  atalaya_host host_;
   void *instance_ = nullptr;
-  bool started_ = false;
+  bool created_ = false, started_ = false;
+
+  Batch *handed_ = nullptr;       // the batch of the collect or process that runs
+  std::vector<BatchOwner> lent_;  // given by new_batch, not yet emitted
+  std::mutex state_dir_mutex_;
+  std::string state_dir_;
 };
 
 }  // namespace atalaya::core

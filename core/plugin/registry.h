@@ -23,7 +23,7 @@ uint32_t kind_from_name(std::string_view name);  // 0 when unknown
 struct ComponentName {
   uint32_t kind = 0;
   std::string name;
-  auto operator<=>(const ComponentName &) const = default;
+  auto operator<=>(const ComponentName &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
 // What the note of a file says.
@@ -66,10 +66,10 @@ class Registry {
     std::vector<ComponentName> components;
   };
 
-  // Looks through the folders in order; the first file that offers a component has it. Files without a note are no plugins and are
-  // passed over in silence only if they are not shared objects; refused ones are listed.
+  // Looks through the folders in order at the files named *.so; the first file that offers a component has it. Nothing is opened;
+  // files that open would refuse are listed as refused as far as their mode and their note show it.
   static Registry scan(const std::vector<std::string> &folders);
-  // --plugins, $ATALAYA_PLUGINS (':' between), "plugins" beside the binary, the installed folder.
+  // --plugins and $ATALAYA_PLUGINS (':' between), "plugins" beside the binary, its prefix's lib/atalaya, /usr/lib/atalaya.
   static std::vector<std::string> default_folders(const std::string &option);
 
   // For tests: a plugin that is already open.
@@ -87,10 +87,12 @@ class Registry {
   const std::vector<std::string> &refused() const { return refused_; }  // one line a file
 
  private:
+  void add_entry(Entry entry, std::shared_ptr<const Plugin> opened);
+
   std::vector<Entry> entries_;
   std::vector<std::string> refused_;
-  std::map<ComponentName, size_t> by_name_;                      // -> entries_
-  std::map<std::string, std::shared_ptr<const Plugin>> opened_;  // by path
+  std::map<ComponentName, size_t> by_name_;            // -> entries_
+  std::vector<std::shared_ptr<const Plugin>> opened_;  // beside entries_; null until it is used
 };
 
 inline Schema schema_of(const atalaya_component &component) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/sample/symbols.h"
+
+namespace atalaya::core {
+
+// What a component declared that it emits, to compare with what it does emit.
+class Declared {
+ public:
+  explicit Declared(const atalaya_component &component);
+
+  // Every difference once: fields and tags that are not in the metric table, numbers of the wrong type, numbers that are none.
+  // What a stage was handed (`known` names) need not be declared by it.
+  std::set<std::string> differences(const atalaya_batch &batch, const Symbols &symbols, const std::set<std::string> &known) const;
+
+ private:
+  struct Metric {
+    bool count = false;
+    std::set<std::string> tags;
+  };
+  std::map<std::string, Metric, std::less<>> metrics_;
+};
+
+}  // namespace atalaya::core

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/instance.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "core/plugin/host_functions.h"
+
+namespace atalaya::core {
+namespace {
+
+// Makes the call and turns what comes back into an outcome. `body` gets the error to hand on.
+template <class Body>
+Outcome call(const char *operation, Body &&body) {
+  atalaya_error error;
+  error.struct_size = sizeof(error);
+  error.reserved = 0;
+  error.text[0] = 0;
+  try {
+    const int32_t code = body(&error);
+    if (code == ATALAYA_OK || code == ATALAYA_NOTHING || code == ATALAYA_END) return {code, {}};
+    std::string text(error.text, ::strnlen(error.text, sizeof(error.text)));
+    if (code > ATALAYA_END && code <= ATALAYA_UNSUPPORTED) {
+      if (text.empty()) text = std::string(operation) + " failed and gave no reason (code " + std::to_string(code) + ")";
+      return {code, std::move(text)};
+    }
+    return {ATALAYA_PERMANENT, std::string(operation) + " answered with the unknown code " + std::to_string(code) +
+                                   (text.empty() ? "" : ": " + text) + "; report it to the plugin's author"};
+  } catch (const std::exception &exception) {
+    return {ATALAYA_PERMANENT,
+            std::string(operation) + " let a C++ exception out: " + exception.what() + "; report it to the plugin's author"};
+  } catch (...) {
+    return {ATALAYA_PERMANENT, std::string(operation) + " let an unknown exception out; report it to the plugin's author"};
+  }
+}
+
+// Sets a pointer for the length of a call.
+class Handed {
+ public:
+  Handed(Batch *&place, Batch &batch) : place_(place) { place_ = &batch; }
+  Handed(const Handed &) = delete;
+  Handed &operator=(const Handed &) = delete;
+  ~Handed() { place_ = nullptr; }
+
+ private:
+  Batch *&place_;
+};
+
+}  // namespace
+
+void Surroundings::log(LogLevel level, std::string_view text) {
+  log_limited(level, text);
+}
+
+int64_t Surroundings::now(int32_t clock) {
+  timespec time{};
+  ::clock_gettime(clock == ATALAYA_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC, &time);
+  return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
+}
+
+Instance::Instance(Registry::Component component, Parameters parameters, std::string label, Symbols &symbols,
+                   Surroundings &surroundings)
+    : component_(std::move(component)),
+      parameters_(std::move(parameters)),
+      label_(std::move(label)),
+      symbols_(symbols),
+      surroundings_(surroundings),
+      host_(host_functions(this)) {}
+
+Result<std::unique_ptr<Instance>> Instance::create(Registry::Component component, Parameters parameters, std::string label,
+                                                   Symbols &symbols, Surroundings &surroundings) {
+  std::unique_ptr<Instance> made(
+      new Instance(std::move(component), std::move(parameters), std::move(label), symbols, surroundings));
+  const atalaya_component &described = made->component();
+  const Outcome outcome = call(
+      "create", [&](atalaya_error *error) { return described.ops->create(&made->host_, &described, &made->instance_, error); });
+  if (outcome.code != ATALAYA_OK)
+    return Error{made->label_ + ": " + (outcome.text.empty() ? "create made no instance" : outcome.text)};
+  made->created_ = true;
+  return made;
+}
+
+Instance::~Instance() {
+  if (!created_) return;
+  if (started_) stop();
+  const Outcome outcome = call("destroy", [this](atalaya_error *) { return component().ops->destroy(instance_), ATALAYA_OK; });
+  if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
+}
+
+Outcome Instance::start() {
+  started_ = true;  // also when it fails half-way: stop cleans up
+  return call("start", [this](atalaya_error *error) { return component().ops->start(instance_, error); });
+}
+
+Outcome Instance::stop() {
+  started_ = false;
+  return call("stop", [this](atalaya_error *error) { return component().ops->stop(instance_, error); });
+}
+
+Outcome Instance::collect(const atalaya_window &window, Batch &batch) {
+  const Handed handed(handed_, batch);
+  return call("collect", [&](atalaya_error *error) { return component().ops->collect(instance_, &window, &batch.raw(), error); });
+}
+
+Outcome Instance::run() {
+  Outcome outcome = call("run", [this](atalaya_error *error) { return component().ops->run(instance_, error); });
+  lent_.clear();
+  return outcome;
+}
+
+void Instance::acked(uint64_t batch_id, int32_t status) {
+  const auto hear = component().ops->acked;
+  if (hear == nullptr) return;
+  const Outcome outcome = call("acked", [&](atalaya_error *) { return hear(instance_, batch_id, status), ATALAYA_OK; });
+  if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
+}
+
+void Instance::interrupt() {
+  const Outcome outcome = call("interrupt", [this](atalaya_error *) { return component().ops->interrupt(instance_), ATALAYA_OK; });
+  if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
+}
+
+Outcome Instance::process(const atalaya_window &window, Batch &batch) {
+  const Handed handed(handed_, batch);
+  return call("process", [&](atalaya_error *error) { return component().ops->process(instance_, &window, &batch.raw(), error); });
+}
+
+Outcome Instance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
+  retry_after_ns = 0;
+  Outcome outcome =
+      call("write", [&](atalaya_error *error) { return component().ops->write(instance_, &batch, &retry_after_ns, error); });
+  retry_after_ns = std::max<int64_t>(retry_after_ns, 0);
+  return outcome;
+}
+
+Outcome Instance::flush(int64_t deadline_ns) {
+  const auto hand_on = component().ops->flush;
+  if (hand_on == nullptr) return {};
+  return call("flush", [&](atalaya_error *error) { return hand_on(instance_, deadline_ns, error); });
+}
+
+Outcome Instance::command(const std::vector<std::string> &arguments, int32_t &status) {
+  std::vector<atalaya_str> texts;
+  texts.reserve(arguments.size());
+  for (const std::string &argument : arguments) texts.push_back({argument.data(), argument.size()});
+  return call("command", [&](atalaya_error *error) {
+    return component().ops->command(instance_, texts.size(), texts.data(), &status, error);
+  });
+}
+
+}  // namespace atalaya::core

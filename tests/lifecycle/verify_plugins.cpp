@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// verify_plugins FOLDER...: the lifecycle kit over every plugin there; fails when one fails, is refused, or there is none.
+#include <cstdio>
+
+#include "core/plugin/verify.h"
+
+using namespace atalaya::core;
+
+int main(int argc, char **argv) {
+  Registry registry = Registry::scan({argv + 1, argv + argc});
+  bool failed = registry.entries().empty();
+  if (failed) std::fprintf(stderr, "no plugin found\n");
+  for (const std::string &line : registry.refused()) {
+    std::fprintf(stderr, "%s\n", line.c_str());
+    failed = true;
+  }
+  for (const Registry::Entry &entry : registry.entries()) {
+    const auto plugin = Plugin::open(entry.path);
+    std::printf("%s\n", plugin ? entry.path.c_str() : plugin.error().c_str());
+    failed = failed || !plugin.ok();
+    if (!plugin) continue;
+    for (const Finding &finding : verify_plugin(plugin.value())) {
+      std::printf("  %s\n", line_of(finding).c_str());
+      failed = failed || !finding.problem.empty();
+    }
+  }
+  return failed ? 1 : 0;
+}
