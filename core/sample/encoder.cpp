@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/sample/encoder.h"
+
+#include <algorithm>
+
+#include "core/sample/encoders.h"
+
+namespace atalaya::core {
+
+void append_all(Encoder &encoder, std::span<const atalaya_sample> samples, std::string &out, Refused &refused) {
+  for (const atalaya_sample &sample : samples) {
+    const std::string_view reason = encoder.append(sample, out);
+    if (reason.empty()) continue;
+    const auto known = std::find_if(refused.begin(), refused.end(), [&](const auto &entry) { return entry.first == reason; });
+    if (known == refused.end()) {
+      refused.emplace_back(reason, 1);
+    } else {
+      ++known->second;
+    }
+  }
+}
+
+std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of) {
+  switch (format) {
+    case Format::samples:
+      return encoders::make_samples(name_of);
+    case Format::bdwatchdog:
+      return encoders::make_bdwatchdog(name_of);
+    case Format::csv:
+      return encoders::make_csv(name_of);
+    case Format::line:
+      return encoders::make_line(name_of);
+    case Format::jsonlines:
+      break;
+  }
+  return encoders::make_points(name_of);
+}
+
+Format format_from_name(std::string_view name) {
+  if (name == "samples") return Format::samples;
+  if (name == "bdwatchdog") return Format::bdwatchdog;
+  if (name == "csv") return Format::csv;
+  if (name == "line") return Format::line;
+  return Format::jsonlines;
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples as lines of text. Every line ends in '\n' and holds no other one, whatever the names and values are. Tags and fields
+// whose name is unknown are left out; invalid UTF-8 becomes U+FFFD.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/sample/names.h"
+
+namespace atalaya::core {
+
+enum class Format {
+  // One point a line, real numbers, times in ms:
+  //   {"metric":"proc.cpu.user","timestamp":1795219532000,"value":99.4,"tags":{"host":"vm","pid":"8860","process":"java"}}
+  // A stack, time in s, the other tags only when there are some:
+  //   {"timestamp":1495813324,"hostname":"hadoop0","stack":"java-18714;start_thread","value":6,"tags":{"profile":"cpu"}}
+  // A span, "end" absent while it is open:
+  //   {"span":"map","start":1795219532000,"end":1795219538000,"tags":{"job":"j1"},"fields":{}}
+  jsonlines,
+  // One sample a line, nothing lost: times in ns, doubles always with '.' or 'e' (integers never), NaN and infinities as strings.
+  //   {"kind":"metrics","time":1795219532000000000,"duration":5000000000,"tags":{"pid":"1"},"fields":{"proc.threads":3}}
+  samples,
+  // The reference design's literal strings (stacks: its four members; CPU stacks only):
+  //   {"metric": "proc.cpu.user", "timestamp": "1795219532", "value": "99.40", "tags": {"host": "vm", "command": "java"}}
+  bdwatchdog,
+  // time,metric,value,host,pid,process,tags: RFC 4180, time in ms, the other tags as k=v;k=v with \ before ; = and \ in them.
+  csv,
+  // metric timestamp value tag=value ..., as OpenTSDB's put takes it: any character outside A-Z a-z 0-9 - _ . / and letters beyond
+  // ASCII becomes '_'.
+  line,
+};
+
+// For one thread; reused for all samples of an output, so that it allocates nothing in steady state.
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+  // The line that begins a file; "" if the format has none.
+  virtual std::string_view header() const { return {}; }
+  // Appends the sample's lines. The answer is empty, or the reason why the sample has no line in this format.
+  virtual std::string_view append(const atalaya_sample &sample, std::string &out) = 0;
+};
+
+// Samples without a line, by reason.
+using Refused = std::vector<std::pair<std::string_view, uint64_t>>;
+// Appends the lines of all samples and adds to what was refused.
+void append_all(Encoder &encoder, std::span<const atalaya_sample> samples, std::string &out, Refused &refused);
+
+std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of);
+// "jsonlines", "samples", "bdwatchdog", "csv", "line"; jsonlines for anything else.
+Format format_from_name(std::string_view name);
+
+}  // namespace atalaya::core
