@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The base functions of a closed state. What could run long in C without a hook seeing it is bounded here.
+#include <array>
+
+#include "core/config/lua_state.h"
+#include "core/util/log.h"
+
+namespace atalaya::core {
+namespace {
+
+// Written in Lua, because there the hook sees them: a table may be long, and __len may lie.
+constexpr char kTableFunctions[] = R"lua(
+local function insert(list, ...)
+  local count, free = select("#", ...), #list + 1
+  if count == 1 then list[free] = ... return end
+  if count ~= 2 then error("wrong number of arguments to 'insert'", 2) end
+  local position, value = ...
+  if position < 1 or position > free then error("bad argument #2 to 'insert' (position out of bounds)", 2) end
+  for i = free, position + 1, -1 do list[i] = list[i - 1] end
+  list[position] = value
+end
+
+local function remove(list, position)
+  local size = #list
+  position = position or size
+  if position ~= size and (position < 1 or position > size + 1) then
+    error("bad argument #2 to 'remove' (position out of bounds)", 2)
+  end
+  local value = list[position]
+  for i = position, size - 1 do list[i] = list[i + 1] end
+  list[position > size and position or size] = nil
+  return value
+end
+
+local function move(from, first, last, to, target)
+  target = target or from
+  if last < first then return target end
+  if to > last or to <= first or target ~= from then
+    for i = 0, last - first do target[to + i] = from[first + i] end
+  else
+    for i = last - first, 0, -1 do target[to + i] = from[first + i] end
+  end
+  return target
+end
+
+local function less(x, y) return x < y end
+
+-- Heap sort: never leaves the list, whatever the order function says.
+local function sort(list, before)
+  before = before or less
+  local function sink(root, size)
+    local value = list[root]
+    while root * 2 <= size do
+      local child = root * 2
+      if child < size and before(list[child], list[child + 1]) then child = child + 1 end
+      if not before(value, list[child]) then break end
+      list[root] = list[child]
+      root = child
+    end
+    list[root] = value
+  end
+  local size = #list
+  for root = size // 2, 1, -1 do sink(root, size) end
+  for last = size, 2, -1 do
+    list[1], list[last] = list[last], list[1]
+    sink(1, last - 1)
+  end
+end
+
+table.insert, table.remove, table.move, table.sort = insert, remove, move, sort
+)lua";
+
+constexpr char kLoaded[] = "atalaya.loaded";
+
+void log_text(const char *text, size_t size) noexcept {
+  try {
+    log_limited(LogLevel::info, {text, size});
+  } catch (const std::bad_alloc &) {
+    return;  // a line less
+  }
+}
+
+int print(lua_State *lua) {
+  luaL_Buffer line;
+  const int count = lua_gettop(lua);
+  luaL_buffinit(lua, &line);
+  for (int i = 1; i <= count; ++i) {
+    if (i > 1) luaL_addchar(&line, '\t');
+    luaL_tolstring(lua, i, nullptr);
+    luaL_addvalue(&line);
+  }
+  luaL_pushresult(&line);
+  size_t size = 0;
+  const char *text = lua_tolstring(lua, -1, &size);
+  log_text(text, size);
+  return 0;
+}
+
+// Finalizers run with hooks off: one that loops could not be stopped.
+int set_metatable(lua_State *lua) {
+  if (lua_type(lua, 2) == LUA_TTABLE) {
+    lua_pushliteral(lua, "__gc");
+    if (lua_rawget(lua, 2) != LUA_TNIL) return luaL_error(lua, "__gc is not available in pipeline files");
+    lua_pop(lua, 1);
+  }
+  return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
+}
+
+int concat(lua_State *lua) {
+  const lua_Integer first = luaL_optinteger(lua, 3, 1);
+  const lua_Integer last = lua_isnoneornil(lua, 4) ? luaL_len(lua, 1) : luaL_checkinteger(lua, 4);
+  const lua_Unsigned count = first > last ? 0 : static_cast<lua_Unsigned>(last) - static_cast<lua_Unsigned>(first);
+  if (count >= LuaLimits::kElements) return luaL_error(lua, "too many elements to concatenate");
+  LuaState::of(lua).charge(count);
+  lua_settop(lua, 3);
+  lua_pushinteger(lua, last);
+  return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
+}
+
+int require(lua_State *lua) {
+  const char *name = luaL_checkstring(lua, 1);
+  lua_settop(lua, 1);
+  luaL_getsubtable(lua, LUA_REGISTRYINDEX, kLoaded);
+  const int type = lua_getfield(lua, 2, name);
+  if (type == LUA_TLIGHTUSERDATA)
+    return luaL_error(lua, "module \"%s\" is required while it is being read, or failed before", name);
+  if (type != LUA_TNIL) return 1;
+  lua_pushlightuserdata(lua, lua);
+  lua_setfield(lua, 2, name);
+  LuaState::of(lua).load_module(name);
+  lua_call(lua, 3, 1);
+  if (lua_isnil(lua, -1)) {
+    lua_pop(lua, 1);
+    lua_pushboolean(lua, 1);
+  }
+  lua_pushvalue(lua, -1);
+  lua_setfield(lua, 2, name);
+  return 1;
+}
+
+int charged(lua_State *lua) {
+  uint64_t bytes = 0;
+  for (int i = lua_gettop(lua); i > 0; --i)
+    if (lua_type(lua, i) == LUA_TSTRING) bytes += lua_rawlen(lua, i);
+  LuaState::of(lua).charge(1 + bytes / 4);
+  return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
+}
+
+// A name that nobody has set is a mistake, most often a typing error.
+int unknown_global(lua_State *lua) {
+  return luaL_error(lua, "unknown name \"%s\"", lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : luaL_typename(lua, 2));
+}
+
+void wrap(lua_State *lua, const char *name, lua_CFunction wrapper) {
+  lua_getfield(lua, -1, name);
+  lua_pushcclosure(lua, wrapper, 1);
+  lua_setfield(lua, -2, name);
+}
+
+void remove(lua_State *lua, const char *name) {
+  lua_pushnil(lua);
+  lua_setfield(lua, -2, name);
+}
+
+// Of `os` only what reads a clock or the environment.
+void open_os(lua_State *lua) {
+  luaL_requiref(lua, LUA_OSLIBNAME, luaopen_os, 0);
+  lua_newtable(lua);
+  for (const char *name : {"time", "date", "getenv", "clock"}) {
+    lua_getfield(lua, -2, name);
+    lua_setfield(lua, -2, name);
+  }
+  lua_setglobal(lua, LUA_OSLIBNAME);
+  lua_pop(lua, 1);
+}
+
+}  // namespace
+
+void charge_functions(lua_State *lua) {
+  lua_pushnil(lua);
+  while (lua_next(lua, -2) != 0) {
+    if (lua_iscfunction(lua, -1) != 0) {
+      lua_pushcclosure(lua, charged, 1);
+      lua_pushvalue(lua, -2);
+      lua_insert(lua, -2);
+      lua_settable(lua, -4);
+    } else {
+      lua_pop(lua, 1);
+    }
+  }
+}
+
+void open_base_library(lua_State *lua) {
+  luaL_requiref(lua, LUA_GNAME, luaopen_base, 1);
+  for (const char *name : {"load", "loadfile", "dofile", "collectgarbage", "warn"}) remove(lua, name);
+  wrap(lua, "setmetatable", set_metatable);
+  wrap(lua, "tonumber", charged);
+  lua_pushcfunction(lua, print);
+  lua_setfield(lua, -2, "print");
+  lua_pushcfunction(lua, require);
+  lua_setfield(lua, -2, "require");
+  lua_createtable(lua, 0, 1);
+  lua_pushcfunction(lua, unknown_global);
+  lua_setfield(lua, -2, "__index");
+  lua_pushboolean(lua, 0);
+  lua_setfield(lua, -2, "__metatable");
+  lua_setmetatable(lua, -2);
+  lua_pop(lua, 1);
+
+  luaL_requiref(lua, LUA_MATHLIBNAME, luaopen_math, 1);
+  luaL_requiref(lua, LUA_UTF8LIBNAME, luaopen_utf8, 1);
+  charge_functions(lua);
+  luaL_requiref(lua, LUA_TABLIBNAME, luaopen_table, 1);
+  wrap(lua, "concat", concat);
+  lua_pop(lua, 3);
+  open_os(lua);
+  if (luaL_loadbufferx(lua, kTableFunctions, sizeof(kTableFunctions) - 1, "=table", "t") != LUA_OK) lua_error(lua);
+  lua_call(lua, 0, 0);
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lua's patterns, as section 6.4.1 of the manual describes them, with a limit on the steps of one search: no hook can interrupt a
+// search that runs in C, and ("a"):rep(400):find(".-.-.-b") would take for ever. Knows nothing of a Lua state and never throws.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace atalaya::core {
+
+class LuaPattern {
+ public:
+  static constexpr int kMaxCaptures = 32;
+  static constexpr ptrdiff_t kPosition = -2;  // size of a capture "()"
+
+  struct Capture {
+    const char *begin;
+    ptrdiff_t size;  // kPosition: the capture is the place itself
+  };
+
+  // `anchors`: a '^' at the start ties the match to its place (not in gmatch, where it is a character like others).
+  LuaPattern(std::string_view subject, std::string_view pattern, bool anchors);
+
+  bool anchored() const { return anchored_; }
+  // The end of the match at this place of the subject; nullptr when there is none, or on an error.
+  const char *match_at(const char *place);
+
+  // What is wrong with the pattern, or that it is too expensive; nullptr if nothing. A "%d" in it stands for error_number.
+  const char *error() const { return error_; }
+  int error_number() const { return error_number_; }
+  int captures() const { return level_; }
+  const Capture &capture(int index) const { return captures_[static_cast<size_t>(index)]; }
+  // Steps taken so far, over all calls.
+  uint64_t steps() const { return steps_; }
+
+ private:
+  static constexpr ptrdiff_t kOpen = -1;
+  static constexpr int kMaxDepth = 200;
+
+  const char *match(const char *s, const char *p);
+  // An item beginning with '%' that is no class: %b, %f, a back reference. False: it is a class.
+  bool special(const char *&s, const char *&p);
+  const char *repeat_most(const char *s, const char *p, const char *end);
+  const char *repeat_least(const char *s, const char *p, const char *end);
+  const char *open_capture(const char *s, const char *p, ptrdiff_t size);
+  const char *close_capture(const char *s, const char *p);
+  const char *balanced(const char *s, const char *p);
+  const char *frontier(const char *s, const char *set, const char *end);
+  const char *back_reference(const char *s, char digit);
+  const char *item_end(const char *p);
+  bool item_matches(const char *s, const char *p, const char *end);
+  bool set_matches(unsigned char c, const char *set, const char *end);
+  bool spend(uint64_t steps);
+  const char *fail(const char *text, int number = 0);
+
+  const char *subject_, *subject_end_, *pattern_, *pattern_end_;
+  bool anchored_;
+  const char *error_ = nullptr;
+  int error_number_ = 0;
+  int level_ = 0, depth_ = 0;
+  uint64_t steps_ = 0, limit_;
+  std::array<Capture, kMaxCaptures> captures_{};
+};
+
+}  // namespace atalaya::core

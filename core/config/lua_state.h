@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A closed Lua 5.4 state for pipeline files: no way out to files, programs or libraries, and limits of memory and computing time.
+//
+// Lua is C here: lua_error jumps over destructors. So nothing with a destructor lives in a C function where it may raise; what
+// needs C++ is done in a noexcept helper that leaves its answer in plain data.
+#pragma once
+
+#include <lua.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/description.h"
+#include "core/config/lua_heap.h"
+#include "core/util/result.h"
+
+namespace atalaya::core {
+
+// The limits, all in one place. Times are of the thread's processor, so that a busy host does not shorten them.
+struct LuaLimits {
+  static constexpr size_t kMemory = size_t{64} << 20;     // of one file
+  static constexpr size_t kString = size_t{1} << 20;      // of one string
+  static constexpr size_t kElements = 1'000'000;          // that one call of a library function may go through
+  static constexpr size_t kFile = size_t{1} << 20;        // of one Lua file's text
+  static constexpr int64_t kEvaluate_ns = 2'000'000'000;  // evaluating a file
+  static constexpr int64_t kBatch_ns = 50'000'000;        // the inline function calls of one batch,
+  static constexpr int64_t kSample_ns = 5'000;            // and for each of its samples
+  static constexpr int kHookInstructions = 1000;          // between two looks at the clock
+};
+
+class Recorder;  // takes down what the constructors of a pipeline file are called with: evaluate.cpp
+
+class LuaState {
+ public:
+  // `library` is the folder of atalaya's own Lua files, `folder` that of the pipeline file ("" or ending in '/').
+  LuaState(std::string library, std::string folder);
+  LuaState(const LuaState &) = delete;
+  LuaState &operator=(const LuaState &) = delete;
+  ~LuaState();
+
+  lua_State *raw() { return lua_; }
+  static LuaState &of(lua_State *lua) { return **static_cast<LuaState **>(lua_getextraspace(lua)); }
+
+  struct Failure {
+    Location where;  // line 0: unknown
+    std::string text;
+  };
+
+  // Reads and compiles a text file; the function is on the stack if ok. Its digest joins that of all files.
+  bool load(const std::string &path, Failure &failure);
+
+  // Begins a stretch of calls that share one limit of time; end_limit ends it.
+  void begin_limit(int64_t limit_ns);
+  void end_limit();
+  bool timed_out() const { return timed_out_; }
+  // lua_pcall with what the limits and file:line messages need. On failure the stack is as before the function and its arguments.
+  bool call(int arguments, int results);
+  Failure failure();  // of the last call that failed
+
+  // Without a limit of memory nothing that only allocates can raise: for reading results out from C++.
+  void lift_memory_limit() { heap_.set_limit(SIZE_MAX); }
+  void restore_memory_limit() { heap_.set_limit(LuaLimits::kMemory); }
+
+  const std::vector<std::string> &files() const { return files_; }
+  std::string digest() const;
+
+  // Counts work that a C function did without instructions; raises when the time is over.
+  void charge(uint64_t steps);
+
+  // For `require`: pushes the compiled module and its three arguments, or raises.
+  void load_module(const char *name);
+
+  // Set while a pipeline file is evaluated, null when its functions run.
+  Recorder *recorder() { return recorder_; }
+  void set_recorder(Recorder *recorder) { recorder_ = recorder; }
+
+  // What the library file atalaya gets as its third argument: a table of functions. Takes it from the stack.
+  void set_native();
+
+ private:
+  friend struct LuaCallbacks;  // the C functions, in lua_state.cpp and lua_base.cpp
+
+  bool out_of_time();
+  void trip();
+  void note_place();
+  [[noreturn]] void raise_timeout();
+  bool read_source(const std::string &path, bool of_library) noexcept;
+  bool find_module(std::string_view name) noexcept;
+  static int handle_error(lua_State *lua);
+
+  LuaHeap heap_;
+  lua_State *lua_ = nullptr;
+  std::string library_, folder_;
+  std::vector<std::string> files_;
+  uint64_t digest_ = 0xcbf29ce484222325;
+  int native_ = LUA_NOREF;
+  Recorder *recorder_ = nullptr;
+
+  int64_t limit_ns_ = 0, wall_deadline_ns_ = 0, cpu_deadline_ns_ = 0;
+  bool limited_ = false, timed_out_ = false;
+  uint64_t charged_ = 0;
+
+  // Of the module that is being read.
+  std::string chunk_, source_, problem_;
+  // The place of the last failure, kept without allocating: the chunk's name (with '@') and a line.
+  char failed_chunk_[4096] = "";
+  int failed_line_ = 0;
+  Failure failure_;
+};
+
+void open_base_library(lua_State *lua);    // lua_base.cpp: base functions, os, require, bounded tables
+void open_string_library(lua_State *lua);  // lua_strings.cpp: string functions on bounded patterns
+// Lets every C function of the table on the stack count the bytes that it is given as work.
+void charge_functions(lua_State *lua);
+
+}  // namespace atalaya::core

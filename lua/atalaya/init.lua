@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What a pipeline file requires:  local a = require "atalaya"
+--
+--   a.source.NAME { ... }   a.translate.NAME { ... }   a.filter.NAME { ... }   a.sink.NAME { ... }
+--   a.from "PIPELINE"       another pipeline's output as the source
+--   a.call { FUNCTION, on_error = "pass" }   an inline function with options; a function alone is enough otherwise
+--   a.pipeline "NAME" { every = "5s", SOURCES..., STAGES..., SINKS... }
+--   a.test "NAME" { pipeline = "PIPELINE", input = { ... }, expect = { ... } }
+--
+-- Every call only notes what it was called with, and from which line; the host checks and builds the pipelines afterwards.
+local _, _, native = ...
+
+local function constructors(kind)
+  return setmetatable({}, {
+    __index = function(_, name) return native.constructor(kind, name) end,
+    __newindex = function() error("components come from plugins; they cannot be set in a pipeline file", 2) end,
+  })
+end
+
+local a = {
+  source = constructors("source"),
+  translate = constructors("translator"),
+  filter = constructors("filter"),
+  sink = constructors("sink"),
+  from = native.from,
+  call = native.call,
+  pipeline = native.pipeline,
+  test = native.test,
+}
+
+-- A mistyped name is noted, not raised, so that one run shows all mistakes of a file.
+return setmetatable(a, { __index = function(_, name) return native.unknown(name) end })
