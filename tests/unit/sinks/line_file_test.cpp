@@ -108,17 +108,31 @@ TEST_CASE("what cannot be written is said at the start") {
   CHECK(open_refusal(at(folder.file("plain/out"))).code == Code::bad_config);
 }
 
-TEST_CASE("a file without permission is a clear error") {
+TEST_CASE("a file or folder without permission is a clear error") {
+  namespace fs = std::filesystem;
   const TemporaryFolder folder;
-  const FileOptions options = at(folder.file("out"));
+  FileOptions options = at(folder.file("out"));
   put(options.path, "");
-  std::filesystem::permissions(options.path, std::filesystem::perms::none);
   const uid_t user = ::geteuid();
-  if (user == 0) REQUIRE(::seteuid(65534) == 0);  // root may write everything
-  const Refusal refusal = open_refusal(options);
-  if (user == 0) REQUIRE(::seteuid(user) == 0);
-  CHECK(refusal.code == Code::bad_config);
-  CHECK(refusal.text == options.path + ": Permission denied; the user that runs the agent must be able to write it");
+  const auto refusal = [&] {
+    if (user == 0) REQUIRE(::seteuid(65534) == 0);  // root may write everything
+    Refusal result = open_refusal(options);
+    if (user == 0) REQUIRE(::seteuid(user) == 0);
+    return result;
+  };
+  fs::permissions(folder.file("."),
+                  fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
+  fs::permissions(options.path, fs::perms::none);
+  CHECK(refusal().code == Code::bad_config);
+  CHECK(refusal().text == options.path + ": Permission denied; the user that runs the agent must be able to write it");
+
+  fs::permissions(options.path, fs::perms::all);
+  CHECK(refusal().code == Code::ok);
+  options.rotate_size = 1000;  // needs the folder too
+  CHECK(refusal().code == Code::bad_config);
+  CHECK(refusal().text == options.path + ": files cannot be renamed in " + fs::path(options.path).parent_path().string() +
+                              ": Permission denied; make it writable or leave rotation to logrotate");
+  fs::permissions(folder.file("."), fs::perms::owner_all);
 }
 
 TEST_CASE("two writers of one file are one too many") {
