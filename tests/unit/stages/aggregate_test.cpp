@@ -31,6 +31,13 @@ TEST_CASE("aggregate: a function for each metric, the most exact name wins") {
         Lines{"process=a | p.cpu=3 p.mem.r=4i p.mem.x=2i q.z=1.5 p.count=2i"});
 }
 
+TEST_CASE("aggregate leaves out fields that mean nothing for several entities, unless asked") {
+  const Lines in = {"process=a | p.cpu=1 p.start.time=5i p.parent.pid=1i p.state=82i"};
+  CHECK(Bench<Aggregate>(table({{"by", text("process")}})).process(in) == Lines{"process=a | p.cpu=1"});
+  CHECK(Bench<Aggregate>(table({{"by", text("process")}, {"fields", text("*.state")}, {"default", text("max")}})).process(in) ==
+        Lines{"process=a | p.state=82i"});
+}
+
 TEST_CASE("aggregate: families that are not chosen and spans pass, stacks stay apart") {
   Bench<Aggregate> bench(table({{"by", list({"process"})}, {"metric", list({"p.*", "profile.*"})}}));
   CHECK(bench.process({"process=a pid=1 | q.x=1", "span s | process=a | p.x=1", "stack f;g | process=a pid=1 | profile.samples=1i",
