@@ -76,7 +76,6 @@ void prepare_for_writing(Database &database, bool full_sync) {
   database.execute("PRAGMA journal_mode = WAL");
   database.execute(full_sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   database.execute("PRAGMA wal_autocheckpoint = 1000");
-  // The log keeps its space: on a full disk retention still has room to write what it deletes.
   database.execute("PRAGMA journal_size_limit = 16777216");
   database.execute("PRAGMA mmap_size = 0");  // an I/O error through a mapping would be a SIGBUS
 
