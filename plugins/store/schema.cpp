@@ -49,9 +49,10 @@ CREATE TABLE spans(
   PRIMARY KEY(start_ns, entity, name)) WITHOUT ROWID;
 CREATE INDEX spans_entity ON spans(entity);
 CREATE INDEX spans_arrived ON spans(arrived_ns);
+-- CROSS JOIN: windows before samples, so that a condition on the time reads no sample outside of it.
 CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
-  FROM windows w JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
+  FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
        JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key;
 )sql"};
 constexpr int64_t kVersion = kSteps.size();
