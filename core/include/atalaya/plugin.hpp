@@ -215,6 +215,10 @@ class Batch {
     return sample;
   }
 
+  // Arrays of the sample's own with at least this room. Call it before editing tags or fields in place: samples whose arrays the host's
+  // functions did not make may share them.
+  void reserve(Sample &sample, uint32_t tags, uint32_t fields) { grow(sample, tags, fields); }
+
   void tag(Sample &sample, uint32_t key, std::string_view value) { tag_shared(sample, key, copy(value)); }
   // The value already lies in this batch's arena.
   void tag_shared(Sample &sample, uint32_t key, atalaya_str value) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cli/agent.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+#include "core/pipeline/clock.h"
+#include "core/util/log.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+void block_signals() {
+  const sigset_t set = handled_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);  // a peer that goes away is an error of one write
+}
+
+int run_agent(Engine &engine, const AgentOptions &options) {
+  const sigset_t set = handled_signals();
+  const int64_t begin = read_clocks().monotonic;
+  std::atomic<bool> clean{true};
+  const pthread_t waiter = pthread_self();
+  std::thread turning([&] {
+    pthread_setname_np(pthread_self(), "engine");
+    clean = engine.run();
+    pthread_kill(waiter, SIGUSR2);  // every source has ended, or stop was called
+  });
+  for (bool stopping = false; !stopping;) {
+    int64_t wait = 1'000'000'000;
+    if (options.for_ns > 0) wait = std::min(wait, std::max<int64_t>(begin + options.for_ns - read_clocks().monotonic, 0));
+    const timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
+    const int signal = sigtimedwait(&set, nullptr, &timeout);
+    if (signal == SIGHUP && options.reload) options.reload();
+    stopping = signal == SIGTERM || signal == SIGINT || signal == SIGUSR2 ||
+               (options.for_ns > 0 && read_clocks().monotonic - begin >= options.for_ns);
+    if (!stopping && signal < 0 && options.tick) options.tick();
+  }
+  engine.stop();
+  turning.join();
+  if (clean) return kDone;
+  log(LogLevel::error, "something hangs in a call; ending without waiting for it");
+  std::fflush(stdout);
+  _exit(kFailed);
+}
+
+Registry scan_plugins(const Arguments &arguments) {
+  Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
+  for (const std::string &line : registry.refused()) log(LogLevel::warning, line);
+  return registry;
+}
+
+}  // namespace atalaya::core::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine that works until a signal, a time or its sources end it: what `run` and `try` share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/cli/cli.h"
+#include "core/config/description.h"
+#include "core/pipeline/engine.h"
+
+namespace atalaya::core::cli {
+
+// Signals that end or reload the agent are blocked and handled by `run_agent` alone. Call before the first thread is made.
+void block_signals();
+
+struct AgentOptions {
+  int64_t for_ns = 0;  // stop after this time; 0 = never
+  std::function<void()> reload;   // SIGHUP
+  std::function<void()> tick;     // once a second, for the live status line
+};
+
+// Turns the engine on a thread of its own. Returns the exit status. On a hang it ends the process at once, since the hanging call still
+// uses its memory.
+int run_agent(Engine &engine, const AgentOptions &options);
+
+Registry scan_plugins(const Arguments &arguments);
+
+}  // namespace atalaya::core::cli

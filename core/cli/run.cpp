@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "core/cli/agent.h"
+#include "core/cli/version.h"
+#include "core/config/load.h"
+#include "core/pipeline/clock.h"
+#include "core/pipeline/status.h"
+#include "core/util/log.h"
+#include "core/util/units.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--for", "TIME", "stop after this time, for example 30s"},
+    {"--socket", "PATH", "where `atalaya status` asks (default: status.sock in the runtime folder)"},
+    {"--host", "NAME", "value of the tag host (default: the host's name)"},
+};
+
+std::optional<FileDescription> load(const std::string &path, Registry &registry, Symbols &symbols) {
+  LoadedFile loaded = load_file(path, registry, symbols, default_lua_library());
+  for (const std::string &line : loaded.warnings) std::fprintf(stderr, "%s\n", line.c_str());
+  for (const std::string &line : loaded.errors) std::fprintf(stderr, "%s\n", line.c_str());
+  return std::move(loaded.description);
+}
+
+// One line that is written over: what came in, what the sinks have, what is lost.
+void live_line(const std::vector<LedgerRow> &rows) {
+  Counts sum;
+  for (const LedgerRow &row : rows) {
+    if (row.type == RowType::source) sum.created += row.counts.created;
+    if (row.type == RowType::sink) {
+      sum.out += row.counts.out;
+      sum.queued += row.counts.queued;
+      sum.dropped += row.counts.dropped;
+    }
+  }
+  std::fprintf(stderr, "\r\x1b[K%lld samples in, %lld delivered, %lld queued, %lld dropped by sinks", static_cast<long long>(sum.created),
+               static_cast<long long>(sum.out), static_cast<long long>(sum.queued), static_cast<long long>(sum.dropped));
+}
+
+void reload(const std::string &path, Engine &engine, Registry &registry, Symbols &symbols) {
+  auto description = load(path, registry, symbols);
+  if (!description) {
+    log(LogLevel::error, "reload refused: " + path + " has errors; the old file runs on");
+    return;
+  }
+  const Status reloaded = engine.reload(std::move(*description));
+  if (reloaded) {
+    log(LogLevel::info, "reloaded " + path);
+  } else {
+    log(LogLevel::error, "reload refused: " + reloaded.error() + "; the old file runs on");
+  }
+}
+
+int run(const Arguments &arguments) {
+  const std::string &path = arguments.positional[0];
+  AgentOptions options;
+  if (const auto text = arguments.get("--for")) {
+    const auto time = parse_duration(*text);
+    if (!time) {
+      std::fprintf(stderr, "atalaya run: --for: %s\n", time.error().c_str());
+      return kWrongUse;
+    }
+    options.for_ns = time.value();
+  }
+  block_signals();
+  Symbols symbols;
+  Registry registry = scan_plugins(arguments);
+  auto description = load(path, registry, symbols);
+  if (!description) return kWrongUse;
+
+  Engine engine(symbols, {.host = arguments.get("--host").value_or("")});
+  const AgentFacts facts{kVersion, path, ::getpid(), 0};
+  const int64_t begin = read_clocks().monotonic;
+  const auto answer = [&engine, facts, begin](bool json) mutable {
+    facts.uptime_s = static_cast<double>(read_clocks().monotonic - begin) / 1e9;
+    const auto rows = engine.ledger().snapshot();
+    return json ? status_json(facts, rows) : status_table(facts, rows);
+  };
+  if (const Status started = engine.start(std::move(*description)); !started) {
+    std::fprintf(stderr, "%s\n", started.error().c_str());
+    return kFailed;
+  }
+  auto server = StatusServer::listen(arguments.get("--socket").value_or(default_status_socket()), answer);
+  if (!server) log(LogLevel::warning, server.error());
+  log(LogLevel::info, "running " + path);
+
+  options.reload = [&] { reload(path, engine, registry, symbols); };
+  const bool live = ::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0;
+  if (live) options.tick = [&] { live_line(engine.ledger().snapshot()); };
+  const int status = run_agent(engine, options);
+  if (live) std::fputc('\n', stderr);
+  log(LogLevel::info, "stopped");
+  return status;
+}
+
+}  // namespace
+
+const Command run_command = {"run",    "FILE",   "run the pipelines of FILE until stopped, or for a time; SIGHUP reloads the file",
+                             "atalaya run pipelines/host.lua --for 30s",
+                             1,        1,        kOptions,
+                             run};
+
+}  // namespace atalaya::core::cli

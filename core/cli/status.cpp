@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "core/cli/cli.h"
+#include "core/pipeline/status.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--format", "table|json", "table (default) or JSON"},
+    {"--socket", "PATH", "the agent's socket (default: status.sock in the runtime folder)"},
+};
+
+int status(const Arguments &arguments) {
+  const std::string format = arguments.get("--format").value_or("table");
+  if (format != "table" && format != "json") {
+    std::fprintf(stderr, "atalaya status: --format: \"%s\" is not one of table, json\n", format.c_str());
+    return kWrongUse;
+  }
+  const auto text = ask_status(arguments.get("--socket").value_or(default_status_socket()), format == "json");
+  if (!text) {
+    std::fprintf(stderr, "atalaya status: %s\n", text.error().c_str());
+    return kFailed;
+  }
+  std::fputs(text.value().c_str(), stdout);
+  return kDone;
+}
+
+}  // namespace
+
+const Command status_command = {"status", "", "the running agent's ledger, queues and health", "atalaya status --format json", 0, 0,
+                                kOptions, status};
+
+}  // namespace atalaya::core::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+#include <cstdio>
+#include <string>
+
+#include "core/cli/agent.h"
+#include "core/config/load.h"
+#include "core/util/suggest.h"
+#include "core/util/units.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--every", "TIME", "length of a window (default 1s)"},
+    {"--windows", "N", "stop after N whole windows (default 3)"},
+    {"--format", "table|json", "table (default), or a JSON sample a line"},
+};
+
+// Opens a component and completes its parameters; prints what is wrong.
+std::optional<StageDescription> describe(Registry &registry, uint32_t kind, const std::string &name, const Value &written) {
+  StageDescription stage;
+  stage.kind = kind;
+  stage.name = name;
+  stage.where = {"command line", 0};
+  stage.queue.max_bytes = int64_t{16} << 20;
+  auto opened = registry.open(kind, name);
+  if (!opened) {
+    std::fprintf(stderr, "atalaya try: %s\n", opened.error().c_str());
+    return std::nullopt;
+  }
+  stage.component = *opened;
+  std::vector<Problem> problems;
+  stage.parameters = Parameters::resolve(schema_of(*stage.component.component), written, problems);
+  for (const Problem &problem : problems)
+    std::fprintf(stderr, "atalaya try: %s \"%s\": %s%s%s\n", std::string(kind_name(kind)).c_str(), name.c_str(), problem.path.c_str(),
+                 problem.path.empty() ? "" : ": ", problem.text.c_str());
+  if (!problems.empty()) return std::nullopt;
+  return stage;
+}
+
+Value string_value(std::string text) {
+  Value value;
+  value.type = Value::Type::string;
+  value.string = std::move(text);
+  return value;
+}
+
+// name=value words in the types that the source's schema wants.
+std::optional<Value> written_parameters(Registry &registry, const Arguments &arguments) {
+  Value table;
+  table.type = Value::Type::table;
+  auto opened = registry.open(ATALAYA_SOURCE, arguments.positional[0]);
+  for (size_t i = 1; i < arguments.positional.size(); ++i) {
+    const std::string &word = arguments.positional[i];
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      std::fprintf(stderr, "atalaya try: \"%s\" is not of the form name=value\n", word.c_str());
+      return std::nullopt;
+    }
+    const std::string name = word.substr(0, equals);
+    Value value = string_value(word.substr(equals + 1));
+    if (opened) {
+      const Schema schema = schema_of(*opened->component);
+      for (uint32_t p = 0; p < schema.count(); ++p)
+        if (view_of(schema.at(p).name) == name) value = value_from_text(schema.at(p), word.substr(equals + 1));
+    }
+    table.map.emplace_back(name, std::move(value));
+  }
+  return table;
+}
+
+int try_source(const Arguments &arguments) {
+  const std::string &name = arguments.positional[0];
+  Registry registry = scan_plugins(arguments);
+  if (!registry.known(ATALAYA_SOURCE, name)) {
+    const std::string near = did_you_mean(name, registry.names(ATALAYA_SOURCE));
+    std::fprintf(stderr, "atalaya try: source \"%s\" is not known%s\n", name.c_str(), near.c_str());
+    return kWrongUse;
+  }
+  const auto every = parse_duration(arguments.get("--every").value_or("1s"));
+  if (!every || every.value() < 1'000'000) {
+    std::fprintf(stderr, "atalaya try: --every: %s\n", every ? "the shortest window is 1ms" : every.error().c_str());
+    return kWrongUse;
+  }
+  uint64_t windows = 0;
+  const std::string count = arguments.get("--windows").value_or("3");
+  if (const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), windows);
+      error != std::errc() || end != count.data() + count.size() || windows == 0) {
+    std::fprintf(stderr, "atalaya try: --windows: \"%s\" is not a count such as 3\n", count.c_str());
+    return kWrongUse;
+  }
+  const std::string format = arguments.get("--format").value_or("table");
+  if (format != "table" && format != "json") {
+    std::fprintf(stderr, "atalaya try: --format: \"%s\" is not one of table, json\n", format.c_str());
+    return kWrongUse;
+  }
+
+  const auto written = written_parameters(registry, arguments);
+  if (!written) return kWrongUse;
+  Value sink_parameters;
+  sink_parameters.type = Value::Type::table;
+  sink_parameters.map.emplace_back("format", string_value(format == "json" ? "samples" : "table"));
+  const auto source = describe(registry, ATALAYA_SOURCE, name, *written);
+  const auto sink = describe(registry, ATALAYA_SINK, "stdout", sink_parameters);
+  if (!source || !sink) return kWrongUse;
+
+  block_signals();
+  Symbols symbols;
+  FileDescription file;
+  file.path = "try";
+  file.sinks.push_back(*sink);
+  PipelineDescription pipeline;
+  pipeline.name = "try";
+  pipeline.every_ns = every.value();
+  pipeline.sources.push_back(*source);
+  pipeline.sinks.push_back(0);
+  file.pipelines.push_back(std::move(pipeline));
+  Engine engine(symbols, {.max_windows = windows, .host = {}});
+  if (const Status started = engine.start(std::move(file)); !started) {
+    std::fprintf(stderr, "%s\n", started.error().c_str());
+    return kFailed;
+  }
+  return run_agent(engine, {});
+}
+
+}  // namespace
+
+const Command try_command = {"try",    "COMPONENT [name=value ...]", "one source on the terminal, to see what it would emit",
+                             "atalaya try proc host=false --every 2s --windows 1",
+                             1,        64,                           kOptions,
+                             try_source};
+
+}  // namespace atalaya::core::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/ledger/ledger.h"
+#include "core/plugin/instance.h"
+
+namespace atalaya::core {
+
+// What an instance counted by host->count since it was last asked.
+struct Tally {
+  int64_t merged = 0, created = 0, dropped = 0;
+  std::vector<std::pair<std::string, int64_t>> reasons;  // of dropped
+};
+
+// The surroundings of an instance in the engine: its counts wait here until the engine takes them into the ledger.
+class CountingSurroundings : public Surroundings {
+ public:
+  CountingSurroundings(Ledger &ledger, std::string state_dir) : ledger_(ledger), state_dir_(std::move(state_dir)) {}
+
+  void count(int32_t what, std::string_view reason, uint64_t samples) override;
+  std::optional<std::string> state_dir() override;
+  bool ledger(uint64_t row, atalaya_ledger_row &out) override;
+
+  Tally take();
+
+ private:
+  Ledger &ledger_;
+  std::string state_dir_;
+  std::mutex mutex_;
+  Tally tally_;
+  std::vector<LedgerRow> snapshot_;  // what `ledger` reads from
+  std::vector<std::pair<size_t, std::string_view>> rows_;  // -> snapshot_; with a reason: the row of that drop
+};
+
+}  // namespace atalaya::core

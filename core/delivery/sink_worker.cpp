@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/delivery/sink_worker.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/util/files.h"
+#include "core/util/log.h"
+
+namespace atalaya::core {
+namespace {
+
+constexpr int64_t kFirstRetry = 100'000'000;
+constexpr int64_t kLongestRetry = 30'000'000'000;
+
+using Steady = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+int64_t monotonic() { return Steady::now().time_since_epoch().count(); }
+Steady::time_point at(int64_t monotonic_ns) { return Steady::time_point(std::chrono::nanoseconds(monotonic_ns)); }
+
+int64_t samples_of(const Delivery &delivery) { return static_cast<int64_t>(delivery.batch->count()); }
+int64_t bytes_of(const Delivery &delivery) { return static_cast<int64_t>(delivery.batch->bytes()); }
+
+}  // namespace
+
+SinkWorker::SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger,
+                       std::function<void()> made_room)
+    : description_(description),
+      name_(std::move(name)),
+      symbols_(symbols),
+      ledger_(ledger),
+      made_room_(std::move(made_room)),
+      surroundings_(ledger, state_folder() + "/" + name_) {}
+
+SinkWorker::~SinkWorker() {
+  if (thread_.joinable()) stop(monotonic());
+  // A sink that hangs in a call still uses its instance.
+  if (!done_) static_cast<void>(instance_.release());
+}
+
+Status SinkWorker::create() {
+  auto made = Instance::create(description_.component, description_.parameters, "sink \"" + description_.name + "\"", symbols_,
+                               surroundings_);
+  if (!made) return Error{made.error()};
+  instance_ = std::move(*made);
+  return Done{};
+}
+
+Status SinkWorker::start() {
+  const Outcome outcome = instance_->start();
+  if (!outcome.ok()) return Error{outcome.text};
+  done_ = false;
+  thread_ = std::thread([this] { work(); });
+  return Done{};
+}
+
+bool SinkWorker::full() const {
+  return description_.queue.when_full == WhenFull::block && queued_bytes_ >= description_.queue.max_bytes;
+}
+
+void SinkWorker::push(Delivery delivery, std::vector<Delivery> &dropped) {
+  const auto drop = [&](Delivery &victim) {
+    count_dropped(*victim.row, "queue full", samples_of(victim));
+    if (victim.ack) victim.ack->refuse();
+    dropped.push_back(std::move(victim));
+  };
+  const int64_t samples = samples_of(delivery);
+  const int64_t bytes = bytes_of(delivery);
+  delivery.row->counts.in += samples;
+  if (queued_bytes_ > 0 && queued_bytes_ + bytes > description_.queue.max_bytes) {
+    if (description_.queue.when_full == WhenFull::drop_newest) return drop(delivery);
+    while (description_.queue.when_full == WhenFull::drop_oldest && !queue_.empty() &&
+           queued_bytes_ + bytes > description_.queue.max_bytes) {
+      Delivery &oldest = queue_.front();
+      queued_bytes_ -= bytes_of(oldest);
+      oldest.row->counts.queued -= samples_of(oldest);
+      oldest.row->counts.queued_bytes -= bytes_of(oldest);
+      drop(oldest);
+      queue_.pop_front();
+    }
+  }
+  queued_bytes_ += bytes;
+  delivery.row->counts.queued += samples;
+  delivery.row->counts.queued_bytes += bytes;
+  queue_.push_back(std::move(delivery));
+}
+
+void SinkWorker::work() {
+  pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
+  for (;;) {
+    Delivery delivery;
+    {
+      std::unique_lock lock(ledger_.mutex());
+      work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (queue_.empty() || (stopping_ && monotonic() >= stop_deadline_ns_)) break;
+      delivery = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    if (!deliver(delivery)) break;
+  }
+  const int64_t deadline = stop_deadline_ns_;
+  if (const Outcome outcome = instance_->flush(deadline); !outcome.ok()) log(LogLevel::error, name_ + ": flush: " + outcome.text);
+  if (const Outcome outcome = instance_->stop(); !outcome.ok()) log(LogLevel::error, name_ + ": stop: " + outcome.text);
+  const std::lock_guard lock(ledger_.mutex());
+  done_ = true;
+  finished_.notify_all();
+}
+
+bool SinkWorker::deliver(const Delivery &delivery) {
+  int64_t wait = kFirstRetry;
+  for (;;) {
+    int64_t retry_after = 0;
+    const int64_t begin = monotonic();
+    const Outcome outcome = instance_->write(delivery.batch->raw(), retry_after);
+    const int64_t busy = monotonic() - begin;
+    if (outcome.ok()) {
+      settle(delivery, true, {}, busy);
+      return true;
+    }
+    if (outcome.code != ATALAYA_RETRY) {
+      log_limited(LogLevel::error, name_ + ": " + outcome.text + "; the batch is dropped");
+      settle(delivery, false, "refused", busy);
+      return true;
+    }
+    log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again");
+    {
+      const std::lock_guard lock(ledger_.mutex());
+      ++delivery.row->counts.errors;
+      delivery.row->counts.busy_ns += busy;
+    }
+    if (!wait_before_retry(retry_after > 0 ? retry_after : wait)) {
+      settle(delivery, false, "shutdown", 0);
+      return false;
+    }
+    wait = std::min(wait * 2, kLongestRetry);
+  }
+}
+
+bool SinkWorker::wait_before_retry(int64_t wait_ns) {
+  std::unique_lock lock(ledger_.mutex());
+  const int64_t until = monotonic() + wait_ns;
+  work_.wait_until(lock, at(until), [this] { return stopping_; });
+  if (!stopping_) return true;
+  // Stopping: try more often than the back-off says, but not in a tight loop, until the time is up.
+  static constexpr int64_t kLastTries = 50'000'000;
+  if (monotonic() >= stop_deadline_ns_) return false;
+  finished_.wait_until(lock, at(std::min(monotonic() + kLastTries, stop_deadline_ns_)));
+  return monotonic() < stop_deadline_ns_;
+}
+
+void SinkWorker::settle(const Delivery &delivery, bool delivered, std::string_view reason, int64_t busy_ns) {
+  const Tally tally = surroundings_.take();
+  bool made_room = false;
+  {
+    const std::lock_guard lock(ledger_.mutex());
+    const bool was_full = full();
+    Counts &counts = delivery.row->counts;
+    const int64_t samples = samples_of(delivery);
+    int64_t left = samples;
+    if (delivered) {
+      for (const auto &[why, count] : tally.reasons) {
+        const int64_t refused = std::min(count, left);  // a sink cannot refuse more than it was given
+        count_dropped(*delivery.row, why, refused);
+        left -= refused;
+      }
+      counts.out += left;
+    } else {
+      count_dropped(*delivery.row, reason, samples);
+      ++counts.errors;
+    }
+    counts.queued -= samples;
+    counts.queued_bytes -= bytes_of(delivery);
+    counts.busy_ns += busy_ns;
+    queued_bytes_ -= bytes_of(delivery);
+    made_room = was_full && !full();
+  }
+  if (!delivered && delivery.ack) delivery.ack->refuse();
+  if (made_room) made_room_();
+}
+
+bool SinkWorker::stop(int64_t deadline_ns) {
+  if (!thread_.joinable()) return done_;
+  std::deque<Delivery> left;
+  bool finished = false;
+  {
+    std::unique_lock lock(ledger_.mutex());
+    stopping_ = true;
+    stop_deadline_ns_ = deadline_ns;
+    work_.notify_all();
+    // The sink's own flush and stop get a second beyond the deadline before it counts as hung.
+    static constexpr int64_t kGrace = 1'000'000'000;
+    finished_.wait_until(lock, at(deadline_ns + kGrace), [this] { return done_; });
+    finished = done_;
+    left.swap(queue_);
+    for (Delivery &delivery : left) {
+      count_dropped(*delivery.row, "shutdown", samples_of(delivery));
+      delivery.row->counts.queued -= samples_of(delivery);
+      delivery.row->counts.queued_bytes -= bytes_of(delivery);
+      queued_bytes_ -= bytes_of(delivery);
+      if (delivery.ack) delivery.ack->refuse();
+    }
+  }
+  if (finished) {
+    thread_.join();
+  } else {
+    log(LogLevel::error, name_ + ": hangs in a call; it is left behind");
+    thread_.detach();
+  }
+  return finished;
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What became of every sample. Invariants, at any moment, under one lock:
+//   source, stage:  in + created = out + dropped + merged
+//   sink:           in = out + dropped + dead_letter + queued          (in = accepted, out = delivered)
+// and along a pipeline: what one row gives is what the next one has got. A window's counts enter all its rows at once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace atalaya::core {
+
+enum class RowType { source = 1, stage = 2, sink = 3 };
+
+// Samples, but for bytes and ns.
+struct Counts {
+  int64_t in = 0, created = 0, out = 0, dropped = 0, merged = 0, dead_letter = 0;
+  int64_t queued = 0, queued_bytes = 0;  // memory and in flight
+  int64_t gaps = 0;                      // windows that a source skipped
+  int64_t errors = 0;                    // calls that failed
+  int64_t busy_ns = 0;                   // time in its calls
+};
+
+struct LedgerRow {
+  RowType type = RowType::stage;
+  std::string pipeline, component;  // component: "1 source proc", "3 filter value", "sink sqlite"
+  Counts counts;
+  std::map<std::string, int64_t, std::less<>> reasons;  // of dropped
+
+  // What is missing (positive) or too much; 0 = balanced.
+  int64_t imbalance() const;
+};
+
+class Ledger {
+ public:
+  // Guards every row, and the queues of the sinks, so that a sample is never in two places. Held once a batch, never per sample.
+  std::mutex &mutex() { return mutex_; }
+
+  // The row of a component; made on first use. It stays at its address, and keeps counting when a reload makes the component anew.
+  LedgerRow &row(RowType type, std::string_view pipeline, std::string_view component);
+
+  // A consistent copy of all rows, in the order in which they were made.
+  std::vector<LedgerRow> snapshot() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<LedgerRow> rows_;
+};
+
+// To be called with the mutex held.
+void count_dropped(LedgerRow &row, std::string_view reason, int64_t samples);
+
+}  // namespace atalaya::core

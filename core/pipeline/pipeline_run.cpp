@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pipeline/pipeline_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/util/files.h"
+#include "core/util/log.h"
+
+namespace atalaya::core {
+namespace {
+
+constexpr unsigned kMostBackOff = 6;  // 2^6 windows
+
+int64_t monotonic() { return read_clocks().monotonic; }
+
+std::string component_label(size_t position, const StageDescription &stage) {
+  std::string label = std::to_string(position) + " ";
+  if (stage.function != 0) return label + "function";
+  return label + std::string(kind_name(stage.kind)) + " " + stage.name;
+}
+
+bool has_own_thread(const atalaya_component &component) { return (component.flags & (ATALAYA_PUSH | ATALAYA_BLOCKING)) != 0; }
+
+// A field that is not a number would not survive any sink: it is absent instead.
+uint64_t remove_non_finite(atalaya_sample &sample) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    const atalaya_field &field = sample.fields[i];
+    if (field.type == ATALAYA_F64 && !std::isfinite(field.value.f64)) continue;
+    if (kept != i) sample.fields[kept] = field;
+    ++kept;
+  }
+  const uint64_t removed = sample.field_count - kept;
+  sample.field_count = kept;
+  return removed;
+}
+
+std::string at(const Location &where) { return where.file + ":" + std::to_string(where.line) + ": "; }
+
+void stop_instance(Instance &instance) {
+  if (const Outcome outcome = instance.stop(); !outcome.ok()) log(LogLevel::error, instance.label() + ": stop: " + outcome.text);
+}
+
+// An instance and what surrounds it, which has to be there until the instance is destroyed.
+struct Owned {
+  std::unique_ptr<CountingSurroundings> surroundings;
+  std::unique_ptr<Instance> instance;
+};
+
+}  // namespace
+
+Error at_location(const Location &where, const std::string &pipeline, const StageDescription &stage, const std::string &text) {
+  std::string line = at(where);
+  if (!pipeline.empty()) line += "pipeline \"" + pipeline + "\": ";
+  return {line + std::string(kind_name(stage.kind)) + " \"" + stage.name + "\": " + text};
+}
+
+PipelineRun::PipelineRun(PipelineDescription description, std::shared_ptr<FunctionHost> functions, Shared &shared)
+    : description_(std::move(description)), functions_(std::move(functions)), shared_(shared) {
+  const bool pulls = std::any_of(description_.sources.begin(), description_.sources.end(), [](const StageDescription &source) {
+    return (source.component.component->flags & ATALAYA_PUSH) == 0;
+  });
+  if (pulls) clock_.emplace(description_.every_ns);
+}
+
+PipelineRun::~PipelineRun() = default;
+
+std::string PipelineRun::label_of(const StageDescription &stage) const {
+  return "pipeline \"" + description_.name + "\": " + std::string(kind_name(stage.kind)) + " \"" + stage.name + "\"";
+}
+
+Status PipelineRun::failed(const StageDescription &stage, const std::string &text) const {
+  return at_location(stage.where, description_.name, stage, text);
+}
+
+Status PipelineRun::create() {
+  size_t position = 0;
+  heads_.reserve(description_.sources.size());
+  for (const StageDescription &source : description_.sources)
+    if (Status made = create_head(source, ++position); !made) return made;
+  if (!description_.from.empty())
+    from_row_ = &shared_.ledger.row(RowType::source, description_.name, std::to_string(++position) + " from " + description_.from);
+  for (const StageDescription &stage : description_.stages)
+    if (Status made = create_stage(stage, ++position); !made) return made;
+  return Done{};
+}
+
+Status PipelineRun::create_head(const StageDescription &source, size_t position) {
+  Head head;
+  const std::string component = component_label(position, source);
+  const std::string state_dir = state_folder() + "/" + description_.name + "/" + component;
+  head.row = &shared_.ledger.row(RowType::source, description_.name, component);
+  auto owned = std::make_shared<Owned>();
+  if (has_own_thread(*source.component.component)) {
+    auto thread = std::make_unique<SourceThread>(shared_.ledger, state_dir, shared_.pool, shared_.wake_engine);
+    head.thread = thread.get();
+    owned->surroundings = std::move(thread);
+  } else {
+    owned->surroundings = std::make_unique<CountingSurroundings>(shared_.ledger, state_dir);
+  }
+  head.surroundings = owned->surroundings.get();
+  auto made = Instance::create(source.component, source.parameters, label_of(source), shared_.symbols, *head.surroundings);
+  if (!made) return Error{at(source.where) + made.error()};
+  owned->instance = std::move(*made);
+  Instance *instance = owned->instance.get();
+  head.instance = std::shared_ptr<Instance>(std::move(owned), instance);
+  heads_.push_back(std::move(head));
+  return Done{};
+}
+
+Status PipelineRun::create_stage(const StageDescription &stage, size_t position) {
+  Stage made;
+  const std::string component = component_label(position, stage);
+  made.row = &shared_.ledger.row(RowType::stage, description_.name, component);
+  made.surroundings =
+      std::make_unique<CountingSurroundings>(shared_.ledger, state_folder() + "/" + description_.name + "/" + component);
+  if (stage.function == 0) {
+    auto instance = Instance::create(stage.component, stage.parameters, label_of(stage), shared_.symbols, *made.surroundings);
+    if (!instance) return Error{at(stage.where) + instance.error()};
+    made.instance = std::move(*instance);
+  }
+  stages_.push_back(std::move(made));
+  return Done{};
+}
+
+Status PipelineRun::start() {
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    if (!stages_[i].instance) continue;
+    if (const Outcome outcome = stages_[i].instance->start(); !outcome.ok()) return failed(description_.stages[i], outcome.text);
+  }
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    Head &head = heads_[i];
+    const Outcome outcome = head.instance->start();
+    if (outcome.code == ATALAYA_UNSUPPORTED) {
+      // One feature less is no reason to stop the others.
+      log(LogLevel::warning, head.instance->label() + ": off: " + outcome.text);
+      head.off = true;
+      continue;
+    }
+    if (!outcome.ok()) return failed(description_.sources[i], outcome.text);
+    if (head.thread != nullptr) head.thread->run(*head.instance);
+  }
+  return Done{};
+}
+
+bool PipelineRun::stop_sources(int64_t deadline_ns) {
+  bool clean = true;
+  for (Head &head : heads_) {
+    if (head.thread == nullptr) continue;
+    const bool ended = head.thread->stop(deadline_ns);
+    while (auto arrival = head.thread->take()) arrived(head, std::move(*arrival));
+    clean = clean && ended;
+    if (ended) stop_instance(*head.instance);
+  }
+  for (Head &head : heads_)
+    if (head.thread == nullptr) stop_instance(*head.instance);
+  return clean;
+}
+
+void PipelineRun::stop_stages() {
+  for (Stage &stage : stages_)
+    if (stage.instance) stop_instance(*stage.instance);
+}
+
+void PipelineRun::connect(const std::vector<std::shared_ptr<SinkWorker>> &sinks, std::vector<PipelineRun *> children) {
+  sinks_.clear();
+  for (const auto &sink : sinks) sinks_.emplace_back(sink, &shared_.ledger.row(RowType::sink, description_.name, sink->name()));
+  children_ = std::move(children);
+}
+
+bool PipelineRun::tick(const ClockReading &now) {
+  const bool paused = blocked();
+  const WindowClock::Tick tick = clock_->tick(now, paused);
+  if (paused) log_limited(LogLevel::warning, "pipeline \"" + description_.name + "\": paused, a sink's queue is full");
+  if (!tick.collect) return false;
+  BatchOwner batch = shared_.pool->take();
+  for (Head &head : heads_) {
+    if (head.off || (head.instance->component().flags & ATALAYA_PUSH) != 0) continue;
+    Counts &counts = transaction_.counts(*head.row);
+    counts.gaps = tick.gaps;
+    if (now.monotonic < head.resume_at) {
+      ++counts.gaps;
+    } else if (head.thread != nullptr) {
+      if (!head.thread->request(tick.window)) ++counts.gaps;
+    } else {
+      collect(head, tick.window, *batch);
+    }
+  }
+  process(std::move(batch), tick.window, nullptr, transaction_);
+  transaction_.commit(shared_.ledger);
+  return (tick.window.flags & ATALAYA_WINDOW_BASELINE) == 0;
+}
+
+void PipelineRun::collect(Head &head, const atalaya_window &window, Batch &batch) {
+  const uint64_t before = batch.count();
+  const int64_t begin = monotonic();
+  const Outcome outcome = head.instance->collect(window, batch);
+  const int64_t end = monotonic();
+  Counts &counts = transaction_.counts(*head.row);
+  counts.busy_ns = end - begin;
+  judge(head, outcome, end, counts);
+  account_source(head, batch, before, window);
+}
+
+// What a source's answer means for its next windows.
+void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts &counts) {
+  if (outcome.ok()) {
+    head.failures = 0;
+    return;
+  }
+  if (outcome.code == ATALAYA_END) {
+    head.off = true;
+    return;
+  }
+  ++counts.errors;
+  if (outcome.code == ATALAYA_UNSUPPORTED || outcome.code == ATALAYA_BAD_CONFIG) {
+    head.off = true;
+    log(LogLevel::warning, head.instance->label() + ": off: " + outcome.text);
+    return;
+  }
+  log_limited(LogLevel::warning, head.instance->label() + ": " + outcome.text);
+  head.failures = std::min(head.failures + 1, kMostBackOff);
+  // The first failure costs no window; then 1, 3, 7 ... are skipped.
+  head.resume_at = now + ((int64_t{1} << (head.failures - 1)) - 1) * description_.every_ns;
+}
+
+void PipelineRun::account_source(Head &head, Batch &batch, uint64_t before, const atalaya_window &window) {
+  const Tally tally = head.surroundings->take();
+  Counts &counts = transaction_.counts(*head.row);
+  counts.out = static_cast<int64_t>(batch.count() - before);
+  counts.created = counts.out + tally.dropped + tally.merged;
+  counts.merged = tally.merged;
+  for (const auto &[reason, samples] : tally.reasons) transaction_.dropped(*head.row, reason, samples);
+
+  uint64_t removed = 0;
+  atalaya_str host{nullptr, 0};
+  for (uint64_t i = before; i < batch.count(); ++i) {
+    atalaya_sample &sample = batch.raw().samples[i];
+    if (sample.time_ns == 0) {
+      sample.time_ns = window.time_ns;
+      sample.duration_ns = window.duration_ns;
+    }
+    removed += remove_non_finite(sample);
+    const auto *tags_end = sample.tags + sample.tag_count;
+    if (std::any_of(static_cast<const atalaya_tag *>(sample.tags), tags_end,
+                    [&](const atalaya_tag &tag) { return tag.key == shared_.host_key; }))
+      continue;
+    if (host.size == 0) host = batch.copy(shared_.host);
+    batch.reserve(sample, sample.tag_count + 1, sample.field_count);
+    sample.tags[sample.tag_count++] = {shared_.host_key, 0, host};
+  }
+  if (removed > 0)
+    log_limited(LogLevel::warning, head.instance->label() + ": gave values that are not finite numbers; they are left out");
+}
+
+bool PipelineRun::take_arrivals() {
+  bool any = false;
+  for (Head &head : heads_) {
+    if (head.thread == nullptr || blocked()) continue;
+    auto arrival = head.thread->take();
+    if (!arrival) continue;
+    arrived(head, std::move(*arrival));
+    any = true;
+  }
+  return any;
+}
+
+void PipelineRun::arrived(Head &head, SourceThread::Arrival arrival) {
+  Counts &counts = transaction_.counts(*head.row);
+  counts.busy_ns = arrival.busy_ns;
+  judge(head, arrival.outcome, monotonic(), counts);
+  account_source(head, *arrival.batch, 0, arrival.window);
+  std::shared_ptr<Acknowledgement> ack;
+  if (arrival.id != 0) ack = std::make_shared<Acknowledgement>(head.instance, arrival.id);
+  process(std::move(arrival.batch), arrival.window, ack, transaction_);
+  transaction_.commit(shared_.ledger);
+}
+
+bool PipelineRun::ended() const {
+  return std::all_of(heads_.begin(), heads_.end(),
+                     [](const Head &head) { return head.off || (head.thread != nullptr && head.thread->ended()); });
+}
+
+bool PipelineRun::blocked() const {
+  const std::lock_guard lock(shared_.ledger.mutex());
+  return any_sink_full();
+}
+
+bool PipelineRun::any_sink_full() const {
+  return std::any_of(sinks_.begin(), sinks_.end(), [](const auto &sink) { return sink.first->full(); }) ||
+         std::any_of(children_.begin(), children_.end(), [](const PipelineRun *child) { return child->any_sink_full(); });
+}
+
+void PipelineRun::process(BatchOwner batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
+                          Transaction &transaction) {
+  const uint64_t before = batch->count();
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    if (stages_[i].instance) {
+      run_stage(i, window, *batch, transaction);
+    } else {
+      run_function(i, *batch, transaction);
+    }
+  }
+  // What a queue holds is bounded in bytes: a few samples shall not keep the memory of the many that were filtered out.
+  if (batch->count() < before / 4) {
+    BatchOwner compact = shared_.pool->take();
+    compact->append(batch->raw());
+    shared_.pool->give_back(std::exchange(batch, std::move(compact)));
+  }
+  hand_on(shared_.pool->freeze(std::move(batch)), window, ack, transaction);
+}
+
+void PipelineRun::hand_on(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
+                          Transaction &transaction) {
+  if (batch->count() > 0)
+    for (const auto &[sink, row] : sinks_) transaction.deliver(*sink, {batch, row, ack});
+  for (PipelineRun *child : children_) child->take_from(batch, window, ack, transaction);
+}
+
+// The takers of a branch share the batch read-only; one that edits works on a copy.
+void PipelineRun::take_from(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
+                            Transaction &transaction) {
+  Counts &counts = transaction.counts(*from_row_);
+  counts.in = counts.out = static_cast<int64_t>(batch->count());
+  if (stages_.empty()) return hand_on(batch, window, ack, transaction);
+  BatchOwner copy = shared_.pool->take();
+  copy->append(batch->raw());
+  process(std::move(copy), window, ack, transaction);
+}
+
+void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &batch, Transaction &transaction) {
+  Stage &stage = stages_[index];
+  const auto before = static_cast<int64_t>(batch.count());
+  const int64_t begin = monotonic();
+  const Outcome outcome = stage.instance->process(window, batch);
+  const int64_t busy = monotonic() - begin;
+  const Tally tally = stage.surroundings->take();
+  if (!outcome.ok()) {
+    log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped");
+    batch.raw().count = 0;
+    transaction.dropped(*stage.row, "stage failed", before);
+    Counts &counts = transaction.counts(*stage.row);
+    counts.in = before;
+    counts.errors = 1;
+    counts.busy_ns = busy;
+    return;
+  }
+  const auto after = static_cast<int64_t>(batch.count());
+  // What the stage did not count itself: samples gone are dropped, samples come are created.
+  const int64_t uncounted = before + tally.created - after - tally.dropped - tally.merged;
+  for (const auto &[reason, samples] : tally.reasons) transaction.dropped(*stage.row, reason, samples);
+  if (uncounted > 0) transaction.dropped(*stage.row, "filtered", uncounted);
+  Counts &counts = transaction.counts(*stage.row);
+  counts.in = before;
+  counts.out = after;
+  counts.created = tally.created + (uncounted < 0 ? -uncounted : 0);
+  counts.merged = tally.merged;
+  counts.busy_ns = busy;
+}
+
+void PipelineRun::run_function(size_t index, Batch &batch, Transaction &transaction) {
+  const StageDescription &description = description_.stages[index];
+  Stage &stage = stages_[index];
+  const auto before = static_cast<int64_t>(batch.count());
+  const int64_t begin = monotonic();
+  const bool pass_failed = description.on_error == OnError::pass;
+  const FunctionHost::Result result = functions_->apply(description.function, batch, pass_failed);
+  const int64_t busy = monotonic() - begin;
+  if (result.failed > 0)
+    log_limited(LogLevel::warning, "pipeline \"" + description_.name + "\": function: " + result.error);
+  transaction.dropped(*stage.row, "filtered", static_cast<int64_t>(result.dropped));
+  if (!pass_failed) transaction.dropped(*stage.row, "function failed", static_cast<int64_t>(result.failed));
+  Counts &counts = transaction.counts(*stage.row);
+  counts.in = before;
+  counts.out = static_cast<int64_t>(batch.count());
+  counts.errors = static_cast<int64_t>(result.failed);
+  counts.busy_ns = busy;
+}
+
+}  // namespace atalaya::core

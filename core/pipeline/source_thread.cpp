@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pipeline/source_thread.h"
+
+#include <chrono>
+
+#include "core/pipeline/clock.h"
+#include "core/util/log.h"
+
+namespace atalaya::core {
+namespace {
+
+constexpr size_t kMaxWaiting = 4;
+
+bool is_push(const Instance &instance) { return (instance.component().flags & ATALAYA_PUSH) != 0; }
+
+}  // namespace
+
+SourceThread::SourceThread(Ledger &ledger, std::string state_dir, std::shared_ptr<BatchPool> pool, std::function<void()> arrived)
+    : CountingSurroundings(ledger, std::move(state_dir)), pool_(std::move(pool)), arrived_(std::move(arrived)) {}
+
+SourceThread::~SourceThread() {
+  if (thread_.joinable()) stop(read_clocks().monotonic);
+}
+
+void SourceThread::run(Instance &instance) {
+  instance_ = &instance;
+  thread_ = std::thread([this] {
+    if (is_push(*instance_)) {
+      push_loop();
+    } else {
+      collect_loop();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+      wake_.notify_all();
+    }
+    arrived_();
+  });
+}
+
+void SourceThread::push_loop() {
+  static constexpr int64_t kFirstWait = 100, kLongestWait = 30'000;  // ms
+  for (int64_t wait = kFirstWait;; wait = std::min(wait * 2, kLongestWait)) {
+    const Outcome outcome = instance_->run();
+    {
+      std::unique_lock lock(mutex_);
+      if (stopping_ || outcome.code == ATALAYA_END) return;
+    }
+    log_limited(LogLevel::error, instance_->label() + ": " + (outcome.ok() ? "ended without being asked to" : outcome.text));
+    if (outcome.code == ATALAYA_UNSUPPORTED || outcome.code == ATALAYA_BAD_CONFIG) return;
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, std::chrono::milliseconds(wait), [this] { return stopping_; })) return;
+  }
+}
+
+void SourceThread::collect_loop() {
+  for (;;) {
+    Arrival arrival;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stopping_ || requested_; });
+      if (stopping_) return;
+      arrival.window = *requested_;
+      requested_.reset();
+      busy_ = true;
+    }
+    arrival.batch = pool_->take();
+    const int64_t begin = read_clocks().monotonic;
+    arrival.window.monotonic_ns = begin;
+    arrival.outcome = instance_->collect(arrival.window, *arrival.batch);
+    arrival.busy_ns = read_clocks().monotonic - begin;
+    arrive(std::move(arrival));
+  }
+}
+
+void SourceThread::arrive(Arrival arrival) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(arrival));
+    busy_ = false;
+  }
+  arrived_();
+}
+
+bool SourceThread::request(const atalaya_window &window) {
+  const std::lock_guard lock(mutex_);
+  if (busy_ || requested_ || !waiting_.empty()) return false;
+  requested_ = window;
+  wake_.notify_all();
+  return true;
+}
+
+std::optional<SourceThread::Arrival> SourceThread::take() {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.empty()) return std::nullopt;
+  Arrival arrival = std::move(waiting_.front());
+  waiting_.pop_front();
+  wake_.notify_all();
+  return arrival;
+}
+
+bool SourceThread::ended() {
+  const std::lock_guard lock(mutex_);
+  return done_ && waiting_.empty();
+}
+
+BatchOwner SourceThread::new_batch() { return pool_->take(); }
+
+int32_t SourceThread::emit(BatchOwner batch, uint64_t &id) {
+  {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return stopping_ || waiting_.size() < kMaxWaiting; });
+    if (stopping_) return ATALAYA_END;
+    id = ++last_id_;
+    Arrival arrival;
+    arrival.batch = std::move(batch);
+    arrival.id = id;
+    const ClockReading now = read_clocks();
+    arrival.window = {sizeof(atalaya_window), 0, now.realtime, 0, 0, now.monotonic};
+    waiting_.push_back(std::move(arrival));
+  }
+  arrived_();
+  return ATALAYA_OK;
+}
+
+bool SourceThread::stop(int64_t deadline_ns) {
+  if (!thread_.joinable()) return true;
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  if (is_push(*instance_)) instance_->interrupt();
+  bool finished = false;
+  {
+    std::unique_lock lock(mutex_);
+    const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
+    finished = wake_.wait_until(lock, until, [this] { return done_; });
+  }
+  if (finished) {
+    thread_.join();
+  } else {
+    log(LogLevel::error, instance_->label() + ": hangs in a call; it is left behind");
+    thread_.detach();
+  }
+  return finished;
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,38 @@
+-- The default: every process of this host, and the host itself, into the embedded store and a JSON-lines file.
+--   atalaya run pipelines/host.lua        (or ./dev run)
+-- The store is atalaya.db in the state folder; a copy of what matters now goes to processes.jsonl beside it.
+local a = require "atalaya"
+
+-- systemd names the folder; by hand, root's data lie in /var/lib and everyone else's at home.
+local home = os.getenv "HOME" or "/"
+local state = os.getenv "STATE_DIRECTORY" or os.getenv "ATALAYA_STATE"
+  or (home == "/root" and "/var/lib/atalaya" or home .. "/.local/state/atalaya")
+
+local store = a.sink.sqlite { path = state .. "/atalaya.db" }
+
+a.pipeline "host" {
+  every = "5s",
+  a.source.proc { processes = false },
+  store,
+}
+
+a.pipeline "processes" {
+  every = "5s",
+  a.source.proc { host = false, cgroups = false },
+  -- Idle processes are left out: what uses less than this for a whole window.
+  a.filter.value {
+    ["proc.cpu.user"] = 0.1,
+    ["proc.cpu.kernel"] = 0.1,
+    ["proc.disk.reads.mb"] = 0.01,
+    ["proc.disk.writes.mb"] = 0.01,
+    ["proc.mem.resident"] = 10,
+  },
+  store,
+  a.sink.file { path = state .. "/processes.jsonl", rotate_size = "256 MiB", keep = 3 },
+}
+
+a.pipeline "self" {
+  every = "30s",
+  a.source.self {},
+  store,
+}

@@ -1,0 +1,9 @@
+-- The smallest pipeline: what the processes of this host use, as tables on the terminal.
+local a = require "atalaya"
+
+a.pipeline "minimal" {
+  every = "2s",
+  a.source.proc { host = false, cgroups = false },
+  a.filter.value { ["proc.cpu.user"] = 1, ["proc.cpu.kernel"] = 1 },
+  a.sink.stdout {},
+}

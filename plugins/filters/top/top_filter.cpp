@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/filters/top/top_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace atalaya::top {
+namespace {
+
+bool same_text(atalaya_str a, atalaya_str b) {
+  return view(a) == view(b);
+}
+
+}  // namespace
+
+TopFilter::TopFilter(Host host)
+    : host_(host),
+      family_(family_of(host.text("by"))),
+      by_(host.intern(host.text("by"))),
+      tag_(host.intern(host.text("tag"))),
+      k_(static_cast<uint64_t>(host.integer("k"))),
+      hysteresis_(host.number("hysteresis") / 100),
+      other_(host.boolean("other")),
+      sum_(host, "sum") {
+  for (const std::string &key : host.texts("per")) per_.push_back(host.intern(key));
+  if (by_ == 0 || tag_ == 0) throw Failure(Code::bad_config, "\"by\" and \"tag\" must not be empty");
+  if (std::find(per_.begin(), per_.end(), tag_) != per_.end())
+    throw Failure(Code::bad_config, "\"tag\" is one of \"per\": the sample of the rest would lose its group; name another tag");
+}
+
+Code TopFilter::process(const Window &window, Batch &batch) {
+  const auto samples = batch.samples();
+  candidates_.clear();
+  group_ids_.clear();
+  leaves_.assign(samples.size(), false);
+  for (uint64_t i = 0; i < samples.size(); ++i)
+    if (samples[i].kind == ATALAYA_METRICS && in_family(samples[i])) enter(window, samples[i], i);
+  rank();
+  split(samples);
+
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < samples.size(); ++i)
+    if (!leaves_[i]) samples[kept++] = samples[i];
+  batch.truncate(kept);
+  for (size_t i = 0; i < group_ids_.size() && other_; ++i)
+    if (groups_[i].merged > 0) add_other(batch, groups_[i]);
+  end_window();
+  return Code::ok;
+}
+
+bool TopFilter::in_family(const Sample &sample) {
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    const uint32_t name = sample.fields[i].name;
+    if (families_.get(name, [&] { return family_of(host_.name_of(name)) == family_; })) return true;
+  }
+  return false;
+}
+
+// A sample of the family that lacks the field ranks behind all that have it.
+void TopFilter::enter(const Window &window, const Sample &sample, uint64_t place) {
+  const auto entity = entities_.find_or_add(key_.of(sample));
+  if (!entity) throw std::length_error("more than 4 billion entities");
+  if (entity->added) last_kept_.push_back(0);
+  const bool kept_before = last_kept_[entity->index] + 1 == round_ && round_ > 1;
+  const atalaya_field *field = find_field(sample, by_);
+  double value = field == nullptr ? std::numeric_limits<double>::quiet_NaN() : as_double(*field);
+  if (std::isnan(value)) value = -std::numeric_limits<double>::infinity();
+  const double rank = kept_before && std::isfinite(value) ? value + std::fabs(value) * hysteresis_ : value;
+  candidates_.push_back({place, group_of(window, sample), entity->index, rank, kept_before});
+}
+
+uint32_t TopFilter::group_of(const Window &window, const Sample &sample) {
+  const int64_t time = sample.time_ns == 0 ? window.time_ns : sample.time_ns;
+  key_.begin();
+  key_.number(time);
+  for (const uint32_t key : per_)
+    if (const atalaya_tag *tag = find_tag(sample, key)) key_.tag(*tag);
+  const auto found = group_ids_.find_or_add(key_.finish());
+  if (!found) throw std::length_error("more than 4 billion groups");
+  if (found->index == groups_.size()) groups_.emplace_back();
+  Group &group = groups_[found->index];
+  if (found->added) {
+    group.time_ns = time;
+    group.duration_ns = 0;
+    group.seen = group.merged = 0;
+    group.common.assign(sample.tags, sample.tags + sample.tag_count);
+    group.rest.clear();
+  }
+  group.duration_ns = std::max(group.duration_ns, sample.time_ns == 0 ? window.duration_ns : sample.duration_ns);
+  const auto differs = [&](const atalaya_tag &tag) {
+    const atalaya_tag *own = find_tag(sample, tag.key);
+    return own == nullptr || !same_text(own->value, tag.value);
+  };
+  group.common.erase(std::remove_if(group.common.begin(), group.common.end(), differs), group.common.end());
+  return found->index;
+}
+
+// Largest first within each group. Equal ones: who was kept before, then by identity, so that the order of the batch does not
+// matter.
+void TopFilter::rank() {
+  std::sort(candidates_.begin(), candidates_.end(), [&](const Candidate &a, const Candidate &b) {
+    if (a.group != b.group) return a.group < b.group;
+    if (a.rank != b.rank) return a.rank > b.rank;
+    if (a.kept_before != b.kept_before) return a.kept_before;
+    if (a.entity != b.entity) return entities_.key(a.entity) < entities_.key(b.entity);
+    return a.sample < b.sample;
+  });
+}
+
+void TopFilter::split(std::span<const Sample> samples) {
+  for (const Candidate &candidate : candidates_) {
+    Group &group = groups_[candidate.group];
+    if (group.seen++ < k_) {
+      last_kept_[candidate.entity] = round_;
+      continue;
+    }
+    leaves_[candidate.sample] = true;
+    ++group.merged;
+    if (other_) group.rest.add(samples[candidate.sample]);
+  }
+}
+
+void TopFilter::add_other(Batch &batch, const Group &group) {
+  const auto totals = group.rest.all();
+  Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(group.common.size() + 1), static_cast<uint32_t>(totals.size()));
+  sample.time_ns = group.time_ns;
+  sample.duration_ns = group.duration_ns;
+  for (const atalaya_tag &tag : group.common)
+    if (tag.key != tag_) batch.tag_shared(sample, tag.key, tag.value);
+  batch.tag(sample, tag_, "other");
+  for (const core::Total &total : totals)
+    if (sum_.empty() || sum_.matches(total.name())) batch.put(sample, total.result(core::Function::sum));
+  host_.merged(group.merged);
+  host_.created(1);
+}
+
+void TopFilter::end_window() {
+  if (!candidates_.empty()) ++round_;
+  entities_.next_window([&](uint32_t from, uint32_t to) { last_kept_[to] = last_kept_[from]; });
+  last_kept_.resize(entities_.size());
+}
+
+}  // namespace atalaya::top

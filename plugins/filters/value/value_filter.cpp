@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/filters/value/value_filter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plugins/patterns.h"
+
+namespace atalaya::value {
+
+// Entities remembered at once; beyond it a sample is judged by its thresholds alone.
+constexpr size_t kMaxEntities = size_t{1} << 18;
+
+ValueFilter::ValueFilter(Host host)
+    : host_(host),
+      below_(host.boolean("below")),
+      change_(host.boolean("change")),
+      pass_absent_(host.text("absent") == "pass"),
+      hysteresis_(host.number("hysteresis") / 100),
+      entities_(kMaxEntities) {
+  for (uint64_t i = 0; const auto param = host.child("", i); ++i)
+    if (param->key().find('.') != std::string_view::npos) thresholds_.push_back({std::string(param->key()), param->number()});
+  if (thresholds_.empty())
+    throw Failure(Code::bad_config, "no metric is listed; write one with its threshold, such as [\"proc.cpu.user\"] = 0.5");
+  if (change_ && (below_ || hysteresis_ > 0))
+    throw Failure(Code::bad_config,
+                  "\"change\" compares with the last value kept and goes with neither \"below\" nor \"hysteresis\"");
+  for (const Threshold &threshold : thresholds_)
+    if (std::isnan(threshold.value) || (change_ && threshold.value < 0))
+      throw Failure(Code::bad_config,
+                    "\"" + threshold.metric + "\": the threshold must be a number, and with \"change\" 0 or more");
+}
+
+Code ValueFilter::process(const Window &, Batch &batch) {
+  uint64_t kept = 0;
+  const auto samples = batch.samples();
+  for (const Sample &sample : samples)
+    if (keeps(sample)) samples[kept++] = sample;
+  batch.truncate(kept);
+  const size_t width = thresholds_.size();
+  entities_.next_window([&](uint32_t from, uint32_t to) {
+    if (from != to) std::copy_n(&memory_[from * width], width, &memory_[to * width]);
+  });
+  memory_.resize(entities_.size() * width);
+  return Code::ok;
+}
+
+ValueFilter::Meaning ValueFilter::meaning(uint32_t name) {
+  const std::string_view metric = host_.name_of(name);
+  Meaning meaning;
+  for (uint32_t i = 0; i < thresholds_.size(); ++i) {
+    if (family_of(metric) == family_of(thresholds_[i].metric)) meaning.in_family = true;
+    if (metric == thresholds_[i].metric) meaning = {true, true, i};
+    if (meaning.listed) break;
+  }
+  return meaning;
+}
+
+bool ValueFilter::keeps(const Sample &sample) {
+  bool in_family = false;
+  present_.clear();
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    const Meaning &of = meanings_.get(sample.fields[i].name, [&] { return meaning(sample.fields[i].name); });
+    in_family |= of.in_family;
+    if (!of.listed) continue;
+    const double value = as_double(sample.fields[i]);
+    if (!std::isnan(value)) present_.emplace_back(of.threshold, value);
+  }
+  if (!in_family) return true;
+  if (present_.empty()) return pass_absent_;
+  if (change_ || hysteresis_ > 0) return keeps_by_memory(memory_of(sample));
+  return std::any_of(present_.begin(), present_.end(),
+                     [&](const auto &one) { return reaches(one.second, thresholds_[one.first], false); });
+}
+
+bool ValueFilter::reaches(double value, const Threshold &threshold, bool reached_before) const {
+  const double slack = reached_before ? std::fabs(threshold.value) * hysteresis_ : 0;
+  return below_ ? value <= threshold.value + slack : value >= threshold.value - slack;
+}
+
+// Without memory (too many entities) every sample is a first one.
+bool ValueFilter::keeps_by_memory(Memory *memory) {
+  bool keep = false;
+  for (const auto &[index, value] : present_) {
+    const Memory before = memory == nullptr ? Memory{} : memory[index];
+    const double change = std::fabs(value - before.last_kept);
+    const bool counts = change_ ? std::isnan(before.last_kept) || (change > 0 && change >= thresholds_[index].value)
+                                : reaches(value, thresholds_[index], before.reached);
+    if (memory != nullptr) memory[index].reached = counts;
+    keep |= counts;
+  }
+  if (keep && memory != nullptr)
+    for (const auto &[index, value] : present_) memory[index].last_kept = value;
+  return keep;
+}
+
+ValueFilter::Memory *ValueFilter::memory_of(const Sample &sample) {
+  const auto found = entities_.find_or_add(key_.of(sample));
+  if (!found) return nullptr;
+  if (found->added) memory_.resize(entities_.size() * thresholds_.size());
+  return &memory_[found->index * thresholds_.size()];
+}
+
+}  // namespace atalaya::value

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sink "sqlite": every batch is one transaction of the embedded store.
+#include <atalaya/plugin.hpp>
+#include <optional>
+#include <string>
+
+#include "plugins/store/writer.h"
+
+namespace atalaya::sqlite_sink {
+namespace {
+
+using namespace atalaya::literals;
+
+Code code_of(store::Cause cause) {
+  switch (cause) {
+    case store::Cause::retry:
+    case store::Cause::full:
+      return Code::retry;
+    case store::Cause::permanent:
+      return Code::permanent;
+    case store::Cause::config:
+      return Code::bad_config;
+  }
+  return Code::permanent;
+}
+
+class SqliteSink final : public Sink {
+ public:
+  static constexpr Param params[] = {
+      {.name = "path"_str,
+       .type = ATALAYA_STRING,
+       .summary = "The database file; by default $ATALAYA_STORE, else atalaya.db in the state folder."_str},
+      {.name = "retain"_str,
+       .type = ATALAYA_DURATION,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "7d"_str,
+       .summary = "What arrived longer ago is deleted; 0s keeps it whatever its age."_str,
+       .min = 0,
+       .max = 9.2e18},
+      {.name = "max_size"_str,
+       .type = ATALAYA_SIZE,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "4 GiB"_str,
+       .summary = "The oldest arrivals are deleted while the data is larger; 0 B sets no limit."_str,
+       .min = 0,
+       .max = 9.2e18},
+      {.name = "min_free"_str,
+       .type = ATALAYA_SIZE,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "1 GiB"_str,
+       .summary =
+           "The oldest arrivals, except for a rest of 64 MiB, are deleted while the disk has less free space; 0 B sets no limit."_str,
+       .min = 0,
+       .max = 9.2e18},
+      {.name = "sync"_str,
+       .type = ATALAYA_ENUM,
+       .default_text = "normal"_str,
+       .allowed = "normal|full"_str,
+       .summary = "normal: what is committed survives the end of the agent; full: a power cut too, at one fsync a batch."_str},
+  };
+  static constexpr Description description = {
+      .name = "sqlite"_str, .summary = "keeps samples in the embedded store, one transaction a batch"_str, .params = params};
+
+  explicit SqliteSink(Host host) : host_(host) {
+    if (const auto path = host_.find("path")) options_.path = path->text();
+    options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free")};
+    options_.full_sync = host_.text("sync") == "full";
+  }
+
+  void start() override {
+    if (writer_) return;
+    answer([&] { writer_.emplace(options_, [host = host_](uint32_t id) { return host.name_of(id); }); });
+  }
+  void stop() override { writer_.reset(); }
+
+  Code write(std::span<const Sample> samples, int64_t & /*retry_after_ns*/) override {
+    if (!writer_) throw Failure(Code::retry, "the sink \"sqlite\" is not started");
+    const int64_t now = host_.realtime();
+    answer([&] { report(writer_->write(samples, now)); });
+    try {
+      writer_->maintain(now);
+    } catch (const store::Error &error) {
+      // The batch is committed whatever becomes of the deletion, which the next batch tries again.
+      host_.log(Level::warning, std::string("retention has to wait: ") + error.what());
+    }
+    return Code::ok;
+  }
+  Code flush(int64_t) override { return Code::ok; }
+
+ private:
+  template <class Action>
+  static void answer(Action &&action) {
+    try {
+      action();
+    } catch (const store::Error &error) {
+      throw Failure(code_of(error.cause()), error.what());
+    }
+  }
+  void report(const store::Refused &refused) {
+    host_.dropped("no value that can be stored", refused.samples);
+    if (refused.values > 0)
+      host_.log(Level::warning, "values that are not finite, or have no name, were left out of the store " + writer_->path());
+  }
+
+  Host host_;
+  store::Options options_;
+  std::optional<store::Writer> writer_;
+};
+
+}  // namespace
+}  // namespace atalaya::sqlite_sink
+
+ATALAYA_PLUGIN("sqlite", "0.1.0", "sink sqlite", atalaya::sqlite_sink::SqliteSink)

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples of the host: cores, memory, swap, disks, interfaces, file systems, pressure, load and activity.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/sources/proc/host_model.h"
+#include "plugins/sources/proc/host_options.h"
+#include "plugins/sources/proc/host_text_reader.h"
+
+namespace atalaya::proc {
+
+class HostCollector {
+ public:
+  HostCollector(Host host, HostOptions options);
+  void start();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  void forget();
+  void collect_stat(Batch &batch);
+  void collect_memory(Batch &batch);
+  void collect_disks(Batch &batch);
+  void collect_interfaces(Batch &batch);
+  void collect_file_systems(Batch &batch);
+  void collect_pressure(Batch &batch);
+  void collect_load(Batch &batch);
+
+  bool wanted(DiskType type) const;
+  const Link &link_of(std::string_view interface, int64_t now_ns);
+  void find_file_systems(std::string_view mountinfo);
+
+  Host host_;
+  HostOptions options_;
+  TextReader reader_;
+  MetricEmitter<kHostMetrics> emitter_;
+  uint32_t core_, disk_, interface_, mount_;  // names of the tags
+  Units units_;
+  HostValues values_;
+
+  Input stat_input_{KeptFile("proc/stat"), "sys.cpu, sys.tasks, sys.interrupts and sys.context are"};
+  Stat stat_;
+  History<CoreTimes> cores_;
+  Last<Activity> activity_;
+
+  Input meminfo_input_{KeptFile("proc/meminfo"), "sys.mem and sys.swap are"};
+  Input vmstat_input_{KeptFile("proc/vmstat"), "the rates of sys.mem and sys.swap are"};
+  Last<Paging> paging_;
+
+  Input diskstats_input_{KeptFile("proc/diskstats"), "sys.disk is"};
+  std::vector<Disk> disk_list_;
+  History<DiskCounters> disks_;
+
+  std::optional<Input> net_dev_input_;
+  std::vector<Interface> interface_list_;
+  History<InterfaceCounters> interfaces_;
+  std::map<std::string, Link, std::less<>> links_;
+  int64_t links_at_ns_ = 0;
+
+  std::optional<Input> mountinfo_input_;
+  std::string mountinfo_;  // as last understood
+  std::vector<FileSystem> file_systems_;
+
+  std::array<Input, 3> pressure_inputs_{{{KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
+                                         {KeptFile("proc/pressure/memory"), "sys.pressure.memory is"},
+                                         {KeptFile("proc/pressure/io"), "sys.pressure.io is"}}};
+  std::array<Last<PressureTotals>, 3> pressure_;
+
+  Input loadavg_input_{KeptFile("proc/loadavg"), "sys.load and sys.tasks.total are"};
+  Input uptime_input_{KeptFile("proc/uptime"), "sys.uptime is"};
+};
+
+}  // namespace atalaya::proc

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source "proc": processes, host and cgroups from the files of procfs and sysfs.
+#include <atalaya/plugin.hpp>
+
+#include <optional>
+
+#include "plugins/sources/proc/process_collector.h"
+
+namespace atalaya::proc {
+namespace {
+
+constexpr Param kTagParam[] = {{.name = "tag"_str,
+                                .type = ATALAYA_ENUM,
+                                .allowed = "user|parent|cgroup|unit|container|command"_str,
+                                .summary = "An extra tag."_str}};
+
+ProcessOptions process_options(const Host &host) {
+  return {.root = host.text("root"),
+          .kernel_threads = host.boolean("kernel_threads"),
+          .tags = host.texts("tags"),
+          .expensive_budget = static_cast<size_t>(host.integer("expensive_budget"))};
+}
+
+class Proc final : public Source {
+ public:
+  static constexpr Param params[] = {
+      {.name = "root"_str,
+       .type = ATALAYA_STRING,
+       .default_text = "/"_str,
+       .summary = "The folder that holds proc, sys and etc: another host's recorded tree, or the host's root in a container."_str},
+      {.name = "processes"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "A sample of each process."_str},
+      {.name = "backend"_str,
+       .type = ATALAYA_ENUM,
+       .default_text = "auto"_str,
+       .allowed = "auto|procfs"_str,
+       .summary = "How processes are read; auto takes the cheapest that the host offers."_str},
+      {.name = "kernel_threads"_str,
+       .type = ATALAYA_BOOL,
+       .default_text = "true"_str,
+       .summary = "Kernel threads too; they have no memory of their own."_str},
+      {.name = "tags"_str,
+       .type = ATALAYA_LIST,
+       .summary = "Extra tags of processes; command lines may carry secrets and are read only when listed."_str,
+       .items = kTagParam,
+       .item_count = 1,
+       .item_size = sizeof(Param)},
+      {.name = "expensive_budget"_str,
+       .type = ATALAYA_INT,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "32"_str,
+       .unit = "processes"_str,
+       .summary =
+           "Processes a window whose open files are counted and extra tags read again: the busiest and, in turn, the others."_str,
+       .min = 0,
+       .max = 1000000},
+  };
+  static constexpr Need needs[] = {
+      {ATALAYA_NEED_FILE, 0, "/proc"_str, "everything is read from it"_str},
+      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str,
+       "proc.disk.*, proc.io.* and proc.files.open of other users' processes"_str},
+      {ATALAYA_NEED_KERNEL, 1, "CONFIG_TASK_IO_ACCOUNTING"_str, "proc.disk.* and proc.io.*"_str},
+      {ATALAYA_NEED_KERNEL, 1, "CONFIG_SCHED_INFO"_str, "proc.cpu.delay"_str},
+  };
+  static constexpr Description description = {.name = "proc"_str,
+                                              .summary = "Processes, host and cgroups as the kernel counts them"_str,
+                                              .params = params,
+                                              .metrics = kProcessMetrics,
+                                              .needs = needs};
+
+  explicit Proc(Host host) {
+    if (host.boolean("processes")) processes_.emplace(host, process_options(host));
+  }
+  void start() override {
+    if (processes_) processes_->start();
+  }
+  Code collect(const Window &window, Batch &batch) override {
+    if (processes_) processes_->collect(window, batch);
+    return Code::ok;
+  }
+
+ private:
+  std::optional<ProcessCollector> processes_;
+};
+
+}  // namespace
+}  // namespace atalaya::proc
+
+ATALAYA_PLUGIN("proc", "0.1.0", "source proc", atalaya::proc::Proc)

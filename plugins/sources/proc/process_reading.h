@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one reading of a process says, whoever read it: the procfs reader, or another backend.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace atalaya::proc {
+
+// Amounts since the process began. They only grow; a smaller one is a reset.
+enum class Counter : uint8_t {
+  user_ns,
+  kernel_ns,
+  delay_ns,
+  disk_reads_bytes,
+  disk_writes_bytes,
+  reads_bytes,
+  writes_bytes,
+  reads_calls,
+  writes_calls,
+  faults_minor,
+  faults_major,
+  switches_voluntary,
+  switches_involuntary,
+};
+constexpr size_t kCounters = 13;
+
+// What a process has now.
+enum class Gauge : uint8_t { resident_kib, virtual_kib, swap_kib, threads, state, parent };
+constexpr size_t kGauges = 6;
+
+// Numbers by name, each of which may be unknown.
+template <class Key, size_t size, class Value = uint64_t>
+class Known {
+ public:
+  void set(Key key, Value value) {
+    values_[index(key)] = value;
+    mask_ |= bit(key);
+  }
+  void forget(Key key) { mask_ &= ~bit(key); }
+  bool has(Key key) const { return (mask_ & bit(key)) != 0; }
+  Value get(Key key) const { return values_[index(key)]; }
+
+ private:
+  static constexpr size_t index(Key key) { return static_cast<size_t>(key); }
+  static constexpr uint32_t bit(Key key) { return uint32_t{1} << index(key); }
+  std::array<Value, size> values_{};
+  uint32_t mask_ = 0;
+};
+
+// The kernel's name of a process, any bytes but 0: 15 at most of a program, up to 63 of a kernel worker.
+class Name {
+ public:
+  Name() = default;
+  explicit Name(std::string_view text) : size_(static_cast<uint8_t>(text.size() < kMax ? text.size() : kMax)) {
+    std::memcpy(bytes_.data(), text.data(), size_);
+  }
+  std::string_view text() const { return {bytes_.data(), size_}; }
+  bool operator==(const Name &other) const { return text() == other.text(); }
+
+ private:
+  static constexpr size_t kMax = 63;
+  std::array<char, kMax> bytes_{};
+  uint8_t size_ = 0;
+};
+
+struct ProcessReading {
+  int32_t pid = 0;
+  bool kernel_thread = false;
+  Name name;
+  uint64_t start_ns = 0;     // since boot; with the pid it is the identity
+  int64_t monotonic_ns = 0;  // when it was read
+  int64_t user = -1;         // effective user id; -1: unknown
+  Known<Counter, kCounters> counters;
+  Known<Gauge, kGauges> gauges;
+};
+
+}  // namespace atalaya::proc

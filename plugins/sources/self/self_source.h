@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/sample/identity.h"
+#include "plugins/sources/self/reader.h"
+#include "plugins/sources/self/self_metrics.h"
+
+namespace atalaya::self {
+
+// What the agent itself costs, and its ledger.
+class SelfSource final : public Source {
+ public:
+  static constexpr Need kNeeds[] = {{ATALAYA_NEED_FILE, 1, "/proc/self"_str, "memory, threads and open files of the agent"_str}};
+  static constexpr Description description = {
+      .name = "self"_str, .summary = "the agent's own cost and its ledger"_str, .metrics = kMetrics, .needs = kNeeds};
+
+  explicit SelfSource(Host host);
+  Code collect(const Window &window, Batch &batch) override;
+
+ private:
+  // A counter of nanoseconds, and when it was read.
+  struct Busy {
+    int64_t busy_ns, at_ns;
+  };
+  struct Names {
+    explicit Names(Host host);
+    uint32_t cpu_user, cpu_system, resident, threads, files, voluntary, involuntary;
+    uint32_t in, created, out, dropped, merged, drops, accepted, delivered, dead_letter, queued, queued_bytes;
+    uint32_t gaps, errors, busy;
+    uint32_t pipeline, component, reason;  // tags
+  };
+
+  void collect_process(bool baseline, Batch &batch);
+  void collect_ledger(bool baseline, Batch &batch);
+  void add_row(const atalaya_ledger_row &row, Batch &batch, Sample &sample);
+  std::optional<double> busy_share(const atalaya_ledger_row &row, int64_t now);
+
+  Host host_;
+  Names names_;
+  std::optional<Usage> usage_;  // of the last collection
+  int64_t usage_at_ = 0;
+  core::IdentityKey key_;
+  core::IdentityTable parts_;
+  std::vector<Busy> busy_;  // by part
+};
+
+}  // namespace atalaya::self

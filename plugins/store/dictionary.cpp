@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/dictionary.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace atalaya::store {
+namespace {
+
+constexpr size_t kMaxEntities = 200'000;  // remembered; some 40 MB
+// seen_ns is set so far ahead, so that it is written once an hour and entity.
+constexpr int64_t kAhead = 3'600'000'000'000;
+
+template <class T>
+void append_bytes(std::string &out, T value) {
+  out.append(reinterpret_cast<const char *>(&value), sizeof(value));
+}
+
+// The tags as they stand, lengths included: equal texts mean equal tags.
+void append_identity(std::string &out, const atalaya_sample &sample) {
+  for (uint32_t i = 0; i < sample.tag_count; ++i) {
+    const atalaya_tag &tag = sample.tags[i];
+    append_bytes(out, tag.key);
+    append_bytes(out, tag.value.size);
+    if (tag.value.size > 0) out.append(tag.value.data, tag.value.size);
+  }
+}
+
+int64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: stored, so it must not change with the library
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+  return static_cast<int64_t>(hash);
+}
+
+}  // namespace
+
+Dictionary::Dictionary(Database &database, core::NameOf name_of)
+    : name_of_(std::move(name_of)),
+      database_(database),
+      find_metric_(database, "SELECT id FROM metrics WHERE name = ?1"),
+      add_metric_(database, "INSERT INTO metrics(name) VALUES(?1)"),
+      find_entity_(database,
+                   "SELECT id FROM entities WHERE process IS ?1 AND pid IS coalesce(?2, ?3) AND host IS ?4 AND tags = ?5"),
+      add_entity_(database, "INSERT INTO entities(process, pid, host, tags, seen_ns) VALUES(?1, coalesce(?2, ?3), ?4, ?5, ?6)"),
+      see_entity_(database, "UPDATE entities SET seen_ns = max(seen_ns, ?2) WHERE id = ?1"),
+      expire_entities_(database,
+                       "DELETE FROM entities WHERE id IN (SELECT id FROM entities e WHERE seen_ns < ?1 AND NOT EXISTS "
+                       "(SELECT 1 FROM spans WHERE entity = e.id) LIMIT 4096)"),
+      find_stack_(database, "SELECT id, seen_ns FROM stack_texts WHERE hash = ?1 AND folded = ?2"),
+      add_stack_(database, "INSERT INTO stack_texts(hash, folded, seen_ns) VALUES(?1, ?2, ?3)"),
+      see_stack_(database, "UPDATE stack_texts SET seen_ns = ?2 WHERE id = ?1"),
+      expire_stacks_(database, "DELETE FROM stack_texts WHERE id IN (SELECT id FROM stack_texts WHERE seen_ns < ?1 LIMIT 4096)") {}
+
+int64_t Dictionary::metric(uint32_t name) {
+  if (name < metrics_.size() && metrics_[name] != 0) return metrics_[name];
+  const std::string_view text = name_of_(name);
+  if (text.empty()) return 0;
+  if (name >= metrics_.size()) metrics_.resize(name + size_t{1});
+  return metrics_[name] = look_up_metric(valid_utf8(text, scratch_));
+}
+
+int64_t Dictionary::look_up_metric(std::string_view name) {
+  if (const auto id = find_metric_.number(name)) return *id;
+  add_metric_.run(name);
+  return database_.last_id();
+}
+
+int64_t Dictionary::entity(const atalaya_sample &sample, int64_t now_ns) {
+  identity_.clear();
+  append_identity(identity_, sample);
+  const auto found = entities_.find(std::string_view(identity_));
+  if (found != entities_.end() && found->second.seen_ns >= std::max(now_ns, expired_before_ns_)) return found->second.id;
+  if (entities_.size() >= kMaxEntities) entities_.clear();
+  const Entity entity = look_up(sample, now_ns);
+  entities_.insert_or_assign(identity_, entity);
+  return entity.id;
+}
+
+Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now_ns) {
+  Tags tags;
+  std::string key_scratch;
+  for (uint32_t i = 0; i < sample.tag_count; ++i) {
+    const std::string_view value{sample.tags[i].value.data, sample.tags[i].value.size};
+    tags.insert_or_assign(std::string(valid_utf8(name_of_(sample.tags[i].key), key_scratch)),
+                          std::string(valid_utf8(value, scratch_)));
+  }
+  const Identity who = Identity::of(tags);
+  const std::string_view rest = who.tags;
+  const int64_t seen_ns = std::max(now_ns, expired_before_ns_) + kAhead;
+  if (const auto id = find_entity_.number(who.process, who.pid, who.pid_text, who.host, rest)) {
+    see_entity_.run(*id, seen_ns);
+    return {*id, seen_ns};
+  }
+  add_entity_.run(who.process, who.pid, who.pid_text, who.host, rest, seen_ns);
+  return {database_.last_id(), seen_ns};
+}
+
+int64_t Dictionary::stack_text(std::string_view folded, int64_t now_ns) {
+  folded = valid_utf8(folded, scratch_);
+  const int64_t hash = hash_of(folded);
+  Entity text;
+  find_stack_.each([&](const Row &row) { text = {row.integer(0), row.integer(1)}; }, hash, folded);
+  if (text.id == 0) {
+    add_stack_.run(hash, folded, now_ns + kAhead);
+    return database_.last_id();
+  }
+  if (text.seen_ns < now_ns) see_stack_.run(text.id, now_ns + kAhead);
+  return text.id;
+}
+
+void Dictionary::forget() {
+  metrics_.clear();
+  entities_.clear();
+}
+
+void Dictionary::expire(int64_t oldest_arrived_ns) {
+  expired_before_ns_ = std::max(expired_before_ns_, oldest_arrived_ns);
+  expire_entities_.run(oldest_arrived_ns);
+  expire_stacks_.run(oldest_arrived_ns);
+}
+
+}  // namespace atalaya::store

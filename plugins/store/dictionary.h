@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/sample/names.h"
+#include "plugins/store/identity.h"
+#include "plugins/store/sqlite.h"
+
+namespace atalaya::store {
+
+// The ids of metrics, entities and stack texts. What was seen before is answered from memory without touching a string per point;
+// the tables stay the truth, so that other writers and the end of an entity do no harm. Calls lie in a transaction.
+class Dictionary {
+ public:
+  Dictionary(Database &database, core::NameOf name_of);
+
+  // 0 when the name is not known.
+  int64_t metric(uint32_t name);
+  // The entity of a sample that arrives now.
+  int64_t entity(const atalaya_sample &sample, int64_t now_ns);
+  int64_t stack_text(std::string_view folded, int64_t now_ns);
+
+  // After a rollback: nothing that was remembered since may be believed.
+  void forget();
+  // Deletes, a bounded number at once, what no row refers to any more: not seen since before the oldest arrival that is kept.
+  void expire(int64_t oldest_arrived_ns);
+
+ private:
+  struct Entity {
+    int64_t id = 0, seen_ns = 0;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+
+  Entity look_up(const atalaya_sample &sample, int64_t now_ns);
+  int64_t look_up_metric(std::string_view name);
+
+  core::NameOf name_of_;
+  Database &database_;
+  Statement find_metric_, add_metric_;
+  Statement find_entity_, add_entity_, see_entity_, expire_entities_;
+  Statement find_stack_, add_stack_, see_stack_, expire_stacks_;
+
+  std::vector<int64_t> metrics_;  // by name id
+  std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;
+  int64_t expired_before_ns_ = 0;  // an entity last seen before may be gone from the table
+  std::string identity_, scratch_;
+};
+
+}  // namespace atalaya::store

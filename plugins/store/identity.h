@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who a sample is about, in the form that the table `entities` holds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace atalaya::store {
+
+using Tags = std::map<std::string, std::string, std::less<>>;
+
+struct Identity {
+  std::optional<std::string_view> host, process, pid_text;
+  std::optional<int64_t> pid;  // or pid_text: "7" is the number 7, "007" is a text
+  std::string tags;            // the others: a JSON object with sorted keys
+
+  // Views into `tags`, which outlives the identity. The texts must be valid UTF-8.
+  static Identity of(const Tags &all);
+};
+
+// Readers of SQLite expect valid UTF-8: other bytes become U+FFFD. Returns the text itself when it is valid, else `scratch`.
+std::string_view valid_utf8(std::string_view text, std::string &scratch);
+
+}  // namespace atalaya::store

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a store lies, and who may write it.
+#pragma once
+
+#include <string>
+
+#include "core/util/files.h"
+
+namespace atalaya::store {
+
+// What the sink and every command use when no path is given: $ATALAYA_STORE, else atalaya.db in the state folder.
+std::string default_path();
+
+// Makes the folder of the default path; any other folder must exist. Throws when the store could not live there.
+void prepare_folder(const std::string &path);
+
+// A store has one writer. The lock lies beside the database (path + "-lock") and ends with the process.
+core::Descriptor lock_for_writing(const std::string &path);
+
+}  // namespace atalaya::store

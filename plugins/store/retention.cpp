@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/retention.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace atalaya::store {
+namespace {
+
+constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
+constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
+constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
+
+int64_t free_disk_bytes(const std::string &folder) {
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return INT64_MAX;
+  return static_cast<int64_t>(disk.f_bavail * disk.f_frsize);
+}
+
+}  // namespace
+
+Retention::Retention(Database &database, const Limits &limits)
+    : database_(database),
+      limits_(limits),
+      folder_(std::filesystem::absolute(database.path()).parent_path()),
+      page_size_(database.number("PRAGMA page_size")),
+      pages_(database, "PRAGMA page_count"),
+      free_pages_(database, "PRAGMA freelist_count"),
+      expired_window_(database, "SELECT id FROM windows WHERE arrived_ns < ?1 ORDER BY arrived_ns DESC, id DESC LIMIT 1"),
+      oldest_window_(database, "SELECT min(id) FROM windows"),
+      oldest_arrival_(database, "SELECT min(arrived_ns) FROM windows"),
+      expired_span_(database, "SELECT 1 FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT 1"),
+      arrival_(database, "SELECT arrived_ns FROM windows WHERE id = ?1"),
+      delete_samples_(database,
+                      "DELETE FROM samples WHERE window = ?1 AND entity IN "
+                      "(SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
+      delete_stacks_(database,
+                     "DELETE FROM stacks WHERE window = ?1 AND (entity, stack) IN "
+                     "(SELECT entity, stack FROM stacks WHERE window = ?1 LIMIT ?2)"),
+      delete_spans_(database,
+                    "DELETE FROM spans WHERE (start_ns, entity, name) IN "
+                    "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
+      delete_window_(database, "DELETE FROM windows WHERE id = ?1") {}
+
+void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary) {
+  Need need = this->need(now_ns);
+  if (!need.any()) return;
+  Transaction transaction(database_);
+  if (need.spans) rows -= delete_spans(now_ns - limits_.retain_ns, rows);
+  bool deleted = false;
+  while (rows > 0) {
+    const auto oldest = oldest_window_.number();
+    if (!oldest || (*oldest > need.last_window && need.missing_bytes <= 0)) break;
+    const bool gone = delete_window(*oldest, rows);
+    deleted = deleted || gone;
+    need.missing_bytes = missing_bytes();
+  }
+  if (deleted) dictionary.expire(oldest_arrival_.number().value_or(now_ns));
+  transaction.commit();
+  give_space_back();
+}
+
+Retention::Need Retention::need(int64_t now_ns) {
+  Need need;
+  if (limits_.retain_ns > 0) {
+    need.last_window = expired_window_.number(now_ns - limits_.retain_ns).value_or(0);
+    need.spans = expired_span_.number(now_ns - limits_.retain_ns).has_value();
+  }
+  need.missing_bytes = missing_bytes();
+  return need;
+}
+
+int64_t Retention::missing_bytes() {
+  const int64_t unused = free_pages_.number().value_or(0) * page_size_;
+  const int64_t used = pages_.number().value_or(0) * page_size_ - unused;
+  int64_t missing = limits_.max_bytes > 0 ? used - limits_.max_bytes : 0;
+  if (limits_.min_free_bytes > 0) {
+    const int64_t wanted = limits_.min_free_bytes - free_disk_bytes(folder_) - unused;
+    missing = std::max(missing, std::min(wanted, used - kRest));
+  }
+  return missing;
+}
+
+bool Retention::delete_window(int64_t id, int64_t &rows) {
+  for (Statement *table : {&delete_samples_, &delete_stacks_}) {
+    table->run(id, rows);
+    rows -= database_.changes();
+    if (rows <= 0) return false;
+  }
+  rows -= delete_spans(arrival_.number(id).value_or(0) + 1, rows);
+  if (rows <= 0) return false;
+  delete_window_.run(id);
+  --rows;
+  return true;
+}
+
+int64_t Retention::delete_spans(int64_t before_ns, int64_t rows) {
+  delete_spans_.run(before_ns, rows);
+  return database_.changes();
+}
+
+void Retention::give_space_back() {
+  const int64_t unused = free_pages_.number().value_or(0) * page_size_;
+  const bool disk_is_short = limits_.min_free_bytes > 0 && free_disk_bytes(folder_) < limits_.min_free_bytes;
+  if (unused > kSlackBytes || (disk_is_short && unused > 0)) database_.execute(kVacuum);
+}
+
+}  // namespace atalaya::store

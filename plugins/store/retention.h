@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "plugins/store/dictionary.h"
+#include "plugins/store/sqlite.h"
+
+namespace atalaya::store {
+
+struct Limits {
+  int64_t retain_ns = 0;       // what arrived longer ago is deleted; 0: no such limit
+  int64_t max_bytes = 0;       // the oldest arrivals are deleted while the data is larger; 0: no such limit
+  int64_t min_free_bytes = 0;  // the same while the disk has less free space, down to a rest of 64 MiB; 0: no such limit
+};
+
+// Deletes in the order of arrival, a bounded number of rows a step, and gives the space back to the file system.
+class Retention {
+ public:
+  Retention(Database &database, const Limits &limits);
+
+  // One step: deletes at most `rows` samples and stacks, if anything is over a limit. Throws Error.
+  void step(int64_t now_ns, int64_t rows, Dictionary &dictionary);
+
+ private:
+  struct Need {
+    int64_t last_window = 0;    // windows up to this id are past their time
+    int64_t missing_bytes = 0;  // so much is to be freed inside the file
+    bool spans = false;         // there are spans past their time
+    bool any() const { return last_window > 0 || missing_bytes > 0 || spans; }
+  };
+  Need need(int64_t now_ns);
+  int64_t missing_bytes();
+  // Deletes the window, or as much of it as `rows` allows; true when the whole window is gone.
+  bool delete_window(int64_t id, int64_t &rows);
+  // Those that arrived before and have ended; returns how many.
+  int64_t delete_spans(int64_t before_ns, int64_t rows);
+  void give_space_back();
+
+  Database &database_;
+  Limits limits_;
+  std::string folder_;
+  int64_t page_size_;
+  Statement pages_, free_pages_;
+  Statement expired_window_, oldest_window_, oldest_arrival_, expired_span_, arrival_;
+  Statement delete_samples_, delete_stacks_, delete_spans_, delete_window_;
+};
+
+}  // namespace atalaya::store

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/schema.h"
+
+#include <array>
+#include <string>
+
+namespace atalaya::store {
+namespace {
+
+// The step from version n to n + 1 is element n; the first one creates the tables.
+//
+// Ids are never used twice (AUTOINCREMENT), so that a remembered id never means something else. The order of window ids is the
+// order of arrival. seen_ns is at least the arrival time of every row that refers to the entity or text.
+constexpr std::array kSteps = {
+    R"sql(
+CREATE TABLE windows(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  time_ns INTEGER NOT NULL,     -- the window's end, Unix ns
+  duration_ns INTEGER NOT NULL, -- its length, 0 = an instant
+  arrived_ns INTEGER NOT NULL,  -- when its first sample was written
+  UNIQUE(time_ns, duration_ns));
+CREATE INDEX windows_arrived ON windows(arrived_ns);
+CREATE TABLE metrics(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE);
+CREATE TABLE entities(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  host TEXT, pid, process TEXT, -- the tags of these names; NULL = absent; pid is an INTEGER where it is one
+  tags TEXT NOT NULL,           -- the other tags, a JSON object with sorted keys
+  seen_ns INTEGER NOT NULL);
+CREATE INDEX entities_identity ON entities(process, pid, host, tags);
+CREATE INDEX entities_seen ON entities(seen_ns);
+CREATE TABLE samples(
+  window INTEGER NOT NULL, entity INTEGER NOT NULL,
+  fields TEXT NOT NULL,         -- a JSON object: metric id -> value; an integer is a count, a real has a point or an exponent
+  PRIMARY KEY(window, entity)) WITHOUT ROWID;
+CREATE TABLE stack_texts(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  hash INTEGER NOT NULL, folded TEXT NOT NULL, seen_ns INTEGER NOT NULL);
+CREATE INDEX stack_texts_hash ON stack_texts(hash);
+CREATE INDEX stack_texts_seen ON stack_texts(seen_ns);
+CREATE TABLE stacks(
+  window INTEGER NOT NULL, entity INTEGER NOT NULL, stack INTEGER NOT NULL, fields TEXT NOT NULL,
+  PRIMARY KEY(window, entity, stack)) WITHOUT ROWID;
+CREATE TABLE spans(
+  start_ns INTEGER NOT NULL, entity INTEGER NOT NULL, name TEXT NOT NULL,
+  duration_ns INTEGER NOT NULL, -- -1 while it is open
+  arrived_ns INTEGER NOT NULL, fields TEXT NOT NULL,
+  PRIMARY KEY(start_ns, entity, name)) WITHOUT ROWID;
+CREATE INDEX spans_entity ON spans(entity);
+CREATE INDEX spans_arrived ON spans(arrived_ns);
+CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
+  FROM windows w JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
+       JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key;
+)sql"};
+constexpr int64_t kVersion = kSteps.size();
+
+}  // namespace
+
+void check_is_store(Database &database) {
+  const int64_t application = database.number("PRAGMA application_id");
+  const bool empty = database.number("SELECT count(*) FROM sqlite_schema") == 0;
+  if (application != kApplicationId && !(empty && application == 0))
+    throw Error(Cause::config, "database " + database.path() +
+                                   " belongs to another program and was left as it is; choose another path for the store");
+  const int64_t version = database.number("PRAGMA user_version");
+  if (version > kVersion)
+    throw Error(Cause::config, "database " + database.path() + " has schema version " + std::to_string(version) +
+                                   ", this program knows up to " + std::to_string(kVersion) +
+                                   "; use the newer atalaya that wrote it, or choose another path");
+}
+
+void prepare_for_writing(Database &database, bool full_sync) {
+  database.execute("PRAGMA auto_vacuum = INCREMENTAL");  // counts only before the first table
+  database.execute("PRAGMA journal_mode = WAL");
+  database.execute(full_sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  database.execute("PRAGMA wal_autocheckpoint = 1000");
+  // The log keeps its space: on a full disk retention still has room to write what it deletes.
+  database.execute("PRAGMA journal_size_limit = 16777216");
+  database.execute("PRAGMA mmap_size = 0");  // an I/O error through a mapping would be a SIGBUS
+
+  Transaction transaction(database);
+  for (int64_t version = database.number("PRAGMA user_version"); version < kVersion; ++version) {
+    database.execute(kSteps.at(static_cast<size_t>(version)));
+    database.execute(("PRAGMA user_version = " + std::to_string(version + 1)).c_str());
+  }
+  database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
+  transaction.commit();
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/sqlite.h"
+
+#include "core/util/files.h"
+
+namespace atalaya::store {
+namespace {
+
+Cause cause_of(int code) {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return Cause::full;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_IOERR:
+    case SQLITE_NOMEM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+      return Cause::retry;
+    default:
+      return Cause::permanent;
+  }
+}
+
+std::string_view advice(int code) {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return "; make room on its disk, or lower max_size";
+    case SQLITE_BUSY:
+      return "; another program holds the database locked: end it";
+    case SQLITE_READONLY:
+      return "; allow the agent's user to write the file and its folder";
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return "; the file was left as it is: move it away (sqlite3's \".recover\" may save its content) and restart";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+Database::Database(const std::string &path, Access access) : path_(path) {
+  const int flags = access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  sqlite3 *handle = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  handle_.reset(handle);
+  if (code != SQLITE_OK) fail(code);
+  sqlite3_busy_timeout(handle, 5000);
+}
+
+void Database::fail(int code) const {
+  std::string text = "database " + path_ + ": " + (handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code));
+  const int system_error = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
+  const int primary = code & 0xff;
+  if (system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN))
+    text += " (" + core::error_text(system_error) + ")";
+  text += advice(code);
+  throw Error(cause_of(code), text);
+}
+
+void Database::execute(const char *sql) {
+  const int code = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+int64_t Database::number(const char *sql) {
+  return Statement(*this, sql).number().value_or(0);
+}
+
+Statement::Statement(Database &database, std::string_view sql) : database_(&database) {
+  sqlite3_stmt *handle = nullptr;
+  check(
+      sqlite3_prepare_v3(database.handle(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &handle, nullptr));
+  handle_.reset(handle);
+}
+
+void Statement::bind(int index, int64_t value) {
+  check(sqlite3_bind_int64(handle_.get(), index, value));
+}
+
+void Statement::bind(int index, std::string_view value) {
+  // A null pointer would bind NULL; the empty text is a value.
+  const char *data = value.data() == nullptr ? "" : value.data();
+  check(sqlite3_bind_text64(handle_.get(), index, data, value.size(), SQLITE_STATIC, SQLITE_UTF8));
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) database_->fail(code);
+  return false;
+}
+
+void Transaction::commit() {
+  database_.execute("COMMIT");
+  open_ = false;
+}
+
+Transaction::~Transaction() {
+  // Some errors have already rolled back; then this does nothing.
+  if (open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/writer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/sample/json.h"
+#include "plugins/store/location.h"
+#include "plugins/store/schema.h"
+
+namespace atalaya::store {
+namespace {
+
+std::string path_of(const Options &options) {
+  return options.path.empty() ? default_path() : options.path;
+}
+
+core::Descriptor take_place(const std::string &path) {
+  prepare_folder(path);
+  return lock_for_writing(path);
+}
+
+Database open_for_writing(const Options &options) {
+  try {
+    Database database(path_of(options), Access::read_write);
+    check_is_store(database);
+    if (sqlite3_db_readonly(database.handle(), "main") == 1) database.fail(SQLITE_READONLY);
+    prepare_for_writing(database, options.full_sync);
+    return database;
+  } catch (const Error &error) {
+    throw Error(Cause::config, error.what());  // whatever it is: there is no store to write to
+  }
+}
+
+// The rows of a window that a step of retention may delete beyond twice what a batch brings.
+constexpr int64_t kRowsAStep = 4096;
+
+}  // namespace
+
+Writer::Writer(const Options &options, core::NameOf name_of)
+    : lock_(take_place(path_of(options))),
+      database_(open_for_writing(options)),
+      dictionary_(database_, std::move(name_of)),
+      retention_(database_, options.limits),
+      find_windows_(database_, "SELECT id, duration_ns FROM windows WHERE time_ns = ?1"),
+      add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
+      put_sample_(database_,
+                  "INSERT INTO samples(window, entity, fields) VALUES(?1, ?2, ?3) "
+                  "ON CONFLICT DO UPDATE SET fields = json_patch(fields, excluded.fields)"),
+      put_stack_(database_,
+                 "INSERT INTO stacks(window, entity, stack, fields) VALUES(?1, ?2, ?3, ?4) "
+                 "ON CONFLICT DO UPDATE SET fields = json_patch(fields, excluded.fields)"),
+      put_span_(database_,
+                "INSERT INTO spans(start_ns, entity, name, duration_ns, arrived_ns, fields) VALUES(?1, ?2, ?3, ?4, ?5, ?6) "
+                "ON CONFLICT DO UPDATE SET duration_ns = excluded.duration_ns, arrived_ns = excluded.arrived_ns, "
+                "fields = excluded.fields"),
+      clear_sample_(database_, "UPDATE samples SET fields = json_patch(fields, ?3) WHERE window = ?1 AND entity = ?2"),
+      clear_stack_(database_, "DELETE FROM stacks WHERE window = ?1 AND entity = ?2 AND stack = ?3") {}
+
+Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
+  Refused refused;
+  batch_size_ = static_cast<int64_t>(samples.size());
+  window_.reset();
+  try {
+    Transaction transaction(database_);
+    for (const atalaya_sample &sample : samples) put(sample, now_ns, refused);
+    transaction.commit();
+  } catch (const Error &error) {
+    dictionary_.forget();
+    if (error.cause() == Cause::full) maintain(now_ns);
+    throw;
+  }
+  return refused;
+}
+
+void Writer::maintain(int64_t now_ns) {
+  try {
+    retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_);
+  } catch (const Error &) {
+    dictionary_.forget();
+    throw;
+  }
+}
+
+void Writer::put(const atalaya_sample &sample, int64_t now_ns, Refused &refused) {
+  refused.values += render_fields(sample);
+  switch (sample.kind) {
+    case ATALAYA_METRICS:
+      if (fields_ == "{}") break;
+      return put_metrics(sample, now_ns);
+    case ATALAYA_STACK:
+      if (sample.text.size == 0) break;
+      return put_stack(sample, now_ns);
+    case ATALAYA_SPAN:
+      return put_span(sample, now_ns);
+    default:
+      break;
+  }
+  ++refused.samples;
+}
+
+void Writer::put_metrics(const atalaya_sample &sample, int64_t now_ns) {
+  const int64_t entity = dictionary_.entity(sample, now_ns);
+  const Window &window = window_of(sample, now_ns);
+  for (const int64_t other : window.others) clear_sample_.run(other, entity, std::string_view(nulls_));
+  put_sample_.run(window.id, entity, std::string_view(fields_));
+}
+
+void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns) {
+  const int64_t entity = dictionary_.entity(sample, now_ns);
+  const int64_t stack = dictionary_.stack_text({sample.text.data, sample.text.size}, now_ns);
+  const Window &window = window_of(sample, now_ns);
+  for (const int64_t other : window.others) clear_stack_.run(other, entity, stack);
+  put_stack_.run(window.id, entity, stack, std::string_view(fields_));
+}
+
+void Writer::put_span(const atalaya_sample &sample, int64_t now_ns) {
+  const int64_t entity = dictionary_.entity(sample, now_ns);
+  const std::string_view name = valid_utf8({sample.text.data, sample.text.size}, scratch_);
+  put_span_.run(sample.time_ns, entity, name, sample.duration_ns, now_ns, std::string_view(fields_));
+}
+
+uint64_t Writer::render_fields(const atalaya_sample &sample) {
+  uint64_t refused = 0;
+  ++sample_number_;
+  fields_ = nulls_ = "{";
+  // From the back: of a field that a sample has twice the last one counts.
+  for (uint32_t i = sample.field_count; i-- > 0;) {
+    const atalaya_field &field = sample.fields[i];
+    const bool is_count = field.type == ATALAYA_I64;
+    const int64_t metric = is_count || std::isfinite(field.value.f64) ? dictionary_.metric(field.name) : 0;
+    if (metric == 0) {
+      ++refused;
+      continue;
+    }
+    if (is_given(field.name)) continue;
+    if (fields_.size() > 1) fields_ += ',', nulls_ += ',';
+    const size_t begin = fields_.size();
+    fields_ += '"';
+    core::append_integer(fields_, metric);
+    fields_ += "\":";
+    nulls_.append(fields_, begin).append("null");
+    if (is_count) {
+      core::append_integer(fields_, field.value.i64);
+    } else {
+      core::append_real(fields_, field.value.f64);
+    }
+  }
+  fields_ += '}';
+  nulls_ += '}';
+  return refused;
+}
+
+bool Writer::is_given(uint32_t name) {
+  if (name >= given_.size()) given_.resize(name + size_t{1});
+  return std::exchange(given_[name], sample_number_) == sample_number_;
+}
+
+const Writer::Window &Writer::window_of(const atalaya_sample &sample, int64_t now_ns) {
+  if (window_ && window_->time_ns == sample.time_ns && window_->duration_ns == sample.duration_ns) return *window_;
+  Window window{sample.time_ns, sample.duration_ns, 0, {}};
+  find_windows_.each(
+      [&](const Row &row) {
+        if (row.integer(1) == window.duration_ns) {
+          window.id = row.integer(0);
+        } else {
+          window.others.push_back(row.integer(0));
+        }
+      },
+      window.time_ns);
+  if (window.id == 0) {
+    add_window_.run(window.time_ns, window.duration_ns, now_ns);
+    window.id = database_.last_id();
+  }
+  return window_.emplace(std::move(window));
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writing side of the store: samples in, a transaction a batch. Tables: schema.cpp and docs/store.md.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/sample/names.h"
+#include "core/util/files.h"
+#include "plugins/store/dictionary.h"
+#include "plugins/store/retention.h"
+#include "plugins/store/sqlite.h"
+
+namespace atalaya::store {
+
+struct Options {
+  std::string path;  // "": default_path()
+  Limits limits;
+  bool full_sync = false;  // true: a commit survives a power cut, not only the end of the process
+};
+
+// What was not stored of a batch.
+struct Refused {
+  uint64_t samples = 0;  // had nothing that could be stored
+  uint64_t values = 0;   // not finite, or without a known name; the rest of their samples was stored
+};
+
+// The only writer of a database. One thread at a time. Everything throws Error.
+class Writer {
+ public:
+  Writer(const Options &options, core::NameOf name_of);
+  Writer(const Writer &) = delete;
+  Writer &operator=(const Writer &) = delete;
+
+  // All of the batch is committed, or nothing. `now_ns` is when it arrived.
+  Refused write(std::span<const atalaya_sample> samples, int64_t now_ns);
+  // A bounded step of retention; call it after each write.
+  void maintain(int64_t now_ns);
+
+  const std::string &path() const { return database_.path(); }
+
+ private:
+  // The row of `windows` that samples of this time and duration refer to.
+  struct Window {
+    int64_t time_ns = 0, duration_ns = 0, id = 0;
+    std::vector<int64_t> others;  // windows that end at the same time with another duration
+  };
+
+  void put(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
+  void put_metrics(const atalaya_sample &sample, int64_t now_ns);
+  void put_stack(const atalaya_sample &sample, int64_t now_ns);
+  void put_span(const atalaya_sample &sample, int64_t now_ns);
+  // Makes the JSON text of the fields, and `nulls_`, the same with nulls; returns how many values were refused.
+  uint64_t render_fields(const atalaya_sample &sample);
+  bool is_given(uint32_t name);
+  const Window &window_of(const atalaya_sample &sample, int64_t now_ns);
+
+  core::Descriptor lock_;
+  Database database_;
+  Dictionary dictionary_;
+  Retention retention_;
+  Statement find_windows_, add_window_, put_sample_, put_stack_, put_span_, clear_sample_, clear_stack_;
+
+  std::optional<Window> window_;  // of the last sample of the running batch
+  std::vector<uint64_t> given_;   // by name id: the number of the last sample that had the field
+  uint64_t sample_number_ = 0;
+  int64_t batch_size_ = 0;  // of the last batch
+  std::string fields_, nulls_, scratch_;
+};
+
+}  // namespace atalaya::store

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts of /proc/PID/, the first byte says which.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "plugins/sources/proc/process_extras.h"
+#include "plugins/sources/proc/process_parse.h"
+
+using namespace atalaya::proc;
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_stat(std::string_view text) {
+  ProcessReading reading;
+  MemoryMark mark;
+  if (!parse_stat(text, 100, reading, mark)) {
+    require(reading.start_ns == 0 && reading.name.text().empty() && !reading.counters.has(Counter::user_ns));
+    return;
+  }
+  require(reading.name.text().size() <= text.size() && reading.counters.has(Counter::user_ns));
+  require(reading.start_ns <= INT64_MAX / 2);
+}
+
+void check_cgroup(std::string_view text) {
+  const std::string_view path = parse_cgroup(text);
+  require(path.empty() || path[0] == '/');
+  require(container_of(path).size() <= path.size() && unit_of(path).size() <= path.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
+  ProcessReading reading;
+  uint64_t ns = 0;
+  int64_t seconds = 0;
+  switch (data[0]) {
+    case 's':
+      check_stat(text);
+      break;
+    case 'i':
+      parse_io(text, reading);
+      break;
+    case 't':
+      parse_status(text, reading);
+      break;
+    case 'd':
+      require(parse_schedstat(text, reading) == 0 || reading.counters.has(Counter::delay_ns));
+      break;
+    case 'u':
+      parse_uptime(text, ns);
+      break;
+    case 'b':
+      parse_boot_time(text, seconds);
+      break;
+    case 'g':
+      check_cgroup(text);
+      break;
+    case 'c':
+      require(parse_command(text).size() <= text.size());
+      break;
+    default:
+      break;
+  }
+  return 0;
+}

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the real agent in folders of its own. Every wait is for an event, with a limit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+BINARY = os.environ.get("ATALAYA", "build/release/atalaya")
+PATIENCE = 60  # seconds until an expected event counts as missing
+
+
+class Agent:
+    """An agent on a pipeline file given as text. Its state, socket and outputs lie in `folder`."""
+
+    def __init__(self, folder, lua, *arguments, environment=None, preexec=None):
+        self.folder = folder
+        self.file = os.path.join(folder, "pipeline.lua")
+        self.socket = os.path.join(folder, "status.sock")
+        self.write(lua)
+        env = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, **(environment or {}))
+        self.lines = []
+        self.changed = threading.Condition()
+        self.process = subprocess.Popen(
+            [BINARY, "run", self.file, "--socket", self.socket, *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, preexec_fn=preexec)
+        self.output = b""
+        self.readers = [threading.Thread(target=self._read_errors), threading.Thread(target=self._read_output)]
+        for reader in self.readers:
+            reader.start()
+
+    def _read_errors(self):
+        for line in self.process.stderr:
+            with self.changed:
+                self.lines.append(line.decode(errors="replace").rstrip("\n"))
+                self.changed.notify_all()
+        with self.changed:
+            self.lines.append(None)
+            self.changed.notify_all()
+
+    def _read_output(self):
+        while chunk := self.process.stdout.read1(65536):
+            with self.changed:
+                self.output += chunk
+                self.changed.notify_all()
+
+    def write(self, lua):
+        with open(self.file, "w") as file:
+            file.write(lua)
+
+    def wait_line(self, part, count=1):
+        """Waits until `count` lines of standard error hold the text; returns the last of them."""
+        def found():
+            hits = [line for line in self.lines if line is not None and part in line]
+            return hits[count - 1] if len(hits) >= count else None
+        with self.changed:
+            self.changed.wait_for(lambda: found() or None in self.lines, PATIENCE)
+            if not found():
+                raise AssertionError(f"no line with {part!r} in:\n" + "\n".join(str(line) for line in self.lines))
+            return found()
+
+    def running(self):
+        self.wait_line("running " + self.file)
+        return self
+
+    def status(self):
+        text = subprocess.run([BINARY, "status", "--format", "json", "--socket", self.socket],
+                              capture_output=True, check=True).stdout
+        return json.loads(text)
+
+    def row(self, pipeline, component, status=None):
+        for row in (status or self.status())["ledger"]:
+            if row["pipeline"] == pipeline and component in row["component"]:
+                return row
+        raise AssertionError(f"no row {pipeline}: {component}")
+
+    def wait_status(self, condition):
+        """Asks for the ledger until the condition on it holds; returns that status."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            status = self.status()
+            if condition(status):
+                return status
+            self.process.poll()
+            assert self.process.returncode is None, "the agent ended:\n" + "\n".join(str(line) for line in self.lines)
+        raise AssertionError("the ledger never came to it: " + json.dumps(status, indent=1))
+
+    def reload(self):
+        self.process.send_signal(signal.SIGHUP)
+
+    def kill(self):
+        self.process.kill()
+        return self.join()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.join()
+
+    def join(self):
+        code = self.process.wait(PATIENCE)
+        for reader in self.readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+    def errors(self):
+        return "\n".join(line for line in self.lines if line is not None)
+
+
+class AgentCase(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="atalaya-test-")
+        self.folder = self.temporary.name
+        self.agents = []
+
+    def tearDown(self):
+        for agent in self.agents:
+            if agent.process.poll() is None:
+                agent.kill()
+        self.temporary.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run_agent(self, lua, *arguments, **options):
+        agent = Agent(self.folder, lua, *arguments, **options)
+        self.agents.append(agent)
+        return agent
+
+    def assert_balanced(self, status):
+        for row in status["ledger"]:
+            if row["type"] == "sink":
+                left = row["in"] - row["out"] - row["dropped"] - row["dead_letter"] - row["queued"]
+            else:
+                left = row["in"] + row["created"] - row["out"] - row["dropped"] - row["merged"]
+            self.assertEqual(left, 0, row)
+            self.assertEqual(row["dropped"], sum(row["reasons"].values()), row)
+        self.assertTrue(status["balanced"])
+
+
+def points(path):
+    """The points of a JSON-lines file."""
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def main():
+    unittest.main(argv=sys.argv, verbosity=2)

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent as an operator meets it: start, status, reload, faults, the end."""
+
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import BINARY, PATIENCE, AgentCase, main, points
+
+PIPELINE = """
+local a = require "atalaya"
+a.pipeline "all" {
+  every = "100ms",
+  a.source.proc { %s },
+  %s
+  %s
+}
+"""
+
+
+def pipeline(sink, stages="", source="host = false, cgroups = false"):
+    return PIPELINE % (source, stages, sink)
+
+
+class Running(AgentCase):
+    def test_processes_of_the_host_reach_file_and_store(self):
+        out, store = self.path("out.jsonl"), self.path("store.db")
+        agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{out}" }}, a.sink.sqlite {{ path = "{store}" }}')).running()
+        agent.wait_status(lambda status: agent.row("all", "sink sqlite", status)["out"] > 100
+                          and agent.row("all", "sink file", status)["out"] > 100)
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        mine = [point for point in points(out) if point["tags"]["pid"] == str(os.getpid())]
+        names = {point["metric"] for point in mine}
+        for name in ("proc.cpu.user", "proc.cpu.kernel", "proc.mem.resident", "proc.mem.virtual"):
+            self.assertIn(name, names)
+        self.assertTrue(all(isinstance(point["value"], (int, float)) for point in mine))
+        self.assertTrue(all(point["tags"]["host"] for point in mine))
+        with sqlite3.connect(store) as database:
+            stored, = database.execute("select count(*) from points where pid = ?", (str(os.getpid()),)).fetchone()
+            check, = database.execute("pragma integrity_check").fetchone()
+        self.assertEqual(stored, len(mine))
+        self.assertEqual(check, "ok")
+
+    def test_first_gauges_come_at_once(self):
+        agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}').replace("100ms", "1h")).running()
+        agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 0)
+        agent.stop()
+        self.assertIn("proc.mem.resident", {point["metric"] for point in points(self.path("out"))})
+        self.assertNotIn("proc.cpu.user", {point["metric"] for point in points(self.path("out"))})
+
+    def test_the_ledger_balances_whenever_it_is_asked(self):
+        lua = pipeline(f'a.sink.file {{ path = "{self.path("a")}", when_full = "drop_oldest", queue = "64 KiB" }}') + f"""
+        a.pipeline "sums" {{
+          a.from "all",
+          a.translate.aggregate {{ by = {{ "process" }} }},
+          a.filter.top {{ by = "proc.mem.resident", k = 5 }},
+          function(s) if s.tags.process == "other" then return nil end return s end,
+          a.sink.sqlite {{ path = "{self.path("b.db")}" }},
+        }}"""
+        agent = self.run_agent(lua).running()
+        agent.wait_status(lambda status: agent.row("sums", "sink sqlite", status)["out"] > 20)
+        for number in range(50):
+            self.assert_balanced(agent.status())
+            if number % 10 == 5:
+                agent.write(lua + f"\n-- {number}")
+                agent.reload()
+        agent.wait_line("reloaded", 5)
+        self.assert_balanced(agent.status())
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(len(points(self.path("a"))) > 0, True)
+
+    def test_a_bad_file_on_reload_leaves_the_old_one_running(self):
+        good = pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}')
+        agent = self.run_agent(good).running()
+        agent.write(good.replace("a.source.proc", "a.source.prco"))
+        agent.reload()
+        agent.wait_line('source "prco" is not known; did you mean "proc"?')
+        agent.wait_line("the old file runs on")
+        before = agent.row("all", "sink file")["out"]
+        agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
+        agent.write(good.replace(self.path("out"), "/proc/not/there"))
+        agent.reload()
+        agent.wait_line("the old file runs on", 2)
+        before = agent.row("all", "sink file")["out"]
+        agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
+        self.assertEqual(agent.stop(), 0)
+
+    def test_it_ends_by_itself_after_the_time_given(self):
+        agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}'), "--for", "500ms")
+        self.assertEqual(agent.join(), 0, agent.errors())
+        self.assertGreater(len(points(self.path("out"))), 0)
+
+    def test_status_without_an_agent_says_so(self):
+        asked = subprocess.run([BINARY, "status", "--socket", self.path("nobody")], capture_output=True, text=True)
+        self.assertEqual(asked.returncode, 1)
+        self.assertIn("no agent answers at", asked.stderr)
+
+    def test_a_second_agent_on_the_same_socket_runs_without_status(self):
+        first = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("one")}" }}')).running()
+        second = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("two")}" }}'))
+        second.wait_line("another agent answers there")
+        self.assertEqual(second.stop(), 0)
+        self.assert_balanced(first.status())
+        self.assertEqual(first.stop(), 0)
+
+
+class Faults(AgentCase):
+    def test_killed_at_any_moment_it_leaves_whole_lines_and_a_sound_store(self):
+        out, store = self.path("out.jsonl"), self.path("store.db")
+        lua = pipeline(f'a.sink.file {{ path = "{out}" }}, a.sink.sqlite {{ path = "{store}" }}').replace("100ms", "100ms")
+        delivered = 0
+        for round_number in range(5):
+            agent = self.run_agent(lua).running()
+            status = agent.wait_status(lambda status: agent.row("all", "sink sqlite", status)["out"] > 50 * round_number)
+            delivered += agent.row("all", "sink sqlite", status)["out"]
+            agent.kill()
+        with open(out, "ab") as file:
+            file.write(b'{"metric":"torn')
+        agent = self.run_agent(lua).running()
+        agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 0)
+        self.assertEqual(agent.stop(), 0)
+        points(out)  # every line parses: the torn one is gone
+        with sqlite3.connect(store) as database:
+            self.assertEqual(database.execute("pragma integrity_check").fetchone()[0], "ok")
+            samples, = database.execute("select count(*) from (select distinct time, pid from points)").fetchone()
+        self.assertGreaterEqual(samples, delivered)
+
+    def test_unwritable_outputs_are_errors_at_the_start_with_file_and_line(self):
+        folder = self.path("folder")
+        os.mkdir(folder)
+        foreign = self.path("foreign.db")
+        with open(foreign, "w") as file:
+            file.write("this is no database, and it is longer than a header of one hundred bytes would be, to be sure of it " * 3)
+        for sink in (f'a.sink.file {{ path = "{folder}" }}', 'a.sink.file { path = "/proc/nowhere/x" }',
+                     f'a.sink.sqlite {{ path = "{foreign}" }}', f'a.sink.sqlite {{ path = "{folder}" }}'):
+            with self.subTest(sink=sink):
+                agent = self.run_agent(pipeline(sink))
+                self.assertEqual(agent.join(), 1, agent.errors())
+                self.assertRegex(agent.errors(), r"pipeline\.lua:\d+: sink \"(file|sqlite)\": ")
+        with open(foreign) as file:
+            self.assertTrue(file.read().startswith("this is no database"))
+
+    def test_a_function_that_never_ends_costs_its_samples_and_nothing_else(self):
+        lua = pipeline(f'a.sink.file {{ path = "{self.path("bad")}" }}', "function(s) while true do end end,") + f"""
+        a.pipeline "good" {{
+          every = "100ms",
+          a.source.proc {{ host = false, cgroups = false }},
+          a.sink.file {{ path = "{self.path("good")}" }},
+        }}"""
+        agent = self.run_agent(lua).running()
+        status = agent.wait_status(lambda status: agent.row("good", "sink file", status)["out"] > 200
+                                   and agent.row("all", "function", status)["dropped"] > 0)
+        self.assert_balanced(status)
+        self.assertGreater(agent.row("all", "function", status)["reasons"]["function failed"], 0)
+        self.assertEqual(agent.stop(), 0)
+        self.assertIn("pipeline.lua:", agent.errors())
+
+    @unittest.skipIf(os.geteuid() != 0, "mounting a small tmpfs needs root")
+    def test_a_full_disk_loses_nothing_that_is_accepted_and_recovers(self):
+        small = self.path("small")
+        os.mkdir(small)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], check=True)
+        try:
+            filler = os.path.join(small, "filler")
+            with open(filler, "wb") as file:
+                file.write(b"x" * 900_000)
+            out = os.path.join(small, "out.jsonl")
+            agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{out}", queue = "1 MiB" }}')).running()
+            status = agent.wait_status(lambda status: agent.row("all", "sink file", status)["errors"] > 0
+                                       and agent.row("all", "proc", status)["gaps"] > 0)
+            self.assert_balanced(status)
+            self.assertEqual(agent.row("all", "sink file", status)["dropped"], 0)
+            points(out)  # whole lines only
+            subprocess.run(["mount", "-o", "remount,size=200m", small], check=True)
+            before = agent.row("all", "sink file")["out"]
+            agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
+            self.assertEqual(agent.stop(), 0)
+            stamps = {(point["timestamp"], point["tags"]["pid"], point["metric"]) for point in points(out)}
+            self.assertEqual(len(stamps), len(points(out)), "a point came twice")
+        finally:
+            subprocess.run(["umount", "-l", small], check=True)
+
+    @unittest.skipIf(os.geteuid() != 0, "a read-only mount needs root")
+    def test_a_read_only_database_is_an_error_at_the_start(self):
+        store = self.path("store.db")
+        agent = self.run_agent(pipeline(f'a.sink.sqlite {{ path = "{store}" }}')).running()
+        agent.wait_status(lambda status: agent.row("all", "sink sqlite", status)["out"] > 0)
+        agent.stop()
+        frozen = self.path("frozen")
+        os.mkdir(frozen)
+        subprocess.run(["mount", "--bind", "-o", "ro", self.folder, frozen], check=True)
+        try:
+            subprocess.run(["mount", "-o", "remount,ro,bind", frozen], check=True)
+            agent = self.run_agent(pipeline(f'a.sink.sqlite {{ path = "{frozen}/store.db" }}'))
+            self.assertEqual(agent.join(), 1)
+            self.assertRegex(agent.errors(), r"pipeline\.lua:\d+: sink \"sqlite\": .*frozen/store\.db")
+        finally:
+            subprocess.run(["umount", "-l", frozen], check=True)
+
+    def test_stopped_for_a_while_it_goes_on_with_true_rates_and_a_gap(self):
+        out = self.path("out.jsonl")
+        agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{out}", format = "samples" }}')).running()
+        agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 100)
+        agent.process.send_signal(signal.SIGSTOP)
+        # The agent's own clock has to pass several windows: burn them, as there is no event to wait for.
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            pass
+        agent.process.send_signal(signal.SIGCONT)
+        status = agent.wait_status(lambda status: agent.row("all", "proc", status)["gaps"] >= 8)
+        self.assert_balanced(status)
+        agent.stop()
+        with open(out) as file:
+            samples = [json.loads(line) for line in file]
+        self.assertTrue(any(sample["duration"] >= 900_000_000 for sample in samples))
+        cores = os.cpu_count()
+        for sample in samples:
+            for name in ("proc.cpu.user", "proc.cpu.kernel"):
+                value = sample["fields"].get(name, 0)
+                self.assertGreaterEqual(value, 0)
+                # One tick of 10 ms in a window of 100 ms is 10 %.
+                self.assertLessEqual(value, 100 * cores + 20, sample)
+
+    def test_few_descriptors_are_enough(self):
+        out = self.path("out.jsonl")
+        agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{out}" }}'),
+                               preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))).running()
+        agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 200)
+        self.assertEqual(agent.stop(), 0)
+
+
+class Commands(AgentCase):
+    def test_wrong_use_is_status_2_and_names_the_word(self):
+        for words, text in ((["rnu"], '"rnu" is not a command'), (["run"], "needs FILE"), (["run", "x", "y"], '"y" is one word too many'),
+                            (["run", "--fro", "1s", "x"], 'unknown option "--fro"'), (["run", "x", "--for"], "--for needs a value"),
+                            (["run", "x", "--for", "5"], "--for"), (["try", "prco"], 'did you mean "proc"?'),
+                            (["try", "proc", "hots=false"], 'did you mean "host"?'), (["status", "--format", "xml"], "table, json")):
+            with self.subTest(words=words):
+                asked = subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=PATIENCE)
+                self.assertEqual(asked.returncode, 2, asked.stderr)
+                self.assertIn(text, asked.stderr)
+
+    def test_help_everywhere_with_an_example(self):
+        overview = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
+        for command in ("run", "check", "test", "try", "plugins", "status"):
+            self.assertIn(command, overview)
+            text = subprocess.run([BINARY, command, "--help"], capture_output=True, text=True, check=True).stdout
+            self.assertIn("example: atalaya " + command, text)
+
+    def test_try_shows_a_source(self):
+        shown = subprocess.run([BINARY, "try", "proc", "host=false", "cgroups=false", "--every", "100ms", "--windows", "2", "--format", "json"],
+                               capture_output=True, text=True, check=True).stdout
+        samples = [json.loads(line) for line in shown.splitlines()]
+        mine = [sample for sample in samples if sample["tags"].get("pid") == str(os.getpid())]
+        self.assertGreaterEqual(len(mine), 3)  # the baseline and two windows
+        self.assertIn("proc.cpu.user", mine[-1]["fields"])
+
+    def test_shipped_pipelines_and_the_readme_example_are_valid(self):
+        with open("README.md") as file:
+            blocks = [block.split("```")[0] for block in file.read().split("```lua\n")[1:]]
+        self.assertTrue(blocks)
+        with tempfile.NamedTemporaryFile("w", suffix=".lua") as example:
+            example.write("\n".join(blocks))
+            example.flush()
+            for path in (example.name, "pipelines/host.lua", "pipelines/minimal.lua"):
+                checked = subprocess.run([BINARY, "check", path], capture_output=True, text=True)
+                self.assertEqual(checked.returncode, 0, checked.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A window costs no allocation once it is like the one before. In a program of its own, as it replaces operator new.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "plugins/sources/proc/process_collector.h"
+#include "tests/unit/proc/process_test_host.h"
+
+namespace {
+size_t allocations = 0;
+}
+
+void *operator new(size_t size) {
+  ++allocations;
+  if (void *memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void *memory, size_t) noexcept {
+  std::free(memory);
+}
+
+namespace atalaya::proc {
+namespace {
+
+struct Windows {
+  size_t first = 0, last = 0;  // allocations in them
+};
+
+Windows allocations_in_windows(ProcessOptions options) {
+  TestHost host;
+  ProcessCollector collector(host.host(), std::move(options));
+  collector.start();
+  core::Batch batch;
+  Windows result;
+  for (int window = 0; window < 4; ++window) {
+    batch.clear();
+    Batch wrapped(host.host(), &batch.raw());
+    Window now{};
+    now.struct_size = sizeof(now);
+    const size_t before = allocations;
+    collector.collect(now, wrapped);
+    result.last = allocations - before;
+    if (window == 0) result.first = result.last;
+    REQUIRE(batch.count() == 4);
+  }
+  return result;
+}
+
+TEST_CASE("a window of known processes allocates nothing") {
+  for (const std::vector<std::string> &tags : {std::vector<std::string>{}, {"user", "parent"}}) {
+    const Windows windows = allocations_in_windows({.root = "tests/fixtures/proc/states", .tags = tags});
+    CHECK(windows.first > 0);  // the counter counts
+    CHECK(windows.last == 0);
+  }
+}
+
+}  // namespace
+}  // namespace atalaya::proc

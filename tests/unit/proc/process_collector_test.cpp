@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/process_collector.h"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tests/unit/proc/process_test_host.h"
+
+namespace atalaya::proc {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int64_t kSecond = 1'000'000'000;
+
+// A copy of a recorded tree that the test may change.
+class Tree {
+ public:
+  explicit Tree(const std::string &name) {
+    std::string pattern = fs::temp_directory_path() / "atalaya-proc-XXXXXX";
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+    fs::copy("tests/fixtures/proc/" + name, path_, fs::copy_options::recursive);
+  }
+  Tree(const Tree &) = delete;
+  Tree &operator=(const Tree &) = delete;
+  ~Tree() { fs::remove_all(path_); }
+
+  const std::string &path() const { return path_; }
+  std::string read(const std::string &file) const {
+    std::ifstream in(path_ + "/" + file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  // Into the file that is there, as a kept descriptor sees it.
+  void write(const std::string &file, const std::string &text) const {
+    fs::create_directories(fs::path(path_ + "/" + file).parent_path());
+    std::ofstream(path_ + "/" + file, std::ios::binary) << text;
+  }
+  void replace(const std::string &file, const std::string &from, const std::string &to) const {
+    std::string text = read(file);
+    const size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    write(file, text.replace(at, from.size(), to));
+  }
+  void remove(const std::string &file) const { fs::remove_all(path_ + "/" + file); }
+
+ private:
+  std::string path_;
+};
+
+struct Seen {
+  std::map<std::string, std::string> tags;
+  std::map<std::string, double> fields;
+  std::optional<double> field(const std::string &name) const {
+    const auto found = fields.find(name);
+    return found == fields.end() ? std::nullopt : std::optional(found->second);
+  }
+};
+
+class Collector {
+ public:
+  explicit Collector(ProcessOptions options) : collector_(host.host(), std::move(options)) { collector_.start(); }
+
+  // All samples by pid. Each must be as declared.
+  std::map<std::string, Seen> collect(uint32_t flags = 0) {
+    batch_.clear();
+    Batch wrapped(host.host(), &batch_.raw());
+    Window window{};
+    window.struct_size = sizeof(window);
+    window.flags = flags;
+    collector_.collect(window, wrapped);
+    std::map<std::string, Seen> all;
+    for (const Sample &sample : wrapped.samples()) {
+      Seen seen;
+      for (uint32_t i = 0; i < sample.tag_count; ++i)
+        seen.tags[std::string(host.name(sample.tags[i].key))] = view(sample.tags[i].value);
+      for (uint32_t i = 0; i < sample.field_count; ++i) {
+        check_declared(sample.fields[i]);
+        seen.fields[std::string(host.name(sample.fields[i].name))] = as_double(sample.fields[i]);
+      }
+      REQUIRE(all.emplace(seen.tags.at("pid"), seen).second);
+    }
+    return all;
+  }
+
+  TestHost host;
+
+ private:
+  void check_declared(const atalaya_field &field) {
+    const std::string_view name = host.name(field.name);
+    const auto declared = std::find_if(kProcessMetrics.begin(), kProcessMetrics.end(),
+                                       [&](const Metric &metric) { return view(metric.name) == name; });
+    REQUIRE(declared != kProcessMetrics.end());
+    REQUIRE((declared->decimals < 0) == (field.type == ATALAYA_I64));
+    if (field.type == ATALAYA_F64) REQUIRE(field.value.f64 == round_to(field.value.f64, declared->decimals));
+  }
+
+  ProcessCollector collector_;
+  core::Batch batch_;
+};
+
+TEST_CASE("names are those of the kernel, byte by byte") {
+  Collector collector({.root = "tests/fixtures/proc/names"});
+  const auto all = collector.collect();
+  REQUIRE(all.size() == 6);
+  CHECK(all.at("101").tags.at("process") == "a b) (c");
+  CHECK(all.at("102").tags.at("process") == "two\nlines");
+  CHECK(all.at("103").tags.at("process") == "señal-ñ");
+  CHECK(all.at("104").tags.at("process").empty());
+  CHECK(all.at("105").tags.at("process") == "fifteen_bytes_x");
+  CHECK(all.at("106").tags.at("process") == ") R 1 1 1 (");
+  CHECK(collector.host.logged.empty());
+}
+
+TEST_CASE("gauges of a recorded host; what a process has not is absent") {
+  Collector collector({.root = "tests/fixtures/proc/states"});
+  const auto all = collector.collect();
+  REQUIRE(all.size() == 4);
+  const Seen &init = all.at("1");
+  CHECK(init.field("proc.mem.resident") == 18.8);  // 19256 KiB
+  CHECK(init.field("proc.mem.virtual") == 48.52);
+  CHECK(init.field("proc.mem.swap") == 0);
+  CHECK(init.field("proc.threads") == 1);
+  CHECK(init.field("proc.state") == 'S');
+  CHECK(init.field("proc.parent.pid") == 0);
+  CHECK(init.field("proc.start.time") == 1795225654.24e9);
+  CHECK_FALSE(init.field("proc.cpu.user"));
+  CHECK(all.at("103").field("proc.state") == 'Z');
+  for (const char *without_memory : {"2", "103"}) CHECK_FALSE(all.at(without_memory).field("proc.mem.resident"));
+}
+
+TEST_CASE("rates are what the files grew by, over the time between the readings") {
+  Tree tree("states");
+  Collector collector({.root = tree.path()});
+  collector.host.fixed_now = 100 * kSecond;
+  collector.collect();
+  tree.replace("proc/1/stat", "39669 407890 0 195 156 756", "39679 407890 4 195 206 776");
+  tree.write("proc/1/schedstat", "886206152 96594089 516\n");
+  tree.write("proc/1/io", "rchar: 10\n");
+  tree.replace("proc/1/status", "\nvoluntary_ctxt_switches:\t353", "\nvoluntary_ctxt_switches:\t357");
+  tree.replace("proc/104/io", "read_bytes: 1769472", "read_bytes: 3866624");
+  tree.replace("proc/104/io", "write_bytes: 315392", "write_bytes: 315391");
+  tree.replace("proc/104/io", "rchar: 1925262", "rchar: 1925362");
+  collector.host.fixed_now = 102 * kSecond;
+  const auto all = collector.collect();
+
+  const Seen &init = all.at("1");
+  CHECK(init.field("proc.cpu.user") == 25);  // 50 ticks in 2 s
+  CHECK(init.field("proc.cpu.kernel") == 10);
+  CHECK(init.field("proc.cpu.delay") == 4);  // 80 ms in 2 s
+  CHECK(init.field("proc.faults.minor") == 5);
+  CHECK(init.field("proc.faults.major") == 2);
+  CHECK(init.field("proc.switches.voluntary") == 2);
+  CHECK(init.field("proc.switches.involuntary") == 0);
+  CHECK_FALSE(init.field("proc.io.reads.bytes"));  // there was no reading of it before
+
+  const Seen &java = all.at("104");
+  CHECK(java.field("proc.disk.reads.mb") == 1);
+  CHECK_FALSE(java.field("proc.disk.writes.mb"));  // a reset
+  CHECK(java.field("proc.io.reads.bytes") == 50);
+  CHECK(java.field("proc.io.reads.calls") == 0);
+  CHECK_FALSE(java.field("proc.cpu.delay"));  // of one of its threads only
+  CHECK_FALSE(java.field("proc.switches.voluntary"));
+
+  collector.host.fixed_now = 103 * kSecond;
+  CHECK_FALSE(collector.collect(ATALAYA_WINDOW_BASELINE).at("1").field("proc.cpu.user"));
+  collector.host.fixed_now = 104 * kSecond;
+  CHECK(collector.collect().at("1").field("proc.cpu.user") == 0);
+}
+
+TEST_CASE("memory that the kernel takes from a sleeping process shows") {
+  Tree tree("states");
+  Collector collector({.root = tree.path()});
+  collector.collect();
+  tree.replace("proc/1/stat", " 50872320 4792 ", " 50872320 2744 ");
+  tree.replace("proc/1/status", "   19256 kB", "   11064 kB");
+  tree.replace("proc/1/status", "VmSwap:\t       0 kB", "VmSwap:\t    8192 kB");
+  const auto all = collector.collect();
+  CHECK(all.at("1").field("proc.mem.resident") == 10.8);
+  CHECK(all.at("1").field("proc.mem.swap") == 8);
+}
+
+TEST_CASE("a new process, a reused pid and one that ended") {
+  Tree tree("states");
+  Collector collector({.root = tree.path()});
+  tree.write("proc/uptime", "3000.00 1.00\n");
+  collector.host.fixed_now = 100 * kSecond;
+  collector.collect();
+  tree.remove("proc/103");
+  std::string stat = tree.read("proc/104/stat");
+  stat.replace(stat.find(" 277805 "), 8, " 300100 ");
+  tree.write("proc/104/stat", stat);
+  stat.replace(0, 10, "105 (born)");
+  tree.write("proc/105/stat", stat);
+  tree.write("proc/uptime", "3002.00 1.00\n");
+  collector.host.fixed_now = 102 * kSecond;
+  const auto all = collector.collect();
+  CHECK(all.count("103") == 0);
+  CHECK(all.at("104").field("proc.cpu.user") == 3);  // 6 ticks since its birth, in a window of 2 s
+  CHECK(all.at("105").field("proc.cpu.user") == 3);
+  CHECK_FALSE(all.at("105").field("proc.mem.resident"));  // it has no such file
+}
+
+TEST_CASE("broken and ended processes are absent, said once, and harm no other") {
+  Collector collector({.root = "tests/fixtures/proc/broken"});
+  for (int window = 0; window < 3; ++window) {
+    const auto all = collector.collect();
+    REQUIRE(all.size() == 1);
+    const Seen &good = all.at("205");
+    CHECK(good.tags.at("process") == "good");
+    CHECK(good.field("proc.mem.virtual") == 4);
+    CHECK_FALSE(good.field("proc.mem.resident"));
+    CHECK_FALSE(good.field("proc.mem.swap"));
+    CHECK_FALSE(good.field("proc.start.time"));  // no boot time there
+  }
+  REQUIRE(collector.host.logged.size() == 1);
+  CHECK(
+      collector.host.logged[0] ==
+      "/proc/PID/stat of some processes is not of the form that proc(5) describes: they are absent; is the root a recorded tree?");
+}
+
+TEST_CASE("extra tags are those that were asked for") {
+  Collector collector({.root = "tests/fixtures/proc/states", .tags = {"user", "parent", "cgroup", "unit", "container", "command"}});
+  const auto all = collector.collect();
+  const std::string container = "docker-4f5e0123456789ab0123456789ab0123456789ab0123456789ab0123456789ab.scope";
+  CHECK(all.at("104").tags == std::map<std::string, std::string>{{"pid", "104"},
+                                                                 {"process", "java"},
+                                                                 {"user", "ana"},
+                                                                 {"parent", "systemd"},
+                                                                 {"cgroup", "/system.slice/" + container},
+                                                                 {"unit", container},
+                                                                 {"container", "4f5e01234567"},
+                                                                 {"command", "java -Xmx1g Main --password=secret"}});
+  CHECK(all.at("2").tags ==
+        std::map<std::string, std::string>{{"pid", "2"}, {"process", "kthreadd"}, {"user", "root"}, {"cgroup", "/"}});
+
+  Collector bare({.root = "tests/fixtures/proc/states"});
+  CHECK(bare.collect().at("104").tags == std::map<std::string, std::string>{{"pid", "104"}, {"process", "java"}});
+}
+
+TEST_CASE("another program in the same process has its own command line; users follow the file") {
+  Tree tree("states");
+  Collector collector({.root = tree.path(), .tags = {"user", "command"}, .expensive_budget = 0});
+  collector.collect();
+  tree.write("proc/1/cmdline", std::string("/lib/other\0", 11));
+  CHECK(collector.collect().at("1").tags.at("command") == "/sbin/init splash");
+  tree.replace("proc/1/stat", "(systemd)", "(other)");
+  tree.write("etc/passwd", "ana:x:4000:1000::/:/bin/sh\n");
+  fs::last_write_time(tree.path() + "/etc/passwd", fs::file_time_type{});
+  const auto all = collector.collect();
+  CHECK(all.at("1").tags.at("command") == "/lib/other");
+  CHECK(all.at("104").tags.at("user") == "1000");
+}
+
+TEST_CASE("kernel threads can be left out") {
+  Collector collector({.root = "tests/fixtures/proc/states", .kernel_threads = false});
+  const auto all = collector.collect();
+  CHECK(all.size() == 3);
+  CHECK(all.count("2") == 0);
+}
+
+TEST_CASE("a root without procfs is refused with what to do") {
+  TestHost host;
+  ProcessCollector collector(host.host(), {.root = "/nonexistent"});
+  CHECK_THROWS_WITH_AS(
+      collector.start(),
+      "cannot open the folder proc below /nonexistent: No such file or directory; mount procfs there or change the "
+      "parameter root",
+      Failure);
+}
+
+double own_cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval &time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double monotonic_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+TEST_CASE("the real host: the CPU of this process is what the kernel charges it") {
+  Collector collector({});
+  const std::string self = std::to_string(::getpid());
+  const double cpu_outer = own_cpu_seconds(), time_outer = monotonic_seconds();
+  const auto first = collector.collect();
+  CHECK_FALSE(first.at(self).field("proc.cpu.user"));
+  CHECK(first.at(self).field("proc.mem.resident") > 0);
+  CHECK(first.at(self).field("proc.threads") >= 1);
+  const double cpu_inner = own_cpu_seconds(), time_inner = monotonic_seconds();
+  while (own_cpu_seconds() - cpu_inner < 0.3) {
+  }
+  const double cpu_inner_used = own_cpu_seconds() - cpu_inner, time_inner_passed = monotonic_seconds() - time_inner;
+  const auto second = collector.collect();
+  const double cpu_outer_used = own_cpu_seconds() - cpu_outer, time_outer_passed = monotonic_seconds() - time_outer;
+
+  // The readings lie between the inner and the outer moments; user and kernel are each cut to ticks of 10 ms, twice.
+  const Seen &own = second.at(self);
+  const double percent = own.field("proc.cpu.user").value() + own.field("proc.cpu.kernel").value();
+  CHECK(percent / 100 * time_outer_passed >= cpu_inner_used - 0.04);
+  CHECK(percent / 100 * time_inner_passed <= cpu_outer_used + 0.04);
+}
+
+TEST_CASE("the real host: a process that was born in the window has rates, and is gone after its end") {
+  Collector collector({});
+  collector.collect();
+  int to_child[2], to_parent[2];
+  REQUIRE(::pipe(to_child) == 0);
+  REQUIRE(::pipe(to_parent) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(to_child[1]);
+    ::close(to_parent[0]);
+    const double from = own_cpu_seconds();
+    while (own_cpu_seconds() - from < 0.1) {
+    }
+    char byte = 1;
+    (void)!::write(to_parent[1], &byte, 1);
+    (void)!::read(to_child[0], &byte, 1);  // until the other end closes
+    ::_exit(0);
+  }
+  char byte = 0;
+  REQUIRE(::read(to_parent[0], &byte, 1) == 1);
+  const auto during = collector.collect();
+  const std::string pid = std::to_string(child);
+  CHECK(during.at(pid).field("proc.cpu.user").value() + during.at(pid).field("proc.cpu.kernel").value() > 0);
+  for (const int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(end);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK(collector.collect().count(pid) == 0);
+}
+
+TEST_CASE("the real host: without privileges io of others is absent, and said once") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
+    Collector collector({});
+    collector.collect();
+    const auto all = collector.collect();
+    const auto init = all.find("1");  // where other users' processes are hidden there is nothing to deny
+    const bool silent = init == all.end() ? collector.host.logged.empty() : collector.host.logged.size() == 1;
+    const bool absent = init == all.end() || (!init->second.field("proc.disk.reads.mb") && init->second.field("proc.cpu.user"));
+    ::_exit(silent && absent ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+}  // namespace
+}  // namespace atalaya::proc

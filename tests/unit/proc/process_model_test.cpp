@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/process_model.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+namespace atalaya::proc {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+ProcessReading reading(int32_t pid, uint64_t start_s, int64_t at_s, uint64_t user_ns) {
+  ProcessReading result;
+  result.pid = pid;
+  result.start_ns = start_s * kSecond;
+  result.monotonic_ns = at_s * kSecond;
+  result.counters.set(Counter::user_ns, user_ns);
+  return result;
+}
+
+// Uptime and monotonic time run together here.
+Pass pass(int64_t at_s, bool baseline = false) {
+  return {at_s * kSecond, static_cast<uint64_t>(at_s) * kSecond, baseline};
+}
+
+const Process &one(ProcessModel &model, const Pass &when, const ProcessReading &what) {
+  model.begin(when);
+  model.update(what);
+  model.end();
+  return *model.live().front();
+}
+
+TEST_CASE("the first reading gives no rate, the second one over the time between the two") {
+  ProcessModel model;
+  CHECK_FALSE(one(model, pass(100), reading(7, 10, 100, 5 * kSecond)).rates.has(Counter::user_ns));
+  const Process &process = one(model, pass(103), reading(7, 10, 104, 7 * kSecond));
+  CHECK(process.rates.get(Counter::user_ns) == 0.5 * kSecond);
+  CHECK_FALSE(process.rates.has(Counter::delay_ns));  // of which there was no reading
+}
+
+TEST_CASE("a counter that went down leaves a gap of one window, the others go on") {
+  ProcessModel model;
+  auto with_faults = [](int64_t at, uint64_t user, uint64_t faults) {
+    auto result = reading(7, 10, at, user);
+    result.counters.set(Counter::faults_minor, faults);
+    return result;
+  };
+  one(model, pass(100), with_faults(100, 50, 500));
+  const Process &reset = one(model, pass(101), with_faults(101, 40, 600));
+  CHECK_FALSE(reset.rates.has(Counter::user_ns));
+  CHECK(reset.rates.get(Counter::faults_minor) == 100);
+  CHECK(one(model, pass(102), with_faults(102, 45, 600)).rates.get(Counter::user_ns) == 5);
+}
+
+TEST_CASE("a pid that is used again is another process: its counters count from its birth") {
+  ProcessModel model;
+  one(model, pass(100), reading(7, 10, 100, 90 * kSecond));
+  const Process &second = one(model, pass(102), reading(7, 101, 102, kSecond));
+  CHECK(second.rates.get(Counter::user_ns) == 0.5 * kSecond);  // of the window of 2 s
+}
+
+TEST_CASE("a process that appears late, though it is older than the window, has no rate") {
+  ProcessModel model;
+  model.begin(pass(100));
+  model.end();
+  CHECK_FALSE(one(model, pass(102), reading(7, 99, 102, kSecond)).rates.has(Counter::user_ns));
+}
+
+TEST_CASE("without an uptime nothing is taken for born") {
+  ProcessModel model;
+  model.begin({100 * kSecond, std::nullopt, false});
+  model.end();
+  CHECK_FALSE(one(model, pass(102), reading(7, 101, 102, kSecond)).rates.has(Counter::user_ns));
+}
+
+TEST_CASE("a baseline takes the reading and gives no rate") {
+  ProcessModel model;
+  one(model, pass(100), reading(7, 10, 100, 0));
+  CHECK_FALSE(one(model, pass(200, true), reading(7, 10, 200, 60 * kSecond)).rates.has(Counter::user_ns));
+  CHECK(one(model, pass(201), reading(7, 10, 201, 61 * kSecond)).rates.get(Counter::user_ns) == kSecond);
+}
+
+TEST_CASE("a process that has ended is forgotten") {
+  ProcessModel model;
+  one(model, pass(100), reading(7, 10, 100, 0));
+  CHECK(model.find(7) != nullptr);
+  model.begin(pass(101));
+  model.end();
+  CHECK(model.live().empty());
+  CHECK(model.find(7) == nullptr);
+  CHECK_FALSE(one(model, pass(102), reading(7, 10, 102, kSecond)).rates.has(Counter::user_ns));
+}
+
+TEST_CASE("two readings at the same time give no rate") {
+  ProcessModel model;
+  one(model, pass(100), reading(7, 10, 100, 0));
+  CHECK_FALSE(one(model, pass(100), reading(7, 10, 100, kSecond)).rates.has(Counter::user_ns));
+}
+
+// A host of a few pids whose processes run, sleep, end and are replaced, with counters that are reset now and then, windows of any
+// length and passes that miss a process.
+struct World {
+  struct Life {
+    uint64_t start = 0, used = 0;
+  };
+  static constexpr int kCores = 4;
+
+  std::mt19937_64 random;
+  uint64_t now = 1000 * static_cast<uint64_t>(kSecond);
+  std::map<int32_t, Life> lives;
+
+  uint64_t below(uint64_t limit) { return random() % limit; }
+  void go_on() {
+    const uint64_t step = 1 + below(below(2) == 0 ? 20'000'000 : 30 * static_cast<uint64_t>(kSecond));
+    for (auto &[pid, life] : lives) life.used += below(kCores * step + 1);
+    for (int32_t pid = 1; pid < 12; ++pid) {
+      if (below(8) == 0) lives.erase(pid);
+      if (below(4) != 0 || lives.count(pid) != 0) continue;
+      const uint64_t age = below(step);
+      lives[pid] = {now + step - age, below(kCores * age + 1)};
+    }
+    now += step;
+    for (auto &[pid, life] : lives)
+      if (below(20) == 0) life.used = below(life.used + 1);  // a reset
+  }
+};
+
+TEST_CASE("no rate is negative or more than all cores can do, whatever happens") {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    World world{.random = std::mt19937_64(seed)};
+    ProcessModel model;
+    size_t rates = 0;
+    for (int i = 0; i < 60; ++i) {
+      world.go_on();
+      model.begin({static_cast<int64_t>(world.now), world.now, world.below(10) == 0});
+      for (const auto &[pid, life] : world.lives) {
+        if (world.below(15) == 0) continue;
+        ProcessReading seen;
+        seen.pid = pid;
+        seen.start_ns = life.start / 10'000'000 * 10'000'000;  // in ticks
+        seen.monotonic_ns = static_cast<int64_t>(world.now);
+        seen.counters.set(Counter::user_ns, life.used);
+        model.update(seen);
+      }
+      model.end();
+      for (const Process *process : model.live()) {
+        if (!process->rates.has(Counter::user_ns)) continue;
+        ++rates;
+        const double rate = process->rates.get(Counter::user_ns);
+        REQUIRE(rate >= 0);
+        REQUIRE(rate <= World::kCores * 1.000001 * static_cast<double>(kSecond));
+      }
+    }
+    REQUIRE(rates > 0);
+  }
+}
+
+}  // namespace
+}  // namespace atalaya::proc

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/aggregate/aggregate.h"
+
+#include <map>
+#include <random>
+
+#include "tests/unit/stages/fixture.h"
+
+namespace atalaya::testing {
+
+using aggregate::Aggregate;
+
+TEST_CASE("aggregate makes one sample of those that agree in the tags") {
+  Bench<Aggregate> bench(table({{"by", list({"process"})}}));
+  CHECK(bench.process({"host=a pid=1 process=java | p.cpu=1.5 p.n=1i", "host=a core=0 | sys.cpu=3",
+                       "process=bash host=a pid=2 | p.cpu=1", "host=a pid=3 process=java | p.n=2i p.cpu=2 p.m=1",
+                       "host=b pid=1 process=java | p.cpu=9"}) ==
+        Lines{"host=a core=0 | sys.cpu=3", "host=a process=java | p.cpu=3.5 p.n=3i p.m=1", "process=bash host=a | p.cpu=1",
+              "host=b process=java | p.cpu=9"});
+  CHECK(bench.surroundings.merged == 4);
+  CHECK(bench.surroundings.created == 3);
+  CHECK(bench.process({}).empty());
+}
+
+TEST_CASE("aggregate: a function for each metric, the most exact name wins") {
+  Bench<Aggregate> bench(table({{"by", list({"process"})},
+                                {"default", text("avg")},
+                                {"functions", table({{"p.*", text("max")}, {"p.mem.*", text("min")}, {"p.mem.x", text("count")}})},
+                                {"count", text("p.count")}}));
+  CHECK(bench.process({"process=a | p.cpu=1 p.mem.r=5i p.mem.x=1 q.z=1i", "process=a | p.cpu=3 p.mem.r=4i p.mem.x=2 q.z=2i"}) ==
+        Lines{"process=a | p.cpu=3 p.mem.r=4i p.mem.x=2i q.z=1.5 p.count=2i"});
+}
+
+TEST_CASE("aggregate: families that are not chosen and spans pass, stacks stay apart") {
+  Bench<Aggregate> bench(table({{"by", list({"process"})}, {"metric", list({"p.*", "profile.*"})}}));
+  CHECK(bench.process({"process=a pid=1 | q.x=1", "span s | process=a | p.x=1", "stack f;g | process=a pid=1 | profile.samples=1i",
+                       "stack f;h | process=a pid=1 | profile.samples=5i", "stack f;g | process=a pid=2 | profile.samples=2i"}) ==
+        Lines{"process=a pid=1 | q.x=1", "span s | process=a | p.x=1", "stack f;g | process=a | profile.samples=3i",
+              "stack f;h | process=a | profile.samples=5i"});
+}
+
+TEST_CASE("aggregate without tags is one sample a host, and windows stay apart") {
+  Bench<Aggregate> bench;
+  bench.add("host=a core=0 | c.x=1", kWindowTime);
+  bench.add("host=a core=1 | c.x=2", 0);  // not stamped yet: of this window
+  bench.add("host=a core=0 | c.x=4", kWindowTime - kSecond);
+  bench.run();
+  CHECK(bench.lines() == Lines{"host=a | c.x=3", "host=a | c.x=4"});
+  CHECK(bench.batch.raw().samples[0].time_ns == kWindowTime);
+  CHECK(bench.batch.raw().samples[1].time_ns == kWindowTime - kSecond);
+}
+
+TEST_CASE("aggregate: counts stay exact, and become doubles only beyond int64") {
+  Bench<Aggregate> bench;
+  CHECK(bench.process({"c=1 | a.b=9007199254740993i", "c=2 | a.b=2i"}) == Lines{"| a.b=9007199254740995i"});
+  CHECK(bench.process({"c=1 | a.b=9223372036854775807i", "c=2 | a.b=1i"}) == Lines{"| a.b=9223372036854775808"});
+  CHECK(bench.process({"c=1 | a.b=1i", "c=2 | a.b=0.5", "c=3 | a.b=1i"}) == Lines{"| a.b=2.5"});
+}
+
+TEST_CASE("aggregate: the order of the samples does not change a sum of doubles") {
+  Bench<Aggregate> bench;
+  CHECK(bench.process({"c=1 | a.b=1e16", "c=2 | a.b=1", "c=3 | a.b=1", "c=4 | a.b=-1e16"}) == Lines{"| a.b=2"});
+  CHECK(bench.process({"c=1 | a.b=1", "c=2 | a.b=1e16", "c=3 | a.b=-1e16", "c=4 | a.b=1"}) == Lines{"| a.b=2"});
+  CHECK(bench.process({"c=1 | a.b=inf", "c=2 | a.b=1"}) == Lines{"| a.b=inf"});
+}
+
+TEST_CASE("aggregate: random batches agree with plain sums and the ledger balances") {
+  std::mt19937 random(2);
+  Bench<Aggregate> bench(table({{"by", list({"process", "user"})}, {"count", text("p.count")}}));
+  for (int round = 0; round < 300; ++round) {
+    std::map<std::string, std::map<std::string, double>> expected;
+    bench.batch.clear();
+    uint64_t in = 0;
+    for (unsigned i = 0; i < random() % 60; ++i, ++in) {
+      const std::string process = "process=" + std::to_string(random() % 5);
+      const std::string user = "user=" + std::to_string(random() % 2);
+      const bool swapped = random() % 2 == 0;
+      const double cpu = static_cast<double>(random() % 1000) / 64;
+      const auto faults = static_cast<int>(random() % 1000);
+      bench.add((swapped ? user + " pid=1 " + process : process + " pid=2 " + user) + " | p.cpu=" + std::to_string(cpu) +
+                " p.faults=" + std::to_string(faults) + "i");
+      auto &group = expected[process + " " + user];
+      group["p.cpu"] += cpu;
+      group["p.faults"] += faults;
+      group["p.count"] += 1;
+    }
+    bench.surroundings.merged = bench.surroundings.created = 0;
+    bench.run(round);
+    REQUIRE(in + bench.surroundings.created == bench.batch.count() + bench.surroundings.merged);
+    REQUIRE(bench.batch.count() == expected.size());
+    for (uint64_t i = 0; i < bench.batch.count(); ++i) {
+      const atalaya_sample &sample = bench.batch.raw().samples[i];
+      const auto tag = [&](const char *key) {
+        return key + ("=" + std::string(view(find_tag(sample, bench.symbols.intern(key))->value)));
+      };
+      REQUIRE(sample.tag_count == 2);
+      REQUIRE(sample.field_count == 3);
+      for (const auto &[name, value] : expected[tag("process") + " " + tag("user")])
+        REQUIRE(as_double(*find_field(sample, bench.symbols.intern(name))) == value);
+    }
+  }
+}
+
+}  // namespace atalaya::testing

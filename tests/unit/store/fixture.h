@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/sample/batch.h"
+#include "core/sample/symbols.h"
+#include "plugins/store/reader.h"
+#include "plugins/store/writer.h"
+
+namespace atalaya::store::test {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kHour = 3600 * kSecond;
+constexpr int64_t kDay = 24 * kHour;
+constexpr int64_t kNow = 1'700'000'000 * kSecond;
+
+// A folder that disappears with its content.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "atalaya-store-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  Folder(const Folder &) = delete;
+  Folder &operator=(const Folder &) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
+  const std::string &path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+// Samples as a pipeline would hand them over.
+class Samples {
+ public:
+  explicit Samples(core::Symbols &symbols) : symbols_(symbols) {}
+
+  Samples &add(uint32_t kind, int64_t time_ns, int64_t duration_ns, Pairs tags, std::string_view text = {}) {
+    atalaya_sample &sample = batch_.add_sample(kind);
+    sample.time_ns = time_ns;
+    sample.duration_ns = duration_ns;
+    sample.text = batch_.copy(text);
+    for (const auto &[key, value] : tags) batch_.add_tag(sample, symbols_.intern(key), value);
+    return *this;
+  }
+  Samples &metrics(int64_t time_ns, Pairs tags, int64_t duration_ns = kSecond) {
+    return add(ATALAYA_METRICS, time_ns, duration_ns, tags);
+  }
+  Samples &real(std::string_view name, double value) {
+    atalaya_field field{symbols_.intern(name), ATALAYA_F64, {}};
+    field.value.f64 = value;
+    return put(field);
+  }
+  Samples &count(std::string_view name, int64_t value) {
+    atalaya_field field{symbols_.intern(name), ATALAYA_I64, {}};
+    field.value.i64 = value;
+    return put(field);
+  }
+  Samples &put(const atalaya_field &field) {
+    batch_.add_field(batch_.raw().samples[batch_.count() - 1], field);
+    return *this;
+  }
+  std::span<const atalaya_sample> span() const { return {batch_.raw().samples, batch_.raw().count}; }
+
+ private:
+  core::Symbols &symbols_;
+  core::Batch batch_;
+};
+
+// A store in a folder of its own.
+struct Store {
+  Folder folder;
+  core::Symbols symbols;
+  std::string path = folder / "atalaya.db";
+
+  core::NameOf names() {
+    return [this](uint32_t id) { return symbols.name(id); };
+  }
+  Writer writer(const Limits &limits = {}) { return Writer({path, limits, false}, names()); }
+  Samples samples() { return Samples(symbols); }
+
+  // What `sqlite3 file "statement"` prints.
+  std::vector<std::string> sql(const char *statement) const {
+    Database database(path, Access::read_only);
+    std::vector<std::string> lines;
+    Statement(database, statement).each([&](const Row &row) {
+      std::string line;
+      for (int i = 0; i < row.columns(); ++i) line += (i > 0 ? "|" : "") + std::string(row.text(i));
+      lines.push_back(line);
+    });
+    return lines;
+  }
+};
+
+}  // namespace atalaya::store::test

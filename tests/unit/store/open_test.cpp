@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "plugins/store/location.h"
+#include "tests/unit/store/fixture.h"
+
+namespace atalaya::store::test {
+namespace {
+
+std::string content(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The error that opening gives; "" if it opens.
+std::string refusal(const std::string &path, Cause *cause = nullptr) {
+  try {
+    const Writer writer({path, {}, false}, [](uint32_t) { return std::string_view{}; });
+  } catch (const Error &error) {
+    if (cause != nullptr) *cause = error.cause();
+    return error.what();
+  }
+  return "";
+}
+
+// An environment variable as it was before, at the end.
+class Environment {
+ public:
+  Environment(const char *name, const char *value) : name_(name) {
+    if (const char *old = std::getenv(name)) old_ = old;
+    set(value);
+  }
+  Environment(const Environment &) = delete;
+  Environment &operator=(const Environment &) = delete;
+  ~Environment() { set(old_ ? old_->c_str() : nullptr); }
+
+ private:
+  void set(const char *value) { value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1); }
+  const char *name_;
+  std::optional<std::string> old_;
+};
+
+TEST_CASE("the default path: $ATALAYA_STORE, else the state folder, which is made") {
+  const Folder folder;
+  const std::string state = folder / "made/state";
+  const Environment state_directory("STATE_DIRECTORY", state.c_str());
+  {
+    const Environment store("ATALAYA_STORE", "/some/where.db");
+    CHECK(default_path() == "/some/where.db");
+  }
+  const Environment store("ATALAYA_STORE", nullptr);
+  CHECK(default_path() == state + "/atalaya.db");
+  CHECK(refusal("") == "");
+  CHECK(std::filesystem::exists(state + "/atalaya.db"));
+}
+
+TEST_CASE("a folder that is missing, or none, is said") {
+  const Folder folder;
+  Cause cause{};
+  CHECK(refusal(folder / "none/a.db", &cause) ==
+        "the store's folder " + (folder / "none") + ": No such file or directory; create it, or choose another path");
+  CHECK(cause == Cause::config);
+  CHECK(refusal(folder.path()) == "the store's path " + folder.path() + " is not a file; choose another path");
+  std::ofstream(folder / "file") << "x";
+  CHECK(refusal(folder / "file/a.db") == "the store's folder " + (folder / "file") + " is not a folder; choose another path");
+}
+
+TEST_CASE("a file of another program is refused and not touched") {
+  const Folder folder;
+  const std::string path = folder / "a.db";
+  SUBCASE("a text") {
+    std::ofstream(path) << std::string(5000, 'x');
+    const std::string before = content(path);
+    CHECK(refusal(path) ==
+          "database " + path +
+              ": file is not a database; the file was left as it is: move it away (sqlite3's \".recover\" may save "
+              "its content) and restart");
+    CHECK(content(path) == before);
+  }
+  SUBCASE("another SQLite database") {
+    Database(path, Access::read_write).execute("CREATE TABLE theirs(x)");
+    const std::string before = content(path);
+    CHECK(refusal(path) ==
+          "database " + path + " belongs to another program and was left as it is; choose another path for the store");
+    CHECK(content(path) == before);
+  }
+}
+
+TEST_CASE("a store of a newer version is refused") {
+  Store store;
+  store.writer();
+  Database(store.path, Access::read_write).execute("PRAGMA user_version = 9");
+  const std::string expected = "database " + store.path +
+                               " has schema version 9, this program knows up to 1; use the newer atalaya that wrote it, or choose "
+                               "another path";
+  CHECK(refusal(store.path) == expected);
+  CHECK_THROWS_WITH_AS(Reader(store.path), expected.c_str(), Error);
+}
+
+TEST_CASE("a store has one writer; the next one may open it when the first is gone") {
+  Store store;
+  {
+    const Writer writer = store.writer();
+    CHECK(refusal(store.path) == "database " + store.path + " is being written by process " + std::to_string(::getpid()) +
+                                     "; stop that agent, or choose another path");
+  }
+  CHECK(refusal(store.path) == "");
+}
+
+TEST_CASE("a damaged store is refused and left as it is") {
+  Store store;
+  {
+    Writer writer = store.writer();
+    auto samples = store.samples();
+    for (int i = 0; i < 2000; ++i) samples.metrics(kNow + i, {{"host", "ant"}}).real("a", i);
+    writer.write(samples.span(), kNow);
+  }
+  std::string damaged = content(store.path);
+  damaged.replace(100, 900, std::string(900, '\x7f'));
+  std::ofstream(store.path, std::ios::binary) << damaged;
+  const std::string text = refusal(store.path);
+  CHECK(text.find("database " + store.path + ": database disk image is malformed; the file was left as it is: move it away") == 0);
+  CHECK(content(store.path) == damaged);
+}
+
+TEST_CASE("reading where there is no store is an error and makes none") {
+  const Folder folder;
+  CHECK_THROWS_AS(Reader(folder / "a.db"), Error);
+  CHECK(!std::filesystem::exists(folder / "a.db"));
+}
+
+// In a process of its own, on a file system of 2 MiB: fills it and returns what went wrong, "" if all was as it should be.
+std::string fill_the_disk(const std::string &folder) {
+  core::Symbols symbols;
+  const std::string path = folder + "/atalaya.db";
+  Writer writer({path, {.max_bytes = 1 << 30}, false}, [&](uint32_t id) { return symbols.name(id); });
+  int64_t acknowledged = 0;
+  std::string reason;
+  for (int64_t window = 0; window < 1000 && reason.empty(); ++window) {
+    Samples samples(symbols);
+    for (int i = 0; i < 500; ++i) samples.metrics(kNow + window, {{"pid", std::to_string(i)}}).real("a", 0.123456);
+    try {
+      writer.write(samples.span(), kNow);
+      acknowledged += 500;
+    } catch (const Error &error) {
+      if (error.cause() != Cause::full) return std::string("wrong cause: ") + error.what();
+      reason = error.what();
+    }
+  }
+  if (reason != "database " + path + ": database or disk is full; make room on its disk, or lower max_size")
+    return "text: " + reason;
+  if (Reader(path).point_count() != acknowledged) return "what was acknowledged is not there";
+  return "";
+}
+
+TEST_CASE("a full disk asks for a retry, and loses nothing that was acknowledged") {
+  const Folder folder;
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string text = "skip";
+    if (::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=2m") == 0) {
+      try {
+        text = fill_the_disk(folder.path());
+      } catch (const std::exception &error) {
+        text = error.what();
+      }
+    }
+    (void)!::write(pipe[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  ::close(pipe[1]);
+  char text[512];
+  const ssize_t size = ::read(pipe[0], text, sizeof(text));
+  ::close(pipe[0]);
+  ::waitpid(child, nullptr, 0);
+  REQUIRE(size >= 0);
+  const std::string outcome(text, static_cast<size_t>(size));
+  if (outcome == "skip") {
+    MESSAGE("not allowed to mount a small file system here: skipped");
+    return;
+  }
+  CHECK(outcome == "");
+}
+
+}  // namespace
+}  // namespace atalaya::store::test

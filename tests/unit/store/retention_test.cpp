@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/store/fixture.h"
+
+namespace atalaya::store::test {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+void write(Store &store, Writer &writer, int64_t time_ns, int64_t arrived_ns, const std::string &process, int samples_count = 1) {
+  auto samples = store.samples();
+  for (int i = 0; i < samples_count; ++i)
+    samples.metrics(time_ns, {{"process", process}, {"pid", std::to_string(i)}}).real("a", 0.123456789 + i);
+  writer.write(samples.span(), arrived_ns);
+  writer.maintain(arrived_ns);
+}
+
+int64_t number(const Store &store, const char *sql) {
+  return Database(store.path, Access::read_only).number(sql);
+}
+
+TEST_CASE("what arrived long ago goes, whatever its own time says") {
+  Store store;
+  Writer writer = store.writer({.retain_ns = kDay});
+  write(store, writer, kNow, kNow, "old");
+  write(store, writer, kNow - 1000 * kDay, kNow + kHour, "imported history");
+  write(store, writer, kNow + kDay + 1, kNow + kDay + 1, "new");
+  CHECK(store.sql("SELECT process FROM points ORDER BY time") == Lines{"imported history", "new"});
+  write(store, writer, kNow + 2 * kDay, kNow + kDay + kHour + 1, "newest");
+  CHECK(store.sql("SELECT process FROM points ORDER BY time") == Lines{"new", "newest"});
+}
+
+TEST_CASE("entities and stacks go with their last row, and come back with the next") {
+  Store store;
+  Writer writer = store.writer({.retain_ns = kDay});
+  auto stack = store.samples();
+  stack.add(ATALAYA_STACK, kNow, kSecond, {{"process", "old"}}, "main;run").count("profile.samples", 1);
+  writer.write(stack.span(), kNow);
+  write(store, writer, kNow, kNow, "old");
+  write(store, writer, kNow + kDay + 2 * kHour, kNow + kDay + 2 * kHour, "new");
+  CHECK(store.sql("SELECT process FROM entities") == Lines{"new"});
+  CHECK(number(store, "SELECT count(*) FROM stack_texts") == 0);
+  CHECK(number(store, "SELECT count(*) FROM stacks") == 0);
+  const int64_t later = kNow + kDay + 3 * kHour;
+  SUBCASE("the clock goes on") {
+    write(store, writer, later, later, "old");
+  }
+  SUBCASE("the clock was set back meanwhile") {
+    write(store, writer, later, kNow, "old");
+  }
+  CHECK(number(store, "SELECT count(*) FROM samples WHERE entity NOT IN (SELECT id FROM entities)") == 0);
+}
+
+TEST_CASE("a clock that was in the future for a while does not stop retention") {
+  Store store;
+  Writer writer = store.writer({.retain_ns = kDay});
+  write(store, writer, kNow, kNow + 1000 * kDay, "from the future");
+  write(store, writer, kNow + 1, kNow, "now");
+  write(store, writer, kNow + 2, kNow + kDay + 1, "later");
+  CHECK(store.sql("SELECT process FROM points") == Lines{"later"});
+}
+
+TEST_CASE("spans that have ended go, open ones and who they are about stay") {
+  Store store;
+  Writer writer = store.writer({.retain_ns = kDay});
+  auto samples = store.samples();
+  samples.add(ATALAYA_SPAN, kNow, 5, {{"job", "1"}}, "ended");
+  samples.add(ATALAYA_SPAN, kNow, -1, {{"job", "2"}}, "open");
+  writer.write(samples.span(), kNow);
+  write(store, writer, kNow, kNow, "old");
+  write(store, writer, kNow + kDay + 2 * kHour, kNow + kDay + 2 * kHour, "new");
+  CHECK(store.sql("SELECT name, tags FROM spans JOIN entities e ON e.id = entity") == Lines{R"(open|{"job":"2"})"});
+}
+
+TEST_CASE("the data stays under max_size by deleting the oldest, and a smaller limit shrinks the file") {
+  Store store;
+  constexpr int64_t kLimit = 8 << 20;
+  {
+    Writer writer = store.writer({.max_bytes = 2 * kLimit});
+    for (int64_t i = 0; i < 300; ++i) write(store, writer, kNow + i, kNow + i, "java", 1500);
+  }
+  const int64_t large = number(store, "PRAGMA page_count") * number(store, "PRAGMA page_size");
+  CHECK(large > kLimit);
+  CHECK(large < 3 * kLimit);
+  Writer writer = store.writer({.max_bytes = kLimit});
+  for (int64_t i = 300; i < 400; ++i) write(store, writer, kNow + i, kNow + i, "java", 100);
+  CHECK(number(store, "PRAGMA page_count") * number(store, "PRAGMA page_size") < kLimit + (5 << 20));
+  CHECK(number(store, "SELECT max(time_ns) FROM windows") == kNow + 399);
+  CHECK(number(store, "SELECT count(*) FROM samples WHERE window NOT IN (SELECT id FROM windows)") == 0);
+}
+
+TEST_CASE("a step deletes a bounded number of rows, and the rest later") {
+  Store store;
+  Writer writer = store.writer({.retain_ns = kDay});
+  write(store, writer, kNow, kNow, "java", 10'000);
+  write(store, writer, kNow + 1, kNow + kDay + 1, "new");
+  CHECK(number(store, "SELECT count(*) FROM samples") > 5000);
+  for (int i = 0; i < 3; ++i) writer.maintain(kNow + kDay + 1);
+  CHECK(number(store, "SELECT count(*) FROM samples") == 1);
+}
+
+TEST_CASE("too little free space on the disk takes no more than all but a rest") {
+  Store store;
+  Writer writer = store.writer({.min_free_bytes = int64_t{1} << 60});
+  for (int64_t i = 0; i < 20; ++i) write(store, writer, kNow + i, kNow + i, "java", 100);
+  CHECK(number(store, "SELECT count(*) FROM samples") == 2000);
+}
+
+}  // namespace
+}  // namespace atalaya::store::test
