@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/instance.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <utility>
 

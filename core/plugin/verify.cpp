@@ -86,16 +86,15 @@ std::string failure(const char *operation, const Outcome &outcome) {
   return std::string(operation) + ": " + outcome.text;
 }
 
-std::vector<Problem> create_in(Subject &subject, const Registry::Component &component, Value written, std::string &error) {
+// Why the component cannot be created with these parameters; "" if it was.
+std::string create_in(Subject &subject, const Registry::Component &component, const Value &written) {
   std::vector<Problem> problems;
   Parameters parameters = Parameters::resolve(schema_of(*component.component), written, problems);
-  if (!problems.empty()) return problems;
+  if (!problems.empty()) return "parameter \"" + problems[0].path + "\": " + problems[0].text;
   auto made = Instance::create(component, std::move(parameters), name_of(*component.component), subject.symbols, subject.recorder);
-  if (made)
-    subject.instance = std::move(*made);
-  else
-    error = made.error();
-  return problems;
+  if (!made) return made.error();
+  subject.instance = std::move(*made);
+  return {};
 }
 
 atalaya_window window_at(int64_t time_ns, int64_t monotonic_ns, bool baseline) {
@@ -160,10 +159,9 @@ class Verifier {
 
   // A fresh instance, with the required parameters or, if it wants more, with all.
   std::string create(Subject &subject) {
-    std::string error, other_error;
-    create_in(subject, component_, sample_parameters(described(), subject.folder.path(), false), error);
-    if (!error.empty()) create_in(subject, component_, sample_parameters(described(), subject.folder.path(), true), other_error);
-    return subject.instance == nullptr ? error : std::string();
+    const std::string error = create_in(subject, component_, sample_parameters(described(), subject.folder.path(), false));
+    if (error.empty()) return error;
+    return create_in(subject, component_, sample_parameters(described(), subject.folder.path(), true)).empty() ? "" : error;
   }
 
   template <class Body>
@@ -300,9 +298,8 @@ class Verifier {
     auto subject = std::make_shared<Subject>();
     const Value written = sample_parameters(described(), subject->folder.path() + "/file/beneath-a-file", false);
     if (written == sample_parameters(described(), subject->folder.path(), false)) return;
-    std::string error;
-    create_in(*subject, component_, written, error);
-    if (subject->instance == nullptr) return note("failing start", error.empty() ? "refused without a sentence" : "");
+    create_in(*subject, component_, written);
+    if (subject->instance == nullptr) return note("failing start", "");  // create saw it already, and says why
     const Outcome start = subject->instance->start();
     note("failing start",
          start.ok() || !start.text.empty() ? expect_ok("stop", subject->instance->stop()) : "failed without a sentence");

@@ -17,7 +17,7 @@ namespace {
 
 // Copies plugins out of the build folder, so that modes and owners are the test's own.
 std::string put(const TempFolder &folder, const std::string &name) {
-  const std::string path = folder / (name + ".so");
+  std::string path = folder / (name + ".so");
   fs::copy_file(std::string(ABI_PLUGINS) + "/" + name + ".so", path);
   ::chmod(path.c_str(), 0644);
   return path;

@@ -3,6 +3,7 @@
 
 #include "core/plugin/elf_note.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const auto note = atalaya::core::parse_plugin_note([data, size](uint64_t offset, void *to, size_t wanted) {
     if (offset > size || wanted > size - offset) return false;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/cli/plugin_pages.h"
+#include "core/sample/json.h"
+#include "core/sample/text.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+// Columns are as wide as their widest cell; the last one is not padded.
+std::string as_text(const Table &table) {
+  std::vector<size_t> widths;
+  widths.reserve(table.columns.size());
+  for (const std::string &column : table.columns) widths.push_back(display_width(column));
+  for (const auto &row : table.rows)
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+  std::string text = table.title.empty() ? "" : table.title + "\n";
+  const std::string indent = table.title.empty() ? "" : "  ";
+  const auto append_row = [&](const std::vector<std::string> &row) {
+    text += indent;
+    for (size_t i = 0; i < row.size(); ++i)
+      text += i + 1 == row.size() ? row[i] + "\n" : row[i] + std::string(widths[i] - display_width(row[i]) + 2, ' ');
+  };
+  append_row(table.columns);
+  for (const auto &row : table.rows) append_row(row);
+  return text;
+}
+
+std::string markdown_cell(const std::string &cell) {
+  std::string escaped;
+  for (const char c : cell) escaped += c == '|' || c == '*' || c == '<' ? std::string{'\\', c} : std::string(1, c);
+  return escaped;
+}
+
+std::string as_markdown(const Table &table) {
+  std::string text = table.title.empty() ? "" : "### " + table.title + "\n\n";
+  const auto append_row = [&text](const std::vector<std::string> &row) {
+    for (const std::string &cell : row) text += (&cell == row.data() ? "| " : " | ") + markdown_cell(cell);
+    text += " |\n";
+  };
+  append_row(table.columns);
+  append_row(std::vector<std::string>(table.columns.size(), "---"));
+  for (const auto &row : table.rows) append_row(row);
+  return text;
+}
+
+std::string json_string(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+// An array of objects whose keys are the columns.
+std::string as_json(const Table &table) {
+  std::string text = "[";
+  for (const auto &row : table.rows) {
+    text += text.size() > 1 ? ",{" : "{";
+    for (size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + json_string(table.columns[i]) + ":" + json_string(row[i]);
+    text += "}";
+  }
+  return text + "]";
+}
+
+std::string as_json(const Page &page) {
+  std::string text = "{\"kind\":" + json_string(page.kind) + ",\"name\":" + json_string(page.name) +
+                     ",\"plugin\":" + json_string(page.plugin) + ",\"version\":" + json_string(page.version) +
+                     ",\"file\":" + json_string(page.file) + ",\"what\":" + json_string(page.summary);
+  for (const Table &table : page.tables) {
+    std::string key = table.title;
+    key[0] = static_cast<char>(key[0] - 'A' + 'a');
+    text += "," + json_string(key) + ":" + as_json(table);
+  }
+  return text + "}";
+}
+
+// The markdown page goes into the README of its plugin, which has said the rest already.
+std::string as_markdown(const Page &page, bool alone) {
+  std::string text = alone ? "" : "## " + page.kind + " `" + page.name + "`\n\n";
+  text += page.summary + "\n";
+  for (const Table &table : page.tables) text += "\n" + as_markdown(table);
+  return text;
+}
+
+std::string as_text(const Page &page) {
+  std::string text =
+      page.kind + " " + page.name + ": " + page.summary + "\n" + page.plugin + " " + page.version + ", " + page.file + "\n";
+  for (const Table &table : page.tables) text += "\n" + as_text(table);
+  return text;
+}
+
+}  // namespace
+
+std::string render(const Table &table, PageFormat format) {
+  if (format == PageFormat::json) return as_json(table) + "\n";
+  return format == PageFormat::markdown ? as_markdown(table) : as_text(table);
+}
+
+std::string render(const std::vector<Page> &pages, PageFormat format) {
+  std::string text;
+  for (const Page &page : pages) {
+    if (format == PageFormat::json) {
+      text += (text.empty() ? "[" : ",") + as_json(page);
+    } else {
+      text += text.empty() ? "" : "\n";
+      text += format == PageFormat::markdown ? as_markdown(page, pages.size() == 1) : as_text(page);
+    }
+  }
+  return format == PageFormat::json ? (text.empty() ? "[" : text) + "]\n" : text;
+}
+
+}  // namespace atalaya::core::cli

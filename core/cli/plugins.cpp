@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// atalaya plugins: what is installed, what one component takes, needs and emits, and the lifecycle kit on a file.
+#include <array>
+#include <cstdio>
+
+#include "core/cli/cli.h"
+#include "core/cli/plugin_pages.h"
+#include "core/config/stubs.h"
+#include "core/plugin/verify.h"
+#include "core/util/log.h"
+#include "core/util/suggest.h"
+#include "core/util/text.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+constexpr std::array<uint32_t, 5> kKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK, ATALAYA_COMMAND};
+
+// The pages of all components, or of those with that name (or of the plugin with that name).
+std::vector<Page> pages_of(Registry &registry, const std::string &wanted) {
+  std::vector<Page> pages;
+  for (const uint32_t kind : kKinds) {
+    for (const std::string &name : registry.names(kind)) {
+      auto opened = registry.open(kind, name);
+      if (!opened) {
+        log(LogLevel::warning, opened.error());
+        continue;
+      }
+      if (wanted.empty() || name == wanted || opened->plugin->name() == wanted)
+        pages.push_back(page_of(*opened->plugin, *opened->component));
+    }
+  }
+  return pages;
+}
+
+int unknown(const Registry &registry, const std::string &wanted) {
+  std::vector<std::string> names;
+  for (const uint32_t kind : kKinds)
+    for (const std::string &name : registry.names(kind)) names.push_back(name);
+  const std::string nearest = did_you_mean(wanted, names);
+  log(LogLevel::error,
+      quoted(wanted) + " is not known" + (nearest.empty() ? "; `atalaya plugins` lists what is installed" : nearest));
+  return kWrongUse;
+}
+
+int verify(const std::string &path) {
+  const auto plugin = Plugin::open(path);
+  if (!plugin) {
+    log(LogLevel::error, plugin.error());
+    return kFailed;
+  }
+  bool failed = false;
+  for (const Finding &finding : verify_plugin(plugin.value())) {
+    std::printf("%s\n", line_of(finding).c_str());
+    failed = failed || !finding.problem.empty();
+  }
+  return failed ? kFailed : kDone;
+}
+
+int show(Registry &registry, const std::string &wanted, PageFormat format) {
+  const std::vector<Page> pages = pages_of(registry, wanted);
+  if (!wanted.empty() && pages.empty()) return unknown(registry, wanted);
+  std::fputs((wanted.empty() ? render(overview(pages), format) : render(pages, format)).c_str(), stdout);
+  return kDone;
+}
+
+int run(const Arguments &arguments) {
+  if (const auto file = arguments.get("--verify")) return verify(*file);
+  const auto format = page_format(arguments.get("--format").value_or("text"));
+  if (!format) {
+    log(LogLevel::error, "--format " + quoted(*arguments.get("--format")) + " is not known; write text, markdown or json");
+    return kWrongUse;
+  }
+  Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
+  for (const std::string &line : registry.refused()) log(LogLevel::warning, line);
+  if (arguments.has("--stubs")) {
+    std::fputs(editor_stubs(registry).c_str(), stdout);
+    return kDone;
+  }
+  return show(registry, arguments.positional.empty() ? "" : arguments.positional[0], *format);
+}
+
+constexpr OptionSpec kOptions[] = {
+    {"--format", "text|markdown|json", "how to print it; default text"},
+    {"--verify", "FILE", "run the lifecycle kit on a plugin file; 1 if a step fails"},
+    {"--stubs", "", "print Lua definitions of everything installed, for editors"},
+};
+
+}  // namespace
+
+const Command plugins_command = {
+    "plugins", "[NAME]", "what is installed; one component's parameters, needs and metrics", "atalaya plugins proc", 0, 1,
+    kOptions,  run};
+
+}  // namespace atalaya::core::cli

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages that `atalaya plugins NAME` prints, in each format.
+#include <doctest/doctest.h>
+#include <atalaya/plugin.hpp>
+
+#include "core/cli/plugin_pages.h"
+
+using namespace atalaya::core;
+using namespace atalaya::core::cli;
+using namespace atalaya::literals;
+
+namespace {
+
+constexpr atalaya::Param kRule[] = {
+    {.name = "match"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "What it is for."_str}};
+constexpr atalaya::Param kRecord[] = {{.name = "rule"_str,
+                                       .type = ATALAYA_RECORD,
+                                       .summary = "A rule."_str,
+                                       .items = kRule,
+                                       .item_count = 1,
+                                       .item_size = sizeof(kRule[0])}};
+constexpr atalaya::Param kParams[] = {
+    {.name = "mode"_str, .type = ATALAYA_ENUM, .default_text = "a"_str, .allowed = "a|b"_str, .summary = "One | other."_str},
+    {.name = "wait"_str,
+     .type = ATALAYA_DURATION,
+     .flags = ATALAYA_BOUNDED,
+     .default_text = "5s"_str,
+     .summary = "A wait."_str,
+     .min = 1e9,
+     .max = 6e10},
+    {.name = "rules"_str,
+     .type = ATALAYA_LIST,
+     .summary = "Rules."_str,
+     .items = kRecord,
+     .item_count = 1,
+     .item_size = sizeof(kRecord[0])}};
+constexpr atalaya::MetricTag kTags[] = {{"pid"_str, ATALAYA_TAG_IDENTITY, 0}, {"user"_str, ATALAYA_TAG_EXTRA, 0}};
+constexpr atalaya::Metric kMetrics[] = {{.name = "demo.cpu"_str,
+                                         .unit = "%"_str,
+                                         .kind = ATALAYA_RATE,
+                                         .decimals = 2,
+                                         .tags = kTags,
+                                         .tag_count = 2,
+                                         .tag_size = sizeof(kTags[0]),
+                                         .source = "/proc/stat"_str,
+                                         .summary = "Time."_str}};
+constexpr atalaya::Need kNeeds[] = {{ATALAYA_NEED_FILE, 1, "/proc/pressure"_str, "no PSI"_str}};
+
+class Demo : public atalaya::Source {
+ public:
+  static constexpr atalaya::Description description = {
+      .name = "demo"_str, .summary = "A demo."_str, .params = kParams, .metrics = kMetrics, .needs = kNeeds};
+  explicit Demo(atalaya::Host) {}
+  atalaya::Code collect(const atalaya::Window &, atalaya::Batch &) override { return atalaya::Code::ok; }
+};
+
+Page demo_page() {
+  static constexpr atalaya_plugin plugin = atalaya::detail::make_plugin<Demo>("demo"_str, "1.0.0"_str);
+  const auto opened = Plugin::from_descriptor(&plugin, "/x/demo.so");
+  REQUIRE(opened.ok());
+  return page_of(*opened.value(), *opened.value()->components()[0]);
+}
+
+}  // namespace
+
+TEST_CASE("a page for the terminal") {
+  CHECK(render(std::vector{demo_page()}, PageFormat::text) ==
+        "source demo: A demo.\n"
+        "demo 1.0.0, /x/demo.so\n"
+        "\n"
+        "Parameters\n"
+        "  name           type            default   values    what\n"
+        "  mode           enum            a         a, b      One | other.\n"
+        "  wait           duration        5s        1s to 1m  A wait.\n"
+        "  rules          list of record                      Rules.\n"
+        "  rules[].match  string          required            What it is for.\n"
+        "\n"
+        "Needs\n"
+        "  type  name            optional  without it\n"
+        "  file  /proc/pressure  yes       no PSI\n"
+        "\n"
+        "Metrics\n"
+        "  name      unit  kind  decimals  tags         read from   what\n"
+        "  demo.cpu  %     rate  2         pid, (user)  /proc/stat  Time.\n");
+}
+
+TEST_CASE("a page for the README") {
+  CHECK(render(std::vector{demo_page()}, PageFormat::markdown) ==
+        "A demo.\n"
+        "\n"
+        "### Parameters\n"
+        "\n"
+        "| name | type | default | values | what |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| mode | enum | a | a, b | One \\| other. |\n"
+        "| wait | duration | 5s | 1s to 1m | A wait. |\n"
+        "| rules | list of record |  |  | Rules. |\n"
+        "| rules[].match | string | required |  | What it is for. |\n"
+        "\n"
+        "### Needs\n"
+        "\n"
+        "| type | name | optional | without it |\n"
+        "| --- | --- | --- | --- |\n"
+        "| file | /proc/pressure | yes | no PSI |\n"
+        "\n"
+        "### Metrics\n"
+        "\n"
+        "| name | unit | kind | decimals | tags | read from | what |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n"
+        "| demo.cpu | % | rate | 2 | pid, (user) | /proc/stat | Time. |\n");
+}
+
+TEST_CASE("pages for programs") {
+  const std::string json = render(std::vector{demo_page()}, PageFormat::json);
+  CHECK(json.rfind("[{\"kind\":\"source\",\"name\":\"demo\",\"plugin\":\"demo\",\"version\":\"1.0.0\",\"file\":\"/x/demo.so\","
+                   "\"what\":\"A demo.\",\"parameters\":[{\"name\":\"mode\",\"type\":\"enum\",",
+                   0) == 0);
+  CHECK(json.find("\"metrics\":[{\"name\":\"demo.cpu\",\"unit\":\"%\",\"kind\":\"rate\",\"decimals\":\"2\",") != std::string::npos);
+  CHECK(render(std::vector<Page>{}, PageFormat::json) == "[]\n");
+}
+
+TEST_CASE("the overview names the file that each component comes from") {
+  CHECK(render(overview({demo_page()}), PageFormat::text) ==
+        "kind    name  plugin  version  file        what\n"
+        "source  demo  demo    1.0.0    /x/demo.so  A demo.\n");
+}
