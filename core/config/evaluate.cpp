@@ -49,7 +49,7 @@ class Recorder {
   int report(const char *before, const char *name, const char *after, bool suggest) noexcept {
     return guarded([&] {
       static const std::vector<std::string> kNames = {"source", "translate", "filter", "sink", "from", "call", "pipeline", "test"};
-      std::string text = std::string(before) + (suggest ? quoted(name) + did_you_mean(name, kNames) : name) + after;
+      std::string text = std::string(before) + (suggest ? in_quotes(name) + did_you_mean(name, kNames) : name) + after;
       result.reports.push_back({caller(), std::move(text)});
       return 0;
     });
@@ -215,7 +215,7 @@ RawEntry entry_of(lua_State *lua, int reference, int position) {
     entry.component = *static_cast<const int *>(component);
   } else if (lua_tocfunction(lua, -1) == construct) {
     lua_getupvalue(lua, -1, 2);
-    entry.wrong = place + "is the constructor of " + quoted(lua_tostring(lua, -1)) +
+    entry.wrong = place + "is the constructor of " + in_quotes(lua_tostring(lua, -1)) +
                   "; call it: write {} behind it, if it needs no parameters";
     lua_pop(lua, 1);
   } else if (lua_type(lua, -1) == LUA_TFUNCTION && lua_iscfunction(lua, -1) == 0) {
@@ -285,6 +285,7 @@ void read_out(Recorder &recorder) {
 Evaluation evaluate(const std::string &path, const std::string &library) {
   const size_t slash = path.rfind('/');
   Recorder recorder;
+  recorder.result.main = path;
   recorder.result.state = std::make_unique<LuaState>(library, slash == std::string::npos ? "" : path.substr(0, slash + 1));
   LuaState &state = *recorder.result.state;
   state.lift_memory_limit();

@@ -65,6 +65,7 @@ struct Evaluation {
   std::vector<RawComponent> components;
   std::vector<RawPipeline> pipelines;
   std::vector<RawTest> tests;
+  std::string main;       // the path of the file
   bool finished = false;  // the file ran to its end
 };
 

@@ -152,7 +152,7 @@ bool LuaState::find_module(std::string_view name) noexcept {
     const bool proper = !name.empty() && name.find_first_not_of(kAllowed) == std::string_view::npos && name.front() != '.' &&
                         name.back() != '.' && name.find("..") == std::string_view::npos;
     if (!proper) {
-      problem_ = quoted(name) + " is not the name of a module; write letters, digits and _, with dots between folders";
+      problem_ = in_quotes(name) + " is not the name of a module; write letters, digits and _, with dots between folders";
       return false;
     }
     std::string relative(name);
@@ -168,7 +168,7 @@ bool LuaState::find_module(std::string_view name) noexcept {
       problem_.insert(0, path + " ");
       return false;
     }
-    problem_ = "there is no module " + quoted(name) + " in atalaya's library or beside this file";
+    problem_ = "there is no module " + in_quotes(name) + " in atalaya's library or beside this file";
     return false;
   } catch (const std::bad_alloc &) {
     problem_.clear();

@@ -44,7 +44,7 @@ std::string shown(const Value &value) {
     case Value::Type::number:
       return number_text(value.number) + " (number)";
     case Value::Type::string:
-      return quoted(value.string) + " (string)";
+      return in_quotes(value.string) + " (string)";
     case Value::Type::table:
       return "a table";
     case Value::Type::function:
@@ -208,7 +208,7 @@ class Resolver {
     if (written != nullptr && written->type != Value::Type::nil) return value(param, *written, path);
     if (param.default_text.size > 0) return value(param, value_from_text(param, view_of(param.default_text)), path);
     if ((param.flags & ATALAYA_REQUIRED) != 0)
-      say(parent, "required parameter " + quoted(view_of(param.name)) + " is missing: " + type_text(param) + hints(param, true));
+      say(parent, "required parameter " + in_quotes(view_of(param.name)) + " is missing: " + type_text(param) + hints(param, true));
     return std::nullopt;
   }
 
@@ -217,7 +217,7 @@ class Resolver {
              const std::vector<std::string> &known, Parameter &result) {
     const std::string glob = wildcard ? string_of(wildcard->allowed) : "";
     if (!wildcard || (!glob.empty() && ::fnmatch(glob.c_str(), name.c_str(), 0) != 0)) {
-      std::string text = "unknown parameter " + quoted(name) + did_you_mean(name, known);
+      std::string text = "unknown parameter " + in_quotes(name) + did_you_mean(name, known);
       if (wildcard) text += "; other names have the form " + glob;
       say(path, std::move(text));
       return;
@@ -289,7 +289,7 @@ class Resolver {
     if (written.type != Value::Type::string) return unexpected(param, written, path);
     const auto words = words_of(param);
     if (std::find(words.begin(), words.end(), written.string) != words.end()) return text(param, written.string);
-    say(path, quoted(written.string) + " is not one of " + joined(words));
+    say(path, in_quotes(written.string) + " is not one of " + joined(words));
     return std::nullopt;
   }
 

@@ -53,7 +53,7 @@ std::string nearest(std::string_view name, const std::vector<std::string> &known
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string> &known) {
   const std::string near = nearest(name, known);
-  return near.empty() ? "" : "; did you mean " + quoted(near) + "?";
+  return near.empty() ? "" : "; did you mean " + in_quotes(near) + "?";
 }
 
 }  // namespace atalaya::core

@@ -3,7 +3,7 @@
 
 namespace atalaya::core {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   static constexpr size_t kLongest = 200;
   static constexpr char kHex[] = "0123456789abcdef";
   std::string result = "\"";

@@ -7,6 +7,6 @@
 namespace atalaya::core {
 
 // The text between double quotes, made safe for one line on a terminal: control characters and quotes escaped, long texts cut.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace atalaya::core

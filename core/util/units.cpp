@@ -88,18 +88,18 @@ std::optional<int64_t> scaled(const Decimal &number, int64_t factor) {
 }
 
 Error no_unit(std::string_view text, std::string_view example, std::string_view units) {
-  return {quoted(text) + " has no unit; write " + quoted(std::string(text) + std::string(example)) +
+  return {in_quotes(text) + " has no unit; write " + in_quotes(std::string(text) + std::string(example)) +
           " (units: " + std::string(units) + ")"};
 }
 Error unknown_unit(std::string_view text, std::string_view unit, std::string_view units) {
-  return {quoted(text) + ": unknown unit " + quoted(unit) + " (units: " + std::string(units) + ")"};
+  return {in_quotes(text) + ": unknown unit " + in_quotes(unit) + " (units: " + std::string(units) + ")"};
 }
 
 }  // namespace
 
 Result<int64_t> parse_duration(std::string_view text) {
-  const Error malformed{quoted(text) + " is not a duration; write a number and a unit, such as \"5s\""};
-  const Error too_long{quoted(text) + " is too long"};
+  const Error malformed{in_quotes(text) + " is not a duration; write a number and a unit, such as \"5s\""};
+  const Error too_long{in_quotes(text) + " is too long"};
   int64_t total = 0;
   int64_t previous = std::numeric_limits<int64_t>::max();
   std::string_view rest = text;
@@ -111,7 +111,7 @@ Result<int64_t> parse_duration(std::string_view text) {
       return previous == std::numeric_limits<int64_t>::max() && rest.empty() ? no_unit(text, "s", kDurationUnits) : malformed;
     const Unit *unit = find_unit(kDurations, name);
     if (unit == nullptr) return unknown_unit(text, name, kDurationUnits);
-    if (unit->factor >= previous) return Error{quoted(text) + ": larger units come first, each once, as in \"1h30m\""};
+    if (unit->factor >= previous) return Error{in_quotes(text) + ": larger units come first, each once, as in \"1h30m\""};
     previous = unit->factor;
     const auto value = scaled(*number, unit->factor);
     if (!value || __builtin_add_overflow(total, *value, &total)) return too_long;
@@ -121,7 +121,7 @@ Result<int64_t> parse_duration(std::string_view text) {
 }
 
 Result<int64_t> parse_size(std::string_view text) {
-  const Error malformed{quoted(text) + " is not a size; write a number and a unit, such as \"64 MiB\""};
+  const Error malformed{in_quotes(text) + " is not a size; write a number and a unit, such as \"64 MiB\""};
   std::string_view rest = text;
   const auto number = take_decimal(rest);
   if (!number) return malformed;
@@ -132,7 +132,7 @@ Result<int64_t> parse_size(std::string_view text) {
   if (unit == nullptr) unit = find_unit(kDecimalSizes, name);
   if (unit == nullptr) return unknown_unit(text, name, kSizeUnits);
   const auto value = scaled(*number, unit->factor);
-  if (!value) return Error{quoted(text) + " is too large"};
+  if (!value) return Error{in_quotes(text) + " is too large"};
   return *value;
 }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "core/config/tests.h"
+#include "core/config/validate.h"
+
+namespace atalaya::core {
+
+// Reads the test cases of a file; what is wrong with them joins the validation's errors.
+std::vector<TestCase> check_tests(const Evaluation &evaluation, Validation &validation);
+
+}  // namespace atalaya::core

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/common_params.h"
+
+#include <array>
+
+namespace atalaya::core {
+namespace {
+
+constexpr double kSecond = 1e9, kDay = 86400 * kSecond, kMebi = 1024.0 * 1024;
+
+constexpr std::array kSinkParams = {
+    atalaya_param{.name = ATALAYA_STR("queue"),
+                  .type = ATALAYA_SIZE,
+                  .flags = ATALAYA_BOUNDED,
+                  .default_text = ATALAYA_STR("16 MiB"),
+                  .summary = ATALAYA_STR("Memory for batches that wait for this sink."),
+                  .min = kMebi / 16,
+                  .max = 64 * 1024 * kMebi},
+    atalaya_param{.name = ATALAYA_STR("when_full"),
+                  .type = ATALAYA_ENUM,
+                  .flags = 0,
+                  .default_text = ATALAYA_STR("block"),
+                  .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
+                  .summary = ATALAYA_STR("What a full queue does: pause the source (a counted gap), or drop batches.")},
+};
+
+constexpr std::array kPipelineParams = {
+    atalaya_param{.name = ATALAYA_STR("every"),
+                  .type = ATALAYA_DURATION,
+                  .flags = ATALAYA_BOUNDED,
+                  .summary = ATALAYA_STR("The length of a window: how often the sources are asked."),
+                  .min = kSecond / 10,
+                  .max = kDay},
+};
+
+constexpr std::array kCallParams = {
+    atalaya_param{.name = ATALAYA_STR("on_error"),
+                  .type = ATALAYA_ENUM,
+                  .flags = 0,
+                  .default_text = ATALAYA_STR("drop"),
+                  .allowed = ATALAYA_STR("drop|pass"),
+                  .summary = ATALAYA_STR("What happens to a sample whose call fails.")},
+};
+
+template <size_t Size>
+Schema schema_of(const std::array<atalaya_param, Size> &params) {
+  return {params.data(), static_cast<uint32_t>(Size), sizeof(atalaya_param)};
+}
+
+}  // namespace
+
+Schema common_sink_params() {
+  return schema_of(kSinkParams);
+}
+Schema pipeline_params() {
+  return schema_of(kPipelineParams);
+}
+Schema inline_call_params() {
+  return schema_of(kCallParams);
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/components.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/config/common_params.h"
+#include "core/config/validate.h"
+#include "core/sample/batch.h"
+#include "core/util/suggest.h"
+#include "core/util/text.h"
+
+namespace atalaya::core {
+namespace {
+
+std::string listed(const std::vector<std::string> &names) {
+  static constexpr size_t kMost = 20;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + names[i];
+  return text + (names.size() > kMost ? ", ..." : "");
+}
+
+// Why a name is not known, and what may have been meant: a near name, or another kind's.
+std::string unknown_component(const RawComponent &raw, Registry &registry) {
+  const std::string kind(kind_name(raw.kind));
+  const auto names = registry.names(raw.kind);
+  std::string text = kind + " " + in_quotes(raw.name) + " is not known";
+  for (const uint32_t other : kPipelineKinds)
+    if (other != raw.kind && registry.known(other, raw.name))
+      return text + "; there is a " + std::string(kind_name(other)) + " of this name: a." + std::string(constructor_word(other)) +
+             "." + raw.name;
+  const std::string suggestion = did_you_mean(raw.name, names);
+  if (!suggestion.empty()) return text + suggestion;
+  return text + (names.empty() ? "; no plugin offers a " + kind : "; known are " + listed(names));
+}
+
+// The component's parameters and those that every sink has.
+std::vector<atalaya_param> all_params(const atalaya_component &component) {
+  std::vector<atalaya_param> params;
+  const Schema own = schema_of(component);
+  for (uint32_t i = 0; i < own.count(); ++i) params.push_back(own.at(i));
+  const Schema common = common_sink_params();
+  for (uint32_t i = 0; component.kind == ATALAYA_SINK && i < common.count(); ++i) params.push_back(common.at(i));
+  return params;
+}
+
+Value without_common(Value written) {
+  const Schema common = common_sink_params();
+  const auto is_common = [&](const auto &member) {
+    for (uint32_t i = 0; i < common.count(); ++i)
+      if (view_of(common.at(i).name) == member.first) return true;
+    return false;
+  };
+  written.map.erase(std::remove_if(written.map.begin(), written.map.end(), is_common), written.map.end());
+  return written;
+}
+
+QueueLimits queue_limits(const Parameters &parameters) {
+  QueueLimits limits;
+  if (const Parameter *queue = parameters.find("queue")) limits.max_bytes = queue->i64;
+  if (const Parameter *when = parameters.find("when_full")) {
+    limits.when_full = when->text == "drop_oldest"   ? WhenFull::drop_oldest
+                       : when->text == "drop_newest" ? WhenFull::drop_newest
+                                                     : WhenFull::block;
+  }
+  return limits;
+}
+
+}  // namespace
+
+std::string text_of(const Problem &problem) {
+  return problem.path.empty() ? problem.text : problem.path + ": " + problem.text;
+}
+
+std::optional<StageDescription> check_component(const RawComponent &raw, Registry &registry, std::vector<std::string> &problems) {
+  if (!registry.known(raw.kind, raw.name)) {
+    problems.push_back(unknown_component(raw, registry));
+    return std::nullopt;
+  }
+  const std::string label = std::string(kind_name(raw.kind)) + " " + in_quotes(raw.name) + ": ";
+  auto opened = registry.open(raw.kind, raw.name);
+  if (!opened) {
+    problems.push_back(label + opened.error());
+    return std::nullopt;
+  }
+  StageDescription stage;
+  stage.kind = raw.kind;
+  stage.name = raw.name;
+  stage.where = raw.where;
+  stage.component = *opened;
+  const atalaya_component &component = *opened->component;
+
+  std::vector<Problem> found = raw.problems;
+  const auto params = all_params(component);
+  const Schema schema(params.data(), static_cast<uint32_t>(params.size()), sizeof(atalaya_param));
+  const Parameters all = Parameters::resolve(schema, raw.parameters, found);
+  for (const auto &problem : found) problems.push_back(label + text_of(problem));
+  if (raw.kind != ATALAYA_SINK) {
+    stage.parameters = all;
+    return stage;
+  }
+  // The plugin gets only what it has declared; the problems have been told above.
+  std::vector<Problem> told;
+  stage.parameters = Parameters::resolve(schema_of(component), without_common(raw.parameters), told);
+  stage.queue = queue_limits(all);
+  return stage;
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/config/description.h"
+
+namespace atalaya::core {
+
+// A checked file as text for people: its pipelines from source to sink, each part with its line and what differs from the defaults.
+std::string graph_text(const FileDescription &file);
+
+}  // namespace atalaya::core

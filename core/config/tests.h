@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The test cases of a pipeline file: a.test "name" { pipeline = "p", input = ..., expect = ... }.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/config/load.h"
+
+namespace atalaya::core {
+
+struct TestSample {
+  uint32_t kind = ATALAYA_METRICS;
+  int64_t time_ns = 0, duration_ns = 0;
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> tags;
+  std::vector<std::pair<std::string, atalaya_field>> fields;  // the name beside a field without its id
+};
+
+// Samples written in the file, or in another file.
+struct TestSamples {
+  std::string file;  // "": `samples` counts. Relative to the pipeline file's folder
+  std::vector<TestSample> samples;
+};
+
+struct TestCase {
+  std::string name;
+  Location where;
+  size_t pipeline = 0;                   // -> FileDescription::pipelines
+  int64_t time_ns = 0, interval_ns = 0;  // of the window
+  TestSamples input, expect;
+};
+
+struct LoadedTests {
+  LoadedFile file;
+  std::vector<TestCase> tests;
+};
+
+// load_file, and the file's test cases.
+LoadedTests load_tests(const std::string &path, Registry &registry, Symbols &symbols, const std::string &library);
+
+}  // namespace atalaya::core
