@@ -87,7 +87,7 @@ void cgroup(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {  // NOLINT(readability-identifier-naming)
   const std::string_view text(reinterpret_cast<const char *>(data), size);
   host(text);
   mounts(text);
