@@ -39,7 +39,7 @@ int unknown(const Registry &registry, const std::string &wanted) {
     for (const std::string &name : registry.names(kind)) names.push_back(name);
   const std::string nearest = did_you_mean(wanted, names);
   log(LogLevel::error,
-      quoted(wanted) + " is not known" + (nearest.empty() ? "; `atalaya plugins` lists what is installed" : nearest));
+      in_quotes(wanted) + " is not known" + (nearest.empty() ? "; `atalaya plugins` lists what is installed" : nearest));
   return kWrongUse;
 }
 
@@ -68,7 +68,7 @@ int run(const Arguments &arguments) {
   if (const auto file = arguments.get("--verify")) return verify(*file);
   const auto format = page_format(arguments.get("--format").value_or("text"));
   if (!format) {
-    log(LogLevel::error, "--format " + quoted(*arguments.get("--format")) + " is not known; write text, markdown or json");
+    log(LogLevel::error, "--format " + in_quotes(*arguments.get("--format")) + " is not known; write text, markdown or json");
     return kWrongUse;
   }
   Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
