@@ -2,7 +2,6 @@
 #include "core/config/graph.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <vector>
 
@@ -16,11 +15,6 @@ namespace {
 bool is_name(std::string_view key) {
   static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
   return !key.empty() && key.find_first_not_of(kLetters) == std::string_view::npos && (key.front() < '0' || key.front() > '9');
-}
-
-std::string number_text(double number) {
-  char buffer[32];
-  return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr};
 }
 
 std::string assignment(const Parameter &parameter);

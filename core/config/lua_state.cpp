@@ -168,7 +168,8 @@ bool LuaState::find_module(std::string_view name) noexcept {
       problem_.insert(0, path + " ");
       return false;
     }
-    problem_ = "there is no module " + in_quotes(name) + " in atalaya's library or beside this file";
+    problem_ = name == "atalaya" ? "atalaya/init.lua is not in " + library_ + "; set ATALAYA_LUA to the folder that holds it"
+                                 : "there is no module " + in_quotes(name) + " in atalaya's library or beside this file";
     return false;
   } catch (const std::bad_alloc &) {
     problem_.clear();

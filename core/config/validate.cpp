@@ -24,14 +24,12 @@ class Validator {
   Validation run() {
     out_.errors = in_.reports;
     for (const auto &raw : in_.pipelines) pipeline(raw);
-    if (in_.finished && in_.pipelines.empty())
+    if (in_.finished && in_.pipelines.empty() && in_.reports.empty())
       out_.errors.push_back({{in_.main, 0}, "there is no pipeline in this file; begin with a.pipeline \"name\" { ... }"});
     check_froms();
     check_outputs();
     check_shared_paths();
-    for (const auto &component : in_.components)
-      if (in_.finished && !component.used && component.form != Form::broken)
-        out_.warnings.push_back({component.where, label_of(component) + " is not used by any pipeline"});
+    if (out_.errors.empty()) warn_of_unused();
     return std::move(out_);
   }
 
@@ -58,6 +56,12 @@ class Validator {
   }
   void error(const Building &building, const Location &where, const std::string &text) {
     out_.errors.push_back({place(building, where), building.label + text});
+  }
+
+  void warn_of_unused() {
+    for (const auto &component : in_.components)
+      if (!component.used && component.form != Form::broken)
+        out_.warnings.push_back({component.where, label_of(component) + " is not used by any pipeline"});
   }
 
   void pipeline(const RawPipeline &raw) {
@@ -211,18 +215,21 @@ class Validator {
   }
 
   void check_every(Building &building, const Value &options) {
-    std::vector<Problem> problems;
-    const auto parameters = Parameters::resolve(pipeline_params(), options, problems);
-    for (const auto &problem : problems) error(building, {}, text_of(problem));
     const bool written =
         std::any_of(options.map.begin(), options.map.end(), [](const auto &member) { return member.first == "every"; });
     if (written && building.from) {
       error(building, {}, "every: the windows are those of the pipeline that a.from names; leave it out");
-    } else if (written && building.pushes && !building.pulls) {
-      error(building, {}, "every: its sources give samples when they have some; leave it out");
-    } else if (!written && building.pulls) {
-      error(building, {}, "every is missing: say how long a window is, as in every = \"5s\"");
+      return;
     }
+    if (written && building.pushes && !building.pulls) {
+      error(building, {}, "every: its sources give samples when they have some; leave it out");
+      return;
+    }
+    std::vector<Problem> problems;
+    const auto parameters = Parameters::resolve(pipeline_params(), options, problems);
+    for (const auto &problem : problems) error(building, {}, text_of(problem));
+    if (problems.empty() && !written && building.pulls && !building.from)
+      error(building, {}, "every is missing: say how long a window is, as in every = \"5s\"");
     if (const Parameter *every = parameters.find("every")) building.description.every_ns = every->i64;
   }
 

@@ -26,12 +26,6 @@ Schema items_of(const atalaya_param &param) {
   return {param.items, param.item_count, param.item_size};
 }
 
-std::string number_text(double number) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number).ptr;
-  return {buffer, end};
-}
-
 // What an operator wrote, for "got ...".
 std::string shown(const Value &value) {
   switch (value.type) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/util/text.h"
 
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+
 namespace atalaya::core {
 
 std::string in_quotes(std::string_view text) {
@@ -17,6 +21,13 @@ std::string in_quotes(std::string_view text) {
     result += c;
   }
   return result + (text.size() > kLongest ? "...\"" : "\"");
+}
+
+std::string number_text(double number) {
+  static constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (std::fabs(number) < kExact && number == std::floor(number)) return std::to_string(static_cast<int64_t>(number));
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr};
 }
 
 }  // namespace atalaya::core

@@ -1,0 +1,8 @@
+local a = require "atalaya"
+
+a.pipeline "hosts" {
+  every = "5s",
+  a.source.proc {},
+  a.call { on_error = "pass" },
+  a.sink.stdout {},
+}

@@ -1,0 +1,13 @@
+local a = require "atalaya"
+
+a.pipeline "hosts" {
+  every = "5s",
+  a.source.proc {},
+  a.sink.stdout {},
+}
+
+a.pipeline "hosts" {
+  every = "5s",
+  a.source.proc {},
+  a.sink.stdout {},
+}

@@ -1,0 +1,6 @@
+local a = require "atalaya"
+
+local n = 0
+while true do
+  n = n + 1
+end

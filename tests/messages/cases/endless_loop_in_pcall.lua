@@ -1,0 +1,5 @@
+local a = require "atalaya"
+
+while true do
+  pcall(function() while true do end end)
+end

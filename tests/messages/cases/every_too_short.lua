@@ -1,0 +1,7 @@
+local a = require "atalaya"
+
+a.pipeline "hosts" {
+  every = "50ms",
+  a.source.proc {},
+  a.sink.stdout {},
+}

@@ -1,0 +1,3 @@
+local a = require "atalaya"
+
+setmetatable({}, { __gc = function() while true do end end })

@@ -1,0 +1,6 @@
+local a = require "atalaya"
+
+a.pipeline "hosts" {
+  a.from "hosts",
+  a.sink.stdout {},
+}

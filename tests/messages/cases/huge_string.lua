@@ -1,0 +1,3 @@
+local a = require "atalaya"
+
+local s = string.rep("x", 1024 * 1024 * 1024)

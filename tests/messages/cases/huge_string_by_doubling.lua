@@ -1,0 +1,6 @@
+local a = require "atalaya"
+
+local s = "x"
+for i = 1, 30 do
+  s = s .. s
+end

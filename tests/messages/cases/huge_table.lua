@@ -1,0 +1,6 @@
+local a = require "atalaya"
+
+local t = {}
+for i = 1, 1e9 do
+  t[i] = i
+end

@@ -1,0 +1,7 @@
+local a = require "atalaya"
+
+a.pipeline "hosts" {
+  every = "5s",
+  a.source.proc {},
+  a.sink.file {},
+}

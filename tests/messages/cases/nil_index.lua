@@ -1,0 +1,4 @@
+local a = require "atalaya"
+
+local t
+local x = t.host

@@ -1,0 +1,3 @@
+local a = require "atalaya"
+
+local db = 5

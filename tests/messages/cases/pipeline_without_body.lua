@@ -1,0 +1,3 @@
+local a = require "atalaya"
+
+a.pipeline "hosts"

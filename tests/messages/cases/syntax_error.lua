@@ -1,0 +1,6 @@
+local a = require "atalaya"
+
+a.pipeline "hosts" {
+  every = "5s"
+  a.source.proc {},
+}

@@ -1,0 +1,9 @@
+local a = require "atalaya"
+
+a.pipeline "hosts" {
+  every = "5s",
+  a.source.proc {},
+  a.sink.stdout {},
+}
+
+a.test "idle" { pipeline = "host", input = {}, expect = {} }

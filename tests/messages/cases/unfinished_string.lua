@@ -1,0 +1,5 @@
+local a = require "atalaya"
+
+a.pipeline "hosts {
+  every = "5s",
+}

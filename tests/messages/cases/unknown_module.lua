@@ -1,0 +1,3 @@
+local a = require "atalaya"
+
+local b = require "helpers.missing"
