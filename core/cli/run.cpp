@@ -68,7 +68,7 @@ int run(const Arguments &arguments) {
     }
     options.for_ns = time.value();
   }
-  block_signals();
+  prepare_process();
   Symbols symbols;
   Registry registry = scan_plugins(arguments);
   auto description = load(path, registry, symbols);

@@ -7,7 +7,6 @@ import resource
 import signal
 import sqlite3
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -261,16 +260,21 @@ class Commands(AgentCase):
         self.assertGreaterEqual(len(mine), 3)  # the baseline and two windows
         self.assertIn("proc.cpu.user", mine[-1]["fields"])
 
-    def test_shipped_pipelines_and_the_readme_example_are_valid(self):
-        with open("README.md") as file:
-            blocks = [block.split("```")[0] for block in file.read().split("```lua\n")[1:]]
-        self.assertTrue(blocks)
-        with tempfile.NamedTemporaryFile("w", suffix=".lua") as example:
-            example.write("\n".join(blocks))
-            example.flush()
-            for path in (example.name, "pipelines/host.lua", "pipelines/minimal.lua"):
-                checked = subprocess.run([BINARY, "check", path], capture_output=True, text=True)
-                self.assertEqual(checked.returncode, 0, checked.stderr)
+    def test_shipped_pipelines_and_the_examples_of_the_documents_are_valid(self):
+        files = ["pipelines/host.lua", "pipelines/minimal.lua"]
+        for document in ("README.md", "docs/pipelines.md"):
+            with open(document) as file:
+                blocks = [block.split("```")[0] for block in file.read().split("```lua\n")[1:]]
+            self.assertTrue(blocks)
+            for number, block in enumerate(blocks):
+                files.append(self.path(f"{os.path.basename(document)}-{number}.lua"))
+                with open(files[-1], "w") as file:
+                    file.write(block)
+        for path in files:
+            checked = subprocess.run([BINARY, "check", path], capture_output=True, text=True)
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+        tested = subprocess.run([BINARY, "test", files[-1]], capture_output=True, text=True)
+        self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
 
 
 if __name__ == "__main__":
