@@ -3,6 +3,7 @@
 
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "tests/unit/stages/fixture.h"
 
@@ -79,14 +80,17 @@ TEST_CASE("aggregate: random batches agree with plain sums and the ledger balanc
     bench.batch.clear();
     uint64_t in = 0;
     for (unsigned i = 0; i < random() % 60; ++i, ++in) {
-      const std::string process = "process=" + std::to_string(random() % 5);
+      std::string process = "process=" + std::to_string(random() % 5);
       const std::string user = "user=" + std::to_string(random() % 2);
       const bool swapped = random() % 2 == 0;
       const double cpu = static_cast<double>(random() % 1000) / 64;
       const auto faults = static_cast<int>(random() % 1000);
-      bench.add((swapped ? user + " pid=1 " + process : process + " pid=2 " + user) + " | p.cpu=" + std::to_string(cpu) +
-                " p.faults=" + std::to_string(faults) + "i");
-      auto &group = expected[process + " " + user];
+      std::ostringstream line;
+      line << (swapped ? user : process) << " pid=" << i << " " << (swapped ? process : user) << " | p.cpu=" << std::to_string(cpu)
+           << " p.faults=" << faults << "i";
+      bench.add(line.str());
+      const std::string key = process.append(" ").append(user);
+      auto &group = expected[key];
       group["p.cpu"] += cpu;
       group["p.faults"] += faults;
       group["p.count"] += 1;
@@ -102,7 +106,7 @@ TEST_CASE("aggregate: random batches agree with plain sums and the ledger balanc
       };
       REQUIRE(sample.tag_count == 2);
       REQUIRE(sample.field_count == 3);
-      for (const auto &[name, value] : expected[tag("process") + " " + tag("user")])
+      for (const auto &[name, value] : expected[tag("process").append(" ").append(tag("user"))])
         REQUIRE(as_double(*find_field(sample, bench.symbols.intern(name))) == value);
     }
   }
