@@ -86,7 +86,7 @@ TEST_CASE("aggregate: random batches agree with plain sums and the ledger balanc
       const double cpu = static_cast<double>(random() % 1000) / 64;
       const auto faults = static_cast<int>(random() % 1000);
       std::ostringstream line;
-      line << (swapped ? user : process) << " pid=" << i << " " << (swapped ? process : user) << " | p.cpu=" << cpu
+      line << (swapped ? user : process) << " pid=" << i << " " << (swapped ? process : user) << " | p.cpu=" << std::to_string(cpu)
            << " p.faults=" << faults << "i";
       bench.add(line.str());
       const std::string key = process.append(" ").append(user);
