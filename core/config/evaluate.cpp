@@ -272,11 +272,15 @@ void read_tests(Recorder &recorder, LuaReader &reader, lua_State *lua) {
 
 void read_out(Recorder &recorder) {
   LuaState &state = *recorder.result.state;
-  LuaReader reader(state.raw());
+  lua_State *const lua = state.raw();
   state.lift_memory_limit();
-  read_components(recorder, reader, state.raw());
-  read_pipelines(recorder, reader, state.raw());
-  read_tests(recorder, reader, state.raw());
+  // A reader each, so that parameters without end do not use up what pipelines may hold.
+  LuaReader components(lua);
+  LuaReader pipelines(lua);
+  LuaReader tests(lua);
+  read_components(recorder, components, lua);
+  read_pipelines(recorder, pipelines, lua);
+  read_tests(recorder, tests, lua);
   state.restore_memory_limit();
 }
 

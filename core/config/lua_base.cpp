@@ -8,8 +8,8 @@
 namespace atalaya::core {
 namespace {
 
-// Written in Lua, because there the hook sees them: a table may be long, and __len may lie.
-constexpr char kTableFunctions[] = R"lua(
+// Written in Lua, because there the hook sees what they do: a table may be long, and __len may lie.
+constexpr char kWrittenInLua[] = R"lua(
 local function insert(list, ...)
   local count, free = select("#", ...), #list + 1
   if count == 1 then list[free] = ... return end
@@ -65,6 +65,16 @@ local function sort(list, before)
     list[1], list[last] = list[last], list[1]
     sink(1, last - 1)
   end
+end
+
+-- The handler runs after the call, not where the error was raised: an error that a hook raises calls its handler with hooks off.
+local pcall = pcall
+function xpcall(body, handler, ...)
+  local function finish(ok, ...)
+    if ok then return true, ... end
+    return false, handler(...)
+  end
+  return finish(pcall(body, ...))
 end
 
 table.insert, table.remove, table.move, table.sort = insert, remove, move, sort
@@ -214,7 +224,7 @@ void open_base_library(lua_State *lua) {
   wrap(lua, "concat", concat);
   lua_pop(lua, 3);
   open_os(lua);
-  if (luaL_loadbufferx(lua, kTableFunctions, sizeof(kTableFunctions) - 1, "=table", "t") != LUA_OK) lua_error(lua);
+  if (luaL_loadbufferx(lua, kWrittenInLua, sizeof(kWrittenInLua) - 1, "=base", "t") != LUA_OK) lua_error(lua);
   lua_call(lua, 0, 0);
 }
 

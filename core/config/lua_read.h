@@ -35,7 +35,7 @@ class LuaReader {
                 Value &table);
 
   lua_State *lua_;
-  int budget_ = 100'000;  // values of one file
+  int budget_ = 100'000;  // values that one reader takes
 };
 
 // "@path" and a line -> a location; what is not of a file has line 0.

@@ -239,8 +239,7 @@ void LuaState::trip() {
 
 void LuaState::raise_timeout() {
   trip();
-  const auto ms = static_cast<lua_Integer>(limit_ns_ / 1'000'000);
-  lua_pushfstring(lua_, "stopped after %I ms of computing; is there an endless loop?", ms);
+  lua_pushliteral(lua_, "out of time");
   lua_error(lua_);
   __builtin_unreachable();
 }
@@ -310,7 +309,10 @@ bool LuaState::call(int arguments, int results) {
   }
   failure_ = {};
   if (failed_line_ > 0) failure_.where = {failed_chunk_ + 1, failed_line_};
-  if (status == LUA_ERRMEM) {
+  if (timed_out_) {  // told by the hook, or by refusing memory
+    failure_.text =
+        "stopped after " + format_duration(limit_ns_ - limit_ns_ % 1'000'000) + " of computing; is there an endless loop?";
+  } else if (status == LUA_ERRMEM) {
     failure_.text = "more memory than a pipeline file may use: " + format_size(LuaLimits::kMemory) + " in all, " +
                     format_size(LuaLimits::kString) + " in one string";
   } else if (const char *text = lua_tostring(lua_, -1)) {

@@ -157,9 +157,7 @@ void add_template(lua_State *lua, luaL_Buffer *result, const LuaPattern &pattern
     } else if (mark == '0') {
       luaL_addlstring(result, begin, static_cast<size_t>(end - begin));
     } else if (mark >= '1' && mark <= '9') {
-      const int index = mark - '1';
-      if (index >= pattern.captures() && index != 0) luaL_error(lua, "invalid capture index %%%d in replacement string", index + 1);
-      push_capture(lua, pattern, index, subject, begin, end);
+      push_capture(lua, pattern, mark - '1', subject, begin, end);
       luaL_addvalue(result);
     } else {
       luaL_error(lua, "invalid use of '%%' in replacement string");

@@ -75,6 +75,7 @@ class Validator {
       if (in_.finished) error(building, raw.where, "there is no table of its parts; write a.pipeline \"name\" { ... }");
     }
     for (const auto &problem : raw.problems) error(building, raw.where, text_of(problem));
+    building.broken = building.broken || !raw.problems.empty();
     for (const auto &entry : raw.entries) add(building, entry);
     if (raw.complete) {
       check_every(building, raw.options);

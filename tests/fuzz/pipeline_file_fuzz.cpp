@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a pipeline file: it is read or refused, within the limits.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "core/config/load.h"
+#include "core/util/files.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const std::string kHead = "local a = require \"atalaya\" ";
+  const atalaya::core::Descriptor file(::memfd_create("pipeline", MFD_CLOEXEC));
+  const std::string text = kHead + std::string(reinterpret_cast<const char *>(data), size);
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) std::abort();
+  atalaya::core::Registry registry;
+  atalaya::core::Symbols symbols;
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  const auto loaded = atalaya::core::load_file(path, registry, symbols, LUA_FOLDER);
+  if (loaded.errors.empty() != loaded.description.has_value()) std::abort();
+  return 0;
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "core/config/lua_functions.h"
+#include "fixture.h"
+
+using namespace atalaya::core;
+
+namespace {
+
+// An inline function on one sample or more.
+class Inline {
+ public:
+  explicit Inline(const std::string &code) {
+    auto state = std::make_unique<LuaState>(config_test::library(), "");
+    LuaState::Failure failure;
+    REQUIRE_MESSAGE(state->load(folder_.write("test.lua", "return " + code), failure), failure.text);
+    REQUIRE(state->call(0, 1));
+    const int reference = luaL_ref(state->raw(), LUA_REGISTRYINDEX);
+    host_ = make_function_host(std::move(state), {reference}, symbols_);
+  }
+
+  atalaya_sample &add(const std::string &process = "java") {
+    atalaya_sample &sample = batch.add_sample(ATALAYA_METRICS);
+    sample.time_ns = 1'795'219'532'123'456'789;
+    sample.duration_ns = 5'000'000'000;
+    batch.add_tag(sample, id("process"), process);
+    return sample;
+  }
+  void field(atalaya_sample &sample, const std::string &name, double value) {
+    atalaya_field field{id(name), ATALAYA_F64, {}};
+    field.value.f64 = value;
+    batch.add_field(sample, field);
+  }
+  void field(atalaya_sample &sample, const std::string &name, int64_t value) {
+    atalaya_field field{id(name), ATALAYA_I64, {}};
+    field.value.i64 = value;
+    batch.add_field(sample, field);
+  }
+  FunctionHost::Result apply(bool pass_failed = false) {
+    auto result = host_->apply(1, batch, pass_failed);
+    // The file's folder differs from run to run.
+    if (const size_t at = result.error.find("test.lua"); at != std::string::npos) result.error.erase(0, at);
+    return result;
+  }
+
+  uint32_t id(const std::string &name) { return symbols_.intern(name); }
+  std::string tag(const atalaya_sample &sample, const std::string &name) {
+    for (uint32_t i = 0; i < sample.tag_count; ++i)
+      if (sample.tags[i].key == id(name)) return std::string(view_of(sample.tags[i].value));
+    return "absent";
+  }
+  const atalaya_field *find(const atalaya_sample &sample, const std::string &name) {
+    for (uint32_t i = 0; i < sample.field_count; ++i)
+      if (sample.fields[i].name == id(name)) return &sample.fields[i];
+    return nullptr;
+  }
+
+  Batch batch;
+
+ private:
+  config_test::Folder folder_;
+  Symbols symbols_;
+  std::shared_ptr<FunctionHost> host_;
+};
+
+std::string error_of(const std::string &code) {
+  Inline function(code);
+  auto &sample = function.add();
+  function.field(sample, "proc.cpu.user", 1.5);
+  return function.apply().error;
+}
+
+}  // namespace
+
+TEST_CASE("a function keeps what it returns and drops the rest") {
+  Inline function("function(s) if s.tags.process == 'backup' then return nil end return s end");
+  for (const char *process : {"java", "backup", "python", "backup", "bash"}) function.add(process);
+  const auto result = function.apply();
+  CHECK(result.dropped == 2);
+  CHECK(result.failed == 0);
+  REQUIRE(function.batch.count() == 3);
+  CHECK(function.tag(function.batch.raw().samples[1], "process") == "python");
+  CHECK(function.tag(function.batch.raw().samples[2], "process") == "bash");
+  CHECK(Inline("function(s) return false end").apply().failed == 0);
+}
+
+TEST_CASE("tags and fields are read, set, added and removed") {
+  Inline function(R"(function(s)
+    s.tags.team = "data"
+    s.tags.process = s.tags.process .. "!"
+    s.tags.gone = nil
+    s.tags.user = nil
+    s.fields["proc.cpu"] = s.fields["proc.cpu.user"] + s.fields["proc.cpu.kernel"]
+    s.fields["proc.cpu.user"] = nil
+    s.fields["proc.threads"] = s.fields["proc.threads"] + 1
+    s.text = s.text .. s.kind
+    s.time = s.time + 1
+    s.duration = 0
+    return s
+  end)");
+  auto &sample = function.add();
+  function.batch.add_tag(sample, function.id("user"), "root");
+  function.field(sample, "proc.cpu.user", 1.5);
+  function.field(sample, "proc.cpu.kernel", 2.25);
+  function.field(sample, "proc.threads", int64_t{9'007'199'254'740'993});
+  const auto result = function.apply();
+  CHECK(result.error == "");
+  REQUIRE(function.batch.count() == 1);
+  const auto &after = function.batch.raw().samples[0];
+  CHECK(after.tag_count == 2);
+  CHECK(function.tag(after, "process") == "java!");
+  CHECK(function.tag(after, "team") == "data");
+  CHECK(after.field_count == 3);
+  CHECK(function.find(after, "proc.cpu")->value.f64 == 3.75);
+  CHECK(function.find(after, "proc.cpu")->type == ATALAYA_F64);
+  CHECK(function.find(after, "proc.threads")->value.i64 == 9'007'199'254'740'994);
+  CHECK(function.find(after, "proc.threads")->type == ATALAYA_I64);
+  CHECK(view_of(after.text) == "metrics");
+  CHECK(after.time_ns == 1'795'219'532'123'456'790);
+  CHECK(after.duration_ns == 0);
+}
+
+TEST_CASE("values pass through a function bit by bit") {
+  Inline function("function(s) for k, v in pairs(s.fields) do s.fields[k] = v end s.time = s.time return s end");
+  std::mt19937_64 random(3);
+  std::vector<uint64_t> bits = {std::bit_cast<uint64_t>(std::nan("")),
+                                std::bit_cast<uint64_t>(-0.0),
+                                std::bit_cast<uint64_t>(std::numeric_limits<double>::infinity()),
+                                std::bit_cast<uint64_t>(std::numeric_limits<double>::denorm_min()),
+                                static_cast<uint64_t>(INT64_MIN),
+                                static_cast<uint64_t>(INT64_MAX),
+                                (uint64_t{1} << 53) + 1};
+  while (bits.size() < 100) bits.push_back(random());
+  auto &sample = function.add();
+  for (size_t i = 0; i < bits.size(); ++i) {
+    function.field(sample, "f" + std::to_string(i), std::bit_cast<double>(bits[i]));
+    function.field(sample, "i" + std::to_string(i), static_cast<int64_t>(bits[i]));
+  }
+  REQUIRE(function.apply().failed == 0);
+  const auto &after = function.batch.raw().samples[0];
+  CHECK(after.time_ns == 1'795'219'532'123'456'789);
+  REQUIRE(after.field_count == 2 * bits.size());
+  for (size_t i = 0; i < bits.size(); ++i) {
+    CHECK(std::bit_cast<uint64_t>(function.find(after, "f" + std::to_string(i))->value.f64) == bits[i]);
+    CHECK(static_cast<uint64_t>(function.find(after, "i" + std::to_string(i))->value.i64) == bits[i]);
+  }
+}
+
+TEST_CASE("pairs visits everything once, also when the current one is removed") {
+  Inline function(R"(function(s)
+    local seen = ""
+    for key, value in pairs(s.tags) do
+      seen = seen .. key .. "=" .. value .. ";"
+      if key ~= "d" then s.tags[key] = nil end
+    end
+    s.text = seen
+    return s
+  end)");
+  auto &sample = function.add();
+  for (const char *key : {"a", "b", "c", "d", "e"}) function.batch.add_tag(sample, function.id(key), key);
+  REQUIRE(function.apply().error == "");
+  const auto &after = function.batch.raw().samples[0];
+  CHECK(view_of(after.text) == "process=java;a=a;b=b;c=c;d=d;e=e;");
+  CHECK(after.tag_count == 1);
+  CHECK(function.tag(after, "d") == "d");
+}
+
+TEST_CASE("arrays that samples share are copied before a change") {
+  Inline function("function(s) s.tags.process = 'x' s.fields.n = 2 return s end");
+  auto &first = function.add();
+  function.field(first, "n", int64_t{1});
+  atalaya_sample shared = first;
+  shared.capacity = 0;
+  auto &second = function.batch.add_sample(ATALAYA_METRICS);
+  second = shared;
+  atalaya_sample before = function.batch.raw().samples[0];
+  before.capacity = 0;
+  function.batch.raw().samples[0] = before;
+  REQUIRE(function.apply().failed == 0);
+  CHECK(function.batch.raw().samples[0].tags != function.batch.raw().samples[1].tags);
+  CHECK(view_of(shared.tags[0].value) == "java");
+  CHECK(shared.fields[0].value.i64 == 1);
+}
+
+TEST_CASE("a sample that is kept after its call raises") {
+  Inline function(R"((function()
+    local kept
+    return function(s)
+      if kept then local t = kept.tags.process end
+      kept = s
+      return s
+    end
+  end)())");
+  function.add("one");
+  function.add("two");
+  auto result = function.apply();
+  CHECK(result.failed == 1);
+  CHECK(result.error == "test.lua:4: this sample was kept after its call; copy what is needed of it into variables");
+
+  Inline tags("(function() local kept return function(s) kept = kept or s.tags return s, kept.process end end)()");
+  tags.add();
+  tags.add();
+  CHECK(tags.apply().failed == 1);
+}
+
+TEST_CASE("a mistake is told with its line; the sample is dropped, or passes as it was") {
+  CHECK(error_of("function(s)\n  return s.fields['proc.cpu.user'] > s.fields.missing\nend") ==
+        "test.lua:2: attempt to compare nil with number");
+  CHECK(error_of("function(s) return {} end") ==
+        "test.lua:1: the function returned a table; return the sample to keep it, nil to drop it");
+  CHECK(error_of("function(s) return s.tags end") ==
+        "test.lua:1: the function returned a userdata; return the sample to keep it, nil to drop it");
+  CHECK(error_of("function(s) return s.tgas.x end") ==
+        "test.lua:1: a sample has no \"tgas\"; it has tags, fields, time, duration, kind and text");
+  CHECK(error_of("function(s) s.tags.n = 5 return s end") ==
+        "test.lua:1: tag \"n\" is a string, got a number; tostring() makes one");
+  CHECK(error_of("function(s) s.fields.n = '5' return s end") == "test.lua:1: field \"n\" is a number, got a string");
+  CHECK(error_of("function(s) s.time = s.time / 2 return s end") ==
+        "test.lua:1: time is a whole number of nanoseconds, got a number with a fraction; compute with whole numbers, and with // "
+        "for /");
+  CHECK(error_of("function(s) s.tags = {} return s end") ==
+        "test.lua:1: tags cannot be replaced; set single ones: s.tags.name = value");
+  CHECK(error_of("function(s) s.tags[''] = 'x' return s end") ==
+        "test.lua:1: \"\" cannot be a name: it is empty or too long, or there are too many names");
+  CHECK(error_of("function(s) return s.tags[5] end") == "test.lua:1: the name of a tag is a string, got a number");
+  CHECK(error_of("function(s) return nosuch(s) end") == "test.lua:1: unknown name \"nosuch\"");
+
+  Inline function("function(s) if s.tags.process == 'bad' then error('no') end return s end");
+  for (const char *process : {"good", "bad", "good"}) function.add(process);
+  auto result = function.apply(true);
+  CHECK(result.failed == 1);
+  CHECK(function.batch.count() == 3);
+  result = function.apply(false);
+  CHECK(result.failed == 1);
+  CHECK(function.batch.count() == 2);
+}
+
+TEST_CASE("an endless loop fails the rest of its batch, and the next batch goes on") {
+  Inline function("function(s) while s.tags.process == 'loop' do pcall(function() while true do end end) end return s end");
+  for (const char *process : {"good", "loop", "good"}) function.add(process);
+  auto result = function.apply();
+  CHECK(result.failed == 2);
+  CHECK(result.error == "test.lua:1: stopped after 50ms of computing; is there an endless loop?");
+  CHECK(function.batch.count() == 1);
+  function.batch.clear();
+  function.add("good");
+  CHECK(function.apply().failed == 0);
+}
+
+TEST_CASE("a function that hoards memory fails, and frees it for the next call") {
+  Inline function("function(s) local t = {} while true do t[#t + 1] = #t end end");
+  function.add();
+  CHECK(function.apply().failed == 1);
+  Inline hoarder("(function() local all = {} return function(s) all[#all + 1] = ('x'):rep(1e6) .. #all return s end end)()");
+  uint64_t failed = 0;
+  std::string error;
+  for (int i = 0; i < 100; ++i) {
+    hoarder.batch.clear();
+    hoarder.add();
+    const auto result = hoarder.apply();
+    failed += result.failed;
+    if (result.failed > 0) error = result.error;
+  }
+  CHECK(failed > 20);
+  CHECK(error == "test.lua:1: more memory than a pipeline file may use: 64 MiB in all, 1 MiB in one string");
+}
+
+TEST_CASE("names that are only asked for are not made") {
+  Inline function("function(s) for i = 1, 100 do local x = s.tags['tag' .. i], s.fields['field' .. i] end return s end");
+  function.add();
+  const uint32_t before = function.id("marker");
+  REQUIRE(function.apply().failed == 0);
+  CHECK(function.id("another") == before + 1);
+}
