@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <cinttypes>
 #include <cstdio>
 #include <string>
 
@@ -39,8 +40,8 @@ void live_line(const std::vector<LedgerRow> &rows) {
       sum.dropped += row.counts.dropped;
     }
   }
-  std::fprintf(stderr, "\r\x1b[K%lld samples in, %lld delivered, %lld queued, %lld dropped by sinks", static_cast<long long>(sum.created),
-               static_cast<long long>(sum.out), static_cast<long long>(sum.queued), static_cast<long long>(sum.dropped));
+  std::fprintf(stderr, "\r\x1b[K%" PRId64 " samples in, %" PRId64 " delivered, %" PRId64 " queued, %" PRId64 " dropped by sinks",
+               sum.created, sum.out, sum.queued, sum.dropped);
 }
 
 void reload(const std::string &path, Engine &engine, Registry &registry, Symbols &symbols) {

@@ -55,7 +55,7 @@ Engine::Engine(Symbols &symbols, Options options)
 Engine::~Engine() {
   if (!graph_.pipelines.empty()) stop_parts(graph_, nullptr, read_clocks().monotonic);
   // What hangs in a call still uses its memory.
-  for (auto &left : abandoned_) static_cast<void>(new std::shared_ptr<void>(std::move(left)));
+  for (auto &left : abandoned_) static_cast<void>(new std::shared_ptr<void>(std::move(left)));  // NOLINT
 }
 
 Status Engine::start(FileDescription file) { return apply(std::move(file)); }
@@ -135,7 +135,7 @@ Status Engine::apply(FileDescription file) {
   // What goes is stopped before what comes is started: both may want the same file.
   stop_parts(graph_, &next, read_clocks().monotonic + options_.flush_deadline_ns);
   wire(next);
-  const Status started = start_new(next, graph_);
+  Status started = start_new(next, graph_);
   if (started) {
     graph_ = std::move(next);
     return Done{};

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 
@@ -139,11 +140,10 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
       out += line;
     }
     const Counts &c = row.counts;
-    std::snprintf(line, sizeof(line), "%-*s %12lld %10lld %12lld %10lld %10lld %8lld %6lld %6lld %9.1f\n", static_cast<int>(width),
-                  row.component.substr(0, 60).c_str(), static_cast<long long>(c.in), static_cast<long long>(c.created),
-                  static_cast<long long>(c.out), static_cast<long long>(c.dropped + c.dead_letter), static_cast<long long>(c.merged),
-                  static_cast<long long>(c.queued), static_cast<long long>(c.gaps), static_cast<long long>(c.errors),
-                  static_cast<double>(c.busy_ns) / 1e6);
+    const int64_t lost = c.dropped + c.dead_letter;
+    std::snprintf(line, sizeof(line), "%-*s %12" PRId64 " %10" PRId64 " %12" PRId64 " %10" PRId64 " %10" PRId64 " %8" PRId64 " %6" PRId64
+                  " %6" PRId64 " %9.1f\n", static_cast<int>(width), row.component.substr(0, 60).c_str(), c.in, c.created, c.out, lost,
+                  c.merged, c.queued, c.gaps, c.errors, static_cast<double>(c.busy_ns) / 1e6);
     out += line;
     for (const auto &[reason, samples] : row.reasons)
       out += std::string(width + 1, ' ') + "dropped " + std::to_string(samples) + ": " + reason + "\n";
