@@ -20,7 +20,7 @@ int64_t monotonic() { return Steady::now().time_since_epoch().count(); }
 Steady::time_point at(int64_t monotonic_ns) { return Steady::time_point(std::chrono::nanoseconds(monotonic_ns)); }
 
 int64_t samples_of(const Delivery &delivery) { return static_cast<int64_t>(delivery.batch->count()); }
-int64_t bytes_of(const Delivery &delivery) { return static_cast<int64_t>(delivery.batch->bytes()); }
+int64_t bytes_of(const Delivery &delivery) { return static_cast<int64_t>(delivery.batch->held_bytes()); }
 
 }  // namespace
 
@@ -34,7 +34,10 @@ SinkWorker::SinkWorker(const StageDescription &description, std::string name, Sy
       surroundings_(ledger, state_folder() + "/" + name_) {}
 
 SinkWorker::~SinkWorker() {
-  if (thread_.joinable()) stop(monotonic());
+  if (thread_.joinable()) {
+    begin_stop(monotonic());
+    end_stop();
+  }
   // A sink that hangs in a call still uses its instance.
   if (!done_) static_cast<void>(instance_.release());
 }
@@ -119,11 +122,11 @@ bool SinkWorker::deliver(const Delivery &delivery) {
       return true;
     }
     if (outcome.code != ATALAYA_RETRY) {
-      log_limited(LogLevel::error, name_ + ": " + outcome.text + "; the batch is dropped");
+      log_limited(LogLevel::error, name_ + ": " + outcome.text + "; the batch is dropped", name_ + " refused");
       settle(delivery, false, "refused", busy);
       return true;
     }
-    log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again");
+    log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again", name_ + " retry");
     {
       const std::lock_guard lock(ledger_.mutex());
       ++delivery.row->counts.errors;
@@ -179,18 +182,27 @@ void SinkWorker::settle(const Delivery &delivery, bool delivered, std::string_vi
   if (made_room) made_room_();
 }
 
-bool SinkWorker::stop(int64_t deadline_ns) {
+void SinkWorker::begin_stop(int64_t deadline_ns) {
+  const std::lock_guard lock(ledger_.mutex());
+  stopping_ = true;
+  stop_deadline_ns_ = deadline_ns;
+  work_.notify_all();
+}
+
+bool SinkWorker::stopped() {
+  const std::lock_guard lock(ledger_.mutex());
+  return done_;
+}
+
+bool SinkWorker::end_stop() {
   if (!thread_.joinable()) return done_;
   std::deque<Delivery> left;
   bool finished = false;
   {
     std::unique_lock lock(ledger_.mutex());
-    stopping_ = true;
-    stop_deadline_ns_ = deadline_ns;
-    work_.notify_all();
     // The sink's own flush and stop get a second beyond the deadline before it counts as hung.
     static constexpr int64_t kGrace = 1'000'000'000;
-    finished_.wait_until(lock, at(deadline_ns + kGrace), [this] { return done_; });
+    finished_.wait_until(lock, at(stop_deadline_ns_ + kGrace), [this] { return done_; });
     finished = done_;
     left.swap(queue_);
     for (Delivery &delivery : left) {

@@ -62,9 +62,13 @@ class SinkWorker {
   // Wakes the thread after pushes; without the lock.
   void wake() { work_.notify_one(); }
 
-  // Lets the thread deliver what is queued until the deadline (CLOCK_MONOTONIC), flushes and stops the sink. What is left then is
-  // counted as dropped (shutdown). False when the sink hangs in a call: its thread is left behind.
-  bool stop(int64_t deadline_ns);
+  bool running() const { return thread_.joinable(); }
+
+  // Tells the thread to deliver what is queued until the deadline (CLOCK_MONOTONIC), then to flush and stop the sink. Does not wait.
+  void begin_stop(int64_t deadline_ns);
+  bool stopped();  // it is through with it
+  // Waits for it. What is left then is counted as dropped (shutdown). False when the sink hangs in a call: its thread is left behind.
+  bool end_stop();
 
  private:
   void work();

@@ -70,6 +70,16 @@ std::string PipelineRun::label_of(const StageDescription &stage) const {
   return "pipeline \"" + description_.name + "\": " + std::string(kind_name(stage.kind)) + " \"" + stage.name + "\"";
 }
 
+// By kind, name and ordinal among equals: a stage put in before it does not move it.
+std::string PipelineRun::state_dir_of(const StageDescription &stage) const {
+  int ordinal = 1;
+  for (const auto *list : {&description_.sources, &description_.stages})
+    for (const StageDescription &other : *list)
+      if (&other < &stage && other.kind == stage.kind && other.name == stage.name) ++ordinal;
+  const std::string number = ordinal == 1 ? "" : " " + std::to_string(ordinal);
+  return state_folder() + "/" + description_.name + "/" + std::string(kind_name(stage.kind)) + " " + stage.name + number;
+}
+
 Status PipelineRun::failed(const StageDescription &stage, const std::string &text) const {
   return at_location(stage.where, description_.name, stage, text);
 }
@@ -89,7 +99,7 @@ Status PipelineRun::create() {
 Status PipelineRun::create_head(const StageDescription &source, size_t position) {
   Head head;
   const std::string component = component_label(position, source);
-  const std::string state_dir = state_folder() + "/" + description_.name + "/" + component;
+  const std::string state_dir = state_dir_of(source);
   head.row = &shared_.ledger.row(RowType::source, description_.name, component);
   auto owned = std::make_shared<Owned>();
   if (has_own_thread(*source.component.component)) {
@@ -113,8 +123,7 @@ Status PipelineRun::create_stage(const StageDescription &stage, size_t position)
   Stage made;
   const std::string component = component_label(position, stage);
   made.row = &shared_.ledger.row(RowType::stage, description_.name, component);
-  made.surroundings =
-      std::make_unique<CountingSurroundings>(shared_.ledger, state_folder() + "/" + description_.name + "/" + component);
+  made.surroundings = std::make_unique<CountingSurroundings>(shared_.ledger, state_dir_of(stage));
   if (stage.function == 0) {
     auto instance = Instance::create(stage.component, stage.parameters, label_of(stage), shared_.symbols, *made.surroundings);
     if (!instance) return Error{at(stage.where) + instance.error()};
@@ -135,21 +144,25 @@ Status PipelineRun::start() {
     if (outcome.code == ATALAYA_UNSUPPORTED) {
       // One feature less is no reason to stop the others.
       log(LogLevel::warning, head.instance->label() + ": off: " + outcome.text);
-      head.off = true;
+      head.off = head.unsupported = true;
       continue;
     }
     if (!outcome.ok()) return failed(description_.sources[i], outcome.text);
     if (head.thread != nullptr) head.thread->run(*head.instance);
   }
+  started_ = true;
   return Done{};
 }
 
 bool PipelineRun::stop_sources(int64_t deadline_ns) {
+  started_ = false;
   bool clean = true;
   for (Head &head : heads_) {
     if (head.thread == nullptr) continue;
     const bool ended = head.thread->stop(deadline_ns);
     while (auto arrival = head.thread->take()) arrived(head, std::move(*arrival));
+    count_tally(head, 0);
+    transaction_.commit(shared_.ledger);
     clean = clean && ended;
     if (ended) stop_instance(*head.instance);
   }
@@ -220,24 +233,28 @@ void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts 
   }
   ++counts.errors;
   if (outcome.code == ATALAYA_UNSUPPORTED || outcome.code == ATALAYA_BAD_CONFIG) {
-    head.off = true;
+    head.off = head.unsupported = true;
     log(LogLevel::warning, head.instance->label() + ": off: " + outcome.text);
     return;
   }
-  log_limited(LogLevel::warning, head.instance->label() + ": " + outcome.text);
+  log_limited(LogLevel::warning, head.instance->label() + ": " + outcome.text, head.instance->label());
   head.failures = std::min(head.failures + 1, kMostBackOff);
   // The first failure costs no window; then 1, 3, 7 ... are skipped.
   head.resume_at = now + ((int64_t{1} << (head.failures - 1)) - 1) * description_.every_ns;
 }
 
-void PipelineRun::account_source(Head &head, Batch &batch, uint64_t before, const atalaya_window &window) {
+// What a source gave, and what it counted itself.
+void PipelineRun::count_tally(Head &head, int64_t given) {
   const Tally tally = head.surroundings->take();
   Counts &counts = transaction_.counts(*head.row);
-  counts.out = static_cast<int64_t>(batch.count() - before);
-  counts.created = counts.out + tally.dropped + tally.merged;
+  counts.out = given;
+  counts.created = given + tally.dropped + tally.merged;
   counts.merged = tally.merged;
   for (const auto &[reason, samples] : tally.reasons) transaction_.dropped(*head.row, reason, samples);
+}
 
+void PipelineRun::account_source(Head &head, Batch &batch, uint64_t before, const atalaya_window &window) {
+  count_tally(head, static_cast<int64_t>(batch.count() - before));
   uint64_t removed = 0;
   atalaya_str host{nullptr, 0};
   for (uint64_t i = before; i < batch.count(); ++i) {
@@ -287,6 +304,10 @@ bool PipelineRun::ended() const {
                      [](const Head &head) { return head.off || (head.thread != nullptr && head.thread->ended()); });
 }
 
+bool PipelineRun::unsupported() const {
+  return std::any_of(heads_.begin(), heads_.end(), [](const Head &head) { return head.unsupported; });
+}
+
 bool PipelineRun::blocked() const {
   const std::lock_guard lock(shared_.ledger.mutex());
   return any_sink_full();
@@ -299,21 +320,26 @@ bool PipelineRun::any_sink_full() const {
 
 void PipelineRun::process(BatchOwner batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
                           Transaction &transaction) {
-  const uint64_t before = batch->count();
+  collected_ = batch->count();
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (stages_[i].instance) {
-      run_stage(i, window, *batch, transaction);
+      run_stage(i, window, *batch, ack, transaction);
     } else {
-      run_function(i, *batch, transaction);
+      run_function(i, *batch, ack, transaction);
     }
   }
-  // What a queue holds is bounded in bytes: a few samples shall not keep the memory of the many that were filtered out.
-  if (batch->count() < before / 4) {
-    BatchOwner compact = shared_.pool->take();
+  hand_on(freeze(std::move(batch)), window, ack, transaction);
+}
+
+// What a queue holds is bounded in bytes: a few samples shall not keep the memory of the many that were filtered out.
+BatchRef PipelineRun::freeze(BatchOwner batch) {
+  static constexpr size_t kSlack = 16384;
+  if (batch->held_bytes() > 4 * batch->used_bytes() + kSlack || batch->count() < collected_ / 4) {
+    BatchOwner compact = std::make_unique<Batch>(batch->used_bytes() / (1 + collected_ / (batch->count() + 1)) + 1024);
     compact->append(batch->raw());
     shared_.pool->give_back(std::exchange(batch, std::move(compact)));
   }
-  hand_on(shared_.pool->freeze(std::move(batch)), window, ack, transaction);
+  return shared_.pool->freeze(std::move(batch));
 }
 
 void PipelineRun::hand_on(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
@@ -334,7 +360,8 @@ void PipelineRun::take_from(const BatchRef &batch, const atalaya_window &window,
   process(std::move(copy), window, ack, transaction);
 }
 
-void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &batch, Transaction &transaction) {
+void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &batch, const std::shared_ptr<Acknowledgement> &ack,
+                            Transaction &transaction) {
   Stage &stage = stages_[index];
   const auto before = static_cast<int64_t>(batch.count());
   const int64_t begin = monotonic();
@@ -342,8 +369,9 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   const int64_t busy = monotonic() - begin;
   const Tally tally = stage.surroundings->take();
   if (!outcome.ok()) {
-    log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped");
+    log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped", stage.instance->label());
     batch.raw().count = 0;
+    if (ack) ack->refuse();
     transaction.dropped(*stage.row, "stage failed", before);
     Counts &counts = transaction.counts(*stage.row);
     counts.in = before;
@@ -364,7 +392,7 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   counts.busy_ns = busy;
 }
 
-void PipelineRun::run_function(size_t index, Batch &batch, Transaction &transaction) {
+void PipelineRun::run_function(size_t index, Batch &batch, const std::shared_ptr<Acknowledgement> &ack, Transaction &transaction) {
   const StageDescription &description = description_.stages[index];
   Stage &stage = stages_[index];
   const auto before = static_cast<int64_t>(batch.count());
@@ -373,7 +401,9 @@ void PipelineRun::run_function(size_t index, Batch &batch, Transaction &transact
   const FunctionHost::Result result = functions_->apply(description.function, batch, pass_failed);
   const int64_t busy = monotonic() - begin;
   if (result.failed > 0)
-    log_limited(LogLevel::warning, "pipeline \"" + description_.name + "\": function: " + result.error);
+    log_limited(LogLevel::warning, "pipeline \"" + description_.name + "\": function: " + result.error,
+                description_.name + stage.row->component);
+  if (result.failed > 0 && !pass_failed && ack) ack->refuse();
   transaction.dropped(*stage.row, "filtered", static_cast<int64_t>(result.dropped));
   if (!pass_failed) transaction.dropped(*stage.row, "function failed", static_cast<int64_t>(result.failed));
   Counts &counts = transaction.counts(*stage.row);

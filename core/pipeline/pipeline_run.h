@@ -58,6 +58,9 @@ class PipelineRun {
   bool blocked() const;
   // No source will bring anything more.
   bool ended() const;
+  // A source of it cannot work here.
+  bool unsupported() const;
+  bool running() const { return started_; }
 
  private:
   struct Head {
@@ -68,6 +71,7 @@ class PipelineRun {
     unsigned failures = 0;
     int64_t resume_at = 0;  // CLOCK_MONOTONIC; no collect before
     bool off = false;       // unsupported or ended
+    bool unsupported = false;
   };
   struct Stage {
     std::unique_ptr<CountingSurroundings> surroundings;
@@ -75,6 +79,7 @@ class PipelineRun {
     LedgerRow *row = nullptr;
   };
 
+  std::string state_dir_of(const StageDescription &stage) const;
   std::string label_of(const StageDescription &stage) const;
   Status failed(const StageDescription &stage, const std::string &text) const;
   Status create_head(const StageDescription &source, size_t position);
@@ -82,12 +87,15 @@ class PipelineRun {
   void collect(Head &head, const atalaya_window &window, Batch &batch);
   void arrived(Head &head, SourceThread::Arrival arrival);
   void judge(Head &head, const Outcome &outcome, int64_t now, Counts &counts);
+  void count_tally(Head &head, int64_t given);
   void account_source(Head &head, Batch &batch, uint64_t before, const atalaya_window &window);
   void process(BatchOwner batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack, Transaction &transaction);
   void take_from(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
                  Transaction &transaction);
-  void run_stage(size_t index, const atalaya_window &window, Batch &batch, Transaction &transaction);
-  void run_function(size_t index, Batch &batch, Transaction &transaction);
+  void run_stage(size_t index, const atalaya_window &window, Batch &batch, const std::shared_ptr<Acknowledgement> &ack,
+                 Transaction &transaction);
+  void run_function(size_t index, Batch &batch, const std::shared_ptr<Acknowledgement> &ack, Transaction &transaction);
+  BatchRef freeze(BatchOwner batch);
   void hand_on(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
                Transaction &transaction);
   bool any_sink_full() const;
@@ -102,6 +110,8 @@ class PipelineRun {
   std::vector<std::pair<std::shared_ptr<SinkWorker>, LedgerRow *>> sinks_;
   std::vector<PipelineRun *> children_;
   Transaction transaction_;
+  uint64_t collected_ = 0;  // samples before the stages, of the batch that is processed
+  bool started_ = false;
 };
 
 // "pipeline "x": source "proc": text" with file:line before it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pipeline/source_thread.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/pipeline/clock.h"
@@ -10,6 +11,7 @@ namespace atalaya::core {
 namespace {
 
 constexpr size_t kMaxWaiting = 4;
+constexpr int64_t kInterruptAgain = 50'000'000;
 
 bool is_push(const Instance &instance) { return (instance.component().flags & ATALAYA_PUSH) != 0; }
 
@@ -41,12 +43,19 @@ void SourceThread::run(Instance &instance) {
 
 void SourceThread::push_loop() {
   static constexpr int64_t kFirstWait = 100, kLongestWait = 30'000;  // ms
+  static constexpr int64_t kGoodRun = 60'000'000'000;
   for (int64_t wait = kFirstWait;; wait = std::min(wait * 2, kLongestWait)) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+    }
+    const int64_t begin = read_clocks().monotonic;
     const Outcome outcome = instance_->run();
     {
-      std::unique_lock lock(mutex_);
+      const std::lock_guard lock(mutex_);
       if (stopping_ || outcome.code == ATALAYA_END) return;
     }
+    if (read_clocks().monotonic - begin > kGoodRun) wait = kFirstWait;
     log_limited(LogLevel::error, instance_->label() + ": " + (outcome.ok() ? "ended without being asked to" : outcome.text));
     if (outcome.code == ATALAYA_UNSUPPORTED || outcome.code == ATALAYA_BAD_CONFIG) return;
     std::unique_lock lock(mutex_);
@@ -131,13 +140,14 @@ bool SourceThread::stop(int64_t deadline_ns) {
     stopping_ = true;
     wake_.notify_all();
   }
-  if (is_push(*instance_)) instance_->interrupt();
+  // Again and again: an interrupt that comes between two waits of the source may go unnoticed.
   bool finished = false;
-  {
+  do {
+    if (is_push(*instance_)) instance_->interrupt();
     std::unique_lock lock(mutex_);
-    const auto until = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
-    finished = wake_.wait_until(lock, until, [this] { return done_; });
-  }
+    const int64_t until = std::min(deadline_ns, read_clocks().monotonic + kInterruptAgain);
+    finished = wake_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(until)), [this] { return done_; });
+  } while (!finished && read_clocks().monotonic < deadline_ns);
   if (finished) {
     thread_.join();
   } else {

@@ -5,7 +5,6 @@
 
 namespace atalaya::core {
 namespace {
-constexpr size_t kFirstBlock = size_t{64} << 10;
 constexpr size_t kMaxBlock = size_t{4} << 20;
 }  // namespace
 
@@ -24,7 +23,7 @@ void Arena::next_block(size_t at_least) {
   size_t next = at_ == 0 ? 0 : current_ + 1;
   while (next < blocks_.size() && blocks_[next].size < at_least) ++next;
   if (next >= blocks_.size()) {
-    const size_t grown = blocks_.empty() ? kFirstBlock : std::min(kMaxBlock, blocks_.back().size * 2);
+    const size_t grown = blocks_.empty() ? first_block_ : std::min(kMaxBlock, blocks_.back().size * 2);
     const size_t size = std::max(at_least, grown);
     blocks_.push_back({std::unique_ptr<std::byte[]>(new std::byte[size]), size});
     reserved_ += size;

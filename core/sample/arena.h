@@ -13,6 +13,7 @@ namespace atalaya::core {
 class Arena {
  public:
   Arena() = default;
+  explicit Arena(size_t first_block) : first_block_(first_block) {}
   Arena(const Arena &) = delete;
   Arena &operator=(const Arena &) = delete;
 
@@ -36,6 +37,7 @@ class Arena {
   size_t current_ = 0;  // the block that is being filled; valid if blocks_ is not empty
   uintptr_t at_ = 0, end_ = 0;
   size_t used_ = 0, reserved_ = 0;
+  size_t first_block_ = size_t{64} << 10;
 };
 
 }  // namespace atalaya::core

@@ -18,6 +18,8 @@ namespace atalaya::core {
 class Batch {
  public:
   Batch() { clear(); }
+  // With room for about so many bytes, and no more than that held.
+  explicit Batch(size_t expected_bytes) : arena_(expected_bytes) { clear(); }
   Batch(const Batch &) = delete;
   Batch &operator=(const Batch &) = delete;
 
@@ -25,7 +27,8 @@ class Batch {
   const atalaya_batch &raw() const { return raw_; }
   Arena &arena() { return arena_; }
   uint64_t count() const { return raw_.count; }
-  size_t bytes() const { return arena_.used(); }
+  size_t used_bytes() const { return arena_.used(); }
+  size_t held_bytes() const { return arena_.reserved(); }  // what it costs to keep it
 
   void clear();
   // Keeps the memory of a usual batch and gives that of an unusual one back.

@@ -58,17 +58,19 @@ void log(LogLevel level, std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-void log_limited(LogLevel level, std::string_view text) {
+void log_limited(LogLevel level, std::string_view text, std::string_view key) {
   static std::mutex mutex;
   static std::unordered_map<std::string, Limited> seen;
-  static constexpr size_t kMaxTexts = 1000;
+  static constexpr size_t kMaxCauses = 1000;
+  static constexpr auto kPause = std::chrono::minutes(1);
   std::string line(text);
   {
     const std::lock_guard lock(mutex);
     const auto now = std::chrono::steady_clock::now();
-    if (seen.size() > kMaxTexts) seen.clear();
-    const auto [entry, fresh] = seen.try_emplace(line, Limited{now, 0});
-    if (!fresh && now - entry->second.last < std::chrono::minutes(1)) {
+    if (seen.size() > kMaxCauses)
+      for (auto old = seen.begin(); old != seen.end();) old = now - old->second.last < kPause ? std::next(old) : seen.erase(old);
+    const auto [entry, fresh] = seen.try_emplace(std::string(key.empty() ? text : key), Limited{now, 0});
+    if (!fresh && now - entry->second.last < kPause) {
       ++entry->second.held_back;
       return;
     }

@@ -193,7 +193,7 @@ typedef struct atalaya_ops {
   int32_t (*run)(void *instance, atalaya_error *error);
   /* Optional. Every sink holds the emitted batch durably (OK) or it was refused (PERMANENT). Any thread. */
   void (*acked)(void *instance, uint64_t batch_id, int32_t status);
-  /* Wakes a run that waits, which then returns soon. Any thread. */
+  /* Wakes a run that waits, which then returns soon; called again until it does. Any thread. */
   void (*interrupt)(void *instance);
   /* Edits the batch in place or replaces its samples from the batch's arena; a filter compacts it. Called every window, also
    * with no samples. Samples that disappear are counted as dropped, unless the stage counts them by host->count. */
