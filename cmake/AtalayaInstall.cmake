@@ -1,3 +1,7 @@
+# What operators need: the binary and the plugins install themselves; beside them lies what pipeline files require.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/lua/atalaya DESTINATION share/atalaya/lua)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/pipelines DESTINATION share/atalaya)
+
 # What authors of plugins need: `cmake --install BUILD --component dev`.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -11,3 +15,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/core/include/atalaya DESTINATION ${CMAKE
 install(FILES ${PROJECT_BINARY_DIR}/AtalayaConfig.cmake ${PROJECT_BINARY_DIR}/AtalayaConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/plugin.map
         DESTINATION ${config_folder} COMPONENT dev)
+
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_CONTACT "the Atalaya maintainers <maintainers@atalaya.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Watches what the processes of a Linux host do, and why they are slow")
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+include(CPack)

@@ -12,8 +12,9 @@
 
 namespace atalaya::core::cli {
 
-// Signals that end or reload the agent are blocked and handled by `run_agent` alone. Call before the first thread is made.
-void block_signals();
+// What the process has to be before its first thread: signals that end or reload it are handled by `run_agent` alone, a vanished peer or a
+// file size limit is an error of one write, and descriptors may be as many as the limits allow.
+void prepare_process();
 
 struct AgentOptions {
   int64_t for_ns = 0;  // stop after this time; 0 = never

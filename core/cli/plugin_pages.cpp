@@ -77,9 +77,10 @@ void add_parameters(Table &table, const Schema &schema, const std::string &prefi
   }
 }
 
-Table parameters_of(const atalaya_component &component) {
+Table parameters_of(const atalaya_component &component, const Schema &common) {
   Table table{"Parameters", {"name", "type", "default", "values", "what"}, {}};
   add_parameters(table, schema_of(component), "", 0);
+  add_parameters(table, common, "", 0);
   return table;
 }
 
@@ -126,7 +127,7 @@ std::optional<PageFormat> page_format(std::string_view name) {
   return std::nullopt;
 }
 
-Page page_of(const Plugin &plugin, const atalaya_component &component) {
+Page page_of(const Plugin &plugin, const atalaya_component &component, const Schema &common) {
   Page page{std::string(kind_name(component.kind)),
             text_of(component.name),
             std::string(plugin.name()),
@@ -134,7 +135,7 @@ Page page_of(const Plugin &plugin, const atalaya_component &component) {
             plugin.path(),
             text_of(component.summary),
             {}};
-  for (Table &table : std::array{parameters_of(component), needs_of(component), metrics_of(component)})
+  for (Table &table : std::array{parameters_of(component, common), needs_of(component), metrics_of(component)})
     if (!table.rows.empty()) page.tables.push_back(std::move(table));
   return page;
 }

@@ -25,7 +25,8 @@ struct Page {
   std::string kind, name, plugin, version, file, summary;
   std::vector<Table> tables;
 };
-Page page_of(const Plugin &plugin, const atalaya_component &component);
+// `common`: parameters that the host adds to the component's own.
+Page page_of(const Plugin &plugin, const atalaya_component &component, const Schema &common);
 
 // All components that can be used: what is installed.
 Table overview(const std::vector<Page> &pages);

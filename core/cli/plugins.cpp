@@ -5,6 +5,7 @@
 
 #include "core/cli/cli.h"
 #include "core/cli/plugin_pages.h"
+#include "core/config/common_params.h"
 #include "core/config/stubs.h"
 #include "core/plugin/verify.h"
 #include "core/util/log.h"
@@ -27,7 +28,8 @@ std::vector<Page> pages_of(Registry &registry, const std::string &wanted) {
         continue;
       }
       if (wanted.empty() || name == wanted || opened->plugin->name() == wanted)
-        pages.push_back(page_of(*opened->plugin, *opened->component));
+        pages.push_back(
+            page_of(*opened->plugin, *opened->component, kind == ATALAYA_SINK ? common_sink_params() : Schema(nullptr, 0, 0)));
     }
   }
   return pages;

@@ -68,17 +68,16 @@ int run(const Arguments &arguments) {
     }
     options.for_ns = time.value();
   }
-  block_signals();
+  prepare_process();
   Symbols symbols;
   Registry registry = scan_plugins(arguments);
   auto description = load(path, registry, symbols);
   if (!description) return kWrongUse;
 
   Engine engine(symbols, {.host = arguments.get("--host").value_or("")});
-  const AgentFacts facts{kVersion, path, ::getpid(), 0};
   const int64_t begin = read_clocks().monotonic;
-  const auto answer = [&engine, facts, begin](bool json) mutable {
-    facts.uptime_s = static_cast<double>(read_clocks().monotonic - begin) / 1e9;
+  const auto answer = [&engine, &path, begin](bool json) {
+    const AgentFacts facts{kVersion, path, ::getpid(), static_cast<double>(read_clocks().monotonic - begin) / 1e9};
     const auto rows = engine.ledger().snapshot();
     return json ? status_json(facts, rows) : status_table(facts, rows);
   };

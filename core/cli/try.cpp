@@ -105,7 +105,7 @@ int try_source(const Arguments &arguments) {
   const auto sink = describe(registry, ATALAYA_SINK, "stdout", sink_parameters);
   if (!source || !sink) return kWrongUse;
 
-  block_signals();
+  prepare_process();
   Symbols symbols;
   FileDescription file;
   file.path = "try";

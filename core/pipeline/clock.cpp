@@ -30,21 +30,21 @@ WindowClock::Tick WindowClock::tick(const ClockReading &now, bool paused) {
   if (!started_ || jumped) return baseline(now);
 
   const int64_t late = now.realtime > next_end_ ? now.realtime - next_end_ : 0;
-  const int64_t end = next_end_ + late / interval_ * interval_;
+  const int64_t missed = late / interval_;
+  const int64_t end = next_end_ + missed * interval_;
   const int64_t elapsed = now.monotonic - last_monotonic_;
   next_after(end, now);
 
   Tick tick;
-  if (paused || (whole_ && elapsed < interval_ / 2)) return tick;
-  tick.collect = true;
+  tick.collect = !paused && (!whole_ || elapsed >= interval_ / 2);
+  tick.gaps = missed + (tick.collect ? 0 : 1);
+  if (!tick.collect) return tick;
   tick.window = {sizeof(atalaya_window), 0, end, end - last_end_, interval_, now.monotonic};
   if (!whole_ && elapsed < interval_ - interval_ / 20) {
     tick.window.flags = ATALAYA_WINDOW_BASELINE;
     tick.window.duration_ns = 0;
   } else if (!whole_) {
     tick.window.duration_ns = (elapsed + interval_ / 2) / interval_ * interval_;
-  } else {
-    tick.gaps = tick.window.duration_ns / interval_ - 1;
   }
   whole_ = true;
   last_monotonic_ = now.monotonic;

@@ -32,7 +32,7 @@ class WindowClock {
   struct Tick {
     bool collect = false;
     atalaya_window window{};
-    int64_t gaps = 0;  // windows before this one that have no sample of their own
+    int64_t gaps = 0;  // windows, up to this one, that get no sample of their own; the next sample covers them
   };
   // Call once the deadline has passed. With `paused`, the window is let go (back-pressure); the next one covers it.
   Tick tick(const ClockReading &now, bool paused);

@@ -173,12 +173,12 @@ bool PipelineRun::tick(const ClockReading &now) {
   const bool paused = blocked();
   const WindowClock::Tick tick = clock_->tick(now, paused);
   if (paused) log_limited(LogLevel::warning, "pipeline \"" + description_.name + "\": paused, a sink's queue is full");
-  if (!tick.collect) return false;
   BatchOwner batch = shared_.pool->take();
   for (Head &head : heads_) {
     if (head.off || (head.instance->component().flags & ATALAYA_PUSH) != 0) continue;
     Counts &counts = transaction_.counts(*head.row);
     counts.gaps = tick.gaps;
+    if (!tick.collect) continue;
     if (now.monotonic < head.resume_at) {
       ++counts.gaps;
     } else if (head.thread != nullptr) {
@@ -186,6 +186,11 @@ bool PipelineRun::tick(const ClockReading &now) {
     } else {
       collect(head, tick.window, *batch);
     }
+  }
+  if (!tick.collect) {
+    shared_.pool->give_back(std::move(batch));
+    transaction_.commit(shared_.ledger);
+    return false;
   }
   process(std::move(batch), tick.window, nullptr, transaction_);
   transaction_.commit(shared_.ledger);

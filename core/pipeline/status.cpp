@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pipeline/status.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -37,6 +38,17 @@ constexpr Column kColumns[] = {
 
 bool balanced(const std::vector<LedgerRow> &rows) {
   return std::all_of(rows.begin(), rows.end(), [](const LedgerRow &row) { return row.imbalance() == 0; });
+}
+
+// The rows of one pipeline together, pipelines in the order in which they were made.
+std::vector<LedgerRow> by_pipeline(const std::vector<LedgerRow> &rows) {
+  std::vector<LedgerRow> ordered;
+  for (const LedgerRow &row : rows) {
+    const auto same = [&](const LedgerRow &other) { return other.pipeline == row.pipeline; };
+    const auto last = std::find_if(ordered.rbegin(), ordered.rend(), same);
+    ordered.insert(last == ordered.rend() ? ordered.end() : last.base(), row);
+  }
+  return ordered;
 }
 
 void append_row(std::string &out, const LedgerRow &row) {
@@ -109,7 +121,8 @@ std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &r
   return out + "]}\n";
 }
 
-std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &rows) {
+std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &rows_as_made) {
+  const std::vector<LedgerRow> rows = by_pipeline(rows_as_made);
   char line[512];
   std::snprintf(line, sizeof(line), "atalaya %s, pid %d, up %.0f s, %s\nledger: %s\n\n", facts.version.c_str(), facts.pid, facts.uptime_s,
                 facts.file.c_str(), balanced(rows) ? "balanced" : "NOT BALANCED, please report this");

@@ -288,10 +288,17 @@ class Resolver {
   }
 
   std::optional<Parameter> list(const atalaya_param &param, const Value &written, const std::string &path) {
+    const Schema items = items_of(param);
+    if (written.type == Value::Type::string && items.count() > 0 && items.at(0).type == ATALAYA_STRING) {
+      // A single pattern, tag or path needs no braces.
+      Value alone;
+      alone.type = Value::Type::table;
+      alone.list.push_back(written);
+      return list(param, alone, path);
+    }
     if (written.type != Value::Type::table || !written.map.empty()) return unexpected(param, written, path);
     Parameter result;
     result.type = param.type;
-    const Schema items = items_of(param);
     for (size_t i = 0; items.count() > 0 && i < written.list.size(); ++i)
       if (auto child = value(items.at(0), written.list[i], path + "[" + std::to_string(i + 1) + "]"))
         result.children.push_back(std::move(*child));

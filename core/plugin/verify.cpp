@@ -110,7 +110,7 @@ atalaya_window window_at(int64_t time_ns, int64_t monotonic_ns, bool baseline) {
 
 // Samples of each kind; the names used are added to `known`.
 void fill(Batch &batch, Symbols &symbols, int64_t time_ns, std::set<std::string> &known) {
-  for (const uint32_t kind : {ATALAYA_METRICS, ATALAYA_STACK, ATALAYA_SPAN}) {
+  for (const uint32_t kind : {uint32_t{ATALAYA_METRICS}, uint32_t{ATALAYA_STACK}, uint32_t{ATALAYA_SPAN}}) {
     for (const int64_t number : {1, 2}) {
       atalaya_sample &sample = batch.add_sample(kind);
       sample.time_ns = time_ns;
@@ -159,7 +159,7 @@ class Verifier {
 
   // A fresh instance, with the required parameters or, if it wants more, with all.
   std::string create(Subject &subject) {
-    const std::string error = create_in(subject, component_, sample_parameters(described(), subject.folder.path(), false));
+    std::string error = create_in(subject, component_, sample_parameters(described(), subject.folder.path(), false));
     if (error.empty()) return error;
     return create_in(subject, component_, sample_parameters(described(), subject.folder.path(), true)).empty() ? "" : error;
   }

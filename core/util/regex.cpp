@@ -225,7 +225,7 @@ bool Regex::search(std::string_view text) const {
         open[opened++] = static_cast<uint16_t>(to);
       }
     };
-    const auto from = [](size_t at, int32_t by) { return static_cast<size_t>(static_cast<int32_t>(at) + by); };
+    const auto from = [](size_t at, int32_t by) { return static_cast<size_t>(static_cast<int64_t>(at) + by); };
     for (enter(state); opened > 0;) {
       const size_t at = open[--opened];
       const Instruction &one = program_[at];

@@ -85,4 +85,22 @@ core::Descriptor lock_for_writing(const std::string &path) {
   return lock;
 }
 
+Reserve::Reserve(const std::string &path)
+    : file_(::open((path + "-reserve").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+  hold();
+}
+
+void Reserve::hold() {
+  // More than the log holds between two checkpoints (4 MiB) and a batch.
+  constexpr off_t size = 8 << 20;
+  if (held_ || !file_) return;
+  held_ = ::posix_fallocate(file_.get(), 0, size) == 0;
+  if (!held_) release();
+}
+
+void Reserve::release() {
+  held_ = false;
+  if (file_) (void)!::ftruncate(file_.get(), 0);
+}
+
 }  // namespace atalaya::store

@@ -17,4 +17,18 @@ void prepare_folder(const std::string &path);
 // A store has one writer. The lock lies beside the database (path + "-lock") and ends with the process.
 core::Descriptor lock_for_writing(const std::string &path);
 
+// Some space of the disk that is held beside the database (path + "-reserve"). On a full disk SQLite cannot even delete, because
+// its log needs room first; this is that room.
+class Reserve {
+ public:
+  explicit Reserve(const std::string &path);
+  // Takes the space, if it is not held and the disk has it.
+  void hold();
+  void release();
+
+ private:
+  core::Descriptor file_;
+  bool held_ = false;
+};
+
 }  // namespace atalaya::store

@@ -49,9 +49,10 @@ CREATE TABLE spans(
   PRIMARY KEY(start_ns, entity, name)) WITHOUT ROWID;
 CREATE INDEX spans_entity ON spans(entity);
 CREATE INDEX spans_arrived ON spans(arrived_ns);
+-- CROSS JOIN: windows before samples, so that a condition on the time reads no sample outside of it.
 CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
-  FROM windows w JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
+  FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
        JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key;
 )sql"};
 constexpr int64_t kVersion = kSteps.size();
@@ -76,7 +77,6 @@ void prepare_for_writing(Database &database, bool full_sync) {
   database.execute("PRAGMA journal_mode = WAL");
   database.execute(full_sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   database.execute("PRAGMA wal_autocheckpoint = 1000");
-  // The log keeps its space: on a full disk retention still has room to write what it deletes.
   database.execute("PRAGMA journal_size_limit = 16777216");
   database.execute("PRAGMA mmap_size = 0");  // an I/O error through a mapping would be a SIGBUS
 

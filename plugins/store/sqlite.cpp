@@ -50,7 +50,8 @@ Database::Database(const std::string &path, Access access) : path_(path) {
 }
 
 void Database::fail(int code) const {
-  std::string text = "database " + path_ + ": " + (handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code));
+  const bool is_last = handle_ && sqlite3_extended_errcode(handle_.get()) == code;
+  std::string text = "database " + path_ + ": " + (is_last ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code));
   const int system_error = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
   const int primary = code & 0xff;
   if (system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN))

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/sample/json.h"
-#include "plugins/store/location.h"
 #include "plugins/store/schema.h"
 
 namespace atalaya::store {
@@ -40,6 +39,7 @@ constexpr int64_t kRowsAStep = 4096;
 
 Writer::Writer(const Options &options, core::NameOf name_of)
     : lock_(take_place(path_of(options))),
+      reserve_(path_of(options)),
       database_(open_for_writing(options)),
       dictionary_(database_, std::move(name_of)),
       retention_(database_, options.limits),
@@ -68,19 +68,29 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
     transaction.commit();
   } catch (const Error &error) {
     dictionary_.forget();
-    if (error.cause() == Cause::full) maintain(now_ns);
+    if (error.cause() == Cause::full) make_room(now_ns);
     throw;
   }
   return refused;
 }
 
 void Writer::maintain(int64_t now_ns) {
+  reserve_.hold();
+  retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_);
+}
+
+// Only retention can help a full disk, and it can write only where the log was emptied into the database before.
+void Writer::make_room(int64_t now_ns) {
+  constexpr const char *empty_log = "PRAGMA wal_checkpoint(TRUNCATE)";
+  reserve_.release();
   try {
+    database_.execute(empty_log);
     retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_);
+    database_.execute(empty_log);
   } catch (const Error &) {
-    dictionary_.forget();
-    throw;
+    // The error that is being answered says what there is to say.
   }
+  reserve_.hold();
 }
 
 void Writer::put(const atalaya_sample &sample, int64_t now_ns, Refused &refused) {

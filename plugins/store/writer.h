@@ -13,6 +13,7 @@
 #include "core/sample/names.h"
 #include "core/util/files.h"
 #include "plugins/store/dictionary.h"
+#include "plugins/store/location.h"
 #include "plugins/store/retention.h"
 #include "plugins/store/sqlite.h"
 
@@ -60,7 +61,10 @@ class Writer {
   bool is_given(uint32_t name);
   const Window &window_of(const atalaya_sample &sample, int64_t now_ns);
 
+  void make_room(int64_t now_ns);
+
   core::Descriptor lock_;
+  Reserve reserve_;
   Database database_;
   Dictionary dictionary_;
   Retention retention_;

@@ -58,7 +58,8 @@ class Loads(AgentCase):
     @unittest.skipUnless(shutil.which("stress-ng"), "stress-ng is not installed")
     def test_cpu_and_memory_of_stress_ng(self):
         agent = self.start_agent()
-        load = subprocess.Popen(["stress-ng", "--quiet", "--cpu", "1", "--vm", "1", "--vm-bytes", "200m", "--vm-keep", "--vm-hang", "0", "--timeout", "60"])
+        load = subprocess.Popen(["stress-ng", "--quiet", "--cpu", "1", "--vm", "1", "--vm-bytes", "200m", "--vm-keep", "--vm-hang", "0", "--timeout", "60"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             agent.wait_status(lambda status: any(cpu_seconds(pid) > 4 for pid in children(load.pid)))
             workers = children(load.pid)
@@ -78,8 +79,7 @@ class Loads(AgentCase):
             self.assertGreater(resident(largest), 190)
             self.assertAlmostEqual(self.of(largest)[-1]["fields"]["proc.mem.resident"] / resident(largest), 1, delta=0.02)
         finally:
-            subprocess.run(["pkill", "-KILL", "-P", str(load.pid)], check=False)
-            load.kill()
+            os.killpg(load.pid, signal.SIGKILL)
             load.wait()
         self.assertEqual(agent.stop(), 0)
 

@@ -372,6 +372,7 @@ T &object(void *instance) {
 template <class T>
 int32_t create(const atalaya_host *host, const atalaya_component *, void **instance, atalaya_error *error) noexcept {
   return guarded(error, [&] {
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): guarded catches it
     *instance = new Instance<T>{Host(host), std::make_unique<T>(Host(host))};
     return Code::ok;
   });

@@ -22,7 +22,7 @@ TopFilter::TopFilter(Host host)
       k_(static_cast<uint64_t>(host.integer("k"))),
       hysteresis_(host.number("hysteresis") / 100),
       other_(host.boolean("other")),
-      sum_(host, "sum") {
+      fields_(host, "fields") {
   for (const std::string &key : host.texts("per")) per_.push_back(host.intern(key));
   if (by_ == 0 || tag_ == 0) throw Failure(Code::bad_config, "\"by\" and \"tag\" must not be empty");
   if (std::find(per_.begin(), per_.end(), tag_) != per_.end())
@@ -130,7 +130,7 @@ void TopFilter::add_other(Batch &batch, const Group &group) {
     if (tag.key != tag_) batch.tag_shared(sample, tag.key, tag.value);
   batch.tag(sample, tag_, "other");
   for (const core::Total &total : totals)
-    if (sum_.empty() || sum_.matches(total.name())) batch.put(sample, total.result(core::Function::sum));
+    if (fields_.matches(total.name())) batch.put(sample, total.result(core::Function::sum));
   host_.merged(group.merged);
   host_.created(1);
 }

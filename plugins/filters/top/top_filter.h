@@ -54,9 +54,10 @@ class TopFilter final : public Filter {
        .type = ATALAYA_STRING,
        .default_text = "process"_str,
        .summary = "The tag that says \"other\" in the sample that holds the rest."_str},
-      {.name = "sum"_str,
+      {.name = "fields"_str,
        .type = ATALAYA_LIST,
-       .summary = "Patterns for the fields that \"other\" holds; absent: all fields."_str,
+       .default_text = "*,!*.state,!*.start.time,!*.pid"_str,
+       .summary = "Patterns for the fields that \"other\" holds: those whose sum means something."_str,
        .items = kPattern,
        .item_count = 1,
        .item_size = sizeof(Param)},
@@ -97,7 +98,7 @@ class TopFilter final : public Filter {
   double hysteresis_;
   bool other_;
   std::vector<uint32_t> per_;
-  NamePatterns sum_;
+  NamePatterns fields_;
   core::PerName<bool> families_;
 
   core::IdentityKey key_;

@@ -85,7 +85,7 @@ std::optional<LineFile::Problem> LineFile::try_open() {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     return Problem{Code::retry, path + ": another process writes this file; stop it or change path"};
   const bool rotates = options_.rotate_size > 0 || options_.rotate_every_ns > 0;
-  if (rotates && ::access(folder_of(path).c_str(), W_OK | X_OK) != 0)
+  if (rotates && ::faccessat(AT_FDCWD, folder_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return Problem{Code::bad_config, path + ": files cannot be renamed in " + folder_of(path) + ": " + error_text(errno) +
                                          "; make it writable or leave rotation to logrotate"};
   file_ = std::move(file);

@@ -49,7 +49,7 @@ std::optional<std::string_view> TextReader::read(int folder, const char *path) {
 }
 
 std::string TextReader::process_path(const std::string &name) const {
-  const std::string first = "proc/1/" + name;
+  std::string first = "proc/1/" + name;
   if (!is_host() && ::faccessat(folder_.get(), first.c_str(), R_OK, 0) == 0) return first;
   return "proc/self/" + name;
 }

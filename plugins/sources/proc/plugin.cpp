@@ -2,8 +2,15 @@
 // The source "proc": processes, host and cgroups from the files of procfs and sysfs.
 #include <atalaya/plugin.hpp>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
+#include "plugins/sources/proc/cgroup_collector.h"
+#include "plugins/sources/proc/cgroup_metrics.h"
+#include "plugins/sources/proc/host_collector.h"
+#include "plugins/sources/proc/host_metrics.h"
+#include "plugins/sources/proc/host_options.h"
 #include "plugins/sources/proc/process_collector.h"
 
 namespace atalaya::proc {
@@ -21,39 +28,57 @@ ProcessOptions process_options(const Host &host) {
           .expensive_budget = static_cast<size_t>(host.integer("expensive_budget"))};
 }
 
+constexpr std::array kOwnParams = {
+    Param{
+        .name = "root"_str,
+        .type = ATALAYA_STRING,
+        .default_text = "/"_str,
+        .summary = "The folder that holds proc, sys and etc: another host's recorded tree, or the host's root in a container."_str},
+    Param{.name = "processes"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "A sample of each process."_str},
+    Param{.name = "host"_str,
+          .type = ATALAYA_BOOL,
+          .default_text = "true"_str,
+          .summary = "Samples of cores, memory, disks, interfaces, file systems and load."_str},
+    Param{.name = "cgroups"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "A sample of each cgroup."_str},
+    Param{.name = "backend"_str,
+          .type = ATALAYA_ENUM,
+          .default_text = "auto"_str,
+          .allowed = "auto|procfs"_str,
+          .summary = "How processes are read; auto takes the cheapest that the host offers."_str},
+    Param{.name = "kernel_threads"_str,
+          .type = ATALAYA_BOOL,
+          .default_text = "true"_str,
+          .summary = "Kernel threads too; they have no memory of their own."_str},
+    Param{.name = "tags"_str,
+          .type = ATALAYA_LIST,
+          .summary = "Extra tags of processes; command lines may carry secrets and are read only when listed."_str,
+          .items = kTagParam,
+          .item_count = 1,
+          .item_size = sizeof(Param)},
+    Param{
+        .name = "expensive_budget"_str,
+        .type = ATALAYA_INT,
+        .flags = ATALAYA_BOUNDED,
+        .default_text = "32"_str,
+        .unit = "processes"_str,
+        .summary =
+            "Processes a window whose open files are counted and extra tags read again: the busiest and, in turn, the others."_str,
+        .min = 0,
+        .max = 1000000},
+};
+
+template <class T, size_t... sizes>
+constexpr std::array<T, (sizes + ...)> joined(const std::array<T, sizes> &...parts) {
+  std::array<T, (sizes + ...)> all{};
+  auto at = all.begin();
+  ((at = std::copy(parts.begin(), parts.end(), at)), ...);
+  return all;
+}
+
 class Proc final : public Source {
  public:
-  static constexpr Param params[] = {
-      {.name = "root"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "/"_str,
-       .summary = "The folder that holds proc, sys and etc: another host's recorded tree, or the host's root in a container."_str},
-      {.name = "processes"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "A sample of each process."_str},
-      {.name = "backend"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "auto"_str,
-       .allowed = "auto|procfs"_str,
-       .summary = "How processes are read; auto takes the cheapest that the host offers."_str},
-      {.name = "kernel_threads"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "true"_str,
-       .summary = "Kernel threads too; they have no memory of their own."_str},
-      {.name = "tags"_str,
-       .type = ATALAYA_LIST,
-       .summary = "Extra tags of processes; command lines may carry secrets and are read only when listed."_str,
-       .items = kTagParam,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "expensive_budget"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "32"_str,
-       .unit = "processes"_str,
-       .summary =
-           "Processes a window whose open files are counted and extra tags read again: the busiest and, in turn, the others."_str,
-       .min = 0,
-       .max = 1000000},
-  };
+  static constexpr auto params = joined(kOwnParams, kHostParams, kCgroupParams);
+  static constexpr auto metrics = joined(kProcessMetrics, kHostMetrics, kCgroupMetrics);
   static constexpr Need needs[] = {
       {ATALAYA_NEED_FILE, 0, "/proc"_str, "everything is read from it"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str,
@@ -64,22 +89,30 @@ class Proc final : public Source {
   static constexpr Description description = {.name = "proc"_str,
                                               .summary = "Processes, host and cgroups as the kernel counts them"_str,
                                               .params = params,
-                                              .metrics = kProcessMetrics,
+                                              .metrics = metrics,
                                               .needs = needs};
 
   explicit Proc(Host host) {
     if (host.boolean("processes")) processes_.emplace(host, process_options(host));
+    if (host.boolean("host")) host_.emplace(host, host_options(host));
+    if (host.boolean("cgroups")) cgroups_.emplace(host, cgroup_options(host));
   }
   void start() override {
     if (processes_) processes_->start();
+    if (host_) host_->start();
+    if (cgroups_) cgroups_->start();
   }
   Code collect(const Window &window, Batch &batch) override {
     if (processes_) processes_->collect(window, batch);
+    if (host_) host_->collect(window, batch);
+    if (cgroups_) cgroups_->collect(window, batch);
     return Code::ok;
   }
 
  private:
   std::optional<ProcessCollector> processes_;
+  std::optional<HostCollector> host_;
+  std::optional<CgroupCollector> cgroups_;
 };
 
 }  // namespace

@@ -18,7 +18,11 @@ core::Function function_named(std::string_view name) {
 }  // namespace
 
 Aggregate::Aggregate(Host host)
-    : host_(host), host_tag_(host.intern("host")), default_(function_named(host.text("default"))), metric_(host, "metric") {
+    : host_(host),
+      host_tag_(host.intern("host")),
+      default_(function_named(host.text("default"))),
+      fields_(host, "fields"),
+      metric_(host, "metric") {
   for (const std::string &key : host.texts("by")) by_.push_back(host.intern(key));
   if (const auto count = host.find("count")) {
     count_name_ = host.intern(count->text());
@@ -110,7 +114,7 @@ void Aggregate::emit(Batch &batch, const Group &group) {
   for (uint32_t i = 0; i < group.first.tag_count; ++i)
     if (stays(group.first.tags[i].key)) batch.tag_shared(sample, group.first.tags[i].key, group.first.tags[i].value);
   for (const core::Total &total : totals)
-    if (total.name() != count_name_) batch.put(sample, total.result(function_of(total.name())));
+    if (total.name() != count_name_ && fields_.matches(total.name())) batch.put(sample, total.result(function_of(total.name())));
   if (count_name_ != 0) batch.field(sample, count_name_, group.samples);
 }
 

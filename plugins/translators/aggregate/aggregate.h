@@ -42,6 +42,13 @@ class Aggregate final : public Translator {
        .items = kFunction,
        .item_count = 1,
        .item_size = sizeof(Param)},
+      {.name = "fields"_str,
+       .type = ATALAYA_LIST,
+       .default_text = "*,!*.state,!*.start.time,!*.pid"_str,
+       .summary = "Patterns for the fields that are kept: those that mean something for several entities at once."_str,
+       .items = kPattern,
+       .item_count = 1,
+       .item_size = sizeof(Param)},
       {.name = "count"_str,
        .type = ATALAYA_STRING,
        .summary = "A field of this name is added: how many samples became one, as a count."_str},
@@ -85,7 +92,7 @@ class Aggregate final : public Translator {
   core::Function default_;
   std::vector<Rule> rules_;  // in order of precedence
   uint32_t count_name_ = 0;  // 0: none
-  NamePatterns metric_;
+  NamePatterns fields_, metric_;
   core::PerName<core::Function> functions_;
 
   core::IdentityKey key_;

@@ -54,11 +54,11 @@ class Demo : public atalaya::Source {
   atalaya::Code collect(const atalaya::Window &, atalaya::Batch &) override { return atalaya::Code::ok; }
 };
 
-Page demo_page() {
+Page demo_page(const Schema &common = Schema(nullptr, 0, 0)) {
   static constexpr atalaya_plugin plugin = atalaya::detail::make_plugin<Demo>("demo"_str, "1.0.0"_str);
   const auto opened = Plugin::from_descriptor(&plugin, "/x/demo.so");
   REQUIRE(opened.ok());
-  return page_of(*opened.value(), *opened.value()->components()[0]);
+  return page_of(*opened.value(), *opened.value()->components()[0], common);
 }
 
 }  // namespace
@@ -82,6 +82,13 @@ TEST_CASE("a page for the terminal") {
         "Metrics\n"
         "  name      unit  kind  decimals  tags         read from   what\n"
         "  demo.cpu  %     rate  2         pid, (user)  /proc/stat  Time.\n");
+}
+
+TEST_CASE("parameters that the host adds come after the component's own") {
+  const Page page = demo_page(Schema(kRule, 1, sizeof(kRule[0])));
+  const auto &rows = page.tables.at(0).rows;
+  REQUIRE(rows.size() == 5);
+  CHECK(rows[4][0] == "match");
 }
 
 TEST_CASE("a page for the README") {

@@ -169,7 +169,7 @@ TEST_CASE("this host's own cgroups") {
   fake.now_ns += kSecond;
   for (const Seen &seen : collect(fake, collector, batch)) {
     CHECK(seen.tags.begin()->second.front() == '/');
-    for (const auto &[name, value] : seen.fields) CHECK_MESSAGE(value >= 0, name);
+    for (const auto &field : seen.fields) CHECK_MESSAGE(field.second >= 0, field.first);
   }
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("the first reading gives gauges and no rates") {
   CHECK(with_field(samples, "sys.load.1m")["sys.load.1m"] == 1.5);
   CHECK(with_field(samples, "sys.tasks.running")["sys.tasks.blocked"] == 1);
   for (const Seen &seen : samples)
-    for (const auto &[name, value] : seen.fields) CHECK_MESSAGE(!is_rate(name), name, " = ", value);
+    for (const auto &field : seen.fields) CHECK_MESSAGE(!is_rate(field.first), field.first, " = ", field.second);
 }
 
 TEST_CASE("cores") {
@@ -223,7 +223,7 @@ TEST_CASE("a baseline window gives gauges only, and rates begin anew after it") 
   laptop.fake.now_ns += 2 * kSecond;
   const std::vector<Seen> baseline = laptop.collect(ATALAYA_WINDOW_BASELINE);
   for (const Seen &seen : baseline)
-    for (const auto &[name, value] : seen.fields) CHECK_MESSAGE(!is_rate(name), name, " = ", value);
+    for (const auto &field : seen.fields) CHECK_MESSAGE(!is_rate(field.first), field.first, " = ", field.second);
   CHECK(with_field(baseline, "sys.mem.free")["sys.mem.free"] == 2000.0);
   CHECK(with_tag(laptop.next("laptop/b", kSecond), "core", "0")["sys.cpu.usage"] == 0.0);
 }
@@ -336,9 +336,9 @@ TEST_CASE("this host, twice: declared names only, and percentages that can be") 
   std::set<std::string_view> declared;
   for (const Metric &metric : kHostMetrics) declared.insert(view(metric.name));
   for (const Seen &seen : samples)
-    for (const auto &[name, value] : seen.fields) {
-      CHECK_MESSAGE(declared.count(name) == 1, name);
-      CHECK_MESSAGE(value >= 0, name);
+    for (const auto &field : seen.fields) {
+      CHECK_MESSAGE(declared.count(field.first) == 1, field.first);
+      CHECK_MESSAGE(field.second >= 0, field.first);
     }
   CHECK_FALSE(with_tag(samples, "core", "0").fields.empty());
   CHECK_FALSE(with_tag(samples, "mount", "/").fields.empty());

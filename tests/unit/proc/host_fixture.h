@@ -3,9 +3,9 @@
 // next.
 #pragma once
 
-#include <stdlib.h>
 #include <atalaya/plugin.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

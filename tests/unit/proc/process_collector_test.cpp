@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include <ctime>
 
 #include <algorithm>
 #include <filesystem>

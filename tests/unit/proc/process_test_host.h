@@ -4,7 +4,7 @@
 
 #include <atalaya/plugin.hpp>
 
-#include <time.h>
+#include <ctime>
 
 #include <cstdint>
 #include <string>

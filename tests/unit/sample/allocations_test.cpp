@@ -75,7 +75,7 @@ void fill(Batch &batch, const Names &names) {
   }
 }
 
-// Allocations of the tenth to the thousandth call: past warm-up, and past several trims of the arena.
+// Allocations of 200 calls after warm-up; the arena looks for memory to give back several times in between.
 template <class F>
 uint64_t steady(F &&window) {
   for (int i = 0; i < 10; ++i) window();

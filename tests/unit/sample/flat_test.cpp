@@ -125,8 +125,7 @@ TEST_CASE("random batches read back bit for bit, at any alignment") {
       Reader reader;
       REQUIRE(reader.read(std::string_view(moved).substr(shift)).ok());
       REQUIRE(reader.text() == lossless(maker.batch.raw(), maker.symbols));
-      Maker again;  // the writer gives the same bytes for what was read
-      std::string copy;
+      std::string copy;  // the writer gives the same bytes for what was read
       REQUIRE(encode_flat(reader.batch.raw(), reader.symbols, copy).ok());
       REQUIRE(copy == record);
     }
@@ -219,8 +218,8 @@ TEST_CASE("a record that is wrong inside is refused although its checksums are r
   const std::string good = record_of(maker);
   constexpr size_t kNames = 64;
   constexpr size_t kSamples = kNames + 24;
-  constexpr size_t kTags = kSamples + 2 * 32;
-  constexpr size_t kFields = kTags + 3 * 8;
+  constexpr size_t kTags = kSamples + size_t{2} * 32;
+  constexpr size_t kFields = kTags + size_t{3} * 8;
   const auto changed = [&](size_t offset, auto value) {
     std::string record = good;
     overwrite(record, offset, value);

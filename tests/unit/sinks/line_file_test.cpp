@@ -2,11 +2,11 @@
 #include "plugins/sinks/file/line_file.h"
 
 #include <doctest/doctest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <vector>
 
@@ -108,17 +108,30 @@ TEST_CASE("what cannot be written is said at the start") {
   CHECK(open_refusal(at(folder.file("plain/out"))).code == Code::bad_config);
 }
 
-TEST_CASE("a file without permission is a clear error") {
+TEST_CASE("a file or folder without permission is a clear error") {
+  namespace fs = std::filesystem;
   const TemporaryFolder folder;
-  const FileOptions options = at(folder.file("out"));
+  FileOptions options = at(folder.file("out"));
   put(options.path, "");
-  std::filesystem::permissions(options.path, std::filesystem::perms::none);
   const uid_t user = ::geteuid();
-  if (user == 0) REQUIRE(::seteuid(65534) == 0);  // root may write everything
-  const Refusal refusal = open_refusal(options);
-  if (user == 0) REQUIRE(::seteuid(user) == 0);
-  CHECK(refusal.code == Code::bad_config);
-  CHECK(refusal.text == options.path + ": Permission denied; the user that runs the agent must be able to write it");
+  const auto refusal = [&] {
+    if (user == 0) REQUIRE(::seteuid(65534) == 0);  // root may write everything
+    Refusal result = open_refusal(options);
+    if (user == 0) REQUIRE(::seteuid(user) == 0);
+    return result;
+  };
+  fs::permissions(folder.file("."), fs::perms{0555});
+  fs::permissions(options.path, fs::perms::none);
+  CHECK(refusal().code == Code::bad_config);
+  CHECK(refusal().text == options.path + ": Permission denied; the user that runs the agent must be able to write it");
+
+  fs::permissions(options.path, fs::perms::all);
+  CHECK(refusal().code == Code::ok);
+  options.rotate_size = 1000;  // needs the folder too
+  CHECK(refusal().code == Code::bad_config);
+  CHECK(refusal().text == options.path + ": files cannot be renamed in " + fs::path(options.path).parent_path().string() +
+                              ": Permission denied; make it writable or leave rotation to logrotate");
+  fs::permissions(folder.file("."), fs::perms::owner_all);
 }
 
 TEST_CASE("two writers of one file are one too many") {
@@ -202,6 +215,8 @@ TEST_CASE("a full disk: the partial batch is undone, and the same batch fits lat
     options.sync = sync;
     options.header = "h\n";
     const std::string batch = std::string(2999, 'b') + "\n";
+    std::string expected = options.header;
+    expected += batch;
     Opened opened(options);
     {
       const SizeLimit limit(4096);
@@ -210,11 +225,12 @@ TEST_CASE("a full disk: the partial batch is undone, and the same batch fits lat
         const Refusal refusal = refusal_of([&] { opened.file.append(batch, kSecond); });
         CHECK(refusal.code == Code::retry);
         CHECK(refusal.text == options.path + ": File too large; nothing was written and it is tried again");
-        CHECK(content(options.path) == "h\n" + batch);
+        CHECK(content(options.path) == expected);
       }
     }
     opened.file.append(batch, kSecond);
-    CHECK(content(options.path) == "h\n" + batch + batch);
+    expected += batch;
+    CHECK(content(options.path) == expected);
   }
 }
 

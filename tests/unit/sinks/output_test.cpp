@@ -3,12 +3,12 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <string>
 #include <thread>
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "tests/unit/stages/fixture.h"
 
@@ -29,6 +30,13 @@ TEST_CASE("aggregate: a function for each metric, the most exact name wins") {
                                 {"count", text("p.count")}}));
   CHECK(bench.process({"process=a | p.cpu=1 p.mem.r=5i p.mem.x=1 q.z=1i", "process=a | p.cpu=3 p.mem.r=4i p.mem.x=2 q.z=2i"}) ==
         Lines{"process=a | p.cpu=3 p.mem.r=4i p.mem.x=2i q.z=1.5 p.count=2i"});
+}
+
+TEST_CASE("aggregate leaves out fields that mean nothing for several entities, unless asked") {
+  const Lines in = {"process=a | p.cpu=1 p.start.time=5i p.parent.pid=1i p.state=82i"};
+  CHECK(Bench<Aggregate>(table({{"by", text("process")}})).process(in) == Lines{"process=a | p.cpu=1"});
+  CHECK(Bench<Aggregate>(table({{"by", text("process")}, {"fields", text("*.state")}, {"default", text("max")}})).process(in) ==
+        Lines{"process=a | p.state=82i"});
 }
 
 TEST_CASE("aggregate: families that are not chosen and spans pass, stacks stay apart") {
@@ -72,14 +80,17 @@ TEST_CASE("aggregate: random batches agree with plain sums and the ledger balanc
     bench.batch.clear();
     uint64_t in = 0;
     for (unsigned i = 0; i < random() % 60; ++i, ++in) {
-      const std::string process = "process=" + std::to_string(random() % 5);
+      std::string process = "process=" + std::to_string(random() % 5);
       const std::string user = "user=" + std::to_string(random() % 2);
       const bool swapped = random() % 2 == 0;
       const double cpu = static_cast<double>(random() % 1000) / 64;
       const auto faults = static_cast<int>(random() % 1000);
-      bench.add((swapped ? user + " pid=1 " + process : process + " pid=2 " + user) + " | p.cpu=" + std::to_string(cpu) +
-                " p.faults=" + std::to_string(faults) + "i");
-      auto &group = expected[process + " " + user];
+      std::ostringstream line;
+      line << (swapped ? user : process) << " pid=" << i << " " << (swapped ? process : user) << " | p.cpu=" << std::to_string(cpu)
+           << " p.faults=" << faults << "i";
+      bench.add(line.str());
+      const std::string key = process.append(" ").append(user);
+      auto &group = expected[key];
       group["p.cpu"] += cpu;
       group["p.faults"] += faults;
       group["p.count"] += 1;
@@ -95,7 +106,7 @@ TEST_CASE("aggregate: random batches agree with plain sums and the ledger balanc
       };
       REQUIRE(sample.tag_count == 2);
       REQUIRE(sample.field_count == 3);
-      for (const auto &[name, value] : expected[tag("process") + " " + tag("user")])
+      for (const auto &[name, value] : expected[tag("process").append(" ").append(tag("user"))])
         REQUIRE(as_double(*find_field(sample, bench.symbols.intern(name))) == value);
     }
   }

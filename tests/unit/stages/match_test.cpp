@@ -39,6 +39,11 @@ TEST_CASE("match leaves fields alone that other samples share") {
   CHECK(bench.lines() == Lines{"h=1 | sys.mem=3", "h=2 | sys.mem=3"});
 }
 
+TEST_CASE("match: one pattern needs no braces") {
+  Bench<MatchFilter> bench(table({{"process", text("java*")}, {"metric", text("sys.*")}}));
+  CHECK(bench.process({"process=javac | sys.x=1 p.y=2", "process=bash | sys.x=1"}) == Lines{"process=javac | sys.x=1"});
+}
+
 TEST_CASE("match by kind") {
   const Lines in = {"h=1 | x.y=1", "stack a;b | h=1 | p.s=1i", "span sort | h=1 |"};
   CHECK(Bench<MatchFilter>(table({{"kind", text("metrics")}})).process(in) == Lines{in[0]});

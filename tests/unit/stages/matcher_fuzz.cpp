@@ -8,6 +8,7 @@
 
 #include "core/util/matcher.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string_view input(reinterpret_cast<const char *>(data), size);
   const size_t end = std::min(input.find('\n'), size);

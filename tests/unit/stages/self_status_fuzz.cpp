@@ -4,6 +4,7 @@
 
 #include "plugins/sources/self/reader.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   atalaya::self::Reading reading;
   atalaya::self::parse_status({reinterpret_cast<const char *>(data), size}, reading);

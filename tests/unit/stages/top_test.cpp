@@ -69,7 +69,7 @@ TEST_CASE("top: a group each, the tag and the summed fields as asked") {
                                 {"k", integer(1)},
                                 {"per", list({"unit"})},
                                 {"tag", text("command")},
-                                {"sum", list({"*", "!p.start"})}}));
+                                {"fields", list({"*", "!p.start"})}}));
   CHECK(bench.process({"host=a unit=u pid=1 | p.cpu=1 p.start=7", "host=a unit=v pid=2 | p.cpu=5 p.start=7",
                        "host=a unit=u pid=3 | p.cpu=2 p.start=7", "host=a unit=v pid=4 | p.cpu=3 p.start=7"}) ==
         Lines{"host=a unit=v pid=2 | p.cpu=5 p.start=7", "host=a unit=u pid=3 | p.cpu=2 p.start=7",

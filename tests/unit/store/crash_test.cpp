@@ -35,7 +35,7 @@ TEST_CASE("after SIGKILL at any moment the database is sound and holds everythin
   for (int round = 0; round < 20; ++round) {
     int pipe[2];
     REQUIRE(::pipe(pipe) == 0);
-    const int64_t first = windows + 1'000'000 * round;
+    const int64_t first = windows + int64_t{1'000'000} * round;
     const pid_t child = ::fork();
     if (child == 0) {
       ::close(pipe[0]);

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -137,60 +139,101 @@ TEST_CASE("reading where there is no store is an error and makes none") {
   CHECK(!std::filesystem::exists(folder / "a.db"));
 }
 
-// In a process of its own, on a file system of 2 MiB: fills it and returns what went wrong, "" if all was as it should be.
+// In a process of its own, on a file system of 16 MiB: fills it and returns what went wrong, "" if all was as it should be.
 std::string fill_the_disk(const std::string &folder) {
   core::Symbols symbols;
   const std::string path = folder + "/atalaya.db";
-  Writer writer({path, {.max_bytes = 1 << 30}, false}, [&](uint32_t id) { return symbols.name(id); });
-  int64_t acknowledged = 0;
-  std::string reason;
-  for (int64_t window = 0; window < 1000 && reason.empty(); ++window) {
+  Writer writer({path, {.retain_ns = kDay}, false}, [&](uint32_t id) { return symbols.name(id); });
+  const auto write = [&](int64_t window, int64_t arrived_ns) -> std::string {
     Samples samples(symbols);
     for (int i = 0; i < 500; ++i) samples.metrics(kNow + window, {{"pid", std::to_string(i)}}).real("a", 0.123456);
     try {
-      writer.write(samples.span(), kNow);
-      acknowledged += 500;
+      writer.write(samples.span(), arrived_ns);
     } catch (const Error &error) {
-      if (error.cause() != Cause::full) return std::string("wrong cause: ") + error.what();
-      reason = error.what();
+      return error.cause() == Cause::full ? error.what() : std::string("wrong cause: ") + error.what();
     }
-  }
+    return "";
+  };
+  int64_t windows = 0;
+  std::string reason;
+  while (windows < 10'000 && (reason = write(windows, kNow)).empty()) ++windows;
   if (reason != "database " + path + ": database or disk is full; make room on its disk, or lower max_size")
     return "text: " + reason;
-  if (Reader(path).point_count() != acknowledged) return "what was acknowledged is not there";
-  return "";
+  if (Reader(path).point_count() != windows * 500) return "what was acknowledged is not there";
+
+  // Two days later there is something to delete: retries make room for themselves.
+  for (int tries = 0; tries < 20 && !reason.empty(); ++tries) reason = write(windows, kNow + 2 * kDay);
+  return reason;
 }
 
-TEST_CASE("a full disk asks for a retry, and loses nothing that was acknowledged") {
-  const Folder folder;
+// Runs the action in a process of its own and returns the text that it gives, or that it throws.
+template <class Action>
+std::string in_child(Action &&action) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    std::string text = "skip";
-    if (::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-        ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=2m") == 0) {
-      try {
-        text = fill_the_disk(folder.path());
-      } catch (const std::exception &error) {
-        text = error.what();
-      }
+    std::string text;
+    try {
+      text = action();
+    } catch (const std::exception &error) {
+      text = error.what();
     }
     (void)!::write(pipe[1], text.data(), text.size());
     ::_exit(0);
   }
   ::close(pipe[1]);
-  char text[512];
-  const ssize_t size = ::read(pipe[0], text, sizeof(text));
+  std::array<char, 1024> text{};
+  const ssize_t size = ::read(pipe[0], text.data(), text.size());
   ::close(pipe[0]);
-  ::waitpid(child, nullptr, 0);
-  REQUIRE(size >= 0);
-  const std::string outcome(text, static_cast<size_t>(size));
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  return {text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
+}
+
+bool mount_small_disk(const std::string &folder) {
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=16m") == 0;
+}
+
+void check_unless_skipped(const std::string &outcome, const std::string &expected) {
   if (outcome == "skip") {
-    MESSAGE("not allowed to mount a small file system here: skipped");
-    return;
+    MESSAGE("needs root: skipped");
+  } else {
+    CHECK(outcome == expected);
   }
-  CHECK(outcome == "");
+}
+
+TEST_CASE("a full disk asks for a retry, and loses nothing that was acknowledged") {
+  const Folder folder;
+  check_unless_skipped(in_child([&] { return mount_small_disk(folder.path()) ? fill_the_disk(folder.path()) : "skip"; }), "");
+}
+
+TEST_CASE("what may not be written is said at the start") {
+  Store store;
+  store.writer();
+  SUBCASE("a read-only file system") {
+    const std::string outcome = in_child([&]() -> std::string {
+      if (!mount_small_disk(store.folder.path())) return "skip";
+      if (::mount("none", store.folder.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) return "skip";
+      return refusal(store.path);
+    });
+    check_unless_skipped(outcome, "the store's lock " + store.path +
+                                      "-lock: Read-only file system; allow the agent's user to write in its folder, or choose "
+                                      "another path");
+  }
+  SUBCASE("a file of another user") {
+    std::filesystem::permissions(store.folder.path(), std::filesystem::perms::all);
+    std::filesystem::remove(store.path + "-lock");
+    const std::string outcome = in_child([&]() -> std::string {
+      if (::setuid(65534) != 0) return "skip";
+      return refusal(store.path);
+    });
+    check_unless_skipped(outcome, "database " + store.path +
+                                      ": attempt to write a readonly database; allow the agent's user to write the file and its "
+                                      "folder");
+  }
 }
 
 }  // namespace

@@ -33,6 +33,13 @@ TEST_CASE("the view shows points in milliseconds, with columns and a JSON object
         Lines{"real|integer|null", "integer|integer|null", "real|null|text"});
 }
 
+TEST_CASE("a query of a time range reads no sample outside of it") {
+  Store store;
+  store.writer();
+  for (const auto &line : store.sql("EXPLAIN QUERY PLAN SELECT value FROM points WHERE time > 5 AND metric = 'a' AND pid = 7"))
+    CHECK(line.find("SCAN s") == std::string::npos);
+}
+
 TEST_CASE("numbers come back exactly") {
   Store store;
   Writer writer = store.writer();
