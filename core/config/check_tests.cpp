@@ -137,7 +137,7 @@ class CaseReader {
         field.type = ATALAYA_F64;
         field.value.f64 = value.number;
       } else {
-        problems_.push_back({path + ".fields." + name, "a field is a number"});
+        problems_.push_back({std::string(path).append(".fields.").append(name), "a field is a number"});
         continue;
       }
       result.fields.emplace_back(name, field);

@@ -48,8 +48,8 @@ class Recorder {
   }
   int report(const char *before, const char *name, const char *after, bool suggest) noexcept {
     return guarded([&] {
-      static const std::vector<std::string> kNames = {"source", "translate", "filter", "sink", "from", "call", "pipeline", "test"};
-      std::string text = std::string(before) + (suggest ? in_quotes(name) + did_you_mean(name, kNames) : name) + after;
+      static const std::vector<std::string> names = {"source", "translate", "filter", "sink", "from", "call", "pipeline", "test"};
+      std::string text = std::string(before) + (suggest ? in_quotes(name) + did_you_mean(name, names) : name) + after;
       result.reports.push_back({caller(), std::move(text)});
       return 0;
     });
@@ -84,7 +84,7 @@ constexpr char kComponent[] = "atalaya.component", kBroken[] = "atalaya.broken";
 
 Recorder &recorder(lua_State *lua) {
   Recorder *found = LuaState::of(lua).recorder();
-  if (found == nullptr) luaL_error(lua, "pipelines are declared while the file is read, not by its functions");
+  if (found == nullptr) raise_error(lua, "pipelines are declared while the file is read, not by its functions");
   return *found;
 }
 

@@ -326,4 +326,9 @@ LuaState::Failure LuaState::failure() {
   return failure_;
 }
 
+void raise_error(lua_State *lua, const char *text) {
+  luaL_error(lua, "%s", text);
+  __builtin_unreachable();
+}
+
 }  // namespace atalaya::core

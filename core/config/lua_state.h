@@ -111,6 +111,9 @@ class LuaState {
   Failure failure_;
 };
 
+// luaL_error, for where it must be plain that it does not return.
+[[noreturn]] void raise_error(lua_State *lua, const char *text);
+
 void open_base_library(lua_State *lua);    // lua_base.cpp: base functions, os, require, bounded tables
 void open_string_library(lua_State *lua);  // lua_strings.cpp: string functions on bounded patterns
 // Lets every C function of the table on the stack count the bytes that it is given as work.

@@ -32,7 +32,7 @@ struct SampleViews::Callbacks {
   static SampleViews &of_call(lua_State *lua, lua_Integer call) {
     SampleViews &views = owner(lua);
     if (call != views.call_ || views.sample_ == nullptr)
-      luaL_error(lua, "this sample was kept after its call; copy what is needed of it into variables");
+      raise_error(lua, "this sample was kept after its call; copy what is needed of it into variables");
     return views;
   }
 

@@ -385,11 +385,11 @@ atalaya_param item_named(const atalaya_param &param, std::string_view name) {
 }  // namespace
 
 Parameters Parameters::resolve(const Schema &schema, const Value &written, std::vector<Problem> &problems) {
-  static const Value kNothing;
+  static const Value nothing;
   const bool usable = written.type == Value::Type::table || written.type == Value::Type::nil;
   if (!usable) problems.push_back({"", "expected a table of parameters, got " + shown(written)});
   Parameters result;
-  result.root_ = Resolver(problems).record(schema, usable ? written : kNothing, "");
+  result.root_ = Resolver(problems).record(schema, usable ? written : nothing, "");
   return result;
 }
 

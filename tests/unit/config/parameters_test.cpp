@@ -154,7 +154,7 @@ TEST_CASE("a wrong value is named with what was expected, its unit, its default 
   CHECK(problem("when_full", text("drop")) == "when_full|\"drop\" is not one of block, drop_oldest, drop_newest");
   CHECK(problem("when_full", integer(1)) ==
         "when_full|expected one of block, drop_oldest, drop_newest (default block), got 1 (number)");
-  CHECK(problem("tags", integer(5)) == "tags|expected a string, got 5 (number)");
+  CHECK(problem("tags", integer(5)) == "tags|expected a list (default host,pid), got 5 (number)");
   CHECK(problem("tags", table({}, {text("a"), integer(2)})) == "tags[2]|expected a string, got 2 (number)");
   CHECK(problem("rename", table({}, {text("a")})) == "rename|expected a table of name = value, got a table");
   CHECK(problem("rename", table({{"a", integer(1)}})) == "rename.a|expected a string, got 1 (number)");
