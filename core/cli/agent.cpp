@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <future>
 #include <thread>
 
 #include "core/pipeline/clock.h"
@@ -17,6 +18,8 @@
 
 namespace atalaya::core::cli {
 namespace {
+
+constexpr int64_t kReloadLook = 50'000'000;  // how often a reload under way is looked at
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -42,26 +45,37 @@ void prepare_process() {
 int run_agent(Engine &engine, const AgentOptions &options) {
   const sigset_t set = handled_signals();
   const int64_t begin = read_clocks().monotonic;
-  std::atomic<bool> clean{true};
   const pthread_t waiter = pthread_self();
-  std::thread turning([&] {
+  std::promise<bool> ended;
+  std::future<bool> clean = ended.get_future();
+  std::thread turning([&engine, waiter, &ended] {
     pthread_setname_np(pthread_self(), "engine");
-    clean = engine.run();
+    ended.set_value_at_thread_exit(engine.run());
     pthread_kill(waiter, SIGUSR2);  // every source has ended, or stop was called
   });
+  std::future<Status> reload;
+  bool reload_wanted = false;
   for (bool stopping = false; !stopping;) {
-    int64_t wait = 1'000'000'000;
+    int64_t wait = reload.valid() ? kReloadLook : 1'000'000'000;
     if (options.for_ns > 0) wait = std::min(wait, std::max<int64_t>(begin + options.for_ns - read_clocks().monotonic, 0));
     const timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
     const int signal = sigtimedwait(&set, nullptr, &timeout);
-    if (signal == SIGHUP && options.reload) options.reload();
+    reload_wanted = reload_wanted || signal == SIGHUP;
+    if (reload.valid() && reload.wait_for(std::chrono::seconds(0)) == std::future_status::ready) options.reloaded(reload.get());
+    if (reload_wanted && !reload.valid() && options.reload) {
+      reload = options.reload();
+      reload_wanted = false;
+    }
     stopping = signal == SIGTERM || signal == SIGINT || signal == SIGUSR2 ||
                (options.for_ns > 0 && read_clocks().monotonic - begin >= options.for_ns);
     if (!stopping && signal < 0 && options.tick) options.tick();
   }
   engine.stop();
-  turning.join();
-  if (clean) return kDone;
+  if (clean.wait_for(std::chrono::nanoseconds(engine.longest_stop_ns())) == std::future_status::ready && clean.get()) {
+    turning.join();
+    if (engine.gave_up()) log(LogLevel::error, "every source is off");
+    return engine.gave_up() ? kFailed : kDone;
+  }
   log(LogLevel::error, "something hangs in a call; ending without waiting for it");
   std::fflush(stdout);
   _exit(kFailed);

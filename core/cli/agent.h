@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <string>
 
 #include "core/cli/cli.h"
@@ -18,7 +19,8 @@ void prepare_process();
 
 struct AgentOptions {
   int64_t for_ns = 0;  // stop after this time; 0 = never
-  std::function<void()> reload;   // SIGHUP
+  std::function<std::future<Status>()> reload;  // SIGHUP; an empty future when there is nothing to wait for
+  std::function<void(const Status &)> reloaded;
   std::function<void()> tick;     // once a second, for the live status line
 };
 

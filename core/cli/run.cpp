@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <string>
@@ -44,18 +45,14 @@ void live_line(const std::vector<LedgerRow> &rows) {
                sum.created, sum.out, sum.queued, sum.dropped);
 }
 
-void reload(const std::string &path, Engine &engine, Registry &registry, Symbols &symbols) {
-  auto description = load(path, registry, symbols);
-  if (!description) {
-    log(LogLevel::error, "reload refused: " + path + " has errors; the old file runs on");
-    return;
-  }
-  const Status reloaded = engine.reload(std::move(*description));
-  if (reloaded) {
-    log(LogLevel::info, "reloaded " + path);
-  } else {
-    log(LogLevel::error, "reload refused: " + reloaded.error() + "; the old file runs on");
-  }
+std::future<Status> reload(const std::string &path, Engine &engine, Registry &registry, Symbols &symbols) {
+  if (auto description = load(path, registry, symbols)) return engine.reload(std::move(*description));
+  log(LogLevel::error, "reload refused: " + path + " has errors; the old file runs on");
+  return {};
+}
+
+bool prints(const FileDescription &file) {
+  return std::any_of(file.sinks.begin(), file.sinks.end(), [](const StageDescription &sink) { return sink.name == "stdout"; });
 }
 
 int run(const Arguments &arguments) {
@@ -82,6 +79,8 @@ int run(const Arguments &arguments) {
     const auto rows = engine.ledger().snapshot();
     return json ? status_json(facts, rows) : status_table(facts, rows);
   };
+  // A status line that is written over, unless the samples themselves go to the terminal.
+  const bool live = ::isatty(STDERR_FILENO) != 0 && !prints(*description);
   if (const Status started = engine.start(std::move(*description)); !started) {
     std::fprintf(stderr, "%s\n", started.error().c_str());
     return kFailed;
@@ -90,8 +89,10 @@ int run(const Arguments &arguments) {
   if (!server) log(LogLevel::warning, server.error());
   log(LogLevel::info, "running " + path);
 
-  options.reload = [&] { reload(path, engine, registry, symbols); };
-  const bool live = ::isatty(STDERR_FILENO) != 0 && ::isatty(STDOUT_FILENO) == 0;
+  options.reload = [&] { return reload(path, engine, registry, symbols); };
+  options.reloaded = [&](const Status &reloaded) {
+    log(reloaded ? LogLevel::info : LogLevel::error, reloaded ? "reloaded " + path : "reload refused: " + reloaded.error());
+  };
   if (live) options.tick = [&] { live_line(engine.ledger().snapshot()); };
   const int status = run_agent(engine, options);
   if (live) std::fputc('\n', stderr);

@@ -189,6 +189,11 @@ void SinkWorker::begin_stop(int64_t deadline_ns) {
   work_.notify_all();
 }
 
+bool SinkWorker::running() const {
+  const std::lock_guard lock(ledger_.mutex());
+  return thread_.joinable() && !stopping_;
+}
+
 bool SinkWorker::stopped() {
   const std::lock_guard lock(ledger_.mutex());
   return done_;

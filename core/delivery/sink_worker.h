@@ -62,7 +62,7 @@ class SinkWorker {
   // Wakes the thread after pushes; without the lock.
   void wake() { work_.notify_one(); }
 
-  bool running() const { return thread_.joinable(); }
+  bool running() const;  // started, and not told to stop
 
   // Tells the thread to deliver what is queued until the deadline (CLOCK_MONOTONIC), then to flush and stop the sink. Does not wait.
   void begin_stop(int64_t deadline_ns);

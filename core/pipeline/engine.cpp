@@ -36,6 +36,22 @@ bool same_work(const PipelineDescription &a, const std::string &a_digest, const 
          (!has_function(a) || a_digest == b_digest);
 }
 
+// "sink file", or "sink file 2" where that is taken: the same file gives the same names.
+std::string free_name(const StageDescription &sink, const std::vector<std::shared_ptr<SinkWorker>> &taken) {
+  const std::string base = "sink " + sink.name;
+  std::string name = base;
+  const auto used = [&](const auto &worker) { return worker != nullptr && worker->name() == name; };
+  for (int number = 2; std::any_of(taken.begin(), taken.end(), used); ++number) name = base + " " + std::to_string(number);
+  return name;
+}
+
+// Whether two sinks want the same file or folder, so that one has to be through before the other starts.
+bool same_place(const StageDescription &a, const StageDescription &b) {
+  const Parameter *a_path = a.parameters.find("path");
+  const Parameter *b_path = b.parameters.find("path");
+  return a.name == b.name && a_path != nullptr && b_path != nullptr && a_path->text == b_path->text;
+}
+
 template <class T>
 bool holds(const std::vector<std::shared_ptr<T>> &list, const std::shared_ptr<T> &item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -53,42 +69,35 @@ Engine::Engine(Symbols &symbols, Options options)
               [this] { wake(); }} {}
 
 Engine::~Engine() {
-  if (!graph_.pipelines.empty()) stop_parts(graph_, nullptr, read_clocks().monotonic);
+  options_.flush_deadline_ns = 0;
+  stop_parts(graph_, {});
+  for (const auto &sink : retiring_) bury(sink);
   // What hangs in a call still uses its memory.
   for (auto &left : abandoned_) static_cast<void>(new std::shared_ptr<void>(std::move(left)));  // NOLINT
 }
 
 Status Engine::start(FileDescription file) { return apply(std::move(file)); }
 
-std::string Engine::free_sink_name(const StageDescription &sink, const std::vector<std::shared_ptr<SinkWorker>> &taken) const {
-  const auto used = [&](const std::string &name) {
-    const auto has = [&](const auto &worker) { return worker != nullptr && worker->name() == name; };
-    return std::any_of(taken.begin(), taken.end(), has) || std::any_of(graph_.sinks.begin(), graph_.sinks.end(), has);
-  };
-  const std::string base = "sink " + sink.name;
-  std::string name = base;
-  for (int number = 2; used(name); ++number) name = base + " " + std::to_string(number);
-  return name;
-}
-
 Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) {
   Graph graph;
-  for (const StageDescription &sink : file.sinks) {
+  graph.sinks.resize(file.sinks.size());
+  for (size_t i = 0; i < file.sinks.size(); ++i) {
     const auto old = std::find_if(current.sinks.begin(), current.sinks.end(), [&](const auto &worker) {
-      return same(worker->description(), sink) && !holds(graph.sinks, worker);
+      return worker->running() && same(worker->description(), file.sinks[i]) && !holds(graph.sinks, worker);
     });
-    if (old != current.sinks.end()) {
-      graph.sinks.push_back(*old);
-      continue;
-    }
-    auto worker = std::make_shared<SinkWorker>(sink, free_sink_name(sink, graph.sinks), shared_.symbols, ledger_, shared_.wake_engine);
+    if (old != current.sinks.end()) graph.sinks[i] = *old;
+  }
+  for (size_t i = 0; i < file.sinks.size(); ++i) {
+    if (graph.sinks[i] != nullptr) continue;
+    const StageDescription &sink = file.sinks[i];
+    auto worker = std::make_shared<SinkWorker>(sink, free_name(sink, graph.sinks), shared_.symbols, ledger_, shared_.wake_engine);
     if (const Status made = worker->create(); !made)
       return Error{sink.where.file + ":" + std::to_string(sink.where.line) + ": " + made.error()};
-    graph.sinks.push_back(std::move(worker));
+    graph.sinks[i] = std::move(worker);
   }
   for (const PipelineDescription &pipeline : file.pipelines) {
     const auto old = std::find_if(current.pipelines.begin(), current.pipelines.end(), [&](const auto &run) {
-      return same_work(run->description(), current.file.digest, pipeline, file.digest);
+      return run->running() && same_work(run->description(), current.file.digest, pipeline, file.digest);
     });
     if (old != current.pipelines.end()) {
       graph.pipelines.push_back(*old);
@@ -118,6 +127,7 @@ void Engine::wire(Graph &graph) {
 Status Engine::start_new(Graph &graph, const Graph &current) {
   for (const auto &sink : graph.sinks) {
     if (holds(current.sinks, sink)) continue;
+    retire_until_free(sink->description());
     if (const Status started = sink->start(); !started)
       return at_location(sink->description().where, "", sink->description(), started.error());
   }
@@ -130,54 +140,90 @@ Status Engine::start_new(Graph &graph, const Graph &current) {
 
 Status Engine::apply(FileDescription file) {
   auto built = build(std::move(file), graph_);
-  if (!built) return Error{built.error()};
+  if (!built) return Error{built.error() + "; the old file runs on"};
   Graph next = std::move(*built);
   // What goes is stopped before what comes is started: both may want the same file.
-  stop_parts(graph_, &next, read_clocks().monotonic + options_.flush_deadline_ns);
+  stop_parts(graph_, next);
   wire(next);
   Status started = start_new(next, graph_);
-  if (started) {
-    graph_ = std::move(next);
-    return Done{};
+  if (!started) {
+    stop_parts(next, graph_);
+    return fall_back(started.error());
   }
-  stop_parts(next, &graph_, read_clocks().monotonic + options_.flush_deadline_ns);
-  // Back to the old file: its stopped parts are made anew.
-  Graph kept;
-  kept.file = graph_.file;
-  for (const auto &sink : graph_.sinks)
-    if (holds(next.sinks, sink)) kept.sinks.push_back(sink);
-  for (const auto &pipeline : graph_.pipelines)
-    if (holds(next.pipelines, pipeline)) kept.pipelines.push_back(pipeline);
-  FileDescription old_file = std::move(graph_.file);
-  graph_ = std::move(kept);
-  if (old_file.pipelines.empty()) return started;
-  auto old = build(std::move(old_file), graph_);
-  if (!old) return Error{started.error() + "; and the old file does not start again: " + old.error()};
-  wire(*old);
-  const Status again = start_new(*old, graph_);
-  graph_ = std::move(*old);
-  if (!again) return Error{started.error() + "; and the old file does not start again: " + again.error()};
+  graph_ = std::move(next);
   return started;
 }
 
-// Stops what `keep` does not have: sources, then stages, then sinks.
-bool Engine::stop_parts(const Graph &graph, const Graph *keep, int64_t deadline_ns) {
-  bool clean = true;
+// Makes what the old file has lost anew. What does not start again is left out, and the error says so.
+Status Engine::fall_back(const std::string &why) {
+  FileDescription old_file = graph_.file;
+  graph_ = only_running(std::move(graph_));
+  if (old_file.pipelines.empty()) return Error{why};
+  auto old = build(std::move(old_file), graph_);
+  if (!old) return Error{why + "; of the old file only a part runs on: " + old.error()};
+  wire(*old);
+  const Status again = start_new(*old, graph_);
+  graph_ = only_running(std::move(*old));
+  if (!again) return Error{why + "; of the old file only a part runs on: " + again.error()};
+  return Error{why + "; the old file runs on"};
+}
+
+// The part of a graph that runs and whose output has somewhere to go, wired; the rest is stopped.
+Engine::Graph Engine::only_running(Graph graph) {
+  Graph kept;
+  kept.file = graph.file;
+  kept.file.sinks.clear();
+  kept.file.pipelines.clear();
+  std::vector<size_t> moved(graph.sinks.size());
+  for (size_t i = 0; i < graph.sinks.size(); ++i) {
+    if (!graph.sinks[i]->running()) continue;
+    moved[i] = kept.sinks.size();
+    kept.sinks.push_back(graph.sinks[i]);
+    kept.file.sinks.push_back(graph.file.sinks[i]);
+  }
+  for (size_t i = 0; i < graph.pipelines.size(); ++i) {
+    PipelineDescription pipeline = graph.file.pipelines[i];
+    const bool whole = graph.pipelines[i]->running() && std::all_of(pipeline.sinks.begin(), pipeline.sinks.end(),
+                                                                    [&](size_t sink) { return graph.sinks[sink]->running(); });
+    if (!whole) continue;
+    for (size_t &sink : pipeline.sinks) sink = moved[sink];
+    kept.pipelines.push_back(graph.pipelines[i]);
+    kept.file.pipelines.push_back(std::move(pipeline));
+  }
+  wire(kept);
+  stop_parts(graph, kept);
+  return kept;
+}
+
+void Engine::stop_parts(const Graph &graph, const Graph &keep) {
+  const int64_t deadline = read_clocks().monotonic + options_.flush_deadline_ns;
   std::vector<std::shared_ptr<PipelineRun>> going;
   for (const auto &pipeline : graph.pipelines)
-    if (keep == nullptr || !holds(keep->pipelines, pipeline)) going.push_back(pipeline);
-  for (const auto &pipeline : going) {
-    if (pipeline->stop_sources(deadline_ns)) continue;
-    clean = false;
-    abandoned_.push_back(pipeline);
-  }
+    if (!holds(keep.pipelines, pipeline)) going.push_back(pipeline);
+  for (const auto &pipeline : going)
+    if (!pipeline->stop_sources(deadline)) abandoned_.push_back(pipeline);
   for (const auto &pipeline : going) pipeline->stop_stages();
   for (const auto &sink : graph.sinks) {
-    if ((keep != nullptr && holds(keep->sinks, sink)) || sink->stop(deadline_ns)) continue;
-    clean = false;
-    abandoned_.push_back(sink);
+    if (holds(keep.sinks, sink) || !sink->running()) continue;
+    sink->begin_stop(deadline);
+    retiring_.push_back(sink);
   }
-  return clean;
+}
+
+void Engine::bury(const std::shared_ptr<SinkWorker> &sink) {
+  if (!sink->end_stop()) abandoned_.push_back(sink);
+}
+
+// Waits for the retiring sinks that hold what the wanted one will open.
+void Engine::retire_until_free(const StageDescription &wanted) {
+  for (auto sink = retiring_.begin(); sink != retiring_.end();) {
+    if (!same_place((*sink)->description(), wanted)) {
+      ++sink;
+      continue;
+    }
+    bury(*sink);
+    sink = retiring_.erase(sink);
+  }
 }
 
 void Engine::wake() {
@@ -186,23 +232,30 @@ void Engine::wake() {
   wake_.notify_all();
 }
 
+int64_t Engine::longest_stop_ns() const {
+  // Sources, then sinks, have the deadline; each sink's own flush a second more, and all of them at the same time.
+  static constexpr int64_t kSlack = 3'000'000'000;
+  return 2 * options_.flush_deadline_ns + kSlack;
+}
+
 void Engine::stop() {
   const std::lock_guard lock(mutex_);
   stopping_ = woken_ = true;
   wake_.notify_all();
 }
 
-Status Engine::reload(FileDescription file) {
-  std::future<Status> result;
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_ || !running_) return Error{"the agent is stopping"};
-    reload_.emplace(Reload{std::move(file), {}});
-    result = reload_->result.get_future();
-    woken_ = true;
-    wake_.notify_all();
+std::future<Status> Engine::reload(FileDescription file) {
+  Reload reload{std::move(file), {}};
+  std::future<Status> result = reload.result.get_future();
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || !running_ || reload_) {
+    reload.result.set_value(Error{reload_ ? "another reload is under way" : "the agent is not running"});
+    return result;
   }
-  return result.get();
+  reload_ = std::move(reload);
+  woken_ = true;
+  wake_.notify_all();
+  return result;
 }
 
 bool Engine::run() {
@@ -218,9 +271,11 @@ bool Engine::run() {
     if (reload_) reload_->result.set_value(Error{"the agent is stopping"});
     reload_.reset();
   }
-  const Graph last = std::move(graph_);
+  stop_parts(graph_, {});
   graph_ = {};
-  return stop_parts(last, nullptr, read_clocks().monotonic + options_.flush_deadline_ns);
+  for (const auto &sink : retiring_) bury(sink);
+  retiring_.clear();
+  return abandoned_.empty();
 }
 
 bool Engine::turn() {
@@ -233,6 +288,14 @@ bool Engine::turn() {
     reload_.reset();
   }
   if (reload) reload->result.set_value(apply(std::move(reload->file)));
+  for (auto sink = retiring_.begin(); sink != retiring_.end();) {
+    if (!(*sink)->stopped()) {
+      ++sink;
+      continue;
+    }
+    bury(*sink);
+    sink = retiring_.erase(sink);
+  }
 
   const auto stopping = [this] {
     const std::lock_guard lock(mutex_);
@@ -248,9 +311,10 @@ bool Engine::turn() {
     }
     if (options_.max_windows > 0 && windows_ >= options_.max_windows) return false;
   }
-  return std::any_of(graph_.pipelines.begin(), graph_.pipelines.end(), [](const auto &pipeline) {
-    return pipeline->description().from.empty() && !pipeline->ended();
-  });
+  const auto works = [](const auto &pipeline) { return pipeline->description().from.empty() && !pipeline->ended(); };
+  if (std::any_of(graph_.pipelines.begin(), graph_.pipelines.end(), works)) return true;
+  gave_up_ = std::any_of(graph_.pipelines.begin(), graph_.pipelines.end(), [](const auto &pipeline) { return pipeline->unsupported(); });
+  return false;
 }
 
 void Engine::wait_for_work() {

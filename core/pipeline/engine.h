@@ -40,9 +40,15 @@ class Engine {
 
   // Any thread, also before run.
   void stop();
-  // Any thread but the engine's. Replaces the file: pipelines and sinks that are the same go on untouched. On an error the old file runs
-  // on, and the error says why. Waits until it is done.
-  Status reload(FileDescription file);
+  // Any thread. Replaces the file: pipelines and sinks that are the same go on untouched. On an error the old file runs on, as far as it
+  // starts again, and the error says so. The answer comes when it is done; one reload at a time.
+  std::future<Status> reload(FileDescription file);
+
+  // After run: it ended because its sources cannot work here.
+  bool gave_up() const { return gave_up_; }
+
+  // How long run takes to return after stop, at most, unless the engine thread itself hangs in a call.
+  int64_t longest_stop_ns() const;
 
   Ledger &ledger() { return ledger_; }
 
@@ -62,8 +68,12 @@ class Engine {
   Status start_new(Graph &graph, const Graph &current);
   void wire(Graph &graph);
   Status apply(FileDescription file);
-  bool stop_parts(const Graph &graph, const Graph *keep, int64_t deadline_ns);
-  std::string free_sink_name(const StageDescription &sink, const std::vector<std::shared_ptr<SinkWorker>> &taken) const;
+  Status fall_back(const std::string &why);
+  Graph only_running(Graph graph);
+  // Stops what `keep` does not have. Sinks go on delivering for a while: they retire.
+  void stop_parts(const Graph &graph, const Graph &keep);
+  void retire_until_free(const StageDescription &wanted);
+  void bury(const std::shared_ptr<SinkWorker> &sink);
   void wake();
   bool turn();  // one turn of the loop; false when everything has ended
   void wait_for_work();
@@ -72,8 +82,10 @@ class Engine {
   Options options_;
   Shared shared_;
   Graph graph_;
-  std::vector<std::shared_ptr<void>> abandoned_;  // hangs in a call: may never be destroyed
+  std::vector<std::shared_ptr<SinkWorker>> retiring_;  // out of the graph, still delivering
+  std::vector<std::shared_ptr<void>> abandoned_;       // hangs in a call: may never be destroyed
   uint64_t windows_ = 0;
+  bool gave_up_ = false;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;

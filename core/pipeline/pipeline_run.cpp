@@ -335,7 +335,8 @@ void PipelineRun::process(BatchOwner batch, const atalaya_window &window, const 
 BatchRef PipelineRun::freeze(BatchOwner batch) {
   static constexpr size_t kSlack = 16384;
   if (batch->held_bytes() > 4 * batch->used_bytes() + kSlack || batch->count() < collected_ / 4) {
-    BatchOwner compact = std::make_unique<Batch>(batch->used_bytes() / (1 + collected_ / (batch->count() + 1)) + 1024);
+    const size_t expected = batch->used_bytes() * batch->count() / std::max<uint64_t>({collected_, batch->count(), 1});
+    BatchOwner compact = std::make_unique<Batch>(expected + 1024);
     compact->append(batch->raw());
     shared_.pool->give_back(std::exchange(batch, std::move(compact)));
   }

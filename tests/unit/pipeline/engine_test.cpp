@@ -291,13 +291,13 @@ TEST_CASE("a reload restarts what changed and leaves the rest untouched: nothing
   RunningEngine running(engine);
   REQUIRE(script().wait([] { return kept(0).size() >= 10; }));
   CHECK(script().starts == 2);
-  for (int64_t i = 0; i < 20; ++i) REQUIRE(engine.reload(file(i % 2, false)).ok());
+  for (int64_t i = 0; i < 20; ++i) REQUIRE(engine.reload(file(i % 2, false)).get().ok());
   CHECK(script().starts == 2 + 20);  // the changed pipeline's source, each time
   CHECK(script().stops >= 20);
 
-  const Status refused = engine.reload(file(5, true));
+  const Status refused = engine.reload(file(5, true)).get();
   REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error() == "test.lua:7: sink \"keep\": number 3 does not start");
+  CHECK(refused.error() == "test.lua:7: sink \"keep\": number 3 does not start; the old file runs on");
   const size_t had = [] {
     const std::lock_guard lock(script().mutex);
     return kept(0).size() + kept(1).size();
@@ -312,6 +312,78 @@ TEST_CASE("a reload restarts what changed and leaves the rest untouched: nothing
   const auto rows = engine.ledger().snapshot();
   CHECK(std::all_of(rows.begin(), rows.end(), [](const LedgerRow &row) { return row.imbalance() == 0; }));
   CHECK(static_cast<int64_t>(all.size()) + find_row(rows, "other", "2 filter even")->counts.dropped == script().given);
+}
+
+namespace {
+
+// Two pipelines that have nothing to do with each other, each with a sink of its own.
+FileDescription two_pipelines(Builder &builder, int64_t refuse_of_first) {
+  FileDescription file = one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep", {{"refuse", refuse_of_first}}));
+  file.sinks.push_back(builder.make(ATALAYA_SINK, "keep", {{"number", 1}}));
+  file.pipelines.push_back(builder.pipeline("other", {builder.make(ATALAYA_SOURCE, "numbers")}, {}, {1}));
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("a sink that a reload removes delivers what it has beside the others, which do not wait for it") {
+  script().reset();
+  script().failing = 0;
+  Builder builder;
+  Engine engine(builder.symbols, {.flush_deadline_ns = 60'000'000'000, .host = "testhost"});
+  REQUIRE(engine.start(two_pipelines(builder, 0)).ok());
+  RunningEngine running(engine);
+  REQUIRE(script().wait([] { return script().writes >= 3 && kept(1).size() >= 20; }));
+  REQUIRE(engine.reload(two_pipelines(builder, 1)).get().ok());
+  const auto row = [&] { return *find_row(engine.ledger().snapshot(), "p", "sink keep"); };
+  CHECK(row().counts.queued > 0);  // the reload did not wait for it
+  const size_t other = [] {
+    const std::lock_guard lock(script().mutex);
+    return kept(1).size();
+  }();
+  REQUIRE(script().wait([&] { return kept(1).size() > other + 20; }));
+  script().failing = -1;
+  REQUIRE(script().wait([] { return kept(0).size() >= 20; }));
+  CHECK(running.stop());
+  check_balance(engine.ledger().snapshot());
+  // The new sink has the old one's name and row; only what it was told to refuse is missing.
+  CHECK(row().counts.dropped == row().reasons.at("refused by the test"));
+}
+
+TEST_CASE("when neither the new nor the old file starts again, what still runs goes on and the next reload mends it") {
+  script().reset();
+  Builder builder;
+  Engine engine(builder.symbols, quick());
+  REQUIRE(engine.start(two_pipelines(builder, 0)).ok());
+  RunningEngine running(engine);
+  REQUIRE(script().wait([] { return kept(0).size() >= 10 && kept(1).size() >= 10; }));
+  script().refuses_start = 0;
+  const Status refused = engine.reload(two_pipelines(builder, 1)).get();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error() ==
+        "test.lua:7: sink \"keep\": told not to start; of the old file only a part runs on: test.lua:7: sink \"keep\": told not to start");
+  const auto sizes = [] {
+    const std::lock_guard lock(script().mutex);
+    return std::pair(kept(0).size(), kept(1).size());
+  };
+  const auto before = sizes();
+  REQUIRE(script().wait([&] { return kept(1).size() > before.second + 30; }));
+  CHECK(sizes().first == before.first);
+  script().refuses_start = -1;
+  REQUIRE(engine.reload(two_pipelines(builder, 0)).get().ok());
+  REQUIRE(script().wait([&] { return kept(0).size() > before.first + 20; }));
+  CHECK(running.stop());
+  check_balance(engine.ledger().snapshot());
+}
+
+TEST_CASE("an agent whose only source cannot work here says so in the end") {
+  script().reset();
+  script().collect_code = ATALAYA_UNSUPPORTED;
+  Builder builder;
+  Engine engine(builder.symbols, quick());
+  REQUIRE(engine.start(one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep"))).ok());
+  CHECK(engine.run());
+  CHECK(engine.gave_up());
 }
 
 TEST_CASE("the ledger balances at random moments under load, with branches, slow and failing sinks, and over reloads") {
@@ -337,7 +409,7 @@ TEST_CASE("the ledger balances at random moments under load, with branches, slow
   RunningEngine running(engine);
   for (int i = 0; i < 400; ++i) {
     if (i % 40 == 7) script().write_code = (i / 40) % 2 == 0 ? ATALAYA_RETRY : ATALAYA_OK;
-    if (i % 25 == 3) REQUIRE(engine.reload(file(random() % 2 == 0)).ok());
+    if (i % 25 == 3) REQUIRE(engine.reload(file(random() % 2 == 0)).get().ok());
     const auto rows = engine.ledger().snapshot();
     int64_t branch_in = 0;
     for (const LedgerRow &row : rows) {

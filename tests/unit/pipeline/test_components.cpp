@@ -125,6 +125,7 @@ class Keep final : public Sink {
       : host_(host), number_(static_cast<size_t>(host.integer("number"))), refuse_(static_cast<size_t>(host.integer("refuse"))) {}
   void start() override {
     if (number_ == 3) throw Failure(Code::bad_config, "number 3 does not start");
+    if (script().refuses_start == static_cast<int>(number_)) throw Failure(Code::retry, "told not to start");
   }
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
     std::unique_lock lock(script().mutex);
@@ -132,7 +133,7 @@ class Keep final : public Sink {
     script().notify();
     script().changed.wait(lock, [] { return !script().hold_writes; });
     retry_after_ns = 1'000'000;
-    const int code = script().write_code;
+    const int code = script().failing == static_cast<int>(number_) ? ATALAYA_RETRY : script().write_code.load();
     if (code != ATALAYA_OK) throw Failure(static_cast<Code>(code), "told to fail");
     const size_t refused = std::min(refuse_, samples.size());
     host_.dropped("refused by the test", refused);
@@ -163,6 +164,7 @@ void Script::reset() {
   given = 0;
   collect_code = write_code = ATALAYA_OK;
   collects = writes = starts = stops = 0;
+  refuses_start = failing = -1;
   hold_writes = false;
   kept.assign(4, {});
   acked.clear();

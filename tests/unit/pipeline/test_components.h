@@ -27,6 +27,7 @@ struct Script {
   std::atomic<int> collect_code{ATALAYA_OK};
   std::atomic<int> write_code{ATALAYA_OK};
   std::atomic<int> collects{0}, writes{0}, starts{0}, stops{0};
+  std::atomic<int> refuses_start{-1}, failing{-1};  // the number of the "keep" that does not start, or answers RETRY
   bool hold_writes = false;               // "keep" waits while it is set
   std::vector<std::vector<int64_t>> kept = std::vector<std::vector<int64_t>>(4);  // values that each "keep" has, by its number
   std::vector<std::pair<uint64_t, int>> acked;
