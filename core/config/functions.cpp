@@ -21,10 +21,11 @@ class LuaFunctions final : public FunctionHost {
     const int reference = functions_.at(static_cast<size_t>(function) - 1);
     const auto samples = static_cast<int64_t>(raw.count);
     state_->begin_limit(LuaLimits::kBatch_ns + samples * LuaLimits::kSample_ns);
+    views_.begin(batch);
     uint64_t kept = 0;
     for (uint64_t i = 0; i < raw.count; ++i) {
       // After the limit the rest of the batch is as failed as the sample that met it.
-      const Verdict verdict = state_->timed_out() ? Verdict::failed : call(reference, batch, raw.samples[i], result.error);
+      const Verdict verdict = state_->timed_out() ? Verdict::failed : call(reference, raw.samples[i], result.error);
       if (verdict == Verdict::dropped) ++result.dropped;
       if (verdict == Verdict::failed) ++result.failed;
       if (verdict == Verdict::kept || (verdict == Verdict::failed && pass_failed)) {
@@ -40,9 +41,9 @@ class LuaFunctions final : public FunctionHost {
  private:
   enum class Verdict { kept, dropped, failed };
 
-  Verdict call(int reference, Batch &batch, atalaya_sample &sample, std::string &error) {
+  Verdict call(int reference, atalaya_sample &sample, std::string &error) {
     lua_State *lua = state_->raw();
-    views_.show(batch, sample);
+    views_.show(sample);
     views_.push_runner();
     lua_rawgeti(lua, LUA_REGISTRYINDEX, reference);
     const bool returned = state_->call(1, 2);

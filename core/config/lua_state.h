@@ -28,6 +28,8 @@ struct LuaLimits {
   static constexpr int64_t kEvaluate_ns = 2'000'000'000;  // evaluating a file
   static constexpr int64_t kBatch_ns = 50'000'000;        // the inline function calls of one batch,
   static constexpr int64_t kSample_ns = 5'000;            // and for each of its samples
+  static constexpr size_t kBatchAdds = size_t{16} << 20;  // what the calls of one batch may add to it,
+  static constexpr size_t kSampleAdds = size_t{4} << 10;  // and for each of its samples
   static constexpr int kHookInstructions = 1000;          // between two looks at the clock
 };
 

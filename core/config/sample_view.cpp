@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/sample_view.h"
 
+#include <cmath>
 #include <cstring>
 #include <exception>
 
@@ -20,6 +21,11 @@ std::string_view string_at(lua_State *lua, int index) {
   size_t size = 0;
   const char *text = lua_tolstring(lua, index, &size);
   return {text, size};
+}
+
+template <class T>
+void erase(T *items, uint32_t &count, uint32_t index) {
+  std::memmove(items + index, items + index + 1, (--count - index) * sizeof(T));
 }
 
 }  // namespace
@@ -89,6 +95,7 @@ struct SampleViews::Callbacks {
     }
     if (key == views.words_[kText]) {
       if (lua_type(lua, 3) != LUA_TSTRING) return luaL_error(lua, "text is a string, got a %s", luaL_typename(lua, 3));
+      charge_copy(lua);
       return done(lua, views.set_text(string_at(lua, 3)));
     }
     if (key == views.words_[kTags] || key == views.words_[kFields])
@@ -101,7 +108,14 @@ struct SampleViews::Callbacks {
     return luaL_error(lua, "a sample has no \"%s\"; it has tags, fields, time, duration, kind and text",
                       luaL_tolstring(lua, 2, nullptr));
   }
-  static int done(lua_State *lua, bool ok) { return ok ? 0 : luaL_error(lua, "the sample has no room for more"); }
+  // The string at index 3 goes into the batch, which no instruction counts.
+  static void charge_copy(lua_State *lua) { LuaState::of(lua).charge(1 + lua_rawlen(lua, 3) / 4); }
+  static int done(lua_State *lua, Change change) {
+    if (change == Change::done) return 0;
+    if (change == Change::no_room) return luaL_error(lua, "the sample has no room for more");
+    return luaL_error(lua, "more than a function may add to a batch: %d MiB, and %d KiB for each of its samples; set shorter texts",
+                      static_cast<int>(LuaLimits::kBatchAdds >> 20), static_cast<int>(LuaLimits::kSampleAdds >> 10));
+  }
 
   // ---- Tags and fields ----
   // The id of the name at index 2: from the cache, else looked up, else made if wanted; 0 if there is none.
@@ -132,32 +146,31 @@ struct SampleViews::Callbacks {
 
   static int tags_index(lua_State *lua) {
     SampleViews &views = live(lua);
-    const uint32_t id = id_at(lua, views, false, false);
-    for (uint32_t i = 0; i < views.sample_->tag_count; ++i)
-      if (views.sample_->tags[i].key == id) return push_tag(lua, views.sample_->tags[i]);
+    const uint32_t i = views.tag_index(id_at(lua, views, false, false));
+    if (i < views.sample_->tag_count) return push_tag(lua, views.sample_->tags[i]);
     lua_pushnil(lua);
     return 1;
   }
   static int fields_index(lua_State *lua) {
     SampleViews &views = live(lua);
-    const uint32_t id = id_at(lua, views, true, false);
-    for (uint32_t i = 0; i < views.sample_->field_count; ++i)
-      if (views.sample_->fields[i].name == id) return push_field(lua, views.sample_->fields[i]);
+    const uint32_t i = views.field_index(id_at(lua, views, true, false));
+    if (i < views.sample_->field_count) return push_field(lua, views.sample_->fields[i]);
     lua_pushnil(lua);
     return 1;
   }
 
   static int tags_newindex(lua_State *lua) {
     SampleViews &views = live(lua);
-    if (lua_isnil(lua, 3)) return done(lua, views.remove(id_at(lua, views, false, false), false));
+    if (lua_isnil(lua, 3)) return done(lua, views.remove_tag(id_at(lua, views, false, false)));
     if (lua_type(lua, 3) != LUA_TSTRING)
       return luaL_error(lua, "tag \"%s\" is a string, got a %s; tostring() makes one", luaL_tolstring(lua, 2, nullptr),
                         luaL_typename(lua, 3));
+    charge_copy(lua);
     return done(lua, views.set_tag(id_at(lua, views, false, true), string_at(lua, 3)));
   }
   static int fields_newindex(lua_State *lua) {
     SampleViews &views = live(lua);
-    if (lua_isnil(lua, 3)) return done(lua, views.remove(id_at(lua, views, true, false), true));
+    if (lua_isnil(lua, 3)) return done(lua, views.remove_field(id_at(lua, views, true, false)));
     if (lua_type(lua, 3) != LUA_TNUMBER)
       return luaL_error(lua, "field \"%s\" is a number, got a %s", luaL_tolstring(lua, 2, nullptr), luaL_typename(lua, 3));
     atalaya_field field{id_at(lua, views, true, true), ATALAYA_I64, {}};
@@ -166,6 +179,9 @@ struct SampleViews::Callbacks {
     } else {
       field.type = ATALAYA_F64;
       field.value.f64 = lua_tonumber(lua, 3);
+      if (!std::isfinite(field.value.f64) && !views.holds(field))
+        return luaL_error(lua, "field \"%s\" cannot be %s, the result of a division by zero or the like; nil removes the field",
+                          lua_tostring(lua, 2), std::isnan(field.value.f64) ? "NaN" : "infinite");
     }
     return done(lua, views.set_field(field));
   }
@@ -267,8 +283,12 @@ SampleViews::SampleViews(LuaState &state, Symbols &symbols) : lua_(state.raw()),
   state.restore_memory_limit();
 }
 
-void SampleViews::show(Batch &batch, atalaya_sample &sample) {
+void SampleViews::begin(Batch &batch) {
   batch_ = &batch;
+  most_bytes_ = batch.bytes() + LuaLimits::kBatchAdds + batch.count() * LuaLimits::kSampleAdds;
+}
+
+void SampleViews::show(atalaya_sample &sample) {
   sample_ = &sample;
   ++call_;
 }
@@ -295,73 +315,97 @@ uint32_t SampleViews::new_id(std::string_view name) noexcept {
   }
 }
 
-// Arrays that the host did not make may be shared with other samples: copy them before the first change.
-bool SampleViews::own_arrays() noexcept {
-  if (sample_->capacity != 0) return true;
+// Does what adds this many bytes to the batch, if they are within the limit.
+template <class Addition>
+SampleViews::Change SampleViews::spend(size_t bytes, Addition add) noexcept {
+  if (bytes > most_bytes_ || batch_->bytes() > most_bytes_ - bytes) return Change::too_much;
   try {
-    batch_->reserve(*sample_, sample_->tag_count + 2, sample_->field_count + 2);
-    return true;
+    add();
+    return Change::done;
   } catch (const std::exception &) {
-    return false;
+    return Change::no_room;
   }
 }
 
-bool SampleViews::set_tag(uint32_t id, std::string_view value) noexcept {
-  if (!own_arrays()) return false;
-  try {
-    for (uint32_t i = 0; i < sample_->tag_count; ++i) {
-      if (sample_->tags[i].key != id) continue;
-      sample_->tags[i].value = batch_->copy(value);
-      return true;
-    }
-    batch_->add_tag(*sample_, id, value);
-    return true;
-  } catch (const std::exception &) {
-    return false;
-  }
+// An array that the host did not make may be shared with other samples: it is copied before its first change.
+SampleViews::Change SampleViews::own_tags(bool one_more) noexcept {
+  const uint32_t room = sample_->capacity & 0xffffu;
+  if (room != 0 && (!one_more || sample_->tag_count < room)) return Change::done;
+  const uint32_t wanted = sample_->tag_count + 4;
+  return spend(wanted * sizeof(atalaya_tag), [&] { batch_->reserve(*sample_, wanted, 0); });
 }
 
-bool SampleViews::set_field(const atalaya_field &field) noexcept {
-  if (!own_arrays()) return false;
-  for (uint32_t i = 0; i < sample_->field_count; ++i) {
-    if (sample_->fields[i].name != field.name) continue;
-    sample_->fields[i] = field;
-    return true;
-  }
-  try {
-    batch_->add_field(*sample_, field);
-    return true;
-  } catch (const std::exception &) {
-    return false;
-  }
+SampleViews::Change SampleViews::own_fields(bool one_more) noexcept {
+  const uint32_t room = sample_->capacity >> 16;
+  if (room != 0 && (!one_more || sample_->field_count < room)) return Change::done;
+  const uint32_t wanted = sample_->field_count + 8;
+  return spend(wanted * sizeof(atalaya_field), [&] { batch_->reserve(*sample_, 0, wanted); });
 }
 
-bool SampleViews::remove(uint32_t id, bool field) noexcept {
-  if (id == 0) return true;
-  if (!own_arrays()) return false;
-  const auto erase = [id](auto *items, uint32_t &count, auto id_of) {
-    for (uint32_t i = 0; i < count; ++i) {
-      if (id_of(items[i]) != id) continue;
-      std::memmove(items + i, items + i + 1, (count - i - 1) * sizeof(*items));
-      --count;
-      return;
-    }
-  };
-  if (field) {
-    erase(sample_->fields, sample_->field_count, [](const atalaya_field &f) { return f.name; });
-  } else {
-    erase(sample_->tags, sample_->tag_count, [](const atalaya_tag &t) { return t.key; });
-  }
-  return true;
+SampleViews::Change SampleViews::copy(std::string_view text, atalaya_str &to) noexcept {
+  return spend(text.size(), [&] { to = batch_->copy(text); });
 }
 
-bool SampleViews::set_text(std::string_view text) noexcept {
-  try {
-    sample_->text = batch_->copy(text);
-    return true;
-  } catch (const std::exception &) {
-    return false;
-  }
+uint32_t SampleViews::tag_index(uint32_t id) const {
+  uint32_t i = 0;
+  while (i < sample_->tag_count && sample_->tags[i].key != id) ++i;
+  return i;
+}
+
+uint32_t SampleViews::field_index(uint32_t id) const {
+  uint32_t i = 0;
+  while (i < sample_->field_count && sample_->fields[i].name != id) ++i;
+  return i;
+}
+
+// To the bit: whether to set the field to this would change nothing.
+bool SampleViews::holds(const atalaya_field &field) const {
+  const uint32_t i = field_index(field.name);
+  return i < sample_->field_count && sample_->fields[i].type == field.type && sample_->fields[i].value.i64 == field.value.i64;
+}
+
+SampleViews::Change SampleViews::set_tag(uint32_t id, std::string_view value) noexcept {
+  const uint32_t i = tag_index(id);
+  const bool added = i == sample_->tag_count;
+  atalaya_tag tag{id, 0, {}};
+  Change change = own_tags(added);
+  if (change == Change::done) change = copy(value, tag.value);
+  if (change != Change::done) return change;
+  sample_->tags[i] = tag;
+  if (added) ++sample_->tag_count;
+  return Change::done;
+}
+
+SampleViews::Change SampleViews::set_field(const atalaya_field &field) noexcept {
+  const uint32_t i = field_index(field.name);
+  const bool added = i == sample_->field_count;
+  const Change change = own_fields(added);
+  if (change != Change::done) return change;
+  sample_->fields[i] = field;
+  if (added) ++sample_->field_count;
+  return Change::done;
+}
+
+SampleViews::Change SampleViews::remove_tag(uint32_t id) noexcept {
+  const uint32_t i = tag_index(id);
+  if (i == sample_->tag_count) return Change::done;
+  const Change change = own_tags(false);
+  if (change != Change::done) return change;
+  erase(sample_->tags, sample_->tag_count, i);
+  return Change::done;
+}
+
+SampleViews::Change SampleViews::remove_field(uint32_t id) noexcept {
+  const uint32_t i = field_index(id);
+  if (i == sample_->field_count) return Change::done;
+  const Change change = own_fields(false);
+  if (change != Change::done) return change;
+  erase(sample_->fields, sample_->field_count, i);
+  return Change::done;
+}
+
+SampleViews::Change SampleViews::set_text(std::string_view text) noexcept {
+  return copy(text, sample_->text);
 }
 
 }  // namespace atalaya::core

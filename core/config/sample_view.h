@@ -24,8 +24,10 @@ class SampleViews {
   // type that was returned.
   void push_runner() { lua_rawgeti(lua_, LUA_REGISTRYINDEX, runner_); }
 
-  // The sample that the next call is about; hide when it is over.
-  void show(Batch &batch, atalaya_sample &sample);
+  // The batch that the next calls change; what they add to it from here on is limited.
+  void begin(Batch &batch);
+  // The sample of it that the next call is about; hide when it is over.
+  void show(atalaya_sample &sample);
   void hide();
 
  private:
@@ -34,15 +36,26 @@ class SampleViews {
 
   uint32_t known_id(std::string_view name, bool field) const;
   uint32_t new_id(std::string_view name) noexcept;
-  bool set_tag(uint32_t id, std::string_view value) noexcept;
-  bool set_field(const atalaya_field &field) noexcept;
-  bool remove(uint32_t id, bool field) noexcept;
-  bool set_text(std::string_view text) noexcept;
-  bool own_arrays() noexcept;
+  uint32_t tag_index(uint32_t id) const;    // tag_count if there is none
+  uint32_t field_index(uint32_t id) const;  // field_count if there is none
+  bool holds(const atalaya_field &field) const;
+
+  enum class Change { done, no_room, too_much };
+  Change set_tag(uint32_t id, std::string_view value) noexcept;
+  Change set_field(const atalaya_field &field) noexcept;
+  Change remove_tag(uint32_t id) noexcept;
+  Change remove_field(uint32_t id) noexcept;
+  Change set_text(std::string_view text) noexcept;
+  Change own_tags(bool one_more) noexcept;
+  Change own_fields(bool one_more) noexcept;
+  Change copy(std::string_view text, atalaya_str &to) noexcept;
+  template <class Addition>
+  Change spend(size_t bytes, Addition add) noexcept;
 
   lua_State *lua_;
   Symbols &symbols_;
   Batch *batch_ = nullptr;
+  size_t most_bytes_ = 0;  // that the batch may hold
   atalaya_sample *sample_ = nullptr;
   lua_Integer call_ = 0;
   int runner_ = LUA_NOREF;

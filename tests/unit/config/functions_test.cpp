@@ -188,6 +188,30 @@ TEST_CASE("arrays that samples share are copied before a change") {
   CHECK(shared.fields[0].value.i64 == 1);
 }
 
+TEST_CASE("an array that samples share is copied before a change, also when the other one is the sample's own") {
+  Inline function("function(s) if s.time == 1 then s.tags.process = 'x' s.fields.n = 2 end return s end");
+  for (const bool tags_shared : {true, false}) {
+    CAPTURE(tags_shared);
+    function.batch.clear();
+    for (int i = 0; i < 2; ++i) function.field(function.add(), "n", int64_t{1});
+    atalaya_sample &changed = function.batch.raw().samples[0];
+    atalaya_sample &other = function.batch.raw().samples[1];
+    changed.time_ns = 1;
+    if (tags_shared) {
+      changed.tags = other.tags;
+      changed.capacity &= 0xffff0000u;
+    } else {
+      changed.fields = other.fields;
+      changed.capacity &= 0x0000ffffu;
+    }
+    REQUIRE(function.apply().error == "");
+    CHECK(function.tag(changed, "process") == "x");
+    CHECK(function.find(changed, "n")->value.i64 == 2);
+    CHECK(function.tag(other, "process") == "java");
+    CHECK(function.find(other, "n")->value.i64 == 1);
+  }
+}
+
 TEST_CASE("a sample that is kept after its call raises") {
   Inline function(R"((function()
     local kept
@@ -221,6 +245,11 @@ TEST_CASE("a mistake is told with its line; the sample is dropped, or passes as 
   CHECK(error_of("function(s) s.tags.n = 5 return s end") ==
         "test.lua:1: tag \"n\" is a string, got a number; tostring() makes one");
   CHECK(error_of("function(s) s.fields.n = '5' return s end") == "test.lua:1: field \"n\" is a number, got a string");
+  CHECK(error_of("function(s)\n  s.fields.n = 0 / 0\n  return s\nend") ==
+        "test.lua:2: field \"n\" cannot be NaN, the result of a division by zero or the like; nil removes the field");
+  CHECK(error_of("function(s) s.fields['proc.cpu.user'] = -1 / 0 return s end") ==
+        "test.lua:1: field \"proc.cpu.user\" cannot be infinite, the result of a division by zero or the like; nil removes the "
+        "field");
   CHECK(error_of("function(s) s.time = s.time / 2 return s end") ==
         "test.lua:1: time is a whole number of nanoseconds, got a number with a fraction; compute with whole numbers, and with // "
         "for /");
@@ -269,6 +298,42 @@ TEST_CASE("a function that hoards memory fails, and frees it for the next call")
   }
   CHECK(failed > 20);
   CHECK(error == "test.lua:1: more memory than a pipeline file may use: 64 MiB in all, 1 MiB in one string");
+}
+
+TEST_CASE("what a function adds to a batch is limited, and the next batch has the whole limit") {
+  const std::string start = "function(s) if s.tags.process == 'good' then s.text = 'fine' return s end local big = ('x'):rep(1e6) ";
+  for (const std::string body : {"for i = 1, 1e9 do s.tags.x = big end", "for i = 1, 1e9 do s.text = big end",
+                                 "for i = 1, 1e9 do s.tags['t' .. i] = 'x' end"}) {
+    CAPTURE(body);
+    Inline function(start + body + " end");
+    for (int i = 0; i < 2; ++i) function.add("bad");
+    const size_t before = function.batch.bytes();
+    const auto result = function.apply();
+    CHECK(result.failed == 2);
+    CHECK(result.error ==
+          "test.lua:1: more than a function may add to a batch: 16 MiB, and 4 KiB for each of its samples; set shorter texts");
+    CHECK(function.batch.bytes() > before + 15'000'000);
+    CHECK(function.batch.bytes() <= before + (size_t{16} << 20) + 2 * (size_t{4} << 10));
+    function.batch.clear();
+    function.add("good");
+    CHECK(function.apply().failed == 0);
+  }
+}
+
+TEST_CASE("functions may add more to a batch of more samples") {
+  Inline function("(function() local text = ('x'):rep(87000) return function(s) s.text = text return s end end)()");
+  for (int i = 0; i < 200; ++i) function.add();
+  const size_t before = function.batch.bytes();
+  CHECK(function.apply().error == "");
+  CHECK(function.batch.bytes() == before + size_t{200} * 87000);
+}
+
+TEST_CASE("a function that ignores the limit of what it may add still ends") {
+  Inline function("function(s) local big = ('x'):rep(1e6) while true do pcall(function() s.tags.x = big end) end end");
+  function.add();
+  const size_t before = function.batch.bytes();
+  CHECK(function.apply().error == "test.lua:1: stopped after 50ms of computing; is there an endless loop?");
+  CHECK(function.batch.bytes() <= before + (size_t{16} << 20) + (size_t{4} << 10));
 }
 
 TEST_CASE("names that are only asked for are not made") {
