@@ -3,12 +3,7 @@
 -- The store is atalaya.db in the state folder; a copy of what matters now goes to processes.jsonl beside it.
 local a = require "atalaya"
 
--- systemd names the folder; by hand, root's data lie in /var/lib and everyone else's at home.
-local home = os.getenv "HOME" or "/"
-local state = os.getenv "STATE_DIRECTORY" or os.getenv "ATALAYA_STATE"
-  or (home == "/root" and "/var/lib/atalaya" or home .. "/.local/state/atalaya")
-
-local store = a.sink.sqlite { path = state .. "/atalaya.db" }
+local store = a.sink.sqlite {}  -- where the commands that read look too
 
 a.pipeline "host" {
   every = "5s",
@@ -28,7 +23,7 @@ a.pipeline "processes" {
     ["proc.mem.resident"] = 10,
   },
   store,
-  a.sink.file { path = state .. "/processes.jsonl", rotate_size = "256 MiB", keep = 3 },
+  a.sink.file { path = a.state_folder .. "/processes.jsonl", rotate_size = "256 MiB", keep = 3 },
 }
 
 a.pipeline "self" {

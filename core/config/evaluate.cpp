@@ -6,6 +6,7 @@
 
 #include "core/config/lua_read.h"
 #include "core/plugin/registry.h"
+#include "core/util/files.h"
 #include "core/util/suggest.h"
 #include "core/util/text.h"
 
@@ -198,6 +199,9 @@ void open_native(LuaState &state) {
   static constexpr luaL_Reg kNative[] = {{"constructor", constructor}, {"unknown", unknown}, {"from", from},    {"call", call},
                                          {"pipeline", pipeline},       {"test", test_case},  {nullptr, nullptr}};
   luaL_newlib(lua, kNative);
+  const std::string folder = state_folder();
+  lua_pushlstring(lua, folder.data(), folder.size());
+  lua_setfield(lua, -2, "state_folder");
   state.set_native();
 }
 

@@ -56,6 +56,10 @@ error("lua/meta/atalaya.lua is for editors; write require \"atalaya\"")
 
 local a = {}
 
+---Where this agent keeps its data.
+---@type string
+a.state_folder = ""
+
 ---@param name string
 ---@return fun(parts: atalaya.Pipeline)
 function a.pipeline(name) end

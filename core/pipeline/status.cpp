@@ -14,6 +14,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "core/sample/json.h"
 #include "core/util/log.h"
@@ -91,6 +92,11 @@ Result<Descriptor> connect_to(const std::string &path) {
   return socket;
 }
 
+std::string folder_of(const std::string &path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
 bool ready(int fd, short events, int patience_ms) {
   pollfd wait{fd, events, 0};
   return ::poll(&wait, 1, patience_ms) > 0;
@@ -156,7 +162,8 @@ std::string default_status_socket() { return runtime_folder() + "/status.sock"; 
 Result<std::unique_ptr<StatusServer>> StatusServer::listen(const std::string &path, Answer answer) {
   auto address = address_of(path);
   if (!address) return Error{address.error()};
-  if (const Status made = make_folders(path.substr(0, path.rfind('/'))); !made) return Error{made.error()};
+  if (const Status made = make_folders(folder_of(path)); !made) return Error{made.error()};
+  if (const Status own = check_own_folder(folder_of(path)); !own) return Error{own.error() + "; this agent has no status"};
   if (connect_to(path)) return Error{path + ": another agent answers there; this one has no status (give it another with --socket)"};
   ::unlink(path.c_str());  // what a killed agent left
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -209,6 +216,8 @@ void StatusServer::answer(int client) const {
 }
 
 Result<std::string> ask_status(const std::string &path, bool json) {
+  // Where others may write, others may answer.
+  if (const Status own = check_own_folder(folder_of(path)); !own) return Error{"no agent answers there: " + own.error()};
   auto socket = connect_to(path);
   if (!socket) return Error{"no agent answers at " + socket.error() + "; is one running? (atalaya run FILE)"};
   if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not take the request"};

@@ -44,6 +44,8 @@ Status make_folders(const std::string &path);
 std::string state_folder();
 // $RUNTIME_DIRECTORY, else /run/atalaya for root, $XDG_RUNTIME_DIR/atalaya or /tmp/atalaya-UID for others.
 std::string runtime_folder();
+// An error unless the folder belongs to root or the effective user and no one else may write in it: what lies there can be trusted.
+Status check_own_folder(const std::string &path);
 // The folder that the running binary lies in.
 std::string binary_folder();
 

@@ -5,6 +5,7 @@
 --   a.from "PIPELINE"       another pipeline's output as the source
 --   a.call { FUNCTION, on_error = "pass" }   an inline function with options; a function alone is enough otherwise
 --   a.pipeline "NAME" { every = "5s", SOURCES..., STAGES..., SINKS... }
+--   a.state_folder          where this agent keeps its data: $STATE_DIRECTORY, /var/lib/atalaya, or ~/.local/state/atalaya
 --   a.test "NAME" { pipeline = "PIPELINE", input = { ... }, expect = { ... } }
 --
 -- Every call only notes what it was called with, and from which line; the host checks and builds the pipelines afterwards.
@@ -26,6 +27,7 @@ local a = {
   call = native.call,
   pipeline = native.pipeline,
   test = native.test,
+  state_folder = native.state_folder,
 }
 
 -- A mistyped name is noted, not raised, so that one run shows all mistakes of a file.

@@ -35,7 +35,7 @@ void read_all(std::string_view bytes) {
       if (batch.count() != before) std::abort();
       break;
     }
-    if (batch.bytes() > most) std::abort();
+    if (batch.used_bytes() > most) std::abort();
     bytes.remove_prefix(decoded.value().size);
   }
   use(batch, symbols);

@@ -97,6 +97,26 @@ class Running(AgentCase):
         self.assertEqual(agent.join(), 0, agent.errors())
         self.assertGreater(len(points(self.path("out"))), 0)
 
+    def test_an_agent_whose_sources_cannot_work_here_ends_with_status_1(self):
+        agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}', source='root = "/nonexistent"'))
+        self.assertEqual(agent.join(), 1, agent.errors())
+
+    def test_the_default_pipeline_needs_no_folder_to_be_there(self):
+        state = self.path("made/by/itself")
+        environment = dict(os.environ, STATE_DIRECTORY=state, RUNTIME_DIRECTORY=self.folder)
+        ran = subprocess.run([BINARY, "run", "pipelines/host.lua", "--for", "1s"], env=environment, capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertTrue(os.path.exists(state + "/atalaya.db"))
+        self.assertTrue(os.path.exists(state + "/processes.jsonl"))
+
+    def test_status_does_not_trust_a_folder_that_others_may_write_in(self):
+        shared = self.path("shared")
+        os.mkdir(shared)
+        os.chmod(shared, 0o777)
+        asked = subprocess.run([BINARY, "status", "--socket", shared + "/status.sock"], capture_output=True, text=True)
+        self.assertEqual(asked.returncode, 1)
+        self.assertIn("others may write in it", asked.stderr)
+
     def test_status_without_an_agent_says_so(self):
         asked = subprocess.run([BINARY, "status", "--socket", self.path("nobody")], capture_output=True, text=True)
         self.assertEqual(asked.returncode, 1)

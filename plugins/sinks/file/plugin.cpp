@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atalaya/plugin.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/sample/encoder.h"
+#include "core/util/files.h"
 #include "plugins/sinks/file/line_file.h"
 
 namespace atalaya::file_sink {
@@ -14,7 +16,7 @@ namespace {
 class File final : public Sink {
  public:
   static constexpr Param params[] = {
-      {.name = "path"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "The file; its folder must exist."_str},
+      {.name = "path"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "The file; its folder must exist, unless it is the agent's own state folder."_str},
       {.name = "format"_str,
        .type = ATALAYA_ENUM,
        .default_text = "jsonlines"_str,
@@ -55,7 +57,13 @@ class File final : public Sink {
         encoder_(core::make_encoder(core::format_from_name(host.text("format")), [host](uint32_t id) { return host.name_of(id); })),
         file_(options(host, *encoder_), [host](const std::string &text) { host.log(Level::warning, text); }) {}
 
-  void start() override { file_.open(); }
+  void start() override {
+    // The agent's own folder is made; any other has to be there.
+    const std::string folder = std::filesystem::path(host_.text("path")).parent_path();
+    if (folder == core::state_folder())
+      if (const auto made = core::make_folders(folder); !made) throw Failure(Code::bad_config, made.error());
+    file_.open();
+  }
   void stop() override { file_.close(); }
 
   Code write(std::span<const Sample> samples, int64_t &) override {

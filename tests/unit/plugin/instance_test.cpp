@@ -170,7 +170,7 @@ TEST_CASE_FIXTURE(Fixture, "a plugin writes only to the batch that it was handed
   CHECK(outcome.ok());
   CHECK(mine.count() == 1);
   CHECK(foreign.count() == 0);
-  CHECK(foreign.bytes() == 0);
+  CHECK(foreign.used_bytes() == 0);
   CHECK(host().reserve_samples(host().self, &mine.raw(), 1) == ATALAYA_PERMANENT);  // the call is over
 }
 
