@@ -285,7 +285,7 @@ SampleViews::SampleViews(LuaState &state, Symbols &symbols) : lua_(state.raw()),
 
 void SampleViews::begin(Batch &batch) {
   batch_ = &batch;
-  most_bytes_ = batch.bytes() + LuaLimits::kBatchAdds + batch.count() * LuaLimits::kSampleAdds;
+  most_bytes_ = batch.used_bytes() + LuaLimits::kBatchAdds + batch.count() * LuaLimits::kSampleAdds;
 }
 
 void SampleViews::show(atalaya_sample &sample) {
@@ -318,7 +318,7 @@ uint32_t SampleViews::new_id(std::string_view name) noexcept {
 // Does what adds this many bytes to the batch, if they are within the limit.
 template <class Addition>
 SampleViews::Change SampleViews::spend(size_t bytes, Addition add) noexcept {
-  if (bytes > most_bytes_ || batch_->bytes() > most_bytes_ - bytes) return Change::too_much;
+  if (bytes > most_bytes_ || batch_->used_bytes() > most_bytes_ - bytes) return Change::too_much;
   try {
     add();
     return Change::done;

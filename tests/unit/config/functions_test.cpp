@@ -309,12 +309,12 @@ TEST_CASE("what a function adds to a batch is limited, and the next batch has th
     Inline function("(function() local big = ('x'):rep(1e6) return function(s) if s.tags.process == 'bad' then " + endless +
                     " end s.text = 'fine' return s end end)()");
     for (const char *process : {"good", "bad", "bad"}) function.add(process);
-    const size_t before = function.batch.bytes();
+    const size_t before = function.batch.used_bytes();
     const auto result = function.apply();
     CHECK(result.failed == 2);
     CHECK(result.error == kAddsTooMuch);
-    CHECK(function.batch.bytes() > before + 15'000'000);
-    CHECK(function.batch.bytes() <= before + (size_t{16} << 20) + 3 * (size_t{4} << 10));
+    CHECK(function.batch.used_bytes() > before + 15'000'000);
+    CHECK(function.batch.used_bytes() <= before + (size_t{16} << 20) + 3 * (size_t{4} << 10));
     function.batch.clear();
     function.add("good");
     CHECK(function.apply().failed == 0);
@@ -340,17 +340,17 @@ TEST_CASE("copies of arrays are within what a function may add to a batch") {
 TEST_CASE("functions may add more to a batch of more samples") {
   Inline function("(function() local text = ('x'):rep(87000) return function(s) s.text = text return s end end)()");
   for (int i = 0; i < 200; ++i) function.add();
-  const size_t before = function.batch.bytes();
+  const size_t before = function.batch.used_bytes();
   CHECK(function.apply().error == "");
-  CHECK(function.batch.bytes() == before + size_t{200} * 87000);
+  CHECK(function.batch.used_bytes() == before + size_t{200} * 87000);
 }
 
 TEST_CASE("a function that ignores the limit of what it may add still ends") {
   Inline function("function(s) local big = ('x'):rep(1e6) while true do pcall(function() s.tags.x = big end) end end");
   function.add();
-  const size_t before = function.batch.bytes();
+  const size_t before = function.batch.used_bytes();
   CHECK(function.apply().error == "test.lua:1: stopped after 50ms of computing; is there an endless loop?");
-  CHECK(function.batch.bytes() <= before + (size_t{16} << 20) + (size_t{4} << 10));
+  CHECK(function.batch.used_bytes() <= before + (size_t{16} << 20) + (size_t{4} << 10));
 }
 
 TEST_CASE("names that are only asked for are not made") {
