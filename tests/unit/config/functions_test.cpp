@@ -300,7 +300,11 @@ TEST_CASE("a function that hoards memory fails, and frees it for the next call")
   CHECK(error == "test.lua:1: more memory than a pipeline file may use: 64 MiB in all, 1 MiB in one string");
 }
 
+constexpr char kAddsTooMuch[] =
+    "test.lua:1: more than a function may add to a batch: 16 MiB, and 4 KiB for each of its samples; set shorter texts";
+
 TEST_CASE("what a function adds to a batch is limited, and the next batch has the whole limit") {
+<<<<<<< HEAD
   const std::string start = "function(s) if s.tags.process == 'good' then s.text = 'fine' return s end local big = ('x'):rep(1e6) ";
   for (const std::string body : {"for i = 1, 1e9 do s.tags.x = big end", "for i = 1, 1e9 do s.text = big end",
                                  "for i = 1, 1e9 do s.tags['t' .. i] = 'x' end"}) {
@@ -314,10 +318,39 @@ TEST_CASE("what a function adds to a batch is limited, and the next batch has th
           "test.lua:1: more than a function may add to a batch: 16 MiB, and 4 KiB for each of its samples; set shorter texts");
     CHECK(function.batch.used_bytes() > before + 15'000'000);
     CHECK(function.batch.used_bytes() <= before + (size_t{16} << 20) + 2 * (size_t{4} << 10));
+=======
+  for (const std::string endless : {"for i = 1, 1e9 do s.tags.x = big end", "for i = 1, 1e9 do s.text = big end"}) {
+    CAPTURE(endless);
+    Inline function("(function() local big = ('x'):rep(1e6) return function(s) if s.tags.process == 'bad' then " + endless +
+                    " end s.text = 'fine' return s end end)()");
+    for (const char *process : {"good", "bad", "bad"}) function.add(process);
+    const size_t before = function.batch.used_bytes();
+    const auto result = function.apply();
+    CHECK(result.failed == 2);
+    CHECK(result.error == kAddsTooMuch);
+    CHECK(function.batch.used_bytes() > before + 15'000'000);
+    CHECK(function.batch.used_bytes() <= before + (size_t{16} << 20) + 3 * (size_t{4} << 10));
+>>>>>>> lua2
     function.batch.clear();
     function.add("good");
     CHECK(function.apply().failed == 0);
   }
+}
+
+TEST_CASE("copies of arrays are within what a function may add to a batch") {
+  Inline function("function(s) s.tags.process = 'x' return s end");
+  auto &first = function.add();
+  function.batch.reserve(first, 60'000, 0);
+  while (first.tag_count < 60'000) function.batch.add_tag(first, first.tag_count, "");
+  first.capacity = 0;
+  const atalaya_sample shared = first;
+  constexpr size_t kArray = 60'000 * sizeof(atalaya_tag);
+  constexpr uint64_t kFit = (size_t{16} << 20) / kArray;
+  for (uint64_t i = 0; i < kFit; ++i) function.batch.add_sample(ATALAYA_METRICS) = shared;
+  const auto result = function.apply();
+  CHECK(result.failed == 1);
+  CHECK(result.error == kAddsTooMuch);
+  CHECK(function.batch.count() == kFit);
 }
 
 TEST_CASE("functions may add more to a batch of more samples") {
