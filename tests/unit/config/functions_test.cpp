@@ -304,21 +304,6 @@ constexpr char kAddsTooMuch[] =
     "test.lua:1: more than a function may add to a batch: 16 MiB, and 4 KiB for each of its samples; set shorter texts";
 
 TEST_CASE("what a function adds to a batch is limited, and the next batch has the whole limit") {
-<<<<<<< HEAD
-  const std::string start = "function(s) if s.tags.process == 'good' then s.text = 'fine' return s end local big = ('x'):rep(1e6) ";
-  for (const std::string body : {"for i = 1, 1e9 do s.tags.x = big end", "for i = 1, 1e9 do s.text = big end",
-                                 "for i = 1, 1e9 do s.tags['t' .. i] = 'x' end"}) {
-    CAPTURE(body);
-    Inline function(start + body + " end");
-    for (int i = 0; i < 2; ++i) function.add("bad");
-    const size_t before = function.batch.used_bytes();
-    const auto result = function.apply();
-    CHECK(result.failed == 2);
-    CHECK(result.error ==
-          "test.lua:1: more than a function may add to a batch: 16 MiB, and 4 KiB for each of its samples; set shorter texts");
-    CHECK(function.batch.used_bytes() > before + 15'000'000);
-    CHECK(function.batch.used_bytes() <= before + (size_t{16} << 20) + 2 * (size_t{4} << 10));
-=======
   for (const std::string endless : {"for i = 1, 1e9 do s.tags.x = big end", "for i = 1, 1e9 do s.text = big end"}) {
     CAPTURE(endless);
     Inline function("(function() local big = ('x'):rep(1e6) return function(s) if s.tags.process == 'bad' then " + endless +
@@ -330,7 +315,6 @@ TEST_CASE("what a function adds to a batch is limited, and the next batch has th
     CHECK(result.error == kAddsTooMuch);
     CHECK(function.batch.used_bytes() > before + 15'000'000);
     CHECK(function.batch.used_bytes() <= before + (size_t{16} << 20) + 3 * (size_t{4} << 10));
->>>>>>> lua2
     function.batch.clear();
     function.add("good");
     CHECK(function.apply().failed == 0);
