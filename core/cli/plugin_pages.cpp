@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "core/sample/batch.h"
+#include "core/util/text.h"
 #include "core/util/units.h"
 
 namespace atalaya::core::cli {
@@ -25,16 +25,15 @@ std::string text_of(atalaya_str text) {
   return std::string(view_of(text));
 }
 
-std::string number_text(const atalaya_param &param, double number) {
-  if (param.type == ATALAYA_DURATION) return format_duration(static_cast<int64_t>(number));
-  if (param.type == ATALAYA_SIZE) return format_size(static_cast<int64_t>(number));
-  std::array<char, 32> buffer{};
-  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr};
+std::string bound_text(const atalaya_param &param, double bound) {
+  if (param.type == ATALAYA_DURATION) return format_duration(static_cast<int64_t>(bound));
+  if (param.type == ATALAYA_SIZE) return format_size(static_cast<int64_t>(bound));
+  return number_text(bound);
 }
 
-// A maximum that no value reaches, or that is below the minimum, is none.
+// A maximum that no value reaches (285 years, 7 EiB), or that is below the minimum, is none.
 bool has_maximum(const atalaya_param &param) {
-  static constexpr double kNoMaximum = 9223372036854775807.0;
+  static constexpr double kNoMaximum = 9e18;
   return param.max >= param.min && param.max < kNoMaximum;
 }
 
@@ -43,8 +42,8 @@ std::string allowed_values(const atalaya_param &param) {
   if (param.type == ATALAYA_ENUM)
     for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, ", ");
   if ((param.flags & ATALAYA_BOUNDED) != 0)
-    text = has_maximum(param) ? number_text(param, param.min) + " to " + number_text(param, param.max)
-                              : "at least " + number_text(param, param.min);
+    text = has_maximum(param) ? bound_text(param, param.min) + " to " + bound_text(param, param.max)
+                              : "at least " + bound_text(param, param.min);
   const std::string unit = text_of(param.unit);
   return text + (text.empty() || unit.empty() ? "" : " ") + unit;
 }

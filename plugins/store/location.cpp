@@ -18,6 +18,9 @@
 namespace atalaya::store {
 namespace {
 
+constexpr mode_t kMode =
+    0640;  // names of processes and users, and command lines if the operator asked for them, are not for everyone
+
 std::string folder_of(const std::string &path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   return folder.empty() ? "." : folder;
@@ -70,7 +73,7 @@ void prepare_folder(const std::string &path) {
 
 core::Descriptor lock_for_writing(const std::string &path) {
   const std::string lock_path = path + "-lock";
-  core::Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  core::Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode));
   if (!lock)
     throw Error(Cause::config, "the store's lock " + lock_path + ": " + core::error_text(errno) +
                                    "; allow the agent's user to write in its folder, or choose another path");
@@ -85,8 +88,15 @@ core::Descriptor lock_for_writing(const std::string &path) {
   return lock;
 }
 
+void create_private(const std::string &path) {
+  // Closing a file that SQLite has open in this process would end its locks.
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return;
+  const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, kMode));
+}
+
 Reserve::Reserve(const std::string &path)
-    : file_(::open((path + "-reserve").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+    : file_(::open((path + "-reserve").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode)) {
   hold();
 }
 

@@ -17,6 +17,10 @@ void prepare_folder(const std::string &path);
 // A store has one writer. The lock lies beside the database (path + "-lock") and ends with the process.
 core::Descriptor lock_for_writing(const std::string &path);
 
+// Makes the database's file when there is none, readable by the owner and the group only; SQLite gives its log the same mode. Where
+// that fails, opening the database says why.
+void create_private(const std::string &path);
+
 // Some space of the disk that is held beside the database (path + "-reserve"). On a full disk SQLite cannot even delete, because
 // its log needs room first; this is that room.
 class Reserve {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/sqlite.h"
 
+#include <cerrno>
+
 #include "core/util/files.h"
 
 namespace atalaya::store {
@@ -22,12 +24,14 @@ Cause cause_of(int code) {
   }
 }
 
-std::string_view advice(int code) {
+std::string_view advice(int code, int system_error) {
   switch (code & 0xff) {
     case SQLITE_FULL:
       return "; make room on its disk, or lower max_size";
     case SQLITE_BUSY:
       return "; another program holds the database locked: end it";
+    case SQLITE_CANTOPEN:
+      return system_error == EACCES ? "; run as the agent's user, or as a member of the file's group" : "";
     case SQLITE_READONLY:
       return "; allow the agent's user to write the file and its folder";
     case SQLITE_CORRUPT:
@@ -56,7 +60,7 @@ void Database::fail(int code) const {
   const int primary = code & 0xff;
   if (system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN))
     text += " (" + core::error_text(system_error) + ")";
-  text += advice(code);
+  text += advice(code, system_error);
   throw Error(cause_of(code), text);
 }
 

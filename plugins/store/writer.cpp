@@ -22,6 +22,7 @@ core::Descriptor take_place(const std::string &path) {
 
 Database open_for_writing(const Options &options) {
   try {
+    create_private(path_of(options));
     Database database(path_of(options), Access::read_write);
     check_is_store(database);
     if (sqlite3_db_readonly(database.handle(), "main") == 1) database.fail(SQLITE_READONLY);

@@ -2,7 +2,6 @@
 #include "plugins/sources/proc/host_collector.h"
 
 #include <fcntl.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <climits>
@@ -30,7 +29,7 @@ std::optional<std::string> block_device_name(int root, const std::string &device
 
 }  // namespace
 
-HostCollector::HostCollector(Host host, HostOptions options)
+HostCollector::HostCollector(Host host, HostOptions options, FileSystemQuestions questions)
     : host_(host),
       options_(std::move(options)),
       reader_(host, options_.root),
@@ -38,7 +37,8 @@ HostCollector::HostCollector(Host host, HostOptions options)
       core_(host.intern("core")),
       disk_(host.intern("disk")),
       interface_(host.intern("interface")),
-      mount_(host.intern("mount")) {
+      mount_(host.intern("mount")),
+      spaces_(std::move(questions)) {
   units_.ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
   units_.page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
@@ -47,7 +47,9 @@ void HostCollector::start() {
   reader_.open();
   net_dev_input_.emplace(Input{KeptFile(reader_.process_path("net/dev")), "sys.net is"});
   // Below another root a mount point names a folder of this host, not of that one.
-  if (reader_.is_host()) mountinfo_input_.emplace(Input{KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
+  if (!reader_.is_host()) return;
+  mountinfo_input_.emplace(Input{KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
+  spaces_.start();
 }
 
 void HostCollector::collect(const Window &window, Batch &batch) {
@@ -170,23 +172,36 @@ void HostCollector::collect_file_systems(Batch &batch) {
   if (!mountinfo_input_) return;
   const auto text = reader_.read(*mountinfo_input_);
   if (!text) return;
-  if (*text != mountinfo_) find_file_systems(*text);
-  for (const FileSystem &file_system : file_systems_) {
-    struct statvfs found {};
-    if (::statvfs(file_system.mount.c_str(), &found) != 0) continue;
+  if (!file_systems_ || *text != mountinfo_) find_file_systems(*text);
+  if (file_systems_->empty() || !all_answer()) return;
+  for (size_t i = 0; i < file_systems_->size(); ++i) {
+    const std::optional<Space> &space = spaces_.answers()[i];
+    if (!space) continue;
     values_.clear();
-    space_values({found.f_frsize, found.f_blocks, found.f_bfree, found.f_bavail, found.f_files, found.f_ffree}, values_);
-    emitter_.emit(batch, values_, {{disk_, file_system.disk}, {mount_, file_system.mount}});
+    space_values(*space, values_);
+    emitter_.emit(batch, values_, {{disk_, (*file_systems_)[i].disk}, {mount_, (*file_systems_)[i].mount}});
   }
+}
+
+bool HostCollector::all_answer() {
+  const bool answered = spaces_.ask(file_systems_);
+  if (!answered && !told_silent_)
+    host_.log(Level::warning,
+              "the file system at " + spaces_.silent() +
+                  " does not answer: sys.fs is absent until it does; repair or unmount it, or leave its type out of "
+                  "the parameter file_systems");
+  told_silent_ = !answered;
+  return answered;
 }
 
 void HostCollector::find_file_systems(std::string_view mountinfo) {
   mountinfo_ = mountinfo;
   std::vector<Mount> mounts;
   parse_mountinfo(mountinfo, mounts);
-  file_systems_ = select_file_systems(mounts, options_.file_systems);
-  for (FileSystem &file_system : file_systems_)
+  std::vector<FileSystem> selected = select_file_systems(mounts, options_.file_systems);
+  for (FileSystem &file_system : selected)
     if (auto name = block_device_name(reader_.folder(), file_system.device)) file_system.disk = std::move(*name);
+  file_systems_ = std::make_shared<const std::vector<FileSystem>>(std::move(selected));
 }
 
 void HostCollector::collect_pressure(Batch &batch) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/sources/proc/host_file_systems.h"
 #include "plugins/sources/proc/host_model.h"
 #include "plugins/sources/proc/host_options.h"
 #include "plugins/sources/proc/host_text_reader.h"
@@ -20,8 +21,9 @@ namespace atalaya::proc {
 
 class HostCollector {
  public:
-  HostCollector(Host host, HostOptions options);
+  HostCollector(Host host, HostOptions options, FileSystemQuestions questions = {});
   void start();
+  void stop() { spaces_.stop(); }
   void collect(const Window &window, Batch &batch);
 
  private:
@@ -37,6 +39,7 @@ class HostCollector {
   bool wanted(DiskType type) const;
   const Link &link_of(std::string_view interface, int64_t now_ns);
   void find_file_systems(std::string_view mountinfo);
+  bool all_answer();
 
   Host host_;
   HostOptions options_;
@@ -67,7 +70,9 @@ class HostCollector {
 
   std::optional<Input> mountinfo_input_;
   std::string mountinfo_;  // as last understood
-  std::vector<FileSystem> file_systems_;
+  FileSystemSpaces::Mounts file_systems_;
+  FileSystemSpaces spaces_;
+  bool told_silent_ = false;
 
   std::array<Input, 3> pressure_inputs_{{{KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
                                          {KeptFile("proc/pressure/memory"), "sys.pressure.memory is"},

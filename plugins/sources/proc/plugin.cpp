@@ -102,6 +102,9 @@ class Proc final : public Source {
     if (host_) host_->start();
     if (cgroups_) cgroups_->start();
   }
+  void stop() override {
+    if (host_) host_->stop();
+  }
   Code collect(const Window &window, Batch &batch) override {
     if (processes_) processes_->collect(window, batch);
     if (host_) host_->collect(window, batch);

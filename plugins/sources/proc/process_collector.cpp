@@ -14,6 +14,15 @@ bool listed(const std::vector<std::string> &names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// In a container or sandbox root is not all-powerful.
+std::string denied_io_text(int32_t first_pid) {
+  if (::geteuid() != 0)
+    return "/proc/PID/io of other users may not be read: proc.disk.* and proc.io.* are absent for their processes; run as root or "
+           "with CAP_SYS_PTRACE";
+  return "the kernel refuses /proc/PID/io of some processes to root too, the first is process " + std::to_string(first_pid) +
+         ": proc.disk.* and proc.io.* are absent for them; if they are many, add CAP_SYS_PTRACE";
+}
+
 }  // namespace
 
 ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
@@ -126,9 +135,7 @@ void ProcessCollector::report_trouble() {
     host_.log(Level::warning, text);
   };
   const ProcessReader::Trouble &trouble = reader_->trouble();
-  tell(told_denied_io_, trouble.denied_io,
-       "/proc/PID/io of other users may not be read: proc.disk.* and proc.io.* are absent for their processes; run as root or with "
-       "CAP_SYS_PTRACE");
+  if (trouble.denied_io > 0 && !told_denied_io_) tell(told_denied_io_, trouble.denied_io, denied_io_text(trouble.denied_io_pid));
   tell(told_denied_, trouble.denied, "/proc/PID/stat of some processes may not be read: they are absent; run as root");
   tell(told_malformed_, trouble.malformed,
        "/proc/PID/stat of some processes is not of the form that proc(5) describes: they are absent; is the root a recorded tree?");

@@ -123,7 +123,7 @@ void ProcessReader::read_io(int32_t pid, Kept &kept) {
   parse_io(io.text, kept.reading);
   if (io.error != EACCES && io.error != EPERM) return;
   kept.denied_io = true;
-  ++trouble_.denied_io;
+  if (trouble_.denied_io++ == 0) trouble_.denied_io_pid = pid;
 }
 
 FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {

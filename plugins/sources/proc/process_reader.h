@@ -33,9 +33,10 @@ class ProcessReader {
 
   // What kept readings from being whole, since the start. Processes that end during a pass are no trouble and in none of them.
   struct Trouble {
-    uint64_t denied_io = 0;  // processes whose io may not be read
-    uint64_t denied = 0;     // reads of other files that were refused
-    uint64_t malformed = 0;  // readings with a stat that is none
+    uint64_t denied_io = 0;     // processes whose io may not be read
+    int32_t denied_io_pid = 0;  // the first of them
+    uint64_t denied = 0;        // reads of other files that were refused
+    uint64_t malformed = 0;     // readings with a stat that is none
   };
 
   explicit ProcessReader(ReaderOptions options) : options_(std::move(options)) {}

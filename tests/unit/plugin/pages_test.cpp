@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <atalaya/plugin.hpp>
 
+#include <iterator>
+
 #include "core/cli/plugin_pages.h"
 
 using namespace atalaya::core;
@@ -82,6 +84,22 @@ TEST_CASE("a page for the terminal") {
         "Metrics\n"
         "  name      unit  kind  decimals  tags         read from   what\n"
         "  demo.cpu  %     rate  2         pid, (user)  /proc/stat  Time.\n");
+}
+
+TEST_CASE("bounds are written as in a pipeline file, without an exponent") {
+  constexpr auto bounded = [](uint32_t type, double min, double max) {
+    return atalaya::Param{.name = "x"_str, .type = type, .flags = ATALAYA_BOUNDED, .min = min, .max = max};
+  };
+  static constexpr atalaya::Param kBounded[] = {
+      bounded(ATALAYA_INT, 1, 100000),           bounded(ATALAYA_INT, -1e6, 1e9),      bounded(ATALAYA_NUMBER, 0.001, 0.5),
+      bounded(ATALAYA_SIZE, 65536, 68719476736), bounded(ATALAYA_DURATION, 0, 5.4e12), bounded(ATALAYA_SIZE, 1, 0),
+      bounded(ATALAYA_DURATION, 0, 9.2e18),
+  };
+  const Page page = demo_page(Schema(kBounded, std::size(kBounded), sizeof(kBounded[0])));
+  std::vector<std::string> values;
+  for (auto row = page.tables.at(0).rows.begin() + 4; row != page.tables.at(0).rows.end(); ++row) values.push_back(row->at(3));
+  CHECK(values == std::vector<std::string>{"1 to 100000", "-1000000 to 1000000000", "0.001 to 0.5", "64 KiB to 64 GiB",
+                                           "0s to 1h30m", "at least 1 B", "at least 0s"});
 }
 
 TEST_CASE("parameters that the host adds come after the component's own") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -9,7 +10,7 @@
 #include "tests/unit/proc/host_fixture.h"
 
 namespace {
-uint64_t allocations = 0;
+std::atomic<uint64_t> allocations = 0;  // of every thread
 }
 
 void *operator new(size_t size) {
@@ -17,10 +18,11 @@ void *operator new(size_t size) {
   if (void *memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void *memory) noexcept {
+// Not inlined: GCC would see free() take what operator new gave, and call it a mismatch.
+[[gnu::noinline]] void operator delete(void *memory) noexcept {
   std::free(memory);
 }
-void operator delete(void *memory, size_t) noexcept {
+[[gnu::noinline]] void operator delete(void *memory, size_t) noexcept {
   std::free(memory);
 }
 
@@ -58,6 +60,19 @@ TEST_CASE("a window like the one before allocates nothing") {
   cgroups.start();
   CHECK(allocations_of_a_later_window(fake, cgroups) == 0);
   CHECK(allocations > 0);  // they are counted at all
+}
+
+TEST_CASE("asking the same file systems again allocates nothing") {
+  FileSystemSpaces spaces({.ask = [](const std::string &) { return Space{}; }, .patience = std::chrono::seconds(60)});
+  spaces.start();
+  const auto mounts = std::make_shared<const std::vector<FileSystem>>(3);
+  uint64_t before = 0;
+  for (int i = 0; i < 4; ++i) {
+    before = allocations;
+    REQUIRE(spaces.ask(mounts));
+    REQUIRE(spaces.answers().size() == 3);
+  }
+  CHECK(allocations == before);
 }
 
 }  // namespace

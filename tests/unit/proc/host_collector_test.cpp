@@ -328,7 +328,7 @@ TEST_CASE("this host, twice: declared names only, and percentages that can be") 
   core::Batch batch;
   HostOptions options;
   options.file_systems = {"ext4", "xfs", "btrfs", "overlay", "tmpfs"};
-  HostCollector collector(fake.host(), options);
+  HostCollector collector(fake.host(), options, {.patience = std::chrono::seconds(60)});
   collector.start();
   collect(fake, collector, batch);
   fake.now_ns += kSecond;

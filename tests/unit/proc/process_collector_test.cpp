@@ -2,16 +2,21 @@
 #include "plugins/sources/proc/process_collector.h"
 
 #include <doctest/doctest.h>
+#include <linux/capability.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <ctime>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "tests/unit/proc/process_test_host.h"
@@ -341,6 +346,66 @@ TEST_CASE("the real host: a process that was born in the window has rates, and i
   for (const int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(end);
   REQUIRE(::waitpid(child, nullptr, 0) == child);
   CHECK(collector.collect().count(pid) == 0);
+}
+
+// What the collector logs in a process of its own, after the action there; "skip" when the action cannot be done.
+std::vector<std::string> logged_in_child(const ProcessOptions &options, const std::function<bool()> &action) {
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string text = "skip\n";
+    if (action()) {
+      Collector collector(options);
+      for (int window = 0; window < 2; ++window) collector.collect();
+      text.clear();
+      for (const std::string &line : collector.host.logged) text += line + "\n";
+    }
+    (void)!::write(pipe[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  ::close(pipe[1]);
+  std::array<char, 4096> text{};
+  const ssize_t size = ::read(pipe[0], text.data(), text.size());
+  ::close(pipe[0]);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  std::istringstream lines(std::string(text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))));
+  std::vector<std::string> result;
+  for (std::string line; std::getline(lines, line);) result.push_back(line);
+  return result;
+}
+
+bool drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const std::array<__user_cap_data_struct, 2> none{};
+  return ::syscall(SYS_capset, &header, none.data()) == 0;
+}
+
+std::string refused_to_root(const std::string &pid) {
+  return "the kernel refuses /proc/PID/io of some processes to root too, the first is process " + pid +
+         ": proc.disk.* and proc.io.* are absent for them; if they are many, add CAP_SYS_PTRACE";
+}
+
+TEST_CASE("who refuses io is said once: to root not that root is needed, but the first process") {
+  Tree tree("states");
+  fs::permissions(tree.path(), fs::perms{0755});
+  for (const char *pid : {"2", "104"}) {
+    tree.write("proc/" + std::string(pid) + "/io", "");
+    fs::permissions(tree.path() + "/proc/" + pid + "/io", fs::perms::none);
+  }
+  const std::vector<std::string> skipped{"skip"};
+  const auto to_user = logged_in_child({.root = tree.path()}, [] { return ::geteuid() != 0 || ::setuid(65534) == 0; });
+  if (to_user != skipped)
+    CHECK(to_user ==
+          std::vector<std::string>{"/proc/PID/io of other users may not be read: proc.disk.* and proc.io.* are absent for "
+                                   "their processes; run as root or with CAP_SYS_PTRACE"});
+  const auto to_root = logged_in_child({.root = tree.path()}, [] { return ::geteuid() == 0 && drop_capabilities(); });
+  if (to_root == skipped) {
+    MESSAGE("needs root: skipped");
+    return;
+  }
+  REQUIRE(to_root.size() == 1);
+  CHECK((to_root[0] == refused_to_root("2") || to_root[0] == refused_to_root("104")));  // as the folder lists them
 }
 
 TEST_CASE("the real host: without privileges io of others is absent, and said once") {

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <grp.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 
 #include "plugins/store/location.h"
@@ -115,6 +119,38 @@ TEST_CASE("a store has one writer; the next one may open it when the first is go
                                      "; stop that agent, or choose another path");
   }
   CHECK(refusal(store.path) == "");
+}
+
+TEST_CASE("a store is readable by its owner and group only, and keeps the mode that it was given later") {
+  Store store;
+  const mode_t mask = ::umask(022);
+  const auto modes = [&] {
+    std::map<std::string, unsigned> all;
+    for (const auto &entry : std::filesystem::directory_iterator(store.folder.path()))
+      all[entry.path().filename()] = static_cast<unsigned>(entry.status().permissions());
+    return all;
+  };
+  {
+    const Writer writer = store.writer();
+    CHECK(modes() == std::map<std::string, unsigned>{{"atalaya.db", 0640},
+                                                     {"atalaya.db-wal", 0640},
+                                                     {"atalaya.db-shm", 0640},
+                                                     {"atalaya.db-lock", 0640},
+                                                     {"atalaya.db-reserve", 0640}});
+  }
+  std::filesystem::permissions(store.path, std::filesystem::perms{0644});
+  store.writer();
+  CHECK(modes().at("atalaya.db") == 0644);
+  ::umask(mask);
+}
+
+TEST_CASE("the store behind a symbolic link that has no file yet is readable by its owner and group only") {
+  Store store;
+  const mode_t mask = ::umask(022);
+  std::filesystem::create_symlink(store.folder / "elsewhere.db", store.path);
+  store.writer();
+  ::umask(mask);
+  CHECK(std::filesystem::status(store.folder / "elsewhere.db").permissions() == std::filesystem::perms{0640});
 }
 
 TEST_CASE("a damaged store is refused and left as it is") {
@@ -234,6 +270,20 @@ TEST_CASE("what may not be written is said at the start") {
                                       ": attempt to write a readonly database; allow the agent's user to write the file and its "
                                       "folder");
   }
+}
+
+TEST_CASE("who is not of the store's group is told why it may not be read") {
+  Store store;
+  store.writer();
+  std::filesystem::permissions(store.folder.path(), std::filesystem::perms{0755});
+  const std::string outcome = in_child([&]() -> std::string {
+    if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) return "skip";
+    Reader reader(store.path);
+    return "";
+  });
+  check_unless_skipped(outcome, "database " + store.path +
+                                    ": unable to open database file (Permission denied); run as the agent's user, or as a member "
+                                    "of the file's group");
 }
 
 }  // namespace

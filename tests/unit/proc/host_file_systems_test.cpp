@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file system that hangs must cost nothing but its own samples.
+#include "plugins/sources/proc/host_file_systems.h"
+
+#include <doctest/doctest.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "plugins/sources/proc/host_collector.h"
+#include "tests/unit/proc/host_fixture.h"
+
+namespace atalaya::proc {
+namespace {
+
+using namespace test;
+
+// File systems of which one can be made to hang.
+class Kernel {
+ public:
+  std::optional<Space> ask(const std::string &mount) {
+    std::unique_lock lock(mutex_);
+    ++asked_[mount];
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return mount != hanging_; });
+    return mount == "/broken" ? std::nullopt : std::optional(Space{4096, 100, 50, 50, 0, 0});
+  }
+  void hang(const std::string &mount) {
+    const std::lock_guard lock(mutex_);
+    hanging_ = mount;
+  }
+  void release() {
+    const std::lock_guard lock(mutex_);
+    hanging_.clear();
+    changed_.notify_all();
+  }
+  int asked(const std::string &mount) {
+    const std::lock_guard lock(mutex_);
+    return asked_[mount];
+  }
+  void await_question(const std::string &mount) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return asked_[mount] > 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string hanging_;
+  std::map<std::string, int> asked_;
+};
+
+constexpr std::chrono::seconds kLong{60};
+
+FileSystemQuestions questions(const std::shared_ptr<Kernel> &kernel, std::chrono::milliseconds patience) {
+  return {.ask = [kernel](const std::string &mount) { return kernel->ask(mount); }, .patience = patience};
+}
+
+FileSystemSpaces::Mounts mounts(std::initializer_list<const char *> paths) {
+  std::vector<FileSystem> all;
+  for (const char *path : paths) all.push_back({"8:1", "sda1", path});
+  return std::make_shared<const std::vector<FileSystem>>(all);
+}
+
+// Asks until there is an answer; the test's own time limit ends it when none comes.
+template <class Ask>
+void ask_until(Ask &&answered) {
+  while (!answered()) std::this_thread::yield();
+}
+
+TEST_CASE("answers come in the order of the mounts; one that fails has none") {
+  FileSystemSpaces spaces(questions(std::make_shared<Kernel>(), kLong));
+  spaces.start();
+  REQUIRE(spaces.ask(mounts({"/", "/broken", "/var"})));
+  REQUIRE(spaces.answers().size() == 3);
+  CHECK(spaces.answers()[0]->blocks == 100);
+  CHECK_FALSE(spaces.answers()[1]);
+  CHECK(spaces.answers()[2]);
+}
+
+TEST_CASE("while one hangs it is named and nothing more is asked; then answers come again") {
+  const auto kernel = std::make_shared<Kernel>();
+  FileSystemSpaces spaces(questions(kernel, std::chrono::milliseconds(1)));
+  spaces.start();
+  kernel->hang("/nfs");
+  const auto all = mounts({"/", "/nfs", "/var"});
+  CHECK_FALSE(spaces.ask(all));
+  kernel->await_question("/nfs");
+  for (int window = 0; window < 3; ++window) {
+    CHECK_FALSE(spaces.ask(mounts({"/other"})));
+    CHECK(spaces.silent() == "/nfs");
+  }
+  CHECK(kernel->asked("/nfs") == 1);
+  CHECK(kernel->asked("/var") == 0);
+  kernel->release();
+  ask_until([&] { return spaces.ask(all); });
+  CHECK(spaces.answers().size() == 3);
+  CHECK(kernel->asked("/other") == 0);
+}
+
+TEST_CASE("a hanging file system holds up neither the stop nor a new start") {
+  const auto kernel = std::make_shared<Kernel>();
+  kernel->hang("/nfs");
+  {
+    FileSystemSpaces spaces(questions(kernel, std::chrono::milliseconds(1)));
+    spaces.start();
+    CHECK_FALSE(spaces.ask(mounts({"/nfs"})));
+    kernel->await_question("/nfs");
+    spaces.stop();
+    spaces.stop();
+    spaces.start();
+    ask_until([&] { return spaces.ask(mounts({"/var"})); });
+  }
+  kernel->release();
+}
+
+TEST_CASE("a collector beside a hanging file system: everything else is there, and the log names it once") {
+  const auto kernel = std::make_shared<Kernel>();
+  FakeHost fake;
+  core::Batch batch;
+  HostOptions options;
+  options.file_systems = {"ext4", "xfs", "btrfs", "overlay", "tmpfs"};
+  HostCollector collector(fake.host(), options, questions(kernel, std::chrono::milliseconds(20)));
+  collector.start();
+  const auto window = [&] { return collect(fake, collector, batch); };
+  const auto has_root = [&] { return !with_tag(window(), "mount", "/").fields.empty(); };
+  ask_until(has_root);
+  fake.log.clear();
+
+  kernel->hang("/");
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<Seen> samples = window();
+    CHECK(with_field(samples, "sys.fs.size").fields.empty());
+    CHECK_FALSE(with_field(samples, "sys.mem.free").fields.empty());
+    CHECK_FALSE(with_field(samples, "sys.load.1m").fields.empty());
+  }
+  CHECK(fake.log ==
+        std::vector<std::string>{"the file system at / does not answer: sys.fs is absent until it does; repair or unmount it, or "
+                                 "leave its type out of the parameter file_systems"});
+  kernel->release();
+  ask_until(has_root);
+  kernel->hang("/");
+  window();
+  CHECK(fake.log.size() == 2);  // it hangs anew
+  kernel->release();
+  collector.stop();
+}
+
+}  // namespace
+}  // namespace atalaya::proc
