@@ -13,12 +13,12 @@ namespace {
 std::atomic<uint64_t> allocations = 0;  // of every thread
 }
 
-void *operator new(size_t size) {
+[[gnu::noinline]] void *operator new(size_t size) {
   ++allocations;
   if (void *memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-// Not inlined: GCC would see free() take what operator new gave, and call it a mismatch.
+// Not inlined, any of them: GCC would see malloc or free on one side only, and call it a mismatch.
 [[gnu::noinline]] void operator delete(void *memory) noexcept {
   std::free(memory);
 }

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "tests/unit/proc/host_fixture.h"
@@ -341,7 +343,10 @@ TEST_CASE("this host, twice: declared names only, and percentages that can be") 
       CHECK_MESSAGE(field.second >= 0, field.first);
     }
   CHECK_FALSE(with_tag(samples, "core", "0").fields.empty());
-  CHECK_FALSE(with_tag(samples, "mount", "/").fields.empty());
+  // In a chroot no mount is called "/".
+  std::ifstream mounts("/proc/self/mounts");
+  const std::string text((std::istreambuf_iterator<char>(mounts)), std::istreambuf_iterator<char>());
+  if (text.find(" / ") == std::string::npos) return;
   const std::optional<double> full = with_tag(samples, "mount", "/")["sys.fs.usage"];
   REQUIRE(full);
   CHECK(*full <= 100);
