@@ -12,8 +12,8 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array<const Command *, 6> kCommands = {&run_command,     &check_command,   &test_command,
-                                                      &try_command,     &plugins_command, &status_command};
+constexpr std::array<const Command *, 6> kCommands = {&run_command, &check_command,   &test_command,
+                                                      &try_command, &plugins_command, &status_command};
 
 constexpr OptionSpec kCommon[] = {
     {"--plugins", "DIR", "look for plugins there first"},
@@ -106,7 +106,8 @@ int dispatch(const std::vector<std::string> &words) {
     std::printf("atalaya %s\n", kVersion);
     return kDone;
   }
-  const auto found = std::find_if(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == words[0]; });
+  const auto found =
+      std::find_if(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == words[0]; });
   if (found == kCommands.end()) {
     std::fprintf(stderr, "atalaya: \"%s\" is not a command; atalaya --help lists them\n", words[0].c_str());
     return kWrongUse;

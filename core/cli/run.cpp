@@ -102,9 +102,13 @@ int run(const Arguments &arguments) {
 
 }  // namespace
 
-const Command run_command = {"run",    "FILE",   "run the pipelines of FILE until stopped, or for a time; SIGHUP reloads the file",
+const Command run_command = {"run",
+                             "FILE",
+                             "run the pipelines of FILE until stopped, or for a time; SIGHUP reloads the file",
                              "atalaya run pipelines/host.lua --for 30s",
-                             1,        1,        kOptions,
+                             1,
+                             1,
+                             kOptions,
                              run};
 
 }  // namespace atalaya::core::cli

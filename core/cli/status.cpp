@@ -29,7 +29,7 @@ int status(const Arguments &arguments) {
 
 }  // namespace
 
-const Command status_command = {"status", "", "the running agent's ledger, queues and health", "atalaya status --format json", 0, 0,
-                                kOptions, status};
+const Command status_command = {
+    "status", "", "the running agent's ledger, queues and health", "atalaya status --format json", 0, 0, kOptions, status};
 
 }  // namespace atalaya::core::cli

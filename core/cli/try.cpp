@@ -33,8 +33,8 @@ std::optional<StageDescription> describe(Registry &registry, uint32_t kind, cons
   std::vector<Problem> problems;
   stage.parameters = Parameters::resolve(schema_of(*stage.component.component), written, problems);
   for (const Problem &problem : problems)
-    std::fprintf(stderr, "atalaya try: %s \"%s\": %s%s%s\n", std::string(kind_name(kind)).c_str(), name.c_str(), problem.path.c_str(),
-                 problem.path.empty() ? "" : ": ", problem.text.c_str());
+    std::fprintf(stderr, "atalaya try: %s \"%s\": %s%s%s\n", std::string(kind_name(kind)).c_str(), name.c_str(),
+                 problem.path.c_str(), problem.path.empty() ? "" : ": ", problem.text.c_str());
   if (!problems.empty()) return std::nullopt;
   return stage;
 }
@@ -126,9 +126,13 @@ int try_source(const Arguments &arguments) {
 
 }  // namespace
 
-const Command try_command = {"try",    "COMPONENT [name=value ...]", "one source on the terminal, to see what it would emit",
+const Command try_command = {"try",
+                             "COMPONENT [name=value ...]",
+                             "one source on the terminal, to see what it would emit",
                              "atalaya try proc host=false --every 2s --windows 1",
-                             1,        64,                           kOptions,
+                             1,
+                             64,
+                             kOptions,
                              try_source};
 
 }  // namespace atalaya::core::cli

@@ -6,7 +6,9 @@
 namespace atalaya::core {
 namespace {
 
-atalaya_str str_of(std::string_view text) { return {text.data(), text.size()}; }
+atalaya_str str_of(std::string_view text) {
+  return {text.data(), text.size()};
+}
 
 }  // namespace
 

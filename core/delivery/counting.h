@@ -35,7 +35,7 @@ class CountingSurroundings : public Surroundings {
   std::string state_dir_;
   std::mutex mutex_;
   Tally tally_;
-  std::vector<LedgerRow> snapshot_;  // what `ledger` reads from
+  std::vector<LedgerRow> snapshot_;                        // what `ledger` reads from
   std::vector<std::pair<size_t, std::string_view>> rows_;  // -> snapshot_; with a reason: the row of that drop
 };
 

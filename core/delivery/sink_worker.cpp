@@ -16,11 +16,19 @@ constexpr int64_t kFirstRetry = 100'000'000;
 constexpr int64_t kLongestRetry = 30'000'000'000;
 
 using Steady = std::chrono::steady_clock;  // CLOCK_MONOTONIC
-int64_t monotonic() { return Steady::now().time_since_epoch().count(); }
-Steady::time_point at(int64_t monotonic_ns) { return Steady::time_point(std::chrono::nanoseconds(monotonic_ns)); }
+int64_t monotonic() {
+  return Steady::now().time_since_epoch().count();
+}
+Steady::time_point at(int64_t monotonic_ns) {
+  return Steady::time_point(std::chrono::nanoseconds(monotonic_ns));
+}
 
-int64_t samples_of(const Delivery &delivery) { return static_cast<int64_t>(delivery.batch->count()); }
-int64_t bytes_of(const Delivery &delivery) { return static_cast<int64_t>(delivery.batch->held_bytes()); }
+int64_t samples_of(const Delivery &delivery) {
+  return static_cast<int64_t>(delivery.batch->count());
+}
+int64_t bytes_of(const Delivery &delivery) {
+  return static_cast<int64_t>(delivery.batch->held_bytes());
+}
 
 }  // namespace
 

@@ -39,12 +39,13 @@ struct Delivery {
   std::shared_ptr<Acknowledgement> ack;
 };
 
-// A sink, its bounded queue and its thread. The ledger's mutex guards the queue. Retries wait with doubling back-off; the batch being
-// written stays counted as queued until the sink has it.
+// A sink, its bounded queue and its thread. The ledger's mutex guards the queue. Retries wait with doubling back-off; the batch
+// being written stays counted as queued until the sink has it.
 class SinkWorker {
  public:
   // `made_room` is called, without a lock held, when a queue that was full no longer is.
-  SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger, std::function<void()> made_room);
+  SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger,
+             std::function<void()> made_room);
   SinkWorker(const SinkWorker &) = delete;
   SinkWorker &operator=(const SinkWorker &) = delete;
   ~SinkWorker();
@@ -56,7 +57,8 @@ class SinkWorker {
 
   // With the ledger's mutex held. `full` concerns sinks whose policy is to block.
   bool full() const;
-  // Accepts the batch in the ledger and queues it; what the policy drops for it is moved to `dropped`, to be released after the lock.
+  // Accepts the batch in the ledger and queues it; what the policy drops for it is moved to `dropped`, to be released after the
+  // lock.
   void push(Delivery delivery, std::vector<Delivery> &dropped);
 
   // Wakes the thread after pushes; without the lock.
@@ -64,10 +66,12 @@ class SinkWorker {
 
   bool running() const;  // started, and not told to stop
 
-  // Tells the thread to deliver what is queued until the deadline (CLOCK_MONOTONIC), then to flush and stop the sink. Does not wait.
+  // Tells the thread to deliver what is queued until the deadline (CLOCK_MONOTONIC), then to flush and stop the sink. Does not
+  // wait.
   void begin_stop(int64_t deadline_ns);
   bool stopped();  // it is through with it
-  // Waits for it. What is left then is counted as dropped (shutdown). False when the sink hangs in a call: its thread is left behind.
+  // Waits for it. What is left then is counted as dropped (shutdown). False when the sink hangs in a call: its thread is left
+  // behind.
   bool end_stop();
 
  private:

@@ -8,7 +8,9 @@ namespace atalaya::core {
 namespace {
 
 // NTP slews at 500 ppm at most. What moves by more than twice that, and by more than 0.3 s, has been stepped.
-int64_t step_threshold(int64_t interval) { return 300'000'000 + interval / 1000; }
+int64_t step_threshold(int64_t interval) {
+  return 300'000'000 + interval / 1000;
+}
 
 int64_t now_of(clockid_t clock) {
   timespec time{};
@@ -18,7 +20,9 @@ int64_t now_of(clockid_t clock) {
 
 }  // namespace
 
-ClockReading read_clocks() { return {now_of(CLOCK_MONOTONIC), now_of(CLOCK_REALTIME), now_of(CLOCK_BOOTTIME)}; }
+ClockReading read_clocks() {
+  return {now_of(CLOCK_MONOTONIC), now_of(CLOCK_REALTIME), now_of(CLOCK_BOOTTIME)};
+}
 
 WindowClock::Tick WindowClock::tick(const ClockReading &now, bool paused) {
   const int64_t real_offset = now.realtime - now.monotonic;

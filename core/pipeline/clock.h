@@ -16,9 +16,10 @@ struct ClockReading {
 
 ClockReading read_clocks();
 
-// Says when a pipeline's windows end and what each covers. Windows are aligned to multiples of the interval in Unix time; how much time
-// went by is measured by CLOCK_MONOTONIC. Pure: it is told the time.
-//  - The first tick is due at once and is a baseline (gauges only), stamped with the moment. Rates begin with the first whole window.
+// Says when a pipeline's windows end and what each covers. Windows are aligned to multiples of the interval in Unix time; how much
+// time went by is measured by CLOCK_MONOTONIC. Pure: it is told the time.
+//  - The first tick is due at once and is a baseline (gauges only), stamped with the moment. Rates begin with the first whole
+//  window.
 //  - A clock step or a suspend starts it over: a baseline, hence a gap, never a wrong rate.
 //  - Missed windows are never replayed: the next window covers them (duration = several intervals) and they count as gaps.
 //  - A tick so late that the next one comes within half an interval is joined with that one.
@@ -44,12 +45,12 @@ class WindowClock {
   int64_t interval_;
   int64_t deadline_ = 0;
   bool started_ = false;
-  bool whole_ = false;           // the last collection stood at a window's beginning
-  int64_t last_monotonic_ = 0;   // when the last collection began
-  int64_t last_end_ = 0;         // the end of its window
+  bool whole_ = false;          // the last collection stood at a window's beginning
+  int64_t last_monotonic_ = 0;  // when the last collection began
+  int64_t last_end_ = 0;        // the end of its window
   int64_t next_end_ = 0;
-  int64_t real_offset_ = 0;      // realtime - monotonic at the last tick: a jump is a clock step
-  int64_t boot_offset_ = 0;      // boottime - monotonic: growth is suspend
+  int64_t real_offset_ = 0;  // realtime - monotonic at the last tick: a jump is a clock step
+  int64_t boot_offset_ = 0;  // boottime - monotonic: growth is suspend
 };
 
 }  // namespace atalaya::core

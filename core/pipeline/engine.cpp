@@ -31,9 +31,10 @@ bool has_function(const PipelineDescription &pipeline) {
 }
 
 // Whether a pipeline may go on as it is. Where its output goes is wiring and may change.
-bool same_work(const PipelineDescription &a, const std::string &a_digest, const PipelineDescription &b, const std::string &b_digest) {
-  return a.name == b.name && a.every_ns == b.every_ns && a.from == b.from && same(a.sources, b.sources) && same(a.stages, b.stages) &&
-         (!has_function(a) || a_digest == b_digest);
+bool same_work(const PipelineDescription &a, const std::string &a_digest, const PipelineDescription &b,
+               const std::string &b_digest) {
+  return a.name == b.name && a.every_ns == b.every_ns && a.from == b.from && same(a.sources, b.sources) &&
+         same(a.stages, b.stages) && (!has_function(a) || a_digest == b_digest);
 }
 
 // "sink file", or "sink file 2" where that is taken: the same file gives the same names.
@@ -60,13 +61,12 @@ bool holds(const std::vector<std::shared_ptr<T>> &list, const std::shared_ptr<T>
 }  // namespace
 
 Engine::Engine(Symbols &symbols, Options options)
-    : options_(std::move(options)),
-      shared_{symbols,
-              ledger_,
-              BatchPool::make(),
-              options_.host.empty() ? host_name() : options_.host,
-              symbols.intern("host"),
-              [this] { wake(); }} {}
+    : options_(std::move(options)), shared_{symbols,
+                                            ledger_,
+                                            BatchPool::make(),
+                                            options_.host.empty() ? host_name() : options_.host,
+                                            symbols.intern("host"),
+                                            [this] { wake(); }} {}
 
 Engine::~Engine() {
   options_.flush_deadline_ns = 0;
@@ -76,7 +76,9 @@ Engine::~Engine() {
   for (auto &left : abandoned_) static_cast<void>(new std::shared_ptr<void>(std::move(left)));  // NOLINT
 }
 
-Status Engine::start(FileDescription file) { return apply(std::move(file)); }
+Status Engine::start(FileDescription file) {
+  return apply(std::move(file));
+}
 
 Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) {
   Graph graph;
@@ -313,7 +315,8 @@ bool Engine::turn() {
   }
   const auto works = [](const auto &pipeline) { return pipeline->description().from.empty() && !pipeline->ended(); };
   if (std::any_of(graph_.pipelines.begin(), graph_.pipelines.end(), works)) return true;
-  gave_up_ = std::any_of(graph_.pipelines.begin(), graph_.pipelines.end(), [](const auto &pipeline) { return pipeline->unsupported(); });
+  gave_up_ =
+      std::any_of(graph_.pipelines.begin(), graph_.pipelines.end(), [](const auto &pipeline) { return pipeline->unsupported(); });
   return false;
 }
 

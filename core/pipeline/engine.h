@@ -17,8 +17,8 @@
 
 namespace atalaya::core {
 
-// Runs the pipelines of one file. One thread calls run: it is the engine thread, which turns the clock, calls the pull sources, the stages
-// and the inline functions. Sinks, push sources and blocking sources have threads of their own.
+// Runs the pipelines of one file. One thread calls run: it is the engine thread, which turns the clock, calls the pull sources, the
+// stages and the inline functions. Sinks, push sources and blocking sources have threads of their own.
 class Engine {
  public:
   struct Options {
@@ -34,14 +34,14 @@ class Engine {
 
   // Creates and starts everything: sinks, stages, then sources. On an error nothing is left running. Before run.
   Status start(FileDescription file);
-  // Works until stop is called, the windows are used up, or every source has ended; then delivers what is queued and stops everything.
-  // False when a component hangs in a call: the process should end without running destructors.
+  // Works until stop is called, the windows are used up, or every source has ended; then delivers what is queued and stops
+  // everything. False when a component hangs in a call: the process should end without running destructors.
   bool run();
 
   // Any thread, also before run.
   void stop();
-  // Any thread. Replaces the file: pipelines and sinks that are the same go on untouched. On an error the old file runs on, as far as it
-  // starts again, and the error says so. The answer comes when it is done; one reload at a time.
+  // Any thread. Replaces the file: pipelines and sinks that are the same go on untouched. On an error the old file runs on, as far
+  // as it starts again, and the error says so. The answer comes when it is done; one reload at a time.
   std::future<Status> reload(FileDescription file);
 
   // After run: it ended because its sources cannot work here.
@@ -55,8 +55,8 @@ class Engine {
  private:
   struct Graph {
     FileDescription file;
-    std::vector<std::shared_ptr<SinkWorker>> sinks;         // as in file.sinks
-    std::vector<std::shared_ptr<PipelineRun>> pipelines;    // as in file.pipelines
+    std::vector<std::shared_ptr<SinkWorker>> sinks;       // as in file.sinks
+    std::vector<std::shared_ptr<PipelineRun>> pipelines;  // as in file.pipelines
   };
   struct Reload {
     FileDescription file;

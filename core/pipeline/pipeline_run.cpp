@@ -12,7 +12,9 @@ namespace {
 
 constexpr unsigned kMostBackOff = 6;  // 2^6 windows
 
-int64_t monotonic() { return read_clocks().monotonic; }
+int64_t monotonic() {
+  return read_clocks().monotonic;
+}
 
 std::string component_label(size_t position, const StageDescription &stage) {
   std::string label = std::to_string(position) + " ";
@@ -20,7 +22,9 @@ std::string component_label(size_t position, const StageDescription &stage) {
   return label + std::string(kind_name(stage.kind)) + " " + stage.name;
 }
 
-bool has_own_thread(const atalaya_component &component) { return (component.flags & (ATALAYA_PUSH | ATALAYA_BLOCKING)) != 0; }
+bool has_own_thread(const atalaya_component &component) {
+  return (component.flags & (ATALAYA_PUSH | ATALAYA_BLOCKING)) != 0;
+}
 
 // A field that is not a number would not survive any sink: it is absent instead.
 uint64_t remove_non_finite(atalaya_sample &sample) {
@@ -36,7 +40,9 @@ uint64_t remove_non_finite(atalaya_sample &sample) {
   return removed;
 }
 
-std::string at(const Location &where) { return where.file + ":" + std::to_string(where.line) + ": "; }
+std::string at(const Location &where) {
+  return where.file + ":" + std::to_string(where.line) + ": ";
+}
 
 void stop_instance(Instance &instance) {
   if (const Outcome outcome = instance.stop(); !outcome.ok()) log(LogLevel::error, instance.label() + ": stop: " + outcome.text);
@@ -370,7 +376,8 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   const int64_t busy = monotonic() - begin;
   const Tally tally = stage.surroundings->take();
   if (!outcome.ok()) {
-    log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped", stage.instance->label());
+    log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped",
+                stage.instance->label());
     batch.raw().count = 0;
     if (ack) ack->refuse();
     transaction.dropped(*stage.row, "stage failed", before);

@@ -89,7 +89,8 @@ class PipelineRun {
   void judge(Head &head, const Outcome &outcome, int64_t now, Counts &counts);
   void count_tally(Head &head, int64_t given);
   void account_source(Head &head, Batch &batch, uint64_t before, const atalaya_window &window);
-  void process(BatchOwner batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack, Transaction &transaction);
+  void process(BatchOwner batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
+               Transaction &transaction);
   void take_from(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
                  Transaction &transaction);
   void run_stage(size_t index, const atalaya_window &window, Batch &batch, const std::shared_ptr<Acknowledgement> &ack,

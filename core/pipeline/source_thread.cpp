@@ -13,7 +13,9 @@ namespace {
 constexpr size_t kMaxWaiting = 4;
 constexpr int64_t kInterruptAgain = 50'000'000;
 
-bool is_push(const Instance &instance) { return (instance.component().flags & ATALAYA_PUSH) != 0; }
+bool is_push(const Instance &instance) {
+  return (instance.component().flags & ATALAYA_PUSH) != 0;
+}
 
 }  // namespace
 
@@ -114,7 +116,9 @@ bool SourceThread::ended() {
   return done_ && waiting_.empty();
 }
 
-BatchOwner SourceThread::new_batch() { return pool_->take(); }
+BatchOwner SourceThread::new_batch() {
+  return pool_->take();
+}
 
 int32_t SourceThread::emit(BatchOwner batch, uint64_t &id) {
   {
@@ -146,7 +150,8 @@ bool SourceThread::stop(int64_t deadline_ns) {
     if (is_push(*instance_)) instance_->interrupt();
     std::unique_lock lock(mutex_);
     const int64_t until = std::min(deadline_ns, read_clocks().monotonic + kInterruptAgain);
-    finished = wake_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(until)), [this] { return done_; });
+    finished =
+        wake_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(until)), [this] { return done_; });
   } while (!finished && read_clocks().monotonic < deadline_ns);
   if (finished) {
     thread_.join();

@@ -16,8 +16,8 @@
 
 namespace atalaya::core {
 
-// A source on a thread of its own: a push source, or a pull source whose collect may block. Its batches wait here, a few at most, until
-// the engine takes them; a push source that is faster than its pipeline waits in emit.
+// A source on a thread of its own: a push source, or a pull source whose collect may block. Its batches wait here, a few at most,
+// until the engine takes them; a push source that is faster than its pipeline waits in emit.
 class SourceThread : public CountingSurroundings {
  public:
   // `arrived` is called, without a lock held, when there is something to take.

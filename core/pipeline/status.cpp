@@ -25,17 +25,21 @@ namespace {
 constexpr int kPatienceMs = 2000;
 constexpr std::array<const char *, 4> kTypes = {"", "source", "stage", "sink"};
 
-const char *type_name(RowType type) { return kTypes[static_cast<size_t>(type)]; }
+const char *type_name(RowType type) {
+  return kTypes[static_cast<size_t>(type)];
+}
 
 struct Column {
   const char *name;
   int64_t Counts::*value;
 };
 constexpr Column kColumns[] = {
-    {"in", &Counts::in},         {"created", &Counts::created},     {"out", &Counts::out},
-    {"dropped", &Counts::dropped}, {"merged", &Counts::merged},     {"dead_letter", &Counts::dead_letter},
-    {"queued", &Counts::queued}, {"queued_bytes", &Counts::queued_bytes}, {"gaps", &Counts::gaps},
-    {"errors", &Counts::errors}, {"busy_ns", &Counts::busy_ns},
+    {"in", &Counts::in},           {"created", &Counts::created},
+    {"out", &Counts::out},         {"dropped", &Counts::dropped},
+    {"merged", &Counts::merged},   {"dead_letter", &Counts::dead_letter},
+    {"queued", &Counts::queued},   {"queued_bytes", &Counts::queued_bytes},
+    {"gaps", &Counts::gaps},       {"errors", &Counts::errors},
+    {"busy_ns", &Counts::busy_ns},
 };
 
 bool balanced(const std::vector<LedgerRow> &rows) {
@@ -61,8 +65,7 @@ void append_row(std::string &out, const LedgerRow &row) {
   out += ",\"type\":\"";
   out += type_name(row.type);
   out += '"';
-  for (const Column &column : kColumns)
-    out += ",\"" + std::string(column.name) + "\":" + std::to_string(row.counts.*column.value);
+  for (const Column &column : kColumns) out += ",\"" + std::string(column.name) + "\":" + std::to_string(row.counts.*column.value);
   out += ",\"reasons\":{";
   const char *separator = "";
   for (const auto &[reason, samples] : row.reasons) {
@@ -118,7 +121,8 @@ bool send_all(int fd, std::string_view text) {
 std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &rows) {
   char uptime[32];
   std::snprintf(uptime, sizeof(uptime), "%.1f", facts.uptime_s);
-  std::string out = "{\"version\":\"" + facts.version + "\",\"pid\":" + std::to_string(facts.pid) + ",\"uptime\":" + uptime + ",\"file\":";
+  std::string out =
+      "{\"version\":\"" + facts.version + "\",\"pid\":" + std::to_string(facts.pid) + ",\"uptime\":" + uptime + ",\"file\":";
   append_json_string(out, facts.file);
   out += std::string(",\"balanced\":") + (balanced(rows) ? "true" : "false") + ",\"ledger\":[";
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -131,8 +135,8 @@ std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &r
 std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &rows_as_made) {
   const std::vector<LedgerRow> rows = by_pipeline(rows_as_made);
   char line[512];
-  std::snprintf(line, sizeof(line), "atalaya %s, pid %d, up %.0f s, %s\nledger: %s\n\n", facts.version.c_str(), facts.pid, facts.uptime_s,
-                facts.file.c_str(), balanced(rows) ? "balanced" : "NOT BALANCED, please report this");
+  std::snprintf(line, sizeof(line), "atalaya %s, pid %d, up %.0f s, %s\nledger: %s\n\n", facts.version.c_str(), facts.pid,
+                facts.uptime_s, facts.file.c_str(), balanced(rows) ? "balanced" : "NOT BALANCED, please report this");
   std::string out = line;
   size_t width = 9;
   for (const LedgerRow &row : rows) width = std::max(width, row.component.size());
@@ -141,15 +145,17 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
     if (row.pipeline != pipeline || &row == rows.data()) {
       pipeline = row.pipeline;
       std::snprintf(line, sizeof(line), "%s%-*s %12s %10s %12s %10s %10s %8s %6s %6s %9s\n", &row == rows.data() ? "" : "\n",
-                    static_cast<int>(width), pipeline.substr(0, 60).c_str(), "in", "created", "out", "dropped", "merged", "queued", "gaps",
-                    "errors", "busy ms");
+                    static_cast<int>(width), pipeline.substr(0, 60).c_str(), "in", "created", "out", "dropped", "merged", "queued",
+                    "gaps", "errors", "busy ms");
       out += line;
     }
     const Counts &c = row.counts;
     const int64_t lost = c.dropped + c.dead_letter;
-    std::snprintf(line, sizeof(line), "%-*s %12" PRId64 " %10" PRId64 " %12" PRId64 " %10" PRId64 " %10" PRId64 " %8" PRId64 " %6" PRId64
-                  " %6" PRId64 " %9.1f\n", static_cast<int>(width), row.component.substr(0, 60).c_str(), c.in, c.created, c.out, lost,
-                  c.merged, c.queued, c.gaps, c.errors, static_cast<double>(c.busy_ns) / 1e6);
+    std::snprintf(line, sizeof(line),
+                  "%-*s %12" PRId64 " %10" PRId64 " %12" PRId64 " %10" PRId64 " %10" PRId64 " %8" PRId64 " %6" PRId64 " %6" PRId64
+                  " %9.1f\n",
+                  static_cast<int>(width), row.component.substr(0, 60).c_str(), c.in, c.created, c.out, lost, c.merged, c.queued,
+                  c.gaps, c.errors, static_cast<double>(c.busy_ns) / 1e6);
     out += line;
     for (const auto &[reason, samples] : row.reasons)
       out += std::string(width + 1, ' ') + "dropped " + std::to_string(samples) + ": " + reason + "\n";
@@ -157,14 +163,17 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
   return out;
 }
 
-std::string default_status_socket() { return runtime_folder() + "/status.sock"; }
+std::string default_status_socket() {
+  return runtime_folder() + "/status.sock";
+}
 
 Result<std::unique_ptr<StatusServer>> StatusServer::listen(const std::string &path, Answer answer) {
   auto address = address_of(path);
   if (!address) return Error{address.error()};
   if (const Status made = make_folders(folder_of(path)); !made) return Error{made.error()};
   if (const Status own = check_own_folder(folder_of(path)); !own) return Error{own.error() + "; this agent has no status"};
-  if (connect_to(path)) return Error{path + ": another agent answers there; this one has no status (give it another with --socket)"};
+  if (connect_to(path))
+    return Error{path + ": another agent answers there; this one has no status (give it another with --socket)"};
   ::unlink(path.c_str());  // what a killed agent left
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   int stop[2] = {-1, -1};

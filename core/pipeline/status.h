@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `atalaya status` shows: the running agent's ledger over a Unix socket in the runtime folder. A client sends one line, "json" or
-// "table", and reads the answer to the end.
+// What `atalaya status` shows: the running agent's ledger over a Unix socket in the runtime folder. A client sends one line, "json"
+// or "table", and reads the answer to the end.
 #pragma once
 
 #include <functional>

@@ -25,7 +25,7 @@ class Transaction {
  private:
   struct Moved {
     LedgerRow *row;
-    Counts counts;           // added; `dropped` only through `reason`
+    Counts counts;  // added; `dropped` only through `reason`
     std::string reason;
   };
   std::vector<Moved> moved_;

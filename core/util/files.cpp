@@ -73,8 +73,10 @@ Status check_own_folder(const std::string &path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return Error{path + ": " + error_text(errno)};
   if (!S_ISDIR(status.st_mode)) return Error{path + ": is not a folder"};
-  if (status.st_uid != 0 && status.st_uid != ::geteuid()) return Error{path + ": belongs to another user; remove it, or set $RUNTIME_DIRECTORY"};
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return Error{path + ": others may write in it; chmod go-w it, or set $RUNTIME_DIRECTORY"};
+  if (status.st_uid != 0 && status.st_uid != ::geteuid())
+    return Error{path + ": belongs to another user; remove it, or set $RUNTIME_DIRECTORY"};
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return Error{path + ": others may write in it; chmod go-w it, or set $RUNTIME_DIRECTORY"};
   return Done{};
 }
 

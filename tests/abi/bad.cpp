@@ -57,12 +57,12 @@ constexpr atalaya_component component = {.struct_size = sizeof(atalaya_component
 #if defined(BAD_UNKNOWN_KIND)
                                          .kind = 9,
 #else
-                                          .kind = ATALAYA_SOURCE,
+                                         .kind = ATALAYA_SOURCE,
 #endif
 #if defined(BAD_SOURCE_NAME)
                                          .name = ATALAYA_STR("Source Name"),
 #else
-                                          .name = ATALAYA_STR(BAD_NAME),
+                                         .name = ATALAYA_STR(BAD_NAME),
 #endif
                                          .summary = ATALAYA_STR("Wrong."),
                                          .ops = &ops};

@@ -103,11 +103,13 @@ a.pipeline "bench" {
   const atalaya_window window{sizeof(atalaya_window), 0, 1, 1'000'000'000, 1'000'000'000, 1};
   Surroundings surroundings;
   std::printf("%d samples of %d fields, one core, CPU time, median (min-max) of %d runs\n", kSamples, kFields, kRuns);
-  const char *functions[] = {"Lua function, returns the sample", "Lua function, tests a field", "Lua function, reads and sets a tag"};
+  const char *functions[] = {"Lua function, returns the sample", "Lua function, tests a field",
+                             "Lua function, reads and sets a tag"};
   size_t function = 0;
   for (const StageDescription &stage : loaded.description->pipelines[0].stages) {
     if (stage.function != 0) {
-      measure(functions[function++], master, [&](Batch &batch) { loaded.description->functions->apply(stage.function, batch, false); });
+      measure(functions[function++], master,
+              [&](Batch &batch) { loaded.description->functions->apply(stage.function, batch, false); });
       continue;
     }
     auto instance = Instance::create(stage.component, stage.parameters, stage.name, symbols, surroundings);

@@ -11,9 +11,9 @@
 #include "core/util/files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const std::string kHead = "local a = require \"atalaya\" ";
+  static const std::string head = "local a = require \"atalaya\" ";
   const atalaya::core::Descriptor file(::memfd_create("pipeline", MFD_CLOEXEC));
-  const std::string text = kHead + std::string(reinterpret_cast<const char *>(data), size);
+  const std::string text = head + std::string(reinterpret_cast<const char *>(data), size);
   if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) std::abort();
   atalaya::core::Registry registry;
   atalaya::core::Symbols symbols;

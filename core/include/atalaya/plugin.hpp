@@ -223,6 +223,7 @@ class Batch {
   // The value already lies in this batch's arena.
   void tag_shared(Sample &sample, uint32_t key, atalaya_str value) {
     if (sample.tag_count >= (sample.capacity & 0xffffu)) grow(sample, sample.tag_count + 4, sample.field_count);
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): room in `capacity` means that the array is there
     sample.tags[sample.tag_count++] = {key, 0, value};
   }
   void field(Sample &sample, uint32_t name, double value) {

@@ -16,7 +16,10 @@ namespace {
 class File final : public Sink {
  public:
   static constexpr Param params[] = {
-      {.name = "path"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "The file; its folder must exist, unless it is the agent's own state folder."_str},
+      {.name = "path"_str,
+       .type = ATALAYA_STRING,
+       .flags = ATALAYA_REQUIRED,
+       .summary = "The file; its folder must exist, unless it is the agent's own state folder."_str},
       {.name = "format"_str,
        .type = ATALAYA_ENUM,
        .default_text = "jsonlines"_str,

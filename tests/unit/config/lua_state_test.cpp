@@ -62,6 +62,7 @@ TEST_CASE("endless loops end") {
            "while true do pcall(error) end",
            "while true do xpcall(function() while true do end end, function() while true do end end) end",
            "local x <close> = setmetatable({}, { __close = function() while true do end end }) while true do end",
+           // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one program on two lines
            "local t = setmetatable({}, { __index = function(t, k) return t[k + 1] end }) while true do pcall(function() return "
            "t[1] end) end",
            "while true do local s = ('x'):rep(1e6) end",

@@ -127,6 +127,7 @@ TEST_CASE("patterns give what Lua's own functions give") {
           lua_pushinteger(lua, init);
           return 4;
         },
+        // NOLINTNEXTLINE(performance-inefficient-string-concatenation): a message of a test
         "subject <" + subject + "> pattern <" + pattern + "> replacement <" + replacement + "> init " + std::to_string(init));
   }
 }

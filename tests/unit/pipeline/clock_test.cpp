@@ -30,7 +30,9 @@ struct Machine {
   }
 };
 
-bool is_baseline(const WindowClock::Tick &tick) { return (tick.window.flags & ATALAYA_WINDOW_BASELINE) != 0; }
+bool is_baseline(const WindowClock::Tick &tick) {
+  return (tick.window.flags & ATALAYA_WINDOW_BASELINE) != 0;
+}
 
 // Brings a clock to its first whole window.
 WindowClock::Tick run_in(WindowClock &clock, Machine &machine) {
@@ -158,10 +160,17 @@ TEST_CASE("whatever the clocks do, windows with rates never overlap and end on m
       machine.pass(static_cast<int64_t>(random() % 100) * kMillisecond);
       bool disturbed = true;
       switch (random() % 20) {
-        case 0: machine.step(static_cast<int64_t>(random() % (2 * kHour)) - kHour); break;
-        case 1: machine.suspend(static_cast<int64_t>(random() % kHour)); break;
-        case 2: machine.pass(static_cast<int64_t>(random() % (5 * static_cast<uint64_t>(interval)))); [[fallthrough]];
-        default: disturbed = false;
+        case 0:
+          machine.step(static_cast<int64_t>(random() % (2 * kHour)) - kHour);
+          break;
+        case 1:
+          machine.suspend(static_cast<int64_t>(random() % kHour));
+          break;
+        case 2:
+          machine.pass(static_cast<int64_t>(random() % (5 * static_cast<uint64_t>(interval))));
+          [[fallthrough]];
+        default:
+          disturbed = false;
       }
       if (disturbed) covered_until = INT64_MIN;
       const auto tick = clock.tick(machine.now, random() % 10 == 0);

@@ -21,9 +21,13 @@ FileDescription one_pipeline(Builder &builder, std::vector<StageDescription> sta
   return file;
 }
 
-Engine::Options quick() { return {.flush_deadline_ns = 2'000'000'000, .host = "testhost"}; }
+Engine::Options quick() {
+  return {.flush_deadline_ns = 2'000'000'000, .host = "testhost"};
+}
 
-const std::vector<int64_t> &kept(size_t number) { return script().kept[number]; }
+const std::vector<int64_t> &kept(size_t number) {
+  return script().kept[number];
+}
 
 bool consecutive(const std::vector<int64_t> &values) {
   for (size_t i = 0; i < values.size(); ++i)
@@ -64,7 +68,8 @@ TEST_CASE("a branch works on a copy: its filter does not touch what the other ta
   FileDescription file = one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep"));
   file.sinks.push_back(builder.make(ATALAYA_SINK, "keep", {{"number", 1}}));
   file.sinks.push_back(builder.make(ATALAYA_SINK, "keep", {{"number", 2}}));
-  PipelineDescription sums = builder.pipeline("sums", {}, {builder.make(ATALAYA_FILTER, "even"), builder.make(ATALAYA_TRANSLATOR, "total")}, {1});
+  PipelineDescription sums =
+      builder.pipeline("sums", {}, {builder.make(ATALAYA_FILTER, "even"), builder.make(ATALAYA_TRANSLATOR, "total")}, {1});
   sums.from = "p";
   PipelineDescription same = builder.pipeline("same", {}, {}, {2, 0});
   same.from = "p";
@@ -283,8 +288,8 @@ TEST_CASE("a reload restarts what changed and leaves the rest untouched: nothing
   const auto file = [&](int64_t other_group, bool broken) {
     FileDescription made = one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep"));
     made.sinks.push_back(builder.make(ATALAYA_SINK, "keep", {{"number", broken ? 3 : 1}}));
-    made.pipelines.push_back(
-        builder.pipeline("other", {builder.make(ATALAYA_SOURCE, "blocking", {{"group", other_group}})}, {builder.make(ATALAYA_FILTER, "even")}, {1}));
+    made.pipelines.push_back(builder.pipeline("other", {builder.make(ATALAYA_SOURCE, "blocking", {{"group", other_group}})},
+                                              {builder.make(ATALAYA_FILTER, "even")}, {1}));
     return made;
   };
   REQUIRE(engine.start(file(1, false)).ok());
@@ -361,7 +366,8 @@ TEST_CASE("when neither the new nor the old file starts again, what still runs g
   const Status refused = engine.reload(two_pipelines(builder, 1)).get();
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error() ==
-        "test.lua:7: sink \"keep\": told not to start; of the old file only a part runs on: test.lua:7: sink \"keep\": told not to start");
+        "test.lua:7: sink \"keep\": told not to start; of the old file only a part runs on: test.lua:7: sink \"keep\": told not to "
+        "start");
   const auto sizes = [] {
     const std::lock_guard lock(script().mutex);
     return std::pair(kept(0).size(), kept(1).size());

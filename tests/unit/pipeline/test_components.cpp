@@ -185,7 +185,8 @@ Builder::Builder() {
   registry.add(*plugin);
 }
 
-StageDescription Builder::make(uint32_t kind, const std::string &name, const std::vector<std::pair<std::string, int64_t>> &numbers) {
+StageDescription Builder::make(uint32_t kind, const std::string &name,
+                               const std::vector<std::pair<std::string, int64_t>> &numbers) {
   StageDescription stage;
   stage.kind = kind;
   stage.name = name;
@@ -208,8 +209,8 @@ StageDescription Builder::make(uint32_t kind, const std::string &name, const std
   return stage;
 }
 
-PipelineDescription Builder::pipeline(const std::string &name, std::vector<StageDescription> sources, std::vector<StageDescription> stages,
-                                      std::vector<size_t> sinks, int64_t every_ns) {
+PipelineDescription Builder::pipeline(const std::string &name, std::vector<StageDescription> sources,
+                                      std::vector<StageDescription> stages, std::vector<size_t> sinks, int64_t every_ns) {
   PipelineDescription made;
   made.name = name;
   made.where = {"test.lua", 5};

@@ -22,16 +22,16 @@ namespace atalaya::core::test {
 struct Script {
   std::mutex mutex;
   std::condition_variable changed;
-  std::atomic<int64_t> per_window{10};    // samples that "numbers" gives
-  std::atomic<int64_t> given{0};          // samples given so far: also the value of the next one
+  std::atomic<int64_t> per_window{10};  // samples that "numbers" gives
+  std::atomic<int64_t> given{0};        // samples given so far: also the value of the next one
   std::atomic<int> collect_code{ATALAYA_OK};
   std::atomic<int> write_code{ATALAYA_OK};
   std::atomic<int> collects{0}, writes{0}, starts{0}, stops{0};
   std::atomic<int> refuses_start{-1}, failing{-1};  // the number of the "keep" that does not start, or answers RETRY
-  bool hold_writes = false;               // "keep" waits while it is set
+  bool hold_writes = false;                         // "keep" waits while it is set
   std::vector<std::vector<int64_t>> kept = std::vector<std::vector<int64_t>>(4);  // values that each "keep" has, by its number
   std::vector<std::pair<uint64_t, int>> acked;
-  std::atomic<int> push_batches{0};       // how many batches "pushed" still sends
+  std::atomic<int> push_batches{0};  // how many batches "pushed" still sends
 
   void reset();
   // Waits until the condition holds, which the mutex guards; false after ten seconds.
