@@ -7,16 +7,16 @@
 #include <fstream>
 
 #include "core/plugin/instance.h"
-#include "tests/unit/plugin/temp_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 using namespace atalaya::core;
-using atalaya::test::TempFolder;
+using atalaya::testing::TemporaryFolder;
 namespace fs = std::filesystem;
 
 namespace {
 
 // Copies plugins out of the build folder, so that modes and owners are the test's own.
-std::string put(const TempFolder &folder, const std::string &name) {
+std::string put(const TemporaryFolder &folder, const std::string &name) {
   std::string path = folder / (name + ".so");
   fs::copy_file(std::string(ABI_PLUGINS) + "/" + name + ".so", path);
   ::chmod(path.c_str(), 0644);
@@ -28,14 +28,14 @@ std::string refusal(const std::string &path) {
   return plugin ? "accepted" : plugin.error();
 }
 
-std::string refusal_of(const std::string &name, const TempFolder &folder) {
+std::string refusal_of(const std::string &name, const TemporaryFolder &folder) {
   const std::string path = put(folder, name);
   const std::string text = refusal(path);
   return text.rfind(path + ": ", 0) == 0 ? text.substr(path.size() + 2) : text;
 }
 
 // What creating the only component of a plugin says.
-std::string creation(const std::string &name, const TempFolder &folder) {
+std::string creation(const std::string &name, const TemporaryFolder &folder) {
   auto registry = Registry::scan({fs::path(put(folder, name)).parent_path()});
   auto component = registry.open(ATALAYA_SOURCE, name);
   REQUIRE(component.ok());
@@ -48,7 +48,7 @@ std::string creation(const std::string &name, const TempFolder &folder) {
 }  // namespace
 
 TEST_CASE("a plugin built with the released header loads and works") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   put(folder, "tiny");
   auto registry = Registry::scan({folder.path()});
   CHECK(registry.refused().empty());
@@ -67,7 +67,7 @@ TEST_CASE("a plugin built with the released header loads and works") {
 }
 
 TEST_CASE("versions that this host does not offer") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   CHECK(refusal_of("wrong_major", folder) ==
         "built for plugin ABI 9.1, this atalaya offers 0.1; install a newer atalaya or an older wrong_major");
   CHECK(refusal_of("newer_minor", folder) ==
@@ -77,7 +77,7 @@ TEST_CASE("versions that this host does not offer") {
 }
 
 TEST_CASE("descriptors that are not complete") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   CHECK(refusal_of("short_struct", folder) ==
         "atalaya_plugin has 16 bytes, wanted at least 64; rebuild it with this atalaya's atalaya/plugin.h");
   CHECK(refusal_of("missing_functions", folder) ==
@@ -91,7 +91,7 @@ TEST_CASE("descriptors that are not complete") {
 }
 
 TEST_CASE("notes that are missing or wrong") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   CHECK(refusal_of("no_note", folder) ==
         "no plugin note; a plugin says ATALAYA_NOTE (atalaya/plugin.h) or ATALAYA_PLUGIN (atalaya/plugin.hpp) once");
   CHECK(refusal_of("other_note", folder) ==
@@ -100,7 +100,7 @@ TEST_CASE("notes that are missing or wrong") {
 }
 
 TEST_CASE("create that fails or throws") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   CHECK(creation("failing_create", folder) == "pipeline \"x\": source \"failing_create\": there is no such thing");
   CHECK(creation("throwing_create", folder) ==
         "pipeline \"x\": source \"throwing_create\": create let a C++ exception out: thrown in create; report it to the plugin's "
@@ -108,7 +108,7 @@ TEST_CASE("create that fails or throws") {
 }
 
 TEST_CASE("files that are no plugins") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string text = folder / "text.so";
   std::ofstream(text) << "INPUT(libfoo.so)\n";
   CHECK(refusal(text) == text + ": not an ELF shared object for this machine; build the plugin as a shared object here");
@@ -122,7 +122,7 @@ TEST_CASE("files that are no plugins") {
 }
 
 TEST_CASE("a file or a folder that others may change") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string path = put(folder, "tiny");
   ::chmod(path.c_str(), 0664);
   CHECK(refusal(path) == path + ": writable by others than its owner (mode 0664); chmod go-w " + path);
@@ -139,7 +139,7 @@ TEST_CASE("a file or a folder that others may change") {
 }
 
 TEST_CASE("a link is judged by the file that it leads to") {
-  const TempFolder folder, elsewhere;
+  const TemporaryFolder folder, elsewhere;
   const std::string path = put(elsewhere, "tiny");
   fs::create_symlink(path, folder / "link.so");
   ::chmod(elsewhere.path().c_str(), 0777);
@@ -148,7 +148,7 @@ TEST_CASE("a link is judged by the file that it leads to") {
 }
 
 TEST_CASE("a folder full of bad plugins does not keep the good one from working") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const char *name : {"wrong_major", "no_note", "other_layout", "tiny"}) put(folder, name);
   std::ofstream(folder / "notes.txt") << "no plugin";
   std::ofstream(folder / "text.so") << "no plugin";

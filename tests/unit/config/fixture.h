@@ -14,30 +14,18 @@
 
 #include "core/config/load.h"
 #include "core/plugin/registry.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace config_test {
 
 using namespace atalaya::literals;
 
-class Folder {
+class Folder : public atalaya::testing::TemporaryFolder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "atalaya-config-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  Folder(const Folder &) = delete;
-  Folder &operator=(const Folder &) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  std::string path(const std::string &name) const { return path_ + "/" + name; }
   std::string write(const std::string &name, const std::string &text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
+    std::ofstream(*this / name, std::ios::binary) << text;
+    return *this / name;
   }
-
- private:
-  std::string path_;
 };
 
 struct Pull final : atalaya::Source {

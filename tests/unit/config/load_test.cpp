@@ -20,7 +20,7 @@ class Loader {
     LoadedFile file = load_file(folder.write("main.lua", kHead + code), registry_, symbols, config_test::library());
     for (auto *lines : {&file.errors, &file.warnings})
       for (auto &line : *lines)
-        if (line.rfind(folder.path(""), 0) == 0) line.erase(0, folder.path("").size());
+        if (line.rfind((folder / ""), 0) == 0) line.erase(0, (folder / "").size());
     return file;
   }
   // Of a file that must be sound.
@@ -143,8 +143,8 @@ TEST_CASE("required files count for the digest, and their constructors have thei
   const std::string main = "local sinks = require 'sinks'\na.pipeline 'p' { a.source.push {}, sinks.store }\n";
   loader.folder.write("sinks.lua", "local a = require 'atalaya'\nreturn { store = a.sink.store { path = '/tmp/a' } }\n");
   const auto file = loader.sound(main);
-  CHECK(file.required == std::vector<std::string>{loader.folder.path("sinks.lua")});
-  CHECK(file.sinks[0].where.file == loader.folder.path("sinks.lua"));
+  CHECK(file.required == std::vector<std::string>{(loader.folder / "sinks.lua")});
+  CHECK(file.sinks[0].where.file == (loader.folder / "sinks.lua"));
   CHECK(loader.sound(main).digest == file.digest);
   loader.folder.write("sinks.lua", "local a = require 'atalaya'\nreturn { store = a.sink.store { path = '/tmp/b' } }\n");
   CHECK(loader.sound(main).digest != file.digest);
@@ -163,7 +163,7 @@ a.pipeline "p" { a.source.push {}, function(s) s.tags.team = teams[s.tags.proces
   CHECK(file.functions->apply(1, batch, false).failed == 0);
   CHECK(view_of(batch.raw().samples[0].tags[1].value) == "data");
   const auto result = file.functions->apply(2, batch, false);
-  CHECK(result.error == loader.folder.path("main.lua") + ":5: pipelines are declared while the file is read, not by its functions");
+  CHECK(result.error == (loader.folder / "main.lua") + ":5: pipelines are declared while the file is read, not by its functions");
 }
 
 TEST_CASE("values that would grow without end when they are read are refused") {

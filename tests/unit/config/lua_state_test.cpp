@@ -150,12 +150,12 @@ TEST_CASE("values that are raised become one line") {
 
 TEST_CASE("require reads the library and the file's own folder, and nothing else") {
   const config_test::Folder folder;
-  std::filesystem::create_directory(folder.path("rules"));
+  std::filesystem::create_directory((folder / "rules"));
   folder.write("rules/java.lua", "return { name = ... }");
   folder.write("broken.lua", "error('no rules')");
   folder.write("loop.lua", "return require 'loop'");
   const auto required = [&](const std::string &code) {
-    LuaState state(config_test::library(), folder.path(""));
+    LuaState state(config_test::library(), (folder / ""));
     LuaState::Failure failure;
     REQUIRE(state.load(folder.write("main.lua", code), failure));
     if (!state.call(0, 1)) return state.failure().text;

@@ -30,7 +30,7 @@ class Tests {
     return run_test(*loaded.file.description, loaded.tests[0], symbols, update);
   }
   std::string read(const std::string &name) const {
-    std::ifstream file(folder.path(name));
+    std::ifstream file((folder / name));
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
@@ -79,7 +79,7 @@ TEST_CASE("a recording is fed window by window, its expected samples live in a f
   }
   tests.folder.write("in.atb", recording);
   const std::string code = R"(a.test "t" { pipeline = "p", input = "in.atb", expect = "out.jsonl" })";
-  CHECK(tests.run(code).error() == tests.folder.path("out.jsonl") + ": No such file or directory; atalaya test --update writes it");
+  CHECK(tests.run(code).error() == (tests.folder / "out.jsonl") + ": No such file or directory; atalaya test --update writes it");
   CHECK(tests.run(code, true).value().updated);
   CHECK(tests.read("out.jsonl") == R"({"kind":"span","time":100,"duration":0,"text":"map","tags":{"team":"data"},"fields":{}})"
                                    "\n"
@@ -87,7 +87,7 @@ TEST_CASE("a recording is fed window by window, its expected samples live in a f
                                    "\n");
   CHECK(tests.run(code).value().passed());
   tests.folder.write("in.atb", recording.substr(0, recording.size() - 8));
-  CHECK(tests.run(code).error() == tests.folder.path("in.atb") + ": ends in the middle of a record");
+  CHECK(tests.run(code).error() == (tests.folder / "in.atb") + ": ends in the middle of a record");
 }
 
 TEST_CASE("a function that fails is noted and follows its policy") {
@@ -99,14 +99,14 @@ a.test "t" { pipeline = "q", input = { { time = 1, duration = 0 } }, expect = { 
   const auto outcome = run_test(*loaded.file.description, loaded.tests[0], tests.symbols, false);
   REQUIRE(outcome.ok());
   CHECK(outcome.value().passed());
-  CHECK(outcome.value().notes == std::vector<std::string>{tests.folder.path("main.lua") + ":5: no"});
+  CHECK(outcome.value().notes == std::vector<std::string>{(tests.folder / "main.lua") + ":5: no"});
 }
 
 TEST_CASE("mistakes in a test case are errors of the file") {
   Tests tests;
   const LoadedTests loaded = tests.load("a.test \"t\" { pipelin = \"p\", input = { { time = \"now\" } }, expect = {} }");
   CHECK_FALSE(loaded.file.description);
-  const std::string place = tests.folder.path("main.lua") + ":4: test \"t\": ";
+  const std::string place = (tests.folder / "main.lua") + ":4: test \"t\": ";
   CHECK(loaded.file.errors ==
         std::vector<std::string>{place + "required parameter \"pipeline\" is missing: a string",
                                  place + "unknown parameter \"pipelin\"; did you mean \"pipeline\"?",

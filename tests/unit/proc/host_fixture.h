@@ -17,6 +17,7 @@
 
 #include "core/sample/batch.h"
 #include "core/sample/symbols.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace atalaya::proc::test {
 
@@ -94,21 +95,12 @@ inline Seen with_field(const std::vector<Seen> &samples, std::string_view name) 
   return {};
 }
 
-class TempRoot {
+class TempRoot : public testing::TemporaryFolder {
  public:
-  TempRoot() {
-    std::string name = (std::filesystem::temp_directory_path() / "atalaya-host-XXXXXX").string();
-    path_ = ::mkdtemp(name.data()) == nullptr ? std::filesystem::path{} : std::filesystem::path(name);
-  }
-  TempRoot(const TempRoot &) = delete;
-  TempRoot &operator=(const TempRoot &) = delete;
-  ~TempRoot() { std::filesystem::remove_all(path_); }
-
-  std::string path() const { return path_.string(); }
   // Writes into the files that are there, as the kernel does: kept descriptors see the new text.
   void write(const std::string &name, std::string_view text) {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary | std::ios::trunc) << text;
+    std::filesystem::create_directories(std::filesystem::path(*this / name).parent_path());
+    std::ofstream(*this / name, std::ios::binary | std::ios::trunc) << text;
   }
   void load(const std::string &state) {  // "laptop/a"
     const std::filesystem::path from = std::filesystem::path("tests/fixtures/host") / state;
@@ -118,10 +110,7 @@ class TempRoot {
       write(std::filesystem::relative(entry.path(), from).string(), std::string(std::istreambuf_iterator<char>(file), {}));
     }
   }
-  void remove(const std::string &name) { std::filesystem::remove_all(path_ / name); }
-
- private:
-  std::filesystem::path path_;
+  void remove(const std::string &name) { std::filesystem::remove_all(*this / name); }
 };
 
 }  // namespace atalaya::proc::test

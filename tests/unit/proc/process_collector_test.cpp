@@ -20,6 +20,7 @@
 #include <string>
 
 #include "tests/unit/proc/process_test_host.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace atalaya::proc {
 namespace {
@@ -28,27 +29,18 @@ namespace fs = std::filesystem;
 constexpr int64_t kSecond = 1'000'000'000;
 
 // A copy of a recorded tree that the test may change.
-class Tree {
+class Tree : public testing::TemporaryFolder {
  public:
-  explicit Tree(const std::string &name) {
-    std::string pattern = fs::temp_directory_path() / "atalaya-proc-XXXXXX";
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-    fs::copy("tests/fixtures/proc/" + name, path_, fs::copy_options::recursive);
-  }
-  Tree(const Tree &) = delete;
-  Tree &operator=(const Tree &) = delete;
-  ~Tree() { fs::remove_all(path_); }
+  explicit Tree(const std::string &name) { fs::copy("tests/fixtures/proc/" + name, path(), fs::copy_options::recursive); }
 
-  const std::string &path() const { return path_; }
   std::string read(const std::string &file) const {
-    std::ifstream in(path_ + "/" + file, std::ios::binary);
+    std::ifstream in(*this / file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
   // Into the file that is there, as a kept descriptor sees it.
   void write(const std::string &file, const std::string &text) const {
-    fs::create_directories(fs::path(path_ + "/" + file).parent_path());
-    std::ofstream(path_ + "/" + file, std::ios::binary) << text;
+    fs::create_directories(fs::path(*this / file).parent_path());
+    std::ofstream(*this / file, std::ios::binary) << text;
   }
   void replace(const std::string &file, const std::string &from, const std::string &to) const {
     std::string text = read(file);
@@ -56,10 +48,7 @@ class Tree {
     REQUIRE(at != std::string::npos);
     write(file, text.replace(at, from.size(), to));
   }
-  void remove(const std::string &file) const { fs::remove_all(path_ + "/" + file); }
-
- private:
-  std::string path_;
+  void remove(const std::string &file) const { fs::remove_all(*this / file); }
 };
 
 struct Seen {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "tests/unit/sinks/temporary_folder.h"
+#include "tests/unit/sinks/files.h"
 
 using atalaya::Code;
 using atalaya::Failure;
@@ -80,7 +80,7 @@ class SizeLimit {
 
 TEST_CASE("lines are appended, also to what an earlier run wrote; the header comes once") {
   const TemporaryFolder folder;
-  FileOptions options = at(folder.file("out.csv"));
+  FileOptions options = at(folder / "out.csv");
   options.header = "time,value\n";
   {
     Opened first(options);
@@ -96,22 +96,22 @@ TEST_CASE("lines are appended, also to what an earlier run wrote; the header com
 
 TEST_CASE("what cannot be written is said at the start") {
   const TemporaryFolder folder;
-  const Refusal missing = open_refusal(at(folder.file("no/out")));
+  const Refusal missing = open_refusal(at(folder / "no/out"));
   CHECK(missing.code == Code::bad_config);
-  CHECK(missing.text == folder.file("no/out") + ": the folder " + folder.file("no") + " does not exist; create it or change path");
+  CHECK(missing.text == folder / "no/out" + ": the folder " + folder / "no" + " does not exist; create it or change path");
 
-  std::filesystem::create_directory(folder.file("folder"));
-  CHECK(open_refusal(at(folder.file("folder"))).text == folder.file("folder") + ": is a folder; path must name a file");
+  std::filesystem::create_directory(folder / "folder");
+  CHECK(open_refusal(at(folder / "folder")).text == folder / "folder" + ": is a folder; path must name a file");
   CHECK(open_refusal(at("/dev/null")).text == "/dev/null: is not a regular file; for a terminal use the sink stdout");
 
-  put(folder.file("plain"), "");
-  CHECK(open_refusal(at(folder.file("plain/out"))).code == Code::bad_config);
+  put(folder / "plain", "");
+  CHECK(open_refusal(at(folder / "plain/out")).code == Code::bad_config);
 }
 
 TEST_CASE("a file or folder without permission is a clear error") {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;
-  FileOptions options = at(folder.file("out"));
+  FileOptions options = at(folder / "out");
   put(options.path, "");
   const uid_t user = ::geteuid();
   const auto refusal = [&] {
@@ -120,7 +120,7 @@ TEST_CASE("a file or folder without permission is a clear error") {
     if (user == 0) REQUIRE(::seteuid(user) == 0);
     return result;
   };
-  fs::permissions(folder.file("."), fs::perms{0555});
+  fs::permissions(folder / ".", fs::perms{0555});
   fs::permissions(options.path, fs::perms::none);
   CHECK(refusal().code == Code::bad_config);
   CHECK(refusal().text == options.path + ": Permission denied; the user that runs the agent must be able to write it");
@@ -131,12 +131,12 @@ TEST_CASE("a file or folder without permission is a clear error") {
   CHECK(refusal().code == Code::bad_config);
   CHECK(refusal().text == options.path + ": files cannot be renamed in " + fs::path(options.path).parent_path().string() +
                               ": Permission denied; make it writable or leave rotation to logrotate");
-  fs::permissions(folder.file("."), fs::perms::owner_all);
+  fs::permissions(folder / ".", fs::perms::owner_all);
 }
 
 TEST_CASE("two writers of one file are one too many") {
   const TemporaryFolder folder;
-  const FileOptions options = at(folder.file("out"));
+  const FileOptions options = at(folder / "out");
   {
     const Opened first(options);
     const Refusal second = open_refusal(options);
@@ -149,7 +149,7 @@ TEST_CASE("two writers of one file are one too many") {
 TEST_CASE("a torn last line is cut at the next start, however long it is") {
   const TemporaryFolder folder;
   for (const size_t torn : {size_t{1}, size_t{65'535}, size_t{65'536}, size_t{200'000}}) {
-    const FileOptions options = at(folder.file("out"));
+    const FileOptions options = at(folder / "out");
     put(options.path, "whole\nlines\n" + std::string(torn, 'x'));
     Opened opened(options);
     REQUIRE(opened.notices.size() == 1);
@@ -158,24 +158,24 @@ TEST_CASE("a torn last line is cut at the next start, however long it is") {
     opened.file.append("more\n", kSecond);
     CHECK(content(options.path) == "whole\nlines\nmore\n");
   }
-  put(folder.file("first"), "only a torn line");
-  Opened opened(at(folder.file("first")));
-  CHECK(content(folder.file("first")).empty());
+  put(folder / "first", "only a torn line");
+  Opened opened(at(folder / "first"));
+  CHECK(content(folder / "first").empty());
 }
 
 TEST_CASE("a file that is none of ours is left alone") {
   const TemporaryFolder folder;
   const std::string foreign(size_t{17} << 20, '\0');
-  put(folder.file("image"), foreign);
-  const Refusal refusal = open_refusal(at(folder.file("image")));
+  put(folder / "image", foreign);
+  const Refusal refusal = open_refusal(at(folder / "image"));
   CHECK(refusal.code == Code::bad_config);
-  CHECK(refusal.text == folder.file("image") + ": has no line end in its last 16 MiB, so it is no file of this sink; change path");
-  CHECK(std::filesystem::file_size(folder.file("image")) == foreign.size());
+  CHECK(refusal.text == folder / "image" + ": has no line end in its last 16 MiB, so it is no file of this sink; change path");
+  CHECK(std::filesystem::file_size(folder / "image") == foreign.size());
 }
 
 TEST_CASE("a killed writer leaves whole lines and at most one torn one") {
   const TemporaryFolder folder;
-  const FileOptions options = at(folder.file("out"));
+  const FileOptions options = at(folder / "out");
   const std::string line(997, 'a');
   std::string batch;
   for (int i = 0; i < 100; ++i) batch += line + "\n";
@@ -211,7 +211,7 @@ TEST_CASE("a killed writer leaves whole lines and at most one torn one") {
 TEST_CASE("a full disk: the partial batch is undone, and the same batch fits later, once") {
   const TemporaryFolder folder;
   for (const bool sync : {false, true}) {
-    FileOptions options = at(folder.file(sync ? "synced" : "plain"));
+    FileOptions options = at((folder / (sync ? "synced" : "plain")));
     options.sync = sync;
     options.header = "h\n";
     const std::string batch = std::string(2999, 'b') + "\n";
@@ -236,7 +236,7 @@ TEST_CASE("a full disk: the partial batch is undone, and the same batch fits lat
 
 TEST_CASE("a header that does not fit is undone as well") {
   const TemporaryFolder folder;
-  FileOptions options = at(folder.file("out"));
+  FileOptions options = at(folder / "out");
   options.header = "header\n";
   Opened opened(options);
   {
@@ -250,7 +250,7 @@ TEST_CASE("a header that does not fit is undone as well") {
 
 TEST_CASE("rotation by size keeps so many files, the newest as .1, and cuts no batch") {
   const TemporaryFolder folder;
-  FileOptions options = at(folder.file("out"));
+  FileOptions options = at(folder / "out");
   options.rotate_size = 10;
   options.keep = 2;
   options.header = "h\n";
@@ -265,7 +265,7 @@ TEST_CASE("rotation by size keeps so many files, the newest as .1, and cuts no b
 
 TEST_CASE("rotation by time begins a file at each multiple, and none when the clock goes back") {
   const TemporaryFolder folder;
-  FileOptions options = at(folder.file("out"));
+  FileOptions options = at(folder / "out");
   options.rotate_every_ns = 3600 * kSecond;
   const int64_t noon = int64_t{4'000'000'000} * kSecond / options.rotate_every_ns * options.rotate_every_ns;
   Opened opened(options);
@@ -279,7 +279,7 @@ TEST_CASE("rotation by time begins a file at each multiple, and none when the cl
 
 TEST_CASE("an old file is rotated by time after a restart") {
   const TemporaryFolder folder;
-  FileOptions options = at(folder.file("out"));
+  FileOptions options = at(folder / "out");
   options.rotate_every_ns = 3600 * kSecond;
   put(options.path, "yesterday\n");
   Opened opened(options);
@@ -290,7 +290,7 @@ TEST_CASE("an old file is rotated by time after a restart") {
 
 TEST_CASE("rotation that fails is said once, and the lines go on into the same file") {
   const TemporaryFolder folder;
-  FileOptions options = at(folder.file("out"));
+  FileOptions options = at(folder / "out");
   options.rotate_size = 3;
   std::filesystem::create_directories(options.path + ".1/full");
   options.keep = 1;
@@ -303,15 +303,15 @@ TEST_CASE("rotation that fails is said once, and the lines go on into the same f
 
 TEST_CASE("a file that logrotate moved away is begun anew") {
   const TemporaryFolder folder;
-  const FileOptions options = at(folder.file("out"));
+  const FileOptions options = at(folder / "out");
   Opened opened(options);
   opened.file.append("a\n", kSecond);
-  std::filesystem::rename(options.path, folder.file("moved"));
+  std::filesystem::rename(options.path, folder / "moved");
   opened.file.append("b\n", kSecond);
-  put(folder.file("created"), "");
-  std::filesystem::rename(folder.file("created"), options.path);  // moved away and created again
+  put(folder / "created", "");
+  std::filesystem::rename(folder / "created", options.path);  // moved away and created again
   opened.file.append("c\n", kSecond);
-  CHECK(content(folder.file("moved")) == "a\n");
+  CHECK(content(folder / "moved") == "a\n");
   CHECK(content(options.path) == "c\n");
   REQUIRE(opened.notices.size() == 2);
   CHECK(opened.notices[0] == options.path + ": was moved away; a new file was begun");
@@ -319,7 +319,7 @@ TEST_CASE("a file that logrotate moved away is begun anew") {
 
 TEST_CASE("a file that was truncated in place goes on from there") {
   const TemporaryFolder folder;
-  const FileOptions options = at(folder.file("out"));
+  const FileOptions options = at(folder / "out");
   Opened opened(options);
   opened.file.append("a\n", kSecond);
   std::filesystem::resize_file(options.path, 0);
@@ -329,14 +329,14 @@ TEST_CASE("a file that was truncated in place goes on from there") {
 
 TEST_CASE("a folder that goes away is retried until it is back") {
   const TemporaryFolder folder;
-  std::filesystem::create_directory(folder.file("sub"));
-  const FileOptions options = at(folder.file("sub/out"));
+  std::filesystem::create_directory(folder / "sub");
+  const FileOptions options = at(folder / "sub/out");
   Opened opened(options);
-  std::filesystem::remove_all(folder.file("sub"));
+  std::filesystem::remove_all(folder / "sub");
   const Refusal refusal = refusal_of([&] { opened.file.append("a\n", kSecond); });
   CHECK(refusal.code == Code::retry);
-  CHECK(refusal.text == options.path + ": the folder " + folder.file("sub") + " does not exist; create it or change path");
-  std::filesystem::create_directory(folder.file("sub"));
+  CHECK(refusal.text == options.path + ": the folder " + folder / "sub" + " does not exist; create it or change path");
+  std::filesystem::create_directory(folder / "sub");
   opened.file.append("a\n", kSecond);
   CHECK(content(options.path) == "a\n");
 }

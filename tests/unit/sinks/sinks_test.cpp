@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "tests/unit/sample/sample_maker.h"
+#include "tests/unit/sinks/files.h"
 #include "tests/unit/sinks/plugin_host.h"
-#include "tests/unit/sinks/temporary_folder.h"
 
 using atalaya::core::testing::Maker;
 using namespace atalaya::testing;
@@ -55,20 +55,20 @@ class Captured {
 
 TEST_CASE("file: samples without a line in the format are dropped with a reason, once, also after a retry") {
   const TemporaryFolder folder;
-  std::filesystem::create_directory(folder.file("sub"));
-  const std::string path = folder.file("sub/out.csv");
+  std::filesystem::create_directory(folder / "sub");
+  const std::string path = folder / "sub/out.csv";
   Maker maker;
   add_samples(maker);
   LoadedSink sink(SINK_FILE, maker.symbols, {{"path", path}, {"format", "csv"}}, {{"keep", 5}, {"sync", 0}});
   REQUIRE(sink.created() == ATALAYA_OK);
   REQUIRE(sink.start() == ATALAYA_OK);
 
-  std::filesystem::remove_all(folder.file("sub"));
+  std::filesystem::remove_all(folder / "sub");
   CHECK(sink.write(maker.batch.raw()) == ATALAYA_RETRY);
-  CHECK(sink.error() == path + ": the folder " + folder.file("sub") + " does not exist; create it or change path");
+  CHECK(sink.error() == path + ": the folder " + folder / "sub" + " does not exist; create it or change path");
   CHECK(sink.dropped().empty());
 
-  std::filesystem::create_directory(folder.file("sub"));
+  std::filesystem::create_directory(folder / "sub");
   CHECK(sink.write(maker.batch.raw()) == ATALAYA_OK);
   CHECK(sink.dropped() == std::map<std::string, uint64_t>{{"csv has no form for stacks", 2}});
   CHECK(content(path) == "time,metric,value,host,pid,process,tags\n1795219532123,proc.cpu.user,1.5,vm,1,,\n");
@@ -77,7 +77,7 @@ TEST_CASE("file: samples without a line in the format are dropped with a reason,
 TEST_CASE("file: a path that cannot work is refused at the start") {
   const TemporaryFolder folder;
   Maker maker;
-  LoadedSink sink(SINK_FILE, maker.symbols, {{"path", folder.file("no/out")}, {"format", "jsonlines"}}, {{"keep", 5}, {"sync", 0}});
+  LoadedSink sink(SINK_FILE, maker.symbols, {{"path", folder / "no/out"}, {"format", "jsonlines"}}, {{"keep", 5}, {"sync", 0}});
   REQUIRE(sink.created() == ATALAYA_OK);
   CHECK(sink.start() == ATALAYA_BAD_CONFIG);
   LoadedSink empty(SINK_FILE, maker.symbols, {{"path", ""}, {"format", "jsonlines"}}, {{"keep", 5}, {"sync", 0}});
@@ -92,7 +92,7 @@ TEST_CASE("stdout: a table, all columns when it is no terminal") {
   for (int i = 0; i < 20; ++i) maker.count(sample, "proc.number" + std::to_string(i), i);
   LoadedSink sink(SINK_STDOUT, maker.symbols, {{"format", "table"}, {"sort", ""}}, {{"max_rows", 0}});
   REQUIRE(sink.start() == ATALAYA_OK);
-  Captured output(folder.file("out"));
+  Captured output(folder / "out");
   const int32_t code = sink.write(maker.batch.raw());
   const std::string text = output.text();
   CHECK(code == ATALAYA_OK);
@@ -105,7 +105,7 @@ TEST_CASE("stdout: csv begins with one header and drops stacks with a reason") {
   Maker maker;
   add_samples(maker);
   LoadedSink sink(SINK_STDOUT, maker.symbols, {{"format", "csv"}, {"sort", ""}}, {{"max_rows", 0}});
-  Captured output(folder.file("out"));
+  Captured output(folder / "out");
   const int32_t first = sink.write(maker.batch.raw());
   const int32_t second = sink.write(maker.batch.raw());
   const std::string row = "1795219532123,proc.cpu.user,1.5,vm,1,,\n";

@@ -15,6 +15,7 @@
 #include "core/sample/symbols.h"
 #include "plugins/store/reader.h"
 #include "plugins/store/writer.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace atalaya::store::test {
 
@@ -23,23 +24,7 @@ constexpr int64_t kHour = 3600 * kSecond;
 constexpr int64_t kDay = 24 * kHour;
 constexpr int64_t kNow = 1'700'000'000 * kSecond;
 
-// A folder that disappears with its content.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "atalaya-store-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  Folder(const Folder &) = delete;
-  Folder &operator=(const Folder &) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-  const std::string &path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using Folder = testing::TemporaryFolder;
 
 using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 

@@ -3,14 +3,13 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace atalaya::testing {
 
-// A folder of the test's own that goes away with it.
+// A folder of the test's own, for its owner only; it goes away with all that lies in it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -24,20 +23,12 @@ class TemporaryFolder {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  std::string file(const std::string &name) const { return (path_ / name).string(); }
+
+  const std::string &path() const { return path_; }
+  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
 };
-
-inline std::string content(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return "(absent)";
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-inline void put(const std::string &path, const std::string &text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
 
 }  // namespace atalaya::testing
