@@ -90,7 +90,7 @@ TEST_CASE("top: a newcomer must be clearly larger than one that was kept") {
 }
 
 TEST_CASE("top: equal values are chosen by identity, not by their place in the batch") {
-  const auto chosen = [](Lines in) {
+  const auto chosen = [](const Lines &in) {
     Bench<TopFilter> bench(table({{"by", text("p.cpu")}, {"k", integer(2)}, {"other", boolean(false)}}));
     Lines out = bench.process(in);
     std::sort(out.begin(), out.end());
