@@ -19,8 +19,8 @@ std::string plural(size_t count, const std::string &one) {
 
 // Prints what came of one case; true if it passed.
 bool show(const FileDescription &file, const TestCase &test, const Result<TestOutcome> &result) {
-  const std::string label = test.where.file + ":" + std::to_string(test.where.line) + ": test " + in_quotes(test.name) +
-                            ": pipeline " + in_quotes(file.pipelines.at(test.pipeline).name) + ": ";
+  const std::string label = prefix_of(test.where) + "test " + in_quotes(test.name) + ": pipeline " +
+                            in_quotes(file.pipelines.at(test.pipeline).name) + ": ";
   if (!result.ok()) {
     std::printf("%s%s\n", label.c_str(), result.error().c_str());
     return false;

@@ -20,6 +20,11 @@ struct Location {
   int line = 0;
 };
 
+// "file:line: ", as every message about a pipeline file begins; "file: " where there is no line.
+inline std::string prefix_of(const Location &where) {
+  return where.file + (where.line > 0 ? ":" + std::to_string(where.line) : "") + ": ";
+}
+
 // What happens to a sample whose inline function failed.
 enum class OnError { drop, pass };
 

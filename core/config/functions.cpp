@@ -68,7 +68,7 @@ class LuaFunctions final : public FunctionHost {
 
   static std::string text_of(const LuaState::Failure &failure) {
     if (failure.where.line == 0) return failure.text;
-    return failure.where.file + ":" + std::to_string(failure.where.line) + ": " + failure.text;
+    return prefix_of(failure.where) + failure.text;
   }
 
   std::unique_ptr<LuaState> state_;

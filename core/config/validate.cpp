@@ -324,8 +324,7 @@ class Validator {
 }  // namespace
 
 std::string line_of(const Report &report) {
-  if (report.where.line <= 0) return report.where.file + ": " + report.text;
-  return report.where.file + ":" + std::to_string(report.where.line) + ": " + report.text;
+  return prefix_of(report.where) + report.text;
 }
 
 std::string_view constructor_word(uint32_t kind) {

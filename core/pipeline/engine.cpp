@@ -93,8 +93,7 @@ Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) 
     if (graph.sinks[i] != nullptr) continue;
     const StageDescription &sink = file.sinks[i];
     auto worker = std::make_shared<SinkWorker>(sink, free_name(sink, graph.sinks), shared_.symbols, ledger_, shared_.wake_engine);
-    if (const Status made = worker->create(); !made)
-      return Error{sink.where.file + ":" + std::to_string(sink.where.line) + ": " + made.error()};
+    if (const Status made = worker->create(); !made) return Error{prefix_of(sink.where) + made.error()};
     graph.sinks[i] = std::move(worker);
   }
   for (const PipelineDescription &pipeline : file.pipelines) {

@@ -40,10 +40,6 @@ uint64_t remove_non_finite(atalaya_sample &sample) {
   return removed;
 }
 
-std::string at(const Location &where) {
-  return where.file + ":" + std::to_string(where.line) + ": ";
-}
-
 void stop_instance(Instance &instance) {
   if (const Outcome outcome = instance.stop(); !outcome.ok()) log(LogLevel::error, instance.label() + ": stop: " + outcome.text);
 }
@@ -57,7 +53,7 @@ struct Owned {
 }  // namespace
 
 Error at_location(const Location &where, const std::string &pipeline, const StageDescription &stage, const std::string &text) {
-  std::string line = at(where);
+  std::string line = prefix_of(where);
   if (!pipeline.empty()) line += "pipeline \"" + pipeline + "\": ";
   return {line + std::string(kind_name(stage.kind)) + " \"" + stage.name + "\": " + text};
 }
@@ -117,7 +113,7 @@ Status PipelineRun::create_head(const StageDescription &source, size_t position)
   }
   head.surroundings = owned->surroundings.get();
   auto made = Instance::create(source.component, source.parameters, label_of(source), shared_.symbols, *head.surroundings);
-  if (!made) return Error{at(source.where) + made.error()};
+  if (!made) return Error{prefix_of(source.where) + made.error()};
   owned->instance = std::move(*made);
   Instance *instance = owned->instance.get();
   head.instance = std::shared_ptr<Instance>(std::move(owned), instance);
@@ -132,7 +128,7 @@ Status PipelineRun::create_stage(const StageDescription &stage, size_t position)
   made.surroundings = std::make_unique<CountingSurroundings>(shared_.ledger, state_dir_of(stage));
   if (stage.function == 0) {
     auto instance = Instance::create(stage.component, stage.parameters, label_of(stage), shared_.symbols, *made.surroundings);
-    if (!instance) return Error{at(stage.where) + instance.error()};
+    if (!instance) return Error{prefix_of(stage.where) + instance.error()};
     made.instance = std::move(*instance);
   }
   stages_.push_back(std::move(made));
