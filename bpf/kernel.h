@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The few kernel structures that the programs of this folder read, by the names of the kernel's own definitions (include/linux/sched.h,
+ * sched/signal.h, mm_types.h, cgroup-defs.h, task_io_accounting.h, ...). CO-RE relocates each field at load, so order and size mean
+ * nothing here, and no generated header is needed. A suffix ___x is a flavour: the same structure of another kernel version.
+ */
+#ifndef ATALAYA_BPF_KERNEL_H
+#define ATALAYA_BPF_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct list_head {
+  struct list_head *next, *prev;
+};
+
+typedef struct {
+  int counter;
+} atomic_t;
+
+typedef struct {
+  long counter;
+} atomic_long_t;
+
+typedef struct {
+  __u32 val;
+} kuid_t;
+
+struct task_io_accounting {
+  __u64 rchar, wchar, syscr, syscw;   /* CONFIG_TASK_XACCT */
+  __u64 read_bytes, write_bytes;      /* CONFIG_TASK_IO_ACCOUNTING */
+};
+
+struct sched_info {
+  unsigned long long run_delay; /* CONFIG_SCHED_INFO */
+};
+
+struct sched_entity {
+  __u64 exec_start; /* when it last got or left a CPU, in the scheduler's clock */
+  __u64 sum_exec_runtime;
+};
+
+struct cred {
+  kuid_t euid;
+};
+
+struct percpu_counter {
+  __s64 count;
+  __s32 *counters;
+};
+
+struct mm_struct {
+  unsigned long total_vm;
+  struct percpu_counter rss_stat[4]; /* since 6.2: f1a7941243c1 */
+};
+
+struct mm_rss_stat {
+  atomic_long_t count[4];
+};
+
+struct mm_struct___before_6_2 {
+  struct mm_rss_stat rss_stat;
+};
+
+struct fdtable {
+  unsigned int max_fds;
+  unsigned long *open_fds;
+};
+
+struct files_struct {
+  struct fdtable *fdt;
+};
+
+struct kernfs_node {
+  __u64 id;
+};
+
+
+struct cgroup {
+  struct kernfs_node *kn;
+  int level;
+};
+
+struct cgroup_subsys_state {
+  struct cgroup *cgroup;
+};
+
+enum cgroup_subsys_id {
+  cpu_cgrp_id = 1,
+};
+
+struct css_set {
+  struct cgroup_subsys_state *subsys[4];
+  struct cgroup *dfl_cgrp;
+};
+
+struct signal_struct {
+  atomic_t live;
+  int nr_threads;
+  struct list_head thread_head;
+  __u64 utime, stime; /* of the threads that have ended, as all below */
+  unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+  struct task_io_accounting ioac;
+  unsigned long long sum_sched_runtime;
+};
+
+struct task_struct {
+  unsigned int __state; /* since 5.14: 2f064a59a11f */
+  unsigned int flags;
+  struct sched_entity se;
+  struct sched_info sched_info;
+  struct mm_struct *mm;
+  int exit_state;
+  int pid, tgid;
+  struct task_struct *real_parent, *group_leader;
+  struct list_head thread_node;
+  __u64 utime, stime;
+  unsigned long nvcsw, nivcsw;
+  __u64 start_boottime; /* since 5.5: cf25e24db61c; 5.10 is our floor */
+  unsigned long min_flt, maj_flt;
+  const struct cred *real_cred;
+  char comm[16];
+  struct files_struct *files;
+  struct signal_struct *signal;
+  struct task_io_accounting ioac;
+  struct css_set *cgroups;
+};
+
+struct task_struct___before_5_14 {
+  long state;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+  struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+  struct bpf_iter_meta *meta;
+  struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif

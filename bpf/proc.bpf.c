@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Every process with what it has used, in one pass over the tasks; and the final account of those that end in between.
+ *
+ * A full record costs several cache misses, and most processes of a host sleep. What a process has used changes only while it runs,
+ * so a process whose CPU time is what it was at its last record gets 8 bytes that say so. What others may change meanwhile (memory
+ * that is reclaimed, a new parent, another cgroup) is read again in turn, once in PROC_TURNS passes.
+ */
+#include "kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "proc.h"
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+#define PF_KTHREAD 0x00200000
+
+/* Indices of rss_stat, include/linux/mm_types_task.h. */
+enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES };
+
+/* Set before each pass. */
+__u32 pass;
+
+/* Of each pid (modulo) the CPU time at its last record, mixed with who it was. */
+__u64 seen[PROC_SEEN];
+
+/* What to add to a per-CPU pointer on each CPU; 0 CPUs when that could not be found. */
+__u64 cpu_offsets[PROC_MAX_CPUS];
+__u32 cpu_count;
+
+/* Exits without room in the ring. */
+__u64 lost_exits;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 1 << 20);
+} exits SEC(".maps");
+
+/* What is only known at the exit, until the process is freed: its parent, who may be gone by then. The oldest make room. */
+struct leaving {
+  __u64 start_ns;
+  char parent[PROC_COMM];
+  bool solo;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 8192);
+  __type(key, __u64); /* the leader's address */
+  __type(value, struct leaving);
+} leaving SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, __u64);
+} anchor SEC(".maps");
+
+/* ---- Threads ---- */
+
+static void add_io(struct proc_counts *to, const struct task_io_accounting *from) {
+  if (bpf_core_field_exists(from->rchar)) {
+    to->rchar += BPF_CORE_READ(from, rchar);
+    to->wchar += BPF_CORE_READ(from, wchar);
+    to->syscr += BPF_CORE_READ(from, syscr);
+    to->syscw += BPF_CORE_READ(from, syscw);
+  }
+  if (bpf_core_field_exists(from->read_bytes)) {
+    to->read_bytes += BPF_CORE_READ(from, read_bytes);
+    to->write_bytes += BPF_CORE_READ(from, write_bytes);
+  }
+}
+
+/* The same number again only for the same thread without a moment on a CPU in between: how long and when last. */
+static __u64 mark_of_thread(__u64 exec_start, __u64 exec_ns) {
+  return exec_start ^ exec_ns * 0x9e3779b97f4a7c15;
+}
+
+struct walk {
+  struct list_head *head, *at;
+  struct proc_counts *counts; /* null: only the mark is wanted */
+  __u64 exec_ns, mark;
+  __u32 threads;
+};
+
+/* One step along the threads of a process; 1 ends the walk. The list is RCU-protected, and a reader of iter/task is inside RCU. */
+static long visit_thread(__u32 index, struct walk *walk) {
+  if (walk->at == walk->head || !walk->at) return 1;
+  const struct task_struct *thread = (void *)walk->at - bpf_core_field_offset(struct task_struct, thread_node);
+  struct proc_counts *counts = walk->counts;
+  const __u64 exec_ns = BPF_CORE_READ(thread, se.sum_exec_runtime);
+  walk->exec_ns += exec_ns;
+  walk->mark += mark_of_thread(BPF_CORE_READ(thread, se.exec_start), exec_ns);
+  ++walk->threads;
+  if (counts) {
+    counts->user_ns += BPF_CORE_READ(thread, utime);
+    counts->system_ns += BPF_CORE_READ(thread, stime);
+    counts->min_flt += BPF_CORE_READ(thread, min_flt);
+    counts->maj_flt += BPF_CORE_READ(thread, maj_flt);
+    counts->nvcsw += BPF_CORE_READ(thread, nvcsw);
+    counts->nivcsw += BPF_CORE_READ(thread, nivcsw);
+    if (bpf_core_field_exists(thread->sched_info.run_delay)) counts->delay_ns += BPF_CORE_READ(thread, sched_info.run_delay);
+    add_io(counts, &thread->ioac);
+  }
+  walk->at = BPF_CORE_READ(thread, thread_node.next);
+  return 0;
+}
+
+/* False when there were too many. */
+static bool walk_threads(struct walk *walk, const struct signal_struct *signal) {
+  walk->head = (struct list_head *)&signal->thread_head;
+  walk->at = BPF_CORE_READ(signal, thread_head.next);
+  if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
+    bpf_loop(1 << 20, visit_thread, walk, 0);
+  } else {
+    for (int i = 0; i < PROC_MAX_THREADS; ++i)
+      if (visit_thread(i, walk)) break;
+  }
+  return walk->at == walk->head;
+}
+
+/* What the threads that have ended left to their process. They leave no run-queue delay. */
+static void add_ended(struct proc_counts *counts, const struct signal_struct *signal) {
+  counts->exec_ns += BPF_CORE_READ(signal, sum_sched_runtime);
+  counts->user_ns += BPF_CORE_READ(signal, utime);
+  counts->system_ns += BPF_CORE_READ(signal, stime);
+  counts->min_flt += BPF_CORE_READ(signal, min_flt);
+  counts->maj_flt += BPF_CORE_READ(signal, maj_flt);
+  counts->nvcsw += BPF_CORE_READ(signal, nvcsw);
+  counts->nivcsw += BPF_CORE_READ(signal, nivcsw);
+  add_io(counts, &signal->ioac);
+}
+
+/* Which counters this kernel has. */
+static __u32 kernel_flags(void) {
+  __u32 flags = 0;
+  if (bpf_core_field_exists(struct task_io_accounting, read_bytes)) flags |= PROC_HAS_IO;
+  if (bpf_core_field_exists(struct task_io_accounting, rchar)) flags |= PROC_HAS_CALLS;
+  if (bpf_core_field_exists(struct sched_info, run_delay)) flags |= PROC_HAS_DELAY;
+  return flags;
+}
+
+/* ---- What a process has now ---- */
+
+/* A counter of the kernel that is spread over the CPUs: its common part alone may be off by a batch for each of them. */
+static __s64 sum_of(struct percpu_counter *counter) {
+  __s64 sum = counter->count;
+  __s32 *counters = counter->counters;
+  for (__u32 cpu = 0; cpu < PROC_MAX_CPUS; ++cpu) {
+    __s32 part = 0;
+    if (cpu >= cpu_count) break;
+    if (bpf_probe_read_kernel(&part, sizeof(part), (void *)counters + cpu_offsets[cpu]) == 0) sum += part;
+  }
+  return sum > 0 ? sum : 0;
+}
+
+static bool read_memory(struct proc_record *record, struct task_struct *task) {
+  struct mm_struct *mm = task->mm;
+  if (!mm) return false;
+  record->virtual_size = mm->total_vm;
+  if (bpf_core_type_exists(struct mm_rss_stat)) {
+    struct mm_struct___before_6_2 *old = (void *)mm;
+    record->resident = BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter) +
+                       BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter) +
+                       BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter);
+    record->swap = BPF_CORE_READ(old, rss_stat.count[MM_SWAPENTS].counter);
+  } else {
+    record->resident = sum_of(&mm->rss_stat[MM_FILEPAGES]) + sum_of(&mm->rss_stat[MM_ANONPAGES]) + sum_of(&mm->rss_stat[MM_SHMEMPAGES]);
+    record->swap = sum_of(&mm->rss_stat[MM_SWAPENTS]);
+  }
+  return task->mm == mm; /* else it went away while we looked */
+}
+
+static __u32 bits(__u64 word) {
+  word = word - ((word >> 1) & 0x5555555555555555);
+  word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
+  word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return (word * 0x0101010101010101) >> 56;
+}
+
+static bool count_files(struct proc_record *record, struct task_struct *task) {
+  struct files_struct *files = task->files;
+  if (!files) return false;
+  struct fdtable *table = files->fdt;
+  if (!table) return false;
+  const __u32 words = table->max_fds / 64;
+  unsigned long *open = table->open_fds;
+  if (words > PROC_MAX_FILES) return false;
+  __u32 count = 0;
+  for (__u32 i = 0; i < PROC_MAX_FILES; ++i) {
+    __u64 word = 0;
+    if (i >= words) break;
+    if (bpf_probe_read_kernel(&word, sizeof(word), open + i) != 0) return false;
+    if (word) count += bits(word);
+  }
+  record->open_files = count;
+  return task->files == files;
+}
+
+/* The id of the cgroup: of version 2; where nothing is done with that, of version 1's cpu controller. */
+static __u64 cgroup_of(struct task_struct *task) {
+  struct css_set *set = task->cgroups;
+  struct cgroup *cgroup = set->dfl_cgrp;
+  if (BPF_CORE_READ(cgroup, level) == 0 && bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id)) {
+    const __u32 index = bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id);
+    struct cgroup_subsys_state *state = NULL;
+    bpf_probe_read_kernel(&state, sizeof(state), (void *)set + bpf_core_field_offset(struct css_set, subsys) + index * sizeof(void *));
+    if (state) cgroup = BPF_CORE_READ(state, cgroup);
+  }
+  return BPF_CORE_READ(cgroup, kn, id);
+}
+
+static __u32 state_of(struct task_struct *task) {
+  __u32 state;
+  if (bpf_core_field_exists(task->__state))
+    state = task->__state;
+  else
+    state = BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+  return (state & 0xffff) | (__u32)task->exit_state << 16;
+}
+
+/* ---- The pass ---- */
+
+static bool has_one_thread(struct task_struct *leader) {
+  /* The list runs through the threads and the head in the process: with one thread both neighbours are the head. */
+  return leader->thread_node.next == leader->thread_node.prev;
+}
+
+static void read_counts(struct proc_record *record, struct task_struct *task, struct signal_struct *signal) {
+  struct proc_counts *counts = &record->counts;
+  if (has_one_thread(task)) {
+    record->threads = 1;
+    counts->exec_ns = task->se.sum_exec_runtime;
+    counts->user_ns = task->utime;
+    counts->system_ns = task->stime;
+    counts->min_flt = task->min_flt;
+    counts->maj_flt = task->maj_flt;
+    counts->nvcsw = task->nvcsw;
+    counts->nivcsw = task->nivcsw;
+    if (bpf_core_field_exists(task->sched_info.run_delay)) counts->delay_ns = task->sched_info.run_delay;
+    add_io(counts, &task->ioac);
+  } else {
+    struct walk walk = {.counts = counts};
+    if (!walk_threads(&walk, signal)) record->flags |= PROC_PARTIAL;
+    record->threads = walk.threads;
+    counts->exec_ns = walk.exec_ns;
+  }
+  record->ended_exec_ns = signal->sum_sched_runtime;
+  add_ended(counts, signal);
+}
+
+static void fill(struct proc_record *record, struct task_struct *task) {
+  record->head.kind = PROC_FULL;
+  record->head.pid = task->pid;
+  record->flags = kernel_flags();
+  if (task->flags & PF_KTHREAD)
+    record->flags |= PROC_KERNEL_THREAD;
+  else if (read_memory(record, task))
+    record->flags |= PROC_HAS_MEMORY;
+  if (count_files(record, task)) record->flags |= PROC_HAS_FILES;
+  record->parent = BPF_CORE_READ(task, real_parent, tgid);
+  record->user = BPF_CORE_READ(task, real_cred, euid.val);
+  record->state = state_of(task);
+  record->start_ns = task->start_boottime;
+  record->cgroup = cgroup_of(task);
+  BPF_CORE_READ_INTO(&record->comm, task, comm);
+  record->read_ns = bpf_ktime_get_ns();
+  read_counts(record, task, task->signal);
+}
+
+/* Tells whether a process has run, in the way that costs the least memory accesses. */
+static __u64 mark_of(struct task_struct *leader) {
+  const __u64 state = (__u64)state_of(leader) << 32; /* one that waits for a CPU is none that sleeps */
+  if (has_one_thread(leader)) return state ^ mark_of_thread(leader->se.exec_start, leader->se.sum_exec_runtime);
+  struct walk walk = {};
+  walk_threads(&walk, leader->signal);
+  return state ^ walk.mark;
+}
+
+SEC("iter/task")
+int every_process(struct bpf_iter__task *ctx) {
+  struct task_struct *task = ctx->task;
+  if (!task || task->pid != task->tgid) return 0;
+  struct seq_file *seq = ctx->meta->seq;
+  const __u32 slot = (__u32)task->pid % PROC_SEEN;
+  const __u64 mark = mark_of(task);
+  if (seen[slot] == mark && ((__u32)task->pid + pass) % PROC_TURNS != 0) {
+    struct proc_head head = {.kind = PROC_IDLE, .pid = task->pid};
+    bpf_seq_write(seq, &head, sizeof(head));
+    return 0;
+  }
+  struct proc_record record = {};
+  fill(&record, task);
+  /* When the buffer is full the kernel calls again for the same task: only what was written counts as told. */
+  if (bpf_seq_write(seq, &record, sizeof(record)) == 0) seen[slot] = mark;
+  return 0;
+}
+
+/* ---- Ends ---- */
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_exits, struct task_struct *task) {
+  struct signal_struct *signal = task->signal;
+  if (signal->live.counter != 0) return 0; /* other threads go on */
+  struct task_struct *leader = task->group_leader;
+  const __u64 key = (__u64)leader;
+  struct leaving entry = {.start_ns = leader->start_boottime, .solo = signal->nr_threads == 1 && signal->sum_sched_runtime == 0};
+  BPF_CORE_READ_INTO(&entry.parent, leader, real_parent, group_leader, comm);
+  bpf_map_update_elem(&leaving, &key, &entry, BPF_ANY);
+  return 0;
+}
+
+/* Here the last moments on the CPU have been added to the time of the task, which at the exit they have not. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(process_is_freed, struct task_struct *task) {
+  if (task->pid != task->tgid) return 0;
+  const __u64 key = (__u64)task;
+  const struct leaving *entry = bpf_map_lookup_elem(&leaving, &key);
+  if (entry && entry->start_ns != task->start_boottime) entry = NULL;
+  struct proc_exit *end = bpf_ringbuf_reserve(&exits, sizeof(*end), 0);
+  if (!end) {
+    __sync_fetch_and_add(&lost_exits, 1);
+    return 0;
+  }
+  struct signal_struct *signal = task->signal;
+  __builtin_memset(end, 0, sizeof(*end));
+  end->pid = task->pid;
+  end->flags = kernel_flags();
+  end->start_ns = task->start_boottime;
+  end->cgroup = cgroup_of(task);
+  add_ended(&end->counts, signal);
+  if (entry) {
+    __builtin_memcpy(end->parent, entry->parent, sizeof(end->parent));
+    /* The process's sums were made before the task's last moments; with no other thread they are the task's alone. */
+    if (entry->solo) {
+      end->flags |= PROC_SOLO;
+      end->counts.exec_ns = task->se.sum_exec_runtime;
+      if (bpf_core_field_exists(task->sched_info.run_delay)) end->counts.delay_ns = task->sched_info.run_delay;
+    }
+    bpf_map_delete_elem(&leaving, &key);
+  }
+  BPF_CORE_READ_INTO(&end->comm, task, comm);
+  bpf_ringbuf_submit(end, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+/* ---- Per-CPU memory ---- */
+
+/* A per-CPU pointer and where it leads on a CPU differ by the same amount for all pointers. A map of ours shows both; the loader
+ * subtracts, which the verifier lets no program do.
+ */
+__u64 anchor_pointer, anchor_values[PROC_MAX_CPUS];
+__u32 anchor_count;
+
+struct bpf_array {
+  void *pptrs[1];
+} __attribute__((preserve_access_index));
+
+SEC("syscall")
+int find_cpu_offsets(void *ctx) {
+  const __u32 first = 0;
+  __u64 array[48]; /* the beginning of the kernel's structure of the map; the verifier lets nobody look at its end directly */
+  const __u32 at = bpf_core_field_offset(struct bpf_array, pptrs) / sizeof(__u64);
+  if (at >= 48 || bpf_probe_read_kernel(array, sizeof(array), &anchor) != 0) return 0;
+  anchor_pointer = array[at];
+  for (__u32 cpu = 0; cpu < PROC_MAX_CPUS; ++cpu) {
+    const void *value = bpf_map_lookup_percpu_elem(&anchor, &first, cpu);
+    if (!value) break;
+    anchor_values[cpu] = (__u64)value;
+    anchor_count = cpu + 1;
+  }
+  return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What proc.bpf.c tells the source "proc": plain fixed-width types, the same on both sides. */
+#ifndef ATALAYA_BPF_PROC_H
+#define ATALAYA_BPF_PROC_H
+
+#include <linux/types.h>
+
+enum {
+  PROC_IDLE = 1, /* the process has not run since its last record: a proc_head and no more */
+  PROC_FULL = 2, /* a proc_record */
+
+  PROC_COMM = 16,
+  PROC_SEEN = 1 << 16,    /* slots of the table of what was last told, by pid */
+  PROC_TURNS = 16,        /* a process that does not run is read in full once in so many passes */
+  PROC_MAX_THREADS = 1024, /* counted without bpf_loop (before 5.17) */
+  PROC_MAX_FILES = 64,    /* words of 64 descriptors that are counted */
+  PROC_MAX_CPUS = 64,     /* that the exact memory of a process is summed over */
+};
+
+/* Bits of proc_record.flags. */
+enum {
+  PROC_KERNEL_THREAD = 1,
+  PROC_HAS_MEMORY = 2,  /* resident, virtual and swap are known */
+  PROC_HAS_FILES = 4,   /* open_files is known */
+  PROC_HAS_IO = 8,      /* read_bytes and write_bytes are counted by this kernel */
+  PROC_HAS_CALLS = 16,  /* rchar to syscw are counted by this kernel */
+  PROC_HAS_DELAY = 32,
+  PROC_SOLO = 64,       /* it has one thread and never had another one */
+  PROC_PARTIAL = 128,   /* more threads than could be counted: the counters are not the whole */
+};
+
+struct proc_head {
+  __u32 kind;
+  __s32 pid;
+};
+
+/* Amounts since the process began, of its live threads and of those that have ended. Times are in ns. */
+struct proc_counts {
+  __u64 exec_ns;                /* on a CPU, exactly */
+  __u64 user_ns, system_ns;     /* as the kernel divides it, by ticks */
+  __u64 delay_ns;               /* runnable but waiting for a CPU; of live threads only */
+  __u64 rchar, wchar, syscr, syscw, read_bytes, write_bytes;
+  __u64 min_flt, maj_flt, nvcsw, nivcsw;
+};
+
+struct proc_record {
+  struct proc_head head;
+  __u32 flags, threads;
+  __s32 parent;
+  __u32 user;           /* effective */
+  __u32 state;          /* __state, and exit_state above bit 16 */
+  __u32 open_files;
+  __u64 start_ns;       /* since boot */
+  __u64 read_ns;        /* monotonic, when it was read */
+  __u64 ended_exec_ns;  /* the part of exec_ns of threads that have ended */
+  __u64 cgroup;         /* id */
+  __s64 resident, virtual_size, swap; /* pages */
+  struct proc_counts counts;
+  char comm[PROC_COMM];
+};
+
+/* A process that has ended, when nothing counts for it any more. */
+struct proc_exit {
+  __s32 pid;
+  __u32 flags;
+  __u64 start_ns;
+  __u64 cgroup;
+  struct proc_counts counts;
+  char comm[PROC_COMM];
+  char parent[PROC_COMM]; /* as it was at the exit; empty when that was missed */
+};
+
+#endif
