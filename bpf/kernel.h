@@ -96,10 +96,16 @@ struct css_set {
   struct cgroup *dfl_cgrp;
 };
 
+/* A seqlock; its sequence comes first in every version. */
+typedef struct {
+  __u32 sequence;
+} seqlock_t;
+
 struct signal_struct {
   atomic_t live;
   int nr_threads;
   struct list_head thread_head;
+  seqlock_t stats_lock;
   __u64 utime, stime; /* of the threads that have ended, as all below */
   unsigned long nvcsw, nivcsw, min_flt, maj_flt;
   struct task_io_accounting ioac;

@@ -229,8 +229,18 @@ static bool has_one_thread(struct task_struct *leader) {
   return leader->thread_node.next == leader->thread_node.prev;
 }
 
-static void read_counts(struct proc_record *record, struct task_struct *task, struct signal_struct *signal) {
+/* A thread that ends hands its sums over under this lock (__exit_signal in kernel/exit.c): read in between it would count twice, or not
+ * at all. Odd while that goes on.
+ */
+static __u32 hand_over_count(struct signal_struct *signal) {
+  __u32 sequence = 0;
+  bpf_probe_read_kernel(&sequence, sizeof(sequence), (void *)signal + bpf_core_field_offset(struct signal_struct, stats_lock));
+  return sequence;
+}
+
+static void read_counts_once(struct proc_record *record, struct task_struct *task, struct signal_struct *signal) {
   struct proc_counts *counts = &record->counts;
+  __builtin_memset(counts, 0, sizeof(*counts));
   if (has_one_thread(task)) {
     record->threads = 1;
     counts->exec_ns = task->se.sum_exec_runtime;
@@ -252,6 +262,16 @@ static void read_counts(struct proc_record *record, struct task_struct *task, st
   add_ended(counts, signal);
 }
 
+static void read_counts(struct proc_record *record, struct task_struct *task) {
+  struct signal_struct *signal = task->signal;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const __u32 before = hand_over_count(signal);
+    read_counts_once(record, task, signal);
+    if (before % 2 == 0 && hand_over_count(signal) == before) return;
+  }
+  record->flags |= PROC_PARTIAL;
+}
+
 static void fill(struct proc_record *record, struct task_struct *task) {
   record->head.kind = PROC_FULL;
   record->head.pid = task->pid;
@@ -265,10 +285,9 @@ static void fill(struct proc_record *record, struct task_struct *task) {
   record->user = BPF_CORE_READ(task, real_cred, euid.val);
   record->state = state_of(task);
   record->start_ns = task->start_boottime;
-  record->cgroup = cgroup_of(task);
   BPF_CORE_READ_INTO(&record->comm, task, comm);
   record->read_ns = bpf_ktime_get_ns();
-  read_counts(record, task, task->signal);
+  read_counts(record, task);
 }
 
 /* Tells whether a process has run, in the way that costs the least memory accesses. */
@@ -295,7 +314,7 @@ int every_process(struct bpf_iter__task *ctx) {
   struct proc_record record = {};
   fill(&record, task);
   /* When the buffer is full the kernel calls again for the same task: only what was written counts as told. */
-  if (bpf_seq_write(seq, &record, sizeof(record)) == 0) seen[slot] = mark;
+  if (bpf_seq_write(seq, &record, sizeof(record)) == 0) seen[slot] = record.flags & PROC_PARTIAL ? ~mark : mark;
   return 0;
 }
 

@@ -26,7 +26,7 @@ enum {
   PROC_HAS_CALLS = 16,  /* rchar to syscw are counted by this kernel */
   PROC_HAS_DELAY = 32,
   PROC_SOLO = 64,       /* it has one thread and never had another one */
-  PROC_PARTIAL = 128,   /* more threads than could be counted: the counters are not the whole */
+  PROC_PARTIAL = 128,   /* threads ended meanwhile, or are too many to count: the counters are not the whole */
 };
 
 struct proc_head {
@@ -53,7 +53,6 @@ struct proc_record {
   __u64 start_ns;       /* since boot */
   __u64 read_ns;        /* monotonic, when it was read */
   __u64 ended_exec_ns;  /* the part of exec_ns of threads that have ended */
-  __u64 cgroup;         /* id */
   __s64 resident, virtual_size, swap; /* pages */
   struct proc_counts counts;
   char comm[PROC_COMM];

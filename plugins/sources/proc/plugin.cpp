@@ -23,6 +23,7 @@ constexpr Param kTagParam[] = {{.name = "tag"_str,
 
 ProcessOptions process_options(const Host &host) {
   return {.root = host.text("root"),
+          .backend = host.text("backend"),
           .kernel_threads = host.boolean("kernel_threads"),
           .tags = host.texts("tags"),
           .expensive_budget = static_cast<size_t>(host.integer("expensive_budget"))};
@@ -43,8 +44,8 @@ constexpr std::array kOwnParams = {
     Param{.name = "backend"_str,
           .type = ATALAYA_ENUM,
           .default_text = "auto"_str,
-          .allowed = "auto|procfs"_str,
-          .summary = "How processes are read; auto takes the cheapest that the host offers."_str},
+          .allowed = "auto|bpf|procfs"_str,
+          .summary = "How processes are read: by a program in the kernel (bpf) or from files; auto takes bpf where it works."_str},
     Param{.name = "kernel_threads"_str,
           .type = ATALAYA_BOOL,
           .default_text = "true"_str,

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/proc/process_collector.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <limits>
+
+#include "plugins/sources/proc/files.h"
+#include "plugins/sources/proc/process_parse.h"
+#include "plugins/sources/proc/procfs_backend.h"
 
 namespace atalaya::proc {
 namespace {
 
+// procfs shows start times in these, and whoever compares them should find the same.
+constexpr uint64_t kTickNs = 10'000'000;
+
 bool listed(const std::vector<std::string> &names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// In a container or sandbox root is not all-powerful.
-std::string denied_io_text(int32_t first_pid) {
-  if (::geteuid() != 0)
-    return "/proc/PID/io of other users may not be read: proc.disk.* and proc.io.* are absent for their processes; run as root or "
-           "with CAP_SYS_PTRACE";
-  return "the kernel refuses /proc/PID/io of some processes to root too, the first is process " + std::to_string(first_pid) +
-         ": proc.disk.* and proc.io.* are absent for them; if they are many, add CAP_SYS_PTRACE";
 }
 
 }  // namespace
@@ -31,63 +28,84 @@ ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
       pid_id_(host.intern("pid")),
       process_id_(host.intern("process")),
       start_id_(host.intern(view(kStartTimeMetric.name))),
-      open_files_id_(host.intern(view(kOpenFilesMetric.name))),
       users_(options_.root),
       texts_({listed(options_.tags, "cgroup") || listed(options_.tags, "unit") || listed(options_.tags, "container"),
               listed(options_.tags, "command")}),
       turns_(options_.expensive_budget) {
-  for (size_t i = 0; i < kExtraTags; ++i)
-    if (listed(options_.tags, kTagNames[i])) extra_ids_[i] = host.intern(kTagNames[i]);
+  if (options_.backend == "bpf" && options_.root != "/")
+    throw Failure(Code::bad_config, "backend \"bpf\" asks the running kernel, not the tree below " + options_.root +
+                                        "; leave out root or the backend");
+  for (size_t i = 0; i < kExtraTags; ++i) {
+    if (!listed(options_.tags, kTagNames[i])) continue;
+    extra_ids_[i] = host.intern(kTagNames[i]);
+    ++extra_count_;
+  }
   for (size_t i = 0; i < kCounters; ++i) rate_ids_[i] = host.intern(view(kRateRows[i].metric.name));
   for (size_t i = 0; i < kGauges; ++i) gauge_ids_[i] = host.intern(view(kGaugeRows[i].metric.name));
 }
 
 void ProcessCollector::start() {
-  const long ticks = ::sysconf(_SC_CLK_TCK);
-  reader_ = std::make_unique<ProcessReader>(ReaderOptions{.root = options_.root,
-                                                          .ticks_per_second = ticks > 0 ? static_cast<uint64_t>(ticks) : 100,
-                                                          .max_kept_files = default_kept_files(),
-                                                          .kernel_threads = options_.kernel_threads,
-                                                          .clock = [host = host_] { return host.monotonic(); }});
   model_ = {};
-  if (const int error = reader_->open(); error != 0)
-    throw Failure(Code::unsupported, "cannot open the folder proc below " + options_.root + ": " + core::error_text(error) +
-                                         "; mount procfs there or change the parameter root");
+  backend_ = open_backend();
+  folder_ = open_root(options_.root, "proc");
+  read_boot_time();
+}
+
+std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
+  counts_files_ = false;
+  if (options_.backend != "procfs" && options_.root == "/") {
+    auto bpf = open_bpf_backend();
+    counts_files_ = bpf.ok();
+    if (bpf) return std::move(*bpf);
+    if (options_.backend == "bpf") throw Failure(Code::unsupported, "backend \"bpf\" does not work here: " + bpf.error());
+    host_.log(Level::info, "processes are read from procfs, at a higher cost: " + bpf.error());
+  }
+  return std::make_unique<ProcfsBackend>(host_, options_.root);
+}
+
+void ProcessCollector::read_boot_time() {
+  // The line stands behind one as long as the host has kinds of interrupts, thousands on a large one.
+  std::vector<char> large(1 << 20);
+  const FileText text = read_path(folder_.get(), "stat", large);
   int64_t seconds = 0;
-  if (reader_->boot_time(seconds)) boot_time_ns_ = seconds * 1'000'000'000;
+  boot_time_ns_.reset();
+  if (text.ok() && parse_boot_time(text.text, seconds)) boot_time_ns_ = seconds * 1'000'000'000;
 }
 
 void ProcessCollector::collect(const Window &window, Batch &batch) {
   Pass pass{.monotonic_ns = host_.monotonic(), .baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0};
-  if (uint64_t uptime = 0; reader_->uptime(uptime)) pass.uptime_ns = uptime;
+  pass.uptime_ns = backend_->uptime();
   model_.begin(pass);
-  reader_->read([this](const ProcessReading &reading) { model_.update(reading); });
+  backend_->read(model_);
+  backend_->take_exits([](const ExitReading &) {});
   model_.end();
   if (wants(kUser)) users_.refresh();
   take_turns();
   batch.reserve(model_.live().size());
-  for (const Process *process : model_.live()) emit(*process, batch);
-  report_trouble();
+  for (const Process *process : model_.live())
+    if (options_.kernel_threads || !process->now.kernel_thread) emit(*process, batch);
 }
 
 void ProcessCollector::take_turns() {
   open_files_.clear();
+  if (counts_files_ && !texts_.reads()) return;
   for (const Process *process : turns_.choose(model_.live())) {
     const int32_t pid = process->now.pid;
-    if (const auto count = count_open_files(reader_->folder(), pid)) open_files_.emplace_back(pid, *count);
-    texts_.refresh(reader_->folder(), *process);
+    if (!counts_files_)
+      if (const auto count = count_open_files(folder_.get(), pid)) open_files_.emplace_back(pid, *count);
+    texts_.refresh(folder_.get(), *process);
   }
   std::sort(open_files_.begin(), open_files_.end());
   texts_.forget_ended(model_);
 }
 
 void ProcessCollector::emit(const Process &process, Batch &batch) {
-  Sample &sample = batch.add(ATALAYA_METRICS, 2 + kExtraTags, kProcessMetrics.size());
+  Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(2 + extra_count_), kProcessMetrics.size());
   char digits[11];
   const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), process.now.pid);
   batch.tag(sample, pid_id_, {digits, static_cast<size_t>(end - digits)});
   batch.tag(sample, process_id_, process.now.name.text());
-  add_extras(process, sample, batch);
+  if (extra_count_ > 0) add_extras(process, sample, batch);
   add_fields(process, sample, batch);
 }
 
@@ -99,8 +117,8 @@ void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch 
   if (wants(kParent))
     if (const Process *parent = model_.find(static_cast<int32_t>(process.now.gauges.get(Gauge::parent))))
       add(kParent, parent->now.name.text());
-  if (!wants(kCgroup) && !wants(kUnit) && !wants(kContainer) && !wants(kCommand)) return;
-  const ProcessTexts &texts = texts_.get(reader_->folder(), process);
+  if (!texts_.reads()) return;
+  const ProcessTexts &texts = texts_.get(folder_.get(), process);
   add(kCgroup, texts.cgroup);
   add(kUnit, unit_of(texts.cgroup));
   add(kContainer, container_of(texts.cgroup));
@@ -110,8 +128,11 @@ void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch 
 void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < kCounters; ++i) {
     const RateRow &row = kRateRows[i];
-    if (process.rates.has(row.counter))
+    if (process.rested) {
+      if (process.now.counters.has(row.counter)) batch.field(sample, rate_ids_[i], 0.0);
+    } else if (process.rates.has(row.counter)) {
       batch.field(sample, rate_ids_[i], round_to(process.rates.get(row.counter) * row.scale, row.metric.decimals));
+    }
   }
   for (size_t i = 0; i < kGauges; ++i) {
     const GaugeRow &row = kGaugeRows[i];
@@ -122,23 +143,12 @@ void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch 
     else
       batch.field(sample, gauge_ids_[i], round_to(static_cast<double>(value) * row.scale, row.metric.decimals));
   }
-  if (boot_time_ns_) batch.field(sample, start_id_, *boot_time_ns_ + static_cast<int64_t>(process.now.start_ns));
+  if (boot_time_ns_)
+    batch.field(sample, start_id_, *boot_time_ns_ + static_cast<int64_t>(process.now.start_ns / kTickNs * kTickNs));
+  if (open_files_.empty()) return;
   const auto files = std::lower_bound(open_files_.begin(), open_files_.end(), std::pair(process.now.pid, uint64_t{0}));
   if (files != open_files_.end() && files->first == process.now.pid)
-    batch.field(sample, open_files_id_, static_cast<int64_t>(files->second));
-}
-
-void ProcessCollector::report_trouble() {
-  const auto tell = [this](bool &told, uint64_t count, std::string_view text) {
-    if (count == 0 || told) return;
-    told = true;
-    host_.log(Level::warning, text);
-  };
-  const ProcessReader::Trouble &trouble = reader_->trouble();
-  if (trouble.denied_io > 0 && !told_denied_io_) tell(told_denied_io_, trouble.denied_io, denied_io_text(trouble.denied_io_pid));
-  tell(told_denied_, trouble.denied, "/proc/PID/stat of some processes may not be read: they are absent; run as root");
-  tell(told_malformed_, trouble.malformed,
-       "/proc/PID/stat of some processes is not of the form that proc(5) describes: they are absent; is the root a recorded tree?");
+    batch.field(sample, gauge_ids_[static_cast<size_t>(Gauge::open_files)], static_cast<int64_t>(files->second));
 }
 
 }  // namespace atalaya::proc

@@ -10,21 +10,23 @@
 #include <string>
 #include <vector>
 
+#include "core/util/files.h"
+#include "plugins/sources/proc/process_backend.h"
 #include "plugins/sources/proc/process_extras.h"
 #include "plugins/sources/proc/process_metrics.h"
 #include "plugins/sources/proc/process_model.h"
-#include "plugins/sources/proc/process_reader.h"
 
 namespace atalaya::proc {
 
 struct ProcessOptions {
   std::string root = "/";
+  std::string backend = "auto";  // auto, bpf, procfs
   bool kernel_threads = true;
   std::vector<std::string> tags;  // extra ones
   size_t expensive_budget = 32;   // processes a window
 };
 
-// The samples of processes, read from procfs.
+// The samples of processes.
 class ProcessCollector {
  public:
   ProcessCollector(Host host, ProcessOptions options);
@@ -37,27 +39,30 @@ class ProcessCollector {
                                                                          "unit", "container", "command"};
 
   bool wants(Tag tag) const { return extra_ids_[tag] != 0; }
+  std::unique_ptr<ProcessBackend> open_backend();
+  void read_boot_time();
   void take_turns();
   void emit(const Process &process, Batch &batch);
   void add_extras(const Process &process, Sample &sample, Batch &batch);
   void add_fields(const Process &process, Sample &sample, Batch &batch);
-  void report_trouble();
 
   Host host_;
   ProcessOptions options_;
-  uint32_t pid_id_, process_id_, start_id_, open_files_id_;
+  uint32_t pid_id_, process_id_, start_id_;
   std::array<uint32_t, kExtraTags> extra_ids_{};  // 0: not wanted
+  size_t extra_count_ = 0;
   std::array<uint32_t, kCounters> rate_ids_{};
   std::array<uint32_t, kGauges> gauge_ids_{};
 
-  std::unique_ptr<ProcessReader> reader_;
+  std::unique_ptr<ProcessBackend> backend_;
+  bool counts_files_ = false;  // the backend does
+  core::Descriptor folder_;    // proc below the root
   ProcessModel model_;
   Users users_;
   ProcessTextCache texts_;
   Turns turns_;
   std::vector<std::pair<int32_t, uint64_t>> open_files_;  // of this window's turns, by pid
   std::optional<int64_t> boot_time_ns_;
-  bool told_denied_io_ = false, told_denied_ = false, told_malformed_ = false;
 };
 
 }  // namespace atalaya::proc

@@ -45,7 +45,7 @@ bool is_hex(char c) {
 double busy(const Process &process) {
   double sum = 0;
   for (const Counter counter : {Counter::user_ns, Counter::kernel_ns})
-    if (process.rates.has(counter)) sum += process.rates.get(counter);
+    if (process.has_rate(counter)) sum += process.rate(counter);
   return sum;
 }
 
@@ -131,7 +131,7 @@ const ProcessTexts &ProcessTextCache::get(int folder, const Process &process) {
 }
 
 void ProcessTextCache::refresh(int folder, const Process &process) {
-  if (wanted_.cgroup || wanted_.command) read(folder, process, entries_[process.now.pid]);
+  if (reads()) read(folder, process, entries_[process.now.pid]);
 }
 
 void ProcessTextCache::read(int folder, const Process &process, Entry &entry) {

@@ -52,6 +52,8 @@ class ProcessTextCache {
   };
   explicit ProcessTextCache(Wanted wanted) : wanted_(wanted) {}
 
+  bool reads() const { return wanted_.cgroup || wanted_.command; }
+
   const ProcessTexts &get(int folder, const Process &process);
   void refresh(int folder, const Process &process);
   void forget_ended(const ProcessModel &model);

@@ -105,22 +105,21 @@ inline constexpr std::array<GaugeRow, kGauges> kGaugeRows = {{
                    "Code of the letter of its state: 82 R runs, 83 S sleeps, 68 D waits for a disk, 90 Z has ended."_str),
      Gauge::state, 1},
     {process_count("proc.parent.pid"_str, "1"_str, "/proc/PID/stat ppid"_str, "Its parent."_str), Gauge::parent, 1},
+    {process_count("proc.files.open"_str, "1"_str, "/proc/PID/fd"_str,
+                   "Open descriptors; with procfs in the windows in which its turn comes (parameter expensive_budget)."_str),
+     Gauge::open_files, 1},
 }};
 
 inline constexpr Metric kStartTimeMetric =
     process_count("proc.start.time"_str, "ns"_str, "/proc/PID/stat starttime + /proc/stat btime"_str,
                   "When it began, Unix time; with the pid it tells processes apart."_str);
-inline constexpr Metric kOpenFilesMetric =
-    process_count("proc.files.open"_str, "1"_str, "/proc/PID/fd"_str,
-                  "Open descriptors; in the windows in which its turn comes (parameter expensive_budget)."_str);
 
-constexpr std::array<Metric, kCounters + kGauges + 2> process_metrics() {
-  std::array<Metric, kCounters + kGauges + 2> all{};
+constexpr std::array<Metric, kCounters + kGauges + 1> process_metrics() {
+  std::array<Metric, kCounters + kGauges + 1> all{};
   size_t at = 0;
   for (const RateRow &row : kRateRows) all[at++] = row.metric;
   for (const GaugeRow &row : kGaugeRows) all[at++] = row.metric;
   all[at++] = kStartTimeMetric;
-  all[at++] = kOpenFilesMetric;
   return all;
 }
 inline constexpr auto kProcessMetrics = process_metrics();

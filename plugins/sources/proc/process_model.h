@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "plugins/sources/proc/process_reading.h"
@@ -19,32 +19,68 @@ struct Pass {
   bool baseline = false;              // readings are taken, but no rates are made
 };
 
+using Counters = Known<Counter, kCounters>;
 using Rates = Known<Counter, kCounters, double>;  // amounts per second
+
+// What was used between two readings of a process; without an earlier one since its birth. A counter that went down was reset: it
+// is unknown, as are those that one of the readings lacks. CPU time that is known exactly is divided by the ticks of the same time:
+// the division of the whole since birth is not monotonic.
+Counters growth_of(const ProcessReading *before, const ProcessReading &after);
+
+struct CpuTime {
+  uint64_t user_ns = 0, kernel_ns = 0;
+};
 
 struct Process {
   ProcessReading now;
   Rates rates;
-  uint64_t pass = 0;  // the last one that it was seen in
+  bool rested = false;  // it has not run since the previous pass: the rates of all its counters are 0
+  uint64_t pass = 0;    // the last one that it was seen in
+
+  bool has_rate(Counter counter) const { return rested ? now.counters.has(counter) : rates.has(counter); }
+  double rate(Counter counter) const { return rested ? 0 : rates.get(counter); }
 };
 
+// Readings come in any order; ascending by pid costs least, as all lists of processes are.
 class ProcessModel {
  public:
   void begin(const Pass &pass);
   // One reading of one process, after begin.
   void update(const ProcessReading &reading);
-  // Forgets the processes that had no reading since begin.
+  // In place of a reading: the process is there and has not run since the last one. False when there was none.
+  bool rests(int32_t pid);
+  // Forgets the processes that had no reading in this pass nor in the one before.
   void end();
 
-  // Those that had one, in the order of the readings. Valid until the next begin.
+  // What a process that has ended used since its last reading. Unknown when there was none though it lived then; such a process's
+  // time is in nobody's account.
+  std::optional<Counters> last_growth(const ProcessReading &last) const;
+
+  // Those that had a reading, in the order of the readings. Valid until the next begin.
   std::span<const Process *const> live() const { return live_; }
   // Null for a pid that is not live.
   const Process *find(int32_t pid) const;
+  // CPU time of all live processes in this pass.
+  const CpuTime &used() const { return used_; }
 
  private:
-  Rates rates_since_previous(const Process &before, const ProcessReading &reading) const;
+  struct Place {
+    int32_t pid;
+    Process *process;
+  };
+  using Places = std::vector<Place>;
 
-  std::unordered_map<int32_t, Process> processes_;
+  Places::iterator place_of(int32_t pid);
+  Process &process_of(int32_t pid);
+  bool born_since_previous_pass(uint64_t start_ns) const;
+  void set_rates(Process &process, const ProcessReading &reading);
+
+  std::deque<Process> processes_;  // never move; the forgotten ones are used again
+  std::vector<Process *> free_;
+  Places places_;      // by pid
+  size_t cursor_ = 0;  // behind the place of the last reading
   std::vector<const Process *> live_;
+  CpuTime used_;
   Pass now_;
   std::optional<Pass> previous_;
   uint64_t passes_ = 0;

@@ -104,8 +104,9 @@ bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading
   if (!ticks_to_ns(stat[22], ticks_per_second, start_ns) || !ticks_to_ns(stat[14], ticks_per_second, user_ns) ||
       !ticks_to_ns(stat[15], ticks_per_second, kernel_ns))
     return false;
-  reading.name = Name(text.substr(open + 1, close - open - 1));
   reading.kernel_thread = (stat[9] & kKernelThread) != 0;
+  const std::string_view name = text.substr(open + 1, close - open - 1);
+  reading.name = Name(reading.kernel_thread ? stable_name(name) : name);
   reading.start_ns = start_ns;
   reading.gauges.set(Gauge::state, static_cast<unsigned char>(stat.state()));
   reading.gauges.set(Gauge::parent, stat[4]);

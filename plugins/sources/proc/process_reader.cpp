@@ -43,7 +43,7 @@ void ProcessReader::read(const Take &take) {
     if (!read_process(pid, kept)) continue;
     kept.pass = pass_;
     ++seen_;
-    if (options_.kernel_threads || !kept.reading.kernel_thread) take(kept.reading);
+    take(kept.reading);
   }
   forget_ended();
 }
@@ -169,13 +169,6 @@ bool ProcessReader::uptime(uint64_t &ns) {
   if (!uptime_) return false;
   const FileText text = read_once(uptime_.get(), buffer_);
   return text.ok() && parse_uptime(text.text, ns);
-}
-
-bool ProcessReader::boot_time(int64_t &seconds) {
-  // The line stands behind one as long as the host has kinds of interrupts, thousands on a large one.
-  std::vector<char> large(1 << 20);
-  const FileText text = read_path(folder_.get(), "stat", large);
-  return text.ok() && parse_boot_time(text.text, seconds);
 }
 
 }  // namespace atalaya::proc

@@ -19,8 +19,7 @@ namespace atalaya::proc {
 struct ReaderOptions {
   std::string root = "/";
   uint64_t ticks_per_second = 100;
-  size_t max_kept_files = 0;  // descriptors that may stay open between passes
-  bool kernel_threads = true;
+  size_t max_kept_files = 0;       // descriptors that may stay open between passes
   std::function<int64_t()> clock;  // monotonic ns
 };
 
@@ -47,11 +46,8 @@ class ProcessReader {
   void read(const Take &take);
   // Since boot, in the clock of the processes' start times; false when unknown.
   bool uptime(uint64_t &ns);
-  // Of the host, in s since 1970; false when unknown.
-  bool boot_time(int64_t &seconds);
 
   const Trouble &trouble() const { return trouble_; }
-  int folder() const { return folder_.get(); }
   size_t kept_files() const { return kept_files_; }
 
  private:

@@ -29,8 +29,8 @@ enum class Counter : uint8_t {
 constexpr size_t kCounters = 13;
 
 // What a process has now.
-enum class Gauge : uint8_t { resident_kib, virtual_kib, swap_kib, threads, state, parent };
-constexpr size_t kGauges = 6;
+enum class Gauge : uint8_t { resident_kib, virtual_kib, swap_kib, threads, state, parent, open_files };
+constexpr size_t kGauges = 7;
 
 // Numbers by name, each of which may be unknown.
 template <class Key, size_t size, class Value = uint64_t>
@@ -67,6 +67,15 @@ class Name {
   uint8_t size_ = 0;
 };
 
+// What is said of a kernel worker behind its name ("kworker/0:1-events") is what it did last: it would make another series of the
+// same thread over and over.
+inline std::string_view stable_name(std::string_view name) {
+  constexpr std::string_view worker = "kworker/";
+  if (!name.starts_with(worker) || name.size() == worker.size()) return name;
+  const char first = name[worker.size()];
+  return first == 'u' || (first >= '0' && first <= '9') ? name.substr(0, name.find_first_of("-+", worker.size())) : name;
+}
+
 struct ProcessReading {
   int32_t pid = 0;
   bool kernel_thread = false;
@@ -74,6 +83,9 @@ struct ProcessReading {
   uint64_t start_ns = 0;     // since boot; with the pid it is the identity
   int64_t monotonic_ns = 0;  // when it was read
   int64_t user = -1;         // effective user id; -1: unknown
+  // CPU time to the ns where it is known; user_ns and kernel_ns then only say how it divides, as they count ticks. 0: unknown.
+  uint64_t exec_ns = 0;
+  uint64_t ended_threads_ns = 0;  // the part of exec_ns of threads that have ended
   Known<Counter, kCounters> counters;
   Known<Gauge, kGauges> gauges;
 };

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend "bpf": bpf/proc.bpf.c in the kernel, and what user space does with it.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <malloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atalaya/plugin.hpp>
+
+#include <cerrno>
+#include <climits>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/proc.h"
+#include "core/util/files.h"
+#include "plugins/sources/proc/bpf_records.h"
+#include "plugins/sources/proc/files.h"
+#include "plugins/sources/proc/process_backend.h"
+#include "proc.skel.h"
+
+namespace atalaya::proc {
+namespace {
+
+// The kernel's buffer of an iterator holds 8 pages; a read gives what is in it, whole records.
+constexpr size_t kBuffer = size_t{64} << 10;
+
+struct SkeletonDeleter {
+  void operator()(proc_bpf *skeleton) const { proc_bpf__destroy(skeleton); }
+};
+using Skeleton = std::unique_ptr<proc_bpf, SkeletonDeleter>;
+
+struct LinkDeleter {
+  void operator()(bpf_link *link) const { bpf_link__destroy(link); }
+};
+using Link = std::unique_ptr<bpf_link, LinkDeleter>;
+
+struct RingDeleter {
+  void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
+};
+
+// libbpf prints what it has to say; the last line of a failure is the reason that matters.
+thread_local std::string last_words;
+int keep_words(libbpf_print_level level, const char *format, va_list arguments) {
+  if (level != LIBBPF_WARN) return 0;
+  std::array<char, 512> line{};
+  const int size = std::vsnprintf(line.data(), line.size(), format, arguments);
+  std::string text(line.data(), std::min(line.size() - 1, static_cast<size_t>(std::max(size, 0))));
+  text.erase(text.find_last_not_of(" \n") + 1);
+  if (text.find('\n') == std::string::npos && !text.empty()) last_words = text;
+  return 0;
+}
+
+// The capability that is missing, else an empty text.
+std::string missing_capability() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> data{};
+  if (::syscall(SYS_capget, &header, data.data()) != 0) return {};
+  const auto has = [&](unsigned capability) { return (data[capability / 32].effective >> capability % 32 & 1) != 0; };
+  if (has(CAP_SYS_ADMIN)) return {};
+  if (!has(CAP_BPF)) return "CAP_BPF";
+  if (!has(CAP_PERFMON)) return "CAP_PERFMON";
+  return {};
+}
+
+// Why it cannot work here, before anything is loaded; else an empty text.
+std::string obstacle() {
+  std::array<char, 64> space{};
+  const ssize_t size = ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1);
+  // The number of the host's own, PROC_PID_INIT_INO of include/linux/proc_ns.h.
+  if (size > 0 && std::string_view(space.data()) != "pid:[4026531836]")
+    return "the agent is in a pid namespace of its own, where the kernel's process numbers are not those seen here";
+  if (const std::string missing = missing_capability(); !missing.empty()) return missing + " is missing; run as root or add it";
+  if (::access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+    return "the kernel has no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)";
+  return {};
+}
+
+int64_t now(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+class BpfBackend final : public ProcessBackend {
+ public:
+  // An empty text when it works.
+  std::string open() {
+    libbpf_set_print(keep_words);
+    // What an older kernel refuses is left out: first the exact memory (5.14 and 5.18), then the ends of processes.
+    std::string error;
+    for (const Parts parts : {Parts{true, true}, Parts{true, false}, Parts{false, false}}) {
+      if (load(parts)) break;
+      if (error.empty()) error = last_words.empty() ? "the kernel refused the program" : last_words;
+    }
+    ::malloc_trim(0);  // the kernel's type information took several MiB
+    if (!iterator_) return error;
+    return {};
+  }
+
+  std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(now(CLOCK_BOOTTIME)); }
+
+  void read(ProcessModel &model) override {
+    ++skeleton_->bss->pass;
+    const core::Descriptor pass(bpf_iter_create(bpf_link__fd(iterator_.get())));
+    if (!pass) throw Failure(Code::retry, "the kernel's list of processes cannot be read: " + core::error_text(errno));
+    size_t kept = 0;
+    for (;;) {
+      const ssize_t size = ::read(pass.get(), buffer_.data() + kept, buffer_.size() - kept);
+      if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      if (size <= 0) break;
+      const size_t filled = kept + static_cast<size_t>(size);
+      const size_t taken = take_records(
+          std::span(buffer_).first(filled), [&](const proc_record &record) { update(model, record); },
+          [&](int32_t pid) { model.rests(pid); });
+      kept = filled - taken;
+      std::memmove(buffer_.data(), buffer_.data() + taken, kept);
+    }
+  }
+
+  void take_exits(const TakeExit &take) override {
+    if (!ring_) return;
+    take_exit_ = &take;
+    ring_buffer__consume(ring_.get());
+  }
+
+  uint64_t lost_exits() const override { return skeleton_->bss->lost_exits; }
+
+ private:
+  struct Parts {
+    bool exits, exact_memory;
+  };
+
+  bool load(Parts parts) {
+    Skeleton skeleton(proc_bpf__open());
+    if (!skeleton) return false;
+    bpf_program__set_autoload(skeleton->progs.process_exits, parts.exits);
+    bpf_program__set_autoload(skeleton->progs.process_is_freed, parts.exits);
+    bpf_program__set_autoload(skeleton->progs.find_cpu_offsets, parts.exact_memory);
+    if (proc_bpf__load(skeleton.get()) != 0) return false;
+    if (parts.exact_memory) find_cpu_offsets(*skeleton);
+    if (parts.exits && !attach_exits(*skeleton)) return false;
+    iterator_.reset(bpf_program__attach_iter(skeleton->progs.every_process, nullptr));
+    skeleton_ = std::move(skeleton);
+    return iterator_ != nullptr;
+  }
+
+  static void find_cpu_offsets(proc_bpf &skeleton) {
+    bpf_test_run_opts options{};
+    options.sz = sizeof(options);
+    auto &shared = *skeleton.bss;
+    if (bpf_prog_test_run_opts(bpf_program__fd(skeleton.progs.find_cpu_offsets), &options) != 0) return;
+    // All CPUs or none: a sum over some of them would be worse than the common part alone.
+    if (shared.anchor_count != static_cast<uint32_t>(libbpf_num_possible_cpus())) return;
+    for (uint32_t cpu = 0; cpu < shared.anchor_count; ++cpu)
+      shared.cpu_offsets[cpu] = shared.anchor_values[cpu] - shared.anchor_pointer;
+    shared.cpu_count = shared.anchor_count;
+  }
+
+  bool attach_exits(proc_bpf &skeleton) {
+    exit_.reset(bpf_program__attach_trace(skeleton.progs.process_exits));
+    free_.reset(bpf_program__attach_trace(skeleton.progs.process_is_freed));
+    ring_.reset(ring_buffer__new(bpf_map__fd(skeleton.maps.exits), on_exit, this, nullptr));
+    return exit_ && free_ && ring_;
+  }
+
+  static int on_exit(void *self, void *data, size_t size) {
+    if (size >= sizeof(proc_exit))
+      (*static_cast<BpfBackend *>(self)->take_exit_)(reading_of(*static_cast<const proc_exit *>(data)));
+    return 0;
+  }
+
+  void update(ProcessModel &model, const proc_record &record) {
+    ProcessReading reading = reading_of(record);
+    if (reading.kernel_thread && reading.name.text().size() == PROC_COMM - 1) reading.name = whole_name(reading);
+    model.update(reading);
+  }
+
+  // Of kernel threads the kernel keeps longer names than fit its usual place, and shows them only in procfs. There are few.
+  const Name &whole_name(const ProcessReading &reading) {
+    LongName &known = long_names_[reading.pid];
+    if (known.start_ns == reading.start_ns) return known.name;
+    known = {reading.start_ns, reading.name};
+    std::array<char, 128> buffer{};
+    const std::string path = std::to_string(reading.pid) + "/comm";
+    std::string_view text = read_path(procfs_.get(), path.c_str(), buffer).text;
+    if (text.starts_with(reading.name.text())) known.name = Name(stable_name(next_line(text)));
+    return known.name;
+  }
+
+  struct LongName {
+    uint64_t start_ns = 0;
+    Name name;
+  };
+
+  Skeleton skeleton_;
+  Link iterator_, exit_, free_;
+  std::unique_ptr<ring_buffer, RingDeleter> ring_;
+  const TakeExit *take_exit_ = nullptr;
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
+  core::Descriptor procfs_{::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  std::unordered_map<int32_t, LongName> long_names_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend() {
+  if (std::string reason = obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  auto backend = std::make_unique<BpfBackend>();
+  if (std::string reason = backend->open(); !reason.empty()) return core::Error{std::move(reason)};
+  return std::unique_ptr<ProcessBackend>(std::move(backend));
+}
+
+}  // namespace atalaya::proc

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How processes are read: the part that differs between the kernel's own iterator (BPF) and the files of procfs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/util/result.h"
+#include "plugins/sources/proc/exit_reading.h"
+#include "plugins/sources/proc/process_model.h"
+
+namespace atalaya::proc {
+
+class ProcessBackend {
+ public:
+  virtual ~ProcessBackend() = default;
+
+  // Uptime in the clock of the start times; nothing when it is unknown.
+  virtual std::optional<uint64_t> uptime() = 0;
+  // Shows the model every process once, between its begin and end.
+  virtual void read(ProcessModel &model) = 0;
+
+  using TakeExit = std::function<void(const ExitReading &)>;
+  // Processes that have ended since the last call, each once.
+  virtual void take_exits(const TakeExit &take) = 0;
+  // Since the start: ends that were not told.
+  virtual uint64_t lost_exits() const = 0;
+};
+
+// The iterator; or a sentence that says why it does not work here.
+core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend();
+
+}  // namespace atalaya::proc
