@@ -56,12 +56,13 @@ struct mm_struct {
   struct percpu_counter rss_stat[4]; /* since 6.2: f1a7941243c1 */
 };
 
-struct mm_rss_stat {
-  atomic_long_t count[4];
-};
-
+/* A type that the kernel does not have makes libbpf look through the modules, which takes CAP_SYS_ADMIN: what may be absent is a field of a
+ * flavour, never a type by name.
+ */
 struct mm_struct___before_6_2 {
-  struct mm_rss_stat rss_stat;
+  struct {
+    atomic_long_t count[4];
+  } rss_stat;
 };
 
 struct fdtable {

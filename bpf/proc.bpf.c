@@ -161,8 +161,8 @@ static bool read_memory(struct proc_record *record, struct task_struct *task) {
   struct mm_struct *mm = task->mm;
   if (!mm) return false;
   record->virtual_size = mm->total_vm;
-  if (bpf_core_type_exists(struct mm_rss_stat)) {
-    struct mm_struct___before_6_2 *old = (void *)mm;
+  struct mm_struct___before_6_2 *old = (void *)mm;
+  if (bpf_core_field_exists(old->rss_stat.count)) {
     record->resident = BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter) +
                        BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter) +
                        BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter);

@@ -48,15 +48,15 @@ struct RingDeleter {
   void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
 };
 
-// libbpf prints what it has to say; the last line of a failure is the reason that matters.
-thread_local std::string last_words;
+// libbpf prints what it has to say; the first line of a failure names the cause, the others what it led to.
+thread_local std::string first_words;
 int keep_words(libbpf_print_level level, const char *format, va_list arguments) {
   if (level != LIBBPF_WARN) return 0;
   std::array<char, 512> line{};
   const int size = std::vsnprintf(line.data(), line.size(), format, arguments);
   std::string text(line.data(), std::min(line.size() - 1, static_cast<size_t>(std::max(size, 0))));
   text.erase(text.find_last_not_of(" \n") + 1);
-  if (text.find('\n') == std::string::npos && !text.empty()) last_words = text;
+  if (first_words.empty()) first_words = text.substr(0, text.find('\n'));
   return 0;
 }
 
@@ -98,9 +98,10 @@ class BpfBackend final : public ProcessBackend {
     libbpf_set_print(keep_words);
     // What an older kernel refuses is left out: first the exact memory (5.14 and 5.18), then the ends of processes.
     std::string error;
+    first_words.clear();
     for (const Parts parts : {Parts{true, true}, Parts{true, false}, Parts{false, false}}) {
       if (load(parts)) break;
-      if (error.empty()) error = last_words.empty() ? "the kernel refused the program" : last_words;
+      if (error.empty()) error = first_words.empty() ? "the kernel refused the program" : first_words;
     }
     ::malloc_trim(0);  // the kernel's type information took several MiB
     if (!iterator_) return error;

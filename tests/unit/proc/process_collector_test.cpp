@@ -401,7 +401,7 @@ TEST_CASE("the real host: without privileges io of others is absent, and said on
   const pid_t child = ::fork();
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
-    Collector collector({});
+    Collector collector({.backend = "procfs"});
     collector.collect();
     const auto all = collector.collect();
     const auto init = all.find("1");  // where other users' processes are hidden there is nothing to deny

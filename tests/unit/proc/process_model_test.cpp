@@ -91,7 +91,85 @@ TEST_CASE("a process that has ended is forgotten") {
   model.end();
   CHECK(model.live().empty());
   CHECK(model.find(7) == nullptr);
-  CHECK_FALSE(one(model, pass(102), reading(7, 10, 102, kSecond)).rates.has(Counter::user_ns));
+  model.begin(pass(102));
+  model.end();
+  CHECK_FALSE(one(model, pass(103), reading(7, 10, 103, kSecond)).rates.has(Counter::user_ns));
+}
+
+TEST_CASE("what ended a pass ago still has its last reading, for the account of its end") {
+  ProcessModel model;
+  one(model, pass(100), reading(7, 10, 100, 5));
+  model.begin(pass(101));
+  model.end();
+  model.begin(pass(102));
+  CHECK(model.last_growth(reading(7, 10, 102, 8)).value().get(Counter::user_ns) == 3);
+  CHECK(model.last_growth(reading(8, 101, 102, 9)).value().get(Counter::user_ns) == 9);  // born after the last pass, never seen
+  CHECK_FALSE(model.last_growth(reading(9, 10, 102, 9)));                                // older, never seen: who knows
+  model.end();
+  CHECK_FALSE(model.last_growth(reading(7, 10, 102, 8)));
+}
+
+TEST_CASE("a process that rests has rates of 0, and one that runs again those of the last window") {
+  ProcessModel model;
+  CHECK_FALSE(model.rests(7));
+  one(model, pass(100), reading(7, 10, 100, 5));
+  for (const int64_t at : {101, 102}) {
+    model.begin(pass(at));
+    REQUIRE(model.rests(7));
+    model.end();
+    CHECK(model.find(7)->has_rate(Counter::user_ns));
+    CHECK(model.find(7)->rate(Counter::user_ns) == 0);
+    CHECK_FALSE(model.find(7)->has_rate(Counter::delay_ns));
+  }
+  CHECK(one(model, pass(103), reading(7, 10, 103, 65)).rate(Counter::user_ns) == 60);
+}
+
+TEST_CASE("exact CPU time is divided by the ticks of the same window, else of the life") {
+  ProcessModel model;
+  const auto exact = [](int64_t at, uint64_t exec, uint64_t user, uint64_t kernel) {
+    auto result = reading(7, 10, at, user);
+    result.counters.set(Counter::kernel_ns, kernel);
+    result.exec_ns = exec;
+    return result;
+  };
+  const auto rates = [](const Process &process) {
+    return std::pair(process.rate(Counter::user_ns), process.rate(Counter::kernel_ns));
+  };
+  one(model, pass(100), exact(100, 1000, 300, 100));
+  CHECK(rates(one(model, pass(101), exact(101, 1600, 600, 200))) == std::pair(450.0, 150.0));
+  CHECK(rates(one(model, pass(102), exact(102, 1800, 600, 200))) == std::pair(150.0, 50.0));
+  CHECK(model.used().user_ns == 150);
+  CHECK(model.used().kernel_ns == 50);
+  CHECK_FALSE(one(model, pass(103), exact(103, 1700, 600, 200)).has_rate(Counter::user_ns));  // a reset
+}
+
+TEST_CASE("a kernel thread works in the kernel, also without a tick that saw it") {
+  ProcessModel model;
+  auto thread = reading(7, 10, 100, 0);
+  thread.kernel_thread = true;
+  thread.exec_ns = 10;
+  one(model, pass(100), thread);
+  thread.exec_ns = 70;
+  thread.monotonic_ns += kSecond;
+  const Process &process = one(model, pass(101), thread);
+  CHECK(process.rate(Counter::kernel_ns) == 60);
+  CHECK(process.rate(Counter::user_ns) == 0);
+}
+
+TEST_CASE("readings may come in any order") {
+  ProcessModel model;
+  const auto all = [&](std::initializer_list<int32_t> pids, int64_t at) {
+    model.begin(pass(at));
+    for (const int32_t pid : pids) model.update(reading(pid, 10, at, static_cast<uint64_t>(at * pid)));
+    model.end();
+  };
+  all({30, 10, 20, 40, 5}, 100);
+  all({5, 40, 20, 10, 30, 25}, 101);
+  CHECK(model.live().size() == 6);
+  for (const int32_t pid : {5, 10, 20, 30, 40}) CHECK(model.find(pid)->rate(Counter::user_ns) == pid);
+  all({20}, 102);
+  CHECK(model.find(10) == nullptr);
+  CHECK(model.find(20)->rate(Counter::user_ns) == 20);
 }
 
 TEST_CASE("two readings at the same time give no rate") {

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both backends on the running host, one against the other; and what BPF says where it may not run.
+#include "plugins/sources/proc/process_backend.h"
+
+#include <doctest/doctest.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plugins/sources/proc/procfs_backend.h"
+#include "tests/unit/proc/process_test_host.h"
+
+namespace atalaya::proc {
+namespace {
+
+constexpr uint64_t kTickNs = 10'000'000;
+
+std::unique_ptr<ProcessBackend> bpf_or_skip() {
+  auto backend = open_bpf_backend();
+  if (backend) return std::move(*backend);
+  MESSAGE("no BPF here: skipped: " << backend.error());
+  return nullptr;
+}
+
+void pass(ProcessBackend &backend, ProcessModel &model) {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  model.begin({int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec, backend.uptime(), false});
+  backend.read(model);
+}
+
+// Waits in the child, given a name, until the test lets it go.
+class Child {
+ public:
+  explicit Child(const std::function<void()> &prepare) {
+    int ready[2];
+    REQUIRE(::pipe(hold_) == 0);
+    REQUIRE(::pipe(ready) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(hold_[1]);
+      prepare();
+      char byte = 1;
+      (void)!::write(ready[1], &byte, 1);
+      (void)!::read(hold_[0], &byte, 1);
+      ::_exit(0);
+    }
+    ::close(hold_[0]);
+    char byte = 0;
+    REQUIRE(::read(ready[0], &byte, 1) == 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  Child(const Child &) = delete;
+  Child &operator=(const Child &) = delete;
+  ~Child() { end(); }
+  void end() {
+    if (pid_ <= 0) return;
+    (void)!::write(hold_[1], "", 1);
+    ::close(hold_[1]);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  int hold_[2];
+  pid_t pid_ = 0;
+};
+
+void burn(int64_t ns) {
+  timespec time{};
+  do ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  while (int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec < ns);
+}
+
+uint64_t cpu_ticks(const ProcessReading &reading) {
+  return (reading.counters.get(Counter::user_ns) + reading.counters.get(Counter::kernel_ns)) / kTickNs;
+}
+
+void check_same(const ProcessReading &files, const ProcessReading &kernel) {
+  CHECK(kernel.name.text() == files.name.text());
+  CHECK(kernel.start_ns / kTickNs * kTickNs == files.start_ns);
+  CHECK(kernel.user == files.user);
+  CHECK(kernel.kernel_thread == files.kernel_thread);
+  for (const Gauge gauge : {Gauge::virtual_kib, Gauge::swap_kib, Gauge::threads, Gauge::state, Gauge::parent}) {
+    CHECK(kernel.gauges.has(gauge) == files.gauges.has(gauge));
+    if (files.gauges.has(gauge)) CHECK(kernel.gauges.get(gauge) == files.gauges.get(gauge));
+  }
+  for (const Counter counter : {Counter::disk_reads_bytes, Counter::disk_writes_bytes, Counter::reads_bytes, Counter::writes_bytes,
+                                Counter::reads_calls, Counter::writes_calls, Counter::faults_minor, Counter::faults_major,
+                                Counter::switches_voluntary, Counter::switches_involuntary, Counter::delay_ns})
+    if (files.counters.has(counter) && kernel.counters.has(counter))
+      CHECK(kernel.counters.get(counter) == files.counters.get(counter));
+  // Each part is cut to ticks in the files.
+  const uint64_t exact = kernel.exec_ns / kTickNs, cut = cpu_ticks(files);
+  CHECK(exact >= cut);
+  CHECK(exact <= cut + 2);
+}
+
+TEST_CASE("both backends say the same of processes that hold still") {
+  const auto bpf = bpf_or_skip();
+  if (!bpf) return;
+  std::vector<std::unique_ptr<Child>> children;
+  for (const char *name : {"a b) (c", "two\nlines", "señal-ñ", "", "fifteen_bytes_x", ") R 1 1 1 (", "\"quoted\""})
+    children.push_back(std::make_unique<Child>([name] {
+      ::prctl(PR_SET_NAME, name);
+      burn(30'000'000);
+      const size_t size = size_t{8} << 20;
+      void *memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      for (size_t at = 0; at < size; at += 4096) static_cast<char *>(memory)[at] = 1;
+    }));
+  children.push_back(std::make_unique<Child>([] {
+    for (int i = 0; i < 5; ++i) std::thread(burn, 20'000'000).join();  // threads that have ended count
+    std::thread([] { ::pause(); }).detach();
+  }));
+
+  TestHost host;
+  ProcfsBackend procfs(host.host(), "/");
+  ProcessModel files, kernel;
+  for (int round = 0; round < 2; ++round) {  // once in full, once as processes that rest
+    pass(procfs, files);
+    pass(*bpf, kernel);
+    for (const auto &child : children) {
+      REQUIRE(files.find(child->pid()) != nullptr);
+      REQUIRE(kernel.find(child->pid()) != nullptr);
+      check_same(files.find(child->pid())->now, kernel.find(child->pid())->now);
+      // To the page where the kernel itself sums all CPUs for the files, as it does since 6.17.
+      const auto resident = [&](const ProcessModel &model) {
+        return static_cast<int64_t>(model.find(child->pid())->now.gauges.get(Gauge::resident_kib));
+      };
+      CHECK(std::abs(resident(kernel) - resident(files)) <= 4096);
+      CHECK(resident(kernel) >= 8192 * (child == children.back() ? 0 : 1));
+    }
+    files.end();
+    kernel.end();
+  }
+}
+
+TEST_CASE("both backends list the same processes") {
+  const auto bpf = bpf_or_skip();
+  if (!bpf) return;
+  TestHost host;
+  ProcfsBackend procfs(host.host(), "/");
+  ProcessModel before, files, after;
+  pass(*bpf, before);
+  pass(procfs, files);
+  pass(*bpf, after);
+  size_t known = 0;
+  for (const Process *process : before.live()) {
+    const Process *later = after.find(process->now.pid);
+    if (later == nullptr || later->now.start_ns != process->now.start_ns) continue;  // it ended meanwhile
+    ++known;
+    const Process *other = files.find(process->now.pid);
+    REQUIRE(other != nullptr);
+    CHECK(other->now.name.text() == process->now.name.text());
+  }
+  CHECK(known > 2);
+}
+
+TEST_CASE("a process that ends is told once, with all that it used and the parent it had") {
+  const auto bpf = bpf_or_skip();
+  if (!bpf) return;
+  ::prctl(PR_SET_NAME, "the parent");
+  Child child([] { ::prctl(PR_SET_NAME, "the child"); });
+  const pid_t pid = child.pid();
+  child.end();
+  Child busy([] {
+    ::prctl(PR_SET_NAME, "busy");
+    burn(50'000'000);
+  });
+  const pid_t busy_pid = busy.pid();
+  busy.end();
+  ::prctl(PR_SET_NAME, "unit_proc");
+  std::vector<ExitReading> ends;
+  // The kernel frees a process after a grace period of its own, in which nothing can be awaited from outside.
+  for (int i = 0; i < 400; ++i) {
+    bpf->take_exits([&](const ExitReading &end) {
+      if (end.last.pid == pid || end.last.pid == busy_pid) ends.push_back(end);
+    });
+    if (ends.size() >= 2) break;
+    const timespec nap{0, 25'000'000};
+    ::nanosleep(&nap, nullptr);
+  }
+  REQUIRE(ends.size() == 2);
+  if (ends[0].last.pid != pid) std::swap(ends[0], ends[1]);
+  CHECK(ends[0].last.name.text() == "the child");
+  CHECK(ends[0].parent.text() == "the parent");
+  CHECK(ends[0].last.exec_ns > 0);
+  CHECK(ends[1].last.name.text() == "busy");
+  CHECK(ends[1].last.exec_ns >= 50'000'000);
+  CHECK(ends[1].last.exec_ns < 100'000'000);
+  CHECK(bpf->lost_exits() == 0);
+}
+
+TEST_CASE("a thread that ends hands its time over: the process's time never falls") {
+  const auto bpf = bpf_or_skip();
+  if (!bpf) return;
+  Child child([] {
+    std::thread([] {
+      for (;;) std::thread([] { burn(300'000); }).join();
+    }).detach();
+  });
+  ProcessModel model;
+  uint64_t last = 0;
+  for (int i = 0; i < 300; ++i) {
+    pass(*bpf, model);
+    const Process *process = model.find(child.pid());
+    REQUIRE(process != nullptr);
+    if (process->now.exec_ns != 0) {
+      CHECK(process->now.exec_ns >= last);
+      last = process->now.exec_ns;
+    }
+    model.end();
+  }
+}
+
+// What open_bpf_backend says in a child after the action; "skip" when the action cannot be done.
+std::string reason_after(const std::function<bool()> &action) {
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string text = "skip";
+    if (action()) {
+      const auto backend = open_bpf_backend();
+      text = backend ? "works" : backend.error();
+    }
+    (void)!::write(pipe[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  ::close(pipe[1]);
+  std::array<char, 1024> text{};
+  const ssize_t size = ::read(pipe[0], text.data(), text.size());
+  ::close(pipe[0]);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  return {text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
+}
+
+bool keep_only(std::initializer_list<unsigned> kept) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> data{};
+  for (const unsigned capability : kept) {
+    data[capability / 32].effective |= 1u << capability % 32;
+    data[capability / 32].permitted |= 1u << capability % 32;
+  }
+  return ::geteuid() == 0 && ::syscall(SYS_capset, &header, data.data()) == 0;
+}
+
+TEST_CASE("without a capability it says which; with the two it works") {
+  if (!bpf_or_skip()) return;
+  CHECK(reason_after([] { return keep_only({}); }) == "CAP_BPF is missing; run as root or add it");
+  CHECK(reason_after([] { return keep_only({CAP_BPF}); }) == "CAP_PERFMON is missing; run as root or add it");
+  CHECK(reason_after([] { return keep_only({CAP_BPF, CAP_PERFMON}); }) == "works");
+}
+
+TEST_CASE("in a pid namespace of its own it says so") {
+  if (!bpf_or_skip()) return;
+  const std::string reason = reason_after([] {
+    if (::unshare(CLONE_NEWPID) != 0) return false;
+    // Only children are in the new namespace.
+    const pid_t inner = ::fork();
+    if (inner != 0) {
+      ::waitpid(inner, nullptr, 0);
+      ::_exit(0);
+    }
+    return true;
+  });
+  CHECK(reason == "the agent is in a pid namespace of its own, where the kernel's process numbers are not those seen here");
+}
+
+}  // namespace
+}  // namespace atalaya::proc
