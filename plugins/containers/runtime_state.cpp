@@ -25,6 +25,8 @@ constexpr std::string_view kContainerdFolders[] = {"/run/containerd", "/run/k3s/
 // Of containers/storage, by the driver for layers.
 constexpr std::string_view kStorageDrivers[] = {"overlay", "vfs", "btrfs", "zfs"};
 
+constexpr std::string_view kDenied = "it may not be read; run as root or with CAP_DAC_READ_SEARCH";
+
 using Folder = std::unique_ptr<DIR, int (*)(DIR *)>;
 
 }  // namespace
@@ -58,7 +60,7 @@ bool RuntimeState::in_docker(const Owner &owner, const std::string &id, Containe
     return in_docker_folder({.base = root_ + docker_folder(), .below = "containers"}, id, out) ||
            in_docker_folder({.base = root_ + std::string(kDockerSnapFolder), .below = "containers"}, id, out);
   if (owner.home.empty()) return false;
-  return in_docker_folder({.base = root_ + owner.home, .below = ".local/share/docker/containers", .owner = owner.user}, id, out);
+  return in_docker_folder({.base = root_ + owner.home, .below = ".local/share/docker/containers", .user = owner.user}, id, out);
 }
 
 bool RuntimeState::in_docker_folder(const StatePath &folder, const std::string &id, Container &out) {
@@ -87,9 +89,9 @@ bool RuntimeState::in_storage(const Owner &owner, const std::string &id, Contain
   StatePath run{.base = root_ + std::string(kStorageRunFolder), .max_bytes = kMaxSystemList};
   std::string data_folder, run_folder;
   if (owner.user != 0) {
-    data = {.base = root_ + owner.home, .owner = owner.user};
+    data = {.base = root_ + owner.home, .user = owner.user};
     data_folder = ".local/share/containers/storage/";
-    run = {.base = root_ + "/run/user/" + std::to_string(owner.user), .owner = owner.user};
+    run = {.base = root_ + "/run/user/" + std::to_string(owner.user), .user = owner.user};
     run_folder = "containers/";
   }
   for (const std::string_view driver : kStorageDrivers) {
@@ -136,7 +138,7 @@ bool RuntimeState::in_containerd(const std::string &id, Container &out) {
 bool RuntimeState::in_tasks(const std::string &folder, const std::string &id, Container &out) {
   const Folder tasks(::opendir(folder.c_str()), ::closedir);
   if (!tasks) {
-    if (errno == EACCES || errno == EPERM) note({.base = folder}, "it may not be read; run as root or with CAP_DAC_READ_SEARCH");
+    if (errno == EACCES || errno == EPERM) note({.base = folder}, kDenied);
     return false;
   }
   int seen = 0;
@@ -158,7 +160,7 @@ bool RuntimeState::in_oci_config(const StatePath &path, Container &out) {
 
 Access RuntimeState::read(const StatePath &path, std::string &text, FileMark *seen) {
   const Access access = read_state(path, text, seen);
-  if (access == Access::denied) note(path, "it may not be read; run as root or with CAP_DAC_READ_SEARCH");
+  if (access == Access::denied) note(path, kDenied);
   if (access == Access::too_large) note(path, "it is larger than " + std::to_string(path.max_bytes) + " bytes");
   if (access == Access::not_trusted) note(path, "it is a link, no regular file, or of another user");
   return access;

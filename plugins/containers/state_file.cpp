@@ -53,7 +53,7 @@ Access read_state(const StatePath &path, std::string &text, FileMark *seen) {
   if (!file) return access_of(errno);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return Access::absent;
-  if (!S_ISREG(info.st_mode) || (info.st_uid != path.owner && info.st_uid != 0)) return Access::not_trusted;
+  if (!S_ISREG(info.st_mode) || (path.user && info.st_uid != *path.user && info.st_uid != 0)) return Access::not_trusted;
   const FileMark mark{info.st_dev, info.st_ino, info.st_size, info.st_mtim};
   if (seen != nullptr && *seen == mark) return Access::same;
   if (static_cast<size_t>(info.st_size) > path.max_bytes) return Access::too_large;

@@ -24,11 +24,11 @@ struct FileMark {
 };
 
 // What may be read. Below `base`, a folder of the administrator's that may lie behind links, no link is followed: a user could have
-// put it there. What is read is a regular file of this user or of root.
+// put it there. In a user's folder only regular files of that user or of root are read.
 struct StatePath {
   std::string base;
-  std::string below;  // "ID/config.v2.json"
-  uid_t owner = 0;
+  std::string below;            // "ID/config.v2.json"
+  std::optional<uid_t> user{};  // whose folder it is; nothing: the system's
   size_t max_bytes = size_t{1} << 20;
 };
 
