@@ -96,8 +96,8 @@ void check_named(const std::string &hierarchy) {
 }
 
 TEST_CASE("a process in docker's cgroup has the container's name within 5 seconds") {
-  for (const char *hierarchy : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/systemd"})
-    if (fs::exists(std::string(hierarchy) + "/cgroup.procs")) {
+  for (const std::string hierarchy : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/systemd"})
+    if (fs::exists(hierarchy + "/cgroup.procs")) {
       CAPTURE(hierarchy);
       check_named(hierarchy);
     }
