@@ -133,6 +133,9 @@ TEST_CASE("a user cannot rename the system's containers, nor those of another") 
   CHECK(names.find(docker_place(id("a3")), 0).name == "real");
   CHECK(names.find(home.place("docker-" + id("a3") + ".scope"), 0).name == "lab");
   CHECK_FALSE(names.find(place_of("/user.slice/user-77.slice/docker-" + id("a3") + ".scope"), 0).known);
+  ContainerNames system({.root = kHost});
+  for (const std::string &scope : {"cri-containerd-" + id("e1"), "crio-" + id("c1"), "other-" + id("e3"), "libpod-" + id("b1")})
+    CHECK_FALSE(system.find(place_of("/user.slice/user-77.slice/" + scope + ".scope"), 0).known);
   // A file of someone else's in the user's folder.
   if (::geteuid() != 0) return;
   const std::string list = home.root / "home/ana/.local/share/containers/storage/overlay-containers/containers.json";
@@ -164,7 +167,10 @@ TEST_CASE("a name that never comes is looked for every half minute at most, and 
   int64_t now = 0;
   for (; now < 3600 * kSecond; now += kSecond) names.find(docker_place(id("d1")), now);
   write(docker_path(root.path(), id("d1")), docker_config(id("d1"), "web"));
-  CHECK(names.find(docker_place(id("d1")), now + 30 * kSecond).name == "web");
+  int asked = 1;
+  for (; !names.find(docker_place(id("d1")), now).known; now += kSecond) ++asked;
+  CHECK(asked > 1);
+  CHECK(asked <= 31);
 }
 
 TEST_CASE("a container that was renamed has its new name a minute later, one that is gone keeps its last") {
@@ -173,6 +179,7 @@ TEST_CASE("a container that was renamed has its new name a minute later, one tha
   ContainerNames names({.root = root.path()});
   CHECK(names.find(docker_place(id("d1")), 0).name == "web");
   write(docker_path(root.path(), id("d1")), docker_config(id("d1"), "shop"));
+  CHECK(names.find(docker_place(id("d1")), 59 * kSecond).name == "web");
   CHECK(names.find(docker_place(id("d1")), 60 * kSecond).name == "shop");
   fs::remove_all(root / "var");
   CHECK(names.find(docker_place(id("d1")), 120 * kSecond).name == "shop");
