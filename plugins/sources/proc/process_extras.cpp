@@ -16,7 +16,6 @@ namespace atalaya::proc {
 namespace {
 
 constexpr size_t kMaxCommand = 1024;
-constexpr size_t kContainerId = 64, kShortId = 12;
 
 // "PID/file" in the buffer, terminated.
 const char *process_path(int32_t pid, std::string_view file, std::array<char, 32> &buffer) {
@@ -27,19 +26,11 @@ const char *process_path(int32_t pid, std::string_view file, std::array<char, 32
   return buffer.data();
 }
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() > end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 std::string_view next_part(std::string_view &text, char separator) {
   const size_t end = text.find(separator);
   const std::string_view part = text.substr(0, end);
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   return part;
-}
-
-bool is_hex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
 double busy(const Process &process) {
@@ -50,48 +41,6 @@ double busy(const Process &process) {
 }
 
 }  // namespace
-
-std::string_view parse_cgroup(std::string_view text) {
-  std::string_view best;
-  int best_rank = 0;
-  while (!text.empty()) {
-    std::string_view line = next_line(text);
-    const std::string_view id = next_part(line, ':');
-    const std::string_view controllers = next_part(line, ':');
-    if (line.empty() || line[0] != '/') continue;
-    const int kind = id == "0" && controllers.empty() ? 3 : controllers == "name=systemd" ? 2 : 1;
-    const int rank = line == "/" ? 1 : 1 + kind;
-    if (rank <= best_rank) continue;
-    best = line;
-    best_rank = rank;
-  }
-  return best;
-}
-
-std::string_view unit_of(std::string_view cgroup) {
-  std::string_view unit;
-  while (!cgroup.empty()) {
-    const std::string_view part = next_part(cgroup, '/');
-    if (ends_with(part, ".service") || ends_with(part, ".scope")) unit = part;
-  }
-  return unit;
-}
-
-std::string_view container_of(std::string_view cgroup) {
-  // docker, containerd, CRI-O and podman all use 64 hexadecimal digits, bare or between a prefix and ".scope". The innermost
-  // counts.
-  std::string_view container;
-  size_t run = 0;
-  for (size_t i = 0; i <= cgroup.size(); ++i) {
-    if (i < cgroup.size() && is_hex(cgroup[i])) {
-      ++run;
-      continue;
-    }
-    if (run == kContainerId) container = cgroup.substr(i - run, kShortId);
-    run = 0;
-  }
-  return container;
-}
 
 std::string parse_command(std::string_view text) {
   std::string command(text.substr(0, kMaxCommand));

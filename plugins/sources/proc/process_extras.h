@@ -12,17 +12,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "plugins/containers/place.h"
 #include "plugins/sources/proc/files.h"
 #include "plugins/sources/proc/process_model.h"
 
 namespace atalaya::proc {
 
-// The path of /proc/PID/cgroup that says most: that of version 2; on a host with version 1 that of systemd, else the first that is
-// not the root.
-std::string_view parse_cgroup(std::string_view text);
-// The systemd unit that a cgroup path names ("ssh.service"), and the container (first 12 digits of its id); empty if none.
-std::string_view unit_of(std::string_view cgroup);
-std::string_view container_of(std::string_view cgroup);
+using containers::container_of;
+using containers::parse_cgroup;
+using containers::unit_of;
+
 // Arguments with a blank between them, without control characters, cut at 1024 bytes.
 std::string parse_command(std::string_view text);
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a file in a folder that others write to.
+#pragma once
+
+#include <sys/types.h>
+
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace atalaya::containers {
+
+// Whether a file is still what was read.
+struct FileMark {
+  dev_t device = 0;
+  ino_t node = 0;
+  off_t size = 0;
+  timespec changed{};
+  bool operator==(const FileMark &other) const {
+    return device == other.device && node == other.node && size == other.size && changed.tv_sec == other.changed.tv_sec &&
+           changed.tv_nsec == other.changed.tv_nsec;
+  }
+};
+
+// What may be read. Below `base`, a folder of the administrator's that may lie behind links, no link is followed: a user could have
+// put it there. In a user's folder only regular files of that user or of root are read.
+struct StatePath {
+  std::string base;
+  std::string below;            // "ID/config.v2.json"
+  std::optional<uid_t> user{};  // whose folder it is; nothing: the system's
+  size_t max_bytes = size_t{1} << 20;
+};
+
+enum class Access { read, same, absent, denied, too_large, not_trusted };
+
+// `seen`: the mark of the last reading; a file with the same mark is not read again. It is set by a reading.
+Access read_state(const StatePath &path, std::string &text, FileMark *seen = nullptr);
+
+}  // namespace atalaya::containers
