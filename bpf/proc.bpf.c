@@ -208,7 +208,7 @@ static __u64 cgroup_of(struct task_struct *task) {
     const __u32 index = bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id);
     struct cgroup_subsys_state *state = NULL;
     bpf_probe_read_kernel(&state, sizeof(state), (void *)set + bpf_core_field_offset(struct css_set, subsys) + index * sizeof(void *));
-    if (state) cgroup = BPF_CORE_READ(state, cgroup);
+    if (state) return BPF_CORE_READ(state, cgroup, kn, id) | PROC_CGROUP_V1;
   }
   return BPF_CORE_READ(cgroup, kn, id);
 }

@@ -17,6 +17,9 @@ enum {
   PROC_MAX_CPUS = 64,     /* that the exact memory of a process is summed over */
 };
 
+/* In a cgroup's id: it is of version 1, whose ids are of another tree. */
+#define PROC_CGROUP_V1 (1ULL << 63)
+
 /* Bits of proc_record.flags. */
 enum {
   PROC_KERNEL_THREAD = 1,

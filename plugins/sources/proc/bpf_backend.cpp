@@ -128,13 +128,15 @@ class BpfBackend final : public ProcessBackend {
     }
   }
 
-  void take_exits(const TakeExit &take) override {
+  void take_exits(const ProcessModel &, const TakeExit &take) override {
     if (!ring_) return;
     take_exit_ = &take;
     ring_buffer__consume(ring_.get());
   }
 
-  uint64_t lost_exits() const override { return skeleton_->bss->lost_exits; }
+  std::optional<uint64_t> lost_exits() const override {
+    return ring_ ? std::optional<uint64_t>(skeleton_->bss->lost_exits) : std::nullopt;
+  }
 
  private:
   struct Parts {

@@ -26,7 +26,10 @@ ProcessOptions process_options(const Host &host) {
           .backend = host.text("backend"),
           .kernel_threads = host.boolean("kernel_threads"),
           .tags = host.texts("tags"),
-          .expensive_budget = static_cast<size_t>(host.integer("expensive_budget"))};
+          .expensive_budget = static_cast<size_t>(host.integer("expensive_budget")),
+          .exited = host.boolean("exited"),
+          .unattributed = host.boolean("unattributed"),
+          .exited_groups = static_cast<size_t>(host.integer("exited_groups"))};
 }
 
 constexpr std::array kOwnParams = {
@@ -50,6 +53,22 @@ constexpr std::array kOwnParams = {
           .type = ATALAYA_BOOL,
           .default_text = "true"_str,
           .summary = "Kernel threads too; they have no memory of their own."_str},
+    Param{.name = "exited"_str,
+          .type = ATALAYA_BOOL,
+          .default_text = "true"_str,
+          .summary = "A sample for the processes of one name, parent and cgroup that ended in the window: without a pid."_str},
+    Param{.name = "exited_groups"_str,
+          .type = ATALAYA_INT,
+          .flags = ATALAYA_BOUNDED,
+          .default_text = "100"_str,
+          .summary = "At most so many of these a window, those with the most CPU time; the rest together is the process other."_str,
+          .min = 1,
+          .max = 10000},
+    Param{.name = "unattributed"_str,
+          .type = ATALAYA_BOOL,
+          .default_text = "true"_str,
+          .summary =
+              "The CPU time that the host counted and no process was charged with, as the processes irq and unattributed."_str},
     Param{.name = "tags"_str,
           .type = ATALAYA_LIST,
           .summary = "Extra tags of processes; command lines may carry secrets and are read only when listed."_str,

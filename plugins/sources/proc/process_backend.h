@@ -25,10 +25,10 @@ class ProcessBackend {
   virtual void read(ProcessModel &model) = 0;
 
   using TakeExit = std::function<void(const ExitReading &)>;
-  // Processes that have ended since the last call, each once.
-  virtual void take_exits(const TakeExit &take) = 0;
-  // Since the start: ends that were not told.
-  virtual uint64_t lost_exits() const = 0;
+  // Processes that have ended since the last call, each once; the model knows them as they were, their start times are its own.
+  virtual void take_exits(const ProcessModel &model, const TakeExit &take) = 0;
+  // Since the start: ends that there was no room to tell; nothing when none are told at all.
+  virtual std::optional<uint64_t> lost_exits() const = 0;
 };
 
 // The iterator; or a sentence that says why it does not work here.

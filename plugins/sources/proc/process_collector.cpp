@@ -28,6 +28,7 @@ ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
       pid_id_(host.intern("pid")),
       process_id_(host.intern("process")),
       start_id_(host.intern(view(kStartTimeMetric.name))),
+      exits_(host, {options_.root, options_.exited, options_.unattributed, options_.exited_groups}),
       users_(options_.root),
       texts_({listed(options_.tags, "cgroup") || listed(options_.tags, "unit") || listed(options_.tags, "container"),
               listed(options_.tags, "command")}),
@@ -49,6 +50,7 @@ void ProcessCollector::start() {
   backend_ = open_backend();
   folder_ = open_root(options_.root, "proc");
   read_boot_time();
+  exits_.start();
 }
 
 std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
@@ -60,7 +62,7 @@ std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
     if (options_.backend == "bpf") throw Failure(Code::unsupported, "backend \"bpf\" does not work here: " + bpf.error());
     host_.log(Level::info, "processes are read from procfs, at a higher cost: " + bpf.error());
   }
-  return std::make_unique<ProcfsBackend>(host_, options_.root);
+  return std::make_unique<ProcfsBackend>(host_, options_.root, options_.exited);
 }
 
 void ProcessCollector::read_boot_time() {
@@ -77,13 +79,14 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   pass.uptime_ns = backend_->uptime();
   model_.begin(pass);
   backend_->read(model_);
-  backend_->take_exits([](const ExitReading &) {});
+  if (options_.exited || options_.unattributed) exits_.take(*backend_, model_, pass);
   model_.end();
   if (wants(kUser)) users_.refresh();
   take_turns();
   batch.reserve(model_.live().size());
   for (const Process *process : model_.live())
     if (options_.kernel_threads || !process->now.kernel_thread) emit(*process, batch);
+  exits_.emit(batch);
 }
 
 void ProcessCollector::take_turns() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/util/files.h"
+#include "plugins/sources/proc/exit_collector.h"
 #include "plugins/sources/proc/process_backend.h"
 #include "plugins/sources/proc/process_extras.h"
 #include "plugins/sources/proc/process_metrics.h"
@@ -24,6 +25,8 @@ struct ProcessOptions {
   bool kernel_threads = true;
   std::vector<std::string> tags;  // extra ones
   size_t expensive_budget = 32;   // processes a window
+  bool exited = true, unattributed = true;
+  size_t exited_groups = 100;  // a window
 };
 
 // The samples of processes.
@@ -58,6 +61,7 @@ class ProcessCollector {
   bool counts_files_ = false;  // the backend does
   core::Descriptor folder_;    // proc below the root
   ProcessModel model_;
+  ExitCollector exits_;
   Users users_;
   ProcessTextCache texts_;
   Turns turns_;

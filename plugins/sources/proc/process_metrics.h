@@ -19,6 +19,11 @@ inline constexpr MetricTag kProcessTags[] = {
     {"unit"_str, ATALAYA_TAG_EXTRA, 0},    {"container"_str, ATALAYA_TAG_EXTRA, 0}, {"command"_str, ATALAYA_TAG_EXTRA, 0},
 };
 
+inline constexpr MetricTag kExitTags[] = {{"host"_str, ATALAYA_TAG_IDENTITY, 0},
+                                          {"process"_str, ATALAYA_TAG_IDENTITY, 0},
+                                          {"parent"_str, ATALAYA_TAG_IDENTITY, 0},
+                                          {"cgroup"_str, ATALAYA_TAG_IDENTITY, 0}};
+
 constexpr Metric process_metric(atalaya_str name, atalaya_str unit, uint32_t kind, int32_t decimals, atalaya_str source,
                                 atalaya_str summary) {
   return {.name = name,
@@ -114,12 +119,35 @@ inline constexpr Metric kStartTimeMetric =
     process_count("proc.start.time"_str, "ns"_str, "/proc/PID/stat starttime + /proc/stat btime"_str,
                   "When it began, Unix time; with the pid it tells processes apart."_str);
 
-constexpr std::array<Metric, kCounters + kGauges + 1> process_metrics() {
-  std::array<Metric, kCounters + kGauges + 1> all{};
+// Of groups of processes that ended: without a pid.
+inline constexpr Metric kExitsMetric = {.name = "proc.exits"_str,
+                                        .unit = "1"_str,
+                                        .kind = ATALAYA_DELTA,
+                                        .decimals = -1,
+                                        .tags = kExitTags,
+                                        .tag_count = std::size(kExitTags),
+                                        .tag_size = sizeof(MetricTag),
+                                        .source = "sched_process_free, or taskstats"_str,
+                                        .summary = "Processes of this name, parent and cgroup that ended in the window."_str};
+inline constexpr Metric kLostExitsMetric = {
+    .name = "proc.exits.lost"_str,
+    .unit = "1"_str,
+    .kind = ATALAYA_DELTA,
+    .decimals = -1,
+    .tags = kExitTags,
+    .tag_count = 2,
+    .tag_size = sizeof(MetricTag),
+    .source = "the buffers of both"_str,
+    .summary = "Ends in the window that there was no room to tell; with taskstats, of threads."_str};
+
+constexpr std::array<Metric, kCounters + kGauges + 3> process_metrics() {
+  std::array<Metric, kCounters + kGauges + 3> all{};
   size_t at = 0;
   for (const RateRow &row : kRateRows) all[at++] = row.metric;
   for (const GaugeRow &row : kGaugeRows) all[at++] = row.metric;
   all[at++] = kStartTimeMetric;
+  all[at++] = kExitsMetric;
+  all[at++] = kLostExitsMetric;
   return all;
 }
 inline constexpr auto kProcessMetrics = process_metrics();

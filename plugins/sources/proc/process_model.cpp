@@ -14,32 +14,55 @@ uint64_t grown(const ProcessReading *before, const ProcessReading &after, Counte
   return to > from ? to - from : 0;
 }
 
-// Of the time on a CPU the part in user mode: by the ticks of the same time, else by those of its life; without any the kernel
-// itself says all was user mode (cputime_adjust in kernel/sched/cputime.c).
-uint64_t user_part(const ProcessReading *before, const ProcessReading &after, uint64_t exec_ns) {
-  if (after.kernel_thread) return 0;
-  for (const ProcessReading *since : {before, static_cast<const ProcessReading *>(nullptr)}) {
-    const auto user = static_cast<double>(grown(since, after, Counter::user_ns));
-    const auto kernel = static_cast<double>(grown(since, after, Counter::kernel_ns));
-    if (user + kernel > 0) return static_cast<uint64_t>(static_cast<double>(exec_ns) * (user / (user + kernel)));
-  }
-  return exec_ns;
+std::optional<double> user_share(double user, double kernel) {
+  return user + kernel > 0 ? std::optional(user / (user + kernel)) : std::nullopt;
 }
 
-void divide_cpu_time(const ProcessReading *before, const ProcessReading &after, Counters &growth) {
+// Of the time on a CPU the part in user mode: by the ticks of the same time, else by those of its life, else as usual; without any
+// the kernel itself says all was user mode (cputime_adjust in kernel/sched/cputime.c).
+double user_share(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual) {
+  if (after.kernel_thread) return 0;
+  const auto since = [&](const ProcessReading *from) {
+    return user_share(static_cast<double>(grown(from, after, Counter::user_ns)),
+                      static_cast<double>(grown(from, after, Counter::kernel_ns)));
+  };
+  if (const auto share = since(before)) return *share;
+  if (const auto share = since(nullptr)) return *share;
+  return user_share(static_cast<double>(usual.user_ns), static_cast<double>(usual.kernel_ns)).value_or(1);
+}
+
+void set_cpu_time(Counters &growth, uint64_t cpu_ns, double user_share) {
+  const uint64_t user_ns = std::min(static_cast<uint64_t>(static_cast<double>(cpu_ns) * user_share), cpu_ns);
+  growth.set(Counter::user_ns, user_ns);
+  growth.set(Counter::kernel_ns, cpu_ns - user_ns);
+}
+
+uint64_t cpu_of(const ProcessReading &reading) {
+  return reading.counters.get(Counter::user_ns) + reading.counters.get(Counter::kernel_ns);
+}
+
+// Both parts are known, and one of them went down though the sum did not: who made the division thought again.
+bool shifted(const ProcessReading *before, const ProcessReading &after, const Counters &growth) {
+  if (before == nullptr || growth.has(Counter::user_ns) == growth.has(Counter::kernel_ns)) return false;
+  for (const Counter counter : {Counter::user_ns, Counter::kernel_ns})
+    if (!before->counters.has(counter) || !after.counters.has(counter)) return false;
+  return cpu_of(after) >= cpu_of(*before);
+}
+
+void divide_cpu_time(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual, Counters &growth) {
+  if (after.exec_ns == 0) {
+    if (shifted(before, after, growth)) set_cpu_time(growth, cpu_of(after) - cpu_of(*before), growth.has(Counter::user_ns) ? 1 : 0);
+    return;
+  }
   growth.forget(Counter::user_ns);
   growth.forget(Counter::kernel_ns);
   const uint64_t from = before == nullptr ? 0 : before->exec_ns;
-  if (after.exec_ns < from) return;
-  const uint64_t exec_ns = after.exec_ns - from;
-  const uint64_t user_ns = std::min(user_part(before, after, exec_ns), exec_ns);
-  growth.set(Counter::user_ns, user_ns);
-  growth.set(Counter::kernel_ns, exec_ns - user_ns);
+  if (after.exec_ns >= from) set_cpu_time(growth, after.exec_ns - from, user_share(before, after, usual));
 }
 
 }  // namespace
 
-Counters growth_of(const ProcessReading *before, const ProcessReading &after) {
+Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual) {
   Counters growth;
   for (size_t i = 0; i < kCounters; ++i) {
     const auto counter = static_cast<Counter>(i);
@@ -48,7 +71,7 @@ Counters growth_of(const ProcessReading *before, const ProcessReading &after) {
     const uint64_t to = after.counters.get(counter);
     if (to >= from) growth.set(counter, to - from);
   }
-  if (after.exec_ns != 0) divide_cpu_time(before, after, growth);
+  divide_cpu_time(before, after, usual, growth);
   // A thread that ends takes the time it waited for a CPU with it.
   if (after.ended_threads_ns != (before == nullptr ? 0 : before->ended_threads_ns)) growth.forget(Counter::delay_ns);
   return growth;
@@ -127,13 +150,14 @@ void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
   }
 }
 
-std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) const {
-  const auto at = std::lower_bound(places_.begin(), places_.end(), last.pid,
-                                   [](const Place &place, int32_t wanted) { return place.pid < wanted; });
-  if (at != places_.end() && at->pid == last.pid && at->process->now.start_ns == last.start_ns)
-    return growth_of(&at->process->now, last);
+std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
+  const auto ticks = [&last](Counter counter) { return last.counters.has(counter) ? last.counters.get(counter) : 0; };
+  ended_ticks_.user_ns += ticks(Counter::user_ns);
+  ended_ticks_.kernel_ns += ticks(Counter::kernel_ns);
+  const Process *before = known(last.pid);
+  if (before != nullptr && before->now.start_ns == last.start_ns) return growth_of(&before->now, last, ended_ticks_);
   if (!born_since_previous_pass(last.start_ns)) return std::nullopt;
-  return growth_of(nullptr, last);
+  return growth_of(nullptr, last, ended_ticks_);
 }
 
 void ProcessModel::end() {
@@ -145,10 +169,20 @@ void ProcessModel::end() {
   });
 }
 
-const Process *ProcessModel::find(int32_t pid) const {
+Process *ProcessModel::known(int32_t pid) const {
   const auto at =
       std::lower_bound(places_.begin(), places_.end(), pid, [](const Place &place, int32_t wanted) { return place.pid < wanted; });
-  return at == places_.end() || at->pid != pid || at->process->pass != passes_ ? nullptr : at->process;
+  return at == places_.end() || at->pid != pid ? nullptr : at->process;
+}
+
+const Process *ProcessModel::find(int32_t pid) const {
+  const Process *process = known(pid);
+  return process == nullptr || process->pass != passes_ ? nullptr : process;
+}
+
+const ProcessReading *ProcessModel::last_reading(int32_t pid) const {
+  const Process *process = known(pid);
+  return process == nullptr ? nullptr : &process->now;
 }
 
 }  // namespace atalaya::proc

@@ -25,11 +25,11 @@ using Rates = Known<Counter, kCounters, double>;  // amounts per second
 // What was used between two readings of a process; without an earlier one since its birth. A counter that went down was reset: it
 // is unknown, as are those that one of the readings lacks. CPU time that is known exactly is divided by the ticks of the same time:
 // the division of the whole since birth is not monotonic.
-Counters growth_of(const ProcessReading *before, const ProcessReading &after);
-
+// Without a tick at all `usual` divides it; without that too it was user time, as the kernel itself has it.
 struct CpuTime {
   uint64_t user_ns = 0, kernel_ns = 0;
 };
+Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual = {});
 
 struct Process {
   ProcessReading now;
@@ -54,12 +54,14 @@ class ProcessModel {
 
   // What a process that has ended used since its last reading. Unknown when there was none though it lived then; such a process's
   // time is in nobody's account.
-  std::optional<Counters> last_growth(const ProcessReading &last) const;
+  std::optional<Counters> last_growth(const ProcessReading &last);
 
   // Those that had a reading, in the order of the readings. Valid until the next begin.
   std::span<const Process *const> live() const { return live_; }
   // Null for a pid that is not live.
   const Process *find(int32_t pid) const;
+  // Of one that is live or was in the pass before; else null.
+  const ProcessReading *last_reading(int32_t pid) const;
   // CPU time of all live processes in this pass.
   const CpuTime &used() const { return used_; }
 
@@ -71,6 +73,7 @@ class ProcessModel {
   using Places = std::vector<Place>;
 
   Places::iterator place_of(int32_t pid);
+  Process *known(int32_t pid) const;
   Process &process_of(int32_t pid);
   bool born_since_previous_pass(uint64_t start_ns) const;
   void set_rates(Process &process, const ProcessReading &reading);
@@ -81,6 +84,7 @@ class ProcessModel {
   size_t cursor_ = 0;  // behind the place of the last reading
   std::vector<const Process *> live_;
   CpuTime used_;
+  CpuTime ended_ticks_;  // of all that ended: most live for less than a tick, and ticks fall on them by chance
   Pass now_;
   std::optional<Pass> previous_;
   uint64_t passes_ = 0;

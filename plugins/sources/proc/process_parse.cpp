@@ -147,6 +147,16 @@ uint64_t parse_schedstat(std::string_view text, ProcessReading &reading) {
   return ran;
 }
 
+bool parse_busy(std::string_view text, uint64_t ticks_per_second, HostBusy &busy) {
+  std::string_view line = next_line(text);
+  if (next_word(line) != "cpu") return false;
+  std::array<uint64_t, 7> ns{};  // user nice system idle iowait irq softirq
+  for (uint64_t &value : ns)
+    if (uint64_t ticks = 0; !next_number(line, ticks) || !ticks_to_ns(ticks, ticks_per_second, value)) return false;
+  busy = {ns[0] + ns[1], ns[2], ns[5] + ns[6]};
+  return true;
+}
+
 bool parse_uptime(std::string_view text, uint64_t &ns) {
   const std::string_view word = next_word(text);
   const size_t dot = word.find('.');

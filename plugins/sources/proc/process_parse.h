@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plugins/sources/proc/process_reading.h"
+#include "plugins/sources/proc/unattributed.h"
 
 namespace atalaya::proc {
 
@@ -25,6 +26,9 @@ void parse_status(std::string_view text, ProcessReading &reading);
 // schedstat: time spent waiting for a CPU; of one thread, as are the context switches of status. Gives the time that the thread
 // ran, in ns; 0 when the kernel does not say.
 uint64_t parse_schedstat(std::string_view text, ProcessReading &reading);
+
+// The first line of /proc/stat: what all cores were busy with, guests in user time. False when it is not that.
+bool parse_busy(std::string_view text, uint64_t ticks_per_second, HostBusy &busy);
 
 // /proc/uptime in ns since boot, and the boot time of /proc/stat in s since 1970. False when it is not there.
 bool parse_uptime(std::string_view text, uint64_t &ns);

@@ -25,10 +25,36 @@ std::string denied_io_text(int32_t first_pid) {
 
 }  // namespace
 
-ProcfsBackend::ProcfsBackend(Host host, std::string root) : host_(host), reader_(reader_options(host, root)) {
+ProcfsBackend::ProcfsBackend(Host host, std::string root, bool exits) : host_(host), reader_(reader_options(host, root)) {
   if (const int error = reader_.open(); error != 0)
     throw Failure(Code::unsupported, "cannot open the folder proc below " + root + ": " + core::error_text(error) +
                                          "; mount procfs there or change the parameter root");
+  if (exits && root == "/") listen();
+}
+
+void ProcfsBackend::listen() {
+  listener_.emplace(TaskstatsSettings{});
+  const core::Status listening = listener_->start();
+  if (listening) return;
+  listener_.reset();
+  host_.log(Level::info,
+            "processes that end between two windows are not known, their CPU time is in unattributed: " + listening.error());
+}
+
+void ProcfsBackend::take_exits(const ProcessModel &model, const TakeExit &take) {
+  if (!listener_) return;
+  const auto name_of = [&model](int32_t pid) {
+    const ProcessReading *known = model.last_reading(pid);
+    return known == nullptr ? Name() : known->name;
+  };
+  listener_->drain(name_of, [&](const ExitReading &exit) {
+    // The listener knows start times to half a second.
+    const ProcessReading *known = model.last_reading(exit.last.pid);
+    if (known == nullptr || !matches(known->start_ns, exit, listener_->suspended_ns())) return take(exit);
+    ExitReading same = exit;
+    same.last.start_ns = known->start_ns;
+    take(same);
+  });
 }
 
 std::optional<uint64_t> ProcfsBackend::uptime() {

@@ -129,7 +129,7 @@ TEST_CASE("both backends say the same of processes that hold still") {
   }));
 
   TestHost host;
-  ProcfsBackend procfs(host.host(), "/");
+  ProcfsBackend procfs(host.host(), "/", false);
   ProcessModel files, kernel;
   for (int round = 0; round < 2; ++round) {  // once in full, once as processes that rest
     pass(procfs, files);
@@ -154,7 +154,7 @@ TEST_CASE("both backends list the same processes") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   TestHost host;
-  ProcfsBackend procfs(host.host(), "/");
+  ProcfsBackend procfs(host.host(), "/", false);
   ProcessModel before, files, after;
   pass(*bpf, before);
   pass(procfs, files);
@@ -188,7 +188,7 @@ TEST_CASE("a process that ends is told once, with all that it used and the paren
   std::vector<ExitReading> ends;
   // The kernel frees a process after a grace period of its own, in which nothing can be awaited from outside.
   for (int i = 0; i < 400; ++i) {
-    bpf->take_exits([&](const ExitReading &end) {
+    bpf->take_exits(ProcessModel(), [&](const ExitReading &end) {
       if (end.last.pid == pid || end.last.pid == busy_pid) ends.push_back(end);
     });
     if (ends.size() >= 2) break;

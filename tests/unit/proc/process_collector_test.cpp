@@ -64,9 +64,10 @@ class Collector {
  public:
   explicit Collector(ProcessOptions options) : collector_(host.host(), std::move(options)) { collector_.start(); }
 
-  // All samples by pid. Each must be as declared.
+  // The samples of live processes by pid; the others are in `without_pid`, by name. Each must be as declared.
   std::map<std::string, Seen> collect(uint32_t flags = 0) {
     batch_.clear();
+    without_pid.clear();
     Batch wrapped(host.host(), &batch_.raw());
     Window window{};
     window.struct_size = sizeof(window);
@@ -81,12 +82,14 @@ class Collector {
         check_declared(sample.fields[i]);
         seen.fields[std::string(host.name(sample.fields[i].name))] = as_double(sample.fields[i]);
       }
-      REQUIRE(all.emplace(seen.tags.at("pid"), seen).second);
+      const bool live = seen.tags.count("pid") != 0;
+      REQUIRE((live ? all : without_pid).emplace(seen.tags.at(live ? "pid" : "process"), seen).second);
     }
     return all;
   }
 
   TestHost host;
+  std::map<std::string, Seen> without_pid;
 
  private:
   void check_declared(const atalaya_field &field) {
@@ -216,10 +219,32 @@ TEST_CASE("broken and ended processes are absent, said once, and harm no other")
     CHECK_FALSE(good.field("proc.mem.swap"));
     CHECK_FALSE(good.field("proc.start.time"));  // no boot time there
   }
-  REQUIRE(collector.host.logged.size() == 1);
+  REQUIRE(collector.host.logged.size() == 2);
+  CHECK(collector.host.logged[1] ==
+        "the CPU time of the host cannot be read from /proc/stat: the processes irq and unattributed are absent");
   CHECK(
       collector.host.logged[0] ==
       "/proc/PID/stat of some processes is not of the form that proc(5) describes: they are absent; is the root a recorded tree?");
+}
+
+TEST_CASE("what the host was busy with beyond its processes is unattributed, after interrupts") {
+  Tree tree("states");
+  Collector collector({.root = tree.path()});
+  tree.write("proc/stat", "cpu 1000 0 500 9 9 10 10 9 9 9\ncpu0 1 1 1 1 1 1 1 1 1 1\nbtime 1795225000\n");
+  collector.host.fixed_now = 100 * kSecond;
+  collector.collect();
+  CHECK(collector.without_pid.empty());
+  tree.replace("proc/1/stat", "39669 407890 0 195 156 756", "39669 407890 0 195 206 776");  // 50 and 20 ticks
+  tree.write("proc/stat", "cpu 1090 10 540 9 9 14 16 9 9 9\ncpu0 1 1 1 1 1 1 1 1 1 1\nbtime 1795225000\n");
+  collector.host.fixed_now = 102 * kSecond;
+  collector.collect();
+  REQUIRE(collector.without_pid.size() == 2);
+  CHECK(collector.without_pid.at("irq").field("proc.cpu.kernel") == 5);  // 10 ticks in 2 s
+  CHECK(collector.without_pid.at("unattributed").field("proc.cpu.user") == 25);
+  CHECK(collector.without_pid.at("unattributed").field("proc.cpu.kernel") == 10);
+  CHECK_FALSE(collector.without_pid.at("unattributed").field("proc.exits.lost"));  // a recorded tree tells of no ends
+  collector.collect(ATALAYA_WINDOW_BASELINE);
+  CHECK(collector.without_pid.empty());
 }
 
 TEST_CASE("extra tags are those that were asked for") {
@@ -401,7 +426,7 @@ TEST_CASE("the real host: without privileges io of others is absent, and said on
   const pid_t child = ::fork();
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
-    Collector collector({.backend = "procfs"});
+    Collector collector({.backend = "procfs", .exited = false});
     collector.collect();
     const auto all = collector.collect();
     const auto init = all.find("1");  // where other users' processes are hidden there is nothing to deny
