@@ -30,6 +30,7 @@ class ExitCollector {
   void start();
   // Between the reading of the processes and the end of the model's pass. The window begins where the last call was.
   void take(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
+  size_t max_samples() const { return options_.max_groups + 3; }
   // The samples of what was taken.
   void emit(Batch &batch);
 

@@ -83,10 +83,15 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   model_.end();
   if (wants(kUser)) users_.refresh();
   take_turns();
-  batch.reserve(model_.live().size());
+  batch.reserve(model_.live().size() + exits_.max_samples());
   for (const Process *process : model_.live())
-    if (options_.kernel_threads || !process->now.kernel_thread) emit(*process, batch);
+    if (shows(*process)) emit(*process, batch);
   exits_.emit(batch);
+}
+
+bool ProcessCollector::shows(const Process &process) const {
+  if (options_.active_only && !process.ran()) return false;
+  return options_.kernel_threads || !process.now.kernel_thread;
 }
 
 void ProcessCollector::take_turns() {

@@ -23,6 +23,7 @@ struct ProcessOptions {
   std::string root = "/";
   std::string backend = "auto";  // auto, bpf, procfs
   bool kernel_threads = true;
+  bool active_only = false;
   std::vector<std::string> tags;  // extra ones
   size_t expensive_budget = 32;   // processes a window
   bool exited = true, unattributed = true;
@@ -41,6 +42,7 @@ class ProcessCollector {
   static constexpr std::array<std::string_view, kExtraTags> kTagNames = {"user", "parent",    "cgroup",
                                                                          "unit", "container", "command"};
 
+  bool shows(const Process &process) const;
   bool wants(Tag tag) const { return extra_ids_[tag] != 0; }
   std::unique_ptr<ProcessBackend> open_backend();
   void read_boot_time();

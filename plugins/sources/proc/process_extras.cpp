@@ -34,10 +34,7 @@ std::string_view next_part(std::string_view &text, char separator) {
 }
 
 double busy(const Process &process) {
-  double sum = 0;
-  for (const Counter counter : {Counter::user_ns, Counter::kernel_ns})
-    if (process.has_rate(counter)) sum += process.rate(counter);
-  return sum;
+  return process.rate(Counter::user_ns) + process.rate(Counter::kernel_ns);
 }
 
 }  // namespace

@@ -108,11 +108,11 @@ Process &ProcessModel::process_of(int32_t pid) {
 
 void ProcessModel::update(const ProcessReading &reading) {
   Process &process = process_of(reading.pid);
-  process.rested = false;
   process.rates = {};
   if (!now_.baseline) set_rates(process, reading);
   process.now = reading;
   process.pass = passes_;
+  process.unread = process.rested = false;
   live_.push_back(&process);
 }
 
@@ -121,10 +121,10 @@ bool ProcessModel::rests(int32_t pid) {
   if (at == places_.end() || at->pid != pid) return false;
   cursor_ = static_cast<size_t>(at - places_.begin()) + 1;
   Process &process = *at->process;
-  process.rested = !now_.baseline;
-  process.rates = {};
-  process.now.monotonic_ns = now_.monotonic_ns;
+  if (!process.unread) process.rates = {};
   process.pass = passes_;
+  process.unread = true;
+  process.rested = !now_.baseline;
   live_.push_back(&process);
   return true;
 }
@@ -141,7 +141,9 @@ void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
   const Counters growth = growth_of(known ? &process.now : nullptr, reading);
   if (growth.has(Counter::user_ns)) used_.user_ns += growth.get(Counter::user_ns);
   if (growth.has(Counter::kernel_ns)) used_.kernel_ns += growth.get(Counter::kernel_ns);
-  const int64_t elapsed_ns = reading.monotonic_ns - (known ? process.now.monotonic_ns : previous_->monotonic_ns);
+  // Of one that rested it is known that it used nothing until the previous pass.
+  const bool read_before = known && !process.unread;
+  const int64_t elapsed_ns = reading.monotonic_ns - (read_before ? process.now.monotonic_ns : previous_->monotonic_ns);
   if (elapsed_ns <= 0) return;
   const double per_second = kNanosecondsPerSecond / static_cast<double>(elapsed_ns);
   for (size_t i = 0; i < kCounters; ++i) {

@@ -31,14 +31,17 @@ struct CpuTime {
 };
 Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual = {});
 
+// Most processes of a host rest, and once a window all of this is cold memory: what is asked of them comes first.
 struct Process {
+  uint64_t pass = 0;    // the last one that it was seen in
+  bool unread = false;  // in that pass there was no reading: nothing has changed since the last one
+  bool rested = false;  // nor was it a baseline: the rates of all its counters are 0
   ProcessReading now;
   Rates rates;
-  bool rested = false;  // it has not run since the previous pass: the rates of all its counters are 0
-  uint64_t pass = 0;    // the last one that it was seen in
 
+  bool ran() const { return rate(Counter::user_ns) > 0 || rate(Counter::kernel_ns) > 0; }
   bool has_rate(Counter counter) const { return rested ? now.counters.has(counter) : rates.has(counter); }
-  double rate(Counter counter) const { return rested ? 0 : rates.get(counter); }
+  double rate(Counter counter) const { return rested || !rates.has(counter) ? 0 : rates.get(counter); }
 };
 
 // Readings come in any order; ascending by pid costs least, as all lists of processes are.

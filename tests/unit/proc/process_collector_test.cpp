@@ -287,6 +287,18 @@ TEST_CASE("kernel threads can be left out") {
   CHECK(all.count("2") == 0);
 }
 
+TEST_CASE("only those that used CPU time, when asked") {
+  Tree tree("states");
+  Collector collector({.root = tree.path(), .active_only = true});
+  collector.host.fixed_now = 100 * kSecond;
+  CHECK(collector.collect().empty());
+  tree.replace("proc/1/stat", "39669 407890 0 195 156 756", "39669 407890 0 195 156 757");
+  collector.host.fixed_now = 102 * kSecond;
+  const auto all = collector.collect();
+  REQUIRE(all.size() == 1);
+  CHECK(all.at("1").field("proc.cpu.kernel") == 0.5);
+}
+
 TEST_CASE("a root without procfs is refused with what to do") {
   TestHost host;
   ProcessCollector collector(host.host(), {.root = "/nonexistent"});
