@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source "proc": processes, host and cgroups from the files of procfs and sysfs.
+// The source "proc": processes from the kernel's task iterator or procfs, host and cgroups from procfs and sysfs.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -106,8 +106,14 @@ class Proc final : public Source {
   static constexpr auto metrics = joined(kProcessMetrics, kHostMetrics, kCgroupMetrics);
   static constexpr Need needs[] = {
       {ATALAYA_NEED_FILE, 0, "/proc"_str, "everything is read from it"_str},
+      {ATALAYA_NEED_CAPABILITY, 1, "CAP_BPF"_str,
+       "processes are read from procfs, at ten times the cost; short ones are in part unattributed"_str},
+      {ATALAYA_NEED_CAPABILITY, 1, "CAP_PERFMON"_str, "as without CAP_BPF"_str},
+      {ATALAYA_NEED_FILE, 1, "/sys/kernel/btf/vmlinux"_str, "as without CAP_BPF"_str},
+      {ATALAYA_NEED_CAPABILITY, 1, "CAP_NET_ADMIN"_str,
+       "without BPF: processes that end within a window, all of which is then unattributed"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str,
-       "proc.disk.*, proc.io.* and proc.files.open of other users' processes"_str},
+       "with procfs: proc.disk.*, proc.io.* and proc.files.open of other users' processes"_str},
       {ATALAYA_NEED_KERNEL, 1, "CONFIG_TASK_IO_ACCOUNTING"_str, "proc.disk.* and proc.io.*"_str},
       {ATALAYA_NEED_KERNEL, 1, "CONFIG_SCHED_INFO"_str, "proc.cpu.delay"_str},
   };

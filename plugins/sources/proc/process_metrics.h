@@ -68,8 +68,9 @@ inline constexpr std::array<RateRow, kCounters> kRateRows = {{
      Counter::user_ns, kPercentPerNs},
     {process_rate("proc.cpu.kernel"_str, "%"_str, 2, "/proc/PID/stat stime"_str, "CPU time in the kernel, of one core."_str),
      Counter::kernel_ns, kPercentPerNs},
-    {process_rate("proc.cpu.delay"_str, "%"_str, 2, "/proc/PID/schedstat field 2"_str,
-                  "Time spent ready to run but waiting for a CPU; of processes with one thread."_str),
+    {process_rate(
+         "proc.cpu.delay"_str, "%"_str, 2, "/proc/PID/schedstat field 2"_str,
+         "Time spent ready to run but waiting for a CPU; with procfs of processes with one thread only, and absent while threads end."_str),
      Counter::delay_ns, kPercentPerNs},
     {process_rate("proc.disk.reads.mb"_str, "MiB/s"_str, 3, "/proc/PID/io read_bytes"_str, "Data fetched from storage."_str),
      Counter::disk_reads_bytes, kMibPerByte},
@@ -90,10 +91,10 @@ inline constexpr std::array<RateRow, kCounters> kRateRows = {{
     {process_rate("proc.faults.major"_str, "1/s"_str, 2, "/proc/PID/stat majflt"_str, "Page faults that waited for a disk."_str),
      Counter::faults_major, 1},
     {process_rate("proc.switches.voluntary"_str, "1/s"_str, 2, "/proc/PID/status voluntary_ctxt_switches"_str,
-                  "Times it gave up the CPU to wait for something; of processes with one thread."_str),
+                  "Times it gave up the CPU to wait for something; with procfs of processes with one thread only."_str),
      Counter::switches_voluntary, 1},
     {process_rate("proc.switches.involuntary"_str, "1/s"_str, 2, "/proc/PID/status nonvoluntary_ctxt_switches"_str,
-                  "Times the CPU was taken from it; of processes with one thread."_str),
+                  "Times the CPU was taken from it; with procfs of processes with one thread only."_str),
      Counter::switches_involuntary, 1},
 }};
 

@@ -4,14 +4,19 @@
 
 #include <doctest/doctest.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
@@ -265,6 +270,42 @@ TEST_CASE("without a capability it says which; with the two it works") {
   CHECK(reason_after([] { return keep_only({}); }) == "CAP_BPF is missing; run as root or add it");
   CHECK(reason_after([] { return keep_only({CAP_BPF}); }) == "CAP_PERFMON is missing; run as root or add it");
   CHECK(reason_after([] { return keep_only({CAP_BPF, CAP_PERFMON}); }) == "works");
+}
+
+TEST_CASE("ends without room are counted: what was told and what was lost is all") {
+  const auto bpf = bpf_or_skip();
+  if (!bpf) return;
+  constexpr uint64_t kEnds = 9000;  // more than the ring holds
+  uint64_t told = 0;
+  for (uint64_t i = 0; i < kEnds; ++i) {
+    const pid_t child = ::vfork();
+    if (child == 0) ::_exit(0);
+    REQUIRE(::waitpid(child, nullptr, 0) == child);
+  }
+  for (int i = 0; i < 400 && told + *bpf->lost_exits() < kEnds; ++i) {
+    if (*bpf->lost_exits() > 0) bpf->take_exits(ProcessModel(), [&](const ExitReading &) { ++told; });
+    const timespec nap{0, 10'000'000};  // the kernel frees them after a grace period
+    ::nanosleep(&nap, nullptr);
+  }
+  CHECK(*bpf->lost_exits() > 0);
+  CHECK(told + *bpf->lost_exits() >= kEnds);
+}
+
+TEST_CASE("where bpf() is refused, or the kernel's types are missing, it says so") {
+  if (!bpf_or_skip()) return;
+  const std::string refused = reason_after([] {
+    sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 1),
+                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter{4, program};
+    return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+  });
+  CHECK(refused.find("Operation not permitted") != std::string::npos);
+  const std::string untyped = reason_after([] {
+    return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount("none", "/sys/kernel/btf", "tmpfs", 0, nullptr) == 0;
+  });
+  CHECK(untyped == "the kernel has no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
 }
 
 TEST_CASE("in a pid namespace of its own it says so") {
