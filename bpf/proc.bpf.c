@@ -30,7 +30,7 @@ __u64 seen[PROC_SEEN];
 __u64 cpu_offsets[PROC_MAX_CPUS];
 __u32 cpu_count;
 
-/* Exits without room in the ring. */
+/* Exits without room in the ring, or pushed out of the map by others. */
 __u64 lost_exits;
 
 struct {
@@ -38,18 +38,12 @@ struct {
   __uint(max_entries, 1 << 20);
 } exits SEC(".maps");
 
-/* What is only known at the exit, until the process is freed: its parent, who may be gone by then. The oldest make room. */
-struct leaving {
-  __u64 start_ns;
-  char parent[PROC_COMM];
-  bool solo;
-};
-
+/* The oldest make room: zombies, and those few whose freeing the kernel never tells. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 8192);
-  __type(key, __u64); /* the leader's address */
-  __type(value, struct leaving);
+  __type(key, struct proc_key);
+  __type(value, struct proc_leaving);
 } leaving SEC(".maps");
 
 struct {
@@ -325,43 +319,50 @@ int BPF_PROG(process_exits, struct task_struct *task) {
   struct signal_struct *signal = task->signal;
   if (signal->live.counter != 0) return 0; /* other threads go on */
   struct task_struct *leader = task->group_leader;
-  const __u64 key = (__u64)leader;
-  struct leaving entry = {.start_ns = leader->start_boottime, .solo = signal->nr_threads == 1 && signal->sum_sched_runtime == 0};
+  const struct proc_key key = {leader->start_boottime, leader->tgid};
+  struct proc_leaving entry = {.exit_ns = bpf_ktime_get_ns(),
+                               .cgroup = cgroup_of(leader),
+                               .solo = signal->nr_threads == 1 && signal->sum_sched_runtime == 0};
+  BPF_CORE_READ_INTO(&entry.comm, leader, comm);
   BPF_CORE_READ_INTO(&entry.parent, leader, real_parent, group_leader, comm);
   bpf_map_update_elem(&leaving, &key, &entry, BPF_ANY);
   return 0;
+}
+
+static void count_lost(void) {
+  __sync_fetch_and_add(&lost_exits, 1);
 }
 
 /* Here the last moments on the CPU have been added to the time of the task, which at the exit they have not. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(process_is_freed, struct task_struct *task) {
   if (task->pid != task->tgid) return 0;
-  const __u64 key = (__u64)task;
-  const struct leaving *entry = bpf_map_lookup_elem(&leaving, &key);
-  if (entry && entry->start_ns != task->start_boottime) entry = NULL;
-  struct proc_exit *end = bpf_ringbuf_reserve(&exits, sizeof(*end), 0);
-  if (!end) {
-    __sync_fetch_and_add(&lost_exits, 1);
+  const struct proc_key key = {task->start_boottime, task->tgid};
+  const struct proc_leaving *entry = bpf_map_lookup_elem(&leaving, &key);
+  if (!entry) {
+    count_lost();
     return 0;
   }
-  struct signal_struct *signal = task->signal;
+  struct proc_exit *end = bpf_ringbuf_reserve(&exits, sizeof(*end), 0);
+  if (!end) {
+    count_lost();
+    return 0;
+  }
   __builtin_memset(end, 0, sizeof(*end));
-  end->pid = task->pid;
+  end->pid = task->tgid;
   end->flags = kernel_flags();
   end->start_ns = task->start_boottime;
-  end->cgroup = cgroup_of(task);
-  add_ended(&end->counts, signal);
-  if (entry) {
-    __builtin_memcpy(end->parent, entry->parent, sizeof(end->parent));
-    /* The process's sums were made before the task's last moments; with no other thread they are the task's alone. */
-    if (entry->solo) {
-      end->flags |= PROC_SOLO;
-      end->counts.exec_ns = task->se.sum_exec_runtime;
-      if (bpf_core_field_exists(task->sched_info.run_delay)) end->counts.delay_ns = task->sched_info.run_delay;
-    }
-    bpf_map_delete_elem(&leaving, &key);
+  end->cgroup = entry->cgroup;
+  __builtin_memcpy(end->comm, entry->comm, sizeof(end->comm));
+  __builtin_memcpy(end->parent, entry->parent, sizeof(end->parent));
+  add_ended(&end->counts, task->signal);
+  /* The process's sums were made before the task's last moments; with no other thread they are the task's alone. */
+  if (entry->solo) {
+    end->flags |= PROC_SOLO;
+    end->counts.exec_ns = task->se.sum_exec_runtime;
+    if (bpf_core_field_exists(task->sched_info.run_delay)) end->counts.delay_ns = task->sched_info.run_delay;
   }
-  BPF_CORE_READ_INTO(&end->comm, task, comm);
+  bpf_map_delete_elem(&leaving, &key);
   bpf_ringbuf_submit(end, BPF_RB_NO_WAKEUP);
   return 0;
 }

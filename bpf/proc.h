@@ -61,6 +61,20 @@ struct proc_record {
   char comm[PROC_COMM];
 };
 
+struct proc_key {
+  __u64 start_ns;
+  __s64 pid;
+};
+
+/* A process between its exit and the moment it is freed: what is known only at the exit. */
+struct proc_leaving {
+  __u64 exit_ns; /* monotonic */
+  __u64 cgroup;
+  __u64 solo; /* it never had another thread */
+  char comm[PROC_COMM];
+  char parent[PROC_COMM];
+};
+
 /* A process that has ended, when nothing counts for it any more. */
 struct proc_exit {
   __s32 pid;
@@ -69,7 +83,7 @@ struct proc_exit {
   __u64 cgroup;
   struct proc_counts counts;
   char comm[PROC_COMM];
-  char parent[PROC_COMM]; /* as it was at the exit; empty when that was missed */
+  char parent[PROC_COMM]; /* as it was at the exit */
 };
 
 #endif

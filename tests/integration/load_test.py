@@ -49,7 +49,7 @@ class Loads(AgentCase):
             return [json.loads(line) for line in file if line.endswith("\n")]
 
     def of(self, pid):
-        return [sample for sample in self.samples() if sample["tags"]["pid"] == str(pid)]
+        return [sample for sample in self.samples() if sample["tags"].get("pid") == str(pid)]
 
     def amount(self, pid, *names):
         """Rates times time."""

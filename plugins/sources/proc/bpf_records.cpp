@@ -89,6 +89,16 @@ ExitReading reading_of(const proc_exit &end) {
   return reading;
 }
 
+ExitReading reading_of(const proc_key &key, const proc_leaving &end) {
+  ExitReading reading;
+  reading.last.pid = static_cast<int32_t>(key.pid);
+  reading.last.name = name_of(end.comm);
+  reading.last.start_ns = key.start_ns;
+  reading.parent = name_of(end.parent);
+  reading.cgroup = end.cgroup;
+  return reading;
+}
+
 size_t take_records(std::span<const std::byte> bytes, const std::function<void(const proc_record &)> &full,
                     const std::function<void(int32_t)> &idle) {
   size_t at = 0;

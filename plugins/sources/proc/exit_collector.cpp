@@ -68,11 +68,11 @@ void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
   exits_.begin();
   exited_ = {};
   backend.take_exits(model, [&](const ExitReading &exit) {
-    const auto used = model.last_growth(exit.last);
-    if (!used || elapsed_ns_ <= 0) return;
-    exited_.user_ns += known(*used, Counter::user_ns);
-    exited_.kernel_ns += known(*used, Counter::kernel_ns);
-    exits_.add(exit, *used);
+    if (elapsed_ns_ <= 0) return;
+    const Counters used = model.last_growth(exit.last).value_or(Counters());
+    exited_.user_ns += known(used, Counter::user_ns);
+    exited_.kernel_ns += known(used, Counter::kernel_ns);
+    exits_.add(exit, used);
   });
   lost_ = backend.lost_exits();
   if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);

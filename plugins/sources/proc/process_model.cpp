@@ -7,6 +7,8 @@ namespace atalaya::proc {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
+// The kernel frees a process, which is when its end is told, up to this long after it has gone from the list of processes.
+constexpr int64_t kEndIsTold = 5'000'000'000;
 
 uint64_t grown(const ProcessReading *before, const ProcessReading &after, Counter counter) {
   const uint64_t from = before == nullptr || !before->counters.has(counter) ? 0 : before->counters.get(counter);
@@ -80,6 +82,7 @@ Counters growth_of(const ProcessReading *before, const ProcessReading &after, co
 void ProcessModel::begin(const Pass &pass) {
   if (passes_ > 0) previous_ = now_;
   now_ = pass;
+  if (pass.baseline || passes_ == 0) first_uptime_ns_ = pass.uptime_ns;
   ++passes_;
   cursor_ = 0;
   live_.clear();
@@ -112,6 +115,7 @@ void ProcessModel::update(const ProcessReading &reading) {
   if (!now_.baseline) set_rates(process, reading);
   process.now = reading;
   process.pass = passes_;
+  process.seen_ns = now_.monotonic_ns;
   process.unread = process.rested = false;
   live_.push_back(&process);
 }
@@ -123,6 +127,7 @@ bool ProcessModel::rests(int32_t pid) {
   Process &process = *at->process;
   if (!process.unread) process.rates = {};
   process.pass = passes_;
+  process.seen_ns = now_.monotonic_ns;
   process.unread = true;
   process.rested = !now_.baseline;
   live_.push_back(&process);
@@ -158,14 +163,20 @@ std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
   ended_ticks_.kernel_ns += ticks(Counter::kernel_ns);
   const Process *before = known(last.pid);
   if (before != nullptr && before->now.start_ns == last.start_ns) return growth_of(&before->now, last, ended_ticks_);
-  if (!born_since_previous_pass(last.start_ns)) return std::nullopt;
+  if (!lived_between_passes(last.start_ns)) return std::nullopt;
   return growth_of(nullptr, last, ended_ticks_);
+}
+
+// Nobody has seen it. Had it lived during a pass, it would still be known.
+bool ProcessModel::lived_between_passes(uint64_t start_ns) const {
+  return first_uptime_ns_ && now_.uptime_ns && start_ns >= *first_uptime_ns_ &&
+         static_cast<int64_t>(*now_.uptime_ns - start_ns) < kEndIsTold;
 }
 
 void ProcessModel::end() {
   if (places_.size() == live_.size()) return;
   std::erase_if(places_, [this](const Place &place) {
-    if (place.process->pass + 1 >= passes_) return false;
+    if (place.process->pass == passes_ || now_.monotonic_ns - place.process->seen_ns < kEndIsTold) return false;
     free_.push_back(place.process);
     return true;
   });

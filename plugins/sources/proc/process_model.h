@@ -33,7 +33,8 @@ Counters growth_of(const ProcessReading *before, const ProcessReading &after, co
 
 // Most processes of a host rest, and once a window all of this is cold memory: what is asked of them comes first.
 struct Process {
-  uint64_t pass = 0;    // the last one that it was seen in
+  uint64_t pass = 0;  // the last one that it was seen in, and when that was
+  int64_t seen_ns = 0;
   bool unread = false;  // in that pass there was no reading: nothing has changed since the last one
   bool rested = false;  // nor was it a baseline: the rates of all its counters are 0
   ProcessReading now;
@@ -52,18 +53,18 @@ class ProcessModel {
   void update(const ProcessReading &reading);
   // In place of a reading: the process is there and has not run since the last one. False when there was none.
   bool rests(int32_t pid);
-  // Forgets the processes that had no reading in this pass nor in the one before.
+  // Forgets the processes that have not been seen for some seconds: until then their ends may still be told.
   void end();
 
-  // What a process that has ended used since its last reading. Unknown when there was none though it lived then; such a process's
-  // time is in nobody's account.
+  // What a process that has ended used since its last reading, between begin and end. One that was never seen lived between two
+  // passes and counts whole. Unknown for one that was there before the first pass, and for a start that is unknown.
   std::optional<Counters> last_growth(const ProcessReading &last);
 
   // Those that had a reading, in the order of the readings. Valid until the next begin.
   std::span<const Process *const> live() const { return live_; }
   // Null for a pid that is not live.
   const Process *find(int32_t pid) const;
-  // Of one that is live or was in the pass before; else null.
+  // Of one that is live or was some seconds ago; else null.
   const ProcessReading *last_reading(int32_t pid) const;
   // CPU time of all live processes in this pass.
   const CpuTime &used() const { return used_; }
@@ -79,6 +80,7 @@ class ProcessModel {
   Process *known(int32_t pid) const;
   Process &process_of(int32_t pid);
   bool born_since_previous_pass(uint64_t start_ns) const;
+  bool lived_between_passes(uint64_t start_ns) const;
   void set_rates(Process &process, const ProcessReading &reading);
 
   std::deque<Process> processes_;  // never move; the forgotten ones are used again
@@ -89,6 +91,7 @@ class ProcessModel {
   CpuTime used_;
   CpuTime ended_ticks_;  // of all that ended: most live for less than a tick, and ticks fall on them by chance
   Pass now_;
+  std::optional<uint64_t> first_uptime_ns_;  // from when on every process was seen that lived during a pass
   std::optional<Pass> previous_;
   uint64_t passes_ = 0;
 };

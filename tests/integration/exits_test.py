@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that live for milliseconds are all counted, under their name and their parent's, with the CPU time they used."""
+
+import ctypes
+import json
+import os
+import time
+import unittest
+
+from harness import AgentCase, main
+
+PR_SET_NAME = 15
+CHILDREN, BURN = 300, 0.003  # seconds of CPU each
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def set_name(name):
+    libc.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+def burn_children():
+    """Forks the children one after another from a process of its own, and returns the CPU seconds that they say they used."""
+    receive, send = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        set_name("storm parent")
+        for _ in range(CHILDREN):
+            child = os.fork()
+            if child == 0:
+                set_name("short (one)")
+                while time.process_time() < BURN:
+                    pass
+                os.write(send, time.process_time_ns().to_bytes(8, "little"))
+                os._exit(0)
+            os.waitpid(child, 0)
+        os._exit(0)
+    os.close(send)
+    told = b""
+    while chunk := os.read(receive, 65536):
+        told += chunk
+    os.close(receive)
+    os.waitpid(parent, 0)
+    assert len(told) == 8 * CHILDREN
+    return sum(int.from_bytes(told[i:i + 8], "little") for i in range(0, len(told), 8)) / 1e9
+
+
+class Exits(AgentCase):
+    def run_storm(self, backend):
+        out = self.path("out.jsonl")
+        agent = self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "exits" {{ every = "250ms", a.source.proc {{ host = false, cgroups = false, backend = "{backend}" }},
+              a.sink.file {{ path = "{out}", format = "samples" }} }}""")
+        agent.wait_line("running")
+
+        def samples():
+            if not os.path.exists(out):
+                return []
+            with open(out) as file:
+                return [json.loads(line) for line in file if line.endswith("\n")]
+
+        agent.wait_status(lambda _: len({sample["time"] for sample in samples()}) >= 3)
+        used = burn_children()
+
+        def of_children():
+            return [sample for sample in samples() if sample["tags"]["process"] == "short (one)"]
+
+        agent.wait_status(lambda _: sum(sample["fields"].get("proc.exits", 0) for sample in of_children()) >= CHILDREN)
+        self.assertEqual(agent.stop(), 0)
+        ended = [sample for sample in of_children() if "pid" not in sample["tags"]]
+        self.assertEqual(sum(sample["fields"]["proc.exits"] for sample in ended), CHILDREN)
+        self.assertEqual({sample["tags"].get("parent") for sample in ended}, {"storm parent"})
+        counted = sum((sample["fields"].get("proc.cpu.user", 0) + sample["fields"].get("proc.cpu.kernel", 0)) / 100
+                      * sample["duration"] / 1e9 for sample in of_children())
+        lost = sum(sample["fields"].get("proc.exits.lost", 0) for sample in samples())
+        self.assertEqual(lost, 0)
+        return agent, used, counted
+
+    def test_bpf_counts_every_one_with_its_last_moment(self):
+        if os.geteuid() != 0 or not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("needs root and the kernel's type information")
+        _, used, counted = self.run_storm("bpf")
+        # What they used after they looked at the clock, and before, in the fork, counts too.
+        self.assertGreaterEqual(counted, 0.99 * used)
+        self.assertLessEqual(counted, 2 * used)
+
+    def test_without_bpf_taskstats_tells_of_every_one(self):
+        if os.geteuid() != 0:
+            self.skipTest("taskstats needs CAP_NET_ADMIN")
+        agent, used, counted = self.run_storm("procfs")
+        self.assertNotIn("not known", agent.errors())
+        self.assertLessEqual(counted, 2 * used)
+
+
+if __name__ == "__main__":
+    main()
