@@ -82,13 +82,13 @@ local interpreters = {
     interpreter = { "perl", "perl5*" },
     code = { "-e", "-E" },
     value = "-I",
-    attached = { "-0", "-C", "-D", "-F", "-M", "-V", "-d", "-i", "-l", "-m", "-x" },
+    attached = { "-C", "-D", "-F", "-M", "-V", "-i", "-m", "-x" },
   },
   {
     interpreter = { "ruby", "ruby[0-9]*" },
     code = "-e",
     value = { "-C", "-E", "-I", "-r" },
-    attached = { "-0", "-F", "-K", "-T", "-W", "-i", "-x" },
+    attached = { "-F", "-K", "-T", "-W", "-i", "-x" },
   },
   {
     interpreter = { "node", "nodejs" },

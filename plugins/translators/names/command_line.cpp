@@ -8,11 +8,33 @@ namespace atalaya::names {
 namespace {
 
 // The options of java (and of jsvc, which starts a JVM as a service) whose value is the next word.
-constexpr std::array<std::string_view, 27> kJavaOptionsWithValue = {
-    "-cp",           "-classpath",    "--class-path",   "-p",         "--module-path", "--upgrade-module-path", "--add-modules",
-    "--add-reads",   "--add-exports", "--add-opens",    "--limit-modules", "--patch-module", "--source", "--enable-native-access",
-    "-d",            "--describe-module", "-java-home", "-home",      "-jvm",          "-user",                 "-pidfile",
-    "-outfile",      "-errfile",      "-procname",      "-wait",      "-umask",        "-cwd"};
+constexpr std::array<std::string_view, 27> kJavaOptionsWithValue = {"-cp",
+                                                                    "-classpath",
+                                                                    "--class-path",
+                                                                    "-p",
+                                                                    "--module-path",
+                                                                    "--upgrade-module-path",
+                                                                    "--add-modules",
+                                                                    "--add-reads",
+                                                                    "--add-exports",
+                                                                    "--add-opens",
+                                                                    "--limit-modules",
+                                                                    "--patch-module",
+                                                                    "--source",
+                                                                    "--enable-native-access",
+                                                                    "-d",
+                                                                    "--describe-module",
+                                                                    "-java-home",
+                                                                    "-home",
+                                                                    "-jvm",
+                                                                    "-user",
+                                                                    "-pidfile",
+                                                                    "-outfile",
+                                                                    "-errfile",
+                                                                    "-procname",
+                                                                    "-wait",
+                                                                    "-umask",
+                                                                    "-cwd"};
 
 constexpr std::string_view kSourceLauncher = "jdk.compiler/com.sun.tools.javac.launcher.";
 
@@ -171,8 +193,12 @@ std::optional<JavaProgram> java_program(std::string_view java_command) {
   JavaProgram program = program_named(source || main.ends_with(".jar") ? main : without_module(main));
   if (main.ends_with(".jar")) program.form = JavaProgram::Form::jar;
   if (source) program.form = JavaProgram::Form::source;
-  program.sure = !cut && (!path || program.form != JavaProgram::Form::main_class) && !source;
   while (!java_command.empty()) program.arguments.push_back(next_word(java_command, ' '));
+  // What looks like a class may be the begin of a path.
+  const bool begin =
+      program.form == JavaProgram::Form::main_class &&
+      (path || std::any_of(program.arguments.begin(), program.arguments.end(), [](auto word) { return word.ends_with(".jar"); }));
+  program.sure = !cut && !source && !begin;
   return program;
 }
 

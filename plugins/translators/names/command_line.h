@@ -12,8 +12,8 @@ namespace atalaya::names {
 
 using Words = std::vector<std::string_view>;
 
-// The program and its arguments, from /proc/PID/cmdline. `cut`: the text may end within a word, which is left out then. A process that
-// has written a title over its arguments shows one word.
+// The program and its arguments, from /proc/PID/cmdline. `cut`: the text may end within a word, which is left out then. A process
+// that has written a title over its arguments shows one word.
 Words words_of(std::string_view command_line, bool cut = false);
 
 // Behind the last '/'.

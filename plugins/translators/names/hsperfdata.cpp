@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file: a header of 32 bytes, then one entry behind the other. All numbers are of the host's byte order.
 //   header   0 magic ca fe c0 c0   4 byte order, 1 little   5 major version   24 offset of the first entry   28 number of entries
-//   entry    0 its length   4 offset of its name   8 elements of its value, 0 for a single one   12 type, 'B': bytes   16 offset of its
+//   entry    0 its length   4 offset of its name   8 elements of its value, 0 for a single one   12 type, 'B': bytes   16 offset of
+//   its
 //            value; offsets count from the entry's begin
 #include "plugins/translators/names/hsperfdata.h"
 
@@ -32,7 +33,8 @@ bool is_readable(std::string_view file) {
 
 std::optional<std::string_view> value_of(std::string_view entry, std::string_view name) {
   const size_t name_at = number_at(entry, 4), elements = number_at(entry, 8), value_at = number_at(entry, 16);
-  if (entry[12] != 'B' || name_at >= entry.size() || value_at > entry.size() || elements > entry.size() - value_at) return std::nullopt;
+  if (entry[12] != 'B' || name_at >= entry.size() || value_at > entry.size() || elements > entry.size() - value_at)
+    return std::nullopt;
   if (text_at(entry, name_at) != name) return std::nullopt;
   return text_at(entry.substr(0, value_at + elements), value_at);
 }

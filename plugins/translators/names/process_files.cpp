@@ -20,8 +20,8 @@
 namespace atalaya::names {
 namespace {
 
-constexpr size_t kMostFolders = 4096;          // entries of /tmp that are looked at
-constexpr int64_t kSlackNs = 2'000'000'000;    // boot time is known to a second, file times to a tick
+constexpr size_t kMostFolders = 4096;        // entries of /tmp that are looked at
+constexpr int64_t kSlackNs = 2'000'000'000;  // boot time is known to a second, file times to a tick
 
 struct CloseFolder {
   void operator()(DIR *folder) const { ::closedir(folder); }
@@ -125,9 +125,9 @@ std::string_view ProcessFiles::executable() {
   return path;
 }
 
-// hsperfdata_USER/PID below the /tmp that the process sees. The name of its user is not known here, as containers and directories have
-// users of their own, so every such folder is tried: the file has to be the user's. No link is followed, since the process may have
-// made it.
+// hsperfdata_USER/PID below the /tmp that the process sees. The name of its user is not known here, as containers and directories
+// have users of their own, so every such folder is tried: the file has to be the user's. No link is followed, since the process may
+// have made it.
 std::string_view ProcessFiles::java_command(int64_t since_ns) {
   const auto owner = parse_owner(read("status"));
   if (!owner || owner->inner_pid.empty()) return {};
@@ -143,7 +143,8 @@ std::string_view ProcessFiles::java_command(int64_t since_ns) {
     if (entry == nullptr) return {};
     if (!std::string_view(entry->d_name).starts_with("hsperfdata_")) continue;
     const core::Descriptor folder = open_folder(::dirfd(folders.get()), entry->d_name, O_PATH | O_NOFOLLOW);
-    const core::Descriptor file(folder ? ::openat(folder.get(), inner_pid.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1);
+    const core::Descriptor file(folder ? ::openat(folder.get(), inner_pid.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                                       : -1);
     if (!file) continue;
     if (const std::string_view command = read_shared(file.get(), owner->user, since_ns); !command.empty()) return command;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel and a JVM keep of one process, as far as a name needs it. Everything is read relative to the folder of the process,
-// which stays the same process: when it has ended, reads fail, also when its number has another owner by then.
+// What the kernel and a JVM keep of one process, as far as a name needs it. Everything is read relative to the folder of the
+// process, which stays the same process: when it has ended, reads fail, also when its number has another owner by then.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace atalaya::names {
 
 // /proc/PID/stat.
 struct ProcessStat {
-  std::string_view name;       // lies in the text
-  uint64_t start_ticks = 0;    // since boot
+  std::string_view name;     // lies in the text
+  uint64_t start_ticks = 0;  // since boot
   // Where its program, arguments and environment lie: exec puts them elsewhere. 0 when the kernel does not show it.
   uint64_t image = 0;
 };
@@ -23,8 +23,8 @@ std::optional<ProcessStat> parse_stat(std::string_view text);
 
 // /proc/PID/status.
 struct ProcessOwner {
-  uint32_t user = 0;            // effective
-  std::string_view inner_pid;   // its number in the innermost namespace of processes, by which it knows itself; in the text
+  uint32_t user = 0;           // effective
+  std::string_view inner_pid;  // its number in the innermost namespace of processes, by which it knows itself; in the text
 };
 std::optional<ProcessOwner> parse_owner(std::string_view text);
 
@@ -42,8 +42,8 @@ class ProcessFiles {
   // Each is empty when it cannot be read or the process has ended.
   std::string_view read(const char *file);
   std::string_view executable();  // path of the program that runs
-  // What a JVM says it was started with, from the file that it shares. `since_ns` is when the process began, Unix time: an older file
-  // is of an earlier process of that number.
+  // What a JVM says it was started with, from the file that it shares. `since_ns` is when the process began, Unix time: an older
+  // file is of an earlier process of that number.
   std::string_view java_command(int64_t since_ns);
 
  private:

@@ -28,7 +28,8 @@ std::optional<std::string_view> option_value(const Words &arguments, std::string
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
     if (word == option) return i + 1 < arguments.size() ? std::optional(arguments[i + 1]) : std::nullopt;
-    if (word.size() > option.size() && word.starts_with(option) && word[option.size()] == '=') return word.substr(option.size() + 1);
+    if (word.size() > option.size() && word.starts_with(option) && word[option.size()] == '=')
+      return word.substr(option.size() + 1);
   }
   return std::nullopt;
 }
@@ -49,13 +50,13 @@ bool proper(std::string_view text) {
 core::Result<Rules> Rules::make(const std::vector<RuleText> &texts) {
   Rules rules;
   for (size_t i = 0; i < texts.size(); ++i)
-    if (const core::Status added = rules.add(texts[i]); !added) return core::Error{"rule " + std::to_string(i + 1) + ": " + added.error()};
+    if (const core::Status added = rules.add(texts[i]); !added)
+      return core::Error{"rule " + std::to_string(i + 1) + ": " + added.error()};
   return rules;
 }
 
 core::Status Rules::add(const RuleText &text) {
-  if (text.main.empty() == text.interpreter.empty())
-    return core::Error{"it needs either \"main\", for JVMs, or \"interpreter\""};
+  if (text.main.empty() == text.interpreter.empty()) return core::Error{"it needs either \"main\", for JVMs, or \"interpreter\""};
   return text.main.empty() ? add_interpreter(text) : add_jvm(text);
 }
 
@@ -187,13 +188,15 @@ std::optional<std::string> Rules::fill(const JvmRule &rule, const Template &piec
 std::optional<std::string_view> Rules::value_of(const JvmRule &rule, const Piece &piece, const JavaProgram &program) {
   const Words &arguments = program.arguments;
   if (piece.position > 0) return piece.position <= arguments.size() ? std::optional(arguments[piece.position - 1]) : std::nullopt;
-  if (const auto option = rule.option.find(piece.value); option != rule.option.end()) return option_value(arguments, option->second);
-  const auto wanted = std::find_if(rule.argument.begin(), rule.argument.end(), [&](const Argument &one) { return one.name == piece.value; });
+  if (const auto option = rule.option.find(piece.value); option != rule.option.end())
+    return option_value(arguments, option->second);
+  const auto wanted =
+      std::find_if(rule.argument.begin(), rule.argument.end(), [&](const Argument &one) { return one.name == piece.value; });
   return first_argument(arguments, wanted->pattern);
 }
 
-// The name by which the program was called has to be the interpreter's too: a process that shows a title, or a name of its own, in place
-// of its command line has none to read.
+// The name by which the program was called has to be the interpreter's too: a process that shows a title, or a name of its own, in
+// place of its command line has none to read.
 Naming Rules::name_script(const Words &command_line) const {
   if (command_line.size() < 2) return {};
   std::string_view called = base_name(command_line.front());

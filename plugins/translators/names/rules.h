@@ -19,14 +19,14 @@ namespace atalaya::names {
 
 // One rule as it is written. It is for JVMs (`main`) or for an interpreter.
 struct RuleText {
-  std::vector<std::string> main;                       // patterns: the main class, or the file of a jar or source
-  std::vector<std::string> arguments;                  // patterns: the arguments with blanks between them
-  std::map<std::string, std::string> option;           // values to find: name -> the option before it, "--executor-id"
-  std::map<std::string, std::string> argument;         // name -> pattern: the first argument that fits and is no option's
-  std::string name;                                    // of the process; "{x}" is the value x, "{2}" the second argument,
-                                                       // "{x:last}" behind its last '.', "{x:file}" behind its last '/'
-  std::map<std::string, std::string> tags;             // tag -> text like `name`
-  std::vector<std::string> interpreter;                // patterns: the program's name
+  std::vector<std::string> main;                // patterns: the main class, or the file of a jar or source
+  std::vector<std::string> arguments;           // patterns: the arguments with blanks between them
+  std::map<std::string, std::string> option;    // values to find: name -> the option before it, "--executor-id"
+  std::map<std::string, std::string> argument;  // name -> pattern: the first argument that fits and is no option's
+  std::string name;                             // of the process; "{x}" is the value x, "{2}" the second argument,
+                                                // "{x:last}" behind its last '.', "{x:file}" behind its last '/'
+  std::map<std::string, std::string> tags;      // tag -> text like `name`
+  std::vector<std::string> interpreter;         // patterns: the program's name
   InterpreterOptions options;
 };
 
@@ -58,8 +58,8 @@ class Rules {
 
  private:
   struct Piece {
-    std::string text;   // as it is, before the value
-    std::string value;  // name of the value; empty: none
+    std::string text;     // as it is, before the value
+    std::string value;    // name of the value; empty: none
     size_t position = 0;  // of the argument that is the value; 0: none
     enum class Part { whole, last, file } part = Part::whole;
   };
