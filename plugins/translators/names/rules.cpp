@@ -64,17 +64,20 @@ core::Status Rules::add_interpreter(const RuleText &text) {
   auto names = core::MatcherList::parse(text.interpreter);
   if (!names) return core::Error{"interpreter: " + names.error()};
   const auto number = static_cast<uint16_t>(interpreters_.size());
-  for (const std::string &pattern : text.interpreter) {
-    constexpr std::string_view open = "*?[~!\\";
-    const char first = pattern.empty() ? '*' : pattern.front();
-    for (size_t byte = 0; byte < by_first_byte_.size(); ++byte) {
-      auto &list = by_first_byte_[byte];
-      const bool may = open.find(first) != std::string_view::npos || byte == static_cast<unsigned char>(first);
-      if (may && (list.empty() || list.back() != number)) list.push_back(number);
-    }
-  }
+  for (const std::string &pattern : text.interpreter) add_candidate(pattern, number);
   interpreters_.push_back({std::move(*names), text.options});
   return core::Done{};
+}
+
+void Rules::add_candidate(std::string_view pattern, uint16_t interpreter) {
+  const bool open = pattern.starts_with('~') || pattern.starts_with('!');
+  const std::string_view begin = open ? std::string_view() : pattern.substr(0, pattern.find_first_of("*?[\\"));
+  const Candidate candidate{std::string(begin), begin.size() == pattern.size(), interpreter};
+  if (!begin.empty()) {
+    by_first_byte_[static_cast<unsigned char>(begin.front())].push_back(candidate);
+    return;
+  }
+  for (auto &candidates : by_first_byte_) candidates.push_back(candidate);
 }
 
 core::Status Rules::add_jvm(const RuleText &text) {
@@ -149,8 +152,10 @@ Rules::Kind Rules::kind_of(std::string_view process) const {
 
 const Rules::Interpreter *Rules::interpreter_named(std::string_view name) const {
   if (name.empty()) return nullptr;
-  for (const uint16_t number : by_first_byte_[static_cast<unsigned char>(name.front())])
-    if (interpreters_[number].names.matches(name)) return &interpreters_[number];
+  for (const Candidate &candidate : by_first_byte_[static_cast<unsigned char>(name.front())]) {
+    if (candidate.whole ? name != candidate.begin : !name.starts_with(candidate.begin)) continue;
+    if (interpreters_[candidate.interpreter].names.matches(name)) return &interpreters_[candidate.interpreter];
+  }
   return nullptr;
 }
 

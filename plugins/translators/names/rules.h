@@ -80,9 +80,17 @@ class Rules {
     InterpreterOptions options;
   };
 
+  // What a pattern of an interpreter begins with.
+  struct Candidate {
+    std::string begin;
+    bool whole = false;  // nothing follows
+    uint16_t interpreter = 0;
+  };
+
   core::Status add(const RuleText &text);
   core::Status add_jvm(const RuleText &text);
   core::Status add_interpreter(const RuleText &text);
+  void add_candidate(std::string_view pattern, uint16_t interpreter);
   uint32_t tag_number(const std::string &tag);
   const Interpreter *interpreter_named(std::string_view name) const;
 
@@ -94,8 +102,9 @@ class Rules {
 
   std::vector<JvmRule> jvm_rules_;
   std::vector<Interpreter> interpreters_;
-  // By the first byte of a name: the interpreters that may have it, so that most processes are told from them by one byte.
-  std::array<std::vector<uint16_t>, 256> by_first_byte_;
+  // By the first byte of a name: the patterns that may fit. Most processes are told from interpreters by this byte, as every
+  // process of every window is.
+  std::array<std::vector<Candidate>, 256> by_first_byte_;
   std::vector<std::string> tags_;
 };
 
