@@ -72,7 +72,7 @@ class Names final : public Translator {
 
   uint32_t window_ = 0;
   int64_t window_time_ns_ = 0, last_time_ns_ = 0;
-  int64_t asked_ns_ = 0;  // since boot, when the collection of this batch began
+  int64_t asked_ns_ = 0;      // since boot, when the collection of this batch began
   size_t rechecks_left_ = 0;  // in this window
   bool any_suspect_ = false;
   int32_t last_suspect_ = 0, last_in_turn_ = 0;  // pids
