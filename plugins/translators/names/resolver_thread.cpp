@@ -15,6 +15,8 @@ namespace atalaya::names {
 namespace {
 
 constexpr std::chrono::milliseconds kStopPatience{200};
+// Of a window in which nothing is new; room for them is there from the start.
+constexpr size_t kUsual = 64;
 
 // An exception, as when memory is out, costs one answer.
 Answer guarded(const ResolverThread::AnswerOne &answer_one, const Question &question) {
@@ -28,6 +30,11 @@ Answer guarded(const ResolverThread::AnswerOne &answer_one, const Question &ques
 }  // namespace
 
 struct ResolverThread::Shared {
+  Shared() {
+    questions.reserve(kUsual);
+    answers.reserve(kUsual);
+  }
+
   std::function<AnswerOne()> make;
   std::mutex mutex;
   std::condition_variable wake, done;
@@ -75,6 +82,7 @@ size_t ResolverThread::ask(const std::vector<Question> &questions) {
 
 bool ResolverThread::take(std::vector<Answer> &answers, int64_t now_ns) {
   answers.clear();
+  answers.reserve(kUsual);
   std::unique_lock lock(shared_->mutex);
   std::swap(answers, shared_->answers);
   if (!shared_->busy || left_behind_ == options_.most_left_behind) return false;

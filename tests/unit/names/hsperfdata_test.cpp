@@ -7,7 +7,14 @@
 
 namespace atalaya::testing {
 
-using names::java_command_in;
+namespace {
+
+std::optional<std::string> java_command_in(const std::string &file) {
+  const auto found = names::java_command_in(file);
+  return found ? std::optional(std::string(*found)) : std::nullopt;
+}
+
+}  // namespace
 
 TEST_CASE("what a JVM was started with is in its shared file") {
   CHECK(java_command_in(shared_file_saying("kafka.Kafka config/server.properties")) == "kafka.Kafka config/server.properties");
