@@ -2,7 +2,7 @@
 #include "plugins/translators/names/known_processes.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 namespace atalaya::names {
 namespace {
@@ -40,11 +40,18 @@ KnownProcess *KnownProcesses::add(int32_t pid) {
 
 void KnownProcesses::settle() {
   if (added_.empty()) return;
-  const auto middle = static_cast<ptrdiff_t>(sorted_.size());
   std::sort(added_.begin(), added_.end(), ascending);
-  sorted_.insert(sorted_.end(), std::make_move_iterator(added_.begin()), std::make_move_iterator(added_.end()));
-  added_.clear();
-  std::inplace_merge(sorted_.begin(), sorted_.begin() + middle, sorted_.end(), ascending);
+  // Merged from the end on, which needs no other memory.
+  size_t left = sorted_.size();
+  sorted_.resize(sorted_.size() + added_.size());
+  for (size_t to = sorted_.size(); !added_.empty();) {
+    if (left > 0 && ascending(added_.back(), sorted_[left - 1])) {
+      sorted_[--to] = std::move(sorted_[--left]);
+    } else {
+      sorted_[--to] = std::move(added_.back());
+      added_.pop_back();
+    }
+  }
   // Where samples were not in order, one may have been added twice.
   sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), [](const auto &a, const auto &b) { return a.pid == b.pid; }),
                 sorted_.end());

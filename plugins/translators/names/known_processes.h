@@ -34,6 +34,7 @@ struct KnownProcess {
   Rules::Kind kind = Rules::Kind::other;
   bool ask = true;       // its question has not been asked
   bool suspect = false;  // it may run another program of the same name
+  bool hangs = false;    // who reads of it does not come back: it is left alone
   std::unique_ptr<Known> known;
 };
 

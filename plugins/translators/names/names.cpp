@@ -90,6 +90,8 @@ void Names::start() {
   if (::access(proc.c_str(), X_OK) != 0)
     throw Failure(Code::unsupported,
                   "cannot open " + proc + ": " + core::error_text(errno) + "; mount procfs there or change the parameter root");
+  // What was asked before a stop is not answered any more.
+  processes_.forget(std::numeric_limits<uint32_t>::max());
   last_time_ns_ = window_time_ns_ = 0;
   thread_.start();
 }
@@ -123,17 +125,22 @@ void Names::begin(const Window &window) {
 // -------------------------------------------------------------------------------------------------
 
 void Names::take_answers() {
-  const bool left_behind = thread_.take(answers_, host_.monotonic());
-  if (left_behind && !std::exchange(told_left_behind_, true))
-    host_.log(Level::warning,
-              "reading what process " + std::to_string(answers_.back().question.pid) +
-                  " runs does not return: it keeps the name that the kernel gave it. Its memory may be locked, or its "
-                  "/tmp on a file system that hangs");
+  if (thread_.take(answers_, host_.monotonic())) leave_alone(answers_.back().question);
   for (Answer &answer : answers_) {
     if (!answer.remark.empty()) host_.log(Level::warning, answer.remark);
     apply(answer);
   }
   processes_.settle();
+}
+
+void Names::leave_alone(const Question &question) {
+  KnownProcess *process = processes_.find(question.pid);
+  if (process != nullptr && same_start(process->start_ns, question.start_ns)) process->hangs = true;
+  if (!std::exchange(told_hangs_, true))
+    host_.log(Level::warning,
+              "reading what process " + std::to_string(question.pid) +
+                  " runs does not return: it keeps the name that the kernel gave it. Its memory may be locked, or its "
+                  "/tmp on a file system that hangs");
 }
 
 void Names::apply(Answer &answer) {
@@ -241,6 +248,7 @@ void Names::look(KnownProcess &process, const Sample &sample, std::string_view n
   if (start_ns != 0) process.start_ns = start_ns;
   process.seen = window_;
   take_name(process, name);
+  if (process.hangs) return;
   if (process.again != 0 && window_ >= process.again) {
     process.again = 0;
     process.ask = true;
@@ -316,7 +324,7 @@ void Names::recheck(int32_t &last_pid, Wanted wanted) {
   auto at = static_cast<size_t>(first - all.begin());
   for (size_t i = 0; i < all.size(); ++i, ++at) {
     KnownProcess &process = all[at < all.size() ? at : at - all.size()];
-    if (!wanted(process)) continue;
+    if (process.hangs || !wanted(process)) continue;
     if (rechecks_left_ == 0) {
       any_suspect_ = any_suspect_ || process.suspect;
       return;

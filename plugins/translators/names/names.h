@@ -40,6 +40,7 @@ class Names final : public Translator {
 
   void begin(const Window &window);
   void take_answers();
+  void leave_alone(const Question &question);
   void apply(Answer &answer);
   KnownProcess *process_of(const Answer &answer);
   void know(KnownProcess &process, Answer &answer);
@@ -78,7 +79,7 @@ class Names final : public Translator {
   int32_t last_suspect_ = 0, last_in_turn_ = 0;  // pids
   std::vector<Question> questions_;
   std::vector<Answer> answers_;
-  bool told_left_behind_ = false, told_full_ = false;
+  bool told_hangs_ = false, told_full_ = false;
 };
 
 }  // namespace atalaya::names

@@ -50,6 +50,7 @@ struct ResolverThread::Shared {
 
 void ResolverThread::start() {
   stop();
+  left_behind_ = 0;
   const auto shared = std::make_shared<Shared>();
   shared->make = make_;
   shared->thread = std::thread([shared] { work(shared); });
