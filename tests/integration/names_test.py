@@ -178,7 +178,8 @@ class Names(AgentCase):
             with open(self.out) as file:
                 for line in file.read().split("\n")[:-1]:
                     sample = json.loads(line)
-                    found[int(sample["tags"]["pid"])].append(sample)
+                    if "pid" in sample["tags"]:  # those that ended have none
+                        found[int(sample["tags"]["pid"])].append(sample)
         return found
 
     def await_samples(self, condition, what):
