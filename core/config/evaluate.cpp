@@ -104,19 +104,27 @@ int push_component(lua_State *lua, int index, const char *metatable) {
 int construct(lua_State *lua) {
   Recorder &to = recorder(lua);
   lua_settop(lua, 1);
+  if (lua_istable(lua, 1) != 0 && lua_isfunction(lua, lua_upvalueindex(3)) != 0) {
+    lua_pushvalue(lua, lua_upvalueindex(3));
+    lua_insert(lua, 1);
+    lua_call(lua, 1, 1);
+  }
   const int reference = luaL_ref(lua, LUA_REGISTRYINDEX);
   const auto kind = static_cast<uint32_t>(lua_tointeger(lua, lua_upvalueindex(1)));
   const char *name = lua_tostring(lua, lua_upvalueindex(2));
   return push_component(lua, to.add_component(RawComponent::Form::component, kind, name, reference), kComponent);
 }
 
-// native.constructor(kind, name): the function behind a.source.NAME.
+// native.constructor(kind, name[, complete]): the function behind a.source.NAME. `complete` gets the table of parameters and
+// returns the one that counts.
 int constructor(lua_State *lua) {
+  lua_settop(lua, 3);
   const char *kind = luaL_checkstring(lua, 1);
   if (lua_type(lua, 2) != LUA_TSTRING) return luaL_error(lua, "a component has a name, as in a.source.proc {}");
   lua_pushinteger(lua, kind_from_name(kind));
   lua_pushvalue(lua, 2);
-  lua_pushcclosure(lua, construct, 2);
+  lua_pushvalue(lua, 3);
+  lua_pushcclosure(lua, construct, 3);
   return 1;
 }
 

@@ -19,9 +19,12 @@ bool is_name(std::string_view key) {
 
 std::string assignment(const Parameter &parameter);
 
+// A long one, such as a library of rules, is told by its size.
 std::string members(const Parameter &parameter) {
+  static constexpr size_t kLongest = 400;
   std::string text;
   for (const auto &child : parameter.children) text += (text.empty() ? "" : ", ") + assignment(child);
+  if (text.size() > kLongest) text = std::to_string(parameter.children.size()) + " elements";
   return text.empty() ? "{}" : "{ " + text + " }";
 }
 

@@ -11,9 +11,26 @@
 -- Every call only notes what it was called with, and from which line; the host checks and builds the pipelines afterwards.
 local _, _, native = ...
 
+-- What the library gives to a component whose parameters leave it out.
+local defaults = {
+  translator = { names = { rules = "atalaya.frameworks" } },
+}
+
+local function completed(parameters, modules)
+  local all = {}
+  for key, value in next, parameters do all[key] = value end
+  for key, module in pairs(modules) do
+    if all[key] == nil then all[key] = require(module) end
+  end
+  return all
+end
+
 local function constructors(kind)
   return setmetatable({}, {
-    __index = function(_, name) return native.constructor(kind, name) end,
+    __index = function(_, name)
+      local modules = (defaults[kind] or {})[name]
+      return native.constructor(kind, name, modules and function(parameters) return completed(parameters, modules) end)
+    end,
     __newindex = function() error("components come from plugins; they cannot be set in a pipeline file", 2) end,
   })
 end

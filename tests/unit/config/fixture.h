@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder with pipeline files, and a plugin made for the tests: source `pull` and `push`, translator `names`, filter `limit`, sink
+// A folder with pipeline files, and a plugin made for the tests: source `pull` and `push`, translator `label`, filter `limit`, sink
 // `store`.
 #pragma once
 
@@ -47,7 +47,7 @@ struct Push final : atalaya::PushSource {
 struct Names final : atalaya::Translator {
   static constexpr atalaya::Param params[] = {
       {.name = "team"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "The team."_str}};
-  static constexpr atalaya::Description description = {.name = "names"_str, .summary = "Names things."_str, .params = params};
+  static constexpr atalaya::Description description = {.name = "label"_str, .summary = "Names things."_str, .params = params};
   explicit Names(atalaya::Host host) : team_(host.text("team")), key_(host.intern("team")) {}
   atalaya::Code process(const atalaya::Window &, atalaya::Batch &batch) override {
     for (auto &sample : batch.samples()) batch.tag(sample, key_, team_);

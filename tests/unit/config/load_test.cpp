@@ -95,7 +95,7 @@ TEST_CASE("one sink value in several pipelines is one sink; pipelines take each 
   const auto file = loader.sound(R"(
 local db = a.sink.store { path = "/tmp/a" }
 a.pipeline "first" { every = "5s", a.source.pull {}, db }
-a.pipeline "second" { a.from "first", a.translate.names { team = "x" }, db }
+a.pipeline "second" { a.from "first", a.translate.label { team = "x" }, db }
 a.pipeline "third" { a.source.push {}, a.sink.store { path = "/tmp/b" } }
 )");
   REQUIRE(file.pipelines.size() == 3);
@@ -188,7 +188,7 @@ TEST_CASE("editors learn every component, its parameters, and what sinks share")
   for (const char *part :
        {"---@meta atalaya\n", "error(", "---@class atalaya.source.pull\n---@field processes? boolean Processes. Default: true\n",
         "---@param parameters? atalaya.source.pull\n---@return atalaya.Source\nfunction a.source.pull(parameters) end\n",
-        "---@field team string The team.\n", "function a.translate.names(parameters) end\n",
+        "---@field team string The team.\n", "function a.translate.label(parameters) end\n",
         "---@field [string] number A threshold.\n---@field absent? \"drop\"|\"pass\" Absent. Default: drop\n",
         "---@field when_full? \"block\"|\"drop_oldest\"|\"drop_newest\""}) {
     INFO(part);

@@ -14,7 +14,7 @@ using namespace atalaya::core;
 namespace {
 
 const std::string kHead = R"(local a = require "atalaya"
-a.pipeline "p" { every = "10s", a.source.pull {}, a.translate.names { team = "data" },
+a.pipeline "p" { every = "10s", a.source.pull {}, a.translate.label { team = "data" },
   function(s) if s.tags.process == "idle" then return nil end return s end, a.sink.store {} }
 )";
 

@@ -74,6 +74,7 @@ class TestSurroundings final : public core::Surroundings {
     (what == ATALAYA_COUNT_MERGED ? merged : what == ATALAYA_COUNT_CREATED ? created : dropped) += n;
   }
   int64_t now(int32_t) override { return clock; }
+  void log(core::LogLevel, std::string_view text) override { (logged += text) += '\n'; }
   bool ledger(uint64_t row, atalaya_ledger_row &out) override {
     if (row >= rows.size()) return false;
     out = rows[row];
@@ -82,6 +83,7 @@ class TestSurroundings final : public core::Surroundings {
 
   uint64_t merged = 0, created = 0, dropped = 0;
   int64_t clock = 0;
+  std::string logged;  // lines
   std::vector<atalaya_ledger_row> rows;
 };
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/names/command_line.h"
+
+#include <algorithm>
+#include <array>
+
+namespace atalaya::names {
+namespace {
+
+// The options of java (and of jsvc, which starts a JVM as a service) whose value is the next word.
+constexpr std::array<std::string_view, 27> kJavaOptionsWithValue = {"-cp",
+                                                                    "-classpath",
+                                                                    "--class-path",
+                                                                    "-p",
+                                                                    "--module-path",
+                                                                    "--upgrade-module-path",
+                                                                    "--add-modules",
+                                                                    "--add-reads",
+                                                                    "--add-exports",
+                                                                    "--add-opens",
+                                                                    "--limit-modules",
+                                                                    "--patch-module",
+                                                                    "--source",
+                                                                    "--enable-native-access",
+                                                                    "-d",
+                                                                    "--describe-module",
+                                                                    "-java-home",
+                                                                    "-home",
+                                                                    "-jvm",
+                                                                    "-user",
+                                                                    "-pidfile",
+                                                                    "-outfile",
+                                                                    "-errfile",
+                                                                    "-procname",
+                                                                    "-wait",
+                                                                    "-umask",
+                                                                    "-cwd"};
+
+constexpr std::string_view kSourceLauncher = "jdk.compiler/com.sun.tools.javac.launcher.";
+
+// The JVM keeps this much of its command.
+constexpr size_t kJavaCommandCut = 1023;
+
+bool has_value(std::string_view option) {
+  return std::find(kJavaOptionsWithValue.begin(), kJavaOptionsWithValue.end(), option) != kJavaOptionsWithValue.end();
+}
+
+std::string_view next_word(std::string_view &text, char separator) {
+  const size_t end = text.find(separator);
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return word;
+}
+
+std::string_view without_module(std::string_view main) {
+  return main.substr(main.find('/') + 1);
+}
+
+JavaProgram program_named(std::string_view main) {
+  JavaProgram program;
+  program.form = main.ends_with(".java") ? JavaProgram::Form::source : JavaProgram::Form::main_class;
+  program.main = main;
+  return program;
+}
+
+// What the word at `at` says of the program; nothing when it is an option. Moves on to the last word that belongs to it.
+std::optional<JavaProgram> program_at(const Words &words, size_t &at) {
+  const std::string_view word = words[at];
+  constexpr std::string_view module = "--module=";
+  if (word.starts_with(module)) return program_named(without_module(word.substr(module.size())));
+  if (word == "-jar" || word == "-m" || word == "--module") {
+    if (++at == words.size()) return std::nullopt;
+    if (word != "-jar") return program_named(without_module(words[at]));
+    JavaProgram program;
+    program.form = JavaProgram::Form::jar;
+    program.main = words[at];
+    return program;
+  }
+  if (has_value(word)) ++at;
+  if (word.empty() || word.front() == '-' || word.front() == '@') return std::nullopt;
+  return program_named(word);
+}
+
+bool holds(const std::vector<std::string> &options, std::string_view option) {
+  return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+// Reads an interpreter's words up to its script.
+class ScriptFinder {
+ public:
+  ScriptFinder(const Words &words, const InterpreterOptions &options) : words_(words), options_(options) {}
+
+  std::string_view find() {
+    for (at_ = 1; at_ < words_.size() && !found_; ++at_) take(words_[at_]);
+    return script_;
+  }
+
+ private:
+  void take(std::string_view word) {
+    if (word.empty() || (word.front() != '-' && word.front() != '+')) return end_with(word);
+    if (word == "-") return end_with({});  // standard input
+    if (word == "--") return end_with(next());
+    const size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
+    const std::string_view option = word.substr(0, equals);
+    const bool alone = equals == std::string_view::npos;
+    if (holds(options_.code, option)) return end_with({});
+    if (holds(options_.script, option)) return end_with(alone ? next() : word.substr(equals + 1));
+    if (holds(options_.value, option)) {
+      if (alone) ++at_;
+    } else if (!word.starts_with("--")) {
+      take_letters(word);
+    }
+  }
+
+  // Options of one letter, in one word.
+  void take_letters(std::string_view word) {
+    for (size_t i = 1; i < word.size(); ++i) {
+      const char option[] = {word.front(), word[i]};
+      const std::string_view letter(option, sizeof(option));
+      const std::string_view rest = word.substr(i + 1);
+      if (holds(options_.code, letter)) return end_with({});
+      if (holds(options_.script, letter)) return end_with(rest.empty() ? next() : rest);
+      if (holds(options_.attached, letter)) return;
+      if (!holds(options_.value, letter)) continue;
+      if (rest.empty()) ++at_;
+      return;
+    }
+  }
+
+  std::string_view next() const { return at_ + 1 < words_.size() ? words_[at_ + 1] : std::string_view(); }
+  void end_with(std::string_view script) {
+    script_ = base_name(script);
+    found_ = true;
+  }
+
+  const Words &words_;
+  const InterpreterOptions &options_;
+  size_t at_ = 1;
+  std::string_view script_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+Words words_of(std::string_view command_line, bool cut) {
+  Words words;
+  while (!command_line.empty()) {
+    const bool last = command_line.find('\0') == std::string_view::npos;
+    const std::string_view word = next_word(command_line, '\0');
+    if (!last || !cut) words.push_back(word);
+  }
+  // Where a title stands over the arguments, the rest of them is zeros.
+  if (words.size() > 1 && std::all_of(words.begin() + 1, words.end(), [](std::string_view word) { return word.empty(); }))
+    words.resize(1);
+  return words;
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string_view last_part(std::string_view name) {
+  return name.substr(name.find_last_of("./") + 1);
+}
+
+std::string_view JavaProgram::short_name() const {
+  if (form == Form::main_class) return last_part(main);
+  std::string_view file = base_name(main);
+  if (form == Form::jar && file.size() > 4 && file.ends_with(".jar")) file.remove_suffix(4);
+  return file;
+}
+
+std::optional<JavaProgram> java_program(const Words &command_line) {
+  bool sure = true;
+  for (size_t at = 1; at < command_line.size(); ++at) {
+    sure = sure && !command_line[at].starts_with('@');
+    auto program = program_at(command_line, at);
+    if (!program) continue;
+    program->arguments.assign(command_line.begin() + static_cast<ptrdiff_t>(at) + 1, command_line.end());
+    program->sure = sure;
+    return program;
+  }
+  return std::nullopt;
+}
+
+std::optional<JavaProgram> java_program(std::string_view java_command) {
+  const bool cut = java_command.size() >= kJavaCommandCut;
+  const bool source = java_command.starts_with(kSourceLauncher);
+  if (source) next_word(java_command, ' ');
+  const std::string_view main = next_word(java_command, ' ');
+  if (main.empty()) return std::nullopt;
+  const bool path = main.find('/') != std::string_view::npos;
+  JavaProgram program = program_named(source || main.ends_with(".jar") ? main : without_module(main));
+  if (main.ends_with(".jar")) program.form = JavaProgram::Form::jar;
+  if (source) program.form = JavaProgram::Form::source;
+  while (!java_command.empty()) program.arguments.push_back(next_word(java_command, ' '));
+  // What looks like a class may be the begin of a path.
+  const bool begin =
+      program.form == JavaProgram::Form::main_class &&
+      (path || std::any_of(program.arguments.begin(), program.arguments.end(), [](auto word) { return word.ends_with(".jar"); }));
+  program.sure = !cut && !source && !begin;
+  return program;
+}
+
+std::string_view script_of(const Words &command_line, const InterpreterOptions &options) {
+  return ScriptFinder(command_line, options).find();
+}
+
+}  // namespace atalaya::names

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/names/names.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <ctime>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace atalaya::names {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+// A start time is boot time, known to a second, and ticks.
+constexpr int64_t kStartSlackNs = 2 * kSecond;
+// exec makes at least this many; idle processes make none.
+constexpr double kFaultsOfExec = 10;
+// What is not complete is asked about again, less and less often.
+constexpr uint8_t kMostTries = 8, kLongestWaitShift = 4;
+constexpr uint32_t kWindowsBetweenSweeps = 16;
+
+int64_t boot_clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return int64_t{now.tv_sec} * kSecond + now.tv_nsec;
+}
+
+int32_t pid_of(std::string_view text) {
+  int32_t pid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  return error == std::errc() && end == text.data() + text.size() && pid > 0 ? pid : 0;
+}
+
+std::shared_ptr<const Rules> make_rules(Host host) {
+  auto rules = Rules::make(read_rules(host));
+  if (!rules) throw Failure(Code::bad_config, "parameter \"rules\": " + rules.error());
+  return std::make_shared<const Rules>(std::move(*rules));
+}
+
+// A sample of which nobody has said when it began may be any of that pid.
+bool same_start(int64_t a, int64_t b) {
+  return a == b || a == 0 || b == 0;
+}
+
+bool has_name(const KnownProcess &process) {
+  return process.known != nullptr && !process.known->process.empty();
+}
+
+bool lists_any(Host host, std::string_view path) {
+  return host.child(path, 0).has_value();
+}
+
+std::function<ResolverThread::AnswerOne()> resolver_maker(Host host, const std::shared_ptr<const Rules> &rules) {
+  return [rules, options = Resolver::Options{.root = host.text("root"), .places = lists_any(host, "tags")}] {
+    return [resolver = std::make_shared<Resolver>(rules, options)](const Question &question) { return resolver->answer(question); };
+  };
+}
+
+}  // namespace
+
+Names::Names(Host host)
+    : host_(host),
+      root_(host.text("root")),
+      rules_(make_rules(host)),
+      wants_places_(lists_any(host, "tags")),
+      rechecks_(static_cast<size_t>(host.integer("recheck"))),
+      forget_(static_cast<uint32_t>(host.integer("forget"))),
+      processes_(static_cast<size_t>(host.integer("cache"))),
+      thread_(resolver_maker(host, rules_), {.capacity = static_cast<size_t>(host.integer("cache"))}),
+      pid_{host.intern("pid")},
+      process_{host.intern("process")},
+      start_{host.intern("proc.start.time")},
+      user_{host.intern("proc.cpu.user")},
+      kernel_{host.intern("proc.cpu.kernel")},
+      faults_{host.intern("proc.faults.minor")} {
+  for (const std::string &tag : rules_->tags()) {
+    rule_tags_.push_back(host.intern(tag));
+    if (rule_tags_.back() == 0) throw Failure(Code::bad_config, "parameter \"rules\": a tag's name must not be empty or so long");
+  }
+  for (const std::string &tag : host.texts("tags"))
+    place_tags_[static_cast<size_t>(std::find(kPlaceTags.begin(), kPlaceTags.end(), tag) - kPlaceTags.begin())] = host.intern(tag);
+}
+
+void Names::start() {
+  const std::string proc = root_ + "/proc";
+  if (::access(proc.c_str(), X_OK) != 0)
+    throw Failure(Code::unsupported,
+                  "cannot open " + proc + ": " + core::error_text(errno) + "; mount procfs there or change the parameter root");
+  // What was asked before a stop is not answered any more.
+  processes_.forget(std::numeric_limits<uint32_t>::max());
+  last_time_ns_ = window_time_ns_ = 0;
+  thread_.start();
+}
+
+void Names::stop() {
+  thread_.stop();
+}
+
+Code Names::process(const Window &window, Batch &batch) {
+  begin(window);
+  take_answers();
+  for (Sample &sample : batch.samples()) visit(batch, sample);
+  processes_.settle();
+  choose_rechecks();
+  ask_all();
+  if (window_ % kWindowsBetweenSweeps == 0 && window_ > forget_) processes_.forget(window_ - forget_);
+  return Code::ok;
+}
+
+// A push source gives several batches a window.
+void Names::begin(const Window &window) {
+  if (window.time_ns != window_time_ns_) {
+    ++window_;
+    rechecks_left_ = rechecks_;
+    last_time_ns_ = std::exchange(window_time_ns_, window.time_ns);
+  }
+  asked_ns_ = boot_clock_ns();
+}
+
+// ---- What the thread has found out
+// -------------------------------------------------------------------------------------------------
+
+void Names::take_answers() {
+  if (thread_.take(answers_, host_.monotonic())) leave_alone(answers_.back().question);
+  for (Answer &answer : answers_) {
+    if (!answer.remark.empty()) host_.log(Level::warning, answer.remark);
+    apply(answer);
+  }
+  processes_.settle();
+}
+
+void Names::leave_alone(const Question &question) {
+  KnownProcess *process = processes_.find(question.pid);
+  if (process != nullptr && same_start(process->start_ns, question.start_ns)) process->hangs = true;
+  if (!std::exchange(told_hangs_, true))
+    host_.log(Level::warning,
+              "reading what process " + std::to_string(question.pid) +
+                  " runs does not return: it keeps the name that the kernel gave it. Its memory may be locked, or its "
+                  "/tmp on a file system that hangs");
+}
+
+void Names::apply(Answer &answer) {
+  KnownProcess *process = answer.found ? process_of(answer) : nullptr;
+  if (process == nullptr) return;
+  process->name = answer.name;
+  process->image = answer.image;
+  know(*process, answer);
+  process->again = 0;
+  if (answer.settled || process->tries == kMostTries) return;
+  process->again = window_ + (1U << std::min(process->tries, kLongestWaitShift));
+  ++process->tries;
+}
+
+// Not the one that was asked about, when that has changed its name since, or its pid belongs to another.
+KnownProcess *Names::process_of(const Answer &answer) {
+  const Question &question = answer.question;
+  KnownProcess *process = processes_.find(question.pid);
+  if (process != nullptr)
+    return process->name == question.name && same_start(process->start_ns, question.start_ns) ? process : nullptr;
+  // One whose name does not tell what it is: a JVM after all?
+  if (answer.naming.process.empty()) return nullptr;
+  process = add(question.pid, question.name, Rules::Kind::jvm, question.start_ns);
+  if (process != nullptr) process->ask = false;
+  return process;
+}
+
+void Names::know(KnownProcess &process, Answer &answer) {
+  if (process.known == nullptr) process.known = std::make_unique<Known>();
+  Known &known = *process.known;
+  if (!answer.same_program) {
+    known.process = std::move(answer.naming.process);
+    known.program_tags.clear();
+    for (Naming::Tag &tag : answer.naming.tags) known.program_tags.push_back({rule_tags_[tag.tag], std::move(tag.value)});
+  }
+  known.place_tags.clear();
+  for (size_t i = 0; i < place_tags_.size(); ++i)
+    if (place_tags_[i] != 0 && !answer.places[i].empty()) known.place_tags.push_back({place_tags_[i], std::move(answer.places[i])});
+}
+
+// ---- Samples
+// -----------------------------------------------------------------------------------------------------------------------
+
+const atalaya_tag *Names::find_tag(const Sample &sample, Place &tag) {
+  if (tag.at < sample.tag_count && sample.tags[tag.at].key == tag.id) return &sample.tags[tag.at];
+  const atalaya_tag *found = atalaya::find_tag(sample, tag.id);
+  if (found != nullptr) tag.at = static_cast<uint32_t>(found - sample.tags);
+  return found;
+}
+
+const atalaya_field *Names::find_field(const Sample &sample, Place &field) {
+  if (field.at < sample.field_count && sample.fields[field.at].name == field.id) return &sample.fields[field.at];
+  const atalaya_field *found = atalaya::find_field(sample, field.id);
+  if (found != nullptr) field.at = static_cast<uint32_t>(found - sample.fields);
+  return found;
+}
+
+void Names::visit(Batch &batch, Sample &sample) {
+  const atalaya_tag *name = find_tag(sample, process_);
+  const atalaya_tag *digits = find_tag(sample, pid_);
+  if (name == nullptr || digits == nullptr) return;
+  const int32_t pid = pid_of(view(digits->value));
+  if (pid == 0) return;
+  const atalaya_field *start = find_field(sample, start_);
+  const int64_t start_ns = start != nullptr && start->type == ATALAYA_I64 ? start->value.i64 : 0;
+  KnownProcess *process = processes_.find(pid);
+  if (process == nullptr) process = meet(pid, view(name->value), start_ns);
+  if (process == nullptr) return;
+  look(*process, sample, view(name->value), start_ns);
+  if (process->known != nullptr) rename(batch, sample, process_.id, *process->known);
+}
+
+// One that is not known. Most are of no interest, by their name alone; only that a JVM may have any name, so that those that began
+// since the last window are asked about once.
+KnownProcess *Names::meet(int32_t pid, std::string_view name, int64_t start_ns) {
+  const Rules::Kind kind = rules_->kind_of(name);
+  if (kind != Rules::Kind::other || wants_places_) return add(pid, hash_of(name), kind, start_ns);
+  if (start_ns != 0 && start_ns >= last_time_ns_ - kStartSlackNs)
+    questions_.push_back({.pid = pid, .name = hash_of(name), .start_ns = start_ns, .asked_ns = asked_ns_});
+  return nullptr;
+}
+
+KnownProcess *Names::add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns) {
+  KnownProcess *process = processes_.add(pid);
+  if (process == nullptr) {
+    if (!std::exchange(told_full_, true))
+      host_.log(Level::warning,
+                "more than " + std::to_string(processes_.size()) +
+                    " processes may have names of their own: further ones keep the kernel's; raise the parameter cache");
+    return nullptr;
+  }
+  process->name = name;
+  process->kind = kind;
+  process->start_ns = start_ns;
+  process->seen = window_;
+  return process;
+}
+
+void Names::look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns) {
+  if (!same_start(process.start_ns, start_ns)) {
+    const int32_t pid = process.pid;
+    process = KnownProcess{};
+    process.pid = pid;
+  }
+  if (start_ns != 0) process.start_ns = start_ns;
+  process.seen = window_;
+  take_name(process, name);
+  if (process.hangs) return;
+  if (process.again != 0 && window_ >= process.again) {
+    process.again = 0;
+    process.ask = true;
+  }
+  if (process.ask) {
+    process.ask = false;
+    ask(process, 0);
+  } else if (!process.suspect && (process.kind != Rules::Kind::other || has_name(process)) && may_have_changed(sample)) {
+    process.suspect = any_suspect_ = true;
+  }
+}
+
+// Another name of the kernel's is another program, or the same that calls itself differently.
+void Names::take_name(KnownProcess &process, std::string_view name) const {
+  const uint32_t hash = hash_of(name);
+  if (hash == process.name) return;
+  const Rules::Kind before = std::exchange(process.kind, rules_->kind_of(name));
+  process.name = hash;
+  if (process.kind == Rules::Kind::other && before == Rules::Kind::other && !has_name(process)) return;
+  if (process.known != nullptr) {
+    process.known->process.clear();
+    process.known->program_tags.clear();
+  }
+  process.ask = true;
+  process.suspect = false;
+  process.again = process.tries = 0;
+}
+
+// exec keeps the kernel's name when the new program has the same: java after java. It cannot happen without work.
+bool Names::may_have_changed(const Sample &sample) {
+  const auto value = [&](Place &place) {
+    const atalaya_field *field = find_field(sample, place);
+    return field == nullptr ? 0 : as_double(*field);
+  };
+  return value(user_) + value(kernel_) > 0 && value(faults_) * static_cast<double>(sample.duration_ns) / kSecond >= kFaultsOfExec;
+}
+
+void Names::rename(Batch &batch, Sample &sample, uint32_t process_key, const Known &known) {
+  const auto more = static_cast<uint32_t>(known.program_tags.size() + known.place_tags.size());
+  if (known.process.empty() && more == 0) return;
+  batch.reserve(sample, sample.tag_count + more, 0);
+  const auto set = [&](uint32_t key, std::string_view value) {
+    atalaya_tag *end = sample.tags + sample.tag_count;
+    atalaya_tag *tag = std::find_if(sample.tags, end, [key](const atalaya_tag &one) { return one.key == key; });
+    if (tag == end)
+      batch.tag(sample, key, value);
+    else
+      tag->value = batch.copy(value);
+  };
+  if (!known.process.empty()) set(process_key, known.process);
+  for (const ExtraTag &tag : known.program_tags) set(tag.key, tag.value);
+  for (const ExtraTag &tag : known.place_tags) set(tag.key, tag.value);
+}
+
+// ---- Questions
+// ---------------------------------------------------------------------------------------------------------------------
+
+void Names::choose_rechecks() {
+  if (any_suspect_) {
+    any_suspect_ = false;
+    recheck(last_suspect_, [](const KnownProcess &process) { return process.suspect; });
+  }
+  // Where a process runs can change as well, and nothing tells of it.
+  if (wants_places_) recheck(last_in_turn_, [](const KnownProcess &process) { return process.known != nullptr; });
+}
+
+// In turn by pid, from the one after the last on and round; whose turn does not come stays a suspect.
+template <class Wanted>
+void Names::recheck(int32_t &last_pid, Wanted wanted) {
+  auto &all = processes_.all();
+  const auto first =
+      std::upper_bound(all.begin(), all.end(), last_pid, [](int32_t pid, const auto &process) { return pid < process.pid; });
+  auto at = static_cast<size_t>(first - all.begin());
+  for (size_t i = 0; i < all.size(); ++i, ++at) {
+    KnownProcess &process = all[at < all.size() ? at : at - all.size()];
+    if (process.hangs || !wanted(process)) continue;
+    if (rechecks_left_ == 0) {
+      any_suspect_ = any_suspect_ || process.suspect;
+      return;
+    }
+    --rechecks_left_;
+    process.suspect = false;
+    last_pid = process.pid;
+    ask(process, process.image);
+  }
+}
+
+void Names::ask(const KnownProcess &process, uint64_t image) {
+  questions_.push_back(
+      {.pid = process.pid, .name = process.name, .start_ns = process.start_ns, .asked_ns = asked_ns_, .image = image});
+}
+
+// Those for which there is no room are asked in a later window.
+void Names::ask_all() {
+  const size_t taken = thread_.ask(questions_);
+  for (size_t i = taken; i < questions_.size(); ++i)
+    if (KnownProcess *process = processes_.find(questions_[i].pid)) process->ask = true;
+  questions_.clear();
+}
+
+}  // namespace atalaya::names

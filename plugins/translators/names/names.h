@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/translators/names/known_processes.h"
+#include "plugins/translators/names/names_params.h"
+#include "plugins/translators/names/resolver_thread.h"
+
+namespace atalaya::names {
+
+// Calls processes by what they really run. It looks up what its thread has found out and never waits: a new process passes with the
+// name it came with, a window later it has its own.
+class Names final : public Translator {
+ public:
+  static constexpr Description description = {
+      .name = "names"_str,
+      .summary = "calls processes by what they run: main classes, frameworks, scripts, containers"_str,
+      .params = kNamesParams,
+      .needs = kNamesNeeds};
+
+  explicit Names(Host host);
+  void start() override;
+  void stop() override;
+  Code process(const Window &window, Batch &batch) override;
+
+ private:
+  // Where a tag or field was found last, which is where it is looked for first: samples of a batch are much alike.
+  struct Place {
+    uint32_t id = 0, at = 0;
+  };
+  static const atalaya_tag *find_tag(const Sample &sample, Place &tag);
+  static const atalaya_field *find_field(const Sample &sample, Place &field);
+
+  void begin(const Window &window);
+  void take_answers();
+  void leave_alone(const Question &question);
+  void apply(Answer &answer);
+  KnownProcess *process_of(const Answer &answer);
+  void know(KnownProcess &process, Answer &answer);
+
+  void visit(Batch &batch, Sample &sample);
+  KnownProcess *meet(int32_t pid, std::string_view name, int64_t start_ns);
+  KnownProcess *add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns);
+  void look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
+  void take_name(KnownProcess &process, std::string_view name) const;
+  bool may_have_changed(const Sample &sample);
+  static void rename(Batch &batch, Sample &sample, uint32_t process_key, const Known &known);
+
+  void choose_rechecks();
+  template <class Wanted>
+  void recheck(int32_t &last_pid, Wanted wanted);
+  void ask(const KnownProcess &process, uint64_t image);
+  void ask_all();
+
+  Host host_;
+  std::string root_;
+  std::shared_ptr<const Rules> rules_;
+  std::vector<uint32_t> rule_tags_;                       // keys of Rules::tags
+  std::array<uint32_t, kPlaceTags.size()> place_tags_{};  // keys; 0: not wanted
+  bool wants_places_ = false;
+  size_t rechecks_;
+  uint32_t forget_;
+  KnownProcesses processes_;
+  ResolverThread thread_;
+  Place pid_, process_, start_, user_, kernel_, faults_;
+
+  uint32_t window_ = 0;
+  int64_t window_time_ns_ = 0, last_time_ns_ = 0;
+  int64_t asked_ns_ = 0;      // since boot, when the collection of this batch began
+  size_t rechecks_left_ = 0;  // in this window
+  bool any_suspect_ = false;
+  int32_t last_suspect_ = 0, last_in_turn_ = 0;  // pids
+  std::vector<Question> questions_;
+  std::vector<Answer> answers_;
+  bool told_hangs_ = false, told_full_ = false;
+};
+
+}  // namespace atalaya::names

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/names/names_params.h"
+
+#include <map>
+#include <string>
+
+namespace atalaya::names {
+namespace {
+
+std::map<std::string, std::string> read_map(Host host, const std::string &path) {
+  std::map<std::string, std::string> map;
+  for (uint64_t i = 0; const auto entry = host.child(path, i); ++i) map.emplace(entry->key(), entry->text());
+  return map;
+}
+
+RuleText read_rule(Host host, const std::string &path) {
+  const auto name = host.find(path + ".name");
+  return {.main = host.texts(path + ".main"),
+          .arguments = host.texts(path + ".arguments"),
+          .option = read_map(host, path + ".option"),
+          .argument = read_map(host, path + ".argument"),
+          .name = name ? std::string(name->text()) : std::string(),
+          .tags = read_map(host, path + ".tags"),
+          .interpreter = host.texts(path + ".interpreter"),
+          .options = {.code = host.texts(path + ".code"),
+                      .script = host.texts(path + ".script"),
+                      .value = host.texts(path + ".value"),
+                      .attached = host.texts(path + ".attached")}};
+}
+
+}  // namespace
+
+std::vector<RuleText> read_rules(Host host) {
+  std::vector<RuleText> rules;
+  for (uint64_t i = 0; host.child("rules", i); ++i) rules.push_back(read_rule(host, "rules[" + std::to_string(i) + "]"));
+  return rules;
+}
+
+}  // namespace atalaya::names

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/names/process_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "plugins/translators/names/hsperfdata.h"
+
+namespace atalaya::names {
+namespace {
+
+constexpr size_t kMostFolders = 4096;        // entries of /tmp that are looked at
+constexpr int64_t kSlackNs = 2'000'000'000;  // boot time is known to a second, file times to a tick
+
+struct CloseFolder {
+  void operator()(DIR *folder) const { ::closedir(folder); }
+};
+
+std::string_view next_word(std::string_view &text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  const std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+bool to_number(std::string_view word, uint64_t &number) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return !word.empty() && error == std::errc() && end == word.data() + word.size();
+}
+
+// The rest of the line that begins with `label`.
+std::string_view line_of(std::string_view text, std::string_view label) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line.starts_with(label)) return line.substr(label.size());
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return {};
+}
+
+core::Descriptor open_folder(int at, const char *name, int flags) {
+  return core::Descriptor(::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
+}
+
+}  // namespace
+
+std::optional<ProcessStat> parse_stat(std::string_view text) {
+  const size_t begin = text.find('('), end = text.rfind(')');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return std::nullopt;
+  ProcessStat stat{.name = text.substr(begin + 1, end - begin - 1)};
+  text.remove_prefix(end + 1);
+  uint64_t start_stack = 0;
+  // Counted as proc(5) does; the state is the third.
+  for (int field = 3; field <= 51; ++field) {
+    const std::string_view word = next_word(text);
+    const bool of_image = field == 26 || field == 28 || (field >= 48 && field <= 51);
+    uint64_t number = 0;
+    if (field != 22 && !of_image) continue;
+    if (!to_number(word, number)) return field > 22 ? std::optional(stat) : std::nullopt;
+    if (field == 22) stat.start_ticks = number;
+    if (field == 28) start_stack = number;
+    if (of_image) stat.image = stat.image * 0x100000001b3 + number;
+  }
+  if (start_stack == 0) stat.image = 0;
+  return stat;
+}
+
+std::optional<ProcessOwner> parse_owner(std::string_view text) {
+  std::string_view users = line_of(text, "Uid:");
+  next_word(users);
+  uint64_t user = 0;
+  if (!to_number(next_word(users), user) || user > UINT32_MAX) return std::nullopt;
+  ProcessOwner owner{.user = static_cast<uint32_t>(user), .inner_pid = {}};
+  std::string_view pids = line_of(text, "NSpid:");
+  for (std::string_view pid = next_word(pids); !pid.empty(); pid = next_word(pids)) owner.inner_pid = pid;
+  uint64_t number = 0;
+  if (!to_number(owner.inner_pid, number)) owner.inner_pid = {};
+  return owner;
+}
+
+ProcessFiles::ProcessFiles(int proc, int32_t pid, std::span<char, kBuffer> buffer) : buffer_(buffer) {
+  std::array<char, 12> name{};
+  std::to_chars(name.data(), name.data() + name.size() - 1, pid);
+  folder_ = open_folder(proc, name.data(), O_PATH | O_NOFOLLOW);
+}
+
+ProcessFiles::~ProcessFiles() {
+  ::explicit_bzero(buffer_.data(), touched_);
+}
+
+std::string_view ProcessFiles::read(const char *name) {
+  const core::Descriptor file(::openat(folder_.get(), name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return file ? read_from(file.get()) : std::string_view();
+}
+
+std::string_view ProcessFiles::read_from(int file) {
+  size_t used = 0;
+  while (used < buffer_.size()) {
+    const ssize_t size = ::read(file, buffer_.data() + used, buffer_.size() - used);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    used += static_cast<size_t>(size);
+  }
+  touched_ = std::max(touched_, used);
+  return {buffer_.data(), used};
+}
+
+std::string_view ProcessFiles::executable() {
+  const ssize_t size = ::readlinkat(folder_.get(), "exe", buffer_.data(), PATH_MAX);
+  if (size <= 0) return {};
+  touched_ = std::max(touched_, static_cast<size_t>(size));
+  std::string_view path(buffer_.data(), static_cast<size_t>(size));
+  if (constexpr std::string_view deleted = " (deleted)"; path.ends_with(deleted)) path.remove_suffix(deleted.size());
+  return path;
+}
+
+// hsperfdata_USER/PID below the /tmp that the process sees. The name of its user is not known here, as containers and directories
+// have users of their own, so every such folder is tried: the file has to be the user's. No link is followed, since the process may
+// have made it.
+std::string_view ProcessFiles::java_command(int64_t since_ns) {
+  const auto owner = parse_owner(read("status"));
+  if (!owner || owner->inner_pid.empty()) return {};
+  const std::string inner_pid(owner->inner_pid);
+  const core::Descriptor root = open_folder(folder_.get(), "root", O_PATH);
+  core::Descriptor tmp = root ? open_folder(root.get(), "tmp", O_NOFOLLOW) : core::Descriptor();
+  if (!tmp) return {};
+  const std::unique_ptr<DIR, CloseFolder> folders(::fdopendir(tmp.get()));
+  if (folders == nullptr) return {};
+  tmp.release();
+  for (size_t i = 0; i < kMostFolders; ++i) {
+    const dirent *entry = ::readdir(folders.get());
+    if (entry == nullptr) return {};
+    if (!std::string_view(entry->d_name).starts_with("hsperfdata_")) continue;
+    const core::Descriptor folder = open_folder(::dirfd(folders.get()), entry->d_name, O_PATH | O_NOFOLLOW);
+    const core::Descriptor file(folder ? ::openat(folder.get(), inner_pid.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                                       : -1);
+    if (!file) continue;
+    if (const std::string_view command = read_shared(file.get(), owner->user, since_ns); !command.empty()) return command;
+  }
+  return {};
+}
+
+std::string_view ProcessFiles::read_shared(int file, uint32_t user, int64_t since_ns) {
+  struct stat info {};
+  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != user) return {};
+  if (int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec < since_ns - kSlackNs) return {};
+  return java_command_in(read_from(file)).value_or(std::string_view());
+}
+
+}  // namespace atalaya::names

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/names/resolver.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+namespace atalaya::names {
+namespace {
+
+int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+int64_t tick_ns() {
+  const long ticks = ::sysconf(_SC_CLK_TCK);
+  return 1'000'000'000 / (ticks > 0 ? ticks : 100);
+}
+
+core::Descriptor open_proc(const std::string &root) {
+  return core::Descriptor(::open((root + "/proc").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+Words read_words(ProcessFiles &files) {
+  const std::string_view text = files.read("cmdline");
+  return words_of(text, text.size() == ProcessFiles::kBuffer);
+}
+
+}  // namespace
+
+Resolver::Resolver(std::shared_ptr<const Rules> rules, Options options)
+    : rules_(std::move(rules)),
+      options_(std::move(options)),
+      proc_(open_proc(options_.root)),
+      tick_ns_(tick_ns()),
+      containers_({.root = options_.root}, [this](std::string_view text) { remark_ = text; }),
+      buffer_(new std::array<char, ProcessFiles::kBuffer>) {}  // not zeroed: memory that is never used is never there
+
+Answer Resolver::answer(const Question &question) {
+  Answer answer{.question = question};
+  ProcessFiles files(proc_.get(), question.pid, *buffer_);
+  const auto stat = parse_stat(files.read("stat"));
+  const int64_t start_ns = stat ? static_cast<int64_t>(stat->start_ticks) * tick_ns_ : 0;
+  if (!stat || start_ns > question.asked_ns) return answer;
+  answer.found = true;
+  answer.image = stat->image;
+  answer.name = question.name;
+  answer.same_program = question.image != 0 && question.image == stat->image;
+  const int64_t began_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - start_ns);
+  if (!answer.same_program) name_program(files, std::string(stat->name), began_ns, answer);
+  if (options_.places) find_places(files, answer);
+  return answer;
+}
+
+void Resolver::name_program(ProcessFiles &files, std::string_view name, int64_t began_ns, Answer &answer) {
+  const Rules::Kind kind = rules_->kind_of(name);
+  // It may run another program by now than when it was asked about.
+  if (kind != Rules::Kind::other) answer.name = hash_of(name);
+  if (kind == Rules::Kind::interpreter) {
+    const Words words = read_words(files);
+    answer.naming = rules_->name_script(words);
+    answer.settled = !words.empty();  // none: it is about to begin, or to end
+  } else if (kind == Rules::Kind::jvm || base_name(files.executable()) == "java") {
+    name_jvm(files, began_ns, answer);
+  }
+}
+
+// The JVM itself is asked first: it knows what is in its files of options, and its file needs no lock of its memory. What it says
+// is cut and has lost the limits of its words, so that the command line may have to help.
+void Resolver::name_jvm(ProcessFiles &files, int64_t began_ns, Answer &answer) {
+  std::string said(files.java_command(began_ns));
+  auto program = java_program(said);
+  if (!program || !program->sure) {
+    auto from_line = java_program(read_words(files));
+    if (from_line && (from_line->sure || !program)) program = std::move(from_line);
+  }
+  answer.settled = program && (program->sure || !said.empty());
+  if (program) answer.naming = rules_->name_jvm(*program);
+  ::explicit_bzero(said.data(), said.size());
+}
+
+void Resolver::find_places(ProcessFiles &files, Answer &answer) {
+  const containers::Place place = containers::place_of(containers::parse_cgroup(files.read("cgroup")));
+  const containers::Container &container = containers_.find(place, clock_ns(CLOCK_MONOTONIC));
+  answer.settled = answer.settled && (place.runtime == containers::Runtime::none || container.known);
+  answer.places = Places{container.name,    std::string(containers::runtime_name(place.runtime)),
+                         container.pod,     container.name_space,
+                         container.project, container.service,
+                         place.unit,        place.slice};
+  answer.remark = std::exchange(remark_, {});
+}
+
+}  // namespace atalaya::names

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other processes say of themselves, the first byte says which.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "plugins/translators/names/hsperfdata.h"
+#include "plugins/translators/names/process_files.h"
+#include "plugins/translators/names/rules.h"
+
+using namespace atalaya::names;
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+bool lies_in(std::string_view part, std::string_view whole) {
+  return part.empty() || (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
+}
+
+const Rules &rules() {
+  static const Rules made = [] {
+    RuleText jvm, python;
+    jvm.main = {"a.*"};
+    jvm.arguments = {"!*no*"};
+    jvm.option = {{"id", "--id"}};
+    jvm.argument = {{"try", "try_*"}};
+    jvm.name = "{id} {2:file}";
+    jvm.tags = {{"try", "{try:last}"}};
+    python.interpreter = {"python*"};
+    python.options = {.code = {"-c"}, .script = {"-m", "--file"}, .value = {"-W"}, .attached = {"-i"}};
+    return std::move(*Rules::make({jvm, python}));
+  }();
+  return made;
+}
+
+void check_naming(const Naming &naming) {
+  require(naming.process.size() <= Rules::kLongestName);
+  for (const Naming::Tag &tag : naming.tags) require(tag.tag < rules().tags().size() && !tag.value.empty());
+}
+
+void check_program(const std::optional<JavaProgram> &program, std::string_view text) {
+  if (!program) return;
+  require(lies_in(program->main, text) && lies_in(program->short_name(), text));
+  for (const std::string_view argument : program->arguments) require(lies_in(argument, text));
+  check_naming(rules().name_jvm(*program));
+}
+
+void check_command_line(std::string_view text) {
+  const Words words = words_of(text);
+  check_program(java_program(words), text);
+  check_naming(rules().name_script(words));
+  require(words_of(text, true).size() <= words.size());
+}
+
+void check_stat(std::string_view text) {
+  if (const auto stat = parse_stat(text)) require(lies_in(stat->name, text));
+}
+
+void check_owner(std::string_view text) {
+  const auto owner = parse_owner(text);
+  if (owner) require(lies_in(owner->inner_pid, text) && owner->inner_pid.find('/') == std::string_view::npos);
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
+  switch (data[0]) {
+    case 'h':
+      if (const auto command = java_command_in(text)) {
+        require(lies_in(*command, text));
+        check_program(java_program(*command), *command);
+      }
+      break;
+    case 'j':
+      check_program(java_program(text), text);
+      break;
+    case 'c':
+      check_command_line(text);
+      break;
+    case 's':
+      check_stat(text);
+      break;
+    case 'o':
+      check_owner(text);
+      break;
+    default:
+      break;
+  }
+  return 0;
+}

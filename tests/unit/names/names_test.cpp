@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/names/names.h"
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "core/config/evaluate.h"
+#include "tests/unit/names/fake_processes.h"
+#include "tests/unit/stages/count_allocations.h"
+#include "tests/unit/stages/fixture.h"
+
+namespace atalaya::testing {
+
+using names::Names;
+using Process = FakeProcesses::Process;
+
+namespace {
+
+// What a.translate.names gets from a pipeline file.
+core::Value written(const std::string &root, const std::string &parameters) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "file.lua";
+  std::ofstream(file) << "local a = require \"atalaya\"\na.translate.names { " << parameters << " }\n";
+  core::Evaluation evaluation = core::evaluate(file, LUA_FOLDER);
+  for (const auto &report : evaluation.reports) FAIL(report.text);
+  REQUIRE(evaluation.components.size() == 1);
+  core::Value value = evaluation.components[0].parameters;
+  value.map.emplace_back("root", text(root));
+  std::sort(value.map.begin(), value.map.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+  return value;
+}
+
+std::string sample(int pid, const std::string &name, const std::string &fields = "") {
+  return "pid=" + std::to_string(pid) + " process=" + name + " | proc.start.time=1699999999000000000i" + fields;
+}
+
+class Host {
+ public:
+  explicit Host(const std::string &parameters = "") : bench(written(fake.root(), parameters)) {}
+
+  // The tags of the samples after one window.
+  Lines window(const Lines &in) { return tags(bench.process(in, ++second_)); }
+  // The same window again and again, as the thread answers beside it, until the tags are these.
+  bool becomes(const Lines &in, const Lines &out) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    Lines got;
+    while (std::chrono::steady_clock::now() < until) {
+      got = tags(bench.process(in, second_));
+      if (got == out) return true;
+      std::this_thread::yield();
+    }
+    CHECK(got == out);
+    return false;
+  }
+  // Everything asked so far has been answered when a question asked now has been.
+  void answered() {
+    const int pid = next_mark_++;
+    fake.put({.pid = pid, .name = "java", .words = {"java", "a.Mark"}});
+    becomes({sample(pid, "java")}, {"process=Mark"});
+  }
+  void put(const Process &process) const { fake.put(process); }
+
+  FakeProcesses fake;
+  Bench<Names> bench;
+
+ private:
+  static Lines tags(const Lines &lines) {
+    Lines result;
+    for (const std::string &line : lines) {
+      std::string left = line.substr(0, line.find(" |"));
+      if (left.starts_with("pid=")) left.erase(0, left.find(' ') + 1);
+      result.push_back(left);
+    }
+    return result;
+  }
+
+  int64_t second_ = 0;
+  int next_mark_ = 100000;
+};
+
+}  // namespace
+
+TEST_CASE("a process passes with its name at once, and with what it runs a window later") {
+  Host host;
+  host.put({.pid = 7, .name = "java", .words = {"java", "-Xmx1g", "org.apache.hadoop.yarn.server.nodemanager.NodeManager"}});
+  host.put({.pid = 8, .name = "python3", .words = {"python3", "/opt/x/job.py"}});
+  host.put({.pid = 9, .name = "sh", .words = {"sh", "-c", "sleep 1"}});
+  const Lines in = {sample(7, "java"), sample(8, "python3"), sample(9, "sh"), sample(10, "sshd")};
+  CHECK(host.window(in) == Lines{"process=java", "process=python3", "process=sh", "process=sshd"});
+  host.answered();
+  CHECK(host.window(in) == Lines{"process=NodeManager", "process=job.py", "process=sh", "process=sshd"});
+}
+
+TEST_CASE("what a JVM says of itself comes first, its exact command line where that is not exact") {
+  Host host;
+  host.put({.pid = 7, .name = "java", .words = {"java", "@options", "argument"}});
+  host.fake.say(7, 7, "kafka.Kafka server.properties");
+  host.put({.pid = 8, .name = "java", .words = {"java", "-jar", "/opt/my app/an app.jar"}});
+  host.fake.say(8, 8, "/opt/my app/an app.jar");
+  host.put({.pid = 9, .name = "java", .words = {"java"}, .inner_pid = 1});
+  host.fake.say(9, 1, "org.apache.zookeeper.server.quorum.QuorumPeerMain zoo.cfg");
+  host.put({.pid = 10, .name = "java", .words = {"java", "-version"}});
+  host.window({sample(7, "java"), sample(8, "java"), sample(9, "java"), sample(10, "java")});
+  host.answered();
+  CHECK(host.window({sample(7, "java"), sample(8, "java"), sample(9, "java"), sample(10, "java")}) ==
+        Lines{"process=Kafka", "process=an app", "process=ZooKeeper", "process=java"});
+}
+
+TEST_CASE("what cannot be said at once is asked again in later windows") {
+  Host host;
+  host.put({.pid = 7, .name = "java", .words = {"java", "@all"}});
+  host.window({sample(7, "java")});
+  host.answered();
+  CHECK(host.window({sample(7, "java")}) == Lines{"process=java"});
+  host.fake.say(7, 7, "a.Main");
+  for (int window = 0; window < 4; ++window) {
+    host.window({sample(7, "java")});
+    host.answered();
+  }
+  CHECK(host.window({sample(7, "java")}) == Lines{"process=Main"});
+}
+
+TEST_CASE("frameworks are called by their roles, with their ids") {
+  Host host;
+  const std::string backend = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend";
+  host.put({.pid = 7,
+            .name = "java",
+            .words = {"java", "org.apache.hadoop.mapred.YarnChild", "127.0.0.1", "4711", "attempt_15_0001_m_000003_0", "4"}});
+  host.put({.pid = 8,
+            .name = "java",
+            .words = {"java", backend, "--driver-url", "spark://x", "--executor-id", "3", "--hostname", "h", "--cores", "2",
+                      "--app-id", "application_1_0002"}});
+  host.put({.pid = 9,
+            .name = "java",
+            .words = {"java", "org.apache.spark.deploy.SparkSubmit", "--master", "yarn", "--class", "com.x.Nightly", "x.jar"}});
+  host.put({.pid = 10,
+            .name = "java",
+            .words = {"java", "org.apache.spark.deploy.SparkSubmit", "--py-files", "deps.py", "/srv/job.py", "in.py"}});
+  const Lines in = {sample(7, "java"), sample(8, "java"), sample(9, "java"), sample(10, "java")};
+  host.window(in);
+  host.answered();
+  CHECK(host.window(in) == Lines{"process=YarnChild attempt=attempt_15_0001_m_000003_0",
+                                 "process=executor 3 application=application_1_0002 executor=3", "process=driver Nightly",
+                                 "process=driver job.py"});
+}
+
+TEST_CASE("an operator's rules come before the library's, or in their place") {
+  Host own("rules = { { main = \"kafka.Kafka\", name = \"broker of {1:file}\" }, table.unpack(require \"atalaya.frameworks\") }");
+  own.put({.pid = 7, .name = "java", .words = {"java", "kafka.Kafka", "/etc/a.properties"}});
+  own.put({.pid = 8, .name = "perl", .words = {"perl", "x.pl"}});
+  own.window({sample(7, "java"), sample(8, "perl")});
+  own.answered();
+  CHECK(own.window({sample(7, "java"), sample(8, "perl")}) == Lines{"process=broker of a.properties", "process=x.pl"});
+  Host none("rules = {}");
+  none.put({.pid = 7, .name = "java", .words = {"java", "a.B"}});
+  none.put({.pid = 8, .name = "perl", .words = {"perl", "x.pl"}});
+  none.window({sample(7, "java"), sample(8, "perl")});
+  none.answered();
+  CHECK(none.window({sample(7, "java"), sample(8, "perl")}) == Lines{"process=B", "process=perl"});
+}
+
+TEST_CASE("rules that cannot work are refused") {
+  Bench<Names> bench(table({{"rules", [] {
+                               core::Value rules;
+                               rules.type = core::Value::Type::table;
+                               rules.list.push_back(table({{"name", text("x")}}));
+                               return rules;
+                             }()}}));
+  CHECK(bench.refused.find("parameter \"rules\": rule 1: it needs either \"main\", for JVMs, or \"interpreter\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("a JVM under any name is found when it begins") {
+  Host host;
+  host.put({.pid = 7, .name = "shop", .words = {"/opt/shop", "com.x.Shop"}, .executable = "/usr/lib/jvm/x/bin/java"});
+  host.put({.pid = 8, .name = "shop", .words = {"/opt/shop", "com.x.Shop"}, .executable = "/opt/shop"});
+  host.window({sample(7, "shop"), sample(8, "shop")});
+  host.answered();
+  CHECK(host.window({sample(7, "shop"), sample(8, "shop")}) == Lines{"process=Shop", "process=shop"});
+}
+
+TEST_CASE("another name of the kernel's is another program") {
+  Host host;
+  host.put({.pid = 7, .name = "sh", .words = {"sh", "/opt/start.sh"}});
+  host.window({sample(7, "sh")});
+  host.answered();
+  CHECK(host.window({sample(7, "sh")}) == Lines{"process=start.sh"});
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.Main"}, .image = 2});
+  CHECK(host.window({sample(7, "java")}) == Lines{"process=java"});
+  host.answered();
+  CHECK(host.window({sample(7, "java")}) == Lines{"process=Main"});
+  host.put({.pid = 7, .name = "other", .words = {"other"}, .image = 3});
+  CHECK(host.window({sample(7, "other")}) == Lines{"process=other"});
+  host.answered();
+  CHECK(host.window({sample(7, "other")}) == Lines{"process=other"});
+}
+
+TEST_CASE("a name that changed before it was read is right at once") {
+  Host host;
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.Main"}});
+  host.window({sample(7, "sh")});
+  host.answered();
+  CHECK(host.window({sample(7, "java")}) == Lines{"process=Main"});
+}
+
+TEST_CASE("exec of another program with the same name is noticed by its work") {
+  Host host;
+  const std::string idle = " proc.cpu.user=0 proc.cpu.kernel=0 proc.faults.minor=0",
+                    work = " proc.cpu.user=0.5 proc.cpu.kernel=1 proc.faults.minor=40",
+                    quiet = " proc.cpu.user=5 proc.cpu.kernel=1 proc.faults.minor=9";
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.One"}});
+  host.window({sample(7, "java", idle)});
+  host.answered();
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.Two"}, .image = 2});
+  host.window({sample(7, "java", idle)});
+  host.window({sample(7, "java", quiet)});
+  host.answered();
+  CHECK(host.window({sample(7, "java", work)}) == Lines{"process=One"});
+  host.answered();
+  CHECK(host.window({sample(7, "java", idle)}) == Lines{"process=Two"});
+}
+
+TEST_CASE("so many are looked at again in a window, the others in turn") {
+  Host host("recheck = 2");
+  const std::string idle = " proc.cpu.user=0 proc.faults.minor=0", work = " proc.cpu.user=1 proc.faults.minor=40";
+  Lines before, after, at_rest, busy;
+  for (int pid = 1; pid <= 5; ++pid) {
+    host.put({.pid = pid, .name = "java", .words = {"java", "a.Old"}});
+    at_rest.push_back(sample(pid, "java", idle));
+    busy.push_back(sample(pid, "java", work));
+  }
+  host.window(at_rest);
+  host.answered();
+  for (int pid = 1; pid <= 5; ++pid) host.put({.pid = pid, .name = "java", .words = {"java", "a.New"}, .image = 2});
+  const auto renamed = [&](const Lines &in) {
+    const Lines tags = host.window(in);
+    host.answered();
+    return std::count(tags.begin(), tags.end(), "process=New");
+  };
+  CHECK(renamed(busy) == 0);
+  CHECK(renamed(at_rest) == 2);
+  CHECK(renamed(at_rest) == 4);
+  CHECK(renamed(at_rest) == 5);
+}
+
+TEST_CASE("a reused pid is another process") {
+  Host host;
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.One"}});
+  host.window({sample(7, "java")});
+  host.answered();
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.Two"}});
+  const std::string reused = "pid=7 process=java | proc.start.time=1700000001000000000i";
+  CHECK(host.window({reused}) == Lines{"process=java"});
+  host.answered();
+  CHECK(host.window({reused}) == Lines{"process=Two"});
+  // Samples that do not say when their process began are of the one that is known.
+  CHECK(host.window({"pid=7 process=java | net.x=1"}) == Lines{"process=Two"});
+}
+
+TEST_CASE("a process that began after it was asked about is not the one") {
+  Host host;
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.Late"}, .start_ticks = 2'000'000'000});
+  host.window({sample(7, "java")});
+  host.answered();
+  CHECK(host.window({sample(7, "java")}) == Lines{"process=java"});
+}
+
+TEST_CASE("odd names survive as they are") {
+  Host host;
+  const Lines scripts = {
+      "a b.py", "new\nline.py", "q\"uo'te.py", "(paren) x.py", "\xc3\xa9t\xc3\xa9\xff.py", std::string(200, 'x') + ".py"};
+  Lines in, out;
+  for (size_t i = 0; i < scripts.size(); ++i) {
+    const int pid = static_cast<int>(i) + 1;
+    host.put({.pid = pid, .name = "python3", .words = {"python3", "/opt/" + scripts[i]}});
+    in.push_back(sample(pid, "python3"));
+    out.push_back("process=" + scripts[i]);
+  }
+  host.window(in);
+  host.answered();
+  CHECK(host.window(in) == out);
+}
+
+TEST_CASE("what is no process of this host passes as it is") {
+  Host host;
+  const Lines odd = {"process=java | x.y=1",
+                     "pid=7 | x.y=1",
+                     "pid=0 process=java | x.y=1",
+                     "pid=-7 process=java | x.y=1",
+                     "pid=7x process=java | x.y=1",
+                     "pid=99999999999 process=java | x.y=1",
+                     "disk=sda | x.y=1",
+                     "| x.y=1"};
+  CHECK(host.bench.process(odd) == odd);
+  CHECK(host.bench.process({}).empty());
+  host.window({sample(7, "java")});  // not there
+  host.answered();
+  CHECK(host.window({sample(7, "java")}) == Lines{"process=java"});
+}
+
+TEST_CASE("tags that other samples share are left alone") {
+  Host host;
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.B"}});
+  host.window({sample(7, "java")});
+  host.answered();
+  host.bench.batch.clear();
+  host.bench.add("pid=7 process=java | x.y=1");
+  host.bench.add("| x.y=1");
+  auto *samples = host.bench.batch.raw().samples;
+  samples[0].capacity = samples[1].capacity = 0;
+  samples[1].tags = samples[0].tags;
+  samples[1].tag_count = 1;
+  host.bench.run(1);
+  CHECK(host.bench.lines() == Lines{"pid=7 process=B | x.y=1", "pid=7 | x.y=1"});
+}
+
+TEST_CASE("the processes that are kept are bounded, told once, and forgotten") {
+  Host host("cache = 2, forget = 3");
+  for (int pid = 1; pid <= 3; ++pid) host.put({.pid = pid, .name = "java", .words = {"java", "a.B"}});
+  const Lines in = {sample(1, "java"), sample(2, "java"), sample(3, "java")};
+  host.window(in);
+  CHECK(host.becomes(in, {"process=B", "process=B", "process=java"}));
+  host.window(in);
+  const std::string &logged = host.bench.surroundings.logged;
+  CHECK(logged.find("raise the parameter cache") != std::string::npos);
+  CHECK(logged.find("raise the parameter cache") == logged.rfind("raise the parameter cache"));
+  for (int i = 0; i < 40; ++i) host.window({in[0]});
+  host.window({in[0], in[2]});
+  CHECK(host.becomes({in[0], in[2]}, {"process=B", "process=B"}));
+}
+
+TEST_CASE("tags say where a process runs") {
+  Host host("tags = { \"container\", \"runtime\", \"unit\", \"slice\" }");
+  const std::string id(64, 'a');
+  host.put({.pid = 7, .name = "sshd", .words = {"sshd"}, .cgroup = "0::/system.slice/ssh.service\n"});
+  host.put({.pid = 8, .name = "java", .words = {"java", "a.B"}, .cgroup = "0::/system.slice/docker-" + id + ".scope\n"});
+  const Lines in = {sample(7, "sshd"), sample(8, "java")};
+  host.window(in);
+  CHECK(host.becomes(in, {"process=sshd unit=ssh.service slice=system.slice",
+                          "process=B container=aaaaaaaaaaaa runtime=docker unit=docker-" + id + ".scope slice=system.slice"}));
+  // It moves, which nothing tells.
+  host.put({.pid = 7, .name = "sshd", .words = {"sshd"}, .cgroup = "0::/user.slice/user-1.slice/session-2.scope\n"});
+  host.window(in);
+  CHECK(host.becomes({in[0]}, {"process=sshd unit=session-2.scope slice=user-1.slice"}));
+}
+
+TEST_CASE("names allocates nothing in steady state") {
+  Host host;
+  Lines in;
+  for (int pid = 1; pid <= 300; ++pid) {
+    const std::string name = pid % 10 == 0 ? "java" : pid % 10 == 1 ? "python3" : "worker";
+    host.put({.pid = pid, .name = name, .words = {name, "a.VeryLongNameOfAMainClassThatIsNotStoredInPlace"}});
+    in.push_back(sample(pid, name, " proc.cpu.user=1 proc.faults.minor=40"));
+  }
+  uint64_t total = 0;
+  for (int window = 0; window < 140; ++window) {
+    host.bench.batch.clear();
+    for (const std::string &line : in) host.bench.add(line, kWindowTime + window * kSecond);
+    const uint64_t before = allocations();
+    host.bench.run(window);
+    if (window >= 20) total += allocations() - before;
+    host.answered();  // so that what waits does not pile up, as windows here follow each other at once
+  }
+  CHECK(total == 0);
+}
+
+}  // namespace atalaya::testing
