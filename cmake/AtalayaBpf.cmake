@@ -1,4 +1,5 @@
-# atalaya_bpf(NAME): bpf/NAME.bpf.c compiled for the kernel, as the target bpf_NAME that gives <NAME.skel.h> and libbpf.
+# atalaya_bpf(NAME [FOLDER]): NAME.bpf.c of bpf/, or of FOLDER, compiled for the kernel, as the target bpf_NAME that gives <NAME.skel.h>
+# and libbpf.
 # Without clang, bpftool or libbpf the build goes on; ATALAYA_BPF says so and every plugin has another way.
 
 find_program(BPF_CLANG NAMES clang clang-14 clang-15 clang-16 clang-19)
@@ -16,18 +17,22 @@ string(REGEX MATCH "^(x86|aarch64|arm64)" BPF_ARCH "${CMAKE_SYSTEM_PROCESSOR}")
 string(REGEX REPLACE "^(aarch64)$" "arm64" BPF_ARCH "${BPF_ARCH}")
 
 function(atalaya_bpf name)
-  set(folder ${PROJECT_SOURCE_DIR}/bpf)
+  set(common ${PROJECT_SOURCE_DIR}/bpf)
+  set(folder ${common})
+  if(ARGC GREATER 1)
+    set(folder ${ARGV1})
+  endif()
   set(out ${PROJECT_BINARY_DIR}/bpf)
   file(MAKE_DIRECTORY ${out})
   # The second step links and drops the debug sections, BTF excepted.
   add_custom_command(
     OUTPUT ${out}/${name}.skel.h
     COMMAND ${BPF_CLANG} -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter -target bpf -D__TARGET_ARCH_${BPF_ARCH}
-            -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
+            -I${common} -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
             -c ${folder}/${name}.bpf.c -o ${out}/${name}.full.o
     COMMAND ${BPFTOOL} gen object ${out}/${name}.o ${out}/${name}.full.o
     COMMAND ${BPFTOOL} gen skeleton ${out}/${name}.o name ${name}_bpf > ${out}/${name}.skel.h
-    DEPENDS ${folder}/${name}.bpf.c ${folder}/${name}.h ${folder}/kernel.h
+    DEPENDS ${folder}/${name}.bpf.c ${folder}/${name}.h ${common}/kernel.h
     COMMENT "Building BPF ${name}"
     VERBATIM)
   add_custom_target(bpf_${name}_skeleton DEPENDS ${out}/${name}.skel.h)

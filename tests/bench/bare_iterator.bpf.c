@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The least that a pass over all processes can cost: it walks the tasks and tells that they are there. */
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "bare_iterator.h"
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+__u64 records;
+
+SEC("iter/task")
+int every_task(struct bpf_iter__task *ctx) {
+  struct task_struct *task = ctx->task;
+  if (!task || task->pid != task->tgid) return 0;
+  struct bare_record record = {.pid = task->pid, .tgid = task->tgid, .sequence = records++};
+  bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+  return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What bare_iterator.bpf.c writes for each process. */
+#ifndef ATALAYA_BENCH_BARE_ITERATOR_H
+#define ATALAYA_BENCH_BARE_ITERATOR_H
+
+#include <linux/types.h>
+
+struct bare_record {
+  __s32 pid, tgid;
+  __u64 sequence; /* of the record, which costs no look at the task */
+};
+
+#endif
