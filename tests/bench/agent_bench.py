@@ -1,80 +1,138 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the whole agent costs a window beside atop, in one run: 1,000 idle and 20 busy processes, 1 s windows.
+"""What the whole agent costs a window beside atop and beside a bare pass over the processes: 1,000 idle and 20 busy ones, 1 s windows.
 
-The agent runs source proc -> filter value -> sinks sqlite and file; CPU time of all its threads from /proc/PID/schedstat, atop's
-likewise. The first window of each is left out. Prints the median of several rounds and their spread.
+agent_bench.py ATALAYA BARE_ITERATOR. CPU time of all threads of each contender; its first seconds are left out. The contenders take
+turns, one at a time, so that each finds the caches as a second of other work leaves them; figures are medians over the rounds, with the
+smallest and the largest.
 """
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
 
-IDLE, BUSY, WINDOWS, ROUNDS = 1000, 20, 6, 3
+from bench_tools import ACTIVE, FILE, NONE, SQLITE, Atalaya, Ended, processes, spread, verdict, watch
 
+IDLE, BUSY, WARM_UP, WINDOWS, ROUNDS = 1000, 20, 2, 4, 3
 
-def cpu_ns(pid):
-    total = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/schedstat") as file:
-            total += int(file.read().split()[0])
-    return total
+WHOLE, WHOLE_ACTIVE, WHOLE_PROCFS = "whole pipeline, bpf", "whole pipeline, bpf, active_only", "whole pipeline, procfs"
+SOURCE, BARE, ATOP = "source alone, bpf", "bare iterator", "atop -P PRC,PRM,PRD"
+ALL_TO_SQLITE, ALL_TO_FILE = "unfiltered to sqlite, bpf", "unfiltered to file, bpf"
 
 
-def cost_per_window(command, environment=None):
-    """CPU ms a window, and the RSS in MiB at the end."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+def points_in_file(folder, cost):
+    first, last = f'"timestamp":{cost.begin // 10**6}', f'"timestamp":{cost.end // 10**6}'
+    count = 0
+    with open(os.path.join(folder, "f.jsonl")) as file:
+        for line in file:
+            at = line.find('"timestamp":')
+            count += first < line[at:at + len(first)] <= last
+    return count
+
+
+def points_in_store(folder, cost):
+    with contextlib.closing(sqlite3.connect(os.path.join(folder, "s.db"))) as store:
+        return store.execute("SELECT count(*) FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN json_each(s.fields) "
+                             "WHERE w.time_ns > ? AND w.time_ns <= ?", (cost.begin, cost.end)).fetchone()[0]
+
+
+@contextlib.contextmanager
+def load():
+    children = [subprocess.Popen(["sleep", "600"]) for _ in range(IDLE)]
+    # Busy: a little work, often; not so much that the machine itself is the measurement.
+    children += [subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n  sum(range(2000)); time.sleep(0.02)"]) for _ in range(BUSY)]
     try:
-        time.sleep(2.5)
-        begin = cpu_ns(process.pid)
-        time.sleep(WINDOWS)
-        spent = cpu_ns(process.pid) - begin
-        with open(f"/proc/{process.pid}/statm") as file:
-            resident = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
-        return spent / WINDOWS / 1e6, resident
+        yield
     finally:
-        process.terminate()
-        process.wait()
+        for child in children:
+            child.kill()
+        for child in children:
+            child.wait()
+
+
+def contenders(atalaya, bare_iterator):
+    def agent(*stages, after=None):
+        return lambda: atalaya.watch(WINDOWS, WARM_UP, *stages, after=after)
+    def other(*command):
+        return lambda: (watch(command, WINDOWS, WARM_UP), None)
+    return {
+        WHOLE: agent('backend = "bpf"', "names", ACTIVE, SQLITE, FILE),
+        WHOLE_ACTIVE: agent('backend = "bpf", active_only = true', "names", ACTIVE, SQLITE, FILE),
+        ATOP: other("atop", "-P", "PRC,PRM,PRD", "1"),
+        WHOLE_PROCFS: agent('backend = "procfs"', "names", ACTIVE, SQLITE, FILE),
+        SOURCE: agent('backend = "bpf"', NONE, FILE),
+        BARE: other(bare_iterator),
+        ALL_TO_SQLITE: agent('backend = "bpf"', SQLITE, after=points_in_store),
+        ALL_TO_FILE: agent('backend = "bpf"', FILE, after=points_in_file),
+    }
+
+
+def run(all_contenders):
+    """Of each contender that runs here, (cost, points) of each round."""
+    figures = {name: [] for name in all_contenders}
+    for _ in range(ROUNDS):
+        for name, once in all_contenders.items():
+            try:
+                if name in figures:
+                    figures[name].append(once())
+            except Ended as error:
+                print(f"{name}: left out, it does not run here: {error}")
+                del figures[name]
+    return figures
+
+
+def ratios(figures, one, other):
+    return [a.ms / b.ms for (a, _), (b, _) in zip(figures[one], figures[other])]
+
+
+def print_share(figures, one, goal, moonshot=None):
+    if one not in figures or ATOP not in figures:
+        return
+    times = ratios(figures, ATOP, one)
+    middle = statistics.median(times)
+    more = f"; moonshot 1/{moonshot}: {verdict(middle >= moonshot)}" if moonshot else ""
+    print(f"{one}: 1/{spread(times, 1)} of atop; goal at most 1/{goal}: {verdict(middle >= goal)}{more}")
+
+
+def print_point_cost(figures, name, what, goal):
+    if name not in figures or SOURCE not in figures:
+        return
+    costs = [(cost.ms - source.ms) * 1000 * WINDOWS / points for (cost, points), (source, _) in zip(figures[name], figures[SOURCE]) if points]
+    if not costs:
+        print(f"{name}: nothing was written")
+        return
+    points = statistics.median(points for _, points in figures[name]) / WINDOWS
+    print(f"{what}: {spread(costs, 3)} us a point at {points:.0f} points a window, without the source; "
+          f"goal at most {goal}: {verdict(statistics.median(costs) <= goal)}")
+
+
+def report(figures):
+    for name, rounds in figures.items():
+        print(f"{name:34} {spread([cost.ms for cost, _ in rounds]):>22} ms a window, RSS {max(cost.resident for cost, _ in rounds):.1f} MiB")
+    print_share(figures, WHOLE, 25, 40)
+    print_share(figures, WHOLE_ACTIVE, 25, 40)
+    print_share(figures, WHOLE_PROCFS, 4)
+    if SOURCE in figures and BARE in figures:
+        times = ratios(figures, SOURCE, BARE)
+        print(f"{SOURCE}: {spread(times)} times the bare iterator; goal at most 3: {verdict(statistics.median(times) <= 3)}")
+    print_point_cost(figures, ALL_TO_SQLITE, "sqlite", 0.7)
+    print_point_cost(figures, ALL_TO_FILE, "JSON lines", 0.5)
+    if WHOLE in figures:
+        resident = max(cost.resident for cost, _ in figures[WHOLE])
+        print(f"{WHOLE}: RSS {resident:.1f} MiB; goal at most 25: {verdict(resident <= 25)}")
 
 
 def main():
-    binary = sys.argv[1]
-    with tempfile.TemporaryDirectory() as folder:
-        load = [subprocess.Popen(["sleep", "600"]) for _ in range(IDLE)]
-        # Busy: a little work, often; not so much that the machine itself is the measurement.
-        load += [subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n  sum(range(2000)); time.sleep(0.02)"]) for _ in range(BUSY)]
-        try:
-            lua = os.path.join(folder, "bench.lua")
-            with open(lua, "w") as file:
-                file.write(f"""local a = require "atalaya"
-                a.pipeline "bench" {{ every = "1s", a.source.proc {{ host = false, cgroups = false }},
-                  a.filter.value {{ ["proc.cpu.user"] = 0.5, ["proc.cpu.kernel"] = 0.5 }},
-                  a.sink.sqlite {{ path = "{folder}/s.db" }}, a.sink.file {{ path = "{folder}/f.jsonl" }} }}""")
-            environment = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, ATALAYA_LUA="lua")
-            contenders = {"atalaya, procfs, whole pipeline": lambda: cost_per_window([binary, "run", lua], environment)}
-            if shutil.which("atop"):
-                contenders["atop -P PRC,PRM,PRD"] = lambda: cost_per_window(["atop", "-P", "PRC,PRM,PRD", "1"])
-            figures = {name: [] for name in contenders}
-            for _ in range(ROUNDS):
-                for name, run in contenders.items():
-                    figures[name].append(run())
-            for name, rounds in figures.items():
-                costs = [cost for cost, _ in rounds]
-                print(f"{name:36} {statistics.median(costs):7.2f} ms a window ({min(costs):.2f}-{max(costs):.2f}), "
-                      f"RSS {max(resident for _, resident in rounds):.1f} MiB")
-            if len(figures) == 2:
-                ours, theirs = (statistics.median(cost for cost, _ in rounds) for rounds in figures.values())
-                print(f"ratio to atop: 1/{theirs / ours:.1f} (goal for procfs: at most 1/4)")
-            else:
-                print("atop is not installed: no ratio")
-        finally:
-            for process in load:
-                process.kill()
-            for process in load:
-                process.wait()
+    atalaya = Atalaya(sys.argv[1])
+    with load():
+        print(f"{processes()} processes, {BUSY} of them busy; {ROUNDS} rounds of {WINDOWS} windows of 1 s")
+        atalaya.say_names()
+        if not shutil.which("atop"):
+            print("atop is not installed: no ratio to it")
+        report(run(contenders(atalaya, sys.argv[2])))
 
 
 main()
