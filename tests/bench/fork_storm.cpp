@@ -20,6 +20,7 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <random>
 #include <string_view>
 #include <thread>
 #include <unordered_set>
@@ -94,13 +95,17 @@ void print_part(const char *name, const CpuTime &sum) {
               static_cast<double>(sum.user_ns) / 1e9, static_cast<double>(sum.kernel_ns) / 1e9);
 }
 
-// Calls `begin_one(index)` at the rate, from the next moment on, each at its own time; late ones at once.
+// Calls `begin_one(index)` at the rate, each somewhere within its turn: at equal distances the work would keep its place between
+// the ticks by which the kernel counts, and /proc/stat would see all of it, or none. Late ones begin at once.
 template <class BeginOne, class Rest>
 void storm(const Settings &settings, BeginOne begin_one, Rest between) {
+  const int64_t turn = kSecond / settings.rate;
+  std::minstd_rand numbers;
+  std::uniform_int_distribution<int64_t> within(0, turn - 1);
   const int64_t begin = now(CLOCK_MONOTONIC);
   for (int64_t i = 0; i < settings.seconds * settings.rate; ++i) {
-    const int64_t due = begin + i * kSecond / settings.rate;
-    if (due > begin + settings.seconds * kSecond || now(CLOCK_MONOTONIC) > begin + settings.seconds * kSecond) break;
+    if (now(CLOCK_MONOTONIC) > begin + settings.seconds * kSecond) break;
+    const int64_t due = begin + i * turn + within(numbers);
     const timespec until{due / kSecond, due % kSecond};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
     begin_one(i);

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the host's CPU time went while hundreds of processes a second began and ended: conservation_bench.py ATALAYA FORK_STORM [SECONDS].
+
+In one run, beside a storm of short-lived processes: the agent with 1 s windows, `atop -P PRC 1`, and /proc/*/stat read once a second. What
+each saw of the CPU time that /proc/stat counted as busy (user, nice, system, irq, softirq) between the first and the last of its windows
+that lie within the storm. Once with each backend, and with a storm of threads of one process.
+"""
+
+import bisect
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from bench_tools import SECOND, Atalaya, Ended, next_second, running, sleep_until, verdict
+
+TICKS = os.sysconf("SC_CLK_TCK")
+CORES = os.cpu_count()
+POLL = SECOND // 50
+RATE, BURN_US, THREAD_RATE, THREAD_BURN_US = 600, 1500, 1000, 500
+HOOKS = ("process_exits", "process_is_fre")  # the kernel keeps 15 bytes of a name
+
+
+def busy_now():
+    """CPU seconds of the host since it was booted."""
+    with open("/proc/stat") as file:
+        words = file.readline().split()
+    return sum(int(words[i]) for i in (1, 2, 3, 6, 7)) / TICKS
+
+
+class Background:
+    """A thread that runs until the end of the block."""
+
+    def __init__(self):
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped.set()
+        self.thread.join()
+
+
+class Busy(Background):
+    """The host's busy time at any time, from readings every 20 ms, the ends of windows among them."""
+
+    def __init__(self):
+        super().__init__()
+        self.times, self.values = [], []
+
+    def run(self):
+        while not self.stopped.is_set():
+            sleep_until((time.time_ns() // POLL + 1) * POLL)
+            self.values.append(busy_now())
+            self.times.append(time.time_ns())
+
+    def at(self, when):
+        after = bisect.bisect_left(self.times, when)
+        if not 0 < after < len(self.times):
+            raise Ended("the busy time of the host was not read at the ends of the windows")
+        span = self.times[after] - self.times[after - 1]
+        part = (when - self.times[after - 1]) / span
+        return self.values[after - 1] + part * (self.values[after] - self.values[after - 1])
+
+    def between(self, begin, end):
+        return self.at(end) - self.at(begin)
+
+
+class Account:
+    """Readings at the ends of windows, each with the CPU seconds that were seen since the one before."""
+
+    def __init__(self):
+        self.ends, self.seen = [], []
+
+    def add(self, end, seen):
+        self.ends.append(end)
+        self.seen.append(seen)
+
+    def within(self, begin, end):
+        """(begin, end, CPU seconds) of all windows that lie within."""
+        wanted = [i for i in range(1, len(self.ends)) if self.ends[i - 1] >= begin and self.ends[i] <= end]
+        if not wanted:
+            return None
+        return self.ends[wanted[0] - 1], self.ends[wanted[-1]], sum(self.seen[i] for i in wanted)
+
+
+class ProcReader(Background):
+    """What a program sees that reads the files of all processes once a second. One that is new had used nothing before."""
+
+    def __init__(self):
+        super().__init__()
+        self.account, self.known = Account(), {}
+
+    def run(self):
+        at = next_second()
+        while not self.stopped.is_set():
+            sleep_until(at)
+            self.account.add(time.time_ns(), self.read_all())
+            at = max(at + SECOND, next_second())
+
+    def read_all(self):
+        seen, now, first = 0, {}, not self.known
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", "rb") as file:
+                    words = file.read().rpartition(b")")[2].split()
+            except OSError:
+                continue  # it has ended
+            used, who = int(words[11]) + int(words[12]), (pid, words[19])
+            now[who] = used
+            if not first:
+                seen += used - self.known.get(who, 0)
+        self.known = now
+        return seen / TICKS
+
+
+class Atop(Background):
+    """What atop says of processes, those that ended too where the kernel's process accounting works."""
+
+    def __init__(self, stdout):
+        super().__init__()
+        self.stdout, self.account = stdout, Account()
+
+    def run(self):
+        ticks, since_boot = 0, True
+        for line in self.stdout:
+            if line.startswith("SEP"):
+                self.account.add(time.time_ns(), 0 if since_boot else ticks / TICKS)
+                ticks, since_boot = 0, False
+            elif line.startswith("PRC"):
+                # Behind the name: state, ticks a second, user, system, nice, priority, its kind, policy, CPU, sleep, group, is a process
+                words = line.rpartition(") ")[0].partition(" (")[2].rpartition(") ")[2].split()
+                if words[11] == "y":
+                    ticks += int(words[2]) + int(words[3])
+
+
+def has_pid(sample):
+    return "pid" in sample["tags"]
+
+
+def cpu_seconds(sample):
+    """(user, kernel) of its window: both are rates in % of a core."""
+    seconds = sample["duration"] / SECOND
+    return tuple(sample["fields"].get(f"proc.cpu.{mode}", 0) / 100 * seconds for mode in ("user", "kernel"))
+
+
+def part_of(sample):
+    if has_pid(sample):
+        return "live"
+    return sample["tags"]["process"] if sample["tags"]["process"] in ("irq", "unattributed") else "exited"
+
+
+def of_storm(sample, pid):
+    """A process of the storm that is not the storm itself."""
+    tags = sample["tags"]
+    if has_pid(sample):
+        return tags["process"] in ("fork_storm", "true") and int(tags["pid"]) != pid
+    return tags.get("parent") == "fork_storm"
+
+
+class Samples:
+    """What the agent wrote, a window after the other."""
+
+    def __init__(self, path):
+        with open(path) as file:
+            self.all = [json.loads(line) for line in file]
+
+    def between(self, begin, end):
+        return [sample for sample in self.all if sample["time"] - sample["duration"] >= begin and sample["time"] <= end]
+
+    @staticmethod
+    def sum(samples, wanted=lambda _: True):
+        pairs = [cpu_seconds(sample) for sample in samples if wanted(sample)]
+        return sum(user for user, _ in pairs), sum(kernel for _, kernel in pairs)
+
+    @staticmethod
+    def count(samples, field):
+        return sum(sample["fields"].get(field, 0) for sample in samples)
+
+
+def programs_of(pid):
+    """The ids of the BPF programs that a process holds."""
+    ids = set()
+    for name in os.listdir(f"/proc/{pid}/fdinfo"):
+        with open(f"/proc/{pid}/fdinfo/{name}") as file:
+            ids.update(int(line.split()[1]) for line in file if line.startswith("prog_id:"))
+    return ids
+
+
+@contextlib.contextmanager
+def bpf_statistics():
+    """The kernel counts what its BPF programs cost meanwhile. Yields a function of a pid: [(runs, ns)] of that agent's hooks so far."""
+    switch = "/proc/sys/kernel/bpf_stats_enabled"
+
+    def read(pid):
+        if not shutil.which("bpftool"):
+            return []
+        programs = json.loads(subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=True).stdout)
+        held = programs_of(pid)
+        return [(program.get("run_cnt", 0), program.get("run_time_ns", 0)) for program in programs
+                if program["id"] in held and program.get("name", "").startswith(HOOKS)]
+
+    try:
+        with open(switch) as file:
+            before = file.read()
+        with open(switch, "w") as file:
+            file.write("1\n")
+    except OSError:
+        yield lambda pid: []
+        return
+    try:
+        yield read
+    finally:
+        with open(switch, "w") as file:
+            file.write(before)
+
+
+class Run:
+    """One storm beside all contenders."""
+
+    def __init__(self, atalaya, backend, storm):
+        self.problems = []
+        with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder, contextlib.ExitStack() as stack:
+            path = os.path.join(folder, "samples")
+            command = atalaya.command(folder, f'backend = "{backend}"', f'a.sink.file {{ path = "{path}", format = "samples" }}')
+            hooks = stack.enter_context(bpf_statistics())
+            with running(command, atalaya.environment(folder)) as agent, contextlib.ExitStack() as others:
+                self.busy = others.enter_context(Busy())
+                self.reader = others.enter_context(ProcReader()).account
+                self.atop = self.start_atop(others)
+                time.sleep(3)  # the first window with rates has passed
+                self.storm(storm)
+                self.hooks = hooks(agent.pid)
+                time.sleep(3)  # the last processes have been told
+            self.samples = Samples(path)
+
+    def start_atop(self, others):
+        if not shutil.which("atop"):
+            self.problems.append("atop is not installed")
+            return None
+        process = subprocess.Popen(["atop", "-P", "PRC", "1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        others.callback(process.stdout.close)
+        atop = others.enter_context(Atop(process.stdout))
+        others.callback(lambda: (process.terminate(), process.wait()))
+        return atop.account
+
+    def storm(self, command):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            lines = [json.loads(line) for line in process.stdout]
+        if process.returncode != 0 or len(lines) != 2:
+            raise Ended("the storm did not come to its end")
+        self.begin, self.pid, self.end, self.truth = lines[0]["begin"], lines[0]["pid"], lines[1]["end"], lines[1]
+
+    def print_others(self):
+        for name, account in (("atop -P PRC 1", self.atop), ("/proc/*/stat once a second", self.reader)):
+            window = account.within(self.begin, self.end) if account else None
+            if window:
+                begin, end, seen = window
+                busy = self.busy.between(begin, end)
+                print(f"  {name:28} {seen:8.2f} of {busy:.2f} s busy: {100 * seen / busy:.1f} %")
+        for problem in self.problems:
+            print(f"  {problem}")
+
+    def print_agent(self):
+        samples = self.samples.between(self.begin, self.end)
+        if not samples:
+            raise Ended("the agent told nothing while the storm went on")
+        begin, end = min(sample["time"] - sample["duration"] for sample in samples), max(sample["time"] for sample in samples)
+        busy = self.busy.between(begin, end)
+        parts = {part: sum(Samples.sum(samples, lambda sample, part=part: part_of(sample) == part))
+                 for part in ("live", "exited", "irq", "unattributed")}
+        whole = sum(parts.values())
+        print(f"  {'atalaya':28} {whole:8.2f} of {busy:.2f} s busy: {100 * whole / busy:.1f} %, {(end - begin) / SECOND:.0f} windows")
+        for part, seconds in parts.items():
+            print(f"    {part:26} {seconds:8.2f} s, {100 * seconds / busy:.2f} %")
+        print(f"    ends told {Samples.count(samples, 'proc.exits')}, lost {Samples.count(samples, 'proc.exits.lost')}")
+        limit = CORES / TICKS
+        print(f"  sum - busy = {1000 * (whole - busy):+.0f} ms; goal within a tick a core, {1000 * limit:.0f} ms: {verdict(abs(whole - busy) <= limit)}")
+        share = 100 * parts["unattributed"] / busy
+        print(f"  unattributed {share:.2f} % of busy; goal at most 1 %: {verdict(share <= 1)}")
+
+    def print_hooks(self):
+        runs = max((count for count, _ in self.hooks), default=0)
+        if runs:
+            ns = sum(cost for _, cost in self.hooks)
+            print(f"  hooks, charged to those that end: {ns / runs:.0f} ns an end of a thread, measured by the kernel, which adds to it")
+
+    def split(self, name, user, kernel, note=""):
+        total = user + kernel
+        print(f"  {name:28} {total:8.2f} s, {100 * user / total if total else 0:.1f} % of it user{note}")
+
+    def print_children(self):
+        """All that the storm's children used, whenever: the agent's windows reach from before the first to after the last."""
+        kinds = [self.truth[kind] for kind in ("plain", "exec")]
+        user, kernel = (sum(kind[mode] for kind in kinds) for mode in ("user", "kernel"))
+        count = sum(kind["count"] for kind in kinds)
+        print(f"  the storm's {count} children, {self.truth['started'] / ((self.end - self.begin) / SECOND):.0f} begun a second:")
+        self.split("  by rusage", user, kernel, "; the kernel calls all user of those without a tick")
+        self.split("  by their own clocks", self.truth["burnt"]["user"], self.truth["burnt"]["kernel"], "; without what beginning and ending cost")
+        children = [sample for sample in self.samples.all if of_storm(sample, self.pid)]
+        seen = Samples.sum(children)
+        self.split("  atalaya", *seen, f"; {100 * sum(seen) / (user + kernel):.1f} % of rusage, {Samples.count(children, 'proc.exits')} ends")
+
+    def print_threads(self):
+        truth = self.truth["plain"]
+        own = [sample for sample in self.samples.all if has_pid(sample) and int(sample["tags"]["pid"]) == self.pid]
+        seen = Samples.sum(own)
+        print(f"  the storm's {self.truth['started']} threads, {self.truth['started'] / ((self.end - self.begin) / SECOND):.0f} begun a second:")
+        self.split("  by rusage", truth["user"], truth["kernel"])
+        self.split("  atalaya", *seen, f"; {100 * sum(seen) / (truth['user'] + truth['kernel']):.1f} % of rusage")
+
+
+def bench(atalaya, title, backend, command, print_storm):
+    print(title)
+    try:
+        run = Run(atalaya, backend, command)
+        run.print_agent()
+        run.print_others()
+        print_storm(run)
+        run.print_hooks()
+    except Ended as error:
+        print(f"  left out, it does not run here: {error}")
+
+
+def main():
+    atalaya, program = Atalaya(sys.argv[1]), sys.argv[2]
+    seconds = sys.argv[3] if len(sys.argv) > 3 else "30"
+    forks = [program, "--seconds", seconds, "--rate", str(RATE), "--burn-us", str(BURN_US)]
+    threads = [program, "--threads", "--seconds", str(max(5, int(seconds) // 2)), "--rate", str(THREAD_RATE), "--burn-us", str(THREAD_BURN_US)]
+    for backend in ("bpf", "procfs"):
+        bench(atalaya, f"processes, {RATE} begun a second for {seconds} s, backend {backend}", backend, forks, Run.print_children)
+        bench(atalaya, f"threads, {THREAD_RATE} begun a second, backend {backend}", backend, threads, Run.print_threads)
+
+
+main()
