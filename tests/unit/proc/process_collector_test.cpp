@@ -82,8 +82,10 @@ class Collector {
         check_declared(sample.fields[i]);
         seen.fields[std::string(host.name(sample.fields[i].name))] = as_double(sample.fields[i]);
       }
-      const bool live = seen.tags.count("pid") != 0;
-      REQUIRE((live ? all : without_pid).emplace(seen.tags.at(live ? "pid" : "process"), seen).second);
+      if (seen.tags.count("pid") != 0)
+        REQUIRE(all.emplace(seen.tags.at("pid"), seen).second);
+      else
+        without_pid.emplace(seen.tags.at("process"), seen);  // of those that ended, one for each parent and cgroup
     }
     return all;
   }
