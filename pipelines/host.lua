@@ -1,4 +1,4 @@
--- The default: every process of this host, and the host itself, into the embedded store and a JSON-lines file.
+-- The default: every process of this host under its real name, and the host itself, into the embedded store and a JSON-lines file.
 --   atalaya run pipelines/host.lua        (or ./dev run)
 -- The store is atalaya.db in the state folder; a copy of what matters now goes to processes.jsonl beside it.
 local a = require "atalaya"
@@ -13,7 +13,10 @@ a.pipeline "host" {
 
 a.pipeline "processes" {
   every = "5s",
+  -- Live processes, those that ended in between, and the CPU time that is nobody's: together the host's busy time.
   a.source.proc { host = false, cgroups = false },
+  -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers and units are tags.
+  a.translate.names { tags = { "container", "unit" } },
   -- Idle processes are left out: what uses less than this for a whole window.
   a.filter.value {
     ["proc.cpu.user"] = 0.1,
