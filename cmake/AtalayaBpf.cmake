@@ -31,7 +31,9 @@ function(atalaya_bpf name)
             -I${common} -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
             -c ${folder}/${name}.bpf.c -o ${out}/${name}.full.o
     COMMAND ${BPFTOOL} gen object ${out}/${name}.o ${out}/${name}.full.o
-    COMMAND ${BPFTOOL} gen skeleton ${out}/${name}.o name ${name}_bpf > ${out}/${name}.skel.h
+    COMMAND ${CMAKE_COMMAND} -E echo "// NOLINTBEGIN: generated" > ${out}/${name}.skel.h
+    COMMAND ${BPFTOOL} gen skeleton ${out}/${name}.o name ${name}_bpf >> ${out}/${name}.skel.h
+    COMMAND ${CMAKE_COMMAND} -E echo "// NOLINTEND" >> ${out}/${name}.skel.h
     DEPENDS ${folder}/${name}.bpf.c ${folder}/${name}.h ${common}/kernel.h
     COMMENT "Building BPF ${name}"
     VERBATIM)

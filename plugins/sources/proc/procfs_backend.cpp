@@ -6,9 +6,9 @@
 namespace atalaya::proc {
 namespace {
 
-ReaderOptions reader_options(Host host, std::string root) {
+ReaderOptions reader_options(Host host, const std::string &root) {
   const long ticks = ::sysconf(_SC_CLK_TCK);
-  return {.root = std::move(root),
+  return {.root = root,
           .ticks_per_second = ticks > 0 ? static_cast<uint64_t>(ticks) : 100,
           .max_kept_files = default_kept_files(),
           .clock = [host] { return host.monotonic(); }};
@@ -25,7 +25,7 @@ std::string denied_io_text(int32_t first_pid) {
 
 }  // namespace
 
-ProcfsBackend::ProcfsBackend(Host host, std::string root, bool exits) : host_(host), reader_(reader_options(host, root)) {
+ProcfsBackend::ProcfsBackend(Host host, const std::string &root, bool exits) : host_(host), reader_(reader_options(host, root)) {
   if (const int error = reader_.open(); error != 0)
     throw Failure(Code::unsupported, "cannot open the folder proc below " + root + ": " + core::error_text(error) +
                                          "; mount procfs there or change the parameter root");

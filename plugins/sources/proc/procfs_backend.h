@@ -16,7 +16,7 @@ namespace atalaya::proc {
 class ProcfsBackend final : public ProcessBackend {
  public:
   // Throws Failure when there is no procfs. Ends of processes are told by the running kernel (taskstats): only for its own root.
-  ProcfsBackend(Host host, std::string root, bool exits);
+  ProcfsBackend(Host host, const std::string &root, bool exits);
 
   std::optional<uint64_t> uptime() override;
   void read(ProcessModel &model) override;
