@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other processes say of themselves, the first byte says which.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -55,6 +56,13 @@ void check_command_line(std::string_view text) {
   require(words_of(text, true).size() <= words.size());
 }
 
+// What the JVM says, a zero, the command line.
+void check_both(std::string_view text) {
+  const size_t end = text.find('\0');
+  const std::string_view line = text.substr(std::min(end, text.size() - 1) + 1);
+  check_program(java_program(text.substr(0, end), words_of(line)), text);
+}
+
 void check_stat(std::string_view text) {
   if (const auto stat = parse_stat(text)) require(lies_in(stat->name, text));
 }
@@ -74,11 +82,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 'h':
       if (const auto command = java_command_in(text)) {
         require(lies_in(*command, text));
-        check_program(java_program(*command), *command);
+        check_program(java_program(*command, {}), *command);
       }
       break;
     case 'j':
-      check_program(java_program(text), text);
+      check_both(text);
       break;
     case 'c':
       check_command_line(text);

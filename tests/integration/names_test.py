@@ -165,6 +165,13 @@ class Names(AgentCase):
         self.started.append(process)
         return process
 
+    def await_up(self, process):
+        """Behind whatever the JVM itself may have to say, as of a file in /tmp that another one of its number holds."""
+        line = None
+        while line != b"up\n":
+            line = process.stdout.readline()
+            self.assertTrue(line, "the JVM has ended")
+
     def start_java(self, *words, java=JAVA, **options):
         return self.start(*java, "-cp", classes, *words, **options)
 
@@ -189,7 +196,7 @@ class Names(AgentCase):
             if condition(samples):
                 return samples
             self.assertIsNone(self.agents[0].process.poll(), self.agents[0].errors())
-            self.changes.wait(until - time.monotonic())
+            self.changes.wait(max(0, until - time.monotonic()))
         self.fail(f"never came to it: {what}\n" + json.dumps({pid: [s["tags"] for s in samples[pid]] for pid in samples if pid in
                                                               {process.pid for process in self.started}}, indent=1))
 
@@ -214,7 +221,7 @@ class Names(AgentCase):
             cases = FRAMEWORKS[begin:begin + AT_ONCE]
             processes = [self.start_java(*case[0].split()) for case in cases]
             for process in processes:
-                self.assertEqual(process.stdout.readline(), b"up\n")
+                self.await_up(process)
             samples = self.await_samples(lambda samples: all(len(samples[process.pid]) >= 3 for process in processes), "three windows")
             for process, case in zip(processes, cases):
                 with self.subTest(case=case[0]):
@@ -262,7 +269,7 @@ class Names(AgentCase):
 
     def test_a_stopped_jvm_holds_up_nothing(self):
         stopped = self.start_java("com.example.Stub")
-        self.assertEqual(stopped.stdout.readline(), b"up\n")
+        self.await_up(stopped)
         stopped.send_signal(signal.SIGSTOP)
         self.watch()
         early = self.start_java("com.example.Stub")
@@ -328,7 +335,7 @@ class Names(AgentCase):
                            f"mount --bind {self.folder} /mnt && mount -t tmpfs tmpfs /tmp && exec {' '.join(JAVA)} @/mnt/all.options")
         with open(options, "w") as file:
             file.write("-cp /mnt/classes com.example.Stub")
-        self.assertEqual(shell.stdout.readline(), b"up\n")
+        self.await_up(shell)
         self.watch()
         children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(shell.pid)], capture_output=True, text=True, check=True).stdout.split()
         self.assertEqual(len(children), 1)

@@ -56,6 +56,13 @@ std::string_view without_module(std::string_view main) {
   return main.substr(main.find('/') + 1);
 }
 
+constexpr std::string_view kModule = "--module=";
+
+// The word behind "--module=", other words as they are.
+std::string_view without_option(std::string_view word) {
+  return word.starts_with(kModule) ? word.substr(kModule.size()) : word;
+}
+
 JavaProgram program_named(std::string_view main) {
   JavaProgram program;
   program.form = main.ends_with(".java") ? JavaProgram::Form::source : JavaProgram::Form::main_class;
@@ -66,8 +73,7 @@ JavaProgram program_named(std::string_view main) {
 // What the word at `at` says of the program; nothing when it is an option. Moves on to the last word that belongs to it.
 std::optional<JavaProgram> program_at(const Words &words, size_t &at) {
   const std::string_view word = words[at];
-  constexpr std::string_view module = "--module=";
-  if (word.starts_with(module)) return program_named(without_module(word.substr(module.size())));
+  if (word.starts_with(kModule)) return program_named(without_module(without_option(word)));
   if (word == "-jar" || word == "-m" || word == "--module") {
     if (++at == words.size()) return std::nullopt;
     if (word != "-jar") return program_named(without_module(words[at]));
@@ -79,6 +85,40 @@ std::optional<JavaProgram> program_at(const Words &words, size_t &at) {
   if (has_value(word)) ++at;
   if (word.empty() || word.front() == '-' || word.front() == '@') return std::nullopt;
   return program_named(word);
+}
+
+// Whether the text is these words with blanks between them, as far as the JVM has kept it.
+bool says(std::string_view text, std::span<const std::string_view> words) {
+  const bool cut = text.size() >= kJavaCommandCut;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0 && (text.empty() || text.front() != ' ')) return text.empty() && cut;
+    if (i > 0) text.remove_prefix(1);
+    const std::string_view word = i == 0 ? without_option(words[i]) : words[i];
+    if (!text.starts_with(word)) return cut && word.starts_with(text);
+    text.remove_prefix(word.size());
+  }
+  return text.empty();
+}
+
+// A word that a JVM says is its program.
+JavaProgram program_said(std::string_view main, bool source) {
+  const bool jar = main.ends_with(".jar");
+  JavaProgram program;
+  program.form = source ? JavaProgram::Form::source : jar ? JavaProgram::Form::jar : JavaProgram::Form::main_class;
+  program.main = source || jar ? main : without_module(main);
+  return program;
+}
+
+// Where nothing else tells. Nothing when the first word is the begin of a path with blanks in it.
+std::optional<JavaProgram> program_alone(std::string_view java_command, bool source) {
+  const bool cut = java_command.size() >= kJavaCommandCut;
+  const std::string_view main = next_word(java_command, ' ');
+  JavaProgram program = program_said(main, source);
+  const bool path = main.starts_with('/') || main.starts_with('.');
+  if (program.form == JavaProgram::Form::main_class && path) return std::nullopt;
+  while (!java_command.empty()) program.arguments.push_back(next_word(java_command, ' '));
+  if (cut && !program.arguments.empty()) program.arguments.pop_back();
+  return program;
 }
 
 bool holds(const std::vector<std::string> &options, std::string_view option) {
@@ -183,23 +223,21 @@ std::optional<JavaProgram> java_program(const Words &command_line) {
   return std::nullopt;
 }
 
-std::optional<JavaProgram> java_program(std::string_view java_command) {
-  const bool cut = java_command.size() >= kJavaCommandCut;
+std::optional<JavaProgram> java_program(std::string_view java_command, const Words &command_line) {
+  // The JVM names its own class for source files, then the file.
   const bool source = java_command.starts_with(kSourceLauncher);
   if (source) next_word(java_command, ' ');
-  const std::string_view main = next_word(java_command, ' ');
-  if (main.empty()) return std::nullopt;
-  const bool path = main.find('/') != std::string_view::npos;
-  JavaProgram program = program_named(source || main.ends_with(".jar") ? main : without_module(main));
-  if (main.ends_with(".jar")) program.form = JavaProgram::Form::jar;
-  if (source) program.form = JavaProgram::Form::source;
-  while (!java_command.empty()) program.arguments.push_back(next_word(java_command, ' '));
-  // What looks like a class may be the begin of a path.
-  const bool begin =
-      program.form == JavaProgram::Form::main_class &&
-      (path || std::any_of(program.arguments.begin(), program.arguments.end(), [](auto word) { return word.ends_with(".jar"); }));
-  program.sure = !cut && !source && !begin;
-  return program;
+  if (java_command.empty()) return java_program(command_line);
+  for (size_t at = 1; at < command_line.size(); ++at) {
+    const auto words = std::span(command_line).subspan(at);
+    if (!says(java_command, words)) continue;
+    JavaProgram program = program_said(without_option(words.front()), source);
+    program.arguments.assign(words.begin() + 1, words.end());
+    return program;
+  }
+  const bool from_file =
+      std::any_of(command_line.begin(), command_line.end(), [](std::string_view word) { return word.starts_with('@'); });
+  return from_file || command_line.size() < 2 ? program_alone(java_command, source) : java_program(command_line);
 }
 
 std::string_view script_of(const Words &command_line, const InterpreterOptions &options) {

@@ -26,7 +26,7 @@ struct JavaProgram {
   Form form = Form::main_class;
   std::string_view main;  // class without its module; path of a jar or of a source file
   Words arguments;
-  bool sure = true;  // false: it may be a different one, the options were partly in a file that has not been read
+  bool sure = true;  // false: the options were partly in a file that has not been read, and may have named another
 
   // The class without its package, the jar or source file without its folder; a jar without ".jar".
   std::string_view short_name() const;
@@ -36,8 +36,9 @@ struct JavaProgram {
 
 // From the words of the command line that started a JVM.
 std::optional<JavaProgram> java_program(const Words &command_line);
-// From what the JVM says itself, sun.rt.javaCommand. Not sure when it may be cut, or a path in it may hold blanks.
-std::optional<JavaProgram> java_program(std::string_view java_command);
+// From that and what the JVM says itself, sun.rt.javaCommand: which word is the program. It is all there is when the program is
+// named in a file of options, and another JVM's when the command line has no such word.
+std::optional<JavaProgram> java_program(std::string_view java_command, const Words &command_line);
 
 // How an interpreter's options are to be read. A single letter may stand among others ("-xc"), a long one be followed by '='.
 struct InterpreterOptions {

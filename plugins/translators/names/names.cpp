@@ -74,8 +74,6 @@ Names::Names(Host host)
       pid_{host.intern("pid")},
       process_{host.intern("process")},
       start_{host.intern("proc.start.time")},
-      user_{host.intern("proc.cpu.user")},
-      kernel_{host.intern("proc.cpu.kernel")},
       faults_{host.intern("proc.faults.minor")} {
   for (const std::string &tag : rules_->tags()) {
     rule_tags_.push_back(host.intern(tag));
@@ -277,13 +275,11 @@ void Names::take_name(KnownProcess &process, std::string_view name) const {
   process.again = process.tries = 0;
 }
 
-// exec keeps the kernel's name when the new program has the same: java after java. It cannot happen without work.
+// exec keeps the kernel's name when the new program has the same: java after java. It cannot happen without page faults, while the
+// CPU time of it may be less than a tick.
 bool Names::may_have_changed(const Sample &sample) {
-  const auto value = [&](Place &place) {
-    const atalaya_field *field = find_field(sample, place);
-    return field == nullptr ? 0 : as_double(*field);
-  };
-  return value(user_) + value(kernel_) > 0 && value(faults_) * static_cast<double>(sample.duration_ns) / kSecond >= kFaultsOfExec;
+  const atalaya_field *faults = find_field(sample, faults_);
+  return faults != nullptr && as_double(*faults) * static_cast<double>(sample.duration_ns) / kSecond >= kFaultsOfExec;
 }
 
 void Names::rename(Batch &batch, Sample &sample, uint32_t process_key, const Known &known) {

@@ -69,7 +69,7 @@ class Names final : public Translator {
   uint32_t forget_;
   KnownProcesses processes_;
   ResolverThread thread_;
-  Place pid_, process_, start_, user_, kernel_, faults_;
+  Place pid_, process_, start_, faults_;
 
   uint32_t window_ = 0;
   int64_t window_time_ns_ = 0, last_time_ns_ = 0;

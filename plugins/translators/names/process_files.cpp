@@ -20,8 +20,7 @@
 namespace atalaya::names {
 namespace {
 
-constexpr size_t kMostFolders = 4096;        // entries of /tmp that are looked at
-constexpr int64_t kSlackNs = 2'000'000'000;  // boot time is known to a second, file times to a tick
+constexpr size_t kMostFolders = 4096;  // entries of /tmp that are looked at
 
 struct CloseFolder {
   void operator()(DIR *folder) const { ::closedir(folder); }
@@ -47,6 +46,11 @@ std::string_view line_of(std::string_view text, std::string_view label) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return {};
+}
+
+bool is_file_of(int file, uint32_t user) {
+  struct stat info {};
+  return ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == user;
 }
 
 core::Descriptor open_folder(int at, const char *name, int flags) {
@@ -128,9 +132,10 @@ std::string_view ProcessFiles::executable() {
 // hsperfdata_USER/PID below the /tmp that the process sees. The name of its user is not known here, as containers and directories
 // have users of their own, so every such folder is tried: the file has to be the user's. No link is followed, since the process may
 // have made it.
-std::string_view ProcessFiles::java_command(int64_t since_ns) {
+std::string_view ProcessFiles::java_command() {
   const auto owner = parse_owner(read("status"));
   if (!owner || owner->inner_pid.empty()) return {};
+  const uint32_t user = owner->user;
   const std::string inner_pid(owner->inner_pid);
   const core::Descriptor root = open_folder(folder_.get(), "root", O_PATH);
   core::Descriptor tmp = root ? open_folder(root.get(), "tmp", O_NOFOLLOW) : core::Descriptor();
@@ -141,21 +146,35 @@ std::string_view ProcessFiles::java_command(int64_t since_ns) {
   for (size_t i = 0; i < kMostFolders; ++i) {
     const dirent *entry = ::readdir(folders.get());
     if (entry == nullptr) return {};
-    if (!std::string_view(entry->d_name).starts_with("hsperfdata_")) continue;
+    const std::string_view name(entry->d_name);
+    if (!name.starts_with("hsperfdata_")) continue;
     const core::Descriptor folder = open_folder(::dirfd(folders.get()), entry->d_name, O_PATH | O_NOFOLLOW);
-    const core::Descriptor file(folder ? ::openat(folder.get(), inner_pid.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-                                       : -1);
-    if (!file) continue;
-    if (const std::string_view command = read_shared(file.get(), owner->user, since_ns); !command.empty()) return command;
+    if (!folder) continue;
+    const core::Descriptor file(::openat(folder.get(), inner_pid.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file || !is_file_of(file.get(), user) || !has_mapped("/" + std::string(name) + "/" + inner_pid + "\n")) continue;
+    return java_command_in(read_from(file.get())).value_or(std::string_view());
   }
   return {};
 }
 
-std::string_view ProcessFiles::read_shared(int file, uint32_t user, int64_t since_ns) {
-  struct stat info {};
-  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != user) return {};
-  if (int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec < since_ns - kSlackNs) return {};
-  return java_command_in(read_from(file)).value_or(std::string_view());
+// A file that lies there may be of another JVM: one that has ended, or one of another container that shares the /tmp.
+bool ProcessFiles::has_mapped(std::string_view line_end) {
+  const core::Descriptor maps(::openat(folder_.get(), "maps", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!maps) return false;
+  size_t used = 0;
+  for (;;) {
+    const ssize_t size = ::read(maps.get(), buffer_.data() + used, buffer_.size() - used);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return false;
+    used += static_cast<size_t>(size);
+    touched_ = std::max(touched_, used);
+    const std::string_view text(buffer_.data(), used);
+    if (text.find(line_end) != std::string_view::npos) return true;
+    // What is looked for may begin at the end of this part.
+    const std::string_view rest = text.substr(used - std::min(used, line_end.size()));
+    std::memmove(buffer_.data(), rest.data(), rest.size());
+    used = rest.size();
+  }
 }
 
 }  // namespace atalaya::names

@@ -42,13 +42,12 @@ class ProcessFiles {
   // Each is empty when it cannot be read or the process has ended.
   std::string_view read(const char *file);
   std::string_view executable();  // path of the program that runs
-  // What a JVM says it was started with, from the file that it shares. `since_ns` is when the process began, Unix time: an older
-  // file is of an earlier process of that number.
-  std::string_view java_command(int64_t since_ns);
+  // What a JVM says it was started with, from the file that it shares.
+  std::string_view java_command();
 
  private:
   std::string_view read_from(int file);
-  std::string_view read_shared(int file, uint32_t user, int64_t since_ns);
+  bool has_mapped(std::string_view line_end);
 
   core::Descriptor folder_;
   std::span<char, kBuffer> buffer_;

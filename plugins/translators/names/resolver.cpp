@@ -51,13 +51,12 @@ Answer Resolver::answer(const Question &question) {
   answer.image = stat->image;
   answer.name = question.name;
   answer.same_program = question.image != 0 && question.image == stat->image;
-  const int64_t began_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - start_ns);
-  if (!answer.same_program) name_program(files, std::string(stat->name), began_ns, answer);
+  if (!answer.same_program) name_program(files, std::string(stat->name), answer);
   if (options_.places) find_places(files, answer);
   return answer;
 }
 
-void Resolver::name_program(ProcessFiles &files, std::string_view name, int64_t began_ns, Answer &answer) {
+void Resolver::name_program(ProcessFiles &files, std::string_view name, Answer &answer) {
   const Rules::Kind kind = rules_->kind_of(name);
   // It may run another program by now than when it was asked about.
   if (kind != Rules::Kind::other) answer.name = hash_of(name);
@@ -66,19 +65,13 @@ void Resolver::name_program(ProcessFiles &files, std::string_view name, int64_t 
     answer.naming = rules_->name_script(words);
     answer.settled = !words.empty();  // none: it is about to begin, or to end
   } else if (kind == Rules::Kind::jvm || base_name(files.executable()) == "java") {
-    name_jvm(files, began_ns, answer);
+    name_jvm(files, answer);
   }
 }
 
-// The JVM itself is asked first: it knows what is in its files of options, and its file needs no lock of its memory. What it says
-// is cut and has lost the limits of its words, so that the command line may have to help.
-void Resolver::name_jvm(ProcessFiles &files, int64_t began_ns, Answer &answer) {
-  std::string said(files.java_command(began_ns));
-  auto program = java_program(said);
-  if (!program || !program->sure) {
-    auto from_line = java_program(read_words(files));
-    if (from_line && (from_line->sure || !program)) program = std::move(from_line);
-  }
+void Resolver::name_jvm(ProcessFiles &files, Answer &answer) {
+  std::string said(files.java_command());
+  const auto program = java_program(said, read_words(files));
   answer.settled = program && (program->sure || !said.empty());
   if (program) answer.naming = rules_->name_jvm(*program);
   ::explicit_bzero(said.data(), said.size());

@@ -61,8 +61,8 @@ class Resolver {
   Answer answer(const Question &question);
 
  private:
-  void name_program(ProcessFiles &files, std::string_view name, int64_t began_ns, Answer &answer);
-  void name_jvm(ProcessFiles &files, int64_t began_ns, Answer &answer);
+  void name_program(ProcessFiles &files, std::string_view name, Answer &answer);
+  void name_jvm(ProcessFiles &files, Answer &answer);
   void find_places(ProcessFiles &files, Answer &answer);
 
   std::shared_ptr<const Rules> rules_;

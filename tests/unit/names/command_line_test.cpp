@@ -21,9 +21,11 @@ std::string java(std::string_view text) {
   return program ? std::string(program->short_name()) + (program->sure ? "" : "?") : "-";
 }
 
-std::string said(std::string_view command) {
-  const auto program = java_program(command);
-  return program ? std::string(program->short_name()) + (program->sure ? "" : "?") : "-";
+std::string described(const std::optional<JavaProgram> &program) {
+  if (!program) return "-";
+  std::string text(program->short_name());
+  for (const std::string_view argument : program->arguments) text += "|" + std::string(argument);
+  return text;
 }
 
 std::string script(const Words &words, const InterpreterOptions &options) {
@@ -69,17 +71,36 @@ TEST_CASE("the program of a JVM stands behind the options and their values") {
     CHECK(java(none) == "-");
 }
 
-TEST_CASE("a JVM's own word for its program is sure unless it is cut or a path in it may hold blanks") {
-  CHECK(said("kafka.Kafka config/server.properties") == "Kafka");
-  CHECK(said("/opt/x/app.jar a b") == "app");
-  CHECK(said("app.jar") == "app");
-  CHECK(said("org.elasticsearch.server/org.elasticsearch.bootstrap.Elasticsearch") == "Elasticsearch?");
-  CHECK(said("/opt/my app/x.jar") == "my?");
-  CHECK(said("my app.jar") == "my?");
-  CHECK(said("jdk.compiler/com.sun.tools.javac.launcher.Main src/Hello.java a") == "Hello.java?");
-  CHECK(said("a.B " + std::string(1019, 'x')) == "B?");
-  CHECK(said("") == "-");
-  CHECK(java_program("a.B c  d")->arguments == Words{"c", "", "d"});
+TEST_CASE("a JVM's own word tells which word of the command line is its program") {
+  const auto both = [](std::string_view said, const Words &words) { return described(java_program(said, words)); };
+  CHECK(both("kafka.Kafka a b", {"java", "-cp", "/x", "kafka.Kafka", "a", "b"}) == "Kafka|a|b");
+  CHECK(both("/opt/my app/an x.jar a b", {"java", "-jar", "/opt/my app/an x.jar", "a b"}) == "an x|a b");
+  CHECK(both("x.jar -jar x.jar", {"java", "-cp", "x.jar", "-jar", "x.jar", "-jar", "x.jar"}) == "x|-jar|x.jar");
+  CHECK(both("m/a.B c", {"java", "-m", "m/a.B", "c"}) == "B|c");
+  CHECK(both("m/a.B c", {"java", "--module=m/a.B", "c"}) == "B|c");
+  CHECK(both("jdk.compiler/com.sun.tools.javac.launcher.Main src/Hello.java a", {"java", "src/Hello.java", "a"}) == "Hello.java|a");
+  CHECK(both("a.B c  d", {"java", "--unknown-option", "value", "a.B", "c", "", "d"}) == "B|c||d");
+  const std::string longest(2000, 'x');
+  CHECK(both(("a.B " + longest).substr(0, 1023), {"java", "a.B", longest, "d"}) == "B|" + longest + "|d");
+}
+
+TEST_CASE("a JVM's own word stands alone where the options are in a file") {
+  const auto alone = [](std::string_view said) { return described(java_program(said, {"java", "@all", "y"})); };
+  CHECK(alone("a.B x y") == "B|x|y");
+  CHECK(alone("m/a.B x") == "B|x");
+  CHECK(alone("/opt/x.jar y") == "x|y");
+  CHECK(alone("/opt/my app/x.jar y") == "-");
+  CHECK(alone("a.B y " + std::string(1017, 'x')) == "B|y");  // the last one may be cut
+  CHECK(described(java_program("a.B x", {"a title"})) == "B|x");
+  CHECK(described(java_program("a.B x", {})) == "B|x");
+}
+
+TEST_CASE("another JVM's word does not count") {
+  CHECK(described(java_program("other.One x", {"java", "a.B", "x"})) == "B|x");
+  CHECK(described(java_program("a.B x", {"java", "a.B", "y"})) == "B|y");
+  CHECK(described(java_program("", {"java", "a.B", "y"})) == "B|y");
+  CHECK(described(java_program("", {"java", "@all", "y"})) == "y");
+  CHECK(described(java_program("other.One x", {"java", "-version"})) == "-");
 }
 
 TEST_CASE("an interpreter's script is its first argument that is no option") {

@@ -53,7 +53,9 @@ class FakeProcesses {
   // The JVM's own word; `inner_pid` as it knows itself.
   void say(int pid, int inner_pid, const std::string &java_command) const {
     std::filesystem::create_directories(folder(pid) + "/root/tmp/hsperfdata_someone");
-    write(folder(pid) + "/root/tmp/hsperfdata_someone/" + std::to_string(inner_pid), shared_file_saying(java_command));
+    const std::string file = "/hsperfdata_someone/" + std::to_string(inner_pid);
+    write(folder(pid) + "/root/tmp" + file, shared_file_saying(java_command));
+    write(folder(pid) + "/maps", std::string(300'000, 'm') + "\n7f0-7f8 rw-s 0 fe:0 7 /tmp" + file + "\n7f9-7fa r--p 0 0 0\n");
   }
   static void write(const std::string &path, const std::string &text) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << text;

@@ -13,7 +13,7 @@ namespace {
 
 // The name, and the tags behind it.
 std::string named(const Rules &rules, std::string_view java_command) {
-  const Naming naming = rules.name_jvm(java_program(java_command).value());
+  const Naming naming = rules.name_jvm(java_program(java_command, {}).value());
   std::string text = naming.process;
   for (const Naming::Tag &tag : naming.tags) text += " " + rules.tags()[tag.tag] + "=" + tag.value;
   return text;
