@@ -14,6 +14,8 @@ using Steady = std::chrono::steady_clock;
 
 // Two under way keep a sink busy while the next one gathers.
 constexpr size_t kMaxInFlight = 2;
+// A commit costs as much as a hundred points: many small requests share one, a lone sender waits for nobody.
+constexpr int64_t kBatchEvery = 5'000'000;
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kBatchSamples = 50'000;
 constexpr size_t kMaxPem = size_t{1} << 20;
@@ -116,9 +118,10 @@ std::optional<ReceiveSource::Waiting> ReceiveSource::next(bool begun) {
   for (;;) {
     if (stopping_) return std::nullopt;
     answer_late();
-    if (!queue_.empty() && in_flight_.size() < kMaxInFlight) break;
+    const bool room = !queue_.empty() && in_flight_.size() < kMaxInFlight;
+    if (room && (begun || monotonic() >= last_batch_ + kBatchEvery)) break;
     if (begun) return std::nullopt;
-    const int64_t deadline = next_deadline();
+    const int64_t deadline = room ? std::min(next_deadline(), last_batch_ + kBatchEvery) : next_deadline();
     if (deadline == INT64_MAX) {
       wake_.wait(lock);
     } else {
@@ -217,6 +220,7 @@ void ReceiveSource::emit(Pendings pending) {
   {
     const std::lock_guard lock(mutex_);
     emitting_ = true;
+    last_batch_ = monotonic();
   }
   uint64_t id = 0;
   const int32_t code = host_.raw()->emit(host_.raw()->self, std::exchange(batch_, nullptr), &id);

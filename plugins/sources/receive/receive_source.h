@@ -176,6 +176,7 @@ class ReceiveSource final : public PushSource {
   std::map<uint64_t, Pendings> in_flight_;  // by batch id
   std::map<uint64_t, Code> early_;          // acked before emit had said the id
   bool emitting_ = false, stopping_ = true;
+  int64_t last_batch_ = 0;  // when it was emitted
 };
 
 }  // namespace atalaya::receive
