@@ -294,14 +294,20 @@ class Guards(Hub):
             pass  # the server hung up while the rest of the header was on its way
         self.assertEqual(self.client(agent).put([point("m", 1)])[0], 204)
 
-    def test_connections_beyond_the_limit_are_closed(self):
+    def test_connections_beyond_the_limit_wait_until_one_is_free(self):
         agent = self.hub("max_connections = 4, threads = 1")
         clients = [self.client(agent) for _ in range(4)]
         for client in clients:
             self.assertEqual(client.put([point("m", 1)])[0], 204)
-        with self.assertRaises((OSError, http.client.HTTPException)):
-            self.client(agent).put([point("m", 1)])
-        self.assertEqual(clients[0].put([point("m", 1)])[0], 204)
+        answers = []
+        waiting = threading.Thread(target=lambda: answers.append(self.client(agent).put([point("fifth", 1)])[0]))
+        waiting.start()
+        for number in range(50):
+            self.assertEqual(clients[number % 4].put([point("m", number)])[0], 204)
+        self.assertEqual(answers, [])
+        clients[0].close()
+        waiting.join(PATIENCE)
+        self.assertEqual(answers, [204])
 
 
 class BackPressure(Hub):

@@ -52,7 +52,7 @@ class ReceiveSource final : public PushSource {
        .flags = ATALAYA_BOUNDED,
        .default_text = "10000"_str,
        .unit = "connections"_str,
-       .summary = "Connections beyond it are closed at once; the limit of open files may set a lower one."_str,
+       .summary = "Connections beyond it wait until one is free; the limit of open files may set a lower one."_str,
        .min = 1,
        .max = 1000000},
       {.name = "max_header"_str,
