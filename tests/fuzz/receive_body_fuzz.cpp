@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   const std::string_view body(reinterpret_cast<const char *>(data) + 1, size - 1);
   constexpr size_t kLimit = 65536;
-  std::string text;
+  std::string_view text;
   const auto encoding = static_cast<Encoding>(data[0] >> 4 & 3);
   if (decoder.decode(encoding, body, kLimit, DocumentReader::kPadding, text) != Decoder::Result::whole) return 0;
   if (text.size() > kLimit) std::abort();

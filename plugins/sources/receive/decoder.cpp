@@ -18,12 +18,6 @@ bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// Room behind `used` bytes, one byte beyond the limit at most: enough to see that it is crossed.
-void grow(std::string &out, size_t used, size_t limit) {
-  if (used < out.size()) return;
-  out.resize(std::min(limit + 1, std::max(kFirstRoom, 2 * used)));
-}
-
 }  // namespace
 
 std::optional<Encoding> encoding_from_name(std::string_view name) {
@@ -48,29 +42,39 @@ struct Decoder::State {
 Decoder::Decoder() : state_(std::make_unique<State>()) {}
 Decoder::~Decoder() = default;
 
-Decoder::Result Decoder::decode(Encoding encoding, std::string_view body, size_t limit, size_t padding, std::string &out) {
-  if (out.capacity() > kKeptRoom) std::string().swap(out);
-  out.resize(out.capacity());
+// Room behind `used` bytes, one byte beyond the limit at most: enough to see that it is crossed.
+void Decoder::make_room(size_t used, size_t limit) {
+  if (used < room_.size()) return;
+  room_.resize(std::min(limit + 1, std::max(kFirstRoom, 2 * used)));
+}
+
+Decoder::Result Decoder::decode(Encoding encoding, std::string_view body, size_t limit, size_t padding, std::string_view &out) {
+  out = {};
+  if (room_.size() > kKeptRoom) std::vector<char>().swap(room_);
+  size_t used = 0;
   Result result = Result::whole;
   switch (encoding) {
     case Encoding::identity:
-      if (body.size() > limit) result = Result::too_large;
-      if (result == Result::whole) out.assign(body);
+      if (body.size() > limit) return Result::too_large;
+      used = body.size();
+      if (room_.size() < used) room_.resize(used);
+      std::copy(body.begin(), body.end(), room_.begin());
       break;
     case Encoding::gzip:
     case Encoding::deflate:
-      result = inflate(encoding, body, limit, out);
+      result = inflate(encoding, body, limit, used);
       break;
     case Encoding::zstd:
-      result = unzstd(body, limit, out);
+      result = unzstd(body, limit, used);
       break;
   }
-  if (result != Result::whole) out.clear();
-  out.reserve(out.size() + padding);
+  if (result != Result::whole) return result;
+  if (room_.size() < used + padding) room_.resize(used + padding);
+  out = {room_.data(), used};
   return result;
 }
 
-Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_t limit, std::string &out) {
+Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_t limit, size_t &used) {
   constexpr int kWindow = 15, kGzip = 16;
   z_stream &stream = state_->zlib;
   const int bits = encoding == Encoding::gzip ? kWindow + kGzip : kWindow;
@@ -79,11 +83,10 @@ Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_
   state_->zlib_ready = true;
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(body.data()));
   stream.avail_in = static_cast<uInt>(body.size());
-  size_t used = 0;
   for (;;) {
-    grow(out, used, limit);
-    const size_t room = std::min<size_t>(out.size() - used, uInt{1} << 30);
-    stream.next_out = reinterpret_cast<Bytef *>(out.data() + used);
+    make_room(used, limit);
+    const size_t room = std::min<size_t>(room_.size() - used, uInt{1} << 30);
+    stream.next_out = reinterpret_cast<Bytef *>(room_.data() + used);
     stream.avail_out = static_cast<uInt>(room);
     const int code = ::inflate(&stream, Z_NO_FLUSH);
     used += room - stream.avail_out;
@@ -96,11 +99,10 @@ Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_
       return Result::corrupt;  // Z_BUF_ERROR: cut off
     }
   }
-  out.resize(used);
   return Result::whole;
 }
 
-Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, std::string &out) {
+Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, size_t &used) {
   // Memory for the window: 8 MiB is what every decoder has to take, and more than a body of metrics needs.
   constexpr int kMaxWindowLog = 23;
   if (state_->zstd == nullptr) {
@@ -110,10 +112,9 @@ Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, std::string
   }
   ZSTD_DCtx_reset(state_->zstd, ZSTD_reset_session_only);
   ZSTD_inBuffer in{body.data(), body.size(), 0};
-  size_t used = 0;
   for (;;) {
-    grow(out, used, limit);
-    ZSTD_outBuffer to{out.data(), out.size(), used};
+    make_room(used, limit);
+    ZSTD_outBuffer to{room_.data(), room_.size(), used};
     const size_t before = in.pos;
     const size_t left = ZSTD_decompressStream(state_->zstd, &to, &in);
     if (ZSTD_isError(left) != 0) return Result::corrupt;
@@ -123,7 +124,6 @@ Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, std::string
     if (left == 0 && in.pos == in.size) break;
     if (stuck) return Result::corrupt;  // cut off
   }
-  out.resize(used);
   return Result::whole;
 }
 

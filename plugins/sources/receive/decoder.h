@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
+#include <vector>
 
 namespace atalaya::receive {
 
@@ -25,15 +25,17 @@ class Decoder {
   Decoder(const Decoder &) = delete;
   Decoder &operator=(const Decoder &) = delete;
 
-  // `out` becomes the plain body, of `limit` bytes at most, with `padding` zeros of capacity behind it that do not count as size.
-  Result decode(Encoding encoding, std::string_view body, size_t limit, size_t padding, std::string &out);
+  // `out` becomes the plain body, of `limit` bytes at most, with `padding` readable bytes behind it; valid until the next call.
+  Result decode(Encoding encoding, std::string_view body, size_t limit, size_t padding, std::string_view &out);
 
  private:
-  Result inflate(Encoding encoding, std::string_view body, size_t limit, std::string &out);
-  Result unzstd(std::string_view body, size_t limit, std::string &out);
+  Result inflate(Encoding encoding, std::string_view body, size_t limit, size_t &used);
+  Result unzstd(std::string_view body, size_t limit, size_t &used);
+  void make_room(size_t used, size_t limit);
 
   struct State;
   std::unique_ptr<State> state_;
+  std::vector<char> room_;  // its size is the room, kept between calls so that none is cleared again
 };
 
 }  // namespace atalaya::receive

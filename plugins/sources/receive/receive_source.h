@@ -166,7 +166,7 @@ class ReceiveSource final : public PushSource {
   Decoder decoder_;
   JsonReader reader_;
   SampleBuilder builder_;
-  std::string text_;
+  std::string_view text_;  // of the request at hand
   atalaya_batch *batch_ = nullptr;
   size_t decoded_ = 0;  // bytes in the batch at hand
 

@@ -32,13 +32,12 @@ std::string gzip(const std::string &text) {
 
 TEST_CASE("receive: bodies come back as they were, however often the decoder was used") {
   Decoder decoder;
-  std::string out;
+  std::string_view out;
   for (const size_t size : {0u, 1u, 70000u, 5u, 300000u, 100u}) {
     std::string text;
     for (size_t i = 0; i < size; ++i) text += static_cast<char>(i * i % 251);
     CHECK(decoder.decode(Encoding::gzip, gzip(text), 1 << 20, kPadding, out) == Decoder::Result::whole);
     CHECK(out == text);
-    CHECK(out.capacity() >= out.size() + kPadding);
     CHECK(decoder.decode(Encoding::deflate, compressed(text, 15), 1 << 20, kPadding, out) == Decoder::Result::whole);
     CHECK(out == text);
     CHECK(decoder.decode(Encoding::identity, text, 1 << 20, kPadding, out) == Decoder::Result::whole);
@@ -50,7 +49,7 @@ TEST_CASE("receive: bodies come back as they were, however often the decoder was
 
 TEST_CASE("receive: a body that grows beyond the limit is refused, at the limit it is not") {
   Decoder decoder;
-  std::string out;
+  std::string_view out;
   const std::string bomb = gzip(std::string(10'000'000, ' '));
   CHECK(bomb.size() < 20'000);
   CHECK(decoder.decode(Encoding::gzip, bomb, 1'000'000, kPadding, out) == Decoder::Result::too_large);
@@ -62,7 +61,7 @@ TEST_CASE("receive: a body that grows beyond the limit is refused, at the limit 
 
 TEST_CASE("receive: what is cut off, damaged or followed by something else is corrupt") {
   Decoder decoder;
-  std::string out;
+  std::string_view out;
   const std::string whole = gzip("some text that is long enough to be cut in the middle of it");
   for (size_t size = 0; size < whole.size(); ++size)
     CHECK(decoder.decode(Encoding::gzip, whole.substr(0, size), 1000, kPadding, out) == Decoder::Result::corrupt);
