@@ -14,7 +14,7 @@ namespace atalaya::receive {
 namespace {
 
 std::string open_error(const Address &address, int error) {
-  const std::string where = "listen: " + address.host + ":" + address.port + ": " + core::error_text(error);
+  std::string where = "listen: " + address.host + ":" + address.port + ": " + core::error_text(error);
   if (error == EADDRINUSE) return where + "; another program listens there: stop it or choose another port";
   if (error == EADDRNOTAVAIL) return where + "; this host has no such address";
   if (error == EACCES) return where + "; ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one";
@@ -60,7 +60,7 @@ Listener open_listener(const Address &address) {
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo *found = nullptr;
   const int asked = ::getaddrinfo(address.host == "*" ? nullptr : address.host.c_str(), address.port.c_str(), &hints, &found);
-  if (asked != 0) throw Failure(Code::bad_config, "listen: " + address.host + ": " + ::gai_strerror(asked));
+  if (asked != 0 || found == nullptr) throw Failure(Code::bad_config, "listen: " + address.host + ": " + ::gai_strerror(asked));
   const std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, ::freeaddrinfo);
   const addrinfo *chosen = found;
   // All addresses: the socket of version 6 takes both.

@@ -50,8 +50,8 @@ TEST_CASE("receive: bodies come back as they were, however often the decoder was
 TEST_CASE("receive: a body that grows beyond the limit is refused, at the limit it is not") {
   Decoder decoder;
   std::string_view out;
-  const std::string bomb = gzip(std::string(10'000'000, ' '));
-  CHECK(bomb.size() < 20'000);
+  const std::string bomb = gzip(std::string(4'000'000, ' '));
+  CHECK(bomb.size() < 10'000);
   CHECK(decoder.decode(Encoding::gzip, bomb, 1'000'000, kPadding, out) == Decoder::Result::too_large);
   CHECK(out.empty());
   CHECK(decoder.decode(Encoding::gzip, gzip(std::string(1000, 'x')), 1000, kPadding, out) == Decoder::Result::whole);
