@@ -1,0 +1,23 @@
+-- A hub: takes what the agents of other hosts send and keeps it in the store here.
+--   atalaya run pipelines/hub.lua
+-- It listens on all addresses, so senders have to show a token: put one a line into the file (chmod 600) before the start.
+--   (umask 077; head -c 24 /dev/urandom | base64 > tokens)
+-- A sender is told that its points are stored when they are; one that is not told keeps them and sends them again.
+-- OpenTSDB's collectors send to http://HUB:4242/api/put, BDWatchdog's profiles to http://HUB:4242/cpu, our own JSON lines to
+-- http://HUB:4242/api/jsonlines. With a certificate and its key the hub speaks HTTPS only.
+local a = require "atalaya"
+
+a.pipeline "hub" {
+  a.source.receive {
+    listen = "*:4242",
+    tokens = a.state_folder .. "/tokens",
+    -- certificate = "/etc/atalaya/hub.pem", key = "/etc/atalaya/hub.key",
+  },
+  a.sink.sqlite { retain = "30d", max_size = "64 GiB" },
+}
+
+a.test "the host is the sender's" {
+  pipeline = "hub",
+  input = { { tags = { host = "node7", pid = "1", process = "init" }, fields = { ["proc.cpu.user"] = 1.5 } } },
+  expect = { { tags = { host = "node7", pid = "1", process = "init" }, fields = { ["proc.cpu.user"] = 1.5 } } },
+}

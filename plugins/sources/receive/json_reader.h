@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of requests to samples: OpenTSDB's puts, BDWatchdog's stacks, our own JSON lines. Pure: bytes in, records and an account
+// out.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/sources/receive/document.h"
+
+namespace atalaya::receive {
+
+struct RecordTag {
+  std::string_view key, value;
+};
+struct RecordField {
+  std::string_view name;
+  uint32_t type = ATALAYA_F64;  // or ATALAYA_I64
+  double f64 = 0;
+  int64_t i64 = 0;
+};
+
+// What one document says. Texts are valid during the call that hands it over.
+struct Record {
+  uint32_t kind = ATALAYA_METRICS;
+  bool point = false;  // one field of a sample: may be put together with others of the same tags and time
+  int64_t time_ns = 0, duration_ns = 0;
+  std::string_view text;
+  std::vector<RecordTag> tags;
+  std::vector<RecordField> fields;
+};
+
+class Taker {
+ public:
+  virtual ~Taker() = default;
+  // False: there are too many names; the record was not taken.
+  virtual bool take(const Record &record) = 0;
+};
+
+struct Rules {
+  bool strict = true;    // refuse what OpenTSDB refuses: characters outside its alphabet, more than 8 tags
+  bool details = false;  // say what was wrong with each refused document
+};
+
+// The account of one body.
+struct Account {
+  uint64_t good = 0, failed = 0;
+  std::string fatal;   // the whole body is refused, and nothing of it is to be kept: why
+  std::string errors;  // with details: the members of a JSON list, one a refused document, up to kMaxErrors bytes
+  static constexpr size_t kMaxErrors = size_t{4} << 20;
+};
+
+// One reader for one thread. DocumentReader::kPadding bytes behind each body have to be readable.
+class JsonReader {
+ public:
+  Account read_put(std::string_view body, const Rules &rules, Taker &taker);
+  Account read_stacks(std::string_view body, const Rules &rules, Taker &taker);
+  // One document a line, each a point, a stack, a span or a sample. A line that is not JSON is refused alone.
+  Account read_lines(std::string_view body, const Rules &rules, Taker &taker);
+
+ private:
+  // Each answers with "" and the record, or with what is wrong.
+  std::string point(const Document &document, bool strict);
+  std::string stack(const Document &document);
+  std::string span(const Document &document);
+  std::string sample(const Document &document);
+  std::string line(const Document &document);
+  std::string add_tags(const Document &document, std::string_view except = {});
+  std::string add_fields(const Document &document);
+
+  DocumentReader documents_;
+  Record record_;
+};
+
+}  // namespace atalaya::receive

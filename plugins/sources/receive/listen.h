@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/util/files.h"
+
+namespace atalaya::receive {
+
+struct Address {
+  std::string host, port;
+};
+// "127.0.0.1:4242", "[::1]:4242", "*:4242" (all addresses). Throws when it is none.
+Address parse_address(std::string_view text);
+
+struct Listener {
+  core::Descriptor socket;
+  std::string name;       // where it listens, with the port that was given for port 0
+  bool reachable = true;  // from other hosts
+};
+// Throws with what is wrong and what to do.
+Listener open_listener(const Address &address);
+
+}  // namespace atalaya::receive

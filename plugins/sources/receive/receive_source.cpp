@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/receive/receive_source.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "core/util/files.h"
+
+namespace atalaya::receive {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// Two under way keep a sink busy while the next one gathers.
+constexpr size_t kMaxInFlight = 2;
+// A commit costs as much as a hundred points: many small requests share one, a lone sender waits for nobody.
+constexpr int64_t kBatchEvery = 5'000'000;
+constexpr size_t kBatchBytes = size_t{8} << 20;
+constexpr uint64_t kBatchSamples = 50'000;
+constexpr size_t kMaxPem = size_t{1} << 20;
+constexpr auto kLastAnswers = std::chrono::seconds(2);
+
+int64_t monotonic() {
+  return Steady::now().time_since_epoch().count();
+}
+
+std::string read_pem(const char *parameter, const std::string &path) {
+  auto text = core::read_file(path, kMaxPem);
+  if (!text) throw Failure(Code::bad_config, std::string(parameter) + ": " + text.error());
+  return std::move(*text);
+}
+
+}  // namespace
+
+ReceiveSource::ReceiveSource(Host host)
+    : host_(host),
+      address_(parse_address(host.text("listen"))),
+      max_decoded_(static_cast<size_t>(host.integer("max_decoded"))),
+      store_timeout_ns_(host.integer("store_timeout")),
+      builder_(host, static_cast<size_t>(host.integer("max_names"))) {
+  rules_.strict = host.boolean("strict");
+  options_.threads = static_cast<unsigned>(host.integer("threads"));
+  options_.max_connections = static_cast<unsigned>(host.integer("max_connections"));
+  options_.max_header = static_cast<size_t>(host.integer("max_header"));
+  options_.max_body = static_cast<size_t>(host.integer("max_body"));
+  options_.max_waiting = static_cast<size_t>(host.integer("max_waiting"));
+  options_.request_timeout_ns = host.integer("request_timeout");
+  options_.idle_timeout_ns = host.integer("idle_timeout");
+  if (const auto path = host.find("certificate")) certificate_path_ = path->text();
+  if (const auto path = host.find("key")) key_path_ = path->text();
+  if (certificate_path_.empty() != key_path_.empty())
+    throw Failure(Code::bad_config, "certificate and key belong together; name both, or none for plain HTTP");
+}
+
+void ReceiveSource::start() {
+  if (server_) return;
+  if (const auto path = host_.find("tokens")) tokens_ = std::make_unique<Tokens>(std::string(path->text()));
+  if (!certificate_path_.empty()) {
+    options_.certificate = read_pem("certificate", certificate_path_);
+    options_.key = read_pem("key", key_path_);
+  }
+  Listener listener = open_listener(address_);
+  if (listener.reachable && !tokens_)
+    host_.log(Level::warning, "listens on " + listener.name + " and asks for no token: whoever reaches it may write; see tokens");
+  const std::string name = listener.name;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = false;
+  }
+  server_ = std::make_unique<Server>(
+      options_, tokens_.get(), [this](const std::shared_ptr<Request> &request) { return take(request); },
+      [host = host_](std::string_view text) { host.log(Level::warning, text); });
+  try {
+    server_->start(std::move(listener));
+  } catch (...) {
+    server_.reset();
+    throw;
+  }
+  host_.log(Level::info, "listening on " + name + (options_.certificate.empty() ? "" : " (TLS)"));
+}
+
+std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &request) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return unavailable("The agent is stopping");
+  queue_.push_back({request, monotonic()});
+  wake_.notify_all();
+  return std::nullopt;
+}
+
+int64_t ReceiveSource::next_deadline() const {
+  int64_t next = INT64_MAX;
+  if (!queue_.empty()) next = queue_.front().since + store_timeout_ns_;
+  for (const auto &[id, pendings] : in_flight_)
+    for (const Pending &pending : pendings) next = std::min(next, pending.deadline);
+  return next;
+}
+
+// With the lock. A sink that is stuck shall not keep senders in the dark; what it holds by then may still be stored.
+void ReceiveSource::answer_late() {
+  const int64_t now = monotonic();
+  for (auto &[id, pendings] : in_flight_) {
+    for (Pending &pending : pendings) {
+      if (now < pending.deadline) continue;
+      pending.deadline = INT64_MAX;
+      pending.request->answer(pending.late ? *pending.late : unavailable("The sinks did not hold the points in time"));
+    }
+  }
+  while (!queue_.empty() && now >= queue_.front().since + store_timeout_ns_) {
+    server_->release(queue_.front().request->body.size());
+    queue_.front().request->answer(unavailable("The sinks did not hold the points in time"));
+    queue_.pop_front();
+  }
+}
+
+std::optional<ReceiveSource::Waiting> ReceiveSource::next(bool begun) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (stopping_) return std::nullopt;
+    answer_late();
+    const bool room = !queue_.empty() && in_flight_.size() < kMaxInFlight;
+    if (room && (begun || monotonic() >= last_batch_ + kBatchEvery)) break;
+    if (begun) return std::nullopt;
+    const int64_t deadline = room ? std::min(next_deadline(), last_batch_ + kBatchEvery) : next_deadline();
+    if (deadline == INT64_MAX) {
+      wake_.wait(lock);
+    } else {
+      wake_.wait_until(lock, Steady::time_point(std::chrono::nanoseconds(deadline)));
+    }
+  }
+  Waiting waiting = std::move(queue_.front());
+  queue_.pop_front();
+  server_->release(waiting.request->body.size());
+  return waiting;
+}
+
+Code ReceiveSource::run() {
+  for (;;) {
+    Pendings pending;
+    if (batch_ == nullptr) {
+      if (host_.raw()->new_batch(host_.raw()->self, &batch_) != ATALAYA_OK) throw std::bad_alloc();
+      builder_.begin_batch(batch_);
+    }
+    decoded_ = 0;
+    while (decoded_ < kBatchBytes && builder_.samples() < kBatchSamples) {
+      const auto waiting = next(!pending.empty());
+      if (!waiting) break;
+      read_safely(*waiting, pending);
+    }
+    if (!pending.empty()) {
+      emit(std::move(pending));
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return Code::ok;
+  }
+}
+
+Account ReceiveSource::parse(const Request &request) {
+  Rules rules = rules_;
+  rules.details = request.details;
+  switch (request.form) {
+    case Form::put:
+      return reader_.read_put(text_, rules, builder_);
+    case Form::stacks:
+      return reader_.read_stacks(text_, rules, builder_);
+    case Form::lines:
+      break;
+  }
+  return reader_.read_lines(text_, rules, builder_);
+}
+
+// Whatever happens to one request, it gets an answer.
+void ReceiveSource::read_safely(const Waiting &waiting, Pendings &pending) {
+  builder_.begin_request();
+  try {
+    read(waiting, pending);
+  } catch (const std::exception &) {
+    builder_.undo_request();
+    waiting.request->answer(unavailable("Out of memory"));
+  }
+}
+
+void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
+  Request &request = *waiting.request;
+  const Decoder::Result decoded = decoder_.decode(request.encoding, request.body, max_decoded_, DocumentReader::kPadding, text_);
+  std::string().swap(request.body);
+  if (decoded == Decoder::Result::corrupt)
+    return request.answer(error_answer(400, "Unable to decode the body", "It is not what its Content-Encoding says"));
+  if (decoded == Decoder::Result::too_large)
+    return request.answer(
+        error_answer(413, "Request too large", "A body may have " + std::to_string(max_decoded_) + " bytes when decompressed"));
+  decoded_ += text_.size();
+  const Account account = parse(request);
+  if (!account.fatal.empty()) builder_.undo_request();
+  host_.dropped("refused: the sender was told", account.failed);
+  if (builder_.names_full())
+    host_.log(Level::warning,
+              "senders have used max_names different names of metrics and tags; points with further ones are refused");
+  Answer answer = answer_for(request, account);
+  if (!account.fatal.empty() || account.good == 0) return request.answer(std::move(answer));
+  Pending held{waiting.request, std::move(answer), std::nullopt, waiting.since + store_timeout_ns_};
+  if (request.sync_timeout_ms) {
+    const int64_t own = waiting.since + std::min(*request.sync_timeout_ms, int64_t{3'600'000}) * 1'000'000;
+    if (own < held.deadline) {
+      held.deadline = own;
+      held.late = timeout_answer(request, account);
+    }
+  }
+  pending.push_back(std::move(held));
+}
+
+void ReceiveSource::settle(const Pendings &pending, Code status) {
+  for (const Pending &held : pending)
+    held.request->answer(status == Code::ok ? held.answer
+                                            : unavailable("A sink refused the points, or they were dropped on the way"));
+}
+
+void ReceiveSource::emit(Pendings pending) {
+  {
+    const std::lock_guard lock(mutex_);
+    emitting_ = true;
+    last_batch_ = monotonic();
+  }
+  uint64_t id = 0;
+  const int32_t code = host_.raw()->emit(host_.raw()->self, std::exchange(batch_, nullptr), &id);
+  Code status = Code::permanent;  // the host is stopping, and did not take it
+  {
+    const std::lock_guard lock(mutex_);
+    emitting_ = false;
+    const auto known = early_.find(id);
+    if (code == ATALAYA_OK && known == early_.end()) {
+      in_flight_.emplace(id, std::move(pending));
+      return;
+    }
+    if (code == ATALAYA_OK) status = known->second;
+    early_.clear();
+  }
+  settle(pending, status);
+}
+
+void ReceiveSource::acked(uint64_t batch_id, Code status) noexcept {
+  Pendings pending;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = in_flight_.find(batch_id);
+    if (found == in_flight_.end()) {
+      if (emitting_) early_.emplace(batch_id, status);
+      return;
+    }
+    pending = std::move(found->second);
+    in_flight_.erase(found);
+    wake_.notify_all();
+  }
+  settle(pending, status);
+}
+
+void ReceiveSource::interrupt() noexcept {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  wake_.notify_all();
+}
+
+void ReceiveSource::stop() {
+  if (!server_) return;
+  server_->quiesce();
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    // What the sinks get in time is answered as stored, so that its senders need not send it again.
+    wake_.wait_for(lock, kLastAnswers, [this] { return in_flight_.empty(); });
+    for (const Waiting &waiting : queue_) waiting.request->answer(unavailable("The agent is stopping"));
+    for (const auto &[id, pendings] : in_flight_) settle(pendings, Code::permanent);
+    queue_.clear();
+    in_flight_.clear();
+  }
+  server_->stop();
+  server_.reset();
+  tokens_.reset();
+}
+
+}  // namespace atalaya::receive

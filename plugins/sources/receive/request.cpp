@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/receive/request.h"
+
+#include <microhttpd.h>
+
+#include <utility>
+
+#include "core/sample/json.h"
+
+namespace atalaya::receive {
+namespace {
+
+constexpr int kSoon = 1;   // seconds until a queue has room
+constexpr int kLater = 5;  // until a sink works again
+
+void append_count(std::string &out, std::string_view key, uint64_t count) {
+  out += out.empty() ? "{\"" : ",\"";
+  out += key;
+  out += "\":";
+  core::append_integer(out, static_cast<int64_t>(count));
+}
+
+// {"success":N,"failed":M,"errors":[...]}
+std::string account_text(const Request &request, const Account &account, uint64_t timeouts) {
+  std::string text;
+  append_count(text, "success", account.good - timeouts);
+  append_count(text, "failed", account.failed);
+  if (request.sync_timeout_ms) append_count(text, "timeouts", timeouts);
+  if (request.details) text += ",\"errors\":[" + account.errors + "]";
+  return text + "}";
+}
+
+// As BDWatchdog's store answers: 201, or 422 with what is wrong.
+Answer stacks_answer(const Request &request, const Account &account) {
+  if (account.failed == 0) return {201, R"({"_status":"OK"})", 0};
+  const std::string message = "Insertion failure: " + std::to_string(account.failed) + " document(s) contain(s) error(s)";
+  std::string body = R"({"_status":"ERR","_error":{"code":422,"message":)";
+  core::append_json_string(body, message);
+  body += R"(},"success":)" + std::to_string(account.good) + R"(,"failed":)" + std::to_string(account.failed);
+  if (request.details) body += ",\"_issues\":[" + account.errors + "]";
+  return {422, body + "}", 0};
+}
+
+}  // namespace
+
+void Request::wait(MHD_Connection *connection) {
+  const std::lock_guard lock(mutex_);
+  connection_ = connection;
+}
+
+void Request::answer(Answer answer) {
+  const std::lock_guard lock(mutex_);
+  if (answer_) return;
+  answer_ = std::move(answer);
+  if (MHD_Connection *waiting = std::exchange(connection_, nullptr); waiting != nullptr) MHD_resume_connection(waiting);
+}
+
+std::optional<Answer> Request::answered() {
+  const std::lock_guard lock(mutex_);
+  return answer_;
+}
+
+Answer error_answer(unsigned status, std::string_view message, std::string_view details) {
+  std::string body = "{\"error\":{\"code\":" + std::to_string(status) + ",\"message\":";
+  core::append_json_string(body, message);
+  if (!details.empty()) {
+    body += ",\"details\":";
+    core::append_json_string(body, details);
+  }
+  return {status, body + "}}", 0};
+}
+
+Answer throttle(std::string_view why) {
+  Answer answer = error_answer(429, "Please throttle", why);
+  answer.retry_after = kSoon;
+  return answer;
+}
+
+Answer unavailable(std::string_view why) {
+  Answer answer = error_answer(503, "Storage exception", why);
+  answer.retry_after = kLater;
+  return answer;
+}
+
+Answer answer_for(const Request &request, const Account &account) {
+  if (!account.fatal.empty()) return error_answer(400, account.fatal);
+  if (request.form == Form::stacks) return stacks_answer(request, account);
+  if (request.summary || request.details) return {account.failed > 0 ? 400u : 200u, account_text(request, account, 0), 0};
+  if (account.failed == 0) return {204, "", 0};
+  if (request.form == Form::lines) return error_answer(400, "One or more lines had errors", "Append \"details\" to the request");
+  return error_answer(400, "One or more data points had errors",
+                      "Please see the TSD logs or append \"details\" to the put request");
+}
+
+Answer timeout_answer(const Request &request, const Account &account) {
+  Answer answer{400, account_text(request, account, account.good), 0};
+  if (!request.summary && !request.details)
+    answer = error_answer(400, "Put operation timed out", "What was good may still be stored");
+  return answer;
+}
+
+}  // namespace atalaya::receive

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plugins/sources/receive/decoder.h"
+#include "plugins/sources/receive/json_reader.h"
+
+struct MHD_Connection;
+
+namespace atalaya::receive {
+
+struct Answer {
+  unsigned status = 0;
+  std::string body;     // JSON; empty for 204
+  int retry_after = 0;  // seconds; 0: not said
+};
+
+enum class Form : uint8_t { put, stacks, lines };
+
+// What a sender asked, and the connection that waits for the answer. Once `wait` was called, the answer may come from any thread;
+// the first one counts.
+class Request {
+ public:
+  Form form = Form::put;
+  bool summary = false, details = false;
+  std::optional<int64_t> sync_timeout_ms;
+  Encoding encoding = Encoding::identity;
+  std::string body;
+
+  // Connection's thread: it was suspended until there is an answer.
+  void wait(MHD_Connection *connection);
+  void answer(Answer answer);
+  std::optional<Answer> answered();
+
+ private:
+  std::mutex mutex_;
+  MHD_Connection *connection_ = nullptr;  // while it is suspended
+  std::optional<Answer> answer_;
+};
+
+// {"error":{"code":...,"message":...,"details":...}}, OpenTSDB's form. Empty details are left out.
+Answer error_answer(unsigned status, std::string_view message, std::string_view details = {});
+Answer throttle(std::string_view why);     // 429: come back soon
+Answer unavailable(std::string_view why);  // 503: not stored, keep it and send it again
+
+// The answer to a body that was read, when what is good of it is stored.
+Answer answer_for(const Request &request, const Account &account);
+// The answer when `sync_timeout` is over: nothing is known of what was good.
+Answer timeout_answer(const Request &request, const Account &account);
+
+}  // namespace atalaya::receive

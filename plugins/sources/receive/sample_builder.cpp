@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/receive/sample_builder.h"
+
+#include <algorithm>
+
+namespace atalaya::receive {
+namespace {
+
+constexpr size_t kFirstTable = 1024;
+constexpr size_t kKeptTable = 65536;
+constexpr uint32_t kMostFields = 4096;  // of one sample
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29);
+}
+
+}  // namespace
+
+void SampleBuilder::begin_batch(atalaya_batch *raw) {
+  batch_.emplace(host_, raw);
+}
+
+void SampleBuilder::begin_request() {
+  first_ = batch_->samples().size();
+  if (table_.size() > kKeptTable || table_.empty()) {
+    table_.assign(kFirstTable, Slot{});
+    table_.shrink_to_fit();
+  } else if (in_table_ > 0) {
+    std::fill(table_.begin(), table_.end(), Slot{});
+  }
+  in_table_ = 0;
+}
+
+void SampleBuilder::undo_request() {
+  batch_->truncate(first_);
+}
+
+uint32_t SampleBuilder::id_of(std::string_view name) {
+  if (const auto known = names_.find(name); known != names_.end()) return known->second;
+  if (names_full()) return 0;
+  const uint32_t id = host_.intern(name);
+  if (id != 0) names_.emplace(name, id);
+  return id;
+}
+
+bool SampleBuilder::intern(const Record &record) {
+  tag_ids_.clear();
+  field_ids_.clear();
+  for (const RecordTag &tag : record.tags) tag_ids_.push_back(id_of(tag.key));
+  for (const RecordField &field : record.fields) field_ids_.push_back(id_of(field.name));
+  const auto known = [](uint32_t id) { return id != 0; };
+  return std::all_of(tag_ids_.begin(), tag_ids_.end(), known) && std::all_of(field_ids_.begin(), field_ids_.end(), known);
+}
+
+bool SampleBuilder::take(const Record &record) {
+  if (record.tags.size() > 0xfff0 || record.fields.size() > 0xfff0 || !intern(record)) return false;
+  if (!record.point) {
+    add_sample(record);
+    return true;
+  }
+  uint64_t hash = mix(0, static_cast<uint64_t>(record.time_ns));
+  for (size_t i = 0; i < record.tags.size(); ++i)
+    hash = mix(mix(hash, tag_ids_[i]), std::hash<std::string_view>()(record.tags[i].value));
+  size_t slot = 0;
+  if (Sample *sample = find(record, hash, slot); sample != nullptr) {
+    put_field(*sample, field_ids_[0], record.fields[0]);
+    return true;
+  }
+  add_sample(record);
+  table_[slot] = {hash, batch_->samples().size()};
+  if (++in_table_ * 2 > table_.size()) grow_table();
+  return true;
+}
+
+void SampleBuilder::add_sample(const Record &record) {
+  constexpr uint32_t kUsualFields = 8;  // a point is rarely alone
+  const auto tags = static_cast<uint32_t>(record.tags.size());
+  const auto fields = static_cast<uint32_t>(record.fields.size());
+  Sample &sample = batch_->add(record.kind, tags, record.point ? kUsualFields : fields);
+  sample.time_ns = record.time_ns;
+  sample.duration_ns = record.duration_ns;
+  sample.text = batch_->copy(record.text);
+  for (uint32_t i = 0; i < tags; ++i) batch_->tag(sample, tag_ids_[i], record.tags[i].value);
+  for (uint32_t i = 0; i < fields; ++i) put_field(sample, field_ids_[i], record.fields[i]);
+}
+
+void SampleBuilder::put_field(Sample &sample, uint32_t name, const RecordField &field) {
+  atalaya_field made{name, field.type, {}};
+  if (field.type == ATALAYA_I64) {
+    made.value.i64 = field.i64;
+  } else {
+    made.value.f64 = field.f64;
+  }
+  // The same series at the same time again: the last one wins, as in every store.
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    if (sample.fields[i].name != name) continue;
+    sample.fields[i] = made;
+    return;
+  }
+  batch_->put(sample, made);
+}
+
+Sample *SampleBuilder::find(const Record &record, uint64_t hash, size_t &slot) {
+  const size_t mask = table_.size() - 1;
+  for (slot = hash & mask; table_[slot].sample != 0; slot = (slot + 1) & mask) {
+    if (table_[slot].hash != hash) continue;
+    Sample &sample = batch_->samples()[table_[slot].sample - 1];
+    if (sample.field_count < kMostFields && same_entity(sample, record)) return &sample;
+  }
+  return nullptr;
+}
+
+bool SampleBuilder::same_entity(const Sample &sample, const Record &record) const {
+  if (sample.time_ns != record.time_ns || sample.tag_count != record.tags.size()) return false;
+  for (uint32_t i = 0; i < sample.tag_count; ++i)
+    if (sample.tags[i].key != tag_ids_[i] || view(sample.tags[i].value) != record.tags[i].value) return false;
+  return true;
+}
+
+void SampleBuilder::grow_table() {
+  std::vector<Slot> old(table_.size() * 2);
+  old.swap(table_);
+  const size_t mask = table_.size() - 1;
+  for (const Slot &entry : old) {
+    if (entry.sample == 0) continue;
+    size_t slot = entry.hash & mask;
+    while (table_[slot].sample != 0) slot = (slot + 1) & mask;
+    table_[slot] = entry;
+  }
+}
+
+}  // namespace atalaya::receive

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "plugins/sources/receive/decoder.h"
+#include "plugins/sources/receive/json_reader.h"
+
+namespace {
+
+using namespace atalaya::receive;
+
+// What reaches the pipeline must be whole, whatever was sent.
+class Check final : public Taker {
+ public:
+  bool take(const Record &record) override {
+    if (record.kind > ATALAYA_SPAN) std::abort();
+    if (record.point && record.fields.size() != 1) std::abort();
+    size_t bytes = record.text.size();
+    for (const RecordTag &tag : record.tags) {
+      if (tag.key.empty()) std::abort();
+      bytes += std::string(tag.key).size() + std::string(tag.value).size();
+    }
+    for (const RecordField &field : record.fields) bytes += std::string(field.name).size();
+    return bytes % 7 != 0;
+  }
+};
+
+}  // namespace
+
+// The first byte says which form and encoding the rest has.
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static Decoder decoder;
+  static JsonReader reader;
+  if (size == 0) return 0;
+  const std::string_view body(reinterpret_cast<const char *>(data) + 1, size - 1);
+  constexpr size_t kLimit = 65536;
+  std::string_view text;
+  const auto encoding = static_cast<Encoding>(data[0] >> 4 & 3);
+  if (decoder.decode(encoding, body, kLimit, DocumentReader::kPadding, text) != Decoder::Result::whole) return 0;
+  if (text.size() > kLimit) std::abort();
+  Check check;
+  const Rules rules{(data[0] & 8) == 0, (data[0] & 4) != 0};
+  const uint8_t form = data[0] & 3;
+  const Account account = form == 0   ? reader.read_put(text, rules, check)
+                          : form == 1 ? reader.read_stacks(text, rules, check)
+                                      : reader.read_lines(text, rules, check);
+  if (!account.fatal.empty() && account.good + account.failed > 0) std::abort();
+  if (rules.details && account.failed > 0 && account.errors.empty()) std::abort();
+  return 0;
+}

@@ -1,0 +1,592 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hub: the real agent with the source receive. What it said yes to is in its store."""
+
+import gzip
+import http.client
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import unittest
+import warnings
+import zlib
+
+from harness import BINARY, PATIENCE, Agent, AgentCase, main, points
+
+TIME = 1795219532
+
+
+def point(metric, value, timestamp=TIME, **tags):
+    return {"metric": metric, "timestamp": timestamp, "value": value, "tags": tags or {"host": "a"}}
+
+
+class Client:
+    """One keep-alive connection."""
+
+    def __init__(self, port, host="127.0.0.1", context=None, headers=None):
+        kind = http.client.HTTPSConnection if context else http.client.HTTPConnection
+        options = {"context": context} if context else {}
+        self.connection = kind(host, port, timeout=PATIENCE, **options)
+        self.headers = headers or {}
+
+    def ask(self, path, body=None, method="POST", **headers):
+        """-> status, headers, body as text."""
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.connection.request(method, path, body, {**self.headers, **names})
+        response = self.connection.getresponse()
+        return response.status, response.headers, response.read().decode()
+
+    def put(self, documents, query=""):
+        return self.ask("/api/put" + query, json.dumps(documents))
+
+    def close(self):
+        self.connection.close()
+
+
+class Hub(AgentCase):
+    def hub(self, options="", sink=None, folder=None, name="hub"):
+        self.store = self.path("store.db")
+        lua = f"""
+        local a = require "atalaya"
+        a.pipeline "hub" {{
+          a.source.receive {{ listen = "127.0.0.1:0", {options} }},
+          {sink or f'a.sink.sqlite {{ path = "{self.store}" }}'},
+        }}"""
+        agent = self.run_agent(lua).running()
+        agent.port = int(agent.wait_line("listening on").split("listening on ")[1].split()[0].rsplit(":", 1)[1])
+        return agent
+
+    def client(self, agent, **options):
+        client = Client(agent.port, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def stored(self, query="select metric, time, host, value from points order by metric, time, host", store=None):
+        with sqlite3.connect(store or self.store) as database:
+            return database.execute(query).fetchall()
+
+
+class Protocol(Hub):
+    def test_what_got_204_is_in_the_store_exactly(self):
+        agent = self.hub()
+        client = self.client(agent)
+        documents = [point("int", 9007199254740993), point("least", -9223372036854775808), point("text", "99.40"),
+                     point("real", 0.1), point("ms", 5, TIME * 1000 + 123), point("fraction", "7", f"{TIME}.250")]
+        self.assertEqual(client.put(documents)[::2], (204, ""))
+        # No wait: the answer came after the commit.
+        self.assertEqual(self.stored(), [
+            ("fraction", TIME * 1000 + 250, "a", 7), ("int", TIME * 1000, "a", 9007199254740993),
+            ("least", TIME * 1000, "a", -9223372036854775808), ("ms", TIME * 1000 + 123, "a", 5),
+            ("real", TIME * 1000, "a", 0.1), ("text", TIME * 1000, "a", 99.4)])
+        self.assert_balanced(agent.status())
+        self.assertEqual(agent.stop(), 0, agent.errors())
+
+    def test_the_host_of_a_point_is_its_senders(self):
+        agent = self.hub()
+        self.client(agent).put([point("m", 1, host="elsewhere"), point("n", 1, host="other")])
+        self.assertEqual([row[2] for row in self.stored()], ["elsewhere", "other"])
+
+    def test_answers_are_opentsdbs(self):
+        client = self.client(self.hub())
+        good, bad = point("m", 1), point("bad", "x")
+        status, _, text = client.put([good, bad])
+        self.assertEqual((status, json.loads(text)), (400, {"error": {
+            "code": 400, "message": "One or more data points had errors",
+            "details": 'Please see the TSD logs or append "details" to the put request'}}))
+        self.assertEqual(client.put([good], "?summary")[::2], (200, '{"success":1,"failed":0}'))
+        status, _, text = client.put([bad, point("", 1), good], "?details")
+        self.assertEqual(status, 400)
+        told = json.loads(text)
+        self.assertEqual((told["success"], told["failed"]), (1, 2))
+        self.assertEqual(told["errors"][0], {"datapoint": {"metric": "bad", "timestamp": TIME, "value": "x", "tags": {"host": "a"}},
+                                             "error": "Unable to parse value to a number"})
+        self.assertEqual(told["errors"][1]["error"], "Metric name was empty")
+        self.assertEqual(json.loads(client.put([good], "?details&sync_timeout=5000")[2]),
+                         {"success": 1, "failed": 0, "timeouts": 0, "errors": []})
+        for body, message in (("x", "The JSON must start as an object or an array"), ("[{]", "Unable to parse the given JSON"),
+                              ("", "Missing request content"), ("[]", "No datapoints found in content")):
+            status, _, text = client.ask("/api/put", body)
+            self.assertEqual((status, json.loads(text)["error"]["message"]), (400, message))
+        self.assertEqual(client.ask("/api/put", method="GET")[0], 405)
+        self.assertEqual(client.ask("/nothing", "{}")[0], 404)
+        self.assertEqual(client.ask("/health", method="GET")[0], 200)
+        self.assertEqual(self.stored("select distinct metric from points"), [("m",)])
+
+    def test_a_broken_body_stores_nothing_and_the_connection_goes_on(self):
+        client = self.client(self.hub())
+        status, _, _ = client.ask("/api/put", json.dumps([point("torn", 1), point("torn2", 1)])[:-5])
+        self.assertEqual(status, 400)
+        self.assertEqual(client.put([point("whole", 1)])[0], 204)
+        self.assertEqual([row[0] for row in self.stored()], ["whole"])
+
+    def test_compressed_and_chunked_bodies(self):
+        agent = self.hub('max_body = "64 KiB", max_decoded = "1 MiB"')
+        client = self.client(agent)
+        for name, encoded in (("gzip", gzip.compress), ("deflate", zlib.compress)):
+            status, _, text = client.ask("/api/put", encoded(json.dumps([point(name, 1)]).encode()), Content_Encoding=name)
+            self.assertEqual(status, 204, text)
+        if shutil.which("zstd"):
+            body = subprocess.run(["zstd", "-c"], input=json.dumps([point("zstd", 1)]).encode(), capture_output=True).stdout
+            self.assertEqual(client.ask("/api/put", body, Content_Encoding="zstd")[0], 204)
+            self.assertIn("zstd", {row[0] for row in self.stored()})
+        chunks = (json.dumps([point("chunked", 1)]).encode()[i:i + 7] for i in range(0, 200, 7))
+        self.assertEqual(client.ask("/api/put", chunks)[0], 204)
+        self.assertLessEqual({"gzip", "deflate", "chunked"}, {row[0] for row in self.stored()})
+        whole = gzip.compress(json.dumps([point("never", 1)]).encode())
+        for body, encoding, expected in ((whole[:-4], "gzip", 400), (whole, "br", 415), (b"x" * 100_000, "identity", 413),
+                                         (gzip.compress(b" " * 20_000_000), "gzip", 413)):
+            self.assertEqual(client.ask("/api/put", body, Content_Encoding=encoding)[0], expected)
+            self.assertEqual(client.put([point("after", 1)])[0], 204)  # the connection goes on
+        self.assertNotIn("never", {row[0] for row in self.stored()})
+
+    def test_stacks_of_the_reference_and_lines_of_our_own(self):
+        out = self.path("out")
+        agent = self.hub(sink=f'a.sink.file {{ path = "{out}", format = "samples" }}')
+        client = self.client(agent)
+        stack = {"timestamp": 1495813324, "hostname": "hadoop0", "stack": "java-18714;start_thread;JavaThread::run", "value": 6}
+        self.assertEqual(client.ask("/cpu", json.dumps([stack]))[0], 201)
+        status, _, text = client.ask("/cpu?details", json.dumps([stack, {**stack, "value": 0}]))
+        self.assertEqual(status, 422)
+        self.assertEqual(json.loads(text)["_issues"], [{"document": 1, "error": "value: min value is 1"}])
+        lines = '{"metric":"p","timestamp":1795219532001,"value":1,"tags":{"host":"z"}}\n{torn\n'
+        status, _, text = client.ask("/api/jsonlines?details", lines)
+        self.assertEqual((status, json.loads(text)["errors"]), (400, [{"line": 2, "error": "Unable to parse the given JSON"}]))
+        first, _, last = points(out)
+        self.assertEqual(first, {"kind": "stack", "time": 1495813324000000000, "duration": 0, "text": "start_thread;JavaThread::run",
+                                 "tags": {"process": "java", "pid": "18714", "host": "hadoop0", "profile": "cpu"},
+                                 "fields": {"profile.samples": 6}})
+        self.assertEqual((last["time"], last["fields"]), (1795219532001000000, {"p": 1}))
+
+    def test_a_point_of_each_request_and_time_is_one_sample(self):
+        out = self.path("out")
+        client = self.client(self.hub(sink=f'a.sink.file {{ path = "{out}", format = "samples" }}'))
+        client.put([point("x", 1, pid="1"), point("x", 2, pid="2"), point("y", 3, pid="1"), point("x", 4, TIME + 1, pid="1")])
+        self.assertEqual([sample["fields"] for sample in points(out)], [{"x": 1, "y": 3}, {"x": 2}, {"x": 4}])
+
+    def test_a_real_agents_windows_reach_the_hub_value_by_value(self):
+        agent = self.hub()
+        environment = dict(os.environ, STATE_DIRECTORY=self.folder, RUNTIME_DIRECTORY=self.path("r"))
+        lua = self.path("agent.lua")
+        for form, path, key in (("jsonlines", "/api/jsonlines", "process"), ("bdwatchdog", "/api/put", "command")):
+            lines, store = self.path(form), self.path(form + ".db")
+            with open(lua, "w") as file:
+                file.write(f"""local a = require "atalaya"
+                a.pipeline "p" {{ every = "200ms", a.source.proc {{ processes = false, cgroups = false }},
+                  a.sink.file {{ path = "{lines}", format = "{form}" }}, a.sink.sqlite {{ path = "{store}" }} }}""")
+            subprocess.run([BINARY, "run", lua, "--for", "1s"], env=environment, check=True, capture_output=True)
+            sent = points(lines)
+            self.assertGreater(len(sent), 100)
+            with open(lines, "rb") as file:
+                body = file.read()
+            if form == "bdwatchdog":
+                body = b"[" + b",".join(body.splitlines()) + b"]"
+            status, _, text = self.client(agent).ask(path + "?summary", gzip.compress(body), Content_Encoding="gzip")
+            refused = json.loads(text)["failed"]
+            if form == "jsonlines":
+                self.assertEqual((status, refused), (200, 0), text)
+                mine = "select metric, time, host, pid, process, tags, value from points order by 1, 2, 3, 4, 5, 6"
+                self.assertEqual(self.stored(mine), self.stored(mine, store))
+            else:
+                self.assertLess(refused, len(sent))
+        self.assert_balanced(agent.status())
+
+
+class Guards(Hub):
+    def test_tokens(self):
+        path = self.path("tokens")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.write("# fleet\nopen-sesame\n")
+        agent = self.hub(f'tokens = "{path}"')
+        stranger = self.client(agent)
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "open-sesame"}):
+            status, answer, _ = stranger.ask("/api/put", json.dumps([point("m", 1)]), **headers)
+            self.assertEqual(status, 401)
+            self.assertIn("Bearer", answer["WWW-Authenticate"])
+        self.assertEqual(self.client(agent, headers={"Authorization": "Bearer open-sesame"}).put([point("m", 1)])[0], 204)
+        self.assertNotIn("open-sesame", agent.errors())
+        with open(os.open(path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.write("the-next-one\n")
+        os.rename(path + ".new", path)
+        until = time.monotonic() + PATIENCE
+        while stranger.ask("/api/put", json.dumps([point("m", 1)]), Authorization="Bearer the-next-one")[0] != 204:
+            self.assertLess(time.monotonic(), until)
+
+    def test_a_file_of_tokens_for_all_to_read_is_an_error_at_the_start(self):
+        path = self.path("tokens")
+        with open(path, "w") as file:
+            file.write("secret\n")
+        os.chmod(path, 0o644)
+        agent = self.run_agent(f"""local a = require "atalaya"
+        a.pipeline "hub" {{ a.source.receive {{ listen = "127.0.0.1:0", tokens = "{path}" }}, a.sink.file {{ path = "{self.path("o")}" }} }}""")
+        self.assertEqual(agent.join(), 1)
+        self.assertRegex(agent.errors(), r'pipeline\.lua:2: .*source "receive": tokens: .*chmod 640')
+
+    def test_a_port_in_use_is_an_error_at_the_start(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            agent = self.run_agent(f"""local a = require "atalaya"
+            a.pipeline "hub" {{ a.source.receive {{ listen = "127.0.0.1:{taken.getsockname()[1]}" }},
+              a.sink.file {{ path = "{self.path("o")}" }} }}""")
+            self.assertEqual(agent.join(), 1)
+        self.assertIn("another program listens there", agent.errors())
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl makes the certificate")
+    def test_tls(self):
+        certificate, key = self.path("cert.pem"), self.path("key.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                        "-subj", "/CN=hub", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                       check=True, capture_output=True)
+        agent = self.hub(f'certificate = "{certificate}", key = "{key}"')
+        context = ssl.create_default_context(cafile=certificate)
+        client = self.client(agent, context=context)
+        for number in range(20):
+            self.assertEqual(client.put([point("tls", number, TIME + number)])[0], 204)
+        self.assertEqual(len(self.stored()), 20)
+        old = ssl.create_default_context(cafile=certificate)
+        old.set_ciphers("DEFAULT:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is old, that is the point
+            old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+        with self.assertRaises(OSError):
+            self.client(agent, context=old).put([point("old", 1)])
+        plain = self.client(agent)
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            plain.put([point("plain", 1)])
+
+    def test_slow_clients_are_cut_and_cost_the_others_nothing(self):
+        agent = self.hub('request_timeout = "1s", threads = 1')
+        head = b"POST /api/put HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
+        slow = []
+        for beginning in (b"", b"POST /api", head, head + b"\r\n[{"):
+            sender = socket.create_connection(("127.0.0.1", agent.port))
+            sender.sendall(beginning)
+            slow.append(sender)
+        client = self.client(agent)
+        pending = dict(enumerate(slow))
+        until = time.monotonic() + PATIENCE
+        while pending:
+            self.assertLess(time.monotonic(), until, "a slow client was never cut")
+            self.assertEqual(client.put([point("m", 1)])[0], 204)
+            for number, sender in list(pending.items()):
+                sender.settimeout(0.05)
+                try:
+                    if number > 0:
+                        sender.send(b"x")  # a byte now and then: never idle
+                    if sender.recv(100) == b"":
+                        del pending[number]
+                except TimeoutError:
+                    pass
+                except OSError:
+                    del pending[number]
+        for sender in slow:
+            sender.close()
+
+    def test_a_header_that_is_too_large_is_refused(self):
+        agent = self.hub('max_header = "4 KiB"')
+        try:
+            self.assertEqual(self.client(agent).ask("/api/put", "[]", X_Long="x" * 8000)[0], 431)
+        except OSError:
+            pass  # the server hung up while the rest of the header was on its way
+        self.assertEqual(self.client(agent).put([point("m", 1)])[0], 204)
+
+    def test_connections_beyond_the_limit_wait_until_one_is_free(self):
+        agent = self.hub("max_connections = 4, threads = 1")
+        clients = [self.client(agent) for _ in range(4)]
+        for client in clients:
+            self.assertEqual(client.put([point("m", 1)])[0], 204)
+        answers = []
+        waiting = threading.Thread(target=lambda: answers.append(self.client(agent).put([point("fifth", 1)])[0]))
+        waiting.start()
+        for number in range(50):
+            self.assertEqual(clients[number % 4].put([point("m", number)])[0], 204)
+        self.assertEqual(answers, [])
+        clients[0].close()
+        waiting.join(PATIENCE)
+        self.assertEqual(answers, [204])
+
+
+class BackPressure(Hub):
+    def locked(self):
+        """Holds the store's lock, so that the sink cannot commit."""
+        database = sqlite3.connect(self.store, isolation_level=None, timeout=PATIENCE, check_same_thread=False)
+        database.execute("begin immediate")
+        return database
+
+    def test_no_204_while_the_store_cannot_commit(self):
+        agent = self.hub()
+        self.client(agent).put([point("first", 1)])
+        lock = self.locked()
+        answers = []
+        sender = threading.Thread(target=lambda: answers.append(self.client(agent).put([point("second", 1)])[0]))
+        sender.start()
+        agent.wait_status(lambda status: agent.row("hub", "sink sqlite", status)["queued"] > 0)
+        self.assertEqual(answers, [])
+        lock.execute("rollback")
+        lock.close()
+        sender.join(PATIENCE)
+        self.assertEqual(answers, [204])
+        self.assertIn("second", {row[0] for row in self.stored()})
+
+    def test_who_waits_too_long_is_told_to_send_again(self):
+        agent = self.hub('store_timeout = "300ms"')
+        client = self.client(agent)
+        client.put([point("first", 1)])
+        lock = self.locked()
+        status, headers, text = client.put([point("late", 1)])
+        self.assertEqual(status, 503)
+        self.assertGreater(int(headers["Retry-After"]), 0)
+        status, _, text = client.put([point("late", 1)], "?details&sync_timeout=50")
+        self.assertEqual((status, json.loads(text)["timeouts"]), (400, 1))
+        lock.execute("rollback")
+        lock.close()
+        while client.put([point("late", 1)])[0] != 204:
+            pass
+        self.assertEqual(len([row for row in self.stored() if row[0] == "late"]), 1)
+
+    def test_full_queues_are_429_and_nothing_that_got_204_is_lost(self):
+        agent = self.hub('max_waiting = "64 KiB"')
+        self.client(agent).put([point("first", 1)])
+        lock = self.locked()
+        filler = [point("fill", number, TIME + number) for number in range(150)]  # about 14 KB
+        seen, stored, guard = set(), [], threading.Lock()
+
+        def send(number):
+            client = self.client(agent)
+            while True:
+                documents = [{**one, "tags": {"host": f"h{number}"}} for one in filler]
+                status, headers, _ = client.put(documents)
+                with guard:
+                    seen.add(status)
+                if status == 204:
+                    stored.append(number)
+                    return
+                self.assertEqual(status, 429)
+                self.assertEqual(headers["Retry-After"], "1")
+                released.wait(1)
+
+        released = threading.Event()
+        senders = [threading.Thread(target=send, args=(number,)) for number in range(12)]
+        for sender in senders:
+            sender.start()
+        until = time.monotonic() + PATIENCE
+        while 429 not in seen and time.monotonic() < until:
+            released.wait(0.01)
+        self.assertIn(429, seen)
+        lock.execute("rollback")
+        lock.close()
+        released.set()
+        for sender in senders:
+            sender.join(PATIENCE)
+        self.assertEqual(sorted(stored), list(range(12)))
+        counted = self.stored("select host, count(*) from points where metric = 'fill' group by host")
+        self.assertEqual(dict(counted), {f"h{number}": 150 for number in range(12)})
+        self.assert_balanced(agent.status())
+
+
+class Fleet(Hub):
+    def test_many_senders_at_once_are_counted_exactly(self):
+        agent = self.hub()
+        wrong = []
+
+        def send(number):
+            client = self.client(agent)
+            for window in range(30):
+                documents = [point(f"m{metric}", window * 100 + metric, TIME + window, host=f"h{number}") for metric in range(20)]
+                if number % 3 == 0 and window % 5 == 0:  # some of them send nonsense between
+                    client.ask("/api/put", "[{" * window)
+                status = client.put(documents)[0]
+                if status != 204:
+                    wrong.append(status)
+
+        senders = [threading.Thread(target=send, args=(number,)) for number in range(16)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join(PATIENCE)
+        self.assertEqual(wrong, [])
+        rows = self.stored("select host, count(*), sum(value) from points group by host")
+        total = sum(window * 100 + metric for window in range(30) for metric in range(20))
+        self.assertEqual(sorted(rows), sorted((f"h{number}", 600, total) for number in range(16)))
+        self.assert_balanced(agent.status())
+        self.assertEqual(agent.stop(), 0, agent.errors())
+
+    def test_killed_in_the_middle_it_has_all_that_got_204(self):
+        confirmed, guard = set(), threading.Lock()
+        for round_number in range(5):
+            agent = self.hub()
+            enough = threading.Event()
+
+            def send(number):
+                client = Client(agent.port)
+                try:
+                    for window in range(10_000):
+                        stamp = TIME + window
+                        if client.put([point("m", window, stamp, host=f"r{round_number}h{number}")])[0] == 204:
+                            with guard:
+                                confirmed.add((f"r{round_number}h{number}", stamp * 1000, window))
+                        if window == 20 * (round_number + 1):
+                            enough.set()
+                except (OSError, http.client.HTTPException):
+                    pass
+                finally:
+                    client.close()
+
+            senders = [threading.Thread(target=send, args=(number,)) for number in range(4)]
+            for sender in senders:
+                sender.start()
+            self.assertTrue(enough.wait(PATIENCE))
+            agent.kill()
+            for sender in senders:
+                sender.join(PATIENCE)
+        self.assertGreater(len(confirmed), 100)
+        kept = set(self.stored("select host, time, value from points"))
+        self.assertEqual(confirmed - kept, set())
+        self.assertLessEqual(len(kept - confirmed), 4 * 5)  # stored, but killed before the answer: harmless when sent again
+
+    def test_stopped_in_order_it_answers_what_it_stored(self):
+        agent = self.hub()
+        results, started = [], threading.Barrier(9)
+
+        def send(number):
+            client = Client(agent.port)
+            started.wait()
+            sent = 0
+            try:
+                for window in range(10_000):
+                    status = client.put([point("m", window, TIME + window, host=f"h{number}")])[0]
+                    if status != 204:
+                        break
+                    sent += 1
+                    if sent == 20:
+                        ready.release()
+            except (OSError, http.client.HTTPException):
+                pass
+            results.append((f"h{number}", sent))
+            client.close()
+
+        ready = threading.Semaphore(0)
+        senders = [threading.Thread(target=send, args=(number,)) for number in range(8)]
+        for sender in senders:
+            sender.start()
+        started.wait()
+        for _ in senders:
+            self.assertTrue(ready.acquire(timeout=PATIENCE))
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        for sender in senders:
+            sender.join(PATIENCE)
+        kept = dict(self.stored("select host, count(*) from points group by host"))
+        for host, sent in results:
+            self.assertGreaterEqual(kept[host], sent)
+
+    def test_a_reload_with_other_options_keeps_the_port_and_loses_nothing(self):
+        agent = self.hub()
+        client = self.client(agent)
+        self.assertEqual(client.put([point("before", 1)])[0], 204)
+        with open(agent.file) as file:
+            lua = file.read()
+        agent.write(lua.replace("127.0.0.1:0", f"127.0.0.1:{agent.port}").replace("a.source.receive {", "a.source.receive { threads = 1,"))
+        agent.reload()
+        agent.wait_line("reloaded")
+        self.assertEqual(self.client(agent).put([point("after", 1)])[0], 204)
+        self.assertEqual([row[0] for row in self.stored()], ["after", "before"])
+
+
+def can_have_namespaces():
+    return os.geteuid() == 0 and shutil.which("ip") is not None
+
+
+class TwoHosts(Hub):
+    SENDER = r"""
+import http.client, json, sys, time
+address, count = sys.argv[1], int(sys.argv[2])
+connection = None
+for window in range(count):
+    while True:
+        try:
+            connection = connection or http.client.HTTPConnection(address, 4242, timeout=0.5)
+            body = [{"metric": "m%d" % i, "timestamp": 1795219532 + window, "value": window, "tags": {"host": "far"}} for i in range(5)]
+            connection.request("POST", "/api/put", json.dumps(body))
+            response = connection.getresponse()
+            response.read()
+            if response.status == 204:
+                break
+        except (OSError, http.client.HTTPException):
+            connection = None
+    print(window, flush=True)
+    time.sleep(0.005)
+"""
+
+    @unittest.skipUnless(can_have_namespaces(), "network namespaces need root and ip")
+    def test_the_link_is_cut_for_a_while_and_the_hub_is_complete_afterwards(self):
+        near, far = f"atalaya-n{os.getpid()}", f"atalaya-f{os.getpid()}"
+        def ip(*words, check=True):
+            return subprocess.run(["ip", *words], check=check, capture_output=True)
+        try:
+            for name in (near, far):
+                ip("netns", "add", name)
+                ip("-n", name, "link", "set", "lo", "up")
+            ip("link", "add", "atv0", "netns", near, "type", "veth", "peer", "name", "atv1", "netns", far)
+            ip("-n", near, "addr", "add", "10.77.0.1/24", "dev", "atv0")
+            ip("-n", far, "addr", "add", "10.77.0.2/24", "dev", "atv1")
+            ip("-n", near, "link", "set", "atv0", "up")
+            ip("-n", far, "link", "set", "atv1", "up")
+        except subprocess.CalledProcessError as error:
+            for name in (near, far):
+                ip("netns", "del", name, check=False)
+            self.skipTest("no network namespaces here: " + error.stderr.decode())
+        sender = None
+        try:
+            store = self.path("store.db")
+            lua = f"""local a = require "atalaya"
+            a.pipeline "hub" {{ a.source.receive {{ listen = "10.77.0.1:4242" }}, a.sink.sqlite {{ path = "{store}" }} }}"""
+            agent = self.run_in(near, lua)
+            agent.running()
+            count = 200
+            sender = subprocess.Popen(["ip", "netns", "exec", far, sys.executable, "-c", self.SENDER, "10.77.0.1", str(count)],
+                                      stdout=subprocess.PIPE, text=True)
+            for line in sender.stdout:
+                if int(line) == 50:
+                    break
+            ip("-n", near, "link", "set", "atv0", "down")
+            before = self.stored("select count(*) from points", store)
+            time.sleep(1.5)  # the time that the link is cut: there is nothing to wait for
+            self.assertLessEqual(self.stored("select count(*) from points", store)[0][0], before[0][0] + 5)
+            ip("-n", near, "link", "set", "atv0", "up")
+            for line in sender.stdout:
+                pass
+            self.assertEqual(sender.wait(PATIENCE), 0)
+            self.assertEqual(self.stored("select metric, count(*), sum(value) from points group by 1", store),
+                             [(f"m{i}", count, sum(range(count))) for i in range(5)])
+            self.assertEqual({row[0] for row in self.stored("select distinct host from points", store)}, {"far"})
+            self.assert_balanced(agent.status())
+        finally:
+            if sender is not None:
+                sender.kill()
+                sender.wait()
+                sender.stdout.close()
+            for agent in self.agents:
+                if agent.process.poll() is None:
+                    agent.kill()
+            for name in (near, far):
+                ip("netns", "del", name, check=False)
+
+    def run_in(self, namespace, lua):
+        """An agent inside the network namespace; the status socket is a file and works from here."""
+        def enter():
+            descriptor = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
+            libc.setns(descriptor, 0)
+            os.close(descriptor)
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        agent = Agent(self.folder, lua, preexec=enter)
+        self.agents.append(agent)
+        return agent
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/receive/tokens.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+
+#include "plugins/sources/receive/listen.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace atalaya::receive {
+
+namespace {
+
+void write(const std::string &path, const std::string &text, mode_t mode = 0600) {
+  const std::string made = path + ".new";
+  std::ofstream(made) << text;
+  REQUIRE(::chmod(made.c_str(), mode) == 0);
+  REQUIRE(std::rename(made.c_str(), path.c_str()) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("receive: tokens by Bearer and as the password of Basic") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "tokens";
+  write(path, "# comment\n secret1 \n\nsecret2\n");
+  const Tokens tokens(path);
+  CHECK(tokens.allow("Bearer secret1"));
+  CHECK(tokens.allow("bearer  secret2"));
+  CHECK(tokens.allow("Basic bm9kZTpzZWNyZXQx"));  // node:secret1
+  for (const char *wrong : {"", "Bearer", "Bearer ", "Bearer secret", "Bearer secret11", "Bearer # comment", "secret1", "Basic !!",
+                            "Basic bm9kZQ==", "Basic"})
+    CHECK_FALSE_MESSAGE(tokens.allow(wrong), wrong);
+}
+
+TEST_CASE("receive: a file of tokens that cannot be used says why, a new one takes effect") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "tokens";
+  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file"), std::runtime_error);
+  write(path, "secret\n", 0644);
+  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("chmod 640"), std::runtime_error);
+  write(path, "# nothing\n");
+  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("holds no token"), std::runtime_error);
+  write(path, "one\n");
+  Tokens tokens(path);
+  CHECK(tokens.refresh().empty());
+  write(path, "second\n");
+  CHECK(tokens.refresh().empty());
+  CHECK(tokens.allow("Bearer second"));
+  CHECK_FALSE(tokens.allow("Bearer one"));
+  write(path, "");
+  CHECK(tokens.refresh().find("holds no token") != std::string::npos);
+  CHECK(tokens.allow("Bearer second"));
+}
+
+TEST_CASE("receive: addresses") {
+  CHECK(parse_address("127.0.0.1:4242").host == "127.0.0.1");
+  CHECK(parse_address("[::1]:0").host == "::1");
+  CHECK(parse_address("*:4242").port == "4242");
+  for (const char *wrong : {"", "4242", ":4242", "host:", "host:70000", "::1:4242", "host:12x", "[]:1"})
+    CHECK_THROWS_WITH_AS(parse_address(wrong), doctest::Contains("ADDRESS:PORT"), std::runtime_error);
+  const Listener first = open_listener(parse_address("127.0.0.1:0"));
+  CHECK_FALSE(first.reachable);
+  CHECK_THROWS_WITH_AS(open_listener(parse_address(first.name)), doctest::Contains("another program listens there"),
+                       std::runtime_error);
+}
+
+}  // namespace atalaya::receive
