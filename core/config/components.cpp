@@ -2,6 +2,7 @@
 #include "core/config/components.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "core/config/common_params.h"
@@ -76,7 +77,8 @@ SpoolLimits spool_limits(const Parameters &parameters) {
   };
   const Parameter *dir = parameters.find("spool.dir");
   if (dir == nullptr) return limits;
-  limits.dir = dir->text.starts_with('/') ? dir->text : state_folder() + "/" + dir->text;
+  limits.dir = std::filesystem::path(state_folder() + "/") / dir->text;  // an absolute one stays as it is
+  limits.dir = std::filesystem::path(limits.dir).lexically_normal();
   number("spool.max", limits.max_bytes);
   number("spool.min_free", limits.min_free_bytes);
   number("spool.max_age", limits.max_age_ns);
@@ -113,6 +115,8 @@ std::optional<StageDescription> check_component(const RawComponent &raw, Registr
   const auto params = all_params(component);
   const Schema schema(params.data(), static_cast<uint32_t>(params.size()), sizeof(atalaya_param));
   const Parameters all = Parameters::resolve(schema, raw.parameters, found);
+  if (const Parameter *dir = all.find("spool.dir"); dir != nullptr && dir->text.empty())
+    found.push_back({"spool.dir", "is empty; name a folder of this sink alone"});
   for (const auto &problem : found) problems.push_back(label + text_of(problem));
   if (raw.kind != ATALAYA_SINK) {
     stage.parameters = all;
