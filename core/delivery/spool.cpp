@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 
+#include "core/delivery/spool_view.h"
 #include "core/util/log.h"
 
 namespace atalaya::core {
@@ -39,12 +39,6 @@ int write_all(int fd, std::string_view bytes, uint64_t at) {
 }
 
 }  // namespace
-
-std::string Spool::path_of(uint64_t segment) const {
-  char name[32];
-  std::snprintf(name, sizeof(name), "/%016llx.seg", static_cast<unsigned long long>(segment));
-  return limits_.dir + name;
-}
 
 Spool::Put Spool::append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops,
                          std::string &error) {
@@ -137,7 +131,7 @@ int Spool::begin_segment() {
   for (const SpoolCounts &counts : state_.pipelines) header.totals.push_back({counts.pipeline, counts.appended});
   record_.clear();
   append_segment_header(header, record_);
-  const std::string path = path_of(header.first_sequence);
+  const std::string path = segment_path(limits_.dir, header.first_sequence);
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return errno;
   if (const int failed = write_all(file.get(), record_, 0); failed != 0) {

@@ -102,14 +102,13 @@ class Spool {
   explicit Spool(SpoolLimits limits);
   // spool_open.cpp
   Status open_folder();
-  Status list_segments();
+  Status find_segments();
   Status load();
   void find_position();
   Status scan_last();
   void find_head();
 
   // spool.cpp
-  std::string path_of(uint64_t segment) const;
   bool make_room(uint64_t size, SpoolDrops &drops);
   bool disk_is_low(uint64_t size) const;
   Put refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops);

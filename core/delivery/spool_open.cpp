@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <random>
 
 #include "core/delivery/spool.h"
+#include "core/delivery/spool_view.h"
 #include "core/util/log.h"
 
 namespace atalaya::core {
@@ -32,7 +32,7 @@ Spool::Spool(SpoolLimits limits) : limits_(std::move(limits)) {
 
 Result<std::unique_ptr<Spool>> Spool::open(const SpoolLimits &limits) {
   std::unique_ptr<Spool> spool(new Spool(limits));
-  for (const auto step : {&Spool::open_folder, &Spool::list_segments, &Spool::load})
+  for (const auto step : {&Spool::open_folder, &Spool::find_segments, &Spool::load})
     if (const Status done = (*spool.*step)(); !done) {
       spool->folder_.reset();  // nothing to close
       return Error{"spool " + done.error()};
@@ -57,17 +57,9 @@ Status Spool::open_folder() {
   return Done{};
 }
 
-Status Spool::list_segments() {
+Status Spool::find_segments() {
+  for (const SpoolView::File &file : list_segments(limits_.dir)) segments_.push_back({file.name, file.size});
   std::error_code error;
-  for (const auto &entry : std::filesystem::directory_iterator(limits_.dir, error)) {
-    const std::string name = entry.path().filename();
-    uint64_t number = 0;
-    const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number, 16);
-    if (wrong != std::errc() || std::string_view(end) != ".seg" || path_of(number) != limits_.dir + "/" + name) continue;
-    segments_.push_back({number, entry.file_size(error)});
-  }
-  if (error) return Error{limits_.dir + ": " + error.message()};
-  std::sort(segments_.begin(), segments_.end(), [](const Segment &a, const Segment &b) { return a.name < b.name; });
   for (const auto &entry : std::filesystem::directory_iterator(limits_.dir + "/damaged", error)) quarantined_ += entry.file_size(error);
   return Done{};
 }
@@ -101,7 +93,7 @@ void Spool::find_position() {
   };
   uint64_t id = 0;
   for (const Segment &segment : segments_) {
-    auto reader = SegmentReader::open(path_of(segment.name), id);
+    auto reader = SegmentReader::open(segment_path(limits_.dir, segment.name), id);
     if (!reader) continue;
     if (reader->header()) {
       state_.id = reader->header()->id;
@@ -122,7 +114,7 @@ Status Spool::scan_last() {
   if (segments_.empty()) return Done{};
   const Segment &last = segments_.back();
   state_.next_sequence = std::max(state_.next_sequence, last.name + 1);
-  auto reader = SegmentReader::open(path_of(last.name), state_.id);
+  auto reader = SegmentReader::open(segment_path(limits_.dir, last.name), state_.id);
   if (!reader) return Error{reader.error()};
   const auto appended = [&](std::string_view pipeline, uint64_t samples) {
     SpoolCounts &counts = state_.of(pipeline);
@@ -142,7 +134,7 @@ Status Spool::scan_last() {
 // Goes to the reader's place and deletes the segments before it, which a crash may have left.
 void Spool::find_head() {
   while (!segments_.empty() && segments_.front().name < state_.segment) {
-    ::unlink(path_of(segments_.front().name).c_str());
+    ::unlink(segment_path(limits_.dir, segments_.front().name).c_str());
     segments_.pop_front();
   }
   const bool there = !segments_.empty() && segments_.front().name == state_.segment;

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "core/delivery/spool.h"
+#include "core/delivery/spool_view.h"
 #include "core/util/log.h"
 
 namespace atalaya::core {
@@ -88,7 +89,7 @@ void Spool::expire(int64_t now_ns, SpoolDrops &drops) {
 
 SegmentReader *Spool::reader() {
   if (reader_) return &*reader_;
-  auto opened = SegmentReader::open(path_of(segments_.front().name), state_.id);
+  auto opened = SegmentReader::open(segment_path(limits_.dir, segments_.front().name), state_.id);
   if (!opened) {
     log_limited(LogLevel::error, "spool " + opened.error() + "; waiting for it", "spool " + limits_.dir + " segment");
     return nullptr;
@@ -102,7 +103,7 @@ SegmentReader::Found Spool::find_next(bool check_body, SpoolDrops &drops) {
   while (!segments_.empty()) {
     const Segment front = segments_.front();
     SegmentReader *from = reader();
-    if (from == nullptr && ::access(path_of(front.name).c_str(), F_OK) != 0 && errno == ENOENT && segments_.size() > 1) {
+    if (from == nullptr && ::access(segment_path(limits_.dir, front.name).c_str(), F_OK) != 0 && errno == ENOENT && segments_.size() > 1) {
       delete_front();  // someone has removed it; what it held is found missing
       continue;
     }
@@ -157,7 +158,7 @@ void Spool::delete_front() {
   head_ = 0;
   store();
   static_cast<void>(state_file_.sync());
-  ::unlink(path_of(gone.name).c_str());
+  ::unlink(segment_path(limits_.dir, gone.name).c_str());
 }
 
 // Samples between the last record of the pipeline and this one that are not there.
@@ -189,7 +190,7 @@ void Spool::note_missing_at_end(SpoolDrops &drops) {
 }
 
 void Spool::note_damage(const SegmentReader::Found &found) {
-  const std::string where = "spool " + path_of(segments_.front().name) + ": ";
+  const std::string where = "spool " + segment_path(limits_.dir, segments_.front().name) + ": ";
   if (found.named && found.header.size() > found.size) {
     log(LogLevel::info, where + "its last record was never finished; it is left out");
     return;
