@@ -155,6 +155,7 @@ void Spool::end_segment() {
 Status Spool::sync() {
   int segment = -1;
   bool new_file = false;
+  bool state_too = false;
   int failed = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -164,11 +165,15 @@ Status Spool::sync() {
     if (std::exchange(sync_failed_, false)) failed = EIO;
     segment = active_.get();
     store();
+    // What the state says is also in the segments, but for what was delivered: that may come again after a power failure.
+    const auto now = std::chrono::steady_clock::now();
+    state_too = now >= next_state_sync_;
+    if (state_too) next_state_sync_ = now + std::chrono::seconds(1);
   }
   // Only this thread closes the active segment.
   if (segment >= 0 && ::fdatasync(segment) != 0) failed = errno;
   if (new_file && ::fsync(folder_.get()) != 0) failed = errno;
-  const Status state = state_file_.sync();
+  const Status state = state_too ? state_file_.sync() : Status(Done{});
   const std::lock_guard lock(mutex_);
   if (!reserve_) set_reserve(true);
   if (failed == 0 && state) return Done{};
@@ -209,6 +214,7 @@ void Spool::close() {
     const std::lock_guard lock(mutex_);
     if (closed_ || !folder_) return;
     dirty_ = true;
+    next_state_sync_ = {};
   }
   if (const Status synced = sync(); !synced) log(LogLevel::error, "spool " + synced.error());
   const std::lock_guard lock(mutex_);

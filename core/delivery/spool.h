@@ -14,6 +14,7 @@
 // could not be read, up to an eighth of `max`).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -146,6 +147,7 @@ class Spool {
   std::vector<std::pair<std::string, uint64_t>> cursors_;  // by pipeline: samples read, as `before` counts them
   uint64_t bytes_ = 0, quarantined_ = 0;
   bool dirty_ = false, new_file_ = false, sync_failed_ = false, new_segment_ = false, reserve_ = false, closed_ = false;
+  std::chrono::steady_clock::time_point next_state_sync_;
   std::string record_;
 };
 
