@@ -82,7 +82,8 @@ void print_json(const std::string &dir, const SpoolView &view, const Summary &su
   std::string out = "{\"dir\":";
   append_json_string(out, dir);
   out += ",\"segments\":" + std::to_string(view.segments.size()) + ",\"bytes\":" + std::to_string(summary.bytes) +
-         ",\"batches\":" + std::to_string(summary.records) + ",\"oldest\":" + std::to_string(summary.oldest_ns) + ",\"pipelines\":[";
+         ",\"batches\":" + std::to_string(summary.records) + ",\"oldest\":" + std::to_string(summary.oldest_ns) +
+         ",\"pipelines\":[";
   const char *comma = "";
   for (const auto &[name, counts] : summary.pipelines) {
     const auto queued = summary.queued.find(name);
@@ -157,8 +158,10 @@ int export_lines(const SpoolView &view, const std::string &format) {
     return written;
   });
   for (const auto &[reason, count] : refused)
-    std::fprintf(stderr, "atalaya spool: %" PRIu64 " samples have no line in this format: %s\n", count, std::string(reason).c_str());
-  if (damaged > 0) std::fprintf(stderr, "atalaya spool: %" PRIu64 " damaged parts are left out; see atalaya spool verify\n", damaged);
+    std::fprintf(stderr, "atalaya spool: %" PRIu64 " samples have no line in this format: %s\n", count,
+                 std::string(reason).c_str());
+  if (damaged > 0)
+    std::fprintf(stderr, "atalaya spool: %" PRIu64 " damaged parts are left out; see atalaya spool verify\n", damaged);
   return written && damaged == 0 ? kDone : kFailed;
 }
 
@@ -212,15 +215,18 @@ int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_
     delivered += row.counts.out;
     dropped += row.counts.dropped + row.counts.dead_letter;
   }
-  std::fprintf(stderr, "%" PRId64 " of %" PRId64 " samples left the spool, %" PRId64 " remain; since it was made %" PRId64
-               " were delivered, %" PRId64 " dropped\n", all - left, all, left, delivered, dropped);
+  std::fprintf(stderr,
+               "%" PRId64 " of %" PRId64 " samples left the spool, %" PRId64 " remain; since it was made %" PRId64
+               " were delivered, %" PRId64 " dropped\n",
+               all - left, all, left, delivered, dropped);
   const int status = ended && left == 0 ? kDone : kFailed;
   if (!ended) std::_Exit(status);  // the call that hangs still uses its memory
   return status;
 }
 
 int replay(const std::string &dir, const Arguments &arguments) {
-  if (arguments.positional.size() < 3) return fail("replay needs DIR and FILE: the pipeline file whose sink shall get it", kWrongUse);
+  if (arguments.positional.size() < 3)
+    return fail("replay needs DIR and FILE: the pipeline file whose sink shall get it", kWrongUse);
   const auto patience = parse_duration(arguments.get("--patience").value_or("60s"));
   if (!patience) return fail("--patience: " + patience.error(), kWrongUse);
   Symbols symbols;
@@ -237,7 +243,8 @@ int spool(const Arguments &arguments) {
   const std::string &verb = arguments.positional[0];
   if (verb != "ls" && verb != "verify" && verb != "replay" && verb != "export")
     return fail("\"" + verb + "\" is not one of ls, verify, replay, export", kWrongUse);
-  if (verb != "replay" && arguments.positional.size() > 2) return fail("\"" + arguments.positional[2] + "\" is one word too many", kWrongUse);
+  if (verb != "replay" && arguments.positional.size() > 2)
+    return fail("\"" + arguments.positional[2] + "\" is one word too many", kWrongUse);
   const std::string dir = std::filesystem::path(arguments.positional[1] + "/.").lexically_normal().parent_path();
   const auto view = look_at_spool(dir);
   if (!view) return fail(view.error());

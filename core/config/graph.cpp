@@ -62,8 +62,8 @@ std::string when_full_text(WhenFull when) {
 std::string spool_text(const SpoolLimits &spool) {
   std::string text = "spool = { dir = " + in_quotes(spool.dir) + ", max = " + in_quotes(format_size(spool.max_bytes));
   if (spool.max_age_ns > 0) text += ", max_age = " + in_quotes(format_duration(spool.max_age_ns));
-  return text + ", sync = " + in_quotes(format_duration(spool.sync_ns)) + ", when_full = " + in_quotes(when_full_text(spool.when_full)) +
-         " }";
+  return text + ", sync = " + in_quotes(format_duration(spool.sync_ns)) +
+         ", when_full = " + in_quotes(when_full_text(spool.when_full)) + " }";
 }
 
 // What differs from the defaults.

@@ -309,8 +309,8 @@ class Validator {
       for (size_t j = 0; j < i; ++j) {
         if (sinks[i].spool.dir.empty() || sinks[i].spool.dir != sinks[j].spool.dir) continue;
         out_.errors.push_back({sinks[i].where, sink_labels_[i] + "spool.dir: " + in_quotes(sinks[i].spool.dir) +
-                                                   " is already the spool of the sink in line " + std::to_string(sinks[j].where.line) +
-                                                   "; each sink needs a folder of its own"});
+                                                   " is already the spool of the sink in line " +
+                                                   std::to_string(sinks[j].where.line) + "; each sink needs a folder of its own"});
         break;
       }
     }

@@ -176,7 +176,8 @@ Result<SegmentReader> SegmentReader::open(const std::string &path, uint64_t id) 
   std::string bytes;
   if (!reader.read(0, kSegmentHeaderSize, bytes)) return reader;
   const auto size = get<uint32_t>(bytes, 32);
-  if (size > kSegmentHeaderSize && size <= kLargestHeader && size <= reader.file_size() && !reader.read(0, size, bytes)) return reader;
+  if (size > kSegmentHeaderSize && size <= kLargestHeader && size <= reader.file_size() && !reader.read(0, size, bytes))
+    return reader;
   auto header = parse_segment_header(bytes);
   if (!header && of_another_version(bytes)) return Error{path + ": " + header.error()};
   if (header) {
@@ -222,7 +223,8 @@ SegmentReader::Found SegmentReader::at(uint64_t offset, uint64_t end, bool check
   const size_t wanted = check_body ? header->size() - kRecordHeaderSize : header->name_size;
   if (!read(offset + kRecordHeaderSize, wanted, body_)) return damage(offset + header->size());
   found.name = std::string_view(body_).substr(0, header->name_size);
-  if (crc32c(found.name) != header->name_crc || (check_body && !body_is_whole(*header, body_))) return damage(offset + header->size());
+  if (crc32c(found.name) != header->name_crc || (check_body && !body_is_whole(*header, body_)))
+    return damage(offset + header->size());
   found.kind = Kind::record;
   found.size = header->size();
   if (check_body) found.payload = std::string_view(body_).substr(header->name_size, header->payload_size);

@@ -2,7 +2,8 @@
 // The files of a spool: append-only segments of records, one record a batch. This is the only description of their bytes.
 //
 // Invariants
-//  - A record is whole or it is not there: its header and its body each have a checksum. What is damaged costs itself only; the next
+//  - A record is whole or it is not there: its header and its body each have a checksum. What is damaged costs itself only; the
+//  next
 //    good record is found by its magic, the spool's id and its checksum at a multiple of 8.
 //  - Each record says how many samples its pipeline had put in before it, so that what is missing between two records is known
 //    exactly, however it got lost.
@@ -84,7 +85,8 @@ class SegmentReader {
     std::string_view name, payload;  // of a record; valid until the next call
   };
 
-  // `id` 0: that of the header. A damaged header is no error: the records behind it are found all the same. One of another version is.
+  // `id` 0: that of the header. A damaged header is no error: the records behind it are found all the same. One of another version
+  // is.
   static Result<SegmentReader> open(const std::string &path, uint64_t id);
 
   const std::optional<SegmentHeader> &header() const { return header_; }

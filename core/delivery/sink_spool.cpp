@@ -192,7 +192,8 @@ void SinkWorker::keep_spool() {
 void SinkWorker::acknowledge_stored() {
   const Status synced = spool_->sync();
   if (!synced) {
-    log_limited(LogLevel::error, name_ + ": spool " + synced.error() + "; what it was given since is not sure to survive a power failure",
+    log_limited(LogLevel::error,
+                name_ + ": spool " + synced.error() + "; what it was given since is not sure to survive a power failure",
                 name_ + " sync");
     for (const auto &ack : unsynced_) ack->refuse();
   }
@@ -229,7 +230,8 @@ bool SinkWorker::deliver_entry(const Spool::Entry &entry) {
   if (decoded.ok() && !decoded.value().truncated()) {
     fate = attempt(decoded_.raw(), row);
   } else {
-    log_limited(LogLevel::error, name_ + ": spool: " + (decoded.ok() ? "a record that is cut off" : decoded.error()), name_ + " decode");
+    log_limited(LogLevel::error, name_ + ": spool: " + (decoded.ok() ? "a record that is cut off" : decoded.error()),
+                name_ + " decode");
     spool_->quarantine_in_flight();
   }
   if (!fate.settled) {

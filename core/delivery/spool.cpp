@@ -111,8 +111,9 @@ int Spool::write(std::string_view pipeline, uint32_t samples, std::string_view p
   SpoolCounts &counts = state_.of(pipeline);
   Segment &segment = segments_.back();
   record_.clear();
-  append_record({.id = state_.id, .sequence = state_.next_sequence, .time_ns = realtime(), .before = counts.appended, .samples = samples},
-                pipeline, payload, record_);
+  append_record(
+      {.id = state_.id, .sequence = state_.next_sequence, .time_ns = realtime(), .before = counts.appended, .samples = samples},
+      pipeline, payload, record_);
   if (const int failed = write_all(active_.get(), record_, segment.size); failed != 0) {
     // Half a record would only be in the way.
     if (::ftruncate(active_.get(), static_cast<off_t>(segment.size)) != 0) new_segment_ = true;

@@ -50,7 +50,8 @@ Status Spool::open_folder() {
   folder_ = Descriptor(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_) return Error{dir + ": " + error_text(errno)};
   if (::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0)
-    return Error{dir + ": " + (errno == EWOULDBLOCK ? "another sink or agent has it; each needs a folder of its own" : error_text(errno))};
+    return Error{dir + ": " +
+                 (errno == EWOULDBLOCK ? "another sink or agent has it; each needs a folder of its own" : error_text(errno))};
   auto state = StateFile::open(dir + "/state", true);
   if (!state) return Error{state.error()};
   state_file_ = std::move(*state);
@@ -60,7 +61,8 @@ Status Spool::open_folder() {
 Status Spool::find_segments() {
   for (const SpoolView::File &file : list_segments(limits_.dir)) segments_.push_back({file.name, file.size});
   std::error_code error;
-  for (const auto &entry : std::filesystem::directory_iterator(limits_.dir + "/damaged", error)) quarantined_ += entry.file_size(error);
+  for (const auto &entry : std::filesystem::directory_iterator(limits_.dir + "/damaged", error))
+    quarantined_ += entry.file_size(error);
   return Done{};
 }
 
@@ -69,7 +71,8 @@ Status Spool::load() {
   if (!state_file_.load(state_, damaged)) {
     state_.id = random_id();
     if (damaged || !segments_.empty()) {
-      log(LogLevel::error, "spool " + limits_.dir + ": its state is damaged; all that lies there is sent again, and its counters begin anew");
+      log(LogLevel::error,
+          "spool " + limits_.dir + ": its state is damaged; all that lies there is sent again, and its counters begin anew");
       find_position();
     }
   }

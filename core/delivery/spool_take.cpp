@@ -103,7 +103,8 @@ SegmentReader::Found Spool::find_next(bool check_body, SpoolDrops &drops) {
   while (!segments_.empty()) {
     const Segment front = segments_.front();
     SegmentReader *from = reader();
-    if (from == nullptr && ::access(segment_path(limits_.dir, front.name).c_str(), F_OK) != 0 && errno == ENOENT && segments_.size() > 1) {
+    if (from == nullptr && ::access(segment_path(limits_.dir, front.name).c_str(), F_OK) != 0 && errno == ENOENT &&
+        segments_.size() > 1) {
       delete_front();  // someone has removed it; what it held is found missing
       continue;
     }
@@ -167,8 +168,9 @@ void Spool::note_gap(const SegmentReader::Found &found, SpoolDrops &drops) {
   const uint64_t missing = found.header.before > cursor ? found.header.before - cursor : 0;
   cursor = found.header.before + found.header.samples;
   if (missing == 0) return;
-  log_limited(LogLevel::error, "spool " + limits_.dir + ": " + std::to_string(missing) + " samples of pipeline \"" +
-                                   std::string(found.name) + "\" are lost; they are counted as dropped",
+  log_limited(LogLevel::error,
+              "spool " + limits_.dir + ": " + std::to_string(missing) + " samples of pipeline \"" + std::string(found.name) +
+                  "\" are lost; they are counted as dropped",
               "spool " + limits_.dir + " lost");
   drop(found.name, kDamaged, missing, drops);
 }
@@ -179,8 +181,9 @@ void Spool::note_missing_at_end(SpoolDrops &drops) {
     SpoolCounts &counts = state_.pipelines[i];
     const uint64_t missing = counts.queued();
     if (missing == 0) continue;
-    log_limited(LogLevel::error, "spool " + limits_.dir + ": the last " + std::to_string(missing) + " samples of pipeline \"" +
-                                     counts.pipeline + "\" are lost; they are counted as dropped",
+    log_limited(LogLevel::error,
+                "spool " + limits_.dir + ": the last " + std::to_string(missing) + " samples of pipeline \"" + counts.pipeline +
+                    "\" are lost; they are counted as dropped",
                 "spool " + limits_.dir + " lost");
     cursor_of(counts.pipeline) = counts.appended;
     drop(std::string(counts.pipeline), kDamaged, missing, drops);
@@ -195,8 +198,9 @@ void Spool::note_damage(const SegmentReader::Found &found) {
     log(LogLevel::info, where + "its last record was never finished; it is left out");
     return;
   }
-  log_limited(LogLevel::error, where + std::to_string(found.size) + " bytes at " + std::to_string(found.offset) +
-                                   " are damaged; they are kept in " + limits_.dir + "/damaged",
+  log_limited(LogLevel::error,
+              where + std::to_string(found.size) + " bytes at " + std::to_string(found.offset) + " are damaged; they are kept in " +
+                  limits_.dir + "/damaged",
               "spool " + limits_.dir + " damage");
   quarantine(found.offset, found.size);
 }

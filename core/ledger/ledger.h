@@ -31,7 +31,7 @@ struct LedgerRow {
   RowType type = RowType::stage;
   std::string pipeline, component;  // component: "1 source proc", "3 filter value", "sink sqlite"
   Counts counts;
-  uint64_t spool = 0;  // id of the spool whose counters are in it
+  uint64_t spool = 0;                                   // id of the spool whose counters are in it
   std::map<std::string, int64_t, std::less<>> reasons;  // of dropped
 
   // What is missing (positive) or too much; 0 = balanced.

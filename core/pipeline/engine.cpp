@@ -19,8 +19,7 @@ std::string host_name() {
 // Whether two constructor calls make the same component; where they stand in the file does not matter.
 bool same(const StageDescription &a, const StageDescription &b) {
   return a.kind == b.kind && a.name == b.name && a.component.component == b.component.component && a.parameters == b.parameters &&
-         a.function == b.function && a.on_error == b.on_error && a.queue == b.queue &&
-         a.spool == b.spool;
+         a.function == b.function && a.on_error == b.on_error && a.queue == b.queue && a.spool == b.spool;
 }
 
 bool same(const std::vector<StageDescription> &a, const std::vector<StageDescription> &b) {

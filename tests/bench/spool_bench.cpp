@@ -37,7 +37,8 @@ struct Cost {
 };
 
 SpoolLimits limits_in(const std::string &dir) {
-  return {.dir = dir, .max_bytes = int64_t{1} << 40, .min_free_bytes = 0, .max_age_ns = 0, .sync_ns = 0, .when_full = WhenFull::block};
+  return {
+      .dir = dir, .max_bytes = int64_t{1} << 40, .min_free_bytes = 0, .max_age_ns = 0, .sync_ns = 0, .when_full = WhenFull::block};
 }
 
 void must(bool good, const char *what) {
@@ -88,8 +89,9 @@ Cost sqlite(const std::string &dir, const std::string &payload, int count, int s
   const double cpu_begin = cpu();
   {
     Database db(dir + "/queue.db");
-    db.run("pragma journal_mode = wal; pragma synchronous = normal; pragma auto_vacuum = incremental; pragma wal_autocheckpoint = 0;"
-           "create table queue (id integer primary key, pipeline text, samples integer, body blob)");
+    db.run(
+        "pragma journal_mode = wal; pragma synchronous = normal; pragma auto_vacuum = incremental; pragma wal_autocheckpoint = 0;"
+        "create table queue (id integer primary key, pipeline text, samples integer, body blob)");
     if (sync_every == 1) db.run("pragma synchronous = full; pragma wal_autocheckpoint = 1000");
     sqlite3_stmt *insert = db.prepare("insert into queue (pipeline, samples, body) values ('p', 1000, ?)");
     for (int i = 0; i < count; ++i) {

@@ -30,7 +30,8 @@ class Lines {
     file_ = -1;
   }
   void put(const std::string &text) const {
-    if (::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) throw Failure(Code::retry, path_ + ": not written");
+    if (::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+      throw Failure(Code::retry, path_ + ": not written");
   }
 
  private:
@@ -42,7 +43,10 @@ class Lines {
 class Counter final : public PushSource {
  public:
   static constexpr Param params[] = {
-      {.name = "acked"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "file: first number of each acknowledged batch"_str},
+      {.name = "acked"_str,
+       .type = ATALAYA_STRING,
+       .flags = ATALAYA_REQUIRED,
+       .summary = "file: first number of each acknowledged batch"_str},
       {.name = "first"_str, .type = ATALAYA_INT, .default_text = "0"_str, .summary = "the first number"_str},
       {.name = "batch"_str, .type = ATALAYA_INT, .default_text = "10"_str, .summary = "numbers a batch"_str},
       {.name = "pause"_str, .type = ATALAYA_DURATION, .default_text = "1ms"_str, .summary = "between batches"_str},

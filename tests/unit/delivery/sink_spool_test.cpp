@@ -17,12 +17,8 @@ namespace {
 
 StageDescription keep_in(Builder &builder, const std::string &dir, int64_t number = 0) {
   StageDescription sink = builder.make(ATALAYA_SINK, "keep", {{"number", number}});
-  sink.spool = {.dir = dir,
-                .max_bytes = int64_t{64} << 20,
-                .min_free_bytes = 0,
-                .max_age_ns = 0,
-                .sync_ns = 0,
-                .when_full = WhenFull::block};
+  sink.spool = {
+      .dir = dir, .max_bytes = int64_t{64} << 20, .min_free_bytes = 0, .max_age_ns = 0, .sync_ns = 0, .when_full = WhenFull::block};
   return sink;
 }
 

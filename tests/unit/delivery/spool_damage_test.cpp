@@ -19,7 +19,8 @@ constexpr uint64_t kSamples = 10;
 void make_spool(const std::string &dir, uint64_t taken) {
   for (uint64_t part = 0; part < 2; ++part) {
     const auto spool = open_spool(limits_in(dir));
-    for (uint64_t i = part * kBatches / 2; i < (part + 1) * kBatches / 2; ++i) append(*spool, i, kSamples, i % 2 == 0 ? "even" : "odd");
+    for (uint64_t i = part * kBatches / 2; i < (part + 1) * kBatches / 2; ++i)
+      append(*spool, i, kSamples, i % 2 == 0 ? "even" : "odd");
     SpoolDrops drops;
     for (uint64_t i = 0; part == 1 && i < taken; ++i) {
       REQUIRE(spool->take(drops));
@@ -137,8 +138,8 @@ TEST_CASE("without a state and with a damaged first segment the rest is sent, an
   make_spool(folder / "s", 0);
   std::filesystem::remove(folder / "s/state");
   std::string bytes = read_all(segments_in(folder / "s")[0]);
-  bytes[10] = 'x';   // its header
-  bytes[60] = 'x';   // its first record
+  bytes[10] = 'x';  // its header
+  bytes[60] = 'x';  // its first record
   write_all(segments_in(folder / "s")[0], bytes);
   const Left left = reopen(folder / "s");
   CHECK(left.got == numbers(1, kBatches));

@@ -152,7 +152,8 @@ TEST_CASE("what waits too long is dropped, also behind a record that the sink do
   for (uint64_t i = 0; i < 5; ++i) append(*spool, i);
   SpoolDrops drops;
   REQUIRE(spool->take(drops));
-  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const int64_t now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   spool->expire(now, drops);
   CHECK(drops.empty());
   spool->expire(now + 3'000'000'000, drops);
