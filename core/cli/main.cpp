@@ -12,8 +12,8 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array<const Command *, 6> kCommands = {&run_command, &check_command,   &test_command,
-                                                      &try_command, &plugins_command, &status_command};
+constexpr std::array<const Command *, 7> kCommands = {&run_command,     &check_command,  &test_command, &try_command,
+                                                      &plugins_command, &status_command, &spool_command};
 
 constexpr OptionSpec kCommon[] = {
     {"--plugins", "DIR", "look for plugins there first"},

@@ -8,6 +8,47 @@ namespace {
 
 constexpr double kSecond = 1e9, kDay = 86400 * kSecond, kMebi = 1024.0 * 1024;
 
+constexpr std::array kSpoolParams = {
+    atalaya_param{.name = ATALAYA_STR("dir"),
+                  .type = ATALAYA_STRING,
+                  .flags = ATALAYA_REQUIRED,
+                  .summary = ATALAYA_STR("The folder, of this sink alone; a relative one lies in the agent's state folder.")},
+    atalaya_param{.name = ATALAYA_STR("max"),
+                  .type = ATALAYA_SIZE,
+                  .flags = ATALAYA_BOUNDED,
+                  .default_text = ATALAYA_STR("1 GiB"),
+                  .summary = ATALAYA_STR("How large it may grow."),
+                  .min = kMebi,
+                  .max = 1024.0 * 1024 * 1024 * kMebi},
+    atalaya_param{.name = ATALAYA_STR("min_free"),
+                  .type = ATALAYA_SIZE,
+                  .flags = ATALAYA_BOUNDED,
+                  .default_text = ATALAYA_STR("256 MiB"),
+                  .summary = ATALAYA_STR("It counts as full while the disk has less free space; 0 B sets no limit."),
+                  .min = 0,
+                  .max = 1024.0 * 1024 * 1024 * kMebi},
+    atalaya_param{.name = ATALAYA_STR("max_age"),
+                  .type = ATALAYA_DURATION,
+                  .flags = ATALAYA_BOUNDED,
+                  .summary = ATALAYA_STR("What waits longer is dropped; absent: never."),
+                  .min = kSecond,
+                  .max = 36500 * kDay},
+    atalaya_param{
+        .name = ATALAYA_STR("sync"),
+        .type = ATALAYA_DURATION,
+        .flags = ATALAYA_BOUNDED,
+        .default_text = ATALAYA_STR("1s"),
+        .summary = ATALAYA_STR("Batches are on the disk, and acknowledged, after so long; 0s: each before it is acknowledged."),
+        .min = 0,
+        .max = 60 * kSecond},
+    atalaya_param{.name = ATALAYA_STR("when_full"),
+                  .type = ATALAYA_ENUM,
+                  .flags = 0,
+                  .default_text = ATALAYA_STR("drop_oldest"),
+                  .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
+                  .summary = ATALAYA_STR("What a full spool does: drop batches, or let the queue in memory fill, too.")},
+};
+
 constexpr std::array kSinkParams = {
     atalaya_param{.name = ATALAYA_STR("queue"),
                   .type = ATALAYA_SIZE,
@@ -22,6 +63,13 @@ constexpr std::array kSinkParams = {
                   .default_text = ATALAYA_STR("block"),
                   .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
                   .summary = ATALAYA_STR("What a full queue does: pause the source (a counted gap), or drop batches.")},
+    atalaya_param{.name = ATALAYA_STR("spool"),
+                  .type = ATALAYA_RECORD,
+                  .flags = 0,
+                  .summary = ATALAYA_STR("A durable queue on disk; absent: none."),
+                  .items = kSpoolParams.data(),
+                  .item_count = kSpoolParams.size(),
+                  .item_size = sizeof(atalaya_param)},
 };
 
 constexpr std::array kPipelineParams = {

@@ -2,11 +2,13 @@
 #include "core/config/components.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "core/config/common_params.h"
 #include "core/config/validate.h"
 #include "core/sample/batch.h"
+#include "core/util/files.h"
 #include "core/util/suggest.h"
 #include "core/util/text.h"
 
@@ -55,14 +57,33 @@ Value without_common(Value written) {
   return written;
 }
 
+WhenFull when_full(const Parameter &parameter) {
+  return parameter.text == "drop_oldest"   ? WhenFull::drop_oldest
+         : parameter.text == "drop_newest" ? WhenFull::drop_newest
+                                           : WhenFull::block;
+}
+
 QueueLimits queue_limits(const Parameters &parameters) {
   QueueLimits limits;
   if (const Parameter *queue = parameters.find("queue")) limits.max_bytes = queue->i64;
-  if (const Parameter *when = parameters.find("when_full")) {
-    limits.when_full = when->text == "drop_oldest"   ? WhenFull::drop_oldest
-                       : when->text == "drop_newest" ? WhenFull::drop_newest
-                                                     : WhenFull::block;
-  }
+  if (const Parameter *when = parameters.find("when_full")) limits.when_full = when_full(*when);
+  return limits;
+}
+
+SpoolLimits spool_limits(const Parameters &parameters) {
+  SpoolLimits limits;
+  const auto number = [&](std::string_view path, int64_t &to) {
+    if (const Parameter *parameter = parameters.find(path)) to = parameter->i64;
+  };
+  const Parameter *dir = parameters.find("spool.dir");
+  if (dir == nullptr) return limits;
+  limits.dir = std::filesystem::path(state_folder() + "/") / dir->text;  // an absolute one stays as it is
+  limits.dir = std::filesystem::path(limits.dir).lexically_normal();
+  number("spool.max", limits.max_bytes);
+  number("spool.min_free", limits.min_free_bytes);
+  number("spool.max_age", limits.max_age_ns);
+  number("spool.sync", limits.sync_ns);
+  if (const Parameter *when = parameters.find("spool.when_full")) limits.when_full = when_full(*when);
   return limits;
 }
 
@@ -94,6 +115,8 @@ std::optional<StageDescription> check_component(const RawComponent &raw, Registr
   const auto params = all_params(component);
   const Schema schema(params.data(), static_cast<uint32_t>(params.size()), sizeof(atalaya_param));
   const Parameters all = Parameters::resolve(schema, raw.parameters, found);
+  if (const Parameter *dir = all.find("spool.dir"); dir != nullptr && dir->text.empty())
+    found.push_back({"spool.dir", "is empty; name a folder of this sink alone"});
   for (const auto &problem : found) problems.push_back(label + text_of(problem));
   if (raw.kind != ATALAYA_SINK) {
     stage.parameters = all;
@@ -103,6 +126,7 @@ std::optional<StageDescription> check_component(const RawComponent &raw, Registr
   std::vector<Problem> told;
   stage.parameters = Parameters::resolve(schema_of(component), without_common(raw.parameters), told);
   stage.queue = queue_limits(all);
+  stage.spool = spool_limits(all);
   return stage;
 }
 

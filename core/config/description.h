@@ -36,6 +36,17 @@ struct QueueLimits {
   bool operator==(const QueueLimits &) const = default;
 };
 
+// A sink's durable queue on disk (parameter `spool` that every sink has). No folder: none.
+struct SpoolLimits {
+  std::string dir;
+  int64_t max_bytes = 0;
+  int64_t min_free_bytes = 0;  // of the disk
+  int64_t max_age_ns = 0;      // 0: none
+  int64_t sync_ns = 0;         // 0: after every batch
+  WhenFull when_full = WhenFull::block;
+  bool operator==(const SpoolLimits &) const = default;
+};
+
 // One constructor call. For an inline function `function` is its number in the file's Lua state (from 1), and there is no
 // component.
 struct StageDescription {
@@ -47,6 +58,7 @@ struct StageDescription {
   int function = 0;
   OnError on_error = OnError::drop;
   QueueLimits queue;  // sinks
+  SpoolLimits spool;  // sinks
 };
 
 // Sinks live once per file, whoever uses them.

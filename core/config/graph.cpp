@@ -59,6 +59,13 @@ std::string when_full_text(WhenFull when) {
   return when == WhenFull::drop_oldest ? "drop_oldest" : when == WhenFull::drop_newest ? "drop_newest" : "block";
 }
 
+std::string spool_text(const SpoolLimits &spool) {
+  std::string text = "spool = { dir = " + in_quotes(spool.dir) + ", max = " + in_quotes(format_size(spool.max_bytes));
+  if (spool.max_age_ns > 0) text += ", max_age = " + in_quotes(format_duration(spool.max_age_ns));
+  return text + ", sync = " + in_quotes(format_duration(spool.sync_ns)) +
+         ", when_full = " + in_quotes(when_full_text(spool.when_full)) + " }";
+}
+
 // What differs from the defaults.
 std::string differences(const StageDescription &stage) {
   std::vector<Problem> ignored;  // required parameters have no default
@@ -74,6 +81,7 @@ std::string differences(const StageDescription &stage) {
   if (stage.queue.max_bytes != common.find("queue")->i64) add("queue = " + in_quotes(format_size(stage.queue.max_bytes)));
   const std::string when = when_full_text(stage.queue.when_full);
   if (when != common.find("when_full")->text) add("when_full = " + in_quotes(when));
+  if (!stage.spool.dir.empty()) add(spool_text(stage.spool));
   return text;
 }
 

@@ -29,6 +29,7 @@ class Validator {
     check_froms();
     check_outputs();
     check_shared_paths();
+    check_shared_spools();
     if (out_.errors.empty()) warn_of_unused();
     return std::move(out_);
   }
@@ -298,6 +299,18 @@ class Validator {
                                                    " is already written by the sink in line " +
                                                    std::to_string(sinks[j].where.line) +
                                                    "; use one sink for both: local db = a.sink." + sinks[i].name + " { ... }"});
+        break;
+      }
+    }
+  }
+  void check_shared_spools() {
+    const auto &sinks = out_.description.sinks;
+    for (size_t i = 0; i < sinks.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (sinks[i].spool.dir.empty() || sinks[i].spool.dir != sinks[j].spool.dir) continue;
+        out_.errors.push_back({sinks[i].where, sink_labels_[i] + "spool.dir: " + in_quotes(sinks[i].spool.dir) +
+                                                   " is already the spool of the sink in line " +
+                                                   std::to_string(sinks[j].where.line) + "; each sink needs a folder of its own"});
         break;
       }
     }

@@ -59,10 +59,17 @@ Status SinkWorker::create() {
 }
 
 Status SinkWorker::start() {
+  if (!description_.spool.dir.empty())
+    if (Status opened = open_spool(); !opened) return opened;
   const Outcome outcome = instance_->start();
-  if (!outcome.ok()) return Error{outcome.text};
+  if (!outcome.ok()) {
+    spool_.reset();
+    return Error{outcome.text};
+  }
   done_ = false;
+  filled_ = spool_ == nullptr;
   thread_ = std::thread([this] { work(); });
+  if (spool_) filler_ = std::thread([this] { fill_spool(); });
   return Done{};
 }
 
@@ -73,6 +80,7 @@ bool SinkWorker::full() const {
 void SinkWorker::push(Delivery delivery, std::vector<Delivery> &dropped) {
   const auto drop = [&](Delivery &victim) {
     count_dropped(*victim.row, "queue full", samples_of(victim));
+    if (spool_) unrecorded_.push_back({victim.row->pipeline, "queue full", victim.batch->count()});
     if (victim.ack) victim.ack->refuse();
     dropped.push_back(std::move(victim));
   };
@@ -99,16 +107,10 @@ void SinkWorker::push(Delivery delivery, std::vector<Delivery> &dropped) {
 
 void SinkWorker::work() {
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
-  for (;;) {
-    Delivery delivery;
-    {
-      std::unique_lock lock(ledger_.mutex());
-      work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty() || (stopping_ && monotonic() >= stop_deadline_ns_)) break;
-      delivery = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    if (!deliver(delivery)) break;
+  if (spool_) {
+    deliver_spool();
+  } else {
+    deliver_queue();
   }
   const int64_t deadline = stop_deadline_ns_;
   if (const Outcome outcome = instance_->flush(deadline); !outcome.ok()) log(LogLevel::error, name_ + ": flush: " + outcome.text);
@@ -118,32 +120,43 @@ void SinkWorker::work() {
   finished_.notify_all();
 }
 
-bool SinkWorker::deliver(const Delivery &delivery) {
+void SinkWorker::deliver_queue() {
+  for (;;) {
+    Delivery delivery;
+    {
+      std::unique_lock lock(ledger_.mutex());
+      work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (queue_.empty() || (stopping_ && monotonic() >= stop_deadline_ns_)) return;
+      delivery = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    Fate fate = attempt(delivery.batch->raw(), *delivery.row);
+    const bool in_time = fate.settled;
+    if (!in_time) fate.reason = "shutdown";
+    settle(delivery, fate);
+    if (!in_time) return;
+  }
+}
+
+SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row) {
   int64_t wait = kFirstRetry;
   for (;;) {
     int64_t retry_after = 0;
     const int64_t begin = monotonic();
-    const Outcome outcome = instance_->write(delivery.batch->raw(), retry_after);
+    const Outcome outcome = instance_->write(batch, retry_after);
     const int64_t busy = monotonic() - begin;
-    if (outcome.ok()) {
-      settle(delivery, true, {}, busy);
-      return true;
-    }
+    if (outcome.ok()) return {.settled = true, .delivered = true, .reason = {}, .busy_ns = busy};
     if (outcome.code != ATALAYA_RETRY) {
       log_limited(LogLevel::error, name_ + ": " + outcome.text + "; the batch is dropped", name_ + " refused");
-      settle(delivery, false, "refused", busy);
-      return true;
+      return {.settled = true, .delivered = false, .reason = "refused", .busy_ns = busy};
     }
     log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again", name_ + " retry");
     {
       const std::lock_guard lock(ledger_.mutex());
-      ++delivery.row->counts.errors;
-      delivery.row->counts.busy_ns += busy;
+      ++row.counts.errors;
+      row.counts.busy_ns += busy;
     }
-    if (!wait_before_retry(retry_after > 0 ? retry_after : wait)) {
-      settle(delivery, false, "shutdown", 0);
-      return false;
-    }
+    if (!wait_before_retry(retry_after > 0 ? retry_after : wait)) return {.settled = false};
     wait = std::min(wait * 2, kLongestRetry);
   }
 }
@@ -153,6 +166,7 @@ bool SinkWorker::wait_before_retry(int64_t wait_ns) {
   const int64_t until = monotonic() + wait_ns;
   work_.wait_until(lock, at(until), [this] { return stopping_; });
   if (!stopping_) return true;
+  if (spool_) return false;  // nothing is lost by stopping at once
   // Stopping: try more often than the back-off says, but not in a tight loop, until the time is up.
   static constexpr int64_t kLastTries = 50'000'000;
   if (monotonic() >= stop_deadline_ns_) return false;
@@ -160,33 +174,46 @@ bool SinkWorker::wait_before_retry(int64_t wait_ns) {
   return monotonic() < stop_deadline_ns_;
 }
 
-void SinkWorker::settle(const Delivery &delivery, bool delivered, std::string_view reason, int64_t busy_ns) {
+// Divides the samples of a batch by what the sink counted itself and how the write ended.
+Settlement SinkWorker::settlement_of(const Fate &fate, uint64_t samples) {
   const Tally tally = surroundings_.take();
+  Settlement settlement;
+  if (!fate.delivered) {
+    settlement.dropped.emplace_back(fate.reason, samples);
+    return settlement;
+  }
+  for (const auto &[why, count] : tally.reasons) {
+    const uint64_t refused = std::min(static_cast<uint64_t>(count), samples);  // a sink cannot refuse more than it was given
+    settlement.dropped.emplace_back(why, refused);
+    samples -= refused;
+  }
+  settlement.delivered = samples;
+  return settlement;
+}
+
+// To be called with the mutex held.
+void SinkWorker::enter(const Settlement &settlement, const Fate &fate, uint64_t samples, LedgerRow &row) {
+  row.counts.out += static_cast<int64_t>(settlement.delivered);
+  row.counts.dead_letter += static_cast<int64_t>(settlement.dead_letter);
+  for (const auto &[why, count] : settlement.dropped) count_dropped(row, why, static_cast<int64_t>(count));
+  if (!fate.delivered) ++row.counts.errors;
+  row.counts.queued -= static_cast<int64_t>(samples);
+  row.counts.busy_ns += fate.busy_ns;
+}
+
+void SinkWorker::settle(const Delivery &delivery, const Fate &fate) {
+  const auto samples = static_cast<uint64_t>(samples_of(delivery));
+  const Settlement settlement = settlement_of(fate, samples);
   bool made_room = false;
   {
     const std::lock_guard lock(ledger_.mutex());
     const bool was_full = full();
-    Counts &counts = delivery.row->counts;
-    const int64_t samples = samples_of(delivery);
-    int64_t left = samples;
-    if (delivered) {
-      for (const auto &[why, count] : tally.reasons) {
-        const int64_t refused = std::min(count, left);  // a sink cannot refuse more than it was given
-        count_dropped(*delivery.row, why, refused);
-        left -= refused;
-      }
-      counts.out += left;
-    } else {
-      count_dropped(*delivery.row, reason, samples);
-      ++counts.errors;
-    }
-    counts.queued -= samples;
-    counts.queued_bytes -= bytes_of(delivery);
-    counts.busy_ns += busy_ns;
+    enter(settlement, fate, samples, *delivery.row);
+    delivery.row->counts.queued_bytes -= bytes_of(delivery);
     queued_bytes_ -= bytes_of(delivery);
     made_room = was_full && !full();
   }
-  if (!delivered && delivery.ack) delivery.ack->refuse();
+  if (!fate.delivered && delivery.ack) delivery.ack->refuse();
   if (made_room) made_room_();
 }
 
@@ -211,12 +238,14 @@ bool SinkWorker::end_stop() {
   if (!thread_.joinable()) return done_;
   std::deque<Delivery> left;
   bool finished = false;
+  bool filled = false;
   {
     std::unique_lock lock(ledger_.mutex());
     // The sink's own flush and stop get a second beyond the deadline before it counts as hung.
     static constexpr int64_t kGrace = 1'000'000'000;
-    finished_.wait_until(lock, at(stop_deadline_ns_ + kGrace), [this] { return done_; });
-    finished = done_;
+    finished_.wait_until(lock, at(stop_deadline_ns_ + kGrace), [this] { return done_ && filled_; });
+    filled = filled_;
+    finished = done_ && filled;
     left.swap(queue_);
     for (Delivery &delivery : left) {
       count_dropped(*delivery.row, "shutdown", samples_of(delivery));
@@ -226,12 +255,16 @@ bool SinkWorker::end_stop() {
       if (delivery.ack) delivery.ack->refuse();
     }
   }
-  if (finished) {
-    thread_.join();
-  } else {
-    log(LogLevel::error, name_ + ": hangs in a call; it is left behind");
-    thread_.detach();
+  for (std::thread *thread : {&thread_, &filler_}) {
+    if (!thread->joinable()) continue;
+    if (finished) {
+      thread->join();
+    } else {
+      thread->detach();
+    }
   }
+  if (!finished) log(LogLevel::error, name_ + ": hangs in a call; it is left behind");
+  if (spool_ && filled) spool_->close();  // another may open it now, also when the call still hangs
   return finished;
 }
 

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,8 +13,10 @@
 
 #include "core/config/description.h"
 #include "core/delivery/counting.h"
+#include "core/delivery/spool.h"
 #include "core/ledger/ledger.h"
 #include "core/plugin/instance.h"
+#include "core/sample/flat.h"
 
 namespace atalaya::core {
 
@@ -41,6 +44,9 @@ struct Delivery {
 
 // A sink, its bounded queue and its thread. The ledger's mutex guards the queue. Retries wait with doubling back-off; the batch
 // being written stays counted as queued until the sink has it.
+//
+// With a spool there are two threads: one moves batches from the queue into the spool and acknowledges them once they are durable,
+// the other takes them from there to the sink. So a sink that is stuck holds up neither, and what is undelivered at the end stays.
 class SinkWorker {
  public:
   // `made_room` is called, without a lock held, when a queue that was full no longer is.
@@ -51,7 +57,7 @@ class SinkWorker {
   ~SinkWorker();
 
   Status create();  // the instance
-  Status start();   // the sink and its thread
+  Status start();   // the spool, the sink and its threads; what the spool holds of the past enters the ledger
   const StageDescription &description() const { return description_; }
   const std::string &name() const { return name_; }  // "sink sqlite", unique in the agent
 
@@ -61,25 +67,50 @@ class SinkWorker {
   // lock.
   void push(Delivery delivery, std::vector<Delivery> &dropped);
 
-  // Wakes the thread after pushes; without the lock.
-  void wake() { work_.notify_one(); }
+  // Wakes the threads after pushes; without the lock.
+  void wake() { work_.notify_all(); }
 
   bool running() const;  // started, and not told to stop
 
-  // Tells the thread to deliver what is queued until the deadline (CLOCK_MONOTONIC), then to flush and stop the sink. Does not
-  // wait.
+  // Tells the thread to deliver what is queued until the deadline (CLOCK_MONOTONIC), with a spool until the sink first fails; then
+  // to flush and stop the sink. Does not wait.
   void begin_stop(int64_t deadline_ns);
   bool stopped();  // it is through with it
-  // Waits for it. What is left then is counted as dropped (shutdown). False when the sink hangs in a call: its thread is left
-  // behind.
+  // Waits for it. What is left then stays in the spool; without one it is counted as dropped (shutdown). False when the sink hangs
+  // in a call: its thread is left behind.
   bool end_stop();
 
  private:
+  // How writing a batch ended: `settled` unless the time ran out; dropped with the reason unless delivered.
+  struct Fate {
+    bool settled = true, delivered = false;
+    std::string reason;
+    int64_t busy_ns = 0;
+  };
+
   void work();
-  // Writes one batch, with retries; false when stopping and out of time.
-  bool deliver(const Delivery &delivery);
-  void settle(const Delivery &delivery, bool delivered, std::string_view reason, int64_t busy_ns);
+  void deliver_queue();
+  Fate attempt(const atalaya_batch &batch, LedgerRow &row);  // with retries
   bool wait_before_retry(int64_t wait_ns);
+  Settlement settlement_of(const Fate &fate, uint64_t samples);
+  static void enter(const Settlement &settlement, const Fate &fate, uint64_t samples, LedgerRow &row);
+  void settle(const Delivery &delivery, const Fate &fate);
+
+  // sink_spool.cpp
+  Status open_spool();
+  void restore_row(const SpoolCounts &counts);
+  void fill_spool();  // the thread that appends
+  void put_in_spool(Delivery delivery);
+  bool try_put(const Delivery &delivery);
+  void left_memory(const Delivery &delivery, std::string_view dropped);
+  void keep_spool();  // sync and age, when they are due
+  void acknowledge_stored();
+  int64_t next_due() const;
+  void deliver_spool();
+  bool deliver_entry(const Spool::Entry &entry);
+  bool wait_for_spool();
+  void enter(const SpoolDrops &drops);
+  LedgerRow &row_of(const std::string &pipeline);
 
   StageDescription description_;
   std::string name_;
@@ -95,6 +126,20 @@ class SinkWorker {
   bool stopping_ = false, done_ = true;
   int64_t stop_deadline_ns_ = 0;
   std::thread thread_;
+
+  std::unique_ptr<Spool> spool_;
+  std::thread filler_;
+  bool spooled_ = false, filled_ = true;  // there is news for the sender; the filler is through
+  SpoolDrops unrecorded_;                 // dropped from the queue, not yet in the spool's counters
+  std::mutex rows_mutex_;
+  std::map<std::string, LedgerRow *, std::less<>> rows_;  // by pipeline
+  // Of the filler.
+  FlatEncoder encoder_;
+  std::string payload_;
+  std::vector<std::shared_ptr<Acknowledgement>> unsynced_;
+  int64_t dirty_since_ns_ = 0, next_expiry_ns_ = 0;  // dirty: 0 = clean
+  // Of the sender.
+  Batch decoded_;
 };
 
 }  // namespace atalaya::core

@@ -19,6 +19,12 @@ LedgerRow &Ledger::row(RowType type, std::string_view pipeline, std::string_view
   return made;
 }
 
+LedgerRow *Ledger::row_with_spool(uint64_t spool, std::string_view pipeline) {
+  for (LedgerRow &row : rows_)
+    if (row.spool == spool && row.pipeline == pipeline) return &row;
+  return nullptr;
+}
+
 std::vector<LedgerRow> Ledger::snapshot() const {
   const std::lock_guard lock(mutex_);
   return {rows_.begin(), rows_.end()};

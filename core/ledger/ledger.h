@@ -20,7 +20,8 @@ enum class RowType { source = 1, stage = 2, sink = 3 };
 // Samples, but for bytes and ns.
 struct Counts {
   int64_t in = 0, created = 0, out = 0, dropped = 0, merged = 0, dead_letter = 0;
-  int64_t queued = 0, queued_bytes = 0;  // memory and in flight
+  int64_t queued = 0, queued_bytes = 0;  // samples in memory, in flight and in the spool; bytes of memory
+  int64_t spooled = 0;                   // of the queued samples: those in the spool
   int64_t gaps = 0;                      // windows that a source skipped
   int64_t errors = 0;                    // calls that failed
   int64_t busy_ns = 0;                   // time in its calls
@@ -30,6 +31,7 @@ struct LedgerRow {
   RowType type = RowType::stage;
   std::string pipeline, component;  // component: "1 source proc", "3 filter value", "sink sqlite"
   Counts counts;
+  uint64_t spool = 0;                                   // id of the spool whose counters are in it
   std::map<std::string, int64_t, std::less<>> reasons;  // of dropped
 
   // What is missing (positive) or too much; 0 = balanced.
@@ -43,6 +45,9 @@ class Ledger {
 
   // The row of a component; made on first use. It stays at its address, and keeps counting when a reload makes the component anew.
   LedgerRow &row(RowType type, std::string_view pipeline, std::string_view component);
+
+  // The row that has the counters of this spool for the pipeline; null when there is none. With the mutex held.
+  LedgerRow *row_with_spool(uint64_t spool, std::string_view pipeline);
 
   // A consistent copy of all rows, in the order in which they were made.
   std::vector<LedgerRow> snapshot() const;

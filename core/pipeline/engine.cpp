@@ -19,7 +19,7 @@ std::string host_name() {
 // Whether two constructor calls make the same component; where they stand in the file does not matter.
 bool same(const StageDescription &a, const StageDescription &b) {
   return a.kind == b.kind && a.name == b.name && a.component.component == b.component.component && a.parameters == b.parameters &&
-         a.function == b.function && a.on_error == b.on_error && a.queue == b.queue;
+         a.function == b.function && a.on_error == b.on_error && a.queue == b.queue && a.spool == b.spool;
 }
 
 bool same(const std::vector<StageDescription> &a, const std::vector<StageDescription> &b) {
@@ -48,6 +48,7 @@ std::string free_name(const StageDescription &sink, const std::vector<std::share
 
 // Whether two sinks want the same file or folder, so that one has to be through before the other starts.
 bool same_place(const StageDescription &a, const StageDescription &b) {
+  if (!a.spool.dir.empty() && a.spool.dir == b.spool.dir) return true;
   const Parameter *a_path = a.parameters.find("path");
   const Parameter *b_path = b.parameters.find("path");
   return a.name == b.name && a_path != nullptr && b_path != nullptr && a_path->text == b_path->text;

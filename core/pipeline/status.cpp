@@ -39,7 +39,7 @@ constexpr Column kColumns[] = {
     {"merged", &Counts::merged},   {"dead_letter", &Counts::dead_letter},
     {"queued", &Counts::queued},   {"queued_bytes", &Counts::queued_bytes},
     {"gaps", &Counts::gaps},       {"errors", &Counts::errors},
-    {"busy_ns", &Counts::busy_ns},
+    {"busy_ns", &Counts::busy_ns}, {"spooled", &Counts::spooled},
 };
 
 bool balanced(const std::vector<LedgerRow> &rows) {

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a sink's worker that has to do with its spool.
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/delivery/sink_worker.h"
+#include "core/util/log.h"
+
+namespace atalaya::core {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+int64_t monotonic() {
+  return Steady::now().time_since_epoch().count();
+}
+Steady::time_point at(int64_t monotonic_ns) {
+  return Steady::time_point(std::chrono::nanoseconds(monotonic_ns));
+}
+int64_t realtime() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kFullRetry = kSecond / 10;
+
+}  // namespace
+
+Status SinkWorker::open_spool() {
+  auto opened = Spool::open(description_.spool);
+  if (!opened) return Error{opened.error()};
+  spool_ = std::move(*opened);
+  for (const SpoolCounts &counts : spool_->counts()) restore_row(counts);
+  return Done{};
+}
+
+// The spool's past enters the ledger, unless this agent has it there already: after a reload the row goes on, or what is queued
+// moves from the row of the sink that had the spool before.
+void SinkWorker::restore_row(const SpoolCounts &counts) {
+  LedgerRow &row = row_of(counts.pipeline);
+  const std::lock_guard lock(ledger_.mutex());
+  LedgerRow *before = ledger_.row_with_spool(spool_->id(), counts.pipeline);
+  row.spool = spool_->id();
+  if (before == &row) return;
+  const auto queued = static_cast<int64_t>(counts.queued());
+  row.counts.in += queued;
+  row.counts.queued += queued;
+  row.counts.spooled += queued;
+  if (before != nullptr) {
+    before->counts.in -= queued;
+    before->counts.queued -= queued;
+    before->counts.spooled -= queued;
+    before->spool = 0;
+    return;
+  }
+  row.counts.in += static_cast<int64_t>(counts.delivered + counts.dead_letter + counts.dropped_total());
+  row.counts.out += static_cast<int64_t>(counts.delivered);
+  row.counts.dead_letter += static_cast<int64_t>(counts.dead_letter);
+  for (const auto &[reason, samples] : counts.dropped) count_dropped(row, reason, static_cast<int64_t>(samples));
+}
+
+LedgerRow &SinkWorker::row_of(const std::string &pipeline) {
+  const std::lock_guard lock(rows_mutex_);
+  LedgerRow *&row = rows_[pipeline];
+  if (row == nullptr) row = &ledger_.row(RowType::sink, pipeline, name_);
+  return *row;
+}
+
+// ---- Into the spool ------------------------------------------------------------------------------------------------------------
+
+void SinkWorker::fill_spool() {
+  pthread_setname_np(pthread_self(), "spool");
+  for (bool last = false; !last;) {
+    std::deque<Delivery> group;
+    {
+      std::unique_lock lock(ledger_.mutex());
+      work_.wait_until(lock, at(next_due()), [this] { return stopping_ || !queue_.empty(); });
+      group.swap(queue_);
+      last = stopping_;  // no one pushes after that
+    }
+    for (Delivery &delivery : group) put_in_spool(std::move(delivery));
+    keep_spool();
+  }
+  acknowledge_stored();
+  const std::lock_guard lock(ledger_.mutex());
+  filled_ = true;
+  work_.notify_all();
+  finished_.notify_all();
+}
+
+void SinkWorker::put_in_spool(Delivery delivery) {
+  payload_.clear();
+  if (const Status encoded = encoder_.append(delivery.batch->raw(), symbols_, payload_); !encoded) {
+    log_limited(LogLevel::error, name_ + ": spool: " + encoded.error() + "; the batch is dropped", name_ + " encode");
+    spool_->count_dropped(delivery.row->pipeline, "refused", delivery.batch->count());
+    if (delivery.ack) delivery.ack->refuse();
+    return left_memory(delivery, "refused");
+  }
+  while (!try_put(delivery)) {
+    keep_spool();
+    std::unique_lock lock(ledger_.mutex());
+    work_.wait_until(lock, at(monotonic() + kFullRetry), [this] { return stopping_; });
+    if (!stopping_) continue;
+    lock.unlock();
+    spool_->count_dropped(delivery.row->pipeline, "shutdown", delivery.batch->count());
+    if (delivery.ack) delivery.ack->refuse();
+    return left_memory(delivery, "shutdown");
+  }
+  if (delivery.ack) unsynced_.push_back(std::move(delivery.ack));
+  if (dirty_since_ns_ == 0) dirty_since_ns_ = monotonic();
+}
+
+// False when the spool does not take it now.
+bool SinkWorker::try_put(const Delivery &delivery) {
+  SpoolDrops drops;
+  std::string error;
+  const auto samples = static_cast<uint32_t>(delivery.batch->count());
+  {
+    // Before it is there: the sender may have it out again before this thread goes on.
+    const std::lock_guard lock(ledger_.mutex());
+    delivery.row->spool = spool_->id();
+    delivery.row->counts.spooled += samples;
+  }
+  const Spool::Put put = spool_->append(delivery.row->pipeline, samples, payload_, drops, error);
+  if (put == Spool::Put::dropped) drops.pop_back();  // this one; left_memory counts it
+  if (put == Spool::Put::full || put == Spool::Put::failed) {
+    log_limited(LogLevel::warning, name_ + ": spool " + error + "; waiting", name_ + " spool full");
+    const std::lock_guard lock(ledger_.mutex());
+    delivery.row->counts.spooled -= samples;
+  } else if (put == Spool::Put::stored) {
+    left_memory(delivery, {});
+  } else {
+    if (delivery.ack) delivery.ack->refuse();
+    {
+      const std::lock_guard lock(ledger_.mutex());
+      delivery.row->counts.spooled -= samples;
+    }
+    left_memory(delivery, error);
+  }
+  enter(drops);
+  return put == Spool::Put::stored || put == Spool::Put::dropped;
+}
+
+// The batch is in the spool, or dropped when there is a reason; its memory is free.
+void SinkWorker::left_memory(const Delivery &delivery, std::string_view dropped) {
+  bool made_room = false;
+  {
+    const std::lock_guard lock(ledger_.mutex());
+    const bool was_full = full();
+    Counts &counts = delivery.row->counts;
+    counts.queued_bytes -= static_cast<int64_t>(delivery.batch->held_bytes());
+    queued_bytes_ -= static_cast<int64_t>(delivery.batch->held_bytes());
+    if (dropped.empty()) {
+      spooled_ = true;
+    } else {
+      counts.queued -= static_cast<int64_t>(delivery.batch->count());
+      count_dropped(*delivery.row, dropped, static_cast<int64_t>(delivery.batch->count()));
+    }
+    made_room = was_full && !full();
+  }
+  work_.notify_all();
+  if (made_room) made_room_();
+}
+
+// When the filler has to look again though nothing comes.
+int64_t SinkWorker::next_due() const {
+  static constexpr int64_t kIdle = 60 * kSecond;
+  const int64_t look = monotonic() + (description_.spool.max_age_ns > 0 ? kSecond : kIdle);
+  return dirty_since_ns_ == 0 ? look : std::min(look, dirty_since_ns_ + description_.spool.sync_ns);
+}
+
+void SinkWorker::keep_spool() {
+  const int64_t now = monotonic();
+  SpoolDrops unrecorded;
+  {
+    const std::lock_guard lock(ledger_.mutex());
+    unrecorded.swap(unrecorded_);
+  }
+  for (const SpoolDrop &dropped : unrecorded) spool_->count_dropped(dropped.pipeline, dropped.reason, dropped.samples);
+  if (now >= next_expiry_ns_) {
+    next_expiry_ns_ = now + kSecond;
+    SpoolDrops drops;
+    spool_->expire(realtime(), drops);
+    enter(drops);
+  }
+  if (dirty_since_ns_ == 0 && spool_->dirty()) dirty_since_ns_ = now;
+  if (dirty_since_ns_ != 0 && now >= dirty_since_ns_ + description_.spool.sync_ns) acknowledge_stored();
+}
+
+// What was appended becomes durable; only then its sources hear of it.
+void SinkWorker::acknowledge_stored() {
+  const Status synced = spool_->sync();
+  if (!synced) {
+    log_limited(LogLevel::error,
+                name_ + ": spool " + synced.error() + "; what it was given since is not sure to survive a power failure",
+                name_ + " sync");
+    for (const auto &ack : unsynced_) ack->refuse();
+  }
+  unsynced_.clear();
+  dirty_since_ns_ = 0;
+}
+
+// ---- From the spool to the sink ------------------------------------------------------------------------------------------------
+
+void SinkWorker::deliver_spool() {
+  for (;;) {
+    SpoolDrops drops;
+    const auto entry = spool_->take(drops);
+    enter(drops);
+    if (entry ? !deliver_entry(*entry) : !wait_for_spool()) return;
+  }
+}
+
+// False when stopping and there is nothing more to come.
+bool SinkWorker::wait_for_spool() {
+  std::unique_lock lock(ledger_.mutex());
+  const auto ends = [this] { return stopping_ && (filled_ || monotonic() >= stop_deadline_ns_); };
+  // Once a second also without news: a segment may not have been readable.
+  work_.wait_until(lock, at(monotonic() + kSecond), [&] { return spooled_ || ends(); });
+  return std::exchange(spooled_, false) || !ends();
+}
+
+// False when it goes back because the time is up.
+bool SinkWorker::deliver_entry(const Spool::Entry &entry) {
+  LedgerRow &row = row_of(entry.pipeline);
+  Fate fate{.settled = true, .delivered = false, .reason = "spool damaged", .busy_ns = 0};
+  decoded_.recycle();
+  const auto decoded = decode_flat(entry.payload, symbols_, decoded_);
+  if (decoded.ok() && !decoded.value().truncated()) {
+    fate = attempt(decoded_.raw(), row);
+  } else {
+    log_limited(LogLevel::error, name_ + ": spool: " + (decoded.ok() ? "a record that is cut off" : decoded.error()),
+                name_ + " decode");
+    spool_->quarantine_in_flight();
+  }
+  if (!fate.settled) {
+    SpoolDrops drops;
+    spool_->put_back(drops);
+    enter(drops);
+    return false;
+  }
+  const Settlement settlement = settlement_of(fate, entry.samples);
+  spool_->settle(settlement);
+  const std::lock_guard lock(ledger_.mutex());
+  enter(settlement, fate, entry.samples, row);
+  row.counts.spooled -= entry.samples;
+  return !stopping_ || monotonic() < stop_deadline_ns_;
+}
+
+void SinkWorker::enter(const SpoolDrops &drops) {
+  for (const SpoolDrop &dropped : drops) {
+    LedgerRow &row = row_of(dropped.pipeline);
+    const auto samples = static_cast<int64_t>(dropped.samples);
+    const std::lock_guard lock(ledger_.mutex());
+    count_dropped(row, dropped.reason, samples);
+    row.counts.queued -= samples;
+    row.counts.spooled -= samples;
+  }
+}
+
+}  // namespace atalaya::core
