@@ -175,7 +175,9 @@ void SinkWorker::settle(const Delivery &delivery, bool delivered, std::string_vi
         count_dropped(*delivery.row, why, refused);
         left -= refused;
       }
-      counts.out += left;
+      const int64_t dead = std::min(tally.dead_letter, left);
+      counts.dead_letter += dead;
+      counts.out += left - dead;
     } else {
       count_dropped(*delivery.row, reason, samples);
       ++counts.errors;
