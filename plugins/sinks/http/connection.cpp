@@ -61,12 +61,12 @@ Url parse_url(const std::string &text, const std::string &default_path) {
 // On a connected socket. Poco would connect anew by itself, beyond the deadline and the proxy's tunnel: here that is an error.
 class Connection::Session final : public Poco::Net::HTTPClientSession {
  public:
-  explicit Session(const Poco::Net::StreamSocket &socket) : HTTPClientSession(socket) {
+  // The address is never used: a name would be looked up before `connect`.
+  explicit Session(const Poco::Net::StreamSocket &socket) : HTTPClientSession("127.0.0.1", HTTP_PORT) {
+    attachSocket(socket);
     setKeepAlive(true);
     setKeepAliveTimeout(Poco::Timespan(Poco::Timespan::DAYS));
-    setHost("127.0.0.1");  // never asked: a name would be looked up before `connect`
   }
-  bool used = false;
 
  protected:
   void connect(const Poco::Net::SocketAddress & /*address*/) override {
