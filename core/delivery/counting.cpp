@@ -17,6 +17,7 @@ void CountingSurroundings::count(int32_t what, std::string_view reason, uint64_t
   const std::lock_guard lock(mutex_);
   if (what == ATALAYA_COUNT_MERGED) tally_.merged += n;
   if (what == ATALAYA_COUNT_CREATED) tally_.created += n;
+  if (what == ATALAYA_COUNT_DEAD_LETTER) tally_.dead_letter += n;
   if (what != ATALAYA_COUNT_DROPPED) return;
   tally_.dropped += n;
   for (auto &[known, count] : tally_.reasons) {

@@ -15,7 +15,7 @@ namespace atalaya::core {
 
 // What an instance counted by host->count since it was last asked.
 struct Tally {
-  int64_t merged = 0, created = 0, dropped = 0;
+  int64_t merged = 0, created = 0, dropped = 0, dead_letter = 0;
   std::vector<std::pair<std::string, int64_t>> reasons;  // of dropped
 };
 

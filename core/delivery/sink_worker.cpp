@@ -187,7 +187,8 @@ Settlement SinkWorker::settlement_of(const Fate &fate, uint64_t samples) {
     settlement.dropped.emplace_back(why, refused);
     samples -= refused;
   }
-  settlement.delivered = samples;
+  settlement.dead_letter = std::min(static_cast<uint64_t>(tally.dead_letter), samples);
+  settlement.delivered = samples - settlement.dead_letter;
   return settlement;
 }
 

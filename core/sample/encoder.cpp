@@ -20,7 +20,7 @@ void append_all(Encoder &encoder, std::span<const atalaya_sample> samples, std::
   }
 }
 
-std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of) {
+std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of, const TagLimit &limit) {
   switch (format) {
     case Format::samples:
       return encoders::make_samples(name_of);
@@ -30,6 +30,12 @@ std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of) {
       return encoders::make_csv(name_of);
     case Format::line:
       return encoders::make_line(name_of);
+    case Format::opentsdb:
+      return encoders::make_opentsdb(name_of, limit);
+    case Format::influx:
+      return encoders::make_influx(name_of);
+    case Format::stacks:
+      return encoders::make_stacks(name_of);
     case Format::jsonlines:
       break;
   }
@@ -41,6 +47,9 @@ Format format_from_name(std::string_view name) {
   if (name == "bdwatchdog") return Format::bdwatchdog;
   if (name == "csv") return Format::csv;
   if (name == "line") return Format::line;
+  if (name == "opentsdb") return Format::opentsdb;
+  if (name == "influx") return Format::influx;
+  if (name == "stacks") return Format::stacks;
   return Format::jsonlines;
 }
 

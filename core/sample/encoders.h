@@ -36,5 +36,8 @@ std::unique_ptr<Encoder> make_bdwatchdog(const NameOf &name_of);
 std::unique_ptr<Encoder> make_samples(const NameOf &name_of);
 std::unique_ptr<Encoder> make_csv(const NameOf &name_of);
 std::unique_ptr<Encoder> make_line(const NameOf &name_of);
+std::unique_ptr<Encoder> make_opentsdb(const NameOf &name_of, const TagLimit &limit);
+std::unique_ptr<Encoder> make_influx(const NameOf &name_of);
+std::unique_ptr<Encoder> make_stacks(const NameOf &name_of);
 
 }  // namespace atalaya::core::encoders

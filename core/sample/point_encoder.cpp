@@ -23,7 +23,7 @@ std::string_view reference_word(std::string_view key) {
   return key;
 }
 
-class PointEncoder final : public Encoder {
+class PointEncoder : public Encoder {
  public:
   PointEncoder(const NameOf &name_of, const Style &style)
       : style_(style),
@@ -182,7 +182,20 @@ void PointEncoder::append_fields(const atalaya_sample &sample, std::string &out)
   }
 }
 
+class StackEncoder final : public PointEncoder {
+ public:
+  explicit StackEncoder(const NameOf &name_of) : PointEncoder(name_of, kReference) {}
+
+  std::string_view append(const atalaya_sample &sample, std::string &out) override {
+    return sample.kind == ATALAYA_STACK ? PointEncoder::append(sample, out) : "stacks has no form for metrics and spans";
+  }
+};
+
 }  // namespace
+
+std::unique_ptr<Encoder> make_stacks(const NameOf &name_of) {
+  return std::make_unique<StackEncoder>(name_of);
+}
 
 std::unique_ptr<Encoder> make_points(const NameOf &name_of) {
   return std::make_unique<PointEncoder>(name_of, kOurs);

@@ -240,9 +240,10 @@ typedef struct atalaya_plugin {
 #define ATALAYA_CLOCK_MONOTONIC 0
 #define ATALAYA_CLOCK_REALTIME 1
 
-#define ATALAYA_COUNT_DROPPED 1 /* with a reason */
-#define ATALAYA_COUNT_MERGED 2  /* went into another sample (aggregate, top) */
-#define ATALAYA_COUNT_CREATED 3 /* made by this stage */
+#define ATALAYA_COUNT_DROPPED 1     /* with a reason */
+#define ATALAYA_COUNT_MERGED 2      /* went into another sample (aggregate, top) */
+#define ATALAYA_COUNT_CREATED 3     /* made by this stage */
+#define ATALAYA_COUNT_DEAD_LETTER 4 /* a sink: its receiver will never take them; kept in a file for people to look at */
 
 /* A parameter's value. */
 typedef struct atalaya_value {

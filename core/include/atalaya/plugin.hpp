@@ -112,6 +112,7 @@ class Host {
   int64_t realtime() const { return raw_->now(raw_->self, ATALAYA_CLOCK_REALTIME); }
   void dropped(std::string_view reason, uint64_t samples) const { count(ATALAYA_COUNT_DROPPED, reason, samples); }
   void merged(uint64_t samples) const { count(ATALAYA_COUNT_MERGED, {}, samples); }
+  void dead_letter(uint64_t samples) const { count(ATALAYA_COUNT_DEAD_LETTER, {}, samples); }
   void created(uint64_t samples) const { count(ATALAYA_COUNT_CREATED, {}, samples); }
 
   // Parameters by path: "root", "spool.dir", "rules[3].match". In create and start only.

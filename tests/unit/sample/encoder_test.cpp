@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "core/sample/opentsdb_name.h"
 #include "tests/unit/sample/json_check.h"
 #include "tests/unit/sample/sample_maker.h"
 
@@ -190,4 +191,64 @@ TEST_CASE("every line is one line, and of the JSON formats valid JSON, for rando
       CHECK(lines == (format == "samples" ? 3 : json ? 4 : 2));
     }
   }
+}
+
+TEST_CASE("opentsdb: names of the usual kind stay, all others become legal and come back") {
+  const auto legal = [](std::string_view text) {
+    std::string out;
+    append_opentsdb_name(out, text);
+    return out;
+  };
+  CHECK(legal("proc.cpu.user") == "proc.cpu.user");
+  CHECK(legal("java_home") == "java_home");
+  CHECK(legal("kworker/0:1") == "kworker/0_3A1");
+  CHECK(legal("GC Thread#0") == "GC_20Thread_230");
+  CHECK(legal("proc_AB") == "proc_5FAB");
+  std::mt19937 random(7);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text(random() % 8, '\0');
+    for (char &byte : text) byte = random() % 2 == 0 ? "_0AF:a"[random() % 6] : static_cast<char>(random());
+    const std::string name = legal(text);
+    CHECK(name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == std::string::npos);
+    REQUIRE(from_opentsdb_name(name) == text);
+  }
+}
+
+TEST_CASE("opentsdb: extra tags are dropped in the stated order, identities never") {
+  Maker maker;
+  maker.field(maker.add(ATALAYA_METRICS, {{"host", "a b"}, {"user", "u"}, {"pid", "1"}, {"unit", "x"}, {"empty", ""}}), "proc.cpu.user", 1.5);
+  const auto line = [&](TagLimit limit) {
+    std::string out;
+    const auto encoder = make_encoder(Format::opentsdb, maker.name_of(), limit);
+    const std::string reason(encoder->append(maker.batch.raw().samples[0], out));
+    return reason.empty() ? out : reason;
+  };
+  CHECK(line({8, {"unit", "user"}}) ==
+        R"({"metric":"proc.cpu.user","timestamp":1795219532123,"value":1.5,"tags":{"host":"a_20b","user":"u","pid":"1","unit":"x"}})"
+        "\n");
+  CHECK(line({3, {"unit", "user"}}) ==
+        R"({"metric":"proc.cpu.user","timestamp":1795219532123,"value":1.5,"tags":{"host":"a_20b","user":"u","pid":"1"}})"
+        "\n");
+  CHECK(line({1, {"unit", "user"}}) == "more tags than opentsdb takes");
+}
+
+TEST_CASE("influx: a line a family, counts as integers, what has a meaning is escaped") {
+  Maker maker;
+  atalaya_sample &sample = maker.add(ATALAYA_METRICS, {{"host", "a b"}, {"process", "x,=\\ y\n\\"}, {"none", ""}});
+  maker.field(sample, "proc.cpu.user", 99.4);
+  maker.field(sample, "uptime", 3);
+  maker.field(sample, "proc.nan", kNan);
+  maker.count(sample, "proc.threads", 31);
+  CHECK(encoded(maker, "influx").lines ==
+        "proc,host=a\\ b,process=x\\,\\=\\x5c\\ y\\x0a\\x5c cpu.user=99.4,threads=31i 1795219532123456789\n"
+        "uptime,host=a\\ b,process=x\\,\\=\\x5c\\ y\\x0a\\x5c value=3 1795219532123456789\n");
+}
+
+TEST_CASE("stacks: the four members of the reference design, CPU stacks alone") {
+  Maker maker;
+  atalaya_sample &stack = maker.add(ATALAYA_STACK, {{"host", "vm"}, {"pid", "7"}, {"process", "java"}, {"profile", "cpu"}}, "main;work");
+  maker.count(stack, "profile.samples", 6);
+  CHECK(encoded(maker, "stacks").lines == "{\"timestamp\":1795219532,\"hostname\":\"vm\",\"stack\":\"java-7;main;work\",\"value\":6}\n");
+  add_process(maker);
+  CHECK(encoded(maker, "stacks").reason == "stacks has no form for metrics and spans");
 }

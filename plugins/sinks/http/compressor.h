@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace atalaya::http_sink {
+
+// Makes a request's body of its pieces; reused, it allocates nothing in steady state.
+class Compressor {
+ public:
+  virtual ~Compressor() = default;
+  virtual std::string_view encoding() const = 0;  // of the Content-Encoding header; empty for none
+  virtual void compress(std::span<const std::string_view> pieces, std::string &out) = 0;
+};
+
+// "gzip", "zstd" or "none". A level that the method does not have becomes its nearest.
+std::unique_ptr<Compressor> make_compressor(std::string_view method, int level);
+
+}  // namespace atalaya::http_sink

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sinks/http/lane.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+
+namespace atalaya::http_sink {
+namespace {
+
+// Requests that a batch may cost while poison is looked for: enough for several bad points among 16,000.
+constexpr size_t kMostSearches = 256;
+// A server that has refused so many single points of a batch with the same words and accepted none is refusing something else.
+constexpr size_t kSuspicious = 8;
+// After so many tries it is believed all the same, so that a batch of nothing but poison does not stay for ever.
+constexpr int kMostTries = 10;
+
+int64_t monotonic() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+int64_t realtime() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// OpenTSDB without tsd.http.request.enable_chunked takes bodies of 8 KiB and calls larger ones chunked.
+bool too_large(int status, std::string_view body) {
+  return status == 413 || body.find("Chunked request not supported") != std::string_view::npos;
+}
+
+}  // namespace
+
+Form form_of(std::string_view name) {
+  if (name == "influx") return {core::Format::influx, "text/plain; charset=utf-8", "/write", false, false};
+  if (name == "jsonlines") return {core::Format::jsonlines, "application/x-ndjson", "/api/jsonlines", false, false};
+  if (name == "stacks") return {core::Format::stacks, "application/json", "/api/stacks", true, false};
+  return {core::Format::opentsdb, "application/json", "/api/put", true, true};
+}
+
+Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, Targets &targets, Connection connection)
+    : options_(options),
+      targets_(targets),
+      connection_(std::move(connection)),
+      encoder_(core::make_encoder(options.form.format, name_of, options.tags)),
+      compressor_(make_compressor(options.compress, options.level)),
+      most_records_(options.batch_records) {}
+
+void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home) {
+  home_ = home;
+  text_.clear();
+  records_.clear();
+  without_form_.clear();
+  dead_.clear();
+  refusals_of_everything_ = 0;
+  details_useless_ = false;
+  for (const size_t sample : mine) {
+    size_t begin = text_.size();
+    if (const std::string_view reason = encoder_->append(samples[sample], text_); !reason.empty()) {
+      without_form_.emplace_back(sample, reason);
+      text_.resize(begin);
+    }
+    while (begin < text_.size()) {
+      const size_t end = text_.find('\n', begin);
+      if (options_.form.array) text_[end] = ',';
+      records_.push_back({begin, end + 1, sample});
+      begin = end + 1;
+    }
+  }
+  start_again();
+}
+
+void Lane::start_again() {
+  dead_.clear();
+  searches_ = 0;
+  accepted_any_ = false;
+  todo_.clear();
+  if (!records_.empty()) todo_.push_back({0, records_.size()});
+}
+
+bool Lane::deliver(std::string_view authorization) {
+  authorization_ = authorization;
+  problem_.clear();
+  while (!todo_.empty()) {
+    const Range range = next_request();
+    const Outcome outcome = send(range, false);
+    if (outcome.verdict == Verdict::retry) return false;
+    if (outcome.verdict == Verdict::accepted) {
+      accepted_any_ = true;
+      done_with(range);
+    } else if (!search(range, outcome)) {
+      return false;
+    }
+  }
+  if (!refused_everything()) return true;
+  ++refusals_of_everything_;
+  problem_ = dead_.front().url + " refuses every point: " + dead_.front().words;
+  start_again();
+  leave_servers_alone();
+  return false;
+}
+
+// The beginning of what is left, as much as a request may hold.
+Lane::Range Lane::next_request() {
+  Range range = todo_.front();
+  const size_t begin = records_[range.first].begin;
+  range.last = std::min(range.last, range.first + most_records_);
+  while (range.count() > 1 && records_[range.last - 1].end - begin > options_.batch_bytes) {
+    // By its share of the bytes, then one by one.
+    const size_t fits = range.count() * options_.batch_bytes / (records_[range.last - 1].end - begin);
+    range.last = range.first + std::clamp<size_t>(fits, 1, range.count() - 1);
+  }
+  return range;
+}
+
+void Lane::build(Range range) {
+  const size_t begin = records_[range.first].begin;
+  const size_t end = records_[range.last - 1].end;
+  const std::string_view text(text_);
+  if (options_.form.array) {
+    const std::string_view pieces[] = {"[", text.substr(begin, end - begin - 1), "]"};
+    compressor_->compress(pieces, body_);
+  } else {
+    const std::string_view pieces[] = {text.substr(begin, end - begin)};
+    compressor_->compress(pieces, body_);
+  }
+}
+
+// To the first server that answers. A server that cannot is left alone for a while.
+Lane::Outcome Lane::send(Range range, bool details) {
+  build(range);
+  for (size_t tried = 0; tried <= targets_.size(); ++tried) {
+    const auto choice = targets_.pick(home_, monotonic());
+    if (!choice) break;
+    Outcome outcome = try_target(choice->index, choice->suspect, details);
+    if (outcome.verdict != Verdict::retry) {
+      targets_.worked(choice->index);
+      return outcome;
+    }
+  }
+  if (problem_.empty()) problem_ = "no server can be tried yet";
+  return {Verdict::retry, 0, {}, {}};
+}
+
+Lane::Outcome Lane::try_target(size_t index, bool suspect, bool details) {
+  const Url &url = targets_.url(index);
+  Outcome outcome{Verdict::retry, 0, url.text, {}};
+  int64_t wait = 0;
+  try {
+    if (suspect && !options_.health.empty() && !healthy(url)) {
+      targets_.failed(index, 0, monotonic());
+      return outcome;
+    }
+    const std::string target = !details ? url.target : url.target + (url.target.find('?') == std::string::npos ? "?details" : "&details");
+    const Answer answer = connection_.exchange(
+        url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_, std::string_view(body_)});
+    outcome.status = answer.status;
+    outcome.verdict = judge(answer.status);
+    outcome.body = answer.body;
+    if (outcome.verdict == Verdict::retry) {
+      wait = retry_after(answer.retry_after, realtime());
+      problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + words_of(answer.body);
+      if (!answer.location.empty()) problem_ += "; it redirects, which is not followed: write the other url";
+    }
+  } catch (const NoAnswer &none) {
+    problem_ = url.text + ": " + none.what();
+  }
+  if (outcome.verdict == Verdict::retry) targets_.failed(index, wait, monotonic());
+  return outcome;
+}
+
+bool Lane::healthy(const Url &url) {
+  const Answer answer = connection_.exchange(url, {"GET", options_.health, {}, {}, authorization_, {}});
+  if (judge(answer.status) == Verdict::accepted) return true;
+  problem_ = url.text + " is not healthy: " + options_.health + " answered " + std::to_string(answer.status);
+  return false;
+}
+
+// The server refused the request. Finds the records that are to blame; false: not now.
+bool Lane::search(Range range, const Outcome &refusal) {
+  if (range.count() > 1 && too_large(refusal.status, refusal.body)) {
+    most_records_ = range.count() / 2;
+    return true;
+  }
+  if (range.count() > 1 && options_.form.details && !details_useless_) return use_details(range);
+  if (range.count() > 1 && searches_ < kMostSearches) {
+    ++searches_;
+    halve(range);
+  } else {
+    bury(range, refusal);
+  }
+  return true;
+}
+
+void Lane::halve(Range range) {
+  const size_t middle = range.first + range.count() / 2;
+  done_with(range);
+  todo_.push_front({middle, range.last});
+  todo_.push_front({range.first, middle});
+}
+
+void Lane::done_with(Range range) {
+  todo_.front().first = range.last;
+  if (todo_.front().count() == 0) todo_.pop_front();
+}
+
+void Lane::leave_servers_alone() {
+  for (size_t i = 0; i < targets_.size(); ++i) targets_.failed(i, 0, monotonic());
+}
+
+// OpenTSDB names what it refuses, and takes the rest.
+bool Lane::use_details(Range range) {
+  const Outcome outcome = send(range, true);
+  if (outcome.verdict == Verdict::retry) return false;
+  std::vector<RefusedPoint> refused;
+  if (outcome.verdict == Verdict::refused) {
+    auto named = refused_points(outcome.body);
+    if (!named || named->empty()) {
+      details_useless_ = true;
+      return true;  // the same range again, by halves
+    }
+    refused = std::move(*named);
+  }
+  std::unordered_map<std::string_view, const RefusedPoint *> by_key;
+  for (const RefusedPoint &point : refused) by_key.emplace(point.key, &point);
+  std::vector<size_t> again;
+  size_t matched = 0;
+  const size_t buried = dead_.size();
+  for (size_t i = range.first; i < range.last && !by_key.empty(); ++i) {
+    const std::string_view record = std::string_view(text_).substr(records_[i].begin, records_[i].end - records_[i].begin - 1);
+    const auto found = by_key.find(point_key(record));
+    if (found == by_key.end()) continue;
+    ++matched;
+    if (found->second->retry) {
+      again.push_back(i);
+      problem_ = outcome.url + " could not store a point: " + found->second->error;
+    } else {
+      dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, words_of(found->second->error)});
+    }
+  }
+  if (matched < by_key.size()) {  // it speaks of points that are not ours: do not believe it
+    dead_.erase(dead_.begin() + static_cast<std::ptrdiff_t>(buried), dead_.end());
+    details_useless_ = true;
+    return true;
+  }
+  accepted_any_ = true;
+  done_with(range);
+  for (auto i = again.rbegin(); i != again.rend(); ++i) todo_.push_front({*i, *i + 1});
+  if (again.empty()) return true;
+  leave_servers_alone();
+  return false;
+}
+
+void Lane::bury(Range range, const Outcome &refusal) {
+  const std::string words = words_of(refusal.body);
+  for (size_t i = range.first; i < range.last; ++i) {
+    const std::string_view record = std::string_view(text_).substr(records_[i].begin, records_[i].end - records_[i].begin - 1);
+    dead_.push_back({records_[i].sample, record, refusal.status, refusal.url, words});
+  }
+  done_with(range);
+}
+
+bool Lane::refused_everything() const {
+  return !accepted_any_ && refusals_of_everything_ < kMostTries && dead_.size() >= kSuspicious &&
+         std::all_of(dead_.begin(), dead_.end(), [&](const DeadRecord &record) { return record.words == dead_.front().words; });
+}
+
+}  // namespace atalaya::http_sink

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/sample/encoder.h"
+#include "plugins/sinks/http/answer.h"
+#include "plugins/sinks/http/compressor.h"
+#include "plugins/sinks/http/connection.h"
+#include "plugins/sinks/http/targets.h"
+
+namespace atalaya::http_sink {
+
+// How a format is put into requests.
+struct Form {
+  core::Format format;
+  std::string_view content_type, default_path;
+  bool array;    // the records are elements of one JSON array; else lines
+  bool details;  // ?details names refused points
+};
+Form form_of(std::string_view name);
+
+struct LaneOptions {
+  Form form;
+  core::TagLimit tags;
+  std::string compress;
+  int level = 6;
+  size_t batch_records = 5000;
+  size_t batch_bytes = size_t{4} << 20;
+  std::string health;  // path that answers 2xx on a server that works again; empty: none
+};
+
+// A record that the server will never take.
+struct DeadRecord {
+  size_t sample;         // index in the batch
+  std::string_view record;  // valid until the lane's next batch
+  int status;
+  std::string url, words;
+};
+
+// Delivers its share of a batch, one request after the other, and knows how far it came. One thread at a time.
+class Lane {
+ public:
+  Lane(const LaneOptions &options, const core::NameOf &name_of, Targets &targets, Connection connection);
+
+  // Takes the samples with these indices as the batch at hand.
+  void load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home);
+  // Sends what is left of it. False: not now, `problem` says why; call it again later.
+  bool deliver(std::string_view authorization);
+
+  const std::string &problem() const { return problem_; }
+  // Of the batch at hand, complete when deliver() has returned true.
+  const std::vector<DeadRecord> &dead() const { return dead_; }
+  const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
+
+ private:
+  struct Record {
+    size_t begin, end, sample;  // of text_; the separator behind it included
+  };
+  struct Range {
+    size_t first, last;
+    size_t count() const { return last - first; }
+  };
+  struct Outcome {
+    Verdict verdict;
+    int status = 0;
+    std::string url, body;
+  };
+
+  Range next_request();
+  Outcome send(Range range, bool details);
+  Outcome try_target(size_t index, bool suspect, bool details);
+  void build(Range range);
+  bool healthy(const Url &url);
+  bool search(Range range, const Outcome &refusal);
+  void halve(Range range);
+  void done_with(Range range);
+  bool use_details(Range range);
+  void bury(Range range, const Outcome &refusal);
+  bool refused_everything() const;
+  void start_again();
+  void leave_servers_alone();
+
+  const LaneOptions &options_;
+  Targets &targets_;
+  Connection connection_;
+  std::unique_ptr<core::Encoder> encoder_;
+  std::unique_ptr<Compressor> compressor_;
+  std::string body_;
+  size_t most_records_;  // as much as the servers have taken
+
+  // The batch at hand.
+  std::string text_;
+  std::vector<Record> records_;
+  std::vector<std::pair<size_t, std::string_view>> without_form_;
+  std::deque<Range> todo_;  // in order; each is one request, or several
+  std::vector<DeadRecord> dead_;
+  std::string problem_;
+  size_t home_ = 0;
+  std::string_view authorization_;
+  size_t searches_ = 0;           // requests spent on looking for poison
+  bool accepted_any_ = false;     // of this batch
+  int refusals_of_everything_ = 0;
+  bool details_useless_ = false;  // the server does not speak it
+};
+
+}  // namespace atalaya::http_sink

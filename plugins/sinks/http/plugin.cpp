@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sink "http": a batch becomes requests, which lanes send at the same time.
+#include <atalaya/plugin.hpp>
+#include <Poco/Base64Encoder.h>
+#include <Poco/Net/NetSSL.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/sample/json.h"
+#include "core/util/files.h"
+#include "plugins/sinks/file/line_file.h"
+#include "plugins/sinks/http/batch.h"
+#include "plugins/sinks/http/lane.h"
+
+namespace atalaya::http_sink {
+namespace {
+
+constexpr size_t kLongestCredentials = 65536;
+
+constexpr Param kUrl[] = {{.type = ATALAYA_STRING, .summary = "http://host:port, or with https, a path and a query."_str}};
+constexpr Param kWeight[] = {
+    {.type = ATALAYA_INT, .flags = ATALAYA_BOUNDED, .summary = "The share of the url at the same place."_str, .min = 0, .max = 1000}};
+constexpr Param kTag[] = {{.type = ATALAYA_STRING, .summary = "A tag."_str}};
+constexpr Param kTls[] = {
+    {.name = "ca"_str, .type = ATALAYA_STRING, .summary = "PEM file of the authorities to trust; absent: the system's."_str},
+    {.name = "certificate"_str, .type = ATALAYA_STRING, .summary = "PEM file of the certificate (and chain) that this agent shows."_str},
+    {.name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file of that certificate's private key."_str},
+};
+
+class Http final : public Sink {
+ public:
+  static constexpr Param params[] = {
+      {.name = "url"_str,
+       .type = ATALAYA_LIST,
+       .flags = ATALAYA_REQUIRED,
+       .summary = "The server, or several: the first that works is used, or all of them by `weights`. Without a path it gets its format's "
+                  "usual one."_str,
+       .items = kUrl,
+       .item_count = 1,
+       .item_size = sizeof(Param)},
+      {.name = "weights"_str,
+       .type = ATALAYA_LIST,
+       .summary = "Spreads the series over the urls by these shares, one a url; a series stays with its server while that works."_str,
+       .items = kWeight,
+       .item_count = 1,
+       .item_size = sizeof(Param)},
+      {.name = "health"_str,
+       .type = ATALAYA_STRING,
+       .summary = "A path, such as /health, that has to answer 2xx before a server that failed gets data again; absent: it is tried with "
+                  "data."_str},
+      {.name = "format"_str,
+       .type = ATALAYA_ENUM,
+       .default_text = "opentsdb"_str,
+       .allowed = "opentsdb|influx|jsonlines|stacks"_str,
+       .summary = "opentsdb: points for /api/put; influx: line protocol; jsonlines: a point a line, for a hub; stacks: CPU stacks as "
+                  "documents."_str},
+      {.name = "compress"_str,
+       .type = ATALAYA_ENUM,
+       .default_text = "gzip"_str,
+       .allowed = "gzip|zstd|none"_str,
+       .summary = "How bodies are compressed; zstd is smaller and cheaper where the server takes it."_str},
+      {.name = "level"_str,
+       .type = ATALAYA_INT,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "3"_str,
+       .summary = "How hard: 1 to 9 of gzip, 1 to 19 of zstd."_str,
+       .min = 1,
+       .max = 19},
+      {.name = "batch_points"_str,
+       .type = ATALAYA_INT,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "5000"_str,
+       .unit = "points"_str,
+       .summary = "The most that one request holds; a window's batch becomes as many requests as that takes."_str,
+       .min = 1,
+       .max = 1e6},
+      {.name = "batch_size"_str,
+       .type = ATALAYA_SIZE,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "4 MiB"_str,
+       .summary = "The most that one request holds before it is compressed."_str,
+       .min = 1024,
+       .max = 1024.0 * 1024 * 1024},
+      {.name = "senders"_str,
+       .type = ATALAYA_INT,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "1"_str,
+       .unit = "requests"_str,
+       .summary = "Requests under way at the same time (to each url, with weights); each series keeps its order."_str,
+       .min = 1,
+       .max = 64},
+      {.name = "timeout"_str,
+       .type = ATALAYA_DURATION,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "5s"_str,
+       .summary = "How long a connection may take, and how long a server may be silent."_str,
+       .min = 1e6,
+       .max = 3.6e12},
+      {.name = "deadline"_str,
+       .type = ATALAYA_DURATION,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "10s"_str,
+       .summary = "How long a request may take in all, however slowly the server moves."_str,
+       .min = 1e6,
+       .max = 3.6e12},
+      {.name = "retry_max"_str,
+       .type = ATALAYA_DURATION,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "5s"_str,
+       .summary = "The longest pause between two tries; a server's Retry-After is kept, up to five minutes."_str,
+       .min = 1e6,
+       .max = 3.6e12},
+      {.name = "max_tags"_str,
+       .type = ATALAYA_INT,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "8"_str,
+       .unit = "tags"_str,
+       .summary = "opentsdb: the most tags of a point (its tsd.storage.max_tags)."_str,
+       .min = 1,
+       .max = 256},
+      {.name = "drop_tags"_str,
+       .type = ATALAYA_LIST,
+       .default_text = "command,user,cgroup,parent,unit,container"_str,
+       .summary = "opentsdb: tags that identify nothing; of a sample with too many they are left out in this order, until it has few "
+                  "enough."_str,
+       .items = kTag,
+       .item_count = 1,
+       .item_size = sizeof(Param)},
+      {.name = "dead_letters"_str,
+       .type = ATALAYA_SIZE,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "16 MiB"_str,
+       .summary = "Room for the points that a server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
+                  "first. 0 B keeps none."_str,
+       .min = 0,
+       .max = 1e12},
+      {.name = "chunked"_str,
+       .type = ATALAYA_BOOL,
+       .default_text = "false"_str,
+       .summary = "Sends bodies chunked and without Content-Length, which OpenTSDB refuses."_str},
+      {.name = "basic"_str,
+       .type = ATALAYA_STRING,
+       .summary = "A file that holds user:password; read anew for every batch."_str},
+      {.name = "bearer"_str, .type = ATALAYA_STRING, .summary = "A file that holds a token; read anew for every batch."_str},
+      {.name = "tls"_str,
+       .type = ATALAYA_RECORD,
+       .summary = "Certificates for https; TLS 1.2 is the least, and names are checked."_str,
+       .items = kTls,
+       .item_count = std::size(kTls),
+       .item_size = sizeof(Param)},
+      {.name = "proxy"_str, .type = ATALAYA_STRING, .summary = "http://host:port of a proxy that all requests go through."_str},
+  };
+  static constexpr Description description = {
+      .name = "http"_str,
+      .summary = "Sends samples to OpenTSDB, VictoriaMetrics, InfluxDB or another agent by HTTP, and loses none."_str,
+      .params = params};
+
+  explicit Http(Host host) : host_(host) {
+    read_urls();
+    read_lane_options();
+    read_connection_options();
+    for (const char *name : {"basic", "bearer"})
+      if (const auto path = host.find(name)) {
+        if (!credentials_.empty()) throw Failure(Code::bad_config, "basic and bearer exclude each other; keep one");
+        credentials_ = path->text();
+        bearer_ = std::string_view(name) == "bearer";
+      }
+    dead_letters_ = host.integer("dead_letters");
+  }
+
+  void start() override {
+    if (!lanes_.empty()) return;
+    static_cast<void>(authorization());
+    if (std::any_of(urls_.begin(), urls_.end(), [](const Url &url) { return url.tls; })) connection_.tls = tls_context();
+    targets_.emplace(urls_, weights_, host_.integer("retry_max"));
+    deadlines_ = std::make_unique<Deadlines>();
+    const auto senders = static_cast<size_t>(host_.integer("senders"));
+    const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
+    // With weights each server has lanes of its own.
+    lanes_of_a_home_ = senders;
+    for (size_t i = 0; i < senders * (weights_.empty() ? 1 : urls_.size()); ++i)
+      lanes_.push_back(std::make_unique<Lane>(options_, name_of, *targets_, Connection(connection_, *deadlines_)));
+    shares_.resize(lanes_.size());
+    open_dead_letters();
+  }
+
+  void stop() override {
+    lanes_.clear();
+    deadlines_.reset();
+    dead_file_.reset();
+    under_way_.reset();
+  }
+
+  Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
+    if (lanes_.empty()) throw Failure(Code::retry, "the sink \"http\" is not started");
+    const std::string authorization = this->authorization();
+    const bool resumed = under_way_ && *under_way_ == fingerprint(samples);
+    under_way_.reset();
+    if (!resumed) divide(samples);
+    std::vector<std::future<bool>> others;
+    std::vector<char> done(lanes_.size(), 1);
+    const auto work = [&](size_t lane) {
+      if (!resumed) lanes_[lane]->load(samples, shares_[lane], lane / lanes_of_a_home_);
+      return lanes_[lane]->deliver(authorization);
+    };
+    for (size_t lane = 1; lane < lanes_.size(); ++lane) others.push_back(std::async(std::launch::async, work, lane));
+    bool all = work(0);
+    std::string problem = all ? "" : lanes_[0]->problem();
+    for (size_t i = 0; i < others.size(); ++i)
+      if (!others[i].get()) {
+        all = false;
+        problem = lanes_[i + 1]->problem();
+      }
+    if (all) {
+      settle(samples.size());
+      return Code::ok;
+    }
+    under_way_ = fingerprint(samples);
+    retry_after_ns = targets_->wait(host_.monotonic());
+    throw Failure(Code::retry, problem);
+  }
+
+  // Nothing is held back: every batch is with the server when write returns.
+  Code flush(int64_t /*deadline_ns*/) override { return Code::ok; }
+
+ private:
+  void read_urls() {
+    options_.form = form_of(host_.text("format"));
+    for (const std::string &text : host_.texts("url")) urls_.push_back(parse_url(text, std::string(options_.form.default_path)));
+    if (urls_.empty()) throw Failure(Code::bad_config, "url is empty; name a server: url = \"http://host:port\"");
+    for (uint64_t i = 0; const auto weight = host_.child("weights", i); ++i) weights_.push_back(weight->integer());
+    if (!weights_.empty() && weights_.size() != urls_.size())
+      throw Failure(Code::bad_config, "weights has " + std::to_string(weights_.size()) + " numbers and url has " +
+                                          std::to_string(urls_.size()) + " servers; write one weight a url");
+    if (!weights_.empty() && std::all_of(weights_.begin(), weights_.end(), [](int64_t weight) { return weight == 0; }))
+      throw Failure(Code::bad_config, "all weights are 0; give one server at least a share");
+    if (options_.form.format == core::Format::influx)
+      for (const Url &url : urls_)
+        if (url.target.find("precision=") != std::string::npos && url.target.find("precision=n") == std::string::npos)
+          throw Failure(Code::bad_config, "times are sent in ns; leave precision out of " + url.text);
+  }
+
+  void read_lane_options() {
+    options_.compress = host_.text("compress");
+    options_.level = static_cast<int>(host_.integer("level"));
+    options_.batch_records = static_cast<size_t>(host_.integer("batch_points"));
+    options_.batch_bytes = static_cast<size_t>(host_.integer("batch_size"));
+    options_.tags.max_tags = static_cast<size_t>(host_.integer("max_tags"));
+    options_.tags.droppable = host_.texts("drop_tags");
+    if (const auto path = host_.find("health")) options_.health = path->text();
+    if (!options_.health.empty() && options_.health[0] != '/') throw Failure(Code::bad_config, "health is a path and begins with /");
+  }
+
+  void read_connection_options() {
+    connection_.chunked = host_.boolean("chunked");
+    connection_.timeout = std::chrono::nanoseconds(host_.integer("timeout"));
+    connection_.deadline = std::chrono::nanoseconds(host_.integer("deadline"));
+    const auto proxy = host_.find("proxy");
+    if (!proxy) return;
+    const Url url = parse_url(std::string(proxy->text()), "/");
+    if (url.tls) throw Failure(Code::bad_config, "proxy begins with https://; what a proxy tunnels is encrypted anyway: write http://");
+    connection_.proxy_host = url.host;
+    connection_.proxy_port = url.port;
+  }
+
+  Poco::Net::Context::Ptr tls_context() const {
+    Poco::Net::Context::Params files;
+    if (const auto ca = host_.find("tls.ca")) files.caLocation = ca->text();
+    if (const auto certificate = host_.find("tls.certificate")) files.certificateFile = certificate->text();
+    if (const auto key = host_.find("tls.key")) files.privateKeyFile = key->text();
+    files.loadDefaultCAs = files.caLocation.empty();
+    files.verificationMode = Poco::Net::Context::VERIFY_STRICT;  // anything less trusts any name on localhost
+    try {
+      Poco::Net::initializeSSL();
+      Poco::Net::Context::Ptr context = new Poco::Net::Context(Poco::Net::Context::TLS_CLIENT_USE, files);
+      context->requireMinimumProtocol(Poco::Net::Context::PROTO_TLSV1_2);
+      context->enableExtendedCertificateVerification(true);
+      return context;
+    } catch (const Poco::Exception &problem) {
+      throw Failure(Code::bad_config, "tls: " + problem.displayText());
+    }
+  }
+
+  // The header's value. Files are read for every batch, so that a new token needs no restart.
+  std::string authorization() const {
+    if (credentials_.empty()) return {};
+    struct stat about {};
+    if (::stat(credentials_.c_str(), &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0)
+      throw Failure(Code::bad_config, credentials_ + " can be read by everyone; chmod 600 " + credentials_);
+    auto text = core::read_file(credentials_, kLongestCredentials);
+    if (!text) throw Failure(Code::retry, text.error());
+    while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();
+    if (text->empty() || text->find_first_of("\r\n") != std::string::npos)
+      throw Failure(Code::retry, credentials_ + " does not hold one line with the credentials");
+    if (bearer_) return "Bearer " + *text;
+    std::ostringstream encoded;
+    Poco::Base64Encoder encoder(encoded);
+    encoder.rdbuf()->setLineLength(0);
+    encoder << *text;
+    encoder.close();
+    return "Basic " + encoded.str();
+  }
+
+  void open_dead_letters() {
+    const auto folder = host_.state_dir();
+    if (dead_letters_ == 0 || !folder) return;
+    file_sink::FileOptions options;
+    options.path = *folder + "/dead-letters.jsonl";
+    options.rotate_size = std::max<int64_t>(1, dead_letters_ / 2);
+    options.keep = 1;
+    dead_file_ = std::make_unique<file_sink::LineFile>(options, [host = host_](const std::string &text) { host.log(Level::warning, text); });
+    dead_file_->open();
+  }
+
+  void divide(std::span<const Sample> samples) {
+    for (auto &share : shares_) share.clear();
+    for (size_t i = 0; i < samples.size(); ++i) shares_[lanes_.size() == 1 ? 0 : lane_of(samples[i])].push_back(i);
+  }
+  size_t lane_of(const Sample &sample) const {
+    const uint64_t hash = series_hash(sample);
+    return targets_->home(hash) * lanes_of_a_home_ + (hash >> 40) % lanes_of_a_home_;
+  }
+
+  // The batch is delivered: what was not taken is written down and counted.
+  void settle(size_t samples) {
+    std::vector<char> dead(samples, 0);
+    std::string lines;
+    size_t records = 0;
+    const DeadRecord *last = nullptr;
+    for (const auto &lane : lanes_) {
+      for (const auto &[sample, reason] : lane->without_form()) host_.dropped(reason, 1);
+      for (const DeadRecord &record : lane->dead()) {
+        dead[record.sample] = 1;
+        append_dead(record, lines);
+        last = &record;
+        ++records;
+      }
+    }
+    if (last == nullptr) return;
+    const auto count = static_cast<uint64_t>(std::count(dead.begin(), dead.end(), 1));
+    const bool kept = keep_dead(lines);
+    if (kept) {
+      host_.dead_letter(count);
+    } else {
+      host_.dropped("refused by the server", count);
+    }
+    host_.log(Level::warning, last->url + " refused " + std::to_string(records) + " points, the last with " + std::to_string(last->status) +
+                                  ": " + last->words + (kept ? "; they are in dead-letters.jsonl of the state folder" : ""));
+  }
+
+  void append_dead(const DeadRecord &record, std::string &lines) const {
+    lines += R"({"time":)";
+    core::append_integer(lines, host_.realtime() / 1'000'000);
+    lines += R"(,"url":)";
+    core::append_json_string(lines, record.url);
+    lines += R"(,"status":)";
+    core::append_integer(lines, record.status);
+    lines += R"(,"answer":)";
+    core::append_json_string(lines, record.words);
+    lines += R"(,"record":)";
+    core::append_json_string(lines, record.record);
+    lines += "}\n";
+  }
+
+  bool keep_dead(const std::string &lines) {
+    if (!dead_file_) return false;
+    try {
+      dead_file_->append(lines, host_.realtime());
+      return true;
+    } catch (const Failure &failure) {
+      host_.log(Level::error, std::string("refused points cannot be kept: ") + failure.what());
+      return false;
+    }
+  }
+
+  Host host_;
+  std::vector<Url> urls_;
+  std::vector<int64_t> weights_;
+  LaneOptions options_;
+  ConnectionOptions connection_;
+  std::string credentials_;  // the file; empty: none
+  bool bearer_ = false;
+  int64_t dead_letters_ = 0;
+
+  std::optional<Targets> targets_;
+  std::unique_ptr<Deadlines> deadlines_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  size_t lanes_of_a_home_ = 1;
+  std::vector<std::vector<size_t>> shares_;  // of the batch at hand, by lane
+  std::optional<uint64_t> under_way_;        // the batch that is partly delivered
+  std::unique_ptr<file_sink::LineFile> dead_file_;
+};
+
+}  // namespace
+}  // namespace atalaya::http_sink
+
+ATALAYA_PLUGIN("http", "0.1.0", "sink http", atalaya::http_sink::Http)

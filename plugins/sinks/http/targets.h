@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "plugins/sinks/http/connection.h"
+
+namespace atalaya::http_sink {
+
+// The servers, and which of them are worth trying. Any thread.
+class Targets {
+ public:
+  // With weights, series are spread over the servers; without, the first that works is used.
+  Targets(std::vector<Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns);
+
+  size_t size() const { return targets_.size(); }
+  bool spread() const { return spread_; }
+  const Url &url(size_t index) const { return targets_[index].url; }
+
+  // The server that a series with this hash belongs to: the same one for as long as the list is the same.
+  size_t home(uint64_t hash) const;
+
+  struct Choice {
+    size_t index;
+    bool suspect;  // it failed the last time
+  };
+  // The first server that may be tried now: `home`, then the others in their order.
+  std::optional<Choice> pick(size_t home, int64_t now_ns) const;
+  // It is left alone for `wait_ns`, or, with 0, for a time that doubles up to retry_max, jittered.
+  void failed(size_t index, int64_t wait_ns, int64_t now_ns);
+  void worked(size_t index);
+  // Until a server may be tried again; at least a millisecond.
+  int64_t wait(int64_t now_ns) const;
+
+ private:
+  struct Target {
+    Url url;
+    double weight = 1;
+    int failures = 0;
+    int64_t down_until_ns = 0;
+  };
+  std::vector<Target> targets_;
+  bool spread_;
+  int64_t retry_max_ns_;
+  mutable std::mutex mutex_;
+  std::minstd_rand random_;
+};
+
+}  // namespace atalaya::http_sink
