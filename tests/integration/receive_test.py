@@ -353,6 +353,8 @@ class BackPressure(Hub):
         self.client(agent).put([point("first", 1)])
         lock = self.locked()
         filler = [point("fill", number, TIME + number) for number in range(150)]  # about 14 KB
+        # Two batches under way and what waits behind them hold at most three times max_waiting.
+        count = 30
         seen, stored, guard = set(), [], threading.Lock()
 
         def send(number):
@@ -370,7 +372,7 @@ class BackPressure(Hub):
                 released.wait(1)
 
         released = threading.Event()
-        senders = [threading.Thread(target=send, args=(number,)) for number in range(12)]
+        senders = [threading.Thread(target=send, args=(number,)) for number in range(count)]
         for sender in senders:
             sender.start()
         until = time.monotonic() + PATIENCE
@@ -382,9 +384,9 @@ class BackPressure(Hub):
         released.set()
         for sender in senders:
             sender.join(PATIENCE)
-        self.assertEqual(sorted(stored), list(range(12)))
+        self.assertEqual(sorted(stored), list(range(count)))
         counted = self.stored("select host, count(*) from points where metric = 'fill' group by host")
-        self.assertEqual(dict(counted), {f"h{number}": 150 for number in range(12)})
+        self.assertEqual(dict(counted), {f"h{number}": 150 for number in range(count)})
         self.assert_balanced(agent.status())
 
 
