@@ -36,10 +36,12 @@ enum class Format {
   // metric timestamp value tag=value ..., as OpenTSDB's put takes it: any character outside A-Z a-z 0-9 - _ . / and letters beyond
   // ASCII becomes '_'.
   line,
-  // One point a line, as the elements of the array that OpenTSDB's /api/put takes; names and tag values made legal (opentsdb_name.h).
+  // One point a line, as the elements of the array that OpenTSDB's /api/put takes; names and tag values made legal
+  // (opentsdb_name.h).
   //   {"metric":"proc.cpu.user","timestamp":1795219532000,"value":99.4,"tags":{"host":"vm","pid":"8860","process":"GC_20Thread_230"}}
   opentsdb,
-  // InfluxDB's line protocol, times in ns: the first word of the metrics is the measurement, the rest the field; counts are integers.
+  // InfluxDB's line protocol, times in ns: the first word of the metrics is the measurement, the rest the field; counts are
+  // integers.
   //   proc,host=vm,pid=8860,process=java cpu.user=99.4,threads=31i 1795219532000000000
   influx,
   // CPU stacks only, as the documents of the reference design, with its four members (see jsonlines).
@@ -61,7 +63,8 @@ using Refused = std::vector<std::pair<std::string_view, uint64_t>>;
 // Appends the lines of all samples and adds to what was refused.
 void append_all(Encoder &encoder, std::span<const atalaya_sample> samples, std::string &out, Refused &refused);
 
-// OpenTSDB takes so many tags and no more: those listed first in `droppable` go first, and a sample that still has too many is refused.
+// OpenTSDB takes so many tags and no more: those listed first in `droppable` go first, and a sample that still has too many is
+// refused.
 struct TagLimit {
   size_t max_tags = 8;
   std::vector<std::string> droppable;

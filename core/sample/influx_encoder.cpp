@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kSpecial = ",= ";
 
-// A word of the protocol. It has no escape for control characters nor for a '\' that would escape what follows: those are written as
-// \x0a and \x5c.
+// A word of the protocol. It has no escape for control characters nor for a '\' that would escape what follows: those are written
+// as \x0a and \x5c.
 void append_word(std::string &out, std::string_view text, std::string &buffer) {
   buffer.clear();
   append_visible(buffer, text);
@@ -35,7 +35,8 @@ class InfluxEncoder final : public Encoder {
       : families_(name_of, [this](std::string_view name, std::string &out) { append_word(out, family_of(name), buffer_); }),
         fields_(name_of,
                 [this](std::string_view name, std::string &out) {
-                  append_word(out, name.size() > family_of(name).size() + 1 ? name.substr(family_of(name).size() + 1) : "value", buffer_);
+                  append_word(out, name.size() > family_of(name).size() + 1 ? name.substr(family_of(name).size() + 1) : "value",
+                              buffer_);
                   out += '=';
                 }),
         keys_(name_of, [this](std::string_view name, std::string &out) {

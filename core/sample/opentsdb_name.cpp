@@ -25,7 +25,8 @@ int escaped_byte(std::string_view text, size_t at) {
 
 void append_opentsdb_name(std::string &out, std::string_view text) {
   for (size_t at = 0; at < text.size();) {
-    const auto run = static_cast<size_t>(std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), plain) - text.begin());
+    const auto run =
+        static_cast<size_t>(std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), plain) - text.begin());
     out.append(text, at, run - at);
     if (run == text.size()) return;
     const auto byte = static_cast<unsigned char>(text[run]);

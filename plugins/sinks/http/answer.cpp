@@ -73,7 +73,8 @@ int64_t retry_after(std::string_view header, int64_t now_ns) {
     return std::clamp<int64_t>(seconds, 0, kLongestWait / kSecond) * kSecond;
   Poco::DateTime date;
   int zone = 0;
-  if (header.size() > 40 || !Poco::DateTimeParser::tryParse(Poco::DateTimeFormat::HTTP_FORMAT, std::string(header), date, zone)) return 0;
+  if (header.size() > 40 || !Poco::DateTimeParser::tryParse(Poco::DateTimeFormat::HTTP_FORMAT, std::string(header), date, zone))
+    return 0;
   return std::clamp<int64_t>(date.timestamp().epochTime() - now_ns / kSecond, 0, kLongestWait / kSecond) * kSecond;
 }
 

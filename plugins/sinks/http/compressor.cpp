@@ -25,7 +25,8 @@ class Gzip final : public Compressor {
   explicit Gzip(int level) {
     static constexpr int kWindow = 15 + 16;  // 16: with gzip's header
     static constexpr int kMemory = 9;
-    if (deflateInit2(&stream_, std::clamp(level, 1, 9), Z_DEFLATED, kWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+    if (deflateInit2(&stream_, std::clamp(level, 1, 9), Z_DEFLATED, kWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
+      throw std::bad_alloc();
   }
   Gzip(const Gzip &) = delete;
   Gzip &operator=(const Gzip &) = delete;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sinks/http/connection.h"
 
-#include <atalaya/plugin.hpp>
 #include <Poco/Exception.h>
 #include <Poco/Net/HTTPRequest.h>
 #include <Poco/Net/HTTPResponse.h>
 #include <Poco/Net/NetException.h>
 #include <Poco/Net/SecureStreamSocket.h>
 #include <Poco/URI.h>
+#include <atalaya/plugin.hpp>
 
 #include <algorithm>
 #include <istream>
@@ -41,7 +41,8 @@ Url parse_url(const std::string &text, const std::string &default_path) {
   // What is wrong with a URL is said without quoting what may be a password in it.
   try {
     const Poco::URI uri(text);
-    if (!uri.getUserInfo().empty()) throw Failure(Code::bad_config, "a url holds a password; put it in a file and name that in `basic`");
+    if (!uri.getUserInfo().empty())
+      throw Failure(Code::bad_config, "a url holds a password; put it in a file and name that in `basic`");
     if (uri.getScheme() != "http" && uri.getScheme() != "https")
       throw Failure(Code::bad_config, "url \"" + text + "\" begins with neither http:// nor https://");
     if (uri.getHost().empty() || uri.getPort() == 0) throw Failure(Code::bad_config, "url \"" + text + "\" names no host");
@@ -176,7 +177,8 @@ Answer Connection::receive(Deadline deadline) {
   }
   if (session_->networkException() != nullptr) session_->networkException()->rethrow();
   if (steady_clock::now() >= deadline) throw Poco::TimeoutException("the answer took too long");
-  if (head.hasContentLength() && std::cmp_less(answer.body.size(), head.getContentLength64()) && answer.body.size() <= kLongestAnswer)
+  if (head.hasContentLength() && std::cmp_less(answer.body.size(), head.getContentLength64()) &&
+      answer.body.size() <= kLongestAnswer)
     throw Poco::Net::ConnectionResetException("half an answer");
   if (!head.getKeepAlive() || answer.body.size() > kLongestAnswer) close();
   return answer;

@@ -11,8 +11,8 @@ namespace atalaya::http_sink {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// Ends the use of sockets at their deadlines by shutting them down: the timeout of a single read or write begins anew with each byte
-// that a slow server sends, in the TLS handshake and the headers too.
+// Ends the use of sockets at their deadlines by shutting them down: the timeout of a single read or write begins anew with each
+// byte that a slow server sends, in the TLS handshake and the headers too.
 class Deadlines {
  public:
   Deadlines() : thread_([this] { work(); }) {}

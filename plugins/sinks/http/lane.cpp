@@ -149,7 +149,8 @@ Lane::Outcome Lane::try_target(size_t index, bool suspect, bool details) {
       targets_.failed(index, 0, monotonic());
       return outcome;
     }
-    const std::string target = !details ? url.target : url.target + (url.target.find('?') == std::string::npos ? "?details" : "&details");
+    const std::string target =
+        !details ? url.target : url.target + (url.target.find('?') == std::string::npos ? "?details" : "&details");
     const Answer answer = connection_.exchange(
         url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_, std::string_view(body_)});
     outcome.status = answer.status;

@@ -42,7 +42,7 @@ struct LaneOptions {
 
 // A record that the server will never take.
 struct DeadRecord {
-  size_t sample;         // index in the batch
+  size_t sample;            // index in the batch
   std::string_view record;  // valid until the lane's next batch
   int status;
   std::string url, words;
@@ -108,8 +108,8 @@ class Lane {
   std::string problem_;
   size_t home_ = 0;
   std::string_view authorization_;
-  size_t searches_ = 0;           // requests spent on looking for poison
-  bool accepted_any_ = false;     // of this batch
+  size_t searches_ = 0;        // requests spent on looking for poison
+  bool accepted_any_ = false;  // of this batch
   int refusals_of_everything_ = 0;
   bool details_useless_ = false;  // the server does not speak it
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sink "http": a batch becomes requests, which lanes send at the same time.
-#include <atalaya/plugin.hpp>
 #include <Poco/Base64Encoder.h>
 #include <Poco/Net/NetSSL.h>
 #include <sys/stat.h>
+#include <atalaya/plugin.hpp>
 
 #include <algorithm>
 #include <future>
@@ -26,12 +26,17 @@ namespace {
 constexpr size_t kLongestCredentials = 65536;
 
 constexpr Param kUrl[] = {{.type = ATALAYA_STRING, .summary = "http://host:port, or with https, a path and a query."_str}};
-constexpr Param kWeight[] = {
-    {.type = ATALAYA_INT, .flags = ATALAYA_BOUNDED, .summary = "The share of the url at the same place."_str, .min = 0, .max = 1000}};
+constexpr Param kWeight[] = {{.type = ATALAYA_INT,
+                              .flags = ATALAYA_BOUNDED,
+                              .summary = "The share of the url at the same place."_str,
+                              .min = 0,
+                              .max = 1000}};
 constexpr Param kTag[] = {{.type = ATALAYA_STRING, .summary = "A tag."_str}};
 constexpr Param kTls[] = {
     {.name = "ca"_str, .type = ATALAYA_STRING, .summary = "PEM file of the authorities to trust; absent: the system's."_str},
-    {.name = "certificate"_str, .type = ATALAYA_STRING, .summary = "PEM file of the certificate (and chain) that this agent shows."_str},
+    {.name = "certificate"_str,
+     .type = ATALAYA_STRING,
+     .summary = "PEM file of the certificate (and chain) that this agent shows."_str},
     {.name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file of that certificate's private key."_str},
 };
 
@@ -40,28 +45,32 @@ class Http final : public Sink {
   static constexpr Param params[] = {
       {.name = "url"_str,
        .type = ATALAYA_LIST,
-       .flags = ATALAYA_REQUIRED,
-       .summary = "The server, or several: the first that works is used, or all of them by `weights`. Without a path it gets its format's "
-                  "usual one."_str,
+       .default_text = "http://127.0.0.1:4242"_str,
+       .summary =
+           "The server, or several: the first that works is used, or all of them by `weights`. Without a path it gets its format's "
+           "usual one."_str,
        .items = kUrl,
        .item_count = 1,
        .item_size = sizeof(Param)},
       {.name = "weights"_str,
        .type = ATALAYA_LIST,
-       .summary = "Spreads the series over the urls by these shares, one a url; a series stays with its server while that works."_str,
+       .summary =
+           "Spreads the series over the urls by these shares, one a url; a series stays with its server while that works."_str,
        .items = kWeight,
        .item_count = 1,
        .item_size = sizeof(Param)},
       {.name = "health"_str,
        .type = ATALAYA_STRING,
-       .summary = "A path, such as /health, that has to answer 2xx before a server that failed gets data again; absent: it is tried with "
-                  "data."_str},
+       .summary =
+           "A path, such as /health, that has to answer 2xx before a server that failed gets data again; absent: it is tried with "
+           "data."_str},
       {.name = "format"_str,
        .type = ATALAYA_ENUM,
        .default_text = "opentsdb"_str,
        .allowed = "opentsdb|influx|jsonlines|stacks"_str,
-       .summary = "opentsdb: points for /api/put; influx: line protocol; jsonlines: a point a line, for a hub; stacks: CPU stacks as "
-                  "documents."_str},
+       .summary =
+           "opentsdb: points for /api/put; influx: line protocol; jsonlines: a point a line, for a hub; stacks: CPU stacks as "
+           "documents."_str},
       {.name = "compress"_str,
        .type = ATALAYA_ENUM,
        .default_text = "gzip"_str,
@@ -129,8 +138,9 @@ class Http final : public Sink {
       {.name = "drop_tags"_str,
        .type = ATALAYA_LIST,
        .default_text = "command,user,cgroup,parent,unit,container"_str,
-       .summary = "opentsdb: tags that identify nothing; of a sample with too many they are left out in this order, until it has few "
-                  "enough."_str,
+       .summary =
+           "opentsdb: tags that identify nothing; of a sample with too many they are left out in this order, until it has few "
+           "enough."_str,
        .items = kTag,
        .item_count = 1,
        .item_size = sizeof(Param)},
@@ -138,17 +148,16 @@ class Http final : public Sink {
        .type = ATALAYA_SIZE,
        .flags = ATALAYA_BOUNDED,
        .default_text = "16 MiB"_str,
-       .summary = "Room for the points that a server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
-                  "first. 0 B keeps none."_str,
+       .summary =
+           "Room for the points that a server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
+           "first. 0 B keeps none."_str,
        .min = 0,
        .max = 1e12},
       {.name = "chunked"_str,
        .type = ATALAYA_BOOL,
        .default_text = "false"_str,
        .summary = "Sends bodies chunked and without Content-Length, which OpenTSDB refuses."_str},
-      {.name = "basic"_str,
-       .type = ATALAYA_STRING,
-       .summary = "A file that holds user:password; read anew for every batch."_str},
+      {.name = "basic"_str, .type = ATALAYA_STRING, .summary = "A file that holds user:password; read anew for every batch."_str},
       {.name = "bearer"_str, .type = ATALAYA_STRING, .summary = "A file that holds a token; read anew for every batch."_str},
       {.name = "tls"_str,
        .type = ATALAYA_RECORD,
@@ -256,7 +265,8 @@ class Http final : public Sink {
     options_.tags.max_tags = static_cast<size_t>(host_.integer("max_tags"));
     options_.tags.droppable = host_.texts("drop_tags");
     if (const auto path = host_.find("health")) options_.health = path->text();
-    if (!options_.health.empty() && options_.health[0] != '/') throw Failure(Code::bad_config, "health is a path and begins with /");
+    if (!options_.health.empty() && options_.health[0] != '/')
+      throw Failure(Code::bad_config, "health is a path and begins with /");
   }
 
   void read_connection_options() {
@@ -266,7 +276,8 @@ class Http final : public Sink {
     const auto proxy = host_.find("proxy");
     if (!proxy) return;
     const Url url = parse_url(std::string(proxy->text()), "/");
-    if (url.tls) throw Failure(Code::bad_config, "proxy begins with https://; what a proxy tunnels is encrypted anyway: write http://");
+    if (url.tls)
+      throw Failure(Code::bad_config, "proxy begins with https://; what a proxy tunnels is encrypted anyway: write http://");
     connection_.proxy_host = url.host;
     connection_.proxy_port = url.port;
   }
@@ -316,7 +327,8 @@ class Http final : public Sink {
     options.path = *folder + "/dead-letters.jsonl";
     options.rotate_size = std::max<int64_t>(1, dead_letters_ / 2);
     options.keep = 1;
-    dead_file_ = std::make_unique<file_sink::LineFile>(options, [host = host_](const std::string &text) { host.log(Level::warning, text); });
+    dead_file_ =
+        std::make_unique<file_sink::LineFile>(options, [host = host_](const std::string &text) { host.log(Level::warning, text); });
     dead_file_->open();
   }
 
@@ -352,8 +364,9 @@ class Http final : public Sink {
     } else {
       host_.dropped("refused by the server", count);
     }
-    host_.log(Level::warning, last->url + " refused " + std::to_string(records) + " points, the last with " + std::to_string(last->status) +
-                                  ": " + last->words + (kept ? "; they are in dead-letters.jsonl of the state folder" : ""));
+    host_.log(Level::warning, last->url + " refused " + std::to_string(records) + " points, the last with " +
+                                  std::to_string(last->status) + ": " + last->words +
+                                  (kept ? "; they are in dead-letters.jsonl of the state folder" : ""));
   }
 
   void append_dead(const DeadRecord &record, std::string &lines) const {

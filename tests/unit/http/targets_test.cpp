@@ -73,7 +73,8 @@ TEST_CASE("http: urls") {
   CHECK(parse_url("http://h:1", "/api/put").target == "/api/put");
   CHECK(parse_url("http://h:1/?db=x", "/write").target == "/?db=x");
   CHECK(parse_url("http://h:1?db=x", "/write").target == "/write?db=x");
-  for (const char *bad : {"", "h:1", "ftp://h", "http://", "http://user:secret@h"}) CHECK_THROWS_AS(parse_url(bad, "/"), atalaya::Failure);
+  for (const char *bad : {"", "h:1", "ftp://h", "http://", "http://user:secret@h"})
+    CHECK_THROWS_AS(parse_url(bad, "/"), atalaya::Failure);
   try {
     parse_url("http://user:secret@h", "/");
   } catch (const atalaya::Failure &failure) {

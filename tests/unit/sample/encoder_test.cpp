@@ -216,16 +216,18 @@ TEST_CASE("opentsdb: names of the usual kind stay, all others become legal and c
 
 TEST_CASE("opentsdb: extra tags are dropped in the stated order, identities never") {
   Maker maker;
-  maker.field(maker.add(ATALAYA_METRICS, {{"host", "a b"}, {"user", "u"}, {"pid", "1"}, {"unit", "x"}, {"empty", ""}}), "proc.cpu.user", 1.5);
+  maker.field(maker.add(ATALAYA_METRICS, {{"host", "a b"}, {"user", "u"}, {"pid", "1"}, {"unit", "x"}, {"empty", ""}}),
+              "proc.cpu.user", 1.5);
   const auto line = [&](TagLimit limit) {
     std::string out;
     const auto encoder = make_encoder(Format::opentsdb, maker.name_of(), limit);
     const std::string reason(encoder->append(maker.batch.raw().samples[0], out));
     return reason.empty() ? out : reason;
   };
-  CHECK(line({8, {"unit", "user"}}) ==
-        R"({"metric":"proc.cpu.user","timestamp":1795219532123,"value":1.5,"tags":{"host":"a_20b","user":"u","pid":"1","unit":"x"}})"
-        "\n");
+  CHECK(
+      line({8, {"unit", "user"}}) ==
+      R"({"metric":"proc.cpu.user","timestamp":1795219532123,"value":1.5,"tags":{"host":"a_20b","user":"u","pid":"1","unit":"x"}})"
+      "\n");
   CHECK(line({3, {"unit", "user"}}) ==
         R"({"metric":"proc.cpu.user","timestamp":1795219532123,"value":1.5,"tags":{"host":"a_20b","user":"u","pid":"1"}})"
         "\n");
@@ -246,9 +248,11 @@ TEST_CASE("influx: a line a family, counts as integers, what has a meaning is es
 
 TEST_CASE("stacks: the four members of the reference design, CPU stacks alone") {
   Maker maker;
-  atalaya_sample &stack = maker.add(ATALAYA_STACK, {{"host", "vm"}, {"pid", "7"}, {"process", "java"}, {"profile", "cpu"}}, "main;work");
+  atalaya_sample &stack =
+      maker.add(ATALAYA_STACK, {{"host", "vm"}, {"pid", "7"}, {"process", "java"}, {"profile", "cpu"}}, "main;work");
   maker.count(stack, "profile.samples", 6);
-  CHECK(encoded(maker, "stacks").lines == "{\"timestamp\":1795219532,\"hostname\":\"vm\",\"stack\":\"java-7;main;work\",\"value\":6}\n");
+  CHECK(encoded(maker, "stacks").lines ==
+        "{\"timestamp\":1795219532,\"hostname\":\"vm\",\"stack\":\"java-7;main;work\",\"value\":6}\n");
   add_process(maker);
   CHECK(encoded(maker, "stacks").reason == "stacks has no form for metrics and spans");
 }
