@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sink http on windows of 1,000 processes with 15 metrics each, to a server on loopback that takes all and stores nothing: CPU
+// time of encode + compress + send in the sink's thread, and bytes a point in the socket, heads included. Two mixes: 20 of the
+// processes busy, the others with no rate but 0; and all of them busy, every value random, which nothing compresses well.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/sample/batch.h"
+#include "core/sample/symbols.h"
+#include "plugins/sinks/http/lane.h"
+
+using namespace atalaya::core;
+using namespace atalaya::http_sink;
+
+namespace {
+
+constexpr size_t kProcesses = 1000;
+constexpr size_t kWindows = 20;
+// What the reference agent (formats.md, section 12) takes for such a window from the reading to the socket; 129 and 8.8 bytes a
+// point.
+constexpr double kReferenceSeconds = 0.108;
+
+struct Metric {
+  const char *name;
+  double most;   // of a busy process
+  int decimals;  // -1: a count
+  bool rate;     // 0 in an idle process
+};
+constexpr Metric kMetrics[] = {
+    {"proc.cpu.user", 100, 2, true},
+    {"proc.cpu.kernel", 20, 2, true},
+    {"proc.cpu.delay", 10, 2, true},
+    {"proc.disk.reads.mb", 50, 3, true},
+    {"proc.disk.writes.mb", 50, 3, true},
+    {"proc.io.reads.bytes", 5e7, 0, true},
+    {"proc.io.writes.bytes", 5e7, 0, true},
+    {"proc.faults.minor", 2000, 2, true},
+    {"proc.faults.major", 5, 2, true},
+    {"proc.switches.voluntary", 500, 2, true},
+    {"proc.switches.involuntary", 90, 2, true},
+    {"proc.mem.resident", 900, 2, false},
+    {"proc.mem.virtual", 9000, 2, false},
+    {"proc.threads", 60, -1, false},
+    {"proc.files.open", 200, -1, false},
+};
+constexpr size_t kPoints = kProcesses * std::size(kMetrics);
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+double drawn(std::minstd_rand &random, const Metric &metric) {
+  const double value = std::uniform_real_distribution<double>(0, metric.most)(random);
+  const double power = std::pow(10, std::max(metric.decimals, 0));
+  return std::round(value * power) / power;
+}
+
+void fill(Batch &batch, Symbols &symbols, size_t busy, int64_t window, std::minstd_rand &random) {
+  static constexpr const char *kNames[] = {"java", "postgres", "nginx", "kworker/0:1", "python3", "sshd", "GC Thread#0", "systemd"};
+  const uint32_t host = symbols.intern("host");
+  const uint32_t pid = symbols.intern("pid");
+  const uint32_t process = symbols.intern("process");
+  batch.clear();
+  for (size_t i = 0; i < kProcesses; ++i) {
+    atalaya_sample &sample = batch.add_sample(ATALAYA_METRICS);
+    sample.time_ns = (1'795'219'532 + window) * 1'000'000'000;
+    sample.duration_ns = 1'000'000'000;
+    batch.add_tag(sample, host, "node-17");
+    batch.add_tag(sample, pid, std::to_string(1000 + i * 7));
+    batch.add_tag(sample, process, kNames[i % std::size(kNames)]);
+    std::minstd_rand constant(static_cast<unsigned>(i + 1));  // an idle process keeps its sizes
+    for (const Metric &metric : kMetrics) {
+      const double kept = drawn(constant, metric);
+      const double value = i < busy ? drawn(random, metric) : metric.rate ? 0 : kept;
+      atalaya_field field{symbols.intern(metric.name), metric.decimals < 0 ? uint32_t{ATALAYA_I64} : uint32_t{ATALAYA_F64}, {}};
+      if (metric.decimals < 0) {
+        field.value.i64 = static_cast<int64_t>(value);
+      } else {
+        field.value.f64 = value;
+      }
+      batch.add_field(sample, field);
+    }
+  }
+}
+
+// Answers every request with 204 and counts what comes.
+class Server {
+ public:
+  Server() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    if (::bind(socket_, reinterpret_cast<sockaddr *>(&address), size) != 0 || ::listen(socket_, 8) != 0)
+      throw std::runtime_error("bind");
+    ::getsockname(socket_, reinterpret_cast<sockaddr *>(&address), &size);
+    port = ntohs(address.sin_port);
+    thread_ = std::thread([this] { work(); });
+  }
+  Server(const Server &) = delete;
+  Server &operator=(const Server &) = delete;
+  ~Server() {
+    ::shutdown(socket_, SHUT_RDWR);
+    thread_.join();
+    ::close(socket_);
+  }
+  uint16_t port = 0;
+  std::atomic<uint64_t> bytes{0};
+
+ private:
+  void work() {
+    for (;;) {
+      const int client = ::accept(socket_, nullptr, nullptr);
+      if (client < 0) return;
+      serve(client);
+      ::close(client);
+    }
+  }
+  void serve(int client) {
+    static constexpr std::string_view kAnswer = "HTTP/1.1 204 No Content\r\n\r\n";
+    std::string text;
+    std::vector<char> piece(1 << 16);
+    for (;;) {
+      const size_t head = text.find("\r\n\r\n");
+      const size_t length = head == std::string::npos ? std::string::npos : text.find("Content-Length: ");
+      if (length != std::string::npos && text.size() >= head + 4 + std::stoul(text.substr(length + 16))) {
+        bytes += text.size();
+        text.clear();
+        if (::send(client, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL) < 0) return;
+        continue;
+      }
+      const ssize_t got = ::recv(client, piece.data(), piece.size(), 0);
+      if (got <= 0) return;
+      text.append(piece.data(), static_cast<size_t>(got));
+    }
+  }
+  int socket_;
+  std::thread thread_;
+};
+
+struct Figures {
+  double seconds_a_window, bytes_a_point;
+};
+
+Figures measure(Server &server, std::string_view format, const char *method, int level, size_t busy) {
+  Symbols symbols;
+  LaneOptions options;
+  options.form = form_of(format);
+  options.compress = method;
+  options.level = level;
+  Targets targets({parse_url("http://127.0.0.1:" + std::to_string(server.port), std::string(options.form.default_path))}, {},
+                  1'000'000'000);
+  ConnectionOptions connection;
+  connection.timeout = connection.deadline = std::chrono::seconds(60);
+  Deadlines deadlines;
+  Lane lane(
+      options, [&](uint32_t id) { return symbols.name(id); }, targets, Connection(connection, deadlines));
+  std::vector<size_t> all(kProcesses);
+  std::iota(all.begin(), all.end(), size_t{0});
+  std::minstd_rand random(1);
+  Batch batch;
+  std::vector<double> seconds;
+  uint64_t before = 0;
+  for (size_t window = 0; window <= kWindows; ++window) {
+    fill(batch, symbols, busy, static_cast<int64_t>(window), random);
+    const double begin = cpu_seconds();
+    lane.load({batch.raw().samples, batch.count()}, all, 0);
+    if (!lane.deliver({})) throw std::runtime_error(lane.problem());
+    if (window == 0) {
+      before = server.bytes;
+    } else {
+      seconds.push_back(cpu_seconds() - begin);
+    }
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[seconds.size() / 2], static_cast<double>(server.bytes - before) / static_cast<double>(kWindows * kPoints)};
+}
+
+}  // namespace
+
+int main() {
+  struct Method {
+    const char *name;
+    int level;
+  };
+  static constexpr Method kMethods[] = {{"none", 1}, {"gzip", 1}, {"gzip", 3}, {"gzip", 6}, {"zstd", 1}, {"zstd", 3}, {"zstd", 9}};
+  Server server;
+  std::printf("%-10s %-7s %28s   %28s\n", "", "", "20 of 1,000 busy", "all busy, all values random");
+  std::printf("%-10s %-7s %8s %10s %8s   %8s %10s %8s\n", "format", "method", "ms", "points/CPUs", "B/point", "ms", "points/CPUs",
+              "B/point");
+  double usual = 0;
+  for (const std::string_view format : {"opentsdb", "influx", "jsonlines"})
+    for (const Method &method : kMethods) {
+      const Figures idle = measure(server, format, method.name, method.level, 20);
+      const Figures busy = measure(server, format, method.name, method.level, kProcesses);
+      if (format == "opentsdb" && method.name == std::string_view("gzip") && method.level == 3) usual = idle.seconds_a_window;
+      const std::string name = std::string(method.name) + (method.name[0] == 'n' ? "" : " " + std::to_string(method.level));
+      std::printf("%-10s %-7s %8.2f %10.0f %8.2f   %8.2f %10.0f %8.2f\n", std::string(format).c_str(), name.c_str(),
+                  idle.seconds_a_window * 1e3, kPoints / idle.seconds_a_window, idle.bytes_a_point, busy.seconds_a_window * 1e3,
+                  kPoints / busy.seconds_a_window, busy.bytes_a_point);
+    }
+  std::printf(
+      "the default, opentsdb gzip 3, unfiltered: 1/%.0f of the reference agent's %.0f ms for such a window (which reads it too)\n",
+      kReferenceSeconds / usual, kReferenceSeconds * 1e3);
+  std::printf("goal: influx and jsonlines with zstd at most 5 B a point\n");
+}
