@@ -25,7 +25,8 @@ def unescaped(name):
 
 
 def key_of(point):
-    return point["metric"], frozenset(point["tags"].items()), point["timestamp"]
+    """Without tags that have no value: no server takes them."""
+    return point["metric"], frozenset(tag for tag in point["tags"].items() if tag[1]), point["timestamp"]
 
 
 def opentsdb_key(point):
