@@ -30,7 +30,7 @@ __u64 seen[PROC_SEEN];
 __u64 cpu_offsets[PROC_MAX_CPUS];
 __u32 cpu_count;
 
-/* Exits without room in the ring, or pushed out of the map by others. */
+/* Exits without room in the ring. */
 __u64 lost_exits;
 
 struct {
@@ -329,23 +329,16 @@ int BPF_PROG(process_exits, struct task_struct *task) {
   return 0;
 }
 
-static void count_lost(void) {
-  __sync_fetch_and_add(&lost_exits, 1);
-}
-
 /* Here the last moments on the CPU have been added to the time of the task, which at the exit they have not. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(process_is_freed, struct task_struct *task) {
   if (task->pid != task->tgid) return 0;
   const struct proc_key key = {task->start_boottime, task->tgid};
   const struct proc_leaving *entry = bpf_map_lookup_elem(&leaving, &key);
-  if (!entry) {
-    count_lost();
-    return 0;
-  }
+  if (!entry) return 0; /* it ended before we came, or was told already as one whose freeing never comes */
   struct proc_exit *end = bpf_ringbuf_reserve(&exits, sizeof(*end), 0);
   if (!end) {
-    count_lost();
+    __sync_fetch_and_add(&lost_exits, 1);
     return 0;
   }
   __builtin_memset(end, 0, sizeof(*end));
