@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the host's CPU time went while hundreds of processes a second began and ended: conservation_bench.py ATALAYA FORK_STORM [SECONDS].
+"""Where the host's CPU time went while hundreds of processes a second began and ended.
 
-In one run, beside a storm of short-lived processes: the agent with 1 s windows, `atop -P PRC 1`, and /proc/*/stat read once a second. What
-each saw of the CPU time that /proc/stat counted as busy (user, nice, system, irq, softirq) between the first and the last of its windows
-that lie within the storm. Once with each backend, and with a storm of threads of one process.
+conservation_bench.py ATALAYA FORK_STORM [SECONDS]. In one run, beside a storm of short-lived processes: the agent with 1 s
+windows, `atop -P PRC 1`, and /proc/*/stat read once a second. What each saw of the CPU time that /proc/stat counted as busy
+(user, nice, system, irq, softirq) between the first and the last of its windows that lie within the storm. Once with each
+backend, and with a storm of threads of one process.
 """
 
 import bisect
@@ -136,7 +137,8 @@ class Atop(Background):
                 self.account.add(time.time_ns(), 0 if since_boot else ticks / TICKS)
                 ticks, since_boot = 0, False
             elif line.startswith("PRC"):
-                # Behind the name: state, ticks a second, user, system, nice, priority, its kind, policy, CPU, sleep, group, is a process
+                # Behind the name: state, ticks a second, user, system, nice, priority and its kind, policy, CPU, sleep, group,
+                # and whether it is a process.
                 words = line.rpartition(") ")[0].partition(" (")[2].rpartition(") ")[2].split()
                 if words[11] == "y":
                     ticks += int(words[2]) + int(words[3])
@@ -156,14 +158,6 @@ def part_of(sample):
     if has_pid(sample):
         return "live"
     return sample["tags"]["process"] if sample["tags"]["process"] in ("irq", "unattributed") else "exited"
-
-
-def of_storm(sample, pid):
-    """A process of the storm that is not the storm itself."""
-    tags = sample["tags"]
-    if has_pid(sample):
-        return tags["process"] in ("fork_storm", "true") and int(tags["pid"]) != pid
-    return tags.get("parent") == "fork_storm"
 
 
 class Samples:
@@ -197,7 +191,7 @@ def programs_of(pid):
 
 @contextlib.contextmanager
 def bpf_statistics():
-    """The kernel counts what its BPF programs cost meanwhile. Yields a function of a pid: [(runs, ns)] of that agent's hooks so far."""
+    """The kernel counts what its BPF programs cost. Yields a function of a pid: [(runs, ns)] of that agent's hooks so far."""
     switch = "/proc/sys/kernel/bpf_stats_enabled"
 
     def read(pid):
@@ -230,7 +224,8 @@ class Run:
         self.problems = []
         with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder, contextlib.ExitStack() as stack:
             path = os.path.join(folder, "samples")
-            command = atalaya.command(folder, f'backend = "{backend}"', f'a.sink.file {{ path = "{path}", format = "samples" }}')
+            command = atalaya.command(folder, f'backend = "{backend}", tags = {{ "parent" }}',
+                                      f'a.sink.file {{ path = "{path}", format = "samples" }}')
             hooks = stack.enter_context(bpf_statistics())
             with running(command, atalaya.environment(folder)) as agent, contextlib.ExitStack() as others:
                 self.busy = others.enter_context(Busy())
@@ -257,7 +252,8 @@ class Run:
             lines = [json.loads(line) for line in process.stdout]
         if process.returncode != 0 or len(lines) != 2:
             raise Ended("the storm did not come to its end")
-        self.begin, self.pid, self.end, self.truth = lines[0]["begin"], lines[0]["pid"], lines[1]["end"], lines[1]
+        self.begin, self.pid, self.name = lines[0]["begin"], lines[0]["pid"], lines[0]["name"]
+        self.end, self.truth = lines[1]["end"], lines[1]
 
     def print_others(self):
         for name, account in (("atop -P PRC 1", self.atop), ("/proc/*/stat once a second", self.reader)):
@@ -278,12 +274,14 @@ class Run:
         parts = {part: sum(Samples.sum(samples, lambda sample, part=part: part_of(sample) == part))
                  for part in ("live", "exited", "irq", "unattributed")}
         whole = sum(parts.values())
-        print(f"  {'atalaya':28} {whole:8.2f} of {busy:.2f} s busy: {100 * whole / busy:.1f} %, {(end - begin) / SECOND:.0f} windows")
+        windows = (end - begin) / SECOND
+        print(f"  {'atalaya':28} {whole:8.2f} of {busy:.2f} s busy: {100 * whole / busy:.1f} %, {windows:.0f} windows")
         for part, seconds in parts.items():
             print(f"    {part:26} {seconds:8.2f} s, {100 * seconds / busy:.2f} %")
         print(f"    ends told {Samples.count(samples, 'proc.exits')}, lost {Samples.count(samples, 'proc.exits.lost')}")
         limit = CORES / TICKS
-        print(f"  sum - busy = {1000 * (whole - busy):+.0f} ms; goal within a tick a core, {1000 * limit:.0f} ms: {verdict(abs(whole - busy) <= limit)}")
+        print(f"  sum - busy = {1000 * (whole - busy):+.0f} ms; goal within a tick a core, {1000 * limit:.0f} ms: "
+              f"{verdict(abs(whole - busy) <= limit)}")
         share = 100 * parts["unattributed"] / busy
         print(f"  unattributed {share:.2f} % of busy; goal at most 1 %: {verdict(share <= 1)}")
 
@@ -291,29 +289,34 @@ class Run:
         runs = max((count for count, _ in self.hooks), default=0)
         if runs:
             ns = sum(cost for _, cost in self.hooks)
-            print(f"  hooks, charged to those that end: {ns / runs:.0f} ns an end of a thread, measured by the kernel, which adds to it")
+            print(f"  hooks, charged to those that end: {ns / runs:.0f} ns a thread, as the kernel measures, which adds to it")
 
     def split(self, name, user, kernel, note=""):
         total = user + kernel
         print(f"  {name:28} {total:8.2f} s, {100 * user / total if total else 0:.1f} % of it user{note}")
+
+    def rate(self):
+        return self.truth["started"] / ((self.end - self.begin) / SECOND)
 
     def print_children(self):
         """All that the storm's children used, whenever: the agent's windows reach from before the first to after the last."""
         kinds = [self.truth[kind] for kind in ("plain", "exec")]
         user, kernel = (sum(kind[mode] for kind in kinds) for mode in ("user", "kernel"))
         count = sum(kind["count"] for kind in kinds)
-        print(f"  the storm's {count} children, {self.truth['started'] / ((self.end - self.begin) / SECOND):.0f} begun a second:")
+        print(f"  the storm's {count} children, {self.rate():.0f} begun a second:")
         self.split("  by rusage", user, kernel, "; the kernel calls all user of those without a tick")
-        self.split("  by their own clocks", self.truth["burnt"]["user"], self.truth["burnt"]["kernel"], "; without what beginning and ending cost")
-        children = [sample for sample in self.samples.all if of_storm(sample, self.pid)]
+        burnt = self.truth["burnt"]
+        self.split("  by their own clocks", burnt["user"], burnt["kernel"], "; without what beginning and ending cost")
+        children = [sample for sample in self.samples.all if sample["tags"].get("parent") == self.name]
         seen = Samples.sum(children)
-        self.split("  atalaya", *seen, f"; {100 * sum(seen) / (user + kernel):.1f} % of rusage, {Samples.count(children, 'proc.exits')} ends")
+        ends = Samples.count(children, "proc.exits")
+        self.split("  atalaya", *seen, f"; {100 * sum(seen) / (user + kernel):.1f} % of rusage, {ends} ends")
 
     def print_threads(self):
         truth = self.truth["plain"]
         own = [sample for sample in self.samples.all if has_pid(sample) and int(sample["tags"]["pid"]) == self.pid]
         seen = Samples.sum(own)
-        print(f"  the storm's {self.truth['started']} threads, {self.truth['started'] / ((self.end - self.begin) / SECOND):.0f} begun a second:")
+        print(f"  the storm's {self.truth['started']} threads, {self.rate():.0f} begun a second:")
         self.split("  by rusage", truth["user"], truth["kernel"])
         self.split("  atalaya", *seen, f"; {100 * sum(seen) / (truth['user'] + truth['kernel']):.1f} % of rusage")
 
@@ -334,9 +337,10 @@ def main():
     atalaya, program = Atalaya(sys.argv[1]), sys.argv[2]
     seconds = sys.argv[3] if len(sys.argv) > 3 else "30"
     forks = [program, "--seconds", seconds, "--rate", str(RATE), "--burn-us", str(BURN_US)]
-    threads = [program, "--threads", "--seconds", str(max(5, int(seconds) // 2)), "--rate", str(THREAD_RATE), "--burn-us", str(THREAD_BURN_US)]
+    threads = [program, "--threads", "--seconds", str(max(5, int(seconds) // 2)), "--rate", str(THREAD_RATE),
+               "--burn-us", str(THREAD_BURN_US)]
     for backend in ("bpf", "procfs"):
-        bench(atalaya, f"processes, {RATE} begun a second for {seconds} s, backend {backend}", backend, forks, Run.print_children)
+        bench(atalaya, f"processes, {RATE} begun a second, backend {backend}", backend, forks, Run.print_children)
         bench(atalaya, f"threads, {THREAD_RATE} begun a second, backend {backend}", backend, threads, Run.print_threads)
 
 

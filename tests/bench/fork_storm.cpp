@@ -21,6 +21,7 @@
 #include <ctime>
 #include <new>
 #include <random>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_set>
@@ -239,7 +240,11 @@ int main(int argc, char **argv) {
     return 1;
   }
   Burnt &burnt = *new (shared) Burnt{};
-  std::printf("{\"begin\": %jd, \"pid\": %d}\n", static_cast<intmax_t>(now(CLOCK_REALTIME)), getpid());
+  // A name of its own, which its children have too, tells this storm from another one.
+  const std::string name = "storm-" + std::to_string(getpid());
+  prctl(PR_SET_NAME, name.c_str());
+  std::printf("{\"begin\": %jd, \"pid\": %d, \"name\": \"%s\"}\n", static_cast<intmax_t>(now(CLOCK_REALTIME)), getpid(),
+              name.c_str());
   std::fflush(stdout);
   if (settings.threads) {
     run_threads(settings, burnt);
