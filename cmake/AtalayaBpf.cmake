@@ -1,5 +1,5 @@
-# atalaya_bpf(NAME [FOLDER]): NAME.bpf.c of bpf/, or of FOLDER, compiled for the kernel, as the target bpf_NAME that gives <NAME.skel.h>
-# and libbpf.
+# atalaya_bpf(NAME [FOLDER]): NAME.bpf.c of bpf/, or of FOLDER, compiled for the kernel, as the target bpf_NAME that gives
+# <NAME.skel.h> and libbpf.
 # Without clang, bpftool or libbpf the build goes on; ATALAYA_BPF says so and every plugin has another way.
 
 find_program(BPF_CLANG NAMES clang clang-14 clang-15 clang-16 clang-19)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the whole agent costs a window beside atop and beside a bare pass over the processes: 1,000 idle and 20 busy ones, 1 s windows.
+"""What the whole agent costs a window beside atop and beside a bare pass: 1,000 idle and 20 busy processes, 1 s windows.
 
-agent_bench.py ATALAYA BARE_ITERATOR. CPU time of all threads of each contender; its first seconds are left out. The contenders take
-turns, one at a time, so that each finds the caches as a second of other work leaves them; figures are medians over the rounds, with the
-smallest and the largest.
+agent_bench.py ATALAYA BARE_ITERATOR. CPU time of all threads of each contender; its first seconds are left out. The
+contenders take turns, one at a time, so that each finds the caches as a second of other work leaves them; figures are medians
+over the rounds, with the smallest and the largest.
 """
 
 import contextlib
@@ -43,7 +43,8 @@ def points_in_store(folder, cost):
 def load():
     children = [subprocess.Popen(["sleep", "600"]) for _ in range(IDLE)]
     # Busy: a little work, often; not so much that the machine itself is the measurement.
-    children += [subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n  sum(range(2000)); time.sleep(0.02)"]) for _ in range(BUSY)]
+    work = "import time\nwhile True:\n  sum(range(2000)); time.sleep(0.02)"
+    children += [subprocess.Popen([sys.executable, "-c", work]) for _ in range(BUSY)]
     try:
         yield
     finally:
@@ -100,7 +101,8 @@ def print_share(figures, one, goal, moonshot=None):
 def print_point_cost(figures, name, what, goal):
     if name not in figures or SOURCE not in figures:
         return
-    costs = [(cost.ms - source.ms) * 1000 * WINDOWS / points for (cost, points), (source, _) in zip(figures[name], figures[SOURCE]) if points]
+    costs = [(cost.ms - source.ms) * 1000 * WINDOWS / points
+             for (cost, points), (source, _) in zip(figures[name], figures[SOURCE]) if points]
     if not costs:
         print(f"{name}: nothing was written")
         return
@@ -111,7 +113,8 @@ def print_point_cost(figures, name, what, goal):
 
 def report(figures):
     for name, rounds in figures.items():
-        print(f"{name:34} {spread([cost.ms for cost, _ in rounds]):>22} ms a window, RSS {max(cost.resident for cost, _ in rounds):.1f} MiB")
+        resident = max(cost.resident for cost, _ in rounds)
+        print(f"{name:34} {spread([cost.ms for cost, _ in rounds]):>22} ms a window, RSS {resident:.1f} MiB")
     print_share(figures, WHOLE, 25, 40)
     print_share(figures, WHOLE_ACTIVE, 25, 40)
     print_share(figures, WHOLE_PROCFS, 4)

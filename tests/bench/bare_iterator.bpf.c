@@ -14,7 +14,7 @@ SEC("iter/task")
 int every_task(struct bpf_iter__task *ctx) {
   struct task_struct *task = ctx->task;
   if (!task || task->pid != task->tgid) return 0;
-  struct bare_record record = {.pid = task->pid, .tgid = task->tgid, .sequence = records++};
+  struct BareRecord record = {.pid = task->pid, .tgid = task->tgid, .sequence = records++};
   bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
   return 0;
 }

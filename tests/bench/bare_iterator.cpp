@@ -17,6 +17,15 @@
 
 namespace {
 
+// The program, ready to make iterators; null when the kernel does not take it. It stays until the process ends.
+const bpf_link *load() {
+  size_t size = 0;
+  const void *bytes = bare_iterator_bpf__elf_bytes(&size);
+  bpf_object *object = bpf_object__open_mem(bytes, size, nullptr);
+  if (!object || bpf_object__load(object) != 0) return nullptr;
+  return bpf_program__attach_iter(bpf_object__find_program_by_name(object, "every_task"), nullptr);
+}
+
 size_t pass(const bpf_link *link) {
   static std::array<char, size_t{64} << 10> buffer;
   const int iterator = bpf_iter_create(bpf_link__fd(link));
@@ -25,14 +34,13 @@ size_t pass(const bpf_link *link) {
   while (iterator >= 0 && ((got = read(iterator, buffer.data(), buffer.size())) > 0 || (got < 0 && errno == EAGAIN)))
     if (got > 0) bytes += static_cast<size_t>(got);
   if (iterator >= 0) close(iterator);
-  return bytes / sizeof(bare_record);
+  return bytes / sizeof(BareRecord);
 }
 
 }  // namespace
 
 int main() {
-  bare_iterator_bpf *skeleton = bare_iterator_bpf__open_and_load();
-  const bpf_link *link = skeleton ? bpf_program__attach_iter(skeleton->progs.every_task, nullptr) : nullptr;
+  const bpf_link *link = load();
   const size_t processes = link ? pass(link) : 0;
   if (processes == 0) {
     std::fprintf(stderr, "bare_iterator: the kernel does not run it (%s)\n", std::strerror(errno));

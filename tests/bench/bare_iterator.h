@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-struct bare_record {
+struct BareRecord {
   __s32 pid, tgid;
   __u64 sequence; /* of the record, which costs no look at the task */
 };

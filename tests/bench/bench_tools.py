@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SECOND = 1_000_000_000
-PHASE = SECOND * 6 // 10  # within a second: when no window is being collected, as all contenders begin theirs early in the second
+# Of a second: when no window is being collected, as all contenders begin theirs early in the second.
+PHASE = SECOND * 6 // 10
 
 
 class Ended(Exception):
@@ -92,10 +93,10 @@ class Atalaya:
 
     def __init__(self, binary):
         self.binary = os.path.abspath(binary)
-        self.names = subprocess.run([self.binary, "plugins", "names"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+        self.names = subprocess.run([self.binary, "plugins", "names"], capture_output=True).returncode == 0
 
     def say_names(self):
-        print("translator names: in the pipelines" if self.names else "translator names: not in this build, so not in the pipelines")
+        print("translator names: " + ("in the pipelines" if self.names else "not in this build, so not in the pipelines"))
 
     def environment(self, folder):
         return dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, ATALAYA_LUA=os.path.join(ROOT, "lua"))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a window costs with 1,000, 3,000 and 10,000 sleeping processes, and the memory for them: many_bench.py ATALAYA BARE_ITERATOR SLEEPERS."""
+"""What a window costs with 1,000, 3,000 and 10,000 sleeping processes, and the memory for them.
+
+many_bench.py ATALAYA BARE_ITERATOR SLEEPERS. Linear means that each process more costs the same, however many there are.
+"""
 
 import statistics
 import sys
@@ -26,7 +29,8 @@ def measure(atalaya, bare_iterator, program, count):
 
 
 def line(name, total, cost):
-    return f"  {name:20} {spread(cost.windows):>22} ms a window, {statistics.median(cost.windows) * 1000 / total:.2f} us a process, RSS {cost.resident:.1f} MiB"
+    each = statistics.median(cost.windows) * 1000 / total
+    return f"  {name:20} {spread(cost.windows):>22} ms a window, {each:.2f} us a process, RSS {cost.resident:.1f} MiB"
 
 
 def main():
@@ -41,11 +45,12 @@ def main():
             if cost:
                 print(line(name, total, cost))
         if agent:
-            each.append((statistics.median(agent.windows) * 1000 / total, agent.resident))
+            each.append((total, statistics.median(agent.windows), agent.resident))
     if len(each) < len(COUNTS):
         return
-    growth, resident = each[-1][0] / each[0][0], each[-1][1]
-    print(f"a process costs {growth:.2f} times as much at {COUNTS[-1]} as at {COUNTS[0]} (linear: 1)")
+    for (fewer, low, _), (more, high, _) in zip(each, each[1:]):
+        print(f"from {fewer} to {more}: {(high - low) * 1000 / (more - fewer):.2f} us for each process more")
+    resident = each[-1][2]
     print(f"RSS {resident:.1f} MiB at {COUNTS[-1]}; goal at most 60: {verdict(resident <= 60)}")
 
 
