@@ -11,6 +11,7 @@ import bisect
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -126,6 +127,9 @@ class ProcReader(Background):
 class Atop(Background):
     """What atop says of processes, those that ended too where the kernel's process accounting works."""
 
+    # Behind a name in parentheses: state, ticks a second, user, system, six more, its process, and whether it is that.
+    PROCESS = re.compile(r"\) [A-Z] \d+ (\d+) (\d+) (?:-?\d+ ){6}\d+ y ")
+
     def __init__(self, stdout):
         super().__init__()
         self.stdout, self.account = stdout, Account()
@@ -137,11 +141,8 @@ class Atop(Background):
                 self.account.add(time.time_ns(), 0 if since_boot else ticks / TICKS)
                 ticks, since_boot = 0, False
             elif line.startswith("PRC"):
-                # Behind the name: state, ticks a second, user, system, nice, priority and its kind, policy, CPU, sleep, group,
-                # and whether it is a process.
-                words = line.rpartition(") ")[0].partition(" (")[2].rpartition(") ")[2].split()
-                if words[11] == "y":
-                    ticks += int(words[2]) + int(words[3])
+                found = self.PROCESS.search(line)
+                ticks += int(found[1]) + int(found[2]) if found else 0
 
 
 def has_pid(sample):
