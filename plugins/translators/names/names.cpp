@@ -265,7 +265,7 @@ KnownProcess *Names::meet(int32_t pid, std::string_view name, int64_t start_ns) 
   const Rules::Kind kind = rules_->kind_of(name);
   if (kind != Rules::Kind::other || wants_places_) return add(pid, hash_of(name), kind, start_ns);
   if (start_ns != 0 && start_ns >= last_time_ns_ - kStartSlackNs)
-    questions_.push_back({.pid = pid, .name = hash_of(name), .start_ns = start_ns, .asked_ns = asked_ns_});
+    questions_.push_back({.pid = pid, .name = hash_of(name), .start_ns = start_ns, .asked_ns = asked_ns_, .if_java = true});
   return nullptr;
 }
 

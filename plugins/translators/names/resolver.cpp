@@ -26,6 +26,10 @@ core::Descriptor open_proc(const std::string &root) {
   return core::Descriptor(::open((root + "/proc").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
+bool runs_java(ProcessFiles &files) {
+  return base_name(files.executable()) == "java";
+}
+
 Words read_words(ProcessFiles &files) {
   const std::string_view text = files.read("cmdline");
   return words_of(text, text.size() == ProcessFiles::kBuffer);
@@ -49,6 +53,7 @@ Answer Resolver::answer(const Question &question) {
     return answer;
   }
   ProcessFiles files(proc_.get(), question.pid, *buffer_);
+  if (question.if_java && !runs_java(files)) return answer;
   const auto stat = parse_stat(files.read("stat"));
   const int64_t start_ns = stat ? static_cast<int64_t>(stat->start_ticks) * tick_ns_ : 0;
   if (!stat || start_ns > question.asked_ns) return answer;
@@ -69,7 +74,7 @@ void Resolver::name_program(ProcessFiles &files, std::string_view name, Answer &
     const Words words = read_words(files);
     answer.naming = rules_->name_script(words);
     answer.settled = !words.empty();  // none: it is about to begin, or to end
-  } else if (kind == Rules::Kind::jvm || base_name(files.executable()) == "java") {
+  } else if (kind == Rules::Kind::jvm || runs_java(files)) {
     name_jvm(files, answer);
   }
 }

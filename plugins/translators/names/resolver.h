@@ -35,6 +35,7 @@ struct Question {
   int64_t asked_ns = 0;  // since boot; a process that began later is not the one
   uint64_t image = 0;    // of the program that is known already; 0: none
   std::string cgroup;    // without pid: only where this path is
+  bool if_java = false;  // nothing is wanted unless its program is java
 };
 
 struct Answer {
