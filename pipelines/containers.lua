@@ -11,9 +11,15 @@ local store = a.sink.sqlite {}
 local summed = { "*", "!*.state", "!*.start.time", "!*.pid", "!proc.files.open" }
 a.pipeline "units" {
   every = "5s",
-  a.source.proc { host = false, cgroups = false, kernel_threads = false, tags = { "container", "unit" } },
-  function(s) if s.tags.container or s.tags.unit then return s end end,
-  a.translate.aggregate { by = { "container", "unit" }, fields = summed, count = "proc.count" },
+  a.source.proc { host = false, cgroups = false, kernel_threads = false },
+  -- Containers by their names, of live processes and, by their cgroups, of those that ended. Programs need none here.
+  a.translate.names { rules = {}, tags = { "container", "unit" } },
+  function(s)
+    if not (s.tags.container or s.tags.unit) then return nil end
+    s.fields["proc.count"] = s.tags.pid and 1 or 0  -- live ones; proc.exits has the others
+    return s
+  end,
+  a.translate.aggregate { by = { "container", "unit" }, fields = summed },
   store,
 }
 
@@ -31,20 +37,30 @@ a.pipeline "cgroups" {
   store,
 }
 
-local function process(pid, container, unit, cpu)
+local function live(pid, container, unit, cpu)
   return { tags = { pid = pid, process = "p", container = container, unit = unit }, fields = { ["proc.cpu.user"] = cpu } }
 end
+local function ended(container, unit, cpu, exits)
+  return {
+    tags = { process = "true", parent = "sh", cgroup = "/system.slice/" .. unit, container = container, unit = unit },
+    fields = { ["proc.cpu.user"] = cpu, ["proc.exits"] = exits },
+  }
+end
 
-a.test "processes are summed by container and unit, those in neither are left out" {
+a.test "processes, those that ended too, are summed by container and unit; those in neither are left out" {
   pipeline = "units",
   input = {
-    process("1", "web", "docker-1.scope", 2.0),
-    process("2", "web", "docker-1.scope", 3.5),
-    process("3", nil, "ssh.service", 1.0),
-    process("4", nil, nil, 9.0),
+    live("1", "web", "docker-1.scope", 2.0),
+    live("2", "web", "docker-1.scope", 3.5),
+    ended("web", "docker-1.scope", 0.25, 40),
+    live("3", nil, "ssh.service", 1.0),
+    live("4", nil, nil, 9.0),
   },
   expect = {
-    { tags = { container = "web", unit = "docker-1.scope" }, fields = { ["proc.cpu.user"] = 5.5, ["proc.count"] = 2 } },
+    {
+      tags = { container = "web", unit = "docker-1.scope" },
+      fields = { ["proc.cpu.user"] = 5.75, ["proc.count"] = 2, ["proc.exits"] = 40 },
+    },
     { tags = { unit = "ssh.service" }, fields = { ["proc.cpu.user"] = 1.0, ["proc.count"] = 1 } },
   },
 }

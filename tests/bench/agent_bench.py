@@ -80,7 +80,7 @@ def run(all_contenders):
                 if name in figures:
                     figures[name].append(once())
             except Ended as error:
-                print(f"{name}: left out, it does not run here: {error}")
+                print(f"{name}: left out: {error}")
                 del figures[name]
     return figures
 

@@ -11,6 +11,7 @@ import bisect
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -126,6 +127,9 @@ class ProcReader(Background):
 class Atop(Background):
     """What atop says of processes, those that ended too where the kernel's process accounting works."""
 
+    # Behind a name in parentheses: state, ticks a second, user, system, six more, its process, and whether it is that.
+    PROCESS = re.compile(r"\) [A-Z] \d+ (\d+) (\d+) (?:-?\d+ ){6}\d+ y ")
+
     def __init__(self, stdout):
         super().__init__()
         self.stdout, self.account = stdout, Account()
@@ -137,11 +141,8 @@ class Atop(Background):
                 self.account.add(time.time_ns(), 0 if since_boot else ticks / TICKS)
                 ticks, since_boot = 0, False
             elif line.startswith("PRC"):
-                # Behind the name: state, ticks a second, user, system, nice, priority and its kind, policy, CPU, sleep, group,
-                # and whether it is a process.
-                words = line.rpartition(") ")[0].partition(" (")[2].rpartition(") ")[2].split()
-                if words[11] == "y":
-                    ticks += int(words[2]) + int(words[3])
+                found = self.PROCESS.search(line)
+                ticks += int(found[1]) + int(found[2]) if found else 0
 
 
 def has_pid(sample):
@@ -167,8 +168,15 @@ class Samples:
         with open(path) as file:
             self.all = [json.loads(line) for line in file]
 
-    def between(self, begin, end):
-        return [sample for sample in self.all if sample["time"] - sample["duration"] >= begin and sample["time"] <= end]
+    def whole_windows(self, begin, end):
+        """(begin, end) of those within that have an account: one that the agent missed has none, nor has the one after."""
+        windows = [(sample["time"] - sample["duration"], sample["time"]) for sample in self.all
+                   if part_of(sample) == "unattributed"]
+        return sorted(window for window in windows if window[0] >= begin and window[1] <= end)
+
+    def of(self, windows):
+        ends = {end for _, end in windows}
+        return [sample for sample in self.all if sample["time"] in ends]
 
     @staticmethod
     def sum(samples, wanted=lambda _: True):
@@ -266,16 +274,17 @@ class Run:
             print(f"  {problem}")
 
     def print_agent(self):
-        samples = self.samples.between(self.begin, self.end)
-        if not samples:
+        windows = self.samples.whole_windows(self.begin, self.end)
+        if not windows:
             raise Ended("the agent told nothing while the storm went on")
-        begin, end = min(sample["time"] - sample["duration"] for sample in samples), max(sample["time"] for sample in samples)
-        busy = self.busy.between(begin, end)
+        samples = self.samples.of(windows)
+        busy = sum(self.busy.between(begin, end) for begin, end in windows)
         parts = {part: sum(Samples.sum(samples, lambda sample, part=part: part_of(sample) == part))
                  for part in ("live", "exited", "irq", "unattributed")}
         whole = sum(parts.values())
-        windows = (end - begin) / SECOND
-        print(f"  {'atalaya':28} {whole:8.2f} of {busy:.2f} s busy: {100 * whole / busy:.1f} %, {windows:.0f} windows")
+        missed = round((windows[-1][1] - windows[0][0]) / SECOND) - len(windows)
+        print(f"  {'atalaya':28} {whole:8.2f} of {busy:.2f} s busy: {100 * whole / busy:.1f} %, {len(windows)} windows, "
+              f"{missed} without an account")
         for part, seconds in parts.items():
             print(f"    {part:26} {seconds:8.2f} s, {100 * seconds / busy:.2f} %")
         print(f"    ends told {Samples.count(samples, 'proc.exits')}, lost {Samples.count(samples, 'proc.exits.lost')}")
@@ -330,7 +339,7 @@ def bench(atalaya, title, backend, command, print_storm):
         print_storm(run)
         run.print_hooks()
     except Ended as error:
-        print(f"  left out, it does not run here: {error}")
+        print(f"  left out: {error}")
 
 
 def main():

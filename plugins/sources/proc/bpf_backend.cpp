@@ -96,19 +96,24 @@ int64_t now(clockid_t clock) {
 class BpfBackend final : public ProcessBackend {
  public:
   // An empty text when it works.
-  std::string open() {
+  std::string open(bool exits) {
     libbpf_set_print(keep_words);
     // What an older kernel refuses is left out: first the exact memory (5.14 and 5.18), then the ends of processes.
     std::string error;
-    first_words.clear();
-    for (const Parts parts : {Parts{true, true}, Parts{true, false}, Parts{false, false}}) {
-      if (load(parts)) break;
-      if (error.empty()) error = first_words.empty() ? "the kernel refused the program" : first_words;
+    for (const Parts parts : {Parts{exits, true}, Parts{exits, false}, Parts{false, false}}) {
+      first_words.clear();
+      if (load(parts)) {
+        if (exits && !parts.exits) lacks_ = "processes that end are not known, their CPU time is in unattributed: " + error;
+        error.clear();
+        break;
+      }
+      error = first_words.empty() ? "the kernel refused the program" : first_words;
     }
     ::malloc_trim(0);  // the kernel's type information took several MiB
-    if (!iterator_) return error;
-    return {};
+    return error;
   }
+
+  std::string_view lacks() const override { return lacks_; }
 
   std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(now(CLOCK_BOOTTIME)); }
 
@@ -120,7 +125,8 @@ class BpfBackend final : public ProcessBackend {
     for (;;) {
       const ssize_t size = ::read(pass.get(), buffer_.data() + kept, buffer_.size() - kept);
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-      if (size <= 0) break;
+      if (size < 0) give_up(errno);
+      if (size == 0) break;
       const size_t filled = kept + static_cast<size_t>(size);
       const size_t taken = take_records(
           std::span(buffer_).first(filled), [&](const proc_record &record) { update(model, record); },
@@ -146,7 +152,16 @@ class BpfBackend final : public ProcessBackend {
     bool exits, exact_memory;
   };
 
+  // Half a list would say that the others have ended. What was lost with it is told in full at the next pass.
+  [[noreturn]] void give_up(int error) {
+    std::fill(std::begin(skeleton_->bss->seen), std::end(skeleton_->bss->seen), 0);
+    throw Failure(Code::retry, "the kernel's list of processes cannot be read: " + core::error_text(error));
+  }
+
   bool load(Parts parts) {
+    exit_.reset();  // of an attempt before
+    free_.reset();
+    ring_.reset();
     Skeleton skeleton(proc_bpf__open());
     if (!skeleton) return false;
     bpf_program__set_autoload(skeleton->progs.process_exits, parts.exits);
@@ -231,6 +246,7 @@ class BpfBackend final : public ProcessBackend {
   Link iterator_, exit_, free_;
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   const TakeExit *take_exit_ = nullptr;
+  std::string lacks_;
   uint64_t next_sweep_ns_ = 0;
   std::vector<std::pair<proc_key, proc_leaving>> unfreed_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
@@ -240,10 +256,10 @@ class BpfBackend final : public ProcessBackend {
 
 }  // namespace
 
-core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend() {
+core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool exits) {
   if (std::string reason = obstacle(); !reason.empty()) return core::Error{std::move(reason)};
   auto backend = std::make_unique<BpfBackend>();
-  if (std::string reason = backend->open(); !reason.empty()) return core::Error{std::move(reason)};
+  if (std::string reason = backend->open(exits); !reason.empty()) return core::Error{std::move(reason)};
   return std::unique_ptr<ProcessBackend>(std::move(backend));
 }
 

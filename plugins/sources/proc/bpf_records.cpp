@@ -59,7 +59,8 @@ ProcessReading reading_of(const proc_record &record) {
   reading.monotonic_ns = static_cast<int64_t>(record.read_ns);
   reading.user = record.user;
   reading.counters = counters_of(record.counts, record.flags);
-  if ((record.flags & PROC_PARTIAL) == 0) {
+  reading.partial = (record.flags & PROC_PARTIAL) != 0;
+  if (!reading.partial) {
     reading.exec_ns = record.counts.exec_ns;
     reading.ended_threads_ns = record.ended_exec_ns;
   }

@@ -16,7 +16,8 @@ constexpr size_t kMaxPaths = 20000;
 void CgroupPaths::open(const std::string &root) {
   v1_.reset();
   v2_.reset();
-  paths_.clear();
+  first_.clear();
+  cgroups_.clear();
   root_ = core::Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   std::vector<char> buffer(1 << 20);
   std::vector<Mount> mounts;
@@ -29,28 +30,50 @@ void CgroupPaths::open(const std::string &root) {
 }
 
 std::string_view CgroupPaths::path(uint64_t id) {
-  if (id == 0) return {};
-  auto found = paths_.find(id);
-  if (found == paths_.end() && !looked_) {
+  const Cgroup *cgroup = find(id);
+  return cgroup == nullptr ? std::string_view() : cgroup->path;
+}
+
+uint64_t CgroupPaths::same(uint64_t id) {
+  const Cgroup *cgroup = find(id);
+  return cgroup == nullptr ? 0 : cgroup->same;
+}
+
+const CgroupPaths::Cgroup *CgroupPaths::find(uint64_t id) {
+  if (id == 0) return nullptr;
+  auto found = cgroups_.find(id);
+  if (found == cgroups_.end() && !looked_) {
     look();
-    found = paths_.find(id);
+    found = cgroups_.find(id);
   }
-  return found == paths_.end() ? std::string_view() : found->second;
+  return found == cgroups_.end() ? nullptr : &found->second;
 }
 
 void CgroupPaths::look() {
   looked_ = true;
-  if (paths_.size() > kMaxPaths) paths_.clear();
+  if (cgroups_.size() > kMaxPaths) {
+    first_.clear();
+    cgroups_.clear();
+  }
   if (v2_) look_in(*v2_, 0);
   if (v1_) look_in(*v1_, kCgroupV1);
+}
+
+// A number is never used again, so that its path stays what it is.
+void CgroupPaths::add(uint64_t id, std::string_view path) {
+  const auto [at, added] = cgroups_.try_emplace(id);
+  if (!added) return;
+  Cgroup &cgroup = at->second;
+  cgroup.path = path;
+  cgroup.same = first_.try_emplace(cgroup.path, id).first->second;
 }
 
 void CgroupPaths::look_in(const Hierarchy &tree, uint64_t mark) {
   walk_.run(root_.get(), tree.path, [this, mark](std::string_view path, int folder) {
     struct stat info {};
     // The number is that of the folder's inode (kernfs).
-    if (::fstat(folder, &info) == 0) paths_[info.st_ino | mark] = path;
-    return paths_.size() <= 2 * kMaxPaths;
+    if (::fstat(folder, &info) == 0) add(info.st_ino | mark, path);
+    return cgroups_.size() <= 2 * kMaxPaths;
   });
 }
 

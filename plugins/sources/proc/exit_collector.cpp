@@ -48,6 +48,7 @@ void ExitCollector::start() {
   cgroups_.open(options_.root);
   unattributed_ = Unattributed(noise_ns());
   previous_ns_ = 0;
+  lost_before_ = 0;
 }
 
 void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pass &pass) {
@@ -66,13 +67,18 @@ void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pas
 // Those that cannot be accounted for, as nobody saw them before, are in the remainder.
 void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
   exits_.begin();
+  cgroups_.begin();
   exited_ = {};
   backend.take_exits(model, [&](const ExitReading &exit) {
     if (elapsed_ns_ <= 0) return;
     const Counters used = model.last_growth(exit.last).value_or(Counters());
     exited_.user_ns += known(used, Counter::user_ns);
     exited_.kernel_ns += known(used, Counter::kernel_ns);
-    exits_.add(exit, used);
+    if (!options_.exited) return;
+    // A sample shows the path: two groups that differ in the number alone would be one series, of which the last one wins.
+    ExitReading shown = exit;
+    shown.cgroup = cgroups_.same(exit.cgroup);
+    exits_.add(shown, used);
   });
   lost_ = backend.lost_exits();
   if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
@@ -91,7 +97,6 @@ bool ExitCollector::read_busy(HostBusy &busy) {
 
 void ExitCollector::emit(Batch &batch) {
   if (elapsed_ns_ <= 0) return;
-  cgroups_.begin();
   if (options_.exited)
     for (const ExitGroup &group : exits_.groups()) emit_group(group, batch);
   if (remainder_) emit_remainder(*remainder_, batch);

@@ -134,6 +134,7 @@ class Proc final : public Source {
     if (cgroups_) cgroups_->start();
   }
   void stop() override {
+    if (processes_) processes_->stop();
     if (host_) host_->stop();
   }
   Code collect(const Window &window, Batch &batch) override {

@@ -29,9 +29,11 @@ class ProcessBackend {
   virtual void take_exits(const ProcessModel &model, const TakeExit &take) = 0;
   // Since the start: ends that there was no room to tell; nothing when none are told at all.
   virtual std::optional<uint64_t> lost_exits() const = 0;
+  // What it has to do without here, and why; empty: nothing.
+  virtual std::string_view lacks() const { return {}; }
 };
 
-// The iterator; or a sentence that says why it does not work here.
-core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend();
+// The iterator; or a sentence that says why it does not work here. Without `exits` nothing is hooked, and no ends are told.
+core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool exits = true);
 
 }  // namespace atalaya::proc

@@ -53,11 +53,17 @@ void ProcessCollector::start() {
   exits_.start();
 }
 
+// Nothing stays hooked into the kernel.
+void ProcessCollector::stop() {
+  backend_.reset();
+}
+
 std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
   counts_files_ = false;
   if (options_.backend != "procfs" && options_.root == "/") {
-    auto bpf = open_bpf_backend();
+    auto bpf = open_bpf_backend(options_.exited || options_.unattributed);
     counts_files_ = bpf.ok();
+    if (bpf && !(*bpf)->lacks().empty()) host_.log(Level::info, (*bpf)->lacks());
     if (bpf) return std::move(*bpf);
     if (options_.backend == "bpf") throw Failure(Code::unsupported, "backend \"bpf\" does not work here: " + bpf.error());
     host_.log(Level::info, "processes are read from procfs, at a higher cost: " + bpf.error());

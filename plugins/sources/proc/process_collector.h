@@ -35,6 +35,7 @@ class ProcessCollector {
  public:
   ProcessCollector(Host host, ProcessOptions options);
   void start();
+  void stop();
   void collect(const Window &window, Batch &batch);
 
  private:

@@ -58,6 +58,7 @@ void divide_cpu_time(const ProcessReading *before, const ProcessReading &after, 
   }
   growth.forget(Counter::user_ns);
   growth.forget(Counter::kernel_ns);
+  if (before != nullptr && before->partial && before->exec_ns == 0) return;  // it never had a whole reading
   const uint64_t from = before == nullptr ? 0 : before->exec_ns;
   if (after.exec_ns >= from) set_cpu_time(growth, after.exec_ns - from, user_share(before, after, usual));
 }
@@ -112,12 +113,28 @@ Process &ProcessModel::process_of(int32_t pid) {
 void ProcessModel::update(const ProcessReading &reading) {
   Process &process = process_of(reading.pid);
   process.rates = {};
-  if (!now_.baseline) set_rates(process, reading);
-  process.now = reading;
+  if (reading.partial && !now_.baseline && process.pass != 0 && process.now.start_ns == reading.start_ns) {
+    keep_counters(process, reading);
+  } else {
+    if (!now_.baseline) set_rates(process, reading);
+    process.now = reading;
+  }
   process.pass = passes_;
   process.seen_ns = now_.monotonic_ns;
   process.unread = process.rested = false;
   live_.push_back(&process);
+}
+
+// The next whole reading tells what was used since the last whole one: nothing is lost, and nothing counts from the birth on.
+void ProcessModel::keep_counters(Process &process, const ProcessReading &reading) const {
+  ProcessReading &now = process.now;
+  if (process.unread) now.monotonic_ns = previous_->monotonic_ns;
+  const ProcessReading whole = now;
+  now = reading;
+  now.counters = whole.counters;
+  now.exec_ns = whole.exec_ns;
+  now.ended_threads_ns = whole.ended_threads_ns;
+  now.monotonic_ns = whole.monotonic_ns;
 }
 
 bool ProcessModel::rests(int32_t pid) {

@@ -82,6 +82,7 @@ class ProcessModel {
   bool born_since_previous_pass(uint64_t start_ns) const;
   bool lived_between_passes(uint64_t start_ns) const;
   void set_rates(Process &process, const ProcessReading &reading);
+  void keep_counters(Process &process, const ProcessReading &reading) const;
 
   std::deque<Process> processes_;  // never move; the forgotten ones are used again
   std::vector<Process *> free_;

@@ -79,6 +79,7 @@ inline std::string_view stable_name(std::string_view name) {
 struct ProcessReading {
   int32_t pid = 0;
   bool kernel_thread = false;
+  bool partial = false;  // its counters could not be read as a whole this time, and are absent
   Name name;
   uint64_t start_ns = 0;     // since boot; with the pid it is the identity
   int64_t monotonic_ns = 0;  // when it was read

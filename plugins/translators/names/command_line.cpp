@@ -87,6 +87,12 @@ std::optional<JavaProgram> program_at(const Words &words, size_t &at) {
   return program_named(word);
 }
 
+// With a package, as most have; an argument of a program that is named elsewhere hardly does.
+bool looks_like_class(std::string_view word) {
+  const size_t dot = word.rfind('.');
+  return dot != std::string_view::npos && dot + 1 < word.size() && word[dot + 1] >= 'A' && word[dot + 1] <= 'Z';
+}
+
 // Whether the text is these words with blanks between them, as far as the JVM has kept it.
 bool says(std::string_view text, std::span<const std::string_view> words) {
   const bool cut = text.size() >= kJavaCommandCut;
@@ -216,6 +222,7 @@ std::optional<JavaProgram> java_program(const Words &command_line) {
     sure = sure && !command_line[at].starts_with('@');
     auto program = program_at(command_line, at);
     if (!program) continue;
+    if (!sure && program->form == JavaProgram::Form::main_class && !looks_like_class(program->main)) return std::nullopt;
     program->arguments.assign(command_line.begin() + static_cast<ptrdiff_t>(at) + 1, command_line.end());
     program->sure = sure;
     return program;

@@ -9,14 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "plugins/translators/names/known_cgroups.h"
 #include "plugins/translators/names/rules.h"
 
 namespace atalaya::names {
 
-struct ExtraTag {
-  uint32_t key;
-  std::string value;
-};
 // What a process is to be called. `process` is empty when it keeps its name.
 struct Known {
   std::string process;

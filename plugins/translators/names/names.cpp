@@ -22,6 +22,8 @@ constexpr double kFaultsOfExec = 10;
 // What is not complete is asked about again, less and less often.
 constexpr uint8_t kMostTries = 8, kLongestWaitShift = 4;
 constexpr uint32_t kWindowsBetweenSweeps = 16;
+// A container can be renamed; the cgroup of processes that ended is asked about again after so many.
+constexpr uint32_t kCgroupAgain = 1U << kLongestWaitShift;
 
 int64_t boot_clock_ns() {
   timespec now{};
@@ -70,9 +72,11 @@ Names::Names(Host host)
       rechecks_(static_cast<size_t>(host.integer("recheck"))),
       forget_(static_cast<uint32_t>(host.integer("forget"))),
       processes_(static_cast<size_t>(host.integer("cache"))),
+      cgroups_(static_cast<size_t>(host.integer("cache"))),
       thread_(resolver_maker(host, rules_), {.capacity = static_cast<size_t>(host.integer("cache"))}),
       pid_{host.intern("pid")},
       process_{host.intern("process")},
+      cgroup_{host.intern("cgroup")},
       start_{host.intern("proc.start.time")},
       faults_{host.intern("proc.faults.minor")} {
   for (const std::string &tag : rules_->tags()) {
@@ -90,6 +94,7 @@ void Names::start() {
                   "cannot open " + proc + ": " + core::error_text(errno) + "; mount procfs there or change the parameter root");
   // What was asked before a stop is not answered any more.
   processes_.forget(std::numeric_limits<uint32_t>::max());
+  cgroups_.forget(std::numeric_limits<uint32_t>::max());
   last_time_ns_ = window_time_ns_ = 0;
   thread_.start();
 }
@@ -105,7 +110,10 @@ Code Names::process(const Window &window, Batch &batch) {
   processes_.settle();
   choose_rechecks();
   ask_all();
-  if (window_ % kWindowsBetweenSweeps == 0 && window_ > forget_) processes_.forget(window_ - forget_);
+  if (window_ % kWindowsBetweenSweeps == 0 && window_ > forget_) {
+    processes_.forget(window_ - forget_);
+    cgroups_.forget(window_ - forget_);
+  }
   return Code::ok;
 }
 
@@ -132,6 +140,14 @@ void Names::take_answers() {
 }
 
 void Names::leave_alone(const Question &question) {
+  if (question.pid == 0) {
+    if (KnownCgroup *cgroup = cgroups_.find(question.cgroup)) cgroup->hangs = true;
+    host_.log(Level::warning,
+              "reading what runs in cgroup " + question.cgroup +
+                  " does not return: its processes that end get no tags. The files of its container's runtime may be "
+                  "on a file system that hangs");
+    return;
+  }
   KnownProcess *process = processes_.find(question.pid);
   if (process != nullptr && same_start(process->start_ns, question.start_ns)) process->hangs = true;
   if (!std::exchange(told_hangs_, true))
@@ -142,6 +158,7 @@ void Names::leave_alone(const Question &question) {
 }
 
 void Names::apply(Answer &answer) {
+  if (answer.question.pid == 0) return apply_to_cgroup(answer);
   KnownProcess *process = answer.found ? process_of(answer) : nullptr;
   if (process == nullptr) return;
   process->name = answer.name;
@@ -174,9 +191,22 @@ void Names::know(KnownProcess &process, Answer &answer) {
     known.program_tags.clear();
     for (Naming::Tag &tag : answer.naming.tags) known.program_tags.push_back({rule_tags_[tag.tag], std::move(tag.value)});
   }
-  known.place_tags.clear();
+  know_place(known.place_tags, answer);
+}
+
+void Names::know_place(std::vector<ExtraTag> &tags, Answer &answer) const {
+  tags.clear();
   for (size_t i = 0; i < place_tags_.size(); ++i)
-    if (place_tags_[i] != 0 && !answer.places[i].empty()) known.place_tags.push_back({place_tags_[i], std::move(answer.places[i])});
+    if (place_tags_[i] != 0 && !answer.places[i].empty()) tags.push_back({place_tags_[i], std::move(answer.places[i])});
+}
+
+void Names::apply_to_cgroup(Answer &answer) {
+  KnownCgroup *cgroup = cgroups_.find(answer.question.cgroup);
+  if (cgroup == nullptr) return;
+  if (answer.found) know_place(cgroup->tags, answer);
+  const bool settled = answer.found && answer.settled;
+  cgroup->again = window_ + (settled ? kCgroupAgain : 1U << std::min(cgroup->tries, kLongestWaitShift));
+  if (!settled && cgroup->tries < kMostTries) ++cgroup->tries;
 }
 
 // ---- Samples
@@ -199,6 +229,7 @@ const atalaya_field *Names::find_field(const Sample &sample, Place &field) {
 void Names::visit(Batch &batch, Sample &sample) {
   const atalaya_tag *name = find_tag(sample, process_);
   const atalaya_tag *digits = find_tag(sample, pid_);
+  if (digits == nullptr && wants_places_) visit_ended(batch, sample);
   if (name == nullptr || digits == nullptr) return;
   const int32_t pid = pid_of(view(digits->value));
   if (pid == 0) return;
@@ -211,23 +242,37 @@ void Names::visit(Batch &batch, Sample &sample) {
   if (process->known != nullptr) rename(batch, sample, process_.id, *process->known);
 }
 
+// Without a pid: the processes of one cgroup that have ended. Where that is can still be told, by its path.
+void Names::visit_ended(Batch &batch, Sample &sample) {
+  const atalaya_tag *path = find_tag(sample, cgroup_);
+  if (path == nullptr || find_tag(sample, process_) == nullptr) return;
+  KnownCgroup *cgroup = cgroups_.find(view(path->value));
+  if (cgroup == nullptr) cgroup = cgroups_.add(view(path->value));
+  if (cgroup == nullptr) return tell_full();
+  cgroup->seen = window_;
+  if (!cgroup->hangs && (cgroup->ask || (cgroup->again != 0 && window_ >= cgroup->again))) {
+    cgroup->ask = false;
+    cgroup->again = 0;
+    questions_.push_back({.asked_ns = asked_ns_, .cgroup = std::string(view(path->value))});
+  }
+  batch.reserve(sample, sample.tag_count + static_cast<uint32_t>(cgroup->tags.size()), 0);
+  for (const ExtraTag &tag : cgroup->tags) set_tag(batch, sample, tag.key, tag.value);
+}
+
 // One that is not known. Most are of no interest, by their name alone; only that a JVM may have any name, so that those that began
 // since the last window are asked about once.
 KnownProcess *Names::meet(int32_t pid, std::string_view name, int64_t start_ns) {
   const Rules::Kind kind = rules_->kind_of(name);
   if (kind != Rules::Kind::other || wants_places_) return add(pid, hash_of(name), kind, start_ns);
   if (start_ns != 0 && start_ns >= last_time_ns_ - kStartSlackNs)
-    questions_.push_back({.pid = pid, .name = hash_of(name), .start_ns = start_ns, .asked_ns = asked_ns_});
+    questions_.push_back({.pid = pid, .name = hash_of(name), .start_ns = start_ns, .asked_ns = asked_ns_, .if_java = true});
   return nullptr;
 }
 
 KnownProcess *Names::add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns) {
   KnownProcess *process = processes_.add(pid);
   if (process == nullptr) {
-    if (!std::exchange(told_full_, true))
-      host_.log(Level::warning,
-                "more than " + std::to_string(processes_.size()) +
-                    " processes may have names of their own: further ones keep the kernel's; raise the parameter cache");
+    tell_full();
     return nullptr;
   }
   process->name = name;
@@ -235,6 +280,13 @@ KnownProcess *Names::add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t s
   process->start_ns = start_ns;
   process->seen = window_;
   return process;
+}
+
+void Names::tell_full() {
+  if (std::exchange(told_full_, true)) return;
+  host_.log(Level::warning,
+            "more than " + std::to_string(host_.integer("cache")) +
+                " processes may have names of their own: further ones keep the kernel's; raise the parameter cache");
 }
 
 void Names::look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns) {
@@ -282,21 +334,22 @@ bool Names::may_have_changed(const Sample &sample) {
   return faults != nullptr && as_double(*faults) * static_cast<double>(sample.duration_ns) / kSecond >= kFaultsOfExec;
 }
 
+void Names::set_tag(Batch &batch, Sample &sample, uint32_t key, std::string_view value) {
+  atalaya_tag *end = sample.tags + sample.tag_count;
+  atalaya_tag *tag = std::find_if(sample.tags, end, [key](const atalaya_tag &one) { return one.key == key; });
+  if (tag == end)
+    batch.tag(sample, key, value);
+  else
+    tag->value = batch.copy(value);
+}
+
 void Names::rename(Batch &batch, Sample &sample, uint32_t process_key, const Known &known) {
   const auto more = static_cast<uint32_t>(known.program_tags.size() + known.place_tags.size());
   if (known.process.empty() && more == 0) return;
   batch.reserve(sample, sample.tag_count + more, 0);
-  const auto set = [&](uint32_t key, std::string_view value) {
-    atalaya_tag *end = sample.tags + sample.tag_count;
-    atalaya_tag *tag = std::find_if(sample.tags, end, [key](const atalaya_tag &one) { return one.key == key; });
-    if (tag == end)
-      batch.tag(sample, key, value);
-    else
-      tag->value = batch.copy(value);
-  };
-  if (!known.process.empty()) set(process_key, known.process);
-  for (const ExtraTag &tag : known.program_tags) set(tag.key, tag.value);
-  for (const ExtraTag &tag : known.place_tags) set(tag.key, tag.value);
+  if (!known.process.empty()) set_tag(batch, sample, process_key, known.process);
+  for (const ExtraTag &tag : known.program_tags) set_tag(batch, sample, tag.key, tag.value);
+  for (const ExtraTag &tag : known.place_tags) set_tag(batch, sample, tag.key, tag.value);
 }
 
 // ---- Questions
@@ -341,7 +394,11 @@ void Names::ask(const KnownProcess &process, uint64_t image) {
 void Names::ask_all() {
   const size_t taken = thread_.ask(questions_);
   for (size_t i = taken; i < questions_.size(); ++i)
-    if (KnownProcess *process = processes_.find(questions_[i].pid)) process->ask = true;
+    if (questions_[i].pid == 0) {
+      if (KnownCgroup *cgroup = cgroups_.find(questions_[i].cgroup)) cgroup->ask = true;
+    } else if (KnownProcess *process = processes_.find(questions_[i].pid)) {
+      process->ask = true;
+    }
   questions_.clear();
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/translators/names/known_cgroups.h"
 #include "plugins/translators/names/known_processes.h"
 #include "plugins/translators/names/names_params.h"
 #include "plugins/translators/names/resolver_thread.h"
@@ -44,13 +45,18 @@ class Names final : public Translator {
   void apply(Answer &answer);
   KnownProcess *process_of(const Answer &answer);
   void know(KnownProcess &process, Answer &answer);
+  void know_place(std::vector<ExtraTag> &tags, Answer &answer) const;
+  void apply_to_cgroup(Answer &answer);
 
   void visit(Batch &batch, Sample &sample);
+  void visit_ended(Batch &batch, Sample &sample);
   KnownProcess *meet(int32_t pid, std::string_view name, int64_t start_ns);
   KnownProcess *add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns);
   void look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
   void take_name(KnownProcess &process, std::string_view name) const;
   bool may_have_changed(const Sample &sample);
+  void tell_full();
+  static void set_tag(Batch &batch, Sample &sample, uint32_t key, std::string_view value);
   static void rename(Batch &batch, Sample &sample, uint32_t process_key, const Known &known);
 
   void choose_rechecks();
@@ -68,8 +74,9 @@ class Names final : public Translator {
   size_t rechecks_;
   uint32_t forget_;
   KnownProcesses processes_;
+  KnownCgroups cgroups_;
   ResolverThread thread_;
-  Place pid_, process_, start_, faults_;
+  Place pid_, process_, cgroup_, start_, faults_;
 
   uint32_t window_ = 0;
   int64_t window_time_ns_ = 0, last_time_ns_ = 0;

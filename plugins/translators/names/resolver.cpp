@@ -26,6 +26,10 @@ core::Descriptor open_proc(const std::string &root) {
   return core::Descriptor(::open((root + "/proc").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
+bool runs_java(ProcessFiles &files) {
+  return base_name(files.executable()) == "java";
+}
+
 Words read_words(ProcessFiles &files) {
   const std::string_view text = files.read("cmdline");
   return words_of(text, text.size() == ProcessFiles::kBuffer);
@@ -43,7 +47,13 @@ Resolver::Resolver(std::shared_ptr<const Rules> rules, Options options)
 
 Answer Resolver::answer(const Question &question) {
   Answer answer{.question = question};
+  if (question.pid == 0) {
+    answer.found = true;
+    find_places(question.cgroup, answer);
+    return answer;
+  }
   ProcessFiles files(proc_.get(), question.pid, *buffer_);
+  if (question.if_java && !runs_java(files)) return answer;
   const auto stat = parse_stat(files.read("stat"));
   const int64_t start_ns = stat ? static_cast<int64_t>(stat->start_ticks) * tick_ns_ : 0;
   if (!stat || start_ns > question.asked_ns) return answer;
@@ -52,7 +62,7 @@ Answer Resolver::answer(const Question &question) {
   answer.name = question.name;
   answer.same_program = question.image != 0 && question.image == stat->image;
   if (!answer.same_program) name_program(files, std::string(stat->name), answer);
-  if (options_.places) find_places(files, answer);
+  if (options_.places) find_places(containers::parse_cgroup(files.read("cgroup")), answer);
   return answer;
 }
 
@@ -64,7 +74,7 @@ void Resolver::name_program(ProcessFiles &files, std::string_view name, Answer &
     const Words words = read_words(files);
     answer.naming = rules_->name_script(words);
     answer.settled = !words.empty();  // none: it is about to begin, or to end
-  } else if (kind == Rules::Kind::jvm || base_name(files.executable()) == "java") {
+  } else if (kind == Rules::Kind::jvm || runs_java(files)) {
     name_jvm(files, answer);
   }
 }
@@ -77,8 +87,8 @@ void Resolver::name_jvm(ProcessFiles &files, Answer &answer) {
   ::explicit_bzero(said.data(), said.size());
 }
 
-void Resolver::find_places(ProcessFiles &files, Answer &answer) {
-  const containers::Place place = containers::place_of(containers::parse_cgroup(files.read("cgroup")));
+void Resolver::find_places(std::string_view cgroup, Answer &answer) {
+  const containers::Place place = containers::place_of(cgroup);
   const containers::Container &container = containers_.find(place, clock_ns(CLOCK_MONOTONIC));
   answer.settled = answer.settled && (place.runtime == containers::Runtime::none || container.known);
   answer.places = Places{container.name,    std::string(containers::runtime_name(place.runtime)),

