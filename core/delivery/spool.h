@@ -137,7 +137,7 @@ class Spool {
   Descriptor folder_;  // locked
   StateFile state_file_;
 
-  mutable std::mutex mutex_;  // guards what follows; never held in a sync
+  mutable std::mutex mutex_;  // guards what follows; held in a sync only where a segment ends or goes
   SpoolState state_;          // segment and offset are filled in when it is stored
   std::deque<Segment> segments_;
   Descriptor active_;  // the last segment, when it is being written

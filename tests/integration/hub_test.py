@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent with a spool sends to a hub; both are real. Whatever happens between them, the hub's store ends as the agent's own."""
+
+import ctypes
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import unittest
+
+from harness import Agent, AgentCase, main
+
+AGENT = """local a = require "atalaya"
+a.pipeline "host" {{
+  every = "100ms",
+  a.source.proc {{ processes = false, cgroups = false }},
+  a.sink.sqlite {{ path = "{store}" }},
+  a.sink.http {{ url = "http://{hub}", format = "jsonlines", compress = "zstd", timeout = "1s", retry_max = "200ms", {sink}
+    spool = {{ dir = "spool", min_free = "0 B", sync = "100ms" }} }},
+}}"""
+HUB = """local a = require "atalaya"
+a.pipeline "hub" {{ a.source.receive {{ listen = "{listen}" }}, a.sink.sqlite {{ path = "{store}" }} }}"""
+POINTS = "select metric, time, host, pid, process, tags, value from points order by 1, 2, 3, 4, 5, 6"
+
+
+class TwoAgents(AgentCase):
+    def setUp(self):
+        super().setUp()
+        self.stores = {}
+        for name in ("far", "hub"):
+            os.mkdir(self.path(name))
+            self.stores[name] = self.path(name + "/store.db")
+
+    def start(self, name, lua, **options):
+        agent = Agent(self.path(name), lua, **options)
+        self.agents.append(agent)
+        return agent.running()
+
+    def hub(self, listen="127.0.0.1:0", **options):
+        hub = self.start("hub", HUB.format(listen=listen, store=self.stores["hub"]), **options)
+        hub.address = hub.wait_line("listening on").split("listening on ")[1].split()[0]
+        return hub
+
+    def far(self, hub, sink="", **options):
+        return self.start("far", AGENT.format(store=self.stores["far"], hub=hub.address, sink=sink), **options)
+
+    def sent(self, agent, status=None):
+        return agent.row("host", "sink http", status)
+
+    def delivers(self, agent, samples):
+        """Waits until so many more samples are with the hub."""
+        enough = self.sent(agent)["out"] + samples
+        agent.wait_status(lambda status: self.sent(agent, status)["out"] >= enough)
+
+    def stored(self, name, query=POINTS):
+        with sqlite3.connect(self.stores[name]) as database:
+            return database.execute(query).fetchall()
+
+    def assert_complete(self, agent, hub):
+        """The agent ends; then the hub has its points, value by value, and no others."""
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        self.assert_balanced(hub.status())
+        mine, theirs = self.stored("far"), self.stored("hub")
+        self.assertGreater(len(mine), 100)
+        self.assertEqual(len(mine), len(theirs))
+        self.assertEqual(mine, theirs)
+
+
+class Troubles(TwoAgents):
+    def test_a_hub_that_is_killed_paused_and_restarted_ends_complete(self):
+        seed = random.randrange(1 << 32)
+        print("seed", seed)
+        dice = random.Random(seed)
+        hub = self.hub()
+        agent = self.far(hub)
+        for _ in range(6):
+            self.delivers(agent, dice.randrange(1, 60))
+            if dice.random() < 0.5:
+                hub.process.send_signal(signal.SIGSTOP)
+                self.waits(agent)
+                hub.process.send_signal(signal.SIGCONT)
+            else:
+                hub.kill()
+                self.agents.remove(hub)
+                self.waits(agent)
+                hub = self.hub(hub.address)
+        self.delivers(agent, 60)
+        self.assert_balanced(agent.status())
+        self.assertEqual(self.sent(agent)["dropped"], 0)
+        self.assert_complete(agent, hub)
+
+    def waits(self, agent):
+        """Until the agent has seen a failure and some windows wait in its spool."""
+        errors = self.sent(agent)["errors"]
+        agent.wait_status(lambda status: self.sent(agent, status)["errors"] > errors and self.sent(agent, status)["spooled"] > 0)
+
+    def test_a_hub_that_restarts_behind_a_list_of_hubs_gets_every_point_once_or_the_other_does(self):
+        first, second = self.hub(), None
+        os.mkdir(self.path("second"))
+        self.stores["second"] = self.path("second/store.db")
+        second = self.start("second", HUB.format(listen="127.0.0.1:0", store=self.stores["second"]))
+        other = second.wait_line("listening on").split("listening on ")[1].split()[0]
+        lua = AGENT.format(store=self.stores["far"], hub=first.address, sink="")
+        agent = self.start("far", lua.replace(f'"http://{first.address}"', f'{{ "http://{first.address}", "http://{other}" }}'))
+        self.delivers(agent, 20)
+        first.kill()
+        self.agents.remove(first)
+        self.delivers(agent, 20)
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        self.assertEqual(sorted(set(self.stored("hub") + self.stored("second"))), sorted(self.stored("far")))
+        self.assertGreater(len(self.stored("second")), 0)
+
+
+def can_have_namespaces():
+    return os.geteuid() == 0 and shutil.which("ip") is not None
+
+
+def ip(*words, check=True):
+    return subprocess.run(["ip", *words], check=check, capture_output=True)
+
+
+def inside(namespace):
+    """For preexec: the process to be starts in the network namespace. The status socket is a file and works from outside."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def enter():
+        descriptor = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
+        libc.setns(descriptor, 0)
+        os.close(descriptor)
+    return enter
+
+
+@unittest.skipUnless(can_have_namespaces(), "network namespaces need root and ip")
+class TwoHosts(TwoAgents):
+    def setUp(self):
+        super().setUp()
+        self.near_net, self.far_net = f"atalaya-n{os.getpid()}", f"atalaya-f{os.getpid()}"
+        self.addCleanup(lambda: [ip("netns", "del", name, check=False) for name in (self.near_net, self.far_net)])
+        try:
+            for name in (self.near_net, self.far_net):
+                ip("netns", "add", name)
+                ip("-n", name, "link", "set", "lo", "up")
+            ip("link", "add", "atv0", "netns", self.near_net, "type", "veth", "peer", "name", "atv1", "netns", self.far_net)
+            for name, link, address in ((self.near_net, "atv0", "10.77.0.1/24"), (self.far_net, "atv1", "10.77.0.2/24")):
+                ip("-n", name, "addr", "add", address, "dev", link)
+                ip("-n", name, "link", "set", link, "up")
+        except subprocess.CalledProcessError as error:
+            self.skipTest("no network namespaces here: " + error.stderr.decode())
+
+    def test_the_link_is_cut_for_a_while_and_the_hub_is_complete_afterwards(self):
+        hub = self.hub("10.77.0.1:4242", preexec=inside(self.near_net))
+        agent = self.far(hub, preexec=inside(self.far_net))
+        self.delivers(agent, 100)
+        ip("-n", self.near_net, "link", "set", "atv0", "down")
+        before = self.sent(agent)["out"]
+        agent.wait_status(lambda status: self.sent(agent, status)["spooled"] > 300)
+        self.assertLessEqual(self.sent(agent)["out"], before + 100)  # what was under way
+        ip("-n", self.near_net, "link", "set", "atv0", "up")
+        self.delivers(agent, 300)
+        agent.wait_status(lambda status: self.sent(agent, status)["spooled"] < 100)
+        self.assert_complete(agent, hub)
+
+
+if __name__ == "__main__":
+    main()
