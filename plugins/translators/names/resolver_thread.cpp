@@ -74,6 +74,8 @@ void ResolverThread::stop() {
 size_t ResolverThread::ask(const std::vector<Question> &questions) {
   if (questions.empty()) return 0;
   std::unique_lock lock(shared_->mutex);
+  shared_->questions.erase(shared_->questions.begin(), shared_->questions.begin() + static_cast<ptrdiff_t>(shared_->next));
+  shared_->next = 0;
   const size_t room = options_.capacity - std::min(options_.capacity, shared_->waiting());
   const size_t taken = std::min(room, questions.size());
   shared_->questions.insert(shared_->questions.end(), questions.begin(), questions.begin() + static_cast<ptrdiff_t>(taken));
@@ -119,8 +121,6 @@ void ResolverThread::work(const std::shared_ptr<Shared> &shared) {
   std::unique_lock lock(shared->mutex);
   while (!shared->stopping) {
     if (shared->waiting() == 0) {
-      shared->questions.clear();
-      shared->next = 0;
       shared->wake.wait(lock, [&] { return shared->stopping || shared->waiting() > 0; });
       continue;
     }

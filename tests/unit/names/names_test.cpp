@@ -8,7 +8,7 @@
 
 #include "core/config/evaluate.h"
 #include "tests/unit/names/fake_processes.h"
-#include "tests/unit/stages/count_allocations.h"
+#include "tests/unit/count_allocations.h"
 #include "tests/unit/stages/fixture.h"
 
 namespace atalaya::testing {

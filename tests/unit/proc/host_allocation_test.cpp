@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "plugins/sources/proc/cgroup_collector.h"
 #include "plugins/sources/proc/host_collector.h"
+#include "tests/unit/count_allocations.h"
 #include "tests/unit/proc/host_fixture.h"
-
-namespace {
-std::atomic<uint64_t> allocations = 0;  // of every thread
-}
-
-[[gnu::noinline]] void *operator new(size_t size) {
-  ++allocations;
-  if (void *memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-// Not inlined, any of them: GCC would see malloc or free on one side only, and call it a mismatch.
-[[gnu::noinline]] void operator delete(void *memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void *memory, size_t) noexcept {
-  std::free(memory);
-}
 
 namespace atalaya::proc {
 namespace {
 
 using namespace test;
+using testing::allocations_of_all_threads;
 
 template <class Collector>
 uint64_t allocations_of_a_later_window(FakeHost &fake, Collector &collector) {
@@ -37,14 +18,14 @@ uint64_t allocations_of_a_later_window(FakeHost &fake, Collector &collector) {
   Window window{};
   uint64_t before = 0;
   for (int i = 0; i < 4; ++i) {
-    before = allocations;
+    before = allocations_of_all_threads();
     batch.clear();
     fake.now_ns += kSecond;
     Batch wrapped(fake.host(), &batch.raw());
     collector.collect(window, wrapped);
     REQUIRE_FALSE(wrapped.samples().empty());
   }
-  return allocations - before;
+  return allocations_of_all_threads() - before;
 }
 
 TEST_CASE("a window like the one before allocates nothing") {
@@ -59,7 +40,7 @@ TEST_CASE("a window like the one before allocates nothing") {
   CgroupCollector cgroups(fake.host(), {root.path(), 1000, 8});
   cgroups.start();
   CHECK(allocations_of_a_later_window(fake, cgroups) == 0);
-  CHECK(allocations > 0);  // they are counted at all
+  CHECK(allocations_of_all_threads() > 0);  // they are counted at all
 }
 
 TEST_CASE("asking the same file systems again allocates nothing") {
@@ -68,11 +49,11 @@ TEST_CASE("asking the same file systems again allocates nothing") {
   const auto mounts = std::make_shared<const std::vector<FileSystem>>(3);
   uint64_t before = 0;
   for (int i = 0; i < 4; ++i) {
-    before = allocations;
+    before = allocations_of_all_threads();
     REQUIRE(spaces.ask(mounts));
     REQUIRE(spaces.answers().size() == 3);
   }
-  CHECK(allocations == before);
+  CHECK(allocations_of_all_threads() == before);
 }
 
 }  // namespace

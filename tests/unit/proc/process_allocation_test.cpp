@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window costs no allocation once it is like the one before. In a program of its own, as it replaces operator new.
+// A window costs no allocation once it is like the one before.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "plugins/sources/proc/process_collector.h"
+#include "tests/unit/count_allocations.h"
 #include "tests/unit/proc/process_test_host.h"
-
-namespace {
-size_t allocations = 0;
-}
-
-void *operator new(size_t size) {
-  ++allocations;
-  if (void *memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void *memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void *memory, size_t) noexcept {
-  std::free(memory);
-}
 
 namespace atalaya::proc {
 namespace {
 
 struct Windows {
-  size_t first = 0, last = 0;  // allocations in them
+  uint64_t first = 0, last = 0;  // allocations in them
 };
 
 Windows allocations_in_windows(ProcessOptions options) {
@@ -42,9 +24,9 @@ Windows allocations_in_windows(ProcessOptions options) {
     Batch wrapped(host.host(), &batch.raw());
     Window now{};
     now.struct_size = sizeof(now);
-    const size_t before = allocations;
+    const uint64_t before = testing::allocations();
     collector.collect(now, wrapped);
-    result.last = allocations - before;
+    result.last = testing::allocations() - before;
     if (window == 0) result.first = result.last;
     REQUIRE(batch.count() == (window == 0 ? 4 : 6));  // from the second on with irq and unattributed
   }

@@ -2,44 +2,15 @@
 // What happens once a window must not touch the heap once it has warmed up.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "core/sample/encoder.h"
 #include "core/sample/flat.h"
+#include "tests/unit/count_allocations.h"
 #include "tests/unit/sample/sample_maker.h"
 
-namespace {
-thread_local uint64_t allocations = 0;
-
-void *counted(std::size_t size) {
-  ++allocations;
-  if (void *memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-}  // namespace
-
-void *operator new(std::size_t size) {
-  return counted(size);
-}
-void *operator new[](std::size_t size) {
-  return counted(size);
-}
-void operator delete(void *memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void *memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void *memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void *memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
 using namespace atalaya::core;
+using atalaya::testing::allocations;
 
 namespace {
 
@@ -79,17 +50,17 @@ void fill(Batch &batch, const Names &names) {
 template <class F>
 uint64_t steady(F &&window) {
   for (int i = 0; i < 10; ++i) window();
-  const uint64_t before = allocations;
+  const uint64_t before = allocations();
   for (int i = 0; i < 200; ++i) window();
-  return allocations - before;
+  return allocations() - before;
 }
 
 }  // namespace
 
 TEST_CASE("the counter counts") {
-  const uint64_t before = allocations;
+  const uint64_t before = allocations();
   const auto memory = std::make_unique<int>(1);
-  CHECK(allocations == before + 1);
+  CHECK(allocations() == before + 1);
 }
 
 TEST_CASE("filling a recycled batch allocates nothing") {

@@ -5,7 +5,7 @@
 #include "plugins/filters/value/value_filter.h"
 #include "plugins/translators/aggregate/aggregate.h"
 #include "plugins/translators/tags/tags.h"
-#include "tests/unit/stages/count_allocations.h"
+#include "tests/unit/count_allocations.h"
 #include "tests/unit/stages/fixture.h"
 
 namespace atalaya::testing {

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/store/allocations.h"
+#include "tests/unit/count_allocations.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {
 namespace {
 
+using testing::allocations;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("the view shows points in milliseconds, with columns and a JSON object of the other tags") {

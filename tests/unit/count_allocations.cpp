@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file of its own: where the compiler sees these next to a new-expression, it takes malloc and delete for a mismatch.
-#include "tests/unit/stages/count_allocations.h"
+#include "tests/unit/count_allocations.h"
 
 #include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
-std::atomic<uint64_t> g_allocations{0};
+
+std::atomic<uint64_t> g_all{0};
+thread_local uint64_t t_mine = 0;
+
+void *counted(std::size_t size) noexcept {
+  ++g_all;
+  ++t_mine;
+  return std::malloc(size > 0 ? size : 1);
 }
+
+}  // namespace
 
 uint64_t atalaya::testing::allocations() {
-  return g_allocations;
+  return t_mine;
+}
+uint64_t atalaya::testing::allocations_of_all_threads() {
+  return g_all;
 }
 
+// The forms for arrays call these.
 void *operator new(std::size_t size) {
-  ++g_allocations;
-  if (void *memory = std::malloc(size > 0 ? size : 1)) return memory;
+  if (void *memory = counted(size)) return memory;
   throw std::bad_alloc();
 }
 void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-  ++g_allocations;
-  return std::malloc(size > 0 ? size : 1);
+  return counted(size);
 }
 void operator delete(void *memory) noexcept {
   std::free(memory);
