@@ -1,8 +1,17 @@
--- An agent that keeps nothing: this host and its busy processes to a hub (pipelines/hub.lua). Write the hub's address below.
+-- An agent that keeps nothing: this host and its processes to a hub (pipelines/hub.lua). Write the hub's address below.
 --   atalaya run pipelines/agent.lua
+-- While the hub cannot be reached the samples wait in a spool, over restarts too: atalaya spool ls spool/hub in the state folder.
+-- Names are found here, because the hub cannot see this host's processes.
 local a = require "atalaya"
 
-local hub = a.sink.http { url = "http://127.0.0.1:4242", format = "jsonlines", queue = "64 MiB", when_full = "drop_oldest" }
+local hub = a.sink.http {
+  url = "http://127.0.0.1:4242",
+  format = "jsonlines",
+  compress = "zstd",
+  spread = "3s",  -- the hosts of a fleet do not send at the same moment
+  -- bearer = "/etc/atalaya/token",
+  spool = { dir = "spool/hub", max = "1 GiB", sync = "1s" },
+}
 
 a.pipeline "host" {
   every = "5s",
@@ -13,6 +22,7 @@ a.pipeline "host" {
 a.pipeline "processes" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
+  a.translate.names {},
   a.filter.value {
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,

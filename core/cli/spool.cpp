@@ -187,6 +187,7 @@ int64_t queued_in(Ledger &ledger) {
 
 // Delivers until the spool is empty or nothing moves. To be interrupted at any time: the spool stands that.
 int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_ns, Symbols &symbols) {
+  sink.queue.spread_ns = 0;
   sink.spool = {.dir = dir,
                 .max_bytes = INT64_MAX,
                 .min_free_bytes = 0,
@@ -194,7 +195,7 @@ int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_
                 .sync_ns = 1'000'000'000,
                 .when_full = WhenFull::block};
   Ledger ledger;
-  SinkWorker worker(sink, "sink " + sink.name, symbols, ledger, [] {});
+  SinkWorker worker(sink, "sink " + sink.name, symbols, ledger, {}, [] {});
   if (const Status made = worker.create(); !made) return fail(prefix_of(sink.where) + made.error());
   if (const Status started = worker.start(); !started) return fail(started.error());
   int64_t queued = queued_in(ledger);

@@ -6,7 +6,7 @@
 
 namespace atalaya::core {
 
-Schema common_sink_params();  // queue, when_full, spool
+Schema common_sink_params();  // queue, when_full, spread, spool
 Schema pipeline_params();     // every
 Schema inline_call_params();  // on_error of a.call
 

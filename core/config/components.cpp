@@ -67,6 +67,7 @@ QueueLimits queue_limits(const Parameters &parameters) {
   QueueLimits limits;
   if (const Parameter *queue = parameters.find("queue")) limits.max_bytes = queue->i64;
   if (const Parameter *when = parameters.find("when_full")) limits.when_full = when_full(*when);
+  if (const Parameter *spread = parameters.find("spread")) limits.spread_ns = spread->i64;
   return limits;
 }
 

@@ -28,11 +28,12 @@ inline std::string prefix_of(const Location &where) {
 // What happens to a sample whose inline function failed.
 enum class OnError { drop, pass };
 
-// A sink's bounded queue in memory (parameters `queue` and `when_full` that every sink has).
+// A sink's bounded queue in memory (parameters `queue`, `when_full` and `spread` that every sink has).
 enum class WhenFull { block, drop_oldest, drop_newest };
 struct QueueLimits {
   int64_t max_bytes = 0;
   WhenFull when_full = WhenFull::block;
+  int64_t spread_ns = 0;
   bool operator==(const QueueLimits &) const = default;
 };
 

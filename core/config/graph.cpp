@@ -81,6 +81,7 @@ std::string differences(const StageDescription &stage) {
   if (stage.queue.max_bytes != common.find("queue")->i64) add("queue = " + in_quotes(format_size(stage.queue.max_bytes)));
   const std::string when = when_full_text(stage.queue.when_full);
   if (when != common.find("when_full")->text) add("when_full = " + in_quotes(when));
+  if (stage.queue.spread_ns != 0) add("spread = " + in_quotes(format_duration(stage.queue.spread_ns)));
   if (!stage.spool.dir.empty()) add(spool_text(stage.spool));
   return text;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/sample/crc32c.h"
 #include "core/util/files.h"
 #include "core/util/log.h"
 
@@ -23,6 +24,15 @@ Steady::time_point at(int64_t monotonic_ns) {
   return Steady::time_point(std::chrono::nanoseconds(monotonic_ns));
 }
 
+int64_t realtime() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// In [0, spread): the same for a host every time, spread evenly over hosts.
+int64_t offset_of(std::string_view host, int64_t spread_ns) {
+  return static_cast<int64_t>(static_cast<double>(crc32c(host)) / 4294967296.0 * static_cast<double>(spread_ns));
+}
+
 int64_t samples_of(const Delivery &delivery) {
   return static_cast<int64_t>(delivery.batch->count());
 }
@@ -33,8 +43,9 @@ int64_t bytes_of(const Delivery &delivery) {
 }  // namespace
 
 SinkWorker::SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger,
-                       std::function<void()> made_room)
+                       std::string_view host, std::function<void()> made_room)
     : description_(description),
+      offset_ns_(offset_of(host, description.queue.spread_ns)),
       name_(std::move(name)),
       symbols_(symbols),
       ledger_(ledger),
@@ -138,7 +149,17 @@ void SinkWorker::deliver_queue() {
   }
 }
 
+// What has waited that long already, a backlog, goes at once.
+void SinkWorker::hold(const atalaya_batch &batch) {
+  if (offset_ns_ == 0 || batch.count == 0) return;
+  const int64_t left = batch.samples[0].time_ns + offset_ns_ - realtime();
+  if (left <= 0) return;
+  std::unique_lock lock(ledger_.mutex());
+  work_.wait_until(lock, at(monotonic() + std::min(left, offset_ns_)), [this] { return stopping_; });
+}
+
 SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row) {
+  hold(batch);
   int64_t wait = kFirstRetry;
   for (;;) {
     int64_t retry_after = 0;

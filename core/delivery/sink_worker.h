@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -49,8 +50,9 @@ struct Delivery {
 // the other takes them from there to the sink. So a sink that is stuck holds up neither, and what is undelivered at the end stays.
 class SinkWorker {
  public:
-  // `made_room` is called, without a lock held, when a queue that was full no longer is.
-  SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger,
+  // `host` decides when within `spread` it sends. `made_room` is called, without a lock held, when a queue that was full no longer
+  // is.
+  SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger, std::string_view host,
              std::function<void()> made_room);
   SinkWorker(const SinkWorker &) = delete;
   SinkWorker &operator=(const SinkWorker &) = delete;
@@ -91,6 +93,7 @@ class SinkWorker {
   void work();
   void deliver_queue();
   Fate attempt(const atalaya_batch &batch, LedgerRow &row);  // with retries
+  void hold(const atalaya_batch &batch);
   bool wait_before_retry(int64_t wait_ns);
   Settlement settlement_of(const Fate &fate, uint64_t samples);
   static void enter(const Settlement &settlement, const Fate &fate, uint64_t samples, LedgerRow &row);
@@ -113,6 +116,7 @@ class SinkWorker {
   LedgerRow &row_of(const std::string &pipeline);
 
   StageDescription description_;
+  int64_t offset_ns_;  // after a window's end
   std::string name_;
   Symbols &symbols_;
   Ledger &ledger_;

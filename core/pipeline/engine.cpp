@@ -93,7 +93,8 @@ Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) 
   for (size_t i = 0; i < file.sinks.size(); ++i) {
     if (graph.sinks[i] != nullptr) continue;
     const StageDescription &sink = file.sinks[i];
-    auto worker = std::make_shared<SinkWorker>(sink, free_name(sink, graph.sinks), shared_.symbols, ledger_, shared_.wake_engine);
+    auto worker = std::make_shared<SinkWorker>(sink, free_name(sink, graph.sinks), shared_.symbols, ledger_, shared_.host,
+                                               shared_.wake_engine);
     if (const Status made = worker->create(); !made) return Error{prefix_of(sink.where) + made.error()};
     graph.sinks[i] = std::move(worker);
   }

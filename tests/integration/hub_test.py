@@ -2,12 +2,15 @@
 """An agent with a spool sends to a hub; both are real. Whatever happens between them, the hub's store ends as the agent's own."""
 
 import ctypes
+import json
 import os
 import random
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
+import time
 import unittest
 
 from harness import Agent, AgentCase, main
@@ -111,6 +114,34 @@ class Troubles(TwoAgents):
         self.assertEqual(agent.stop(), 0, agent.errors())
         self.assertEqual(sorted(set(self.stored("hub") + self.stored("second"))), sorted(self.stored("far")))
         self.assertGreater(len(self.stored("second")), 0)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+class Spread(AgentCase):
+    def test_a_window_is_sent_when_it_is_the_hosts_turn(self):
+        share = crc32c(socket.gethostname().encode()) / 2**32
+        turn = 0.5  # seconds
+        spread = turn / max(share, 0.001)
+        lua = """local a = require "atalaya"
+        a.pipeline "load" {{ every = "200ms", a.source.proc {{ processes = false, cgroups = false }},
+          a.sink.file {{ path = "{}", spread = "{}ms" }} }}""".format(self.path("out"), int(spread * 1000))
+        agent = self.run_agent(lua).running()
+        for windows in range(1, 4):
+            agent.wait_status(lambda status: agent.row("load", "sink file", status)["out"] > 0 and len(self.times()) >= windows)
+            self.assertGreater(time.time(), self.times()[windows - 1] + min(turn, share * spread) - 0.002)
+
+    def times(self):
+        """Of the windows that have arrived."""
+        with open(self.path("out")) as file:
+            return sorted({json.loads(line)["timestamp"] / 1000 for line in file if line.endswith("\n")})
 
 
 def can_have_namespaces():
