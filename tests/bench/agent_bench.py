@@ -11,12 +11,11 @@ import os
 import shutil
 import sqlite3
 import statistics
-import subprocess
 import sys
 
-from bench_tools import ACTIVE, FILE, NONE, SQLITE, Atalaya, Ended, processes, spread, verdict, watch
+from bench_tools import ACTIVE, BUSY, FILE, NONE, SQLITE, Atalaya, Ended, load, processes, spread, verdict, watch
 
-IDLE, BUSY, WARM_UP, WINDOWS, ROUNDS = 1000, 20, 2, 4, 3
+WARM_UP, WINDOWS, ROUNDS = 2, 4, 3
 
 WHOLE, WHOLE_ACTIVE, WHOLE_PROCFS = "whole pipeline, bpf", "whole pipeline, bpf, active_only", "whole pipeline, procfs"
 SOURCE, BARE, ATOP = "source alone, bpf", "bare iterator", "atop -P PRC,PRM,PRD"
@@ -37,21 +36,6 @@ def points_in_store(folder, cost):
     with contextlib.closing(sqlite3.connect(os.path.join(folder, "s.db"))) as store:
         return store.execute("SELECT count(*) FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN json_each(s.fields) "
                              "WHERE w.time_ns > ? AND w.time_ns <= ?", (cost.begin, cost.end)).fetchone()[0]
-
-
-@contextlib.contextmanager
-def load():
-    children = [subprocess.Popen(["sleep", "600"]) for _ in range(IDLE)]
-    # Busy: a little work, often; not so much that the machine itself is the measurement.
-    work = "import time\nwhile True:\n  sum(range(2000)); time.sleep(0.02)"
-    children += [subprocess.Popen([sys.executable, "-c", work]) for _ in range(BUSY)]
-    try:
-        yield
-    finally:
-        for child in children:
-            child.kill()
-        for child in children:
-            child.wait()
 
 
 def contenders(atalaya, bare_iterator):

@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SECOND = 1_000_000_000
 # Of a second: when no window is being collected, as all contenders begin theirs early in the second.
 PHASE = SECOND * 6 // 10
+IDLE, BUSY = 1000, 20  # processes of load()
 
 
 class Ended(Exception):
@@ -146,3 +147,19 @@ def sleepers(program, count):
         load.stdin.close()
         load.wait()
         load.stdout.close()
+
+
+@contextlib.contextmanager
+def load():
+    """A host with many idle processes and some busy ones."""
+    children = [subprocess.Popen(["sleep", "600"]) for _ in range(IDLE)]
+    # Busy: a little work, often; not so much that the machine itself is the measurement.
+    work = "import time\nwhile True:\n  sum(range(2000)); time.sleep(0.02)"
+    children += [subprocess.Popen([sys.executable, "-c", work]) for _ in range(BUSY)]
+    try:
+        yield
+    finally:
+        for child in children:
+            child.kill()
+        for child in children:
+            child.wait()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the agent costs a window that it reads, names, encodes, compresses and sends: 1,000 idle and 20 busy processes, 1 s windows.
+
+send_bench.py ATALAYA. The receiver is a hub, whose own cost is not counted. The reference agent's figure (atop, its pipeline, gzip and
+HTTP with as many processes) was measured on such a machine, not in this run; atop alone, in this run, tells how they compare.
+"""
+
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from bench_tools import ACTIVE, Atalaya, Ended, load, processes, spread, verdict, watch
+
+WARM_UP, WINDOWS, ROUNDS = 2, 4, 3
+REFERENCE_MS, ITS_ATOP_MS = 108, 39
+
+
+@contextlib.contextmanager
+def hub(atalaya):
+    """Its address; what comes is written to a file, in samples."""
+    with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
+        path, out = os.path.join(folder, "hub.lua"), os.path.join(folder, "out")
+        with open(path, "w") as file:
+            file.write(f"""local a = require "atalaya"
+                a.pipeline "hub" {{ a.source.receive {{ listen = "127.0.0.1:0" }}, a.sink.file {{ path = "{out}", format = "samples" }} }}""")
+        process = subprocess.Popen([atalaya.binary, "run", path], stderr=subprocess.PIPE, text=True, env=atalaya.environment(folder))
+        try:
+            address = next(line.split("listening on ")[1].split()[0] for line in process.stderr if "listening on" in line)
+            yield address, out
+        finally:
+            process.terminate()
+            process.stderr.close()
+            process.wait()
+
+
+def points(out):
+    with open(out) as file:
+        return sum(len(json.loads(line)["fields"]) for line in file)
+
+
+def main():
+    atalaya = Atalaya(sys.argv[1])
+    with load(), hub(atalaya) as (address, out):
+        print(f"{processes()} processes; {ROUNDS} rounds of {WINDOWS} windows of 1 s")
+        def agent(sink, *filters):
+            return lambda: atalaya.watch(WINDOWS, WARM_UP, 'backend = "bpf"', "names", *filters,
+                                         f'a.sink.http {{ url = "http://{address}", {sink} }}')[0]
+        zstd, puts = 'format = "jsonlines", compress = "zstd"', 'format = "opentsdb", compress = "gzip"'
+        contenders = {"busy ones, opentsdb, gzip": agent(puts, ACTIVE), "busy ones, jsonlines, zstd": agent(zstd, ACTIVE),
+                      "all, opentsdb, gzip": agent(puts), "all, jsonlines, zstd": agent(zstd),
+                      "atop -P PRC,PRM,PRD": lambda: watch(["atop", "-P", "PRC,PRM,PRD", "1"], WINDOWS, WARM_UP)}
+        figures, sent = {name: [] for name in contenders}, {}
+        for _ in range(ROUNDS):
+            for name, once in contenders.items():
+                before = points(out)
+                try:
+                    figures[name].append(once().ms)
+                except Ended as error:
+                    print(f"{name}: left out: {error}")
+                sent[name] = (points(out) - before) // (WARM_UP + WINDOWS)
+        for name, costs in figures.items():
+            if not costs:
+                continue
+            middle = statistics.median(costs)
+            print(f"{name:28} {spread(costs):>20} ms a window" + (f", about {sent[name]} points" if sent[name] else ""))
+            if "busy" in name:
+                print(f"    1/{REFERENCE_MS / middle:.0f} of the reference agent's {REFERENCE_MS} ms; goal at most 1/100: "
+                      f"{verdict(middle <= REFERENCE_MS / 100)}")
+        atop = figures["atop -P PRC,PRM,PRD"]
+        if atop:
+            print(f"atop cost {ITS_ATOP_MS} ms where the reference was measured, {statistics.median(atop):.0f} ms here")
+
+
+main()
