@@ -2,7 +2,6 @@
 // The sink "http": a batch becomes requests, which lanes send at the same time.
 #include <Poco/Base64Encoder.h>
 #include <Poco/Net/NetSSL.h>
-#include <sys/stat.h>
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -14,16 +13,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/sample/json.h"
-#include "core/util/files.h"
-#include "plugins/sinks/file/line_file.h"
-#include "plugins/sinks/http/batch.h"
 #include "plugins/sinks/http/lane.h"
+#include "plugins/sinks/shared/dead_letters.h"
+#include "plugins/sinks/shared/fingerprint.h"
+#include "plugins/sinks/shared/secret.h"
 
 namespace atalaya::http_sink {
 namespace {
-
-constexpr size_t kLongestCredentials = 65536;
 
 constexpr Param kUrl[] = {{.type = ATALAYA_STRING, .summary = "http://host:port, or with https, a path and a query."_str}};
 constexpr Param kWeight[] = {{.type = ATALAYA_INT,
@@ -172,7 +168,7 @@ class Http final : public Sink {
       .summary = "Sends samples to OpenTSDB, VictoriaMetrics, InfluxDB or another agent by HTTP, and loses none."_str,
       .params = params};
 
-  explicit Http(Host host) : host_(host) {
+  explicit Http(Host host) : host_(host), dead_letters_(host, host.integer("dead_letters")) {
     read_urls();
     read_lane_options();
     read_connection_options();
@@ -182,7 +178,6 @@ class Http final : public Sink {
         credentials_ = path->text();
         bearer_ = std::string_view(name) == "bearer";
       }
-    dead_letters_ = host.integer("dead_letters");
   }
 
   void start() override {
@@ -198,20 +193,20 @@ class Http final : public Sink {
     for (size_t i = 0; i < senders * (weights_.empty() ? 1 : urls_.size()); ++i)
       lanes_.push_back(std::make_unique<Lane>(options_, name_of, *targets_, Connection(connection_, *deadlines_)));
     shares_.resize(lanes_.size());
-    open_dead_letters();
+    dead_letters_.open();
   }
 
   void stop() override {
     lanes_.clear();
     deadlines_.reset();
-    dead_file_.reset();
+    dead_letters_.close();
     under_way_.reset();
   }
 
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
     if (lanes_.empty()) throw Failure(Code::retry, "the sink \"http\" is not started");
     const std::string authorization = this->authorization();
-    const bool resumed = under_way_ && *under_way_ == fingerprint(samples);
+    const bool resumed = under_way_ && *under_way_ == sinks::fingerprint(samples);
     under_way_.reset();
     if (!resumed) divide(samples);
     std::vector<std::future<bool>> others;
@@ -229,10 +224,10 @@ class Http final : public Sink {
         problem = lanes_[i + 1]->problem();
       }
     if (all) {
-      settle(samples.size());
+      settle();
       return Code::ok;
     }
-    under_way_ = fingerprint(samples);
+    under_way_ = sinks::fingerprint(samples);
     retry_after_ns = targets_->wait(host_.monotonic());
     throw Failure(Code::retry, problem);
   }
@@ -303,33 +298,14 @@ class Http final : public Sink {
   // The header's value. Files are read for every batch, so that a new token needs no restart.
   std::string authorization() const {
     if (credentials_.empty()) return {};
-    struct stat about {};
-    if (::stat(credentials_.c_str(), &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0)
-      throw Failure(Code::retry, credentials_ + " can be read by everyone; chmod 600 " + credentials_);
-    auto text = core::read_file(credentials_, kLongestCredentials);
-    if (!text) throw Failure(Code::retry, text.error());
-    while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();
-    if (text->empty() || text->find_first_of("\r\n") != std::string::npos)
-      throw Failure(Code::retry, credentials_ + " does not hold one line with the credentials");
-    if (bearer_) return "Bearer " + *text;
+    const std::string text = sinks::read_secret(credentials_);
+    if (bearer_) return "Bearer " + text;
     std::ostringstream encoded;
     Poco::Base64Encoder encoder(encoded);
     encoder.rdbuf()->setLineLength(0);
-    encoder << *text;
+    encoder << text;
     encoder.close();
     return "Basic " + encoded.str();
-  }
-
-  void open_dead_letters() {
-    const auto folder = host_.state_dir();
-    if (dead_letters_ == 0 || !folder) return;
-    file_sink::FileOptions options;
-    options.path = *folder + "/dead-letters.jsonl";
-    options.rotate_size = std::max<int64_t>(1, dead_letters_ / 2);
-    options.keep = 1;
-    dead_file_ =
-        std::make_unique<file_sink::LineFile>(options, [host = host_](const std::string &text) { host.log(Level::warning, text); });
-    dead_file_->open();
   }
 
   void divide(std::span<const Sample> samples) {
@@ -337,61 +313,18 @@ class Http final : public Sink {
     for (size_t i = 0; i < samples.size(); ++i) shares_[lanes_.size() == 1 ? 0 : lane_of(samples[i])].push_back(i);
   }
   size_t lane_of(const Sample &sample) const {
-    const uint64_t hash = series_hash(sample);
+    const uint64_t hash = sinks::series_hash(sample);
     return targets_->home(hash) * lanes_of_a_home_ + (hash >> 40) % lanes_of_a_home_;
   }
 
   // The batch is delivered: what was not taken is written down and counted.
-  void settle(size_t samples) {
-    std::vector<char> dead(samples, 0);
-    std::string lines;
-    size_t records = 0;
-    const DeadRecord *last = nullptr;
+  void settle() {
     for (const auto &lane : lanes_) {
       for (const auto &[sample, reason] : lane->without_form()) host_.dropped(reason, 1);
-      for (const DeadRecord &record : lane->dead()) {
-        dead[record.sample] = 1;
-        append_dead(record, lines);
-        last = &record;
-        ++records;
-      }
+      for (const DeadRecord &record : lane->dead())
+        dead_letters_.add({record.sample, record.url, record.status, record.words, record.record});
     }
-    if (last == nullptr) return;
-    const auto count = static_cast<uint64_t>(std::count(dead.begin(), dead.end(), 1));
-    const bool kept = keep_dead(lines);
-    if (kept) {
-      host_.dead_letter(count);
-    } else {
-      host_.dropped("refused by the server", count);
-    }
-    host_.log(Level::warning, last->url + " refused " + std::to_string(records) + " points, the last with " +
-                                  std::to_string(last->status) + ": " + last->words +
-                                  (kept ? "; they are in dead-letters.jsonl of the state folder" : ""));
-  }
-
-  void append_dead(const DeadRecord &record, std::string &lines) const {
-    lines += R"({"time":)";
-    core::append_integer(lines, host_.realtime() / 1'000'000);
-    lines += R"(,"url":)";
-    core::append_json_string(lines, record.url);
-    lines += R"(,"status":)";
-    core::append_integer(lines, record.status);
-    lines += R"(,"answer":)";
-    core::append_json_string(lines, record.words);
-    lines += R"(,"record":)";
-    core::append_json_string(lines, record.record);
-    lines += "}\n";
-  }
-
-  bool keep_dead(const std::string &lines) {
-    if (!dead_file_) return false;
-    try {
-      dead_file_->append(lines, host_.realtime());
-      return true;
-    } catch (const Failure &failure) {
-      host_.log(Level::error, std::string("refused points cannot be kept: ") + failure.what());
-      return false;
-    }
+    dead_letters_.settle("points");
   }
 
   Host host_;
@@ -401,7 +334,7 @@ class Http final : public Sink {
   ConnectionOptions connection_;
   std::string credentials_;  // the file; empty: none
   bool bearer_ = false;
-  int64_t dead_letters_ = 0;
+  sinks::DeadLetters dead_letters_;
 
   std::optional<Targets> targets_;
   std::unique_ptr<Deadlines> deadlines_;
@@ -409,7 +342,6 @@ class Http final : public Sink {
   size_t lanes_of_a_home_ = 1;
   std::vector<std::vector<size_t>> shares_;  // of the batch at hand, by lane
   std::optional<uint64_t> under_way_;        // the batch that is partly delivered
-  std::unique_ptr<file_sink::LineFile> dead_file_;
 };
 
 }  // namespace

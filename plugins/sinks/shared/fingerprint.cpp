@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/batch.h"
+#include "plugins/sinks/shared/fingerprint.h"
 
 #include <cstring>
 #include <functional>
 #include <string_view>
 
-namespace atalaya::http_sink {
+namespace atalaya::sinks {
 namespace {
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -43,4 +43,4 @@ uint64_t fingerprint(std::span<const atalaya_sample> samples) {
   return hash;
 }
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::sinks

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sinks/kafka/delivery.h"
+
+#include <algorithm>
+
+namespace atalaya::kafka_sink {
+namespace {
+
+constexpr int64_t kSlice = 100'000'000;
+// Messages that were all refused with the same words, and none accepted: something else is wrong...
+constexpr size_t kSuspicious = 8;
+// ... until it was tried so often, so that a batch of nothing but poison does not stay for ever.
+constexpr int kMostTries = 10;
+constexpr int64_t kSmallestRequest = 16384;
+
+bool too_large(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE || error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
+}
+
+}  // namespace
+
+bool refuses(rd_kafka_resp_err_t error) {
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+    case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Delivery::Delivery(const KafkaConfig &config, Host host) : config_(config), host_(host), batch_bytes_(config.batch_size) {}
+
+void Delivery::open(const std::string &password) {
+  password_ = password;
+  producer_ = make_producer(false);
+}
+
+void Delivery::close() {
+  abandon();
+  messages_ = nullptr;
+}
+
+void Delivery::set_password(const std::string &password) {
+  if (password == password_) return;
+  for (Producer *producer : {producer_.get(), lone_producer_.get()})
+    if (producer != nullptr) producer->set_password(config_.sasl.user, password);
+  password_ = password;
+}
+
+std::unique_ptr<Producer> Delivery::make_producer(bool alone) {
+  const Conf conf = make_conf(config_);
+  if (alone) set(conf.get(), "batch.num.messages", "1");
+  set(conf.get(), "batch.size", std::to_string(batch_bytes_));
+  return std::make_unique<Producer>(conf.get(), config_.topic, password_, host_,
+                                    [this](size_t message, rd_kafka_resp_err_t error) { reported(message, error); });
+}
+
+void Delivery::load(const Messages &messages) {
+  if (count(State::sent) + count(State::alone) > 0) abandon();  // of a batch that will not come again
+  messages_ = &messages;
+  states_.assign(messages.size(), State::waiting);
+  std::fill(std::begin(counts_), std::end(counts_), 0);
+  counts_[static_cast<size_t>(State::waiting)] = messages.size();
+  dead_.clear();
+  too_large_ = false;
+  refusals_of_everything_ = 0;
+}
+
+bool Delivery::deliver(int64_t for_ns) {
+  const int64_t until = host_.monotonic() + for_ns;
+  problem_.clear();
+  if (!pass(producer_, State::waiting, State::sent, until)) return false;
+  if (!pass(lone_producer_, State::suspect, State::alone, until)) return false;
+  lone_producer_.reset();
+  if (refused_everything()) {
+    ++refusals_of_everything_;
+    problem_ = address_of(config_) + " refuses every message: " + rd_kafka_err2str(dead_.front().error);
+    for (const Dead &dead : dead_) move(dead.message, State::waiting);
+    dead_.clear();
+    return false;
+  }
+  send_smaller();
+  return true;
+}
+
+// Sends what is in the state `from` and waits until nothing is in it, nor on its way.
+bool Delivery::pass(std::unique_ptr<Producer> &producer, State from, State to, int64_t until) {
+  for (size_t i = 0; i < states_.size() && count(from) > 0; ++i) {
+    if (states_[i] != from) continue;
+    if (!producer) producer = make_producer(to == State::alone);
+    if (!produce(*producer, i, to)) break;
+  }
+  while (count(to) > 0 && host_.monotonic() < until) {
+    producer->wait(std::min(kSlice, until - host_.monotonic()));
+    if (check_fatal(until)) return false;
+  }
+  if (count(to) + count(from) == 0) return true;
+  if (problem_.empty())
+    problem_ = address_of(config_) + " has not acknowledged " + std::to_string(count(to) + count(from)) + " messages yet";
+  if (const std::string trouble = producer ? producer->trouble() : ""; !trouble.empty()) problem_ += "; " + trouble;
+  return false;
+}
+
+// False when the producer takes no more at present.
+bool Delivery::produce(Producer &producer, size_t message, State to) {
+  const rd_kafka_resp_err_t error =
+      producer.produce({messages_->key(message), messages_->value(message), messages_->time_ms(message)}, message);
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    move(message, to);
+    return true;
+  }
+  if (refuses(error)) {  // by librdkafka itself, for what this message is
+    move(message, State::dead);
+    dead_.push_back({message, error});
+    return true;
+  }
+  if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) problem_ = address_of(config_) + ": " + rd_kafka_err2str(error);
+  return false;
+}
+
+// A producer that cannot go on is replaced. What it had sent and heard nothing of is sent again, possibly twice.
+bool Delivery::check_fatal(int64_t until) {
+  for (Producer *producer : {producer_.get(), lone_producer_.get()}) {
+    if (producer == nullptr) continue;
+    const auto fatal = producer->fatal();
+    if (!fatal) continue;
+    producer->wait(std::min(kSlice, until - host_.monotonic()));  // reports that are there
+    problem_ = address_of(config_) + ": " + *fatal + "; the producer is made anew";
+    abandon();
+    return true;
+  }
+  return false;
+}
+
+// Forgets what is on its way.
+void Delivery::abandon() {
+  producer_.reset();
+  lone_producer_.reset();
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i] == State::sent) move(i, State::waiting);
+    if (states_[i] == State::alone) move(i, State::suspect);
+  }
+}
+
+void Delivery::reported(size_t message, rd_kafka_resp_err_t error) {
+  const bool alone = states_[message] == State::alone;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    move(message, State::done);
+  } else if (!refuses(error)) {
+    if (error != RD_KAFKA_RESP_ERR__FATAL) problem_ = address_of(config_) + ": " + rd_kafka_err2str(error);
+    move(message, alone ? State::suspect : State::waiting);
+  } else if (alone) {
+    move(message, State::dead);
+    dead_.push_back({message, error});
+  } else {
+    too_large_ = too_large_ || too_large(error);
+    move(message, State::suspect);
+  }
+}
+
+void Delivery::move(size_t message, State to) {
+  --counts_[static_cast<size_t>(states_[message])];
+  ++counts_[static_cast<size_t>(to)];
+  states_[message] = to;
+}
+
+bool Delivery::refused_everything() const {
+  return count(State::done) == 0 && refusals_of_everything_ < kMostTries && dead_.size() >= kSuspicious &&
+         std::all_of(dead_.begin(), dead_.end(), [&](const Dead &dead) { return dead.error == dead_.front().error; });
+}
+
+// No single message was too large, together they were: the topic takes smaller requests than it is sent.
+void Delivery::send_smaller() {
+  if (!too_large_ || batch_bytes_ <= kSmallestRequest) return;
+  if (std::any_of(dead_.begin(), dead_.end(), [](const Dead &dead) { return too_large(dead.error); })) return;
+  batch_bytes_ = std::max(batch_bytes_ / 2, kSmallestRequest);
+  host_.log(Level::info, address_of(config_) + " takes no requests of batch_size; they have at most " +
+                             std::to_string(batch_bytes_) + " bytes from now on");
+  producer_.reset();
+}
+
+}  // namespace atalaya::kafka_sink

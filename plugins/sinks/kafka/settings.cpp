@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sinks/kafka/settings.h"
+
+#include <algorithm>
+#include <atalaya/plugin.hpp>
+#include <cctype>
+#include <string>
+
+namespace atalaya::kafka_sink {
+namespace {
+
+// Settings that the sink decides, and why or by which parameter. Anything else is the operator's.
+struct Owned {
+  std::string_view setting, instead;
+};
+constexpr std::string_view kPromise = "it is what the sink's promise rests on";
+constexpr Owned kOwned[] = {
+    {"acks", kPromise},
+    {"batch.num.messages", "write batch_messages"},
+    {"batch.size", "write batch_size"},
+    {"bootstrap.servers", "write brokers"},
+    {"client.id", "write client_id"},
+    {"compression.codec", "write compress"},
+    {"compression.type", "write compress"},
+    {"delivery.report.only.error", kPromise},
+    {"delivery.timeout.ms", "a message waits until it is acknowledged; bound what waits by queue, or by a spool"},
+    {"enable.gapless.guarantee", "a refused message becomes a dead letter and the others go on"},
+    {"enable.idempotence", kPromise},
+    {"linger.ms", "a window's batch is sent at once, in requests as full as they get"},
+    {"log.queue", "the sink logs what happens"},
+    {"max.in.flight", kPromise},
+    {"max.in.flight.requests.per.connection", kPromise},
+    {"message.max.bytes", "write batch_size"},
+    {"message.send.max.retries", kPromise},
+    {"message.timeout.ms", "a message waits until it is acknowledged; bound what waits by queue, or by a spool"},
+    {"metadata.broker.list", "write brokers"},
+    {"queue.buffering.max.ms", "a window's batch is sent at once, in requests as full as they get"},
+    {"reconnect.backoff.max.ms", "write retry_max"},
+    {"request.required.acks", kPromise},
+    {"request.timeout.ms", "write timeout"},
+    {"retries", kPromise},
+    {"sasl.mechanism", "write sasl.mechanism"},
+    {"sasl.mechanisms", "write sasl.mechanism"},
+    {"sasl.password", "write sasl.password_file, so that it stands in no pipeline"},
+    {"sasl.username", "write sasl.user"},
+    {"security.protocol", "write tls = {} and sasl"},
+    {"socket.connection.setup.timeout.ms", "write timeout"},
+    {"socket.timeout.ms", "write timeout"},
+    {"ssl.ca.location", "write tls.ca"},
+    {"ssl.certificate.location", "write tls.certificate"},
+    {"ssl.key.location", "write tls.key"},
+    {"transactional.id", "the sink needs no transactions"},
+};
+
+void set_option(rd_kafka_conf_t *conf, const std::string &name, const std::string &value) {
+  const auto *owned = std::find_if(std::begin(kOwned), std::end(kOwned), [&](const Owned &one) { return one.setting == name; });
+  if (owned != std::end(kOwned))
+    throw Failure(Code::bad_config, "options: \"" + name + "\" is not for options: " + std::string(owned->instead));
+  set(conf, name, value);
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  return text;
+}
+
+std::string joined(const std::vector<std::string> &words) {
+  std::string result;
+  for (const std::string &word : words) result += (result.empty() ? "" : ",") + word;
+  return result;
+}
+
+void set_security(rd_kafka_conf_t *conf, const KafkaConfig &config) {
+  set(conf, "security.protocol", std::string(config.sasl.on ? "sasl_" : "") + (config.tls.on ? "ssl" : "plaintext"));
+  if (!config.tls.ca.empty()) set(conf, "ssl.ca.location", config.tls.ca);
+  if (!config.tls.certificate.empty()) set(conf, "ssl.certificate.location", config.tls.certificate);
+  if (!config.tls.key.empty()) set(conf, "ssl.key.location", config.tls.key);
+  if (!config.sasl.on) return;
+  set(conf, "sasl.mechanism", upper(config.sasl.mechanism));
+  set(conf, "sasl.username", config.sasl.user);
+}
+
+// Nothing waits for ever without being seen, and nothing is given up: librdkafka keeps a message until a broker has acknowledged or
+// refused it, across any number of connections, and numbers it so that a repetition is stored once.
+void set_delivery(rd_kafka_conf_t *conf, const KafkaConfig &config) {
+  set(conf, "enable.idempotence", "true");
+  set(conf, "acks", "all");
+  set(conf, "message.timeout.ms", "0");
+  set(conf, "queue.buffering.max.messages", "0");  // the batch is in memory anyway
+  // The batch is handed over at once and then flushed, which does not linger.
+  set(conf, "linger.ms", "1000");
+  const std::string timeout = std::to_string(config.timeout_ms);
+  set(conf, "request.timeout.ms", timeout);
+  set(conf, "socket.timeout.ms", timeout);
+  set(conf, "socket.connection.setup.timeout.ms", timeout);
+  set(conf, "reconnect.backoff.max.ms", std::to_string(config.retry_max_ms));
+  set(conf, "reconnect.backoff.ms", std::to_string(std::min<int64_t>(100, config.retry_max_ms)));
+}
+
+}  // namespace
+
+void set(rd_kafka_conf_t *conf, const std::string &name, const std::string &value) {
+  char error[512] = "";
+  const rd_kafka_conf_res_t result = rd_kafka_conf_set(conf, name.c_str(), value.c_str(), error, sizeof(error));
+  if (result == RD_KAFKA_CONF_OK) return;
+  if (result == RD_KAFKA_CONF_UNKNOWN)
+    throw Failure(Code::bad_config, "options: librdkafka has no setting \"" + name + "\"; its CONFIGURATION.md lists them");
+  std::string text = error;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  throw Failure(Code::bad_config, name + ": " + text);
+}
+
+void check_topic(std::string_view topic) {
+  const bool legal = std::all_of(topic.begin(), topic.end(), [](unsigned char byte) {
+    return (std::isalnum(byte) != 0 && byte < 0x80) || byte == '.' || byte == '_' || byte == '-';
+  });
+  if (!topic.empty() && topic.size() <= 249 && topic != "." && topic != ".." && legal) return;
+  throw Failure(Code::bad_config,
+                "topic \"" + std::string(topic) + "\" is none; a topic has 1 to 249 letters, digits, '.', '_' and '-'");
+}
+
+Conf make_conf(const KafkaConfig &config) {
+  Conf conf(rd_kafka_conf_new());
+  set(conf.get(), "bootstrap.servers", joined(config.brokers));
+  set(conf.get(), "client.id", config.client_id);
+  set(conf.get(), "compression.codec", config.compress);
+  set(conf.get(), "batch.num.messages", std::to_string(config.batch_messages));
+  set(conf.get(), "batch.size", std::to_string(config.batch_size));
+  set(conf.get(), "message.max.bytes", std::to_string(config.batch_size));
+  set(conf.get(), "partitioner", "murmur2_random");  // where Java's producers put the same key
+  set(conf.get(), "log.connection.close", "false");  // brokers close idle connections, that is no news
+  set_delivery(conf.get(), config);
+  set_security(conf.get(), config);
+  for (const auto &[name, value] : config.options) set_option(conf.get(), name, value);
+  return conf;
+}
+
+std::string address_of(const KafkaConfig &config) {
+  return "kafka://" + joined(config.brokers) + "/" + config.topic;
+}
+
+}  // namespace atalaya::kafka_sink
