@@ -97,9 +97,10 @@ bool Delivery::pass(std::unique_ptr<Producer> &producer, State from, State to, i
   }
   while (count(to) > 0 && host_.monotonic() < until) {
     producer->wait(std::min(kSlice, until - host_.monotonic()));
-    if (check_fatal(until)) return false;
+    if (count(to) > 0 && check_fatal(until)) return false;
   }
   if (count(to) + count(from) == 0) return true;
+  if (check_fatal(until)) return false;
   if (problem_.empty())
     problem_ = address_of(config_) + " has not acknowledged " + std::to_string(count(to) + count(from)) + " messages yet";
   if (const std::string trouble = producer ? producer->trouble() : ""; !trouble.empty()) problem_ += "; " + trouble;
