@@ -1,0 +1,28 @@
+-- This host and its busy processes to a topic of Apache Kafka, a sample a message. What the brokers have not acknowledged waits on disk.
+--   atalaya run pipelines/kafka.lua
+local a = require "atalaya"
+
+local kafka = a.sink.kafka {
+  brokers = { "127.0.0.1:9092" },
+  topic = "atalaya",
+  spool = { dir = "spool/kafka", max = "1 GiB" },
+}
+
+a.pipeline "host" {
+  every = "5s",
+  a.source.proc { processes = false },
+  kafka,
+}
+
+a.pipeline "processes" {
+  every = "5s",
+  a.source.proc { host = false, cgroups = false },
+  a.filter.value {
+    ["proc.cpu.user"] = 0.1,
+    ["proc.cpu.kernel"] = 0.1,
+    ["proc.disk.reads.mb"] = 0.01,
+    ["proc.disk.writes.mb"] = 0.01,
+    ["proc.mem.resident"] = 10,
+  },
+  kafka,
+}
