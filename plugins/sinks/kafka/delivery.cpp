@@ -72,8 +72,16 @@ void Delivery::load(const Messages &messages) {
 }
 
 bool Delivery::deliver(int64_t for_ns) {
-  const int64_t until = host_.monotonic() + for_ns;
   problem_.clear();
+  try {
+    return try_deliver(host_.monotonic() + for_ns);
+  } catch (const Failure &failure) {  // a producer could not be made: no reason to lose the batch
+    problem_ = failure.what();
+    return false;
+  }
+}
+
+bool Delivery::try_deliver(int64_t until) {
   if (!pass(producer_, State::waiting, State::sent, until)) return false;
   if (!pass(lone_producer_, State::suspect, State::alone, until)) return false;
   lone_producer_.reset();

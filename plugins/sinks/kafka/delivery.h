@@ -50,6 +50,7 @@ class Delivery {
  private:
   enum class State : uint8_t { waiting, sent, done, suspect, alone, dead };
 
+  bool try_deliver(int64_t until);
   bool pass(std::unique_ptr<Producer> &producer, State from, State to, int64_t until);
   bool produce(Producer &producer, size_t message, State to);
   bool check_fatal(int64_t until);

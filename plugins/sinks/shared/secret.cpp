@@ -16,7 +16,7 @@ constexpr size_t kLongestSecret = 65536;
 std::string read_secret(const std::string &path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0)
-    throw Failure(Code::bad_config, path + " can be read by everyone; chmod 600 " + path);
+    throw Failure(Code::retry, path + " can be read by everyone; chmod 600 " + path);
   auto text = core::read_file(path, kLongestSecret);
   if (!text) throw Failure(Code::retry, text.error());
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();
