@@ -5,8 +5,8 @@
 
 namespace atalaya::sinks {
 
-// The one line of a file with credentials. Throws Failure: bad_config for a file that everyone can read, retry for one that cannot
-// be read now.
+// The one line of a file with credentials. Throws Failure (retry) for one that cannot be read now, and for one that everyone can
+// read: what waits is not lost while somebody mends that.
 std::string read_secret(const std::string &path);
 
 }  // namespace atalaya::sinks
