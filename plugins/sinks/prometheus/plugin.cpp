@@ -159,8 +159,8 @@ class Prometheus final : public Sink {
       host_.log(Level::warning,
                 "max_series or max_memory is reached: new series are dropped until others vanish; raise it, or send fewer "
                 "(translate.aggregate, filter.top)");
-    if (const auto collision = table_->collision())
-      host_.log(Level::warning, "metrics " + core::in_quotes(collision->second) + " and " + core::in_quotes(collision->first) +
+    for (const auto &[second, first] : table_->collisions())
+      host_.log(Level::warning, "metrics " + core::in_quotes(first) + " and " + core::in_quotes(second) +
                                     " would have the same name for Prometheus; the second is dropped");
     return Code::ok;
   }

@@ -64,7 +64,19 @@ SeriesTable::Refused SeriesTable::take(std::span<const Sample> samples, const Mo
   if (snapshots_ == 0) retired_.clear();
   if (now.monotonic_ns - swept_ns_ >= kSweepEvery) sweep();
   Refused refused{};
-  for (const Sample &sample : samples) ++refused[static_cast<size_t>(take_sample(sample))];
+  deferred_.clear();
+  for (const Sample &sample : samples) {
+    const Refusal refusal = take_sample(sample);
+    if (refusal == Refusal::full) {
+      deferred_.push_back(&sample);
+    } else {
+      ++refused[static_cast<size_t>(refusal)];
+    }
+  }
+  if (deferred_.empty()) return refused;
+  // Now that all windows of the batch are known, what they leave out makes room.
+  sweep();
+  for (const Sample *sample : deferred_) ++refused[static_cast<size_t>(take_sample(*sample))];
   return refused;
 }
 
@@ -73,8 +85,11 @@ Refusal SeriesTable::take_sample(const Sample &sample) {
   if (now_.real_ns - sample.time_ns > options_.patience.max_age_ns) return Refusal::old;
   if (sample.field_count == 0) return Refusal::none;
   Entity *entity = nullptr;
-  if (const Refusal refusal = entity_of(sample, entity); refusal != Refusal::none) return refusal;
   noted_ = false;
+  if (const Refusal refusal = entity_of(sample, entity); refusal != Refusal::none) {
+    if (refusal == Refusal::full) announce(sample);
+    return refusal;
+  }
   Refusal worst = Refusal::none;
   for (uint32_t i = 0; i < sample.field_count; ++i)
     if (const Refusal refusal = put(*entity, sample, sample.fields[i]); refusal != Refusal::none) worst = refusal;
@@ -194,7 +209,7 @@ uint32_t SeriesTable::make_metric(std::string_view name) {
   if (metric.counter) claims.push_back(metric.family + std::string(kTotal));
   for (const std::string &claim : claims)
     if (const auto taken = metric_by_legal_.find(claim); taken != metric_by_legal_.end()) {
-      collision_.emplace(metric.original, metrics_[taken->second].original);
+      collisions_.emplace_back(metric.original, metrics_[taken->second].original);
       return kNone;
     }
   const auto index = static_cast<uint32_t>(metrics_.size());
@@ -203,10 +218,25 @@ uint32_t SeriesTable::make_metric(std::string_view name) {
   return index;
 }
 
-uint32_t SeriesTable::stream_of(const Sample &sample, const Metric &metric) {
+// A sample without room says, too, that a window has come.
+void SeriesTable::announce(const Sample &sample) {
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    const uint32_t metric = metric_of(sample.fields[i].name);
+    if (metric == kNone) continue;
+    if (const auto at = stream_by_key_.find(stream_key(sample, metrics_[metric])); at != stream_by_key_.end())
+      static_cast<void>(in_time(at->second, sample));
+  }
+}
+
+std::string SeriesTable::stream_key(const Sample &sample, const Metric &metric) const {
   std::string key(family_of(metric.original));
   for (uint32_t i = 0; i < sample.tag_count; ++i)
     if (name_of_(sample.tags[i].key) == "host") key.append(1, '\0').append(view(sample.tags[i].value));
+  return key;
+}
+
+uint32_t SeriesTable::stream_of(const Sample &sample, const Metric &metric) {
+  std::string key = stream_key(sample, metric);
   const auto [at, added] = stream_by_key_.try_emplace(std::move(key), static_cast<uint32_t>(streams_.size()));
   if (!added) return at->second;
   if (free_streams_.empty()) {
@@ -226,12 +256,8 @@ void SeriesTable::release_stream(uint32_t stream) {
   free_streams_.push_back(stream);
 }
 
-bool SeriesTable::room_for(size_t bytes) {
-  const auto fits = [&] { return live_ < options_.max_series && used_bytes() + bytes <= options_.max_bytes; };
-  if (fits()) return true;
-  if (swept_ns_ == now_.monotonic_ns) return false;
-  sweep();
-  return fits();
+bool SeriesTable::room_for(size_t bytes) const {
+  return live_ < options_.max_series && used_bytes() + bytes <= options_.max_bytes;
 }
 
 // Takes away what is no longer shown.
@@ -293,9 +319,9 @@ size_t SeriesTable::bytes() const {
   return used_bytes();
 }
 
-std::optional<std::pair<std::string, std::string>> SeriesTable::collision() {
+SeriesTable::Collisions SeriesTable::collisions() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(collision_, std::nullopt);
+  return std::exchange(collisions_, {});
 }
 
 }  // namespace atalaya::prometheus

@@ -11,12 +11,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/sample/identity.h"
@@ -88,8 +88,9 @@ class SeriesTable {
 
   size_t series() const;
   size_t bytes() const;  // estimated, of series and labels
-  // The first metric whose exposed name another one has already, and that one, when there is news.
-  std::optional<std::pair<std::string, std::string>> collision();
+  // Metrics whose exposed name another one has already, each with that one; those that came up since the last call.
+  using Collisions = std::vector<std::pair<std::string, std::string>>;
+  Collisions collisions();
 
  private:
   struct Hash {
@@ -103,13 +104,15 @@ class SeriesTable {
   Refusal make_labels(const Sample &sample);
   uint32_t metric_of(uint32_t name);
   uint32_t make_metric(std::string_view name);
+  void announce(const Sample &sample);
+  std::string stream_key(const Sample &sample, const Metric &metric) const;
   uint32_t stream_of(const Sample &sample, const Metric &metric);
   Refusal put(Entity &entity, const Sample &sample, const atalaya_field &field);
   Series *find(Entity &entity, uint32_t metric);
   Refusal add_series(Entity &entity, uint32_t metric, const Sample &sample, Series *&series);
   bool in_time(uint32_t stream, const Sample &sample);
   void release_stream(uint32_t stream);
-  bool room_for(size_t bytes);
+  bool room_for(size_t bytes) const;
   size_t used_bytes() const;
   void sweep();
   void remove(uint32_t index);
@@ -121,6 +124,7 @@ class SeriesTable {
 
   mutable std::mutex mutex_;
   Moment now_;  // of the batch at hand
+  std::vector<const Sample *> deferred_;
   core::IdentityKey key_;
   std::string_view identity_;  // of the sample at hand
   std::string labels_;         // of the sample at hand
@@ -129,7 +133,7 @@ class SeriesTable {
   std::deque<Metric> metrics_;
   core::PerName<uint32_t> metric_by_name_;
   std::unordered_map<std::string, uint32_t> metric_by_legal_;
-  std::optional<std::pair<std::string, std::string>> collision_;
+  Collisions collisions_;
 
   std::unordered_map<std::string_view, std::unique_ptr<Entity>, Hash> entities_;  // by identity
   std::unordered_set<std::string_view, Hash> labels_in_use_;
