@@ -43,13 +43,17 @@ std::string_view IdentityKey::finish() {
 }
 
 IdentityTable::IdentityTable(size_t max_entries) : max_entries_(std::min<size_t>(max_entries, UINT32_MAX - 1)) {
-  std::random_device random;
-  seed_ = uint64_t{random()} << 32 | random();
+  seed_ = random_seed();
 }
 
-uint64_t IdentityTable::hash(std::string_view key) const {
+uint64_t random_seed() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
+
+uint64_t identity_hash(std::string_view key, uint64_t seed) {
   static constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-  uint64_t state = seed_ ^ key.size();
+  uint64_t state = seed ^ key.size();
   const auto mix = [&](uint64_t word) {
     state = (state ^ word) * kOdd;
     state ^= state >> 32;
@@ -62,13 +66,13 @@ uint64_t IdentityTable::hash(std::string_view key) const {
   word = 0;
   if (!key.empty()) std::memcpy(&word, key.data(), key.size());
   mix(word);
-  mix(seed_);
+  mix(seed);
   return state;
 }
 
 std::optional<IdentityTable::Found> IdentityTable::find_or_add(std::string_view key) {
   if (slots_.size() < (entries_.size() + 1) * 2) index_all(std::max<size_t>(64, slots_.size() * 2));
-  const uint64_t wanted = hash(key);
+  const uint64_t wanted = identity_hash(key, seed_);
   const size_t mask = slots_.size() - 1;
   size_t slot = wanted & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {

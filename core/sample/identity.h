@@ -13,6 +13,10 @@
 
 namespace atalaya::core {
 
+// Of any bytes; with a random seed no one can choose bytes that collide.
+uint64_t identity_hash(std::string_view key, uint64_t seed);
+uint64_t random_seed();
+
 // Builds the bytes of an identity; reused, so that it allocates nothing in steady state. Tags count as a set: their order in the
 // sample does not matter.
 class IdentityKey {
@@ -75,7 +79,6 @@ class IdentityTable {
     uint64_t hash, seen;
     size_t offset, size;
   };
-  uint64_t hash(std::string_view key) const;
   void keep(uint32_t from, uint32_t to);
   void shrink_to(uint32_t count);
   void index_all(size_t slots);

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-
-#include "core/util/files.h"
 
 namespace atalaya::receive {
 namespace {
@@ -18,49 +15,33 @@ constexpr size_t kMaxInFlight = 2;
 constexpr int64_t kBatchEvery = 5'000'000;
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kBatchSamples = 50'000;
-constexpr size_t kMaxPem = size_t{1} << 20;
 constexpr auto kLastAnswers = std::chrono::seconds(2);
 
 int64_t monotonic() {
   return Steady::now().time_since_epoch().count();
 }
 
-std::string read_pem(const char *parameter, const std::string &path) {
-  auto text = core::read_file(path, kMaxPem);
-  if (!text) throw Failure(Code::bad_config, std::string(parameter) + ": " + text.error());
-  return std::move(*text);
-}
-
 }  // namespace
 
 ReceiveSource::ReceiveSource(Host host)
     : host_(host),
-      address_(parse_address(host.text("listen"))),
+      address_(http_server::parse_address(host.text("listen"))),
       max_decoded_(static_cast<size_t>(host.integer("max_decoded"))),
       store_timeout_ns_(host.integer("store_timeout")),
       builder_(host, static_cast<size_t>(host.integer("max_names"))) {
   rules_.strict = host.boolean("strict");
-  options_.threads = static_cast<unsigned>(host.integer("threads"));
-  options_.max_connections = static_cast<unsigned>(host.integer("max_connections"));
-  options_.max_header = static_cast<size_t>(host.integer("max_header"));
+  options_.http = http_server::read_options(host);
+  options_.http.threads = static_cast<unsigned>(host.integer("threads"));
   options_.max_body = static_cast<size_t>(host.integer("max_body"));
   options_.max_waiting = static_cast<size_t>(host.integer("max_waiting"));
-  options_.request_timeout_ns = host.integer("request_timeout");
-  options_.idle_timeout_ns = host.integer("idle_timeout");
-  if (const auto path = host.find("certificate")) certificate_path_ = path->text();
-  if (const auto path = host.find("key")) key_path_ = path->text();
-  if (certificate_path_.empty() != key_path_.empty())
-    throw Failure(Code::bad_config, "certificate and key belong together; name both, or none for plain HTTP");
+  tls_ = http_server::read_tls_files(host);
 }
 
 void ReceiveSource::start() {
   if (server_) return;
-  if (const auto path = host_.find("tokens")) tokens_ = std::make_unique<Tokens>(std::string(path->text()));
-  if (!certificate_path_.empty()) {
-    options_.certificate = read_pem("certificate", certificate_path_);
-    options_.key = read_pem("key", key_path_);
-  }
-  Listener listener = open_listener(address_);
+  if (const auto path = host_.find("tokens")) tokens_ = std::make_unique<http_server::Tokens>(std::string(path->text()));
+  http_server::load_tls(tls_, options_.http);
+  http_server::Listener listener = http_server::open_listener(address_);
   if (listener.reachable && !tokens_)
     host_.log(Level::warning, "listens on " + listener.name + " and asks for no token: whoever reaches it may write; see tokens");
   const std::string name = listener.name;
@@ -77,7 +58,7 @@ void ReceiveSource::start() {
     server_.reset();
     throw;
   }
-  host_.log(Level::info, "listening on " + name + (options_.certificate.empty() ? "" : " (TLS)"));
+  host_.log(Level::info, "listening on " + name + (options_.http.certificate.empty() ? "" : " (TLS)"));
 }
 
 std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &request) {

@@ -153,13 +153,13 @@ class ReceiveSource final : public PushSource {
   static void settle(const Pendings &pending, Code status);
 
   const Host host_;
-  Address address_;
+  http_server::Address address_;
   ServerOptions options_;
   Rules rules_;
   size_t max_decoded_;
   int64_t store_timeout_ns_;
-  std::string certificate_path_, key_path_;
-  std::unique_ptr<Tokens> tokens_;
+  http_server::TlsFiles tls_;
+  std::unique_ptr<http_server::Tokens> tokens_;
   std::unique_ptr<Server> server_;
 
   // Of the thread of run.

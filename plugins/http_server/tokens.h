@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace atalaya::receive {
+namespace atalaya::http_server {
 
 // The secrets that senders may show, from a file: one a line, lines that begin with # are comments. Any thread.
 class Tokens {
@@ -34,4 +34,4 @@ class Tokens {
   Stamp stamp_;
 };
 
-}  // namespace atalaya::receive
+}  // namespace atalaya::http_server

@@ -6,7 +6,7 @@
 
 #include "core/util/files.h"
 
-namespace atalaya::receive {
+namespace atalaya::http_server {
 
 struct Address {
   std::string host, port;
@@ -22,4 +22,4 @@ struct Listener {
 // Throws with what is wrong and what to do.
 Listener open_listener(const Address &address);
 
-}  // namespace atalaya::receive
+}  // namespace atalaya::http_server

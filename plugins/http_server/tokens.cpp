@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/receive/tokens.h"
+#include "plugins/http_server/tokens.h"
 
 #include <strings.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 #include "core/util/files.h"
 
-namespace atalaya::receive {
+namespace atalaya::http_server {
 namespace {
 
 constexpr size_t kMaxFile = size_t{1} << 20;
@@ -102,4 +102,4 @@ bool Tokens::allow(std::string_view authorization) const {
   return colon != std::string::npos && known(std::string_view(*pair).substr(colon + 1));
 }
 
-}  // namespace atalaya::receive
+}  // namespace atalaya::http_server

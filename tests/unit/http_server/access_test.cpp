@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/receive/tokens.h"
+#include "plugins/http_server/tokens.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -8,10 +8,10 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "plugins/sources/receive/listen.h"
+#include "plugins/http_server/listen.h"
 #include "tests/unit/temporary_folder.h"
 
-namespace atalaya::receive {
+namespace atalaya::http_server {
 
 namespace {
 
@@ -24,7 +24,7 @@ void write(const std::string &path, const std::string &text, mode_t mode = 0600)
 
 }  // namespace
 
-TEST_CASE("receive: tokens by Bearer and as the password of Basic") {
+TEST_CASE("http server: tokens by Bearer and as the password of Basic") {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "tokens";
   write(path, "# comment\n secret1 \n\nsecret2\n");
@@ -37,7 +37,7 @@ TEST_CASE("receive: tokens by Bearer and as the password of Basic") {
     CHECK_FALSE_MESSAGE(tokens.allow(wrong), wrong);
 }
 
-TEST_CASE("receive: a file of tokens that cannot be used says why, a new one takes effect") {
+TEST_CASE("http server: a file of tokens that cannot be used says why, a new one takes effect") {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "tokens";
   CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file"), std::runtime_error);
@@ -57,7 +57,7 @@ TEST_CASE("receive: a file of tokens that cannot be used says why, a new one tak
   CHECK(tokens.allow("Bearer second"));
 }
 
-TEST_CASE("receive: addresses") {
+TEST_CASE("http server: addresses") {
   CHECK(parse_address("127.0.0.1:4242").host == "127.0.0.1");
   CHECK(parse_address("[::1]:0").host == "::1");
   CHECK(parse_address("*:4242").port == "4242");
@@ -69,4 +69,4 @@ TEST_CASE("receive: addresses") {
                        std::runtime_error);
 }
 
-}  // namespace atalaya::receive
+}  // namespace atalaya::http_server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/receive/listen.h"
+#include "plugins/http_server/listen.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 #include <charconv>
 #include <memory>
 
-namespace atalaya::receive {
+namespace atalaya::http_server {
 namespace {
 
 std::string open_error(const Address &address, int error) {
@@ -84,4 +84,4 @@ Listener open_listener(const Address &address) {
   return listener;
 }
 
-}  // namespace atalaya::receive
+}  // namespace atalaya::http_server

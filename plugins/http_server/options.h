@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace atalaya::http_server {
+
+struct Options {
+  unsigned threads = 2;
+  unsigned max_connections = 10000;
+  size_t max_header = size_t{16} << 10;
+  int64_t request_timeout_ns = 30'000'000'000;
+  int64_t idle_timeout_ns = 300'000'000'000;
+  std::string certificate, key;  // PEM texts; empty: no TLS
+};
+
+// The parameters that every server has, under the same names: max_connections, max_header, request_timeout, idle_timeout. `threads`
+// and the PEM texts are not among them.
+Options read_options(Host host);
+// The paths in `certificate` and `key`. Throws when only one of them is there.
+struct TlsFiles {
+  std::string certificate, key;
+};
+TlsFiles read_tls_files(Host host);
+// Reads the files into the options. Throws with what is wrong.
+void load_tls(const TlsFiles &files, Options &options);
+
+}  // namespace atalaya::http_server

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sinks/prometheus/exposition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/sample/json.h"
+#include "plugins/sinks/prometheus/legal_text.h"
+
+namespace atalaya::prometheus {
+namespace {
+
+void append_value(std::string &out, const atalaya_field &field) {
+  if (field.type == ATALAYA_I64) {
+    core::append_integer(out, field.value.i64);
+  } else if (std::isnan(field.value.f64)) {
+    out += "NaN";
+  } else if (std::isinf(field.value.f64)) {
+    out += field.value.f64 > 0 ? "+Inf" : "-Inf";
+  } else {
+    core::append_number(out, field.value.f64);
+  }
+}
+
+// In milliseconds, or in OpenMetrics' seconds with as many decimals.
+void append_time(std::string &out, int64_t time_ns, Form form) {
+  const int64_t ms = time_ns / 1'000'000;
+  out += ' ';
+  if (form == Form::text) return core::append_integer(out, ms);
+  core::append_integer(out, ms / 1000);
+  out += '.';
+  out += static_cast<char>('0' + ms / 100 % 10);
+  out += static_cast<char>('0' + ms / 10 % 10);
+  out += static_cast<char>('0' + ms % 10);
+}
+
+// Samples of both forms have the same names; only what the text form calls the family of a counter differs.
+void append_head(const Metric &metric, Form form, std::string &out) {
+  const bool total = metric.counter && form == Form::text;
+  const auto line = [&](std::string_view word) {
+    out.append("# ").append(word).append(" ").append(metric.family).append(total ? "_total " : " ");
+  };
+  line("HELP");
+  out += "Atalaya's metric ";
+  if (form == Form::text) {
+    append_help(out, metric.original);
+  } else {
+    append_escaped(out, metric.original);
+  }
+  out += '\n';
+  line("TYPE");
+  out += metric.counter ? "counter\n" : form == Form::text ? "untyped\n" : "unknown\n";
+}
+
+}  // namespace
+
+const char *content_type(Form form) {
+  return form == Form::text ? "text/plain; version=0.0.4; charset=utf-8"
+                            : "application/openmetrics-text; version=1.0.0; charset=utf-8";
+}
+
+// Series of a metric have to stand together: counted, then put in their places.
+void Exposition::sort(const Snapshot &snapshot) {
+  shown_.clear();
+  begins_.assign(snapshot.metrics.size() + 1, 0);
+  for (uint32_t i = 0; i < snapshot.series.size(); ++i) {
+    const Series &series = snapshot.series[i];
+    if (series.entity == nullptr || !snapshot.streams[series.stream].shows(series.stamp, patience_, snapshot.now)) continue;
+    shown_.push_back(i);
+    ++begins_[series.metric + 1];
+  }
+  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+  order_.resize(shown_.size());
+  places_ = begins_;
+  for (const uint32_t i : shown_) order_[places_[snapshot.series[i].metric]++] = i;
+  names_.resize(snapshot.metrics.size());
+  std::iota(names_.begin(), names_.end(), 0U);
+  std::sort(names_.begin(), names_.end(),
+            [&](uint32_t a, uint32_t b) { return snapshot.metrics[a]->family < snapshot.metrics[b]->family; });
+}
+
+void Exposition::write(const Snapshot &snapshot, Form form, std::string &out) {
+  sort(snapshot);
+  for (const uint32_t index : names_) {
+    if (begins_[index] == begins_[index + 1]) continue;
+    const Metric &metric = *snapshot.metrics[index];
+    append_head(metric, form, out);
+    for (uint32_t i = begins_[index]; i < begins_[index + 1]; ++i) append_series(snapshot.series[order_[i]], metric, form, out);
+  }
+  if (form == Form::openmetrics) out += "# EOF\n";
+}
+
+void Exposition::append_series(const Series &series, const Metric &metric, Form form, std::string &out) const {
+  out += metric.family;
+  if (metric.counter) out += "_total";
+  if (!series.entity->labels.empty()) {
+    out += '{';
+    out += series.entity->labels;
+    out += '}';
+  }
+  out += ' ';
+  append_value(out, series.value);
+  if (timestamps_) append_time(out, series.stamp.time_ns, form);
+  out += '\n';
+}
+
+}  // namespace atalaya::prometheus

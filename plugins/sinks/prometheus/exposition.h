@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/sinks/prometheus/series_table.h"
+
+namespace atalaya::prometheus {
+
+enum class Form : uint8_t { text, openmetrics };
+// The header Content-Type of the form.
+const char *content_type(Form form);
+
+// Writes what of a snapshot is true. Reused, so that a scrape needs no new memory in steady state.
+class Exposition {
+ public:
+  Exposition(const Patience &patience, bool timestamps) : patience_(patience), timestamps_(timestamps) {}
+
+  void write(const Snapshot &snapshot, Form form, std::string &out);
+
+ private:
+  void sort(const Snapshot &snapshot);
+  void append_series(const Series &series, const Metric &metric, Form form, std::string &out) const;
+
+  const Patience patience_;
+  const bool timestamps_;
+  std::vector<uint32_t> shown_;            // series
+  std::vector<uint32_t> order_;            // the same, by metric
+  std::vector<uint32_t> begins_, places_;  // in order_, of each metric: the first, and the next free
+  std::vector<uint32_t> names_;            // metrics, by name
+};
+
+}  // namespace atalaya::prometheus

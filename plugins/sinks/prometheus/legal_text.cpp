@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sinks/prometheus/legal_text.h"
+
+#include <algorithm>
+
+#include "core/sample/text.h"
+
+namespace atalaya::prometheus {
+namespace {
+
+bool is_digit(char byte) {
+  return byte >= '0' && byte <= '9';
+}
+
+bool is_word(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) || byte == '_';
+}
+
+bool plain(char byte) {
+  const auto value = static_cast<unsigned char>(byte);
+  return value < 0x80 && byte != '\n' && byte != '\\' && byte != '"';
+}
+
+void append_special(std::string &out, char byte, bool quotes) {
+  if (byte == '\n') {
+    out += "\\n";
+  } else if (byte == '\\') {
+    out += "\\\\";
+  } else {
+    out += quotes ? "\\\"" : "\"";
+  }
+}
+
+void append_text(std::string &out, std::string_view text, bool quotes) {
+  while (!text.empty()) {
+    const auto run = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), plain) - text.begin());
+    out.append(text.substr(0, run));
+    text.remove_prefix(run);
+    if (text.empty()) break;
+    const core::CodePoint point = core::first_code_point(text);
+    if (point.size == 1) {
+      append_special(out, text[0], quotes);
+    } else {
+      out += point.size == 0 ? core::kReplacement : text.substr(0, point.size);
+    }
+    text.remove_prefix(std::max<size_t>(point.size, 1));
+  }
+}
+
+}  // namespace
+
+std::string legal_metric(std::string_view name) {
+  std::string legal(name);
+  for (char &byte : legal)
+    if (!is_word(byte)) byte = '_';
+  if (legal.empty() || is_digit(legal[0])) legal.insert(legal.begin(), '_');
+  return legal;
+}
+
+std::string legal_label(std::string_view name) {
+  std::string legal = legal_metric(name);
+  while (legal.starts_with("__")) legal.erase(legal.begin());
+  return legal;
+}
+
+void append_escaped(std::string &out, std::string_view text) {
+  append_text(out, text, true);
+}
+
+void append_help(std::string &out, std::string_view text) {
+  append_text(out, text, false);
+}
+
+}  // namespace atalaya::prometheus

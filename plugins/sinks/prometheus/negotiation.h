@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scraper asks for in its headers. Bytes of strangers.
+#pragma once
+
+#include <string_view>
+
+#include "plugins/sinks/prometheus/exposition.h"
+
+namespace atalaya::prometheus {
+
+// OpenMetrics 1.0.0 when the header Accept names it and likes nothing of ours better; else the text format.
+Form wanted_form(std::string_view accept);
+bool takes_gzip(std::string_view accept_encoding);
+
+}  // namespace atalaya::prometheus

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The latest value of every series, for an exposition.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/sample/identity.h"
+#include "core/sample/names.h"
+#include "core/sample/per_name.h"
+#include "plugins/sinks/prometheus/stream.h"
+
+namespace atalaya::prometheus {
+
+struct Metric {
+  std::string original;  // proc.cpu.user
+  std::string family;    // proc_cpu_user; a counter's without _total
+  bool counter = false;
+};
+
+struct Entity;
+
+struct Series {
+  const Entity *entity = nullptr;  // null: free
+  uint32_t metric = 0;             // index
+  uint32_t stream = 0;             // index
+  atalaya_field value{};
+  Stamp stamp;
+};
+
+// A set of tags.
+struct Entity {
+  struct Member {
+    uint32_t metric, series;
+  };
+  std::string identity;         // of its tags
+  std::string labels;           // host="vm",pid="1", as exposed; does not change
+  std::vector<Member> members;  // by metric
+  size_t next = 0;              // where the next field is expected
+};
+
+// Why a sample, or a part of it, is not exposed.
+enum class Refusal : uint8_t { none, kind, old, labels, tags, name, full };
+constexpr size_t kRefusals = 7;
+std::string_view reason_of(Refusal refusal);
+
+struct TableOptions {
+  size_t max_series = 100'000;
+  size_t max_bytes = size_t{256} << 20;
+  Patience patience;
+};
+
+// What is true at a moment; valid until it is given back.
+struct Snapshot {
+  std::vector<Series> series;
+  std::vector<Stream> streams;
+  std::vector<const Metric *> metrics;
+  Moment now;
+};
+
+// `take` is called from one thread, snapshots from another. Neither waits longer than for one pass of the other over the memory.
+class SeriesTable {
+ public:
+  using IsCounter = std::function<bool(std::string_view)>;
+
+  SeriesTable(const TableOptions &options, core::NameOf name_of, IsCounter is_counter);
+
+  // How many samples were not, or not completely, taken, by refusal.
+  using Refused = std::array<uint64_t, kRefusals>;
+  Refused take(std::span<const Sample> samples, const Moment &now);
+
+  void snapshot(Snapshot &out, const Moment &now);
+  void give_back();
+
+  size_t series() const;
+  size_t bytes() const;  // estimated, of series and labels
+  // Metrics whose exposed name another one has already, each with that one; those that came up since the last call.
+  using Collisions = std::vector<std::pair<std::string, std::string>>;
+  Collisions collisions();
+
+ private:
+  struct Hash {
+    uint64_t seed;
+    size_t operator()(std::string_view text) const { return core::identity_hash(text, seed); }
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  Refusal take_sample(const Sample &sample);
+  Refusal entity_of(const Sample &sample, Entity *&entity);
+  Refusal make_labels(const Sample &sample);
+  uint32_t metric_of(uint32_t name);
+  uint32_t make_metric(std::string_view name);
+  void announce(const Sample &sample);
+  std::string stream_key(const Sample &sample, const Metric &metric) const;
+  uint32_t stream_of(const Sample &sample, const Metric &metric);
+  Refusal put(Entity &entity, const Sample &sample, const atalaya_field &field);
+  Series *find(Entity &entity, uint32_t metric);
+  Refusal add_series(Entity &entity, uint32_t metric, const Sample &sample, Series *&series);
+  bool in_time(uint32_t stream, const Sample &sample);
+  void release_stream(uint32_t stream);
+  bool room_for(size_t bytes) const;
+  size_t used_bytes() const;
+  void sweep();
+  void remove(uint32_t index);
+  void forget(Entity &entity);
+
+  const TableOptions options_;
+  const core::NameOf name_of_;
+  const IsCounter is_counter_;
+
+  mutable std::mutex mutex_;
+  Moment now_;  // of the batch at hand
+  std::vector<const Sample *> deferred_;
+  core::IdentityKey key_;
+  std::string_view identity_;  // of the sample at hand
+  std::string labels_;         // of the sample at hand
+  std::vector<std::pair<std::string, std::string_view>> pairs_;
+
+  std::deque<Metric> metrics_;
+  core::PerName<uint32_t> metric_by_name_;
+  std::unordered_map<std::string, uint32_t> metric_by_legal_;
+  Collisions collisions_;
+
+  std::unordered_map<std::string_view, std::unique_ptr<Entity>, Hash> entities_;  // by identity
+  std::unordered_set<std::string_view, Hash> labels_in_use_;
+  std::vector<Series> series_;
+  std::vector<uint32_t> free_series_;
+  size_t live_ = 0, label_bytes_ = 0;
+  int64_t swept_ns_ = 0;
+  bool noted_ = false;  // the stream of the last field has been told of the sample at hand, and what it said
+  bool note_answer_ = false;
+  uint32_t noted_stream_ = 0;
+
+  struct StreamUse {
+    const std::string *key;
+    size_t series;
+  };
+  std::vector<Stream> streams_;
+  std::vector<StreamUse> stream_uses_;
+  std::map<std::string, uint32_t> stream_by_key_;
+  std::vector<uint32_t> free_streams_;
+
+  // What a snapshot may still point to.
+  size_t snapshots_ = 0;
+  std::vector<std::unique_ptr<Entity>> retired_;
+};
+
+}  // namespace atalaya::prometheus

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sinks/prometheus/stream.h"
+
+#include <algorithm>
+
+namespace atalaya::prometheus {
+namespace {
+
+// Short windows come a little late when the host is busy.
+constexpr int64_t kLeastSilence = 2'000'000'000;
+
+int64_t silence(int64_t interval_ns, const Patience &patience) {
+  const int64_t most = patience.max_age_ns / patience.windows;
+  return interval_ns >= most ? patience.max_age_ns : std::max(kLeastSilence, interval_ns * patience.windows);
+}
+
+}  // namespace
+
+bool Stream::note(int64_t time_ns, int64_t length_ns, const Moment &now) {
+  Level *level = &levels_[0];
+  for (Level &other : levels_) {
+    if (other.time_ns > time_ns && other.time_ns > now.real_ns + kAhead) other = {};
+    if (other.length_ns == length_ns) {
+      level = &other;
+      break;
+    }
+    if (other.arrived_ns < level->arrived_ns) level = &other;
+  }
+  if (level->length_ns == length_ns && level->time_ns > time_ns) return false;
+  *level = {length_ns, time_ns, now.monotonic_ns};
+  return true;
+}
+
+bool Stream::shows(const Stamp &stamp, const Patience &patience, const Moment &now) const {
+  const int64_t length = stamp.length_ns;
+  if (length < 0) return now.monotonic_ns - stamp.arrived_ns <= silence(-length, patience);
+  int64_t arrived = stamp.arrived_ns;
+  for (const Level &level : levels_) {
+    if (level.length_ns == 0) continue;
+    if (level.length_ns >= length && level.time_ns > stamp.time_ns) return false;
+    if (level.length_ns == length) arrived = level.arrived_ns;
+  }
+  return now.monotonic_ns - arrived <= (length > 0 ? silence(length, patience) : patience.max_age_ns);
+}
+
+}  // namespace atalaya::prometheus

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sinks/prometheus/exposition.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "tests/unit/prometheus/fixture.h"
+
+namespace atalaya::prometheus::testing {
+namespace {
+
+void fill(Bench &bench) {
+  atalaya_sample &process = bench.add({{"pid", "7"}, {"process", "a\"b\\c\nd"}, {"host", "vm"}});
+  bench.maker.field(process, "proc.cpu.user", 99.4);
+  bench.maker.count(process, "proc.start.time", 1'699'990'000'120'000'001);
+  bench.maker.count(bench.add({{"host", "vm"}}), "self.samples.in", 12);
+  bench.maker.field(bench.add({}), "odd.nan", std::numeric_limits<double>::quiet_NaN());
+  bench.maker.field(bench.add({}), "odd.inf", -std::numeric_limits<double>::infinity());
+  bench.write();
+}
+
+bool is_counter(std::string_view name) {
+  return name.starts_with("self.");
+}
+
+// Reads what was written, as a scraper does: name and labels with their values unescaped.
+using Key = std::pair<std::string, std::map<std::string, std::string>>;
+std::map<Key, std::string> parse(const std::string &text) {
+  std::map<Key, std::string> result;
+  size_t at = 0;
+  const auto until = [&](const char *ends) {
+    const size_t end = text.find_first_of(ends, at);
+    REQUIRE(end != std::string::npos);
+    return text.substr(std::exchange(at, end), end - at);
+  };
+  while (at < text.size()) {
+    if (text[at] == '#') {
+      until("\n");
+      ++at;
+      continue;
+    }
+    Key key{until("{ "), {}};
+    while (text[at] != ' ') {
+      ++at;  // { or ,
+      if (text[at] == ' ') break;
+      const std::string label = until("=");
+      at += 2;
+      std::string value;
+      for (; text[at] != '"'; ++at) {
+        if (text[at] == '\\')
+          ++at, value += text[at] == 'n' ? '\n' : text[at];
+        else
+          value += text[at];
+      }
+      ++at;
+      CHECK(key.second.emplace(label, value).second);
+      if (text[at] == '}') ++at;
+    }
+    ++at;
+    const std::string value = until("\n");
+    ++at;
+    CHECK(result.emplace(std::move(key), value).second);
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("prometheus: the text format") {
+  Bench bench({}, is_counter);
+  fill(bench);
+  CHECK(bench.scrape() == R"(# HELP odd_inf Atalaya's metric odd.inf
+# TYPE odd_inf untyped
+odd_inf -Inf
+# HELP odd_nan Atalaya's metric odd.nan
+# TYPE odd_nan untyped
+odd_nan NaN
+# HELP proc_cpu_user Atalaya's metric proc.cpu.user
+# TYPE proc_cpu_user untyped
+proc_cpu_user{host="vm",pid="7",process="a\"b\\c\nd"} 99.4
+# HELP proc_start_time Atalaya's metric proc.start.time
+# TYPE proc_start_time untyped
+proc_start_time{host="vm",pid="7",process="a\"b\\c\nd"} 1699990000120000001
+# HELP self_samples_in_total Atalaya's metric self.samples.in
+# TYPE self_samples_in_total counter
+self_samples_in_total{host="vm"} 12
+)");
+}
+
+TEST_CASE("prometheus: OpenMetrics, with times") {
+  Bench bench({}, is_counter, true);
+  fill(bench);
+  CHECK(bench.scrape(0, Form::openmetrics) == R"(# HELP odd_inf Atalaya's metric odd.inf
+# TYPE odd_inf unknown
+odd_inf -Inf 1795219530.000
+# HELP odd_nan Atalaya's metric odd.nan
+# TYPE odd_nan unknown
+odd_nan NaN 1795219530.000
+# HELP proc_cpu_user Atalaya's metric proc.cpu.user
+# TYPE proc_cpu_user unknown
+proc_cpu_user{host="vm",pid="7",process="a\"b\\c\nd"} 99.4 1795219530.000
+# HELP proc_start_time Atalaya's metric proc.start.time
+# TYPE proc_start_time unknown
+proc_start_time{host="vm",pid="7",process="a\"b\\c\nd"} 1699990000120000001 1795219530.000
+# HELP self_samples_in Atalaya's metric self.samples.in
+# TYPE self_samples_in counter
+self_samples_in_total{host="vm"} 12 1795219530.000
+# EOF
+)");
+  CHECK(bench.scrape().find("odd_inf -Inf 1795219530000\n") != std::string::npos);
+  CHECK(Bench().scrape(0, Form::openmetrics) == "# EOF\n");
+}
+
+TEST_CASE("prometheus: what is read back is what was written") {
+  std::minstd_rand random(7);
+  static constexpr std::string_view kBytes = "ab\"\\\n{},= #\t\xc3\xa9";
+  for (int round = 0; round < 200; ++round) {
+    Bench bench;
+    std::map<Key, double> expected;
+    for (int i = 0; i < 20; ++i) {
+      std::string value;
+      for (size_t length = random() % 8 + 1; length > 0; --length) value += kBytes[random() % (kBytes.size() - 2)];
+      const std::string pid = std::to_string(random() % 5);
+      const std::string name = "m." + std::to_string(random() % 4);
+      const double number = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 80) - 60);
+      bench.metric({{"value", value}, {"pid", pid}}, name, number);
+      expected[{"m_" + name.substr(2), {{"pid", pid}, {"value", value}}}] = number;
+    }
+    bench.write();
+    const auto read = parse(bench.scrape());
+    REQUIRE(read.size() == expected.size());
+    for (const auto &[key, number] : expected) CHECK(std::stod(read.at(key)) == number);
+  }
+}
+
+}  // namespace atalaya::prometheus::testing
