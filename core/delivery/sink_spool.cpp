@@ -241,7 +241,7 @@ bool SinkWorker::deliver_entry(const Spool::Entry &entry) {
     return false;
   }
   const Settlement settlement = settlement_of(fate, entry.samples);
-  spool_->settle(settlement);
+  if (!spool_->settle(settlement)) return false;
   const std::lock_guard lock(ledger_.mutex());
   enter(settlement, fate, entry.samples, row);
   row.counts.spooled -= entry.samples;

@@ -76,7 +76,8 @@ class Spool {
   };
   // The oldest record that is not settled; it is in flight until `settle` or `put_back`. Nothing when there is none.
   std::optional<Entry> take(SpoolDrops &drops);
-  void settle(const Settlement &settlement);
+  // False when the spool was closed meanwhile: the record comes again, and is counted then.
+  bool settle(const Settlement &settlement);
   // Copies the record in flight to damaged/: it could not be read.
   void quarantine_in_flight();
   void put_back(SpoolDrops &drops);
@@ -106,7 +107,9 @@ class Spool {
   Status find_segments();
   Status load();
   void find_position();
-  Status scan_last();
+  void drop_what_is_delivered();
+  Status scan_end();
+  void scan(const Segment &segment, SegmentReader &reader);
   void find_head();
 
   // spool.cpp

@@ -76,7 +76,8 @@ Status Spool::load() {
       find_position();
     }
   }
-  if (const Status scanned = scan_last(); !scanned) return scanned;
+  drop_what_is_delivered();
+  if (const Status scanned = scan_end(); !scanned) return scanned;
   find_head();
   for (const Segment &segment : segments_) bytes_ += segment.size;
   for (const SpoolCounts &counts : state_.pipelines) cursor_of(counts.pipeline) = counts.consumed;
@@ -112,26 +113,40 @@ void Spool::find_position() {
   }
 }
 
-// What was appended after the state was last stored: only the last segment can have it.
-Status Spool::scan_last() {
-  if (segments_.empty()) return Done{};
-  const Segment &last = segments_.back();
-  state_.next_sequence = std::max(state_.next_sequence, last.name + 1);
-  auto reader = SegmentReader::open(segment_path(limits_.dir, last.name), state_.id);
-  if (!reader) return Error{reader.error()};
+// The last segment of a spool from which everything was delivered stays. It may be of a version that this one cannot read.
+void Spool::drop_what_is_delivered() {
+  if (segments_.empty() || state_.segment != segments_.back().name || state_.offset != segments_.back().size) return;
+  state_.next_sequence = std::max(state_.next_sequence, state_.segment + 1);
+  for (const Segment &segment : segments_) ::unlink(segment_path(limits_.dir, segment.name).c_str());
+  segments_.clear();
+}
+
+// What was appended after the state was last stored. A segment's header says what was appended before it, so only the last one is
+// read; unless it died before its header was written, or that is damaged.
+Status Spool::scan_end() {
+  for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment) {
+    auto reader = SegmentReader::open(segment_path(limits_.dir, segment->name), state_.id);
+    if (!reader) return Error{reader.error()};
+    scan(*segment, *reader);
+    if (reader->header()) break;
+  }
+  return Done{};
+}
+
+void Spool::scan(const Segment &segment, SegmentReader &reader) {
+  state_.next_sequence = std::max(state_.next_sequence, segment.name + 1);
   const auto appended = [&](std::string_view pipeline, uint64_t samples) {
     SpoolCounts &counts = state_.of(pipeline);
     counts.appended = std::max(counts.appended, samples);
   };
-  if (reader->header())
-    for (const PipelineTotal &total : reader->header()->totals) appended(total.name, total.samples);
-  for (uint64_t at = reader->begin(); at < last.size;) {
-    const auto found = reader->at(at, last.size, false);
+  if (reader.header())
+    for (const PipelineTotal &total : reader.header()->totals) appended(total.name, total.samples);
+  for (uint64_t at = reader.begin(); at < segment.size;) {
+    const auto found = reader.at(at, segment.size, false);
     if (found.kind == SegmentReader::Kind::record) appended(found.name, found.header.before + found.header.samples);
     if (found.named) state_.next_sequence = std::max(state_.next_sequence, found.header.sequence + 1);
     at += found.size;
   }
-  return Done{};
 }
 
 // Goes to the reader's place and deletes the segments before it, which a crash may have left.

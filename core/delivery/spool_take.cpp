@@ -37,9 +37,9 @@ std::optional<Spool::Entry> Spool::take(SpoolDrops &drops) {
   return Entry{in_flight_->pipeline, std::string(found.payload), found.header.samples};
 }
 
-void Spool::settle(const Settlement &settlement) {
+bool Spool::settle(const Settlement &settlement) {
   const std::lock_guard lock(mutex_);
-  if (closed_ || !in_flight_) return;
+  if (closed_ || !in_flight_) return false;
   SpoolCounts &counts = state_.of(in_flight_->pipeline);
   counts.consumed += in_flight_->samples;
   counts.delivered += settlement.delivered;
@@ -48,6 +48,7 @@ void Spool::settle(const Settlement &settlement) {
   in_flight_.reset();
   dirty_ = true;
   store();
+  return true;
 }
 
 void Spool::put_back(SpoolDrops &drops) {

@@ -200,3 +200,38 @@ TEST_CASE("a segment of another version is refused, not destroyed") {
   CHECK(opened.error().find("of format 9.1, this version reads 1.1") != std::string::npos);
   CHECK(read_all(segment) == bytes);
 }
+
+TEST_CASE("a segment of another version from which all was delivered is no reason to refuse") {
+  const TemporaryFolder folder;
+  make_spool(folder / "s", kBatches);
+  for (const std::string &segment : segments_in(folder / "s")) {
+    std::string bytes = read_all(segment);
+    bytes[4] = 9;
+    write_all(segment, bytes);
+  }
+  const Left left = reopen(folder / "s");
+  CHECK(left.got.empty());
+  CHECK(left.delivered == (kBatches + 1) * kSamples);
+  CHECK(left.damaged == 0);
+}
+
+TEST_CASE("a crash between two segments: what the first one got since the state was stored is counted") {
+  const TemporaryFolder folder;
+  for (const std::string &begun : {std::string(), std::string("ATLS\x01")}) {
+    CAPTURE(begun);
+    const auto spool = open_spool(limits_in(folder / "s"));
+    for (uint64_t i = 0; i < 3; ++i) append(*spool, i);
+    copy(folder / "s", folder / "crashed");  // with the state of its first moment
+    write_all(folder / "crashed/00000000000000ff.seg", begun);
+    const auto again = open_spool(limits_in(folder / "crashed"));
+    CHECK(counts_of(*again).queued() == 30);
+    CHECK(drain(*again) == numbers(0, 3));
+    append(*again, 3);
+    CHECK(drain(*again) == numbers(3, 4));
+    const SpoolCounts counts = counts_of(*again);
+    CHECK(counts.delivered == 40);
+    CHECK(counts.dropped_total() == 0);
+    CHECK(counts.queued() == 0);
+    std::filesystem::remove_all(folder / "s");
+  }
+}
