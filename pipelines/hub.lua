@@ -2,7 +2,7 @@
 --   atalaya run pipelines/hub.lua
 -- It listens on all addresses, so senders have to show a token: put one a line into the file (chmod 600) before the start.
 --   (umask 077; head -c 24 /dev/urandom | base64 > tokens)
--- A sender is told that its points are stored when they are; one that is not told keeps them and sends them again.
+-- A sender is told that its points are stored when they are on the disk; one that is not told keeps them and sends them again.
 -- OpenTSDB's collectors send to http://HUB:4242/api/put, BDWatchdog's profiles to http://HUB:4242/cpu, our own JSON lines to
 -- http://HUB:4242/api/jsonlines. With a certificate and its key the hub speaks HTTPS only.
 local a = require "atalaya"
@@ -13,7 +13,7 @@ a.pipeline "hub" {
     tokens = a.state_folder .. "/tokens",
     -- certificate = "/etc/atalaya/hub.pem", key = "/etc/atalaya/hub.key",
   },
-  a.sink.sqlite { retain = "30d", max_size = "64 GiB" },
+  a.sink.sqlite { retain = "30d", max_size = "64 GiB", sync = "full" },
 }
 
 a.test "the host is the sender's" {

@@ -42,7 +42,7 @@ std::string_view header(MHD_Connection *connection, const char *name) {
 
 // What a connection is doing, and since when, for the watcher.
 struct Daemon::Connection {
-  enum class Doing : uint8_t { opening, receiving, waiting, idle };
+  enum class Doing : uint8_t { opening, receiving, waiting, answering, idle };
   int socket = -1;
   std::atomic<Doing> doing{Doing::opening};
   std::atomic<int64_t> since{0};
@@ -122,13 +122,19 @@ void Daemon::wait_for_answers() {
   constexpr auto kMoment = std::chrono::seconds(1);
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, kMoment, [this] {
-    return std::none_of(connections_.begin(), connections_.end(),
-                        [](const Connection *connection) { return connection->doing == Connection::Doing::waiting; });
+    return std::none_of(connections_.begin(), connections_.end(), [](const Connection *connection) {
+      const Connection::Doing doing = connection->doing;
+      return doing == Connection::Doing::waiting || doing == Connection::Doing::answering;
+    });
   });
 }
 
 void Daemon::waits(MHD_Connection *connection) {
   connection_of(connection).now(Connection::Doing::waiting);
+}
+
+void Daemon::answers(MHD_Connection *connection) {
+  connection_of(connection).now(Connection::Doing::answering);
 }
 
 bool Daemon::allows(MHD_Connection *connection) const {

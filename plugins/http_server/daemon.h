@@ -54,6 +54,8 @@ class Daemon {
 
   // Its request is complete and waits for us: no limit of time holds.
   static void waits(MHD_Connection *connection);
+  // What it waited for is being sent: its time begins.
+  static void answers(MHD_Connection *connection);
   // The header Authorization shows one of the tokens, or none is asked for.
   bool allows(MHD_Connection *connection) const;
   // Adds what the answer 401 must say.

@@ -32,6 +32,18 @@ std::string name_of(const sockaddr &address, socklen_t size) {
   return (address.sa_family == AF_INET6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + port;
 }
 
+bool has_version_6() {
+  return static_cast<bool>(core::Descriptor(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+}
+
+// A socket of version 6 takes both, on hosts that have version 6.
+const addrinfo *every_address(const addrinfo *list) {
+  const int wanted = has_version_6() ? AF_INET6 : AF_INET;
+  for (const addrinfo *entry = list; entry != nullptr; entry = entry->ai_next)
+    if (entry->ai_family == wanted) return entry;
+  return list;
+}
+
 }  // namespace
 
 Address parse_address(std::string_view text) {
@@ -62,10 +74,7 @@ Listener open_listener(const Address &address) {
   const int asked = ::getaddrinfo(address.host == "*" ? nullptr : address.host.c_str(), address.port.c_str(), &hints, &found);
   if (asked != 0 || found == nullptr) throw Failure(Code::bad_config, "listen: " + address.host + ": " + ::gai_strerror(asked));
   const std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, ::freeaddrinfo);
-  const addrinfo *chosen = found;
-  // All addresses: the socket of version 6 takes both.
-  for (const addrinfo *entry = found; address.host == "*" && entry != nullptr; entry = entry->ai_next)
-    if (entry->ai_family == AF_INET6) chosen = entry;
+  const addrinfo *chosen = address.host == "*" ? every_address(found) : found;
   Listener listener;
   listener.socket = core::Descriptor(::socket(chosen->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.socket) throw Failure(Code::bad_config, open_error(address, errno));

@@ -16,6 +16,9 @@ using simdjson::SUCCESS;
 
 static_assert(DocumentReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
+// Of one object. Looking for keys that come twice costs the square of it; no sample has nearly as many.
+constexpr size_t kMostMembers = 1024;
+
 // A text that is not JSON leaves the reading by this; the reader's own guard is finished().
 struct Malformed {};
 
@@ -103,6 +106,7 @@ void read_members(ondemand::value value, Scalar::Type &type, std::vector<Member>
     member.value = read_scalar(field.value());
     const auto same = std::find_if(out.begin(), out.end(), [&](const Member &known) { return known.key == member.key; });
     if (same == out.end()) {
+      if (out.size() == kMostMembers) throw Malformed{};
       out.push_back(member);
     } else {
       same->value = member.value;

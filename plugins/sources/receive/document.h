@@ -25,7 +25,7 @@ struct Member {
   Scalar value;
 };
 
-// One object. Of a key that comes twice the last one counts.
+// One object. Of a key that comes twice the last one counts. More than 1,024 tags or fields are as wrong as no JSON.
 struct Document {
   Scalar metric, timestamp, value;                                                    // a point
   Scalar hostname, stack;                                                             // a stack, with timestamp and value

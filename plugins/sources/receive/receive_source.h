@@ -108,8 +108,9 @@ class ReceiveSource final : public PushSource {
       {.name = "store_timeout"_str,
        .type = ATALAYA_DURATION,
        .flags = ATALAYA_BOUNDED,
-       .default_text = "30s"_str,
-       .summary = "A sender whose points the sinks do not hold by then is told to send them again (503)."_str,
+       .default_text = "4s"_str,
+       .summary =
+           "A sender whose points the sinks do not hold by then is told to send them again (503): sooner than it hangs up."_str,
        .min = 1e8,
        .max = 3.6e12},
   };

@@ -46,6 +46,7 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
   }
   if (call.handed_on) {
     const auto answer = call.request->answered();
+    Daemon::answers(connection);
     return answer ? send(connection, *answer) : MHD_NO;
   }
   return call.refusal ? send(connection, *call.refusal) : hand_on(connection, call);

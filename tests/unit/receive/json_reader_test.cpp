@@ -165,6 +165,14 @@ TEST_CASE("receive: what is no put is refused as a whole") {
   }
 }
 
+TEST_CASE("receive: an object with more tags than any sample has is refused before it costs time") {
+  std::string tags;
+  for (int i = 0; i < 100'000; ++i) tags += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":\"v\"";
+  const Outcome outcome = put(R"([{"metric":"m","timestamp":1,"value":1,"tags":{)" + tags + "}}]");
+  CHECK(outcome.account.fatal == "Unable to parse the given JSON");
+  CHECK(outcome.lines.empty());
+}
+
 TEST_CASE("receive: unknown members are passed over, of a member that comes twice the last counts") {
   const Outcome outcome = put(
       R"({"extra":{"a":[1,{"b":null}]},"metric":"x","value":1,"metric":"m","timestamp":2,"value":3,"tags":{"a":"b","a":"c"},"z":[]})");
