@@ -60,6 +60,11 @@ Moment moment(int window) {
   return {window * kSecond, kBegin + window * kSecond};
 }
 
+size_t used_memory() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -99,9 +104,9 @@ void scrape_while_writing() {
       {}, [&](uint32_t id) { return symbols.name(id); }, [](std::string_view) { return false; });
   core::Batch batch;
   fill(batch, symbols, kProcesses, 0);
-  const size_t filled = mallinfo2().uordblks;
+  const size_t filled = used_memory();
   table.take({batch.raw().samples, batch.count()}, moment(0));
-  const size_t held = mallinfo2().uordblks - filled;
+  const size_t held = used_memory() - filled;
   std::vector<double> alone;
   for (int window = 1; window < kWindows; ++window) {
     fill(batch, symbols, kProcesses, window);

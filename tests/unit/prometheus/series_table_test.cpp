@@ -89,7 +89,7 @@ TEST_CASE("prometheus: no more than max_memory") {
 TEST_CASE("prometheus: memory comes back under churn") {
   Bench bench;
   size_t after_ten = 0;
-  for (int window = 0; window < 200; ++window) {
+  for (int64_t window = 0; window < 200; ++window) {
     for (int pid = 0; pid < 50; ++pid)
       bench.metric({{"host", std::to_string(window % 7)}, {"pid", std::to_string(1000 + window * 50 + pid)}}, "proc.x", 1,
                    window * 5);
@@ -115,11 +115,11 @@ TEST_CASE("prometheus: what a snapshot shows stays readable when it is taken awa
 TEST_CASE("prometheus: nothing is allocated for series that are known") {
   Bench bench;
   uint64_t total = 0;
-  for (int window = 0; window < 20; ++window) {
+  for (int64_t window = 0; window < 20; ++window) {
     for (int pid = 0; pid < 100; ++pid) {
       atalaya_sample &sample =
           bench.add({{"host", "a"}, {"pid", std::to_string(pid)}, {"process", "postgres: writer"}}, window * 5);
-      for (const char *name : {"proc.a", "proc.b", "proc.c", "sys.d"}) bench.maker.field(sample, name, window);
+      for (const char *name : {"proc.a", "proc.b", "proc.c", "sys.d"}) bench.maker.field(sample, name, static_cast<double>(window));
     }
     const std::span<const Sample> samples{bench.maker.batch.raw().samples, bench.maker.batch.count()};
     const uint64_t before = atalaya::testing::allocations();
