@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <istream>
 #include <ostream>
+#include <system_error>
 
 namespace atalaya::http_sink {
 namespace {
@@ -102,7 +103,7 @@ Answer Connection::exchange(const Url &url, const Request &request) {
     close();
     if (steady_clock::now() >= deadline) throw NoAnswer("no answer within the deadline");
     throw NoAnswer(problem.displayText());
-  } catch (const std::ios_base::failure &problem) {
+  } catch (const std::system_error &problem) {  // a stream's, or no descriptor is left
     close();
     throw NoAnswer(problem.what());
   }
