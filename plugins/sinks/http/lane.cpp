@@ -177,11 +177,15 @@ bool Lane::healthy(const Url &url) {
 
 // The server refused the request. Finds the records that are to blame; false: not now.
 bool Lane::search(Range range, const Outcome &refusal) {
-  if (range.count() > 1 && too_large(refusal.status, refusal.body)) {
-    most_records_ = range.count() / 2;
+  if (too_large(refusal.status, refusal.body)) {
+    if (range.count() > 1) {
+      most_records_ = range.count() / 2;
+    } else {
+      bury(range, refusal);
+    }
     return true;
   }
-  if (range.count() > 1 && options_.form.details && !details_useless_) return use_details(range);
+  if (options_.form.details && !details_useless_) return use_details(range);
   if (range.count() > 1 && searches_ < kMostSearches) {
     ++searches_;
     halve(range);
@@ -222,7 +226,7 @@ bool Lane::use_details(Range range) {
   }
   std::unordered_map<std::string_view, const RefusedPoint *> by_key;
   for (const RefusedPoint &point : refused) by_key.emplace(point.key, &point);
-  std::vector<size_t> again;
+  std::vector<Range> again;
   size_t matched = 0;
   const size_t buried = dead_.size();
   for (size_t i = range.first; i < range.last && !by_key.empty(); ++i) {
@@ -231,7 +235,8 @@ bool Lane::use_details(Range range) {
     if (found == by_key.end()) continue;
     ++matched;
     if (found->second->retry) {
-      again.push_back(i);
+      if (again.empty() || again.back().last < i) again.push_back({i, i});
+      again.back().last = i + 1;
       problem_ = outcome.url + " could not store a point: " + found->second->error;
     } else {
       dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, words_of(found->second->error)});
@@ -244,7 +249,7 @@ bool Lane::use_details(Range range) {
   }
   accepted_any_ = true;
   done_with(range);
-  for (auto i = again.rbegin(); i != again.rend(); ++i) todo_.push_front({*i, *i + 1});
+  todo_.insert(todo_.begin(), again.begin(), again.end());
   if (again.empty()) return true;
   leave_servers_alone();
   return false;
