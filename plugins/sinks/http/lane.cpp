@@ -247,7 +247,7 @@ bool Lane::use_details(Range range) {
     details_useless_ = true;
     return true;
   }
-  accepted_any_ = true;
+  if (matched < range.count()) accepted_any_ = true;
   done_with(range);
   todo_.insert(todo_.begin(), again.begin(), again.end());
   if (again.empty()) return true;

@@ -109,3 +109,17 @@ TEST_CASE("http: neighbours that OpenTSDB could not store for the moment are sen
   CHECK(asked.size() == 7);  // three times without and with details, then once
   CHECK(points_of(asked.back().body, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}).size() == 4);
 }
+
+TEST_CASE("http: an OpenTSDB that names every point as refused is believed after ten tries") {
+  Server server([](const Asked &asked) { return opentsdb(asked, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "Unknown metric"); });
+  Delivery delivery("opentsdb", server, 10);
+  CHECK(delivery.finish("refuses every point: Unknown metric") == 10);
+  CHECK(delivery.dead().size() == 10);
+}
+
+TEST_CASE("http: an OpenTSDB that names some points as refused is believed at once") {
+  Server server([](const Asked &asked) { return opentsdb(asked, {0, 1, 2, 3, 4, 5, 6, 7}, "Unknown metric"); });
+  Delivery delivery("opentsdb", server, 10);
+  CHECK(delivery.finish("refuses every point") == 0);
+  CHECK(delivery.dead() == std::set<size_t>{0, 1, 2, 3, 4, 5, 6, 7});
+}
