@@ -8,7 +8,7 @@
 namespace atalaya::http_sink {
 namespace {
 
-// Requests that a batch may cost while poison is looked for: enough for several bad points among 16,000.
+// How often a request may be halved while poison is looked for: enough for some thirty bad points among 5,000.
 constexpr size_t kMostSearches = 256;
 // A server that has refused so many single points of a batch with the same words and accepted none is refusing something else.
 constexpr size_t kSuspicious = 8;
@@ -71,6 +71,7 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
 void Lane::start_again() {
   dead_.clear();
   searches_ = 0;
+  searched_to_ = 0;
   accepted_any_ = false;
   todo_.clear();
   if (!records_.empty()) todo_.push_back({0, records_.size()});
@@ -186,13 +187,21 @@ bool Lane::search(Range range, const Outcome &refusal) {
     return true;
   }
   if (options_.form.details && !details_useless_) return use_details(range);
-  if (range.count() > 1 && searches_ < kMostSearches) {
-    ++searches_;
+  if (range.count() > 1 && may_halve(range)) {
     halve(range);
   } else {
     bury(range, refusal);
   }
   return true;
+}
+
+// What lies before `searched_to_` is a part of the request that is being searched; what lies behind is a new one.
+bool Lane::may_halve(Range range) {
+  if (range.first >= searched_to_) {
+    searches_ = 0;
+    searched_to_ = range.last;
+  }
+  return searches_++ < kMostSearches;
 }
 
 void Lane::halve(Range range) {

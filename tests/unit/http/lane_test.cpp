@@ -123,3 +123,16 @@ TEST_CASE("http: an OpenTSDB that names some points as refused is believed at on
   CHECK(delivery.finish("refuses every point") == 0);
   CHECK(delivery.dead() == std::set<size_t>{0, 1, 2, 3, 4, 5, 6, 7});
 }
+
+TEST_CASE("http: a request full of poison does not cost the good points of the next one") {
+  std::set<size_t> poison{700, 1500};
+  for (size_t pid = 0; pid < 600; pid += 2) poison.insert(pid);
+  Server server([&](const Asked &asked) {
+    return points_of(asked.body, poison).empty() ? answer("204 No Content") : answer("400 Bad Request", "no");
+  });
+  Delivery delivery("jsonlines", server, 1800, 600);
+  CHECK(delivery.finish("refuses every point") == 0);
+  const std::set<size_t> dead = delivery.dead();
+  CHECK(dead.size() < 600);
+  CHECK(std::vector<size_t>(dead.lower_bound(600), dead.end()) == std::vector<size_t>{700, 1500});
+}
