@@ -29,10 +29,17 @@ void append_word(std::string &out, std::string_view text, std::string &buffer) {
   }
 }
 
+// The first word of a line. A line that begins with '#' is a comment: that is written as \x23.
+void append_measurement(std::string &out, std::string_view text, std::string &buffer) {
+  const bool comment = text.starts_with('#');
+  if (comment) out += "\\x23";
+  append_word(out, text.substr(comment ? 1 : 0), buffer);
+}
+
 class InfluxEncoder final : public Encoder {
  public:
   explicit InfluxEncoder(const NameOf &name_of)
-      : families_(name_of, [this](std::string_view name, std::string &out) { append_word(out, family_of(name), buffer_); }),
+      : families_(name_of, [this](std::string_view name, std::string &out) { append_measurement(out, family_of(name), buffer_); }),
         fields_(name_of,
                 [this](std::string_view name, std::string &out) {
                   append_word(out, name.size() > family_of(name).size() + 1 ? name.substr(family_of(name).size() + 1) : "value",

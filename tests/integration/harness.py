@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -18,17 +19,18 @@ PATIENCE = 60  # seconds until an expected event counts as missing
 class Agent:
     """An agent on a pipeline file given as text. Its state, socket and outputs lie in `folder`."""
 
-    def __init__(self, folder, lua, *arguments, environment=None, preexec=None):
+    def __init__(self, folder, lua, *arguments, environment=None, preexec=None, user=None):
         self.folder = folder
         self.file = os.path.join(folder, "pipeline.lua")
         self.socket = os.path.join(folder, "status.sock")
         self.write(lua)
         env = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, **(environment or {}))
+        self.user = {"user": user, "group": user, "extra_groups": []} if user else {}
         self.lines = []
         self.changed = threading.Condition()
         self.process = subprocess.Popen(
             [BINARY, "run", self.file, "--socket", self.socket, *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, preexec_fn=preexec)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, preexec_fn=preexec, **self.user)
         self.output = b""
         self.readers = [threading.Thread(target=self._read_errors), threading.Thread(target=self._read_output)]
         for reader in self.readers:
@@ -70,7 +72,7 @@ class Agent:
 
     def status(self):
         text = subprocess.run([BINARY, "status", "--format", "json", "--socket", self.socket],
-                              capture_output=True, check=True).stdout
+                              capture_output=True, check=True, **self.user).stdout
         return json.loads(text)
 
     def row(self, pipeline, component, status=None):
@@ -89,6 +91,13 @@ class Agent:
             self.process.poll()
             assert self.process.returncode is None, "the agent ended:\n" + "\n".join(str(line) for line in self.lines)
         raise AssertionError("the ledger never came to it: " + json.dumps(status, indent=1))
+
+    def allow_threads(self, allowed):
+        """Whether the agent gets new threads; it is started by run_ordinary_agent."""
+        limit = resource.getrlimit(resource.RLIMIT_NPROC)[0] if allowed else 1
+        # As the agent's user: root may do it only with CAP_SYS_RESOURCE.
+        subprocess.run(["prlimit", f"--pid={self.process.pid}", f"--nproc={'unlimited' if limit < 0 else limit}:"],
+                       check=True, **self.user)
 
     def reload(self):
         self.process.send_signal(signal.SIGHUP)
@@ -132,6 +141,17 @@ class AgentCase(unittest.TestCase):
         agent = Agent(self.folder, lua, *arguments, **options)
         self.agents.append(agent)
         return agent
+
+    def run_ordinary_agent(self, lua):
+        """An agent that limits hold for, unlike root."""
+        if os.geteuid() != 0:
+            return self.run_agent(lua)
+        nobody = 65534
+        os.chown(self.folder, nobody, nobody)
+        try:
+            return self.run_agent(lua, user=nobody)
+        except PermissionError:
+            self.skipTest("nobody may not run " + BINARY)
 
     def assert_balanced(self, status):
         for row in status["ledger"]:

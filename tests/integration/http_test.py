@@ -61,14 +61,17 @@ class HttpCase(AgentCase):
         return agent.running()
 
     def start(self, sink, source="processes = false", every="100ms", **options):
-        return self.run_agent(f"""
+        return self.run_agent(self.pipeline(sink, source, every), **options)
+
+    def pipeline(self, sink, source="processes = false", every="100ms"):
+        return f"""
         local a = require "atalaya"
         a.pipeline "all" {{
           every = "{every}",
           a.source.proc {{ {source} }},
           a.sink.file {{ path = "{self.path("emitted")}" }},
           a.sink.http {{ retry_max = "200ms", {sink} }},
-        }}""", **options)
+        }}"""
 
     def delivered(self, agent, at_least=0):
         """Waits until the sink has delivered more than so many samples."""
@@ -188,6 +191,16 @@ class Misbehaving(HttpCase):
         server = self.chaos(script)
         agent = self.collect(f'url = "{server.url}", timeout = "500ms", deadline = "1s", senders = 2')
         server.wait(lambda _: len(said) == 10)
+        self.more(agent)
+        self.assert_taken(agent, server)
+
+    def test_an_agent_that_gets_no_thread_keeps_its_points(self):
+        server = self.chaos()
+        agent = self.run_ordinary_agent(self.pipeline(f'url = "{server.url}", senders = 3')).running()
+        self.delivered(agent, 50)
+        agent.allow_threads(False)
+        agent.wait_line("the batch cannot be sent now: Resource temporarily unavailable")
+        agent.allow_threads(True)
         self.more(agent)
         self.assert_taken(agent, server)
 

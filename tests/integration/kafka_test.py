@@ -80,15 +80,18 @@ class KafkaCase(AgentCase):
 
     def collect(self, cluster, sink="", source="processes = false", wait=True):
         """An agent that sends to the cluster and writes the same to a file."""
-        agent = self.run_agent(f"""
+        agent = self.run_agent(self.pipeline(cluster, sink, source))
+        return agent.running() if wait else agent
+
+    def pipeline(self, cluster, sink="", source="processes = false"):
+        return f"""
         local a = require "atalaya"
         a.pipeline "all" {{
           every = "100ms",
           a.source.proc {{ {source} }},
           a.sink.file {{ path = "{self.path("emitted")}" }},
           {self.sink(cluster, sink)},
-        }}""")
-        return agent.running() if wait else agent
+        }}"""
 
     def delivered(self, agent, at_least=0):
         return agent.wait_status(lambda status: agent.row("all", "sink kafka", status)["out"] > at_least)
@@ -193,6 +196,13 @@ class Trouble(KafkaCase):
         self.assertEqual(len([line for line in agent.errors().splitlines() if "sink kafka" in line and "trying again" in line]), 1,
                          agent.errors())
         self.assertNotIn("librdkafka", agent.errors())
+
+    def test_an_agent_that_gets_no_thread_ends_as_usual(self):
+        cluster = self.cluster()
+        agent = self.run_ordinary_agent(self.pipeline(cluster)).running()
+        self.delivered(agent, 50)
+        agent.allow_threads(False)
+        self.assert_same(self.finish(agent), self.stored(cluster))
 
     def test_an_agent_that_starts_before_the_brokers_waits_for_them(self):
         cluster = self.cluster()

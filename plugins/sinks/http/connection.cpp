@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <istream>
 #include <ostream>
+#include <system_error>
 
 namespace atalaya::http_sink {
 namespace {
@@ -28,10 +29,15 @@ Poco::Timespan span_of(std::chrono::nanoseconds time) {
   return std::max<Poco::Timespan::TimeDiff>(1, std::chrono::duration_cast<std::chrono::microseconds>(time).count());
 }
 
+std::string bracketed(const std::string &host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+std::string host_and_port(const Url &url) {
+  return bracketed(url.host) + ":" + std::to_string(url.port);
+}
 std::string host_header(const Url &url) {
   const bool usual = url.port == (url.tls ? 443 : 80);
-  const std::string name = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
-  return usual ? name : name + ":" + std::to_string(url.port);
+  return usual ? bracketed(url.host) : host_and_port(url);
 }
 
 }  // namespace
@@ -102,7 +108,7 @@ Answer Connection::exchange(const Url &url, const Request &request) {
     close();
     if (steady_clock::now() >= deadline) throw NoAnswer("no answer within the deadline");
     throw NoAnswer(problem.displayText());
-  } catch (const std::ios_base::failure &problem) {
+  } catch (const std::system_error &problem) {  // a stream's, or no descriptor is left
     close();
     throw NoAnswer(problem.what());
   }
@@ -129,8 +135,8 @@ void Connection::connect(const Url &url, Deadline deadline) {
 void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadline deadline) {
   const auto way = std::make_shared<Session>(socket);
   way->setTimeout(span_of(patience(deadline)));
-  HTTPRequest request(HTTPRequest::HTTP_CONNECT, url.host + ":" + std::to_string(url.port), HTTPMessage::HTTP_1_1);
-  request.setHost(url.host, url.port);
+  HTTPRequest request(HTTPRequest::HTTP_CONNECT, host_and_port(url), HTTPMessage::HTTP_1_1);
+  request.set("Host", host_and_port(url));
   way->sendRequest(request);
   HTTPResponse response;
   response.setFieldLimit(kMostHeaders);

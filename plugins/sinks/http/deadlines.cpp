@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sinks/http/deadlines.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+
+#include <cerrno>
+#include <system_error>
 
 namespace atalaya::http_sink {
 
@@ -14,11 +18,13 @@ Deadlines::~Deadlines() {
   thread_.join();
 }
 
-Deadlines::Guard::Guard(Deadlines &owner, int socket, Deadline deadline) : owner_(owner) {
+Deadlines::Guard::Guard(Deadlines &owner, int socket, Deadline deadline)
+    : owner_(owner), socket_(::fcntl(socket, F_DUPFD_CLOEXEC, 0)) {
+  if (!socket_) throw std::system_error(errno, std::generic_category(), "a socket cannot be watched");
   bool first = false;
   {
     const std::lock_guard lock(owner_.mutex_);
-    entry_ = owner_.watched_.emplace(deadline, socket);
+    entry_ = owner_.watched_.emplace(deadline, socket_.get());
     first = entry_ == owner_.watched_.begin();
   }
   if (first) owner_.changed_.notify_all();

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "core/util/files.h"
+
 namespace atalaya::http_sink {
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -20,7 +22,8 @@ class Deadlines {
   Deadlines &operator=(const Deadlines &) = delete;
   ~Deadlines();
 
-  // Watches the socket for its own lifetime, which lies within that of the socket.
+  // Watches the socket for its own lifetime. The socket may be closed before: what is watched is a second descriptor of it, so that
+  // its number cannot become that of another one.
   class Guard {
    public:
     Guard(Deadlines &owner, int socket, Deadline deadline);
@@ -30,6 +33,7 @@ class Deadlines {
 
    private:
     Deadlines &owner_;
+    core::Descriptor socket_;
     std::multimap<Deadline, int>::iterator entry_;
   };
 

@@ -8,7 +8,7 @@
 namespace atalaya::http_sink {
 namespace {
 
-// Requests that a batch may cost while poison is looked for: enough for several bad points among 16,000.
+// How often a request may be halved while poison is looked for: enough for some thirty bad points among 5,000.
 constexpr size_t kMostSearches = 256;
 // A server that has refused so many single points of a batch with the same words and accepted none is refusing something else.
 constexpr size_t kSuspicious = 8;
@@ -71,6 +71,7 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
 void Lane::start_again() {
   dead_.clear();
   searches_ = 0;
+  searched_to_ = 0;
   accepted_any_ = false;
   todo_.clear();
   if (!records_.empty()) todo_.push_back({0, records_.size()});
@@ -177,18 +178,30 @@ bool Lane::healthy(const Url &url) {
 
 // The server refused the request. Finds the records that are to blame; false: not now.
 bool Lane::search(Range range, const Outcome &refusal) {
-  if (range.count() > 1 && too_large(refusal.status, refusal.body)) {
-    most_records_ = range.count() / 2;
+  if (too_large(refusal.status, refusal.body)) {
+    if (range.count() > 1) {
+      most_records_ = range.count() / 2;
+    } else {
+      bury(range, refusal);
+    }
     return true;
   }
-  if (range.count() > 1 && options_.form.details && !details_useless_) return use_details(range);
-  if (range.count() > 1 && searches_ < kMostSearches) {
-    ++searches_;
+  if (options_.form.details && !details_useless_) return use_details(range);
+  if (range.count() > 1 && may_halve(range)) {
     halve(range);
   } else {
     bury(range, refusal);
   }
   return true;
+}
+
+// What lies before `searched_to_` is a part of the request that is being searched; what lies behind is a new one.
+bool Lane::may_halve(Range range) {
+  if (range.first >= searched_to_) {
+    searches_ = 0;
+    searched_to_ = range.last;
+  }
+  return searches_++ < kMostSearches;
 }
 
 void Lane::halve(Range range) {
@@ -222,7 +235,7 @@ bool Lane::use_details(Range range) {
   }
   std::unordered_map<std::string_view, const RefusedPoint *> by_key;
   for (const RefusedPoint &point : refused) by_key.emplace(point.key, &point);
-  std::vector<size_t> again;
+  std::vector<Range> again;
   size_t matched = 0;
   const size_t buried = dead_.size();
   for (size_t i = range.first; i < range.last && !by_key.empty(); ++i) {
@@ -231,7 +244,8 @@ bool Lane::use_details(Range range) {
     if (found == by_key.end()) continue;
     ++matched;
     if (found->second->retry) {
-      again.push_back(i);
+      if (again.empty() || again.back().last < i) again.push_back({i, i});
+      again.back().last = i + 1;
       problem_ = outcome.url + " could not store a point: " + found->second->error;
     } else {
       dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, words_of(found->second->error)});
@@ -242,9 +256,9 @@ bool Lane::use_details(Range range) {
     details_useless_ = true;
     return true;
   }
-  accepted_any_ = true;
+  if (matched < range.count()) accepted_any_ = true;
   done_with(range);
-  for (auto i = again.rbegin(); i != again.rend(); ++i) todo_.push_front({*i, *i + 1});
+  todo_.insert(todo_.begin(), again.begin(), again.end());
   if (again.empty()) return true;
   leave_servers_alone();
   return false;

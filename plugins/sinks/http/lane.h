@@ -83,6 +83,7 @@ class Lane {
   void build(Range range);
   bool healthy(const Url &url);
   bool search(Range range, const Outcome &refusal);
+  bool may_halve(Range range);
   void halve(Range range);
   void done_with(Range range);
   bool use_details(Range range);
@@ -108,7 +109,8 @@ class Lane {
   std::string problem_;
   size_t home_ = 0;
   std::string_view authorization_;
-  size_t searches_ = 0;        // requests spent on looking for poison
+  size_t searches_ = 0;        // halvings spent on the request that is being searched
+  size_t searched_to_ = 0;     // its end
   bool accepted_any_ = false;  // of this batch
   int refusals_of_everything_ = 0;
   bool details_useless_ = false;  // the server does not speak it

@@ -205,12 +205,25 @@ class Http final : public Sink {
 
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
     if (lanes_.empty()) throw Failure(Code::retry, "the sink \"http\" is not started");
+    try {
+      return deliver(samples, retry_after_ns);
+    } catch (const Failure &) {
+      throw;
+    } catch (const std::exception &problem) {  // such as no thread to be had: no reason to lose the batch
+      throw Failure(Code::retry, std::string("the batch cannot be sent now: ") + problem.what());
+    }
+  }
+
+  // Nothing is held back: every batch is with the server when write returns.
+  Code flush(int64_t /*deadline_ns*/) override { return Code::ok; }
+
+ private:
+  Code deliver(std::span<const Sample> samples, int64_t &retry_after_ns) {
     const std::string authorization = this->authorization();
     const bool resumed = under_way_ && *under_way_ == sinks::fingerprint(samples);
     under_way_.reset();
     if (!resumed) divide(samples);
     std::vector<std::future<bool>> others;
-    std::vector<char> done(lanes_.size(), 1);
     const auto work = [&](size_t lane) {
       if (!resumed) lanes_[lane]->load(samples, shares_[lane], lane / lanes_of_a_home_);
       return lanes_[lane]->deliver(authorization);
@@ -232,10 +245,6 @@ class Http final : public Sink {
     throw Failure(Code::retry, problem);
   }
 
-  // Nothing is held back: every batch is with the server when write returns.
-  Code flush(int64_t /*deadline_ns*/) override { return Code::ok; }
-
- private:
   void read_urls() {
     options_.form = form_of(host_.text("format"));
     for (const std::string &text : host_.texts("url")) urls_.push_back(parse_url(text, std::string(options_.form.default_path)));

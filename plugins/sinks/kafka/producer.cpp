@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace atalaya::kafka_sink {
@@ -78,17 +79,24 @@ Producer::~Producer() {
     shared_->closed = true;
   }
   rd_kafka_purge(client_, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
-  std::promise<void> closed;
-  std::future<void> done = closed.get_future();
-  std::thread closer([shared = shared_, client = client_, topic = topic_, closed = std::move(closed)]() mutable {
+  const auto close = [shared = shared_, client = client_, topic = topic_] {
     if (topic != nullptr) rd_kafka_topic_destroy(topic);
     rd_kafka_destroy(client);
-    closed.set_value();
-  });
-  if (done.wait_for(kCloseWithin) == std::future_status::ready) {
-    closer.join();
-  } else {
-    closer.detach();
+  };
+  std::promise<void> closed;
+  std::future<void> done = closed.get_future();
+  try {
+    std::thread closer([close, closed = std::move(closed)]() mutable {
+      close();
+      closed.set_value();
+    });
+    if (done.wait_for(kCloseWithin) == std::future_status::ready) {
+      closer.join();
+    } else {
+      closer.detach();
+    }
+  } catch (const std::system_error &) {  // no thread to be had: then it takes as long as it takes
+    close();
   }
 }
 

@@ -246,6 +246,16 @@ TEST_CASE("influx: a line a family, counts as integers, what has a meaning is es
         "uptime,host=a\\ b,process=x\\,\\=\\x5c\\ y\\x0a\\x5c value=3 1795219532123456789\n");
 }
 
+TEST_CASE("influx: a line never begins as a comment") {
+  Maker maker;
+  atalaya_sample &sample = maker.add(ATALAYA_METRICS, {{"#host", "#1"}});
+  maker.field(sample, "#a#.#b", 1);
+  maker.field(sample, "#", 2);
+  CHECK(encoded(maker, "influx").lines ==
+        "\\x23a#,#host=#1 #b=1 1795219532123456789\n"
+        "\\x23,#host=#1 value=2 1795219532123456789\n");
+}
+
 TEST_CASE("stacks: the four members of the reference design, CPU stacks alone") {
   Maker maker;
   atalaya_sample &stack =
