@@ -138,6 +138,7 @@ class Chaos:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # head and body of an answer are two packets
 
             def log_message(self, *_):
                 pass
