@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -101,6 +102,16 @@ class Agent:
 
     def reload(self):
         self.process.send_signal(signal.SIGHUP)
+
+    def drain(self):
+        """No more windows: waits until what they gave is delivered. For pipelines of the source proc."""
+        reloads = sum(line is not None and "reloaded" in line for line in self.lines)
+        with open(self.file) as file:
+            lua = re.sub(r'every = "[^"]*",', "", file.read())
+        self.write(re.sub(r"a\.source\.proc \{[^}]*\}", 'a.source.receive { listen = "127.0.0.1:0" }', lua))
+        self.reload()
+        self.wait_line("reloaded", reloads + 1)
+        self.wait_status(lambda status: all(row["queued"] == 0 for row in status["ledger"]))
 
     def kill(self):
         self.process.kill()

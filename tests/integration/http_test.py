@@ -84,7 +84,8 @@ class HttpCase(AgentCase):
         self.delivered(agent, agent.row("all", "sink http", emitted)["out"])
 
     def finish(self, agent):
-        """Stops the agent; what it emitted."""
+        """Ends the agent when all is delivered; what it emitted."""
+        agent.drain()
         self.assert_balanced(agent.status())
         self.assertEqual(agent.stop(), 0, agent.errors())
         return points(self.path("emitted"))

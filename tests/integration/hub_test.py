@@ -61,20 +61,10 @@ class TwoAgents(AgentCase):
         with sqlite3.connect(self.stores[name]) as database:
             return database.execute(query).fetchall()
 
-    def drain(self, agent):
-        """No more windows; what waits is delivered. Then the agent ends."""
-        with open(agent.file) as file:
-            lua = file.read()
-        agent.write(lua.replace('every = "100ms",', "").replace("a.source.proc { processes = false, cgroups = false }",
-                                                                'a.source.receive { listen = "127.0.0.1:0" }'))
-        agent.reload()
-        agent.wait_line("reloaded")
-        agent.wait_status(lambda status: all(row["queued"] == 0 for row in status["ledger"]))
-        self.assertEqual(agent.stop(), 0, agent.errors())
-
     def assert_complete(self, agent, hub):
         """The agent ends; then the hub has its points, value by value, and no others."""
-        self.drain(agent)
+        agent.drain()
+        self.assertEqual(agent.stop(), 0, agent.errors())
         self.assert_balanced(hub.status())
         mine, theirs = self.stored("far"), self.stored("hub")
         self.assertGreater(len(mine), 100)
@@ -122,7 +112,8 @@ class Troubles(TwoAgents):
         first.kill()
         self.agents.remove(first)
         self.delivers(agent, 20)
-        self.drain(agent)
+        agent.drain()
+        self.assertEqual(agent.stop(), 0, agent.errors())
         self.assertEqual(sorted(set(self.stored("hub") + self.stored("second"))), sorted(self.stored("far")))
         self.assertGreater(len(self.stored("second")), 0)
 
