@@ -70,6 +70,7 @@ int run_agent(Engine &engine, const AgentOptions &options) {
                (options.for_ns > 0 && read_clocks().monotonic - begin >= options.for_ns);
     if (!stopping && signal < 0 && options.tick) options.tick();
   }
+  if (options.stopping) options.stopping();
   engine.stop();
   if (clean.wait_for(std::chrono::nanoseconds(engine.longest_stop_ns())) == std::future_status::ready && clean.get()) {
     turning.join();

@@ -21,7 +21,8 @@ struct AgentOptions {
   int64_t for_ns = 0;                           // stop after this time; 0 = never
   std::function<std::future<Status>()> reload;  // SIGHUP; an empty future when there is nothing to wait for
   std::function<void(const Status &)> reloaded;
-  std::function<void()> tick;  // once a second, for the live status line
+  std::function<void()> tick;      // once a second, for the live status line
+  std::function<void()> stopping;  // the end begins
 };
 
 // Turns the engine on a thread of its own. Returns the exit status. On a hang it ends the process at once, since the hanging call

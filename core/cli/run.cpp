@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <string>
 
 #include "core/cli/agent.h"
+#include "core/cli/service.h"
 #include "core/cli/version.h"
 #include "core/config/load.h"
 #include "core/pipeline/clock.h"
@@ -30,8 +30,8 @@ std::optional<FileDescription> load(const std::string &path, Registry &registry,
   return std::move(loaded.description);
 }
 
-// One line that is written over: what came in, what the sinks have, what is lost.
-void live_line(const std::vector<LedgerRow> &rows) {
+// What came in, what the sinks have, what is lost.
+std::string ledger_line(const std::vector<LedgerRow> &rows) {
   Counts sum;
   for (const LedgerRow &row : rows) {
     if (row.type == RowType::source) sum.created += row.counts.created;
@@ -41,8 +41,8 @@ void live_line(const std::vector<LedgerRow> &rows) {
       sum.dropped += row.counts.dropped;
     }
   }
-  std::fprintf(stderr, "\r\x1b[K%" PRId64 " samples in, %" PRId64 " delivered, %" PRId64 " queued, %" PRId64 " dropped by sinks",
-               sum.created, sum.out, sum.queued, sum.dropped);
+  return std::to_string(sum.created) + " samples in, " + std::to_string(sum.out) + " delivered, " + std::to_string(sum.queued) +
+         " queued, " + std::to_string(sum.dropped) + " dropped by sinks";
 }
 
 std::future<Status> reload(const std::string &path, Engine &engine, Registry &registry, Symbols &symbols) {
@@ -67,12 +67,20 @@ int run(const Arguments &arguments) {
     options.for_ns = time.value();
   }
   prepare_process();
+  const ServiceManager service;
   Symbols symbols;
   Registry registry = scan_plugins(arguments);
   auto description = load(path, registry, symbols);
   if (!description) return kWrongUse;
 
-  Engine engine(symbols, {.host = arguments.get("--host").value_or("")});
+  Ledger *ledger = nullptr;
+  // The status line comes with the sign of life, or every 15 s where no one waits for that.
+  static constexpr int64_t kStatusEvery = 15'000'000'000;
+  const auto alive = [&service, &ledger] { service.tell("WATCHDOG=1\nSTATUS=" + ledger_line(ledger->snapshot())); };
+  Engine engine(symbols, {.host = arguments.get("--host").value_or(""),
+                          .alive_every_ns = service.watchdog_ns() > 0 ? service.watchdog_ns() : kStatusEvery,
+                          .alive = service.listens() ? alive : std::function<void()>()});
+  ledger = &engine.ledger();
   const int64_t begin = read_clocks().monotonic;
   const auto answer = [&engine, &path, begin](bool json) {
     const AgentFacts facts{kVersion, path, ::getpid(), static_cast<double>(read_clocks().monotonic - begin) / 1e9};
@@ -89,11 +97,21 @@ int run(const Arguments &arguments) {
   if (!server) log(LogLevel::warning, server.error());
   log(LogLevel::info, "running " + path);
 
-  options.reload = [&] { return reload(path, engine, registry, symbols); };
-  options.reloaded = [&](const Status &reloaded) {
-    log(reloaded ? LogLevel::info : LogLevel::error, reloaded ? "reloaded " + path : "reload refused: " + reloaded.error());
+  options.reload = [&] {
+    service.reloading();
+    auto reloaded = reload(path, engine, registry, symbols);
+    if (!reloaded.valid()) service.tell("READY=1\nSTATUS=reload refused: the file has errors; the old one runs on");
+    return reloaded;
   };
-  if (live) options.tick = [&] { live_line(engine.ledger().snapshot()); };
+  options.reloaded = [&](const Status &reloaded) {
+    std::string text = reloaded ? "reloaded " + path : "reload refused: " + reloaded.error();
+    std::replace(text.begin(), text.end(), '\n', ' ');  // a message's lines are its parts
+    log(reloaded ? LogLevel::info : LogLevel::error, text);
+    service.tell("READY=1\nSTATUS=" + text);
+  };
+  options.stopping = [&service] { service.tell("STOPPING=1\nSTATUS=delivering what is queued"); };
+  if (live) options.tick = [&] { std::fprintf(stderr, "\r\x1b[K%s", ledger_line(engine.ledger().snapshot()).c_str()); };
+  service.tell("READY=1\nSTATUS=running " + path);
   const int status = run_agent(engine, options);
   if (live) std::fputc('\n', stderr);
   log(LogLevel::info, "stopped");

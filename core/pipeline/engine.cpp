@@ -266,7 +266,11 @@ bool Engine::run() {
     const std::lock_guard lock(mutex_);
     running_ = true;
   }
-  while (turn()) wait_for_work();
+  if (options_.alive && options_.alive_every_ns > 0) next_alive_ = 0;
+  while (turn()) {
+    show_alive();
+    wait_for_work();
+  }
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -321,8 +325,15 @@ bool Engine::turn() {
   return false;
 }
 
+void Engine::show_alive() {
+  const int64_t now = read_clocks().monotonic;
+  if (now < next_alive_) return;
+  options_.alive();
+  next_alive_ = now + options_.alive_every_ns;
+}
+
 void Engine::wait_for_work() {
-  int64_t deadline = INT64_MAX;
+  int64_t deadline = next_alive_;
   for (const auto &pipeline : graph_.pipelines) deadline = std::min(deadline, pipeline->deadline());
   std::unique_lock lock(mutex_);
   const auto woken = [this] { return woken_; };

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,9 @@ class Engine {
     int64_t flush_deadline_ns = 5'000'000'000;  // for delivering what is queued when stopping
     uint64_t max_windows = 0;                   // stop after so many whole windows; 0 = never
     std::string host;                           // "" = the host's name
+    // Called by the engine thread so often while it turns: the sign that it does. Not while it starts or stops.
+    int64_t alive_every_ns = 0;  // 0 = never
+    std::function<void()> alive;
   };
 
   Engine(Symbols &symbols, Options options);
@@ -77,6 +81,7 @@ class Engine {
   void wake();
   bool turn();  // one turn of the loop; false when everything has ended
   void wait_for_work();
+  void show_alive();
 
   Ledger ledger_;
   Options options_;
@@ -85,6 +90,7 @@ class Engine {
   std::vector<std::shared_ptr<SinkWorker>> retiring_;  // out of the graph, still delivering
   std::vector<std::shared_ptr<void>> abandoned_;       // hangs in a call: may never be destroyed
   uint64_t windows_ = 0;
+  int64_t next_alive_ = INT64_MAX;
   bool gave_up_ = false;
 
   std::mutex mutex_;  // guards what follows

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cli/service.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+
+#include "core/pipeline/clock.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+std::string take_variable(const char *name) {
+  const char *value = std::getenv(name);
+  std::string text = value == nullptr ? "" : value;
+  ::unsetenv(name);
+  return text;
+}
+
+std::optional<int64_t> number(const std::string &text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "/run/systemd/notify", or "@..." for an abstract one.
+bool fill_address(const std::string &path, sockaddr_un &address, socklen_t &size) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() < 2 || path.size() >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@')) return false;
+  std::copy(path.begin(), path.end(), static_cast<char *>(address.sun_path));
+  if (path[0] == '@') address.sun_path[0] = '\0';
+  size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  return true;
+}
+
+}  // namespace
+
+ServiceManager::ServiceManager() : address_(take_variable("NOTIFY_SOCKET")) {
+  const auto interval = number(take_variable("WATCHDOG_USEC"));
+  const auto pid = number(take_variable("WATCHDOG_PID"));
+  if (address_.empty()) return;
+  socket_ = Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (interval && *interval > 0 && (!pid || *pid == ::getpid())) watchdog_ns_ = *interval * 1000 / 2;
+}
+
+void ServiceManager::tell(std::string_view lines) const {
+  sockaddr_un address;
+  socklen_t size = 0;
+  if (!socket_ || !fill_address(address_, address, size)) return;
+  // A manager that is too busy to read must not hold up the agent; of the watchdog's messages every second one may be lost.
+  ::sendto(socket_.get(), lines.data(), lines.size(), MSG_NOSIGNAL | MSG_DONTWAIT, reinterpret_cast<const sockaddr *>(&address),
+           size);
+}
+
+void ServiceManager::reloading() const {
+  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(read_clocks().monotonic / 1000));
+}
+
+}  // namespace atalaya::core::cli
