@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // atalaya check FILE: what is wrong with a pipeline file, or its graph. Starts nothing.
+#include <array>
 #include <cstdio>
 
 #include "core/cli/cli.h"
@@ -9,6 +10,8 @@
 namespace atalaya::core::cli {
 namespace {
 
+constexpr std::array kOptions = {OptionSpec{"--quiet", "", "print what is wrong, not the graph"}};
+
 int check(const Arguments &arguments) {
   Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
   Symbols symbols;
@@ -16,7 +19,7 @@ int check(const Arguments &arguments) {
   for (const auto &error : file.errors) std::fprintf(stderr, "%s\n", error.c_str());
   for (const auto &warning : file.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   if (file.description) {
-    std::fputs(graph_text(*file.description).c_str(), stdout);
+    if (!arguments.has("--quiet")) std::fputs(graph_text(*file.description).c_str(), stdout);
     return kDone;
   }
   // What is not known may be in a plugin that was refused.
@@ -33,7 +36,7 @@ const Command check_command = {
     .example = "atalaya check /etc/atalaya/host.lua",
     .min_operands = 1,
     .max_operands = 1,
-    .options = {},
+    .options = kOptions,
     .run = check,
 };
 

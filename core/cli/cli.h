@@ -42,6 +42,7 @@ struct Command {
   int (*run)(const Arguments &arguments);  // exit status
 };
 
-extern const Command run_command, check_command, test_command, try_command, plugins_command, status_command, spool_command;
+extern const Command run_command, check_command, test_command, try_command, plugins_command, status_command, doctor_command,
+    spool_command;
 
 }  // namespace atalaya::core::cli

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "core/cli/cli.h"
+#include "core/cli/help_pages.h"
 #include "core/cli/version.h"
 
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array<const Command *, 7> kCommands = {&run_command,     &check_command,  &test_command, &try_command,
-                                                      &plugins_command, &status_command, &spool_command};
+constexpr std::array<const Command *, 8> kCommands = {&run_command,     &check_command,  &test_command,   &try_command,
+                                                      &plugins_command, &status_command, &doctor_command, &spool_command};
 
 constexpr OptionSpec kCommon[] = {
     {"--plugins", "DIR", "look for plugins there first"},
@@ -47,7 +48,19 @@ void print_overview(FILE *to) {
     name.resize(std::max<size_t>(name.size() + 1, 38), ' ');
     std::fprintf(to, "%s%s\n", name.c_str(), std::string(command->summary).c_str());
   }
-  std::fprintf(to, "\n  atalaya COMMAND --help            its options, and an example\n  atalaya --version\n");
+  std::fprintf(to,
+               "\n  atalaya COMMAND --help            its options, and an example\n"
+               "  atalaya help man|bash|zsh|fish    the manual page, or completion for a shell\n  atalaya --version\n");
+}
+
+int print_page(const std::string &form) {
+  const auto page = help_page({kCommands, kCommon}, form);
+  if (!page) {
+    std::fprintf(stderr, "atalaya help: \"%s\" is not one of man, bash, zsh, fish\n", form.c_str());
+    return kWrongUse;
+  }
+  std::fputs(page->c_str(), stdout);
+  return kDone;
 }
 
 const OptionSpec *find_option(const Command &command, std::string_view name) {
@@ -99,6 +112,7 @@ int dispatch(const std::vector<std::string> &words) {
     return kWrongUse;
   }
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    if (words.size() > 1) return print_page(words[1]);
     print_overview(stdout);
     return kDone;
   }

@@ -84,12 +84,12 @@ Table parameters_of(const atalaya_component &component, const Schema &common) {
 }
 
 Table needs_of(const atalaya_component &component) {
-  Table table{"Needs", {"type", "name", "optional", "without it"}, {}};
+  Table table{"Needs", {"type", "name", "optional", "feature", "without it"}, {}};
   const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
   for (uint32_t i = 0; i < needs.count(); ++i) {
     const atalaya_need need = needs.at(i);
-    table.rows.push_back(
-        {word(kNeedTypes, need.type), text_of(need.name), need.optional != 0 ? "yes" : "no", text_of(need.reason)});
+    table.rows.push_back({word(kNeedTypes, need.type), text_of(need.name), need.optional != 0 ? "yes" : "no", text_of(need.feature),
+                          text_of(need.reason)});
   }
   return table;
 }

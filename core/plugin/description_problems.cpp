@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
 
+#include "core/plugin/names.h"
 #include "core/plugin/verify.h"
 #include "core/sample/batch.h"
 
@@ -49,6 +50,8 @@ class Collector {
   void need(const atalaya_need &need) {
     const std::string what = "need \"" + std::string(view_of(need.name)) + "\"";
     sentence(what, need.reason);
+    if (need.feature.size > 0 && !is_component_name(view_of(need.feature)))
+      problems_.push_back(what + " has a feature that is not a word of lower-case letters");
     if (need.type < ATALAYA_NEED_CAPABILITY || need.type > ATALAYA_NEED_KERNEL) problems_.push_back(what + " has an unknown type");
   }
 

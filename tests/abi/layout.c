@@ -77,6 +77,7 @@ int main(void) {
   MEMBER(atalaya_need, optional);
   MEMBER(atalaya_need, name);
   MEMBER(atalaya_need, reason);
+  MEMBER(atalaya_need, feature);
   STRUCT(atalaya_ops);
   MEMBER(atalaya_ops, struct_size);
   MEMBER(atalaya_ops, reserved);

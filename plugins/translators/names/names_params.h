@@ -86,8 +86,10 @@ inline constexpr Param kNamesParams[] = {
 
 inline constexpr Need kNamesNeeds[] = {
     {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str,
-     "what JVMs of other users say of themselves (their command lines are read then), and JVMs whose program is not called java"_str},
-    {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "names of containers, and the same of JVMs of other users"_str},
+     "what JVMs of other users say of themselves (their command lines are read then), and JVMs whose program is not called java"_str,
+     "jvms"_str},
+    {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "as without CAP_SYS_PTRACE"_str, "jvms"_str},
+    {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "names of containers"_str, "containers"_str},
 };
 
 // The parameter `rules`.

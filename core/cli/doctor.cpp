@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// atalaya doctor: every feature of what is installed, whether it is on, and what would turn it on.
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/cli/cli.h"
+#include "core/cli/features.h"
+#include "core/cli/plugin_pages.h"
+#include "core/pipeline/status.h"
+
+#include "core/sample/json.h"
+#include "core/util/files.h"
+#include "core/util/log.h"
+#include "core/util/suggest.h"
+#include "core/util/text.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+std::string state_word(Met state) {
+  return state == Met::yes ? "on" : state == Met::no ? "off" : "unknown";
+}
+
+std::string met_word(Met met) {
+  return met == Met::yes ? "yes" : met == Met::no ? "no" : "unknown";
+}
+
+std::string type_word(uint32_t type) {
+  return type == ATALAYA_NEED_CAPABILITY ? "capability" : type == ATALAYA_NEED_FILE ? "file" : "kernel";
+}
+
+// A row a need; what is said once for several needs stands in the first row.
+Table as_table(const std::vector<Feature> &features) {
+  Table table{"", {"feature", "kind", "state", "needs", "met", "without it", "what to do"}, {}};
+  for (const Feature &feature : features) {
+    std::string name = feature.name, kind = feature.kind, state = state_word(feature.state());
+    if (feature.needs.empty()) table.rows.push_back({name, kind, state, "", "", "", feature.broken});
+    std::string said;
+    for (const FeatureNeed &need : feature.needs) {
+      table.rows.push_back({name, kind, state, need.name, met_word(need.met), need.lost, need.remedy == said ? "" : need.remedy});
+      said = need.remedy;
+      name = kind = state = "";
+    }
+  }
+  return table;
+}
+
+class JsonObject {
+ public:
+  JsonObject &add(const char *key, std::string_view value) {
+    comma();
+    append_json_string(text_, key);
+    text_ += ':';
+    append_json_string(text_, value);
+    return *this;
+  }
+  JsonObject &add_raw(const char *key, const std::string &value) {
+    comma();
+    append_json_string(text_, key);
+    text_ += ":" + value;
+    return *this;
+  }
+  std::string end() { return text_ + "}"; }
+
+ private:
+  void comma() { text_ += text_.size() > 1 ? "," : ""; }
+  std::string text_ = "{";
+};
+
+std::string as_json(const Feature &feature) {
+  std::string needs = "[";
+  for (const FeatureNeed &need : feature.needs)
+    needs += (needs.size() > 1 ? "," : "") + JsonObject()
+                                                 .add("type", type_word(need.type))
+                                                 .add("name", need.name)
+                                                 .add_raw("optional", need.optional ? "true" : "false")
+                                                 .add("met", met_word(need.met))
+                                                 .add("without_it", need.lost)
+                                                 .add("remedy", need.remedy)
+                                                 .end();
+  return JsonObject()
+      .add("feature", feature.name)
+      .add("kind", feature.kind)
+      .add("component", feature.component)
+      .add("state", state_word(feature.state()))
+      .add("problem", feature.broken)
+      .add("drop_in", feature.needs_capability() ? drop_in_path(feature) : "")
+      .add_raw("needs", needs + "]")
+      .end();
+}
+
+std::string as_json(const std::vector<Feature> &features) {
+  std::string text = "[";
+  for (const Feature &feature : features) text += (text.size() > 1 ? ",\n" : "") + as_json(feature);
+  return text + "]\n";
+}
+
+Result<Subject> running_agent(const Arguments &arguments) {
+  auto status = ask_status(arguments.get("--socket").value_or(default_status_socket()), true);
+  if (!status) return Error{status.error()};
+  static constexpr std::string_view kKey = "\"pid\":";
+  const size_t at = status->find(kKey);
+  const int pid = at == std::string::npos ? 0 : std::atoi(status->c_str() + at + kKey.size());
+  if (pid <= 0) return Error{"the agent's status does not say its pid; is it an older one? restart it"};
+  return subject_of_process(pid);
+}
+
+int print_drop_in(const std::vector<Feature> &features, const std::string &wanted) {
+  std::vector<std::string> names;
+  for (const Feature &feature : features) {
+    if (feature.needs_capability()) names.push_back(feature.name);
+    if (feature.name != wanted) continue;
+    const std::string text = drop_in_text(feature);
+    if (text.empty()) log(LogLevel::info, in_quotes(wanted) + " needs no capability and no drop-in");
+    std::fputs(text.c_str(), stdout);
+    return kDone;
+  }
+  std::string known;
+  for (const std::string &name : names) known += (known.empty() ? "" : ", ") + name;
+  log(LogLevel::error, "--drop-in: feature " + in_quotes(wanted) + " is not known" + did_you_mean(wanted, names) +
+                           "; those that need one: " + known);
+  return kWrongUse;
+}
+
+// One file a feature that needs a capability, as the package has them.
+int write_drop_ins(const std::vector<Feature> &features, const std::string &folder) {
+  if (const Status made = make_folders(folder); !made) {
+    log(LogLevel::error, made.error());
+    return kFailed;
+  }
+  for (const Feature &feature : features) {
+    if (!feature.needs_capability()) continue;
+    const std::string path = folder + "/" + feature.name + ".conf", text = drop_in_text(feature);
+    FILE *file = std::fopen(path.c_str(), "we");
+    const bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
+    if (file == nullptr || std::fclose(file) != 0 || !written) {
+      log(LogLevel::error, path + " cannot be written: " + error_text(errno));
+      return kFailed;
+    }
+  }
+  return kDone;
+}
+
+int doctor(const Arguments &arguments) {
+  const std::string format = arguments.get("--format").value_or("table");
+  if (format != "table" && format != "json") {
+    log(LogLevel::error, "--format: " + in_quotes(format) + " is not one of table, json");
+    return kWrongUse;
+  }
+  Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
+  for (const std::string &line : registry.refused()) log(LogLevel::warning, line);
+  std::vector<Feature> features = features_of(registry);
+  if (const auto name = arguments.get("--drop-in")) return print_drop_in(features, *name);
+  if (const auto folder = arguments.get("--drop-ins")) return write_drop_ins(features, *folder);
+
+  auto subject = arguments.has("--unit") ? running_agent(arguments) : subject_of_process(0);
+  if (!subject) {
+    log(LogLevel::error, subject.error());
+    return kFailed;
+  }
+  examine(features, *subject);
+  std::fputs(format == "json" ? as_json(features).c_str() : render(as_table(features), PageFormat::text).c_str(), stdout);
+  bool failed = !registry.refused().empty();
+  for (const Feature &feature : features) failed = failed || feature.failed();
+  return failed ? kFailed : kDone;
+}
+
+constexpr OptionSpec kOptions[] = {
+    {"--format", "table|json", "table (default) or JSON"},
+    {"--unit", "", "of the agent that runs, not of this process; as root"},
+    {"--socket", "PATH", "the agent's socket (default: status.sock in the runtime folder)"},
+    {"--drop-in", "FEATURE", "print the unit's drop-in that turns a feature on"},
+    {"--drop-ins", "DIR", "write all of them into a folder"},
+};
+
+}  // namespace
+
+const Command doctor_command = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "every feature: on, off and why, what would turn it on; 1 if a component cannot work at all",
+    .example = "atalaya doctor --unit",
+    .min_operands = 0,
+    .max_operands = 0,
+    .options = kOptions,
+    .run = doctor,
+};
+
+}  // namespace atalaya::core::cli

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cli/features.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <map>
+
+#include "core/plugin/capability_names.h"
+#include "core/plugin/strided.h"
+#include "core/sample/batch.h"
+#include "core/util/files.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+constexpr std::array<uint32_t, 5> kKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK, ATALAYA_COMMAND};
+constexpr size_t kMaxFile = 1 << 20;
+
+// Files by which a running kernel shows how it was built, where its configuration cannot be read.
+struct KernelSign {
+  std::string_view option, file;
+};
+constexpr std::array<KernelSign, 4> kKernelSigns = {{{"CONFIG_TASK_IO_ACCOUNTING", "/proc/self/io"},
+                                                     {"CONFIG_SCHED_INFO", "/proc/self/schedstat"},
+                                                     {"CONFIG_PSI", "/proc/pressure"},
+                                                     {"CONFIG_DEBUG_INFO_BTF", "/sys/kernel/btf/vmlinux"}}};
+
+std::string text_of(atalaya_str text) {
+  return std::string(view_of(text));
+}
+
+// The features of a component in the order in which its needs name them, the component itself first.
+std::vector<Feature> features_of(const atalaya_component &component) {
+  const std::string name = text_of(component.name);
+  const std::string kind(kind_name(component.kind));
+  std::vector<Feature> features{{.name = name, .kind = kind, .component = name, .needs = {}, .broken = {}}};
+  const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
+  for (uint32_t i = 0; i < needs.count(); ++i) {
+    const atalaya_need need = needs.at(i);
+    const std::string wanted = need.feature.size == 0 ? name : name + "-" + text_of(need.feature);
+    auto feature = std::find_if(features.begin(), features.end(), [&](const Feature &known) { return known.name == wanted; });
+    if (feature == features.end())
+      feature = features.insert(feature, {.name = wanted, .kind = kind, .component = name, .needs = {}, .broken = {}});
+    feature->needs.push_back({.type = need.type,
+                              .optional = need.optional != 0,
+                              .name = text_of(need.name),
+                              .lost = text_of(need.reason),
+                              .met = Met::unknown,
+                              .remedy = {}});
+  }
+  return features;
+}
+
+Met kernel_has(const std::string &option) {
+  utsname system{};
+  ::uname(&system);
+  if (auto config = read_file(std::string("/boot/config-") + static_cast<const char *>(system.release), kMaxFile); config)
+    return ("\n" + *config).find("\n" + option + "=") != std::string::npos ? Met::yes : Met::no;
+  for (const KernelSign &sign : kKernelSigns)
+    if (sign.option == option) return ::access(std::string(sign.file).c_str(), F_OK) == 0 ? Met::yes : Met::no;
+  return Met::unknown;
+}
+
+void examine_capability(FeatureNeed &need, const Feature &feature, const Subject &subject) {
+  const auto number = capability_number(need.name);
+  if (!number) {
+    need.remedy = "a newer atalaya, which knows this capability";
+    return;
+  }
+  need.met = (subject.capabilities >> *number & 1) != 0 ? Met::yes : Met::no;
+  if (need.met == Met::yes) return;
+  const std::string link = "ln -s " + drop_in_path(feature) +
+                           " /etc/systemd/system/atalaya.service.d/ && systemctl daemon-reload && systemctl restart atalaya";
+  need.remedy = subject.service ? link : "run as root; for the service: " + link;
+}
+
+void examine_file(FeatureNeed &need, const Subject &subject) {
+  // Of another process only whether it has the file at all can be told from here.
+  const bool here = ::access((subject.root + need.name).c_str(), subject.service ? F_OK : R_OK) == 0;
+  const int error = errno;
+  need.met = here ? Met::yes : Met::no;
+  if (here) return;
+  need.remedy = error == ENOENT ? "a host that has " + need.name : need.name + " has to be readable: " + error_text(error);
+}
+
+void examine(FeatureNeed &need, const Feature &feature, const Subject &subject) {
+  if (need.type == ATALAYA_NEED_CAPABILITY) return examine_capability(need, feature, subject);
+  if (need.type == ATALAYA_NEED_FILE) return examine_file(need, subject);
+  need.met = kernel_has(need.name);
+  if (need.met != Met::yes) need.remedy = "a kernel built with " + need.name;
+  if (need.met == Met::unknown) need.remedy += "; how this one is built cannot be read from /boot";
+}
+
+// What a capability is of no use without, and the base unit withholds.
+struct UnitLine {
+  std::string_view capability, line, why;
+};
+constexpr std::array<UnitLine, 4> kUnitLines = {
+    {{"CAP_BPF", "SystemCallFilter=bpf", "the system call that the capability is for"},
+     {"CAP_BPF", "LimitMEMLOCK=infinity", "kernels before 5.11 count maps as locked memory"},
+     {"CAP_PERFMON", "SystemCallFilter=perf_event_open", "the system call that the capability is for"},
+     {"CAP_NET_ADMIN", "RestrictAddressFamilies=AF_NETLINK", "the kernel is asked over netlink sockets"}}};
+
+}  // namespace
+
+bool Feature::needs_capability() const {
+  return std::any_of(needs.begin(), needs.end(), [](const auto &need) { return need.type == ATALAYA_NEED_CAPABILITY; });
+}
+
+Met Feature::state() const {
+  const auto any = [this](Met met) {
+    return std::any_of(needs.begin(), needs.end(), [met](const FeatureNeed &need) { return need.met == met; });
+  };
+  if (!broken.empty() || any(Met::no)) return Met::no;
+  return any(Met::unknown) ? Met::unknown : Met::yes;
+}
+
+bool Feature::failed() const {
+  return !broken.empty() ||
+         std::any_of(needs.begin(), needs.end(), [](const FeatureNeed &need) { return need.met == Met::no && !need.optional; });
+}
+
+std::vector<Feature> features_of(Registry &registry) {
+  std::vector<Feature> all;
+  for (const uint32_t kind : kKinds) {
+    for (const std::string &name : registry.names(kind)) {
+      auto opened = registry.open(kind, name);
+      if (!opened) {
+        all.push_back({name, std::string(kind_name(kind)), name, {}, opened.error()});
+        continue;
+      }
+      for (Feature &feature : features_of(*opened->component)) all.push_back(std::move(feature));
+    }
+  }
+  return all;
+}
+
+Result<Subject> subject_of_process(int pid) {
+  const std::string folder = pid == 0 ? "/proc/self" : "/proc/" + std::to_string(pid);
+  auto status = read_file(folder + "/status", kMaxFile);
+  if (!status) return Error{status.error()};
+  static constexpr std::string_view kLine = "\nCapEff:\t";
+  const size_t at = status->find(kLine);
+  Subject subject;
+  if (at == std::string::npos) return Error{folder + "/status has no line CapEff; mount procfs at /proc"};
+  std::from_chars(status->data() + at + kLine.size(), status->data() + status->size(), subject.capabilities, 16);
+  if (pid == 0) return subject;
+  subject.service = true;
+  subject.root = folder + "/root";
+  if (::access((subject.root + "/").c_str(), X_OK) != 0)
+    return Error{"the files that the agent (pid " + std::to_string(pid) + ") sees cannot be looked at: " + error_text(errno) +
+                 "; run doctor as root"};
+  return subject;
+}
+
+void examine(std::vector<Feature> &features, const Subject &subject) {
+  for (Feature &feature : features)
+    for (FeatureNeed &need : feature.needs) examine(need, feature, subject);
+}
+
+std::string drop_in_path(const Feature &feature) {
+  return "/usr/share/atalaya/drop-ins/" + feature.name + ".conf";
+}
+
+std::string drop_in_text(const Feature &feature) {
+  if (!feature.needs_capability()) return "";
+  std::string text = "# Turns on what " + feature.kind + " \"" + feature.component + "\" needs for " + feature.name +
+                     ". Made by: atalaya doctor --drop-in " + feature.name + "\n# Use it: ln -s " + drop_in_path(feature) +
+                     " /etc/systemd/system/atalaya.service.d/\n[Service]\n";
+  for (const FeatureNeed &need : feature.needs) {
+    if (need.type != ATALAYA_NEED_CAPABILITY) continue;
+    text += "# " + need.name + "; without it: " + need.lost + "\nAmbientCapabilities=" + need.name +
+            "\nCapabilityBoundingSet=" + need.name + "\n";
+    for (const UnitLine &line : kUnitLines)
+      if (line.capability == need.name) text += "# " + std::string(line.why) + "\n" + std::string(line.line) + "\n";
+  }
+  return text;
+}
+
+}  // namespace atalaya::core::cli

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cli/help_pages.h"
+
+#include "core/cli/version.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+// Text in a manual page: what troff would read as its own.
+std::string troff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else if ((c == '.' || c == '\'') && out.empty())
+      out += "\\&" + std::string(1, c);
+    else
+      out += c;
+  }
+  return out;
+}
+
+// In single quotes for a shell.
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+bool takes_file(const Command &command) {
+  return command.operands.find("FILE") != std::string_view::npos || command.operands.find("DIR") != std::string_view::npos;
+}
+
+void append_option(std::string &page, const OptionSpec &option) {
+  page += ".TP\n.B " + troff(option.name);
+  if (!option.value.empty()) page += " \\fI" + troff(option.value) + "\\fR";
+  page += "\n" + troff(option.summary) + "\n";
+}
+
+std::string man(const CommandLine &line) {
+  std::string page =
+      ".\\\" SPDX-License-Identifier: Apache-2.0\n.TH ATALAYA 1 \"\" \"atalaya " + std::string(kVersion) +
+      "\" \"User Commands\"\n.SH NAME\natalaya \\- watches what the processes of a host do\n"
+      ".SH SYNOPSIS\n.B atalaya\n.I COMMAND\n\\&...\n.SH DESCRIPTION\n"
+      "Loads plugins and chains them through pipelines that are written in Lua: sources, translators, filters, sinks.\n"
+      "Results go to standard output, everything else to standard error.\n.SH COMMANDS\n";
+  for (const Command *command : line.commands) {
+    page += ".SS \"" + troff(command->name) + (command->operands.empty() ? "" : " " + troff(command->operands)) + "\"\n" +
+            troff(command->summary) + "\n";
+    for (const OptionSpec &option : command->options) append_option(page, option);
+    page += ".PP\nExample:\n.PP\n.RS\n.nf\n" + troff(command->example) + "\n.fi\n.RE\n";
+  }
+  page += ".SH OPTIONS OF EVERY COMMAND\n";
+  for (const OptionSpec &option : line.common) append_option(page, option);
+  page +=
+      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong use.\n"
+      ".SH ENVIRONMENT\n.TP\n.B ATALAYA_PLUGINS\nfolders of plugins, looked through first\n"
+      ".TP\n.B STATE_DIRECTORY\\fR, \\fBRUNTIME_DIRECTORY\nwhere the agent keeps its data and its socket\n"
+      ".TP\n.B ATALAYA_STORE\nthe store's database file\n"
+      ".SH FILES\n.TP\n.I /etc/atalaya/atalaya.lua\nwhat the service runs\n"
+      ".TP\n.I /usr/share/atalaya/pipelines\nready pipelines\n"
+      ".TP\n.I /usr/share/atalaya/drop\\-ins\ndrop\\-ins of atalaya.service, one for each feature that needs capabilities\n";
+  return page;
+}
+
+std::string option_names(const CommandLine &line, const Command &command) {
+  std::string names;
+  for (const OptionSpec &option : command.options) names += std::string(option.name) + " ";
+  for (const OptionSpec &option : line.common) names += std::string(option.name) + " ";
+  names.pop_back();
+  return names;
+}
+
+std::string command_names(const CommandLine &line) {
+  std::string names;
+  for (const Command *command : line.commands) names += (names.empty() ? "" : " ") + std::string(command->name);
+  return names;
+}
+
+std::string bash(const CommandLine &line) {
+  std::string page =
+      "# bash completion for atalaya\n_atalaya() {\n  local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"" +
+      command_names(line) + " --help --version\" -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+  for (const Command *command : line.commands)
+    page += "    " + std::string(command->name) + ") words=\"" + option_names(line, *command) + "\" ;;\n";
+  return page +
+         "  esac\n  case $word in\n    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
+         "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n  esac\n}\ncomplete -o filenames -F _atalaya atalaya\n";
+}
+
+// Brackets and colons divide zsh's specifications.
+std::string zsh_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += (c == '[' || c == ']' || c == ':' || c == '\\' ? "\\" : "") + std::string(1, c);
+  return out;
+}
+
+std::string zsh(const CommandLine &line) {
+  std::string page = "#compdef atalaya\n# zsh completion for atalaya\nlocal -a commands\ncommands=(\n";
+  for (const Command *command : line.commands)
+    page += "  " + quoted(std::string(command->name) + ":" + zsh_text(command->summary)) + "\n";
+  page += ")\nif (( CURRENT == 2 )); then\n  _describe command commands\n  return\nfi\ncase $words[2] in\n";
+  for (const Command *command : line.commands) {
+    page += "  " + std::string(command->name) + ") _arguments";
+    const auto add = [&page](const OptionSpec &option) {
+      std::string text = std::string(option.name) + (option.value.empty() ? "" : "=") + "[" + zsh_text(option.summary) + "]";
+      if (!option.value.empty()) text += ":" + zsh_text(option.value) + ":_files";
+      page += " \\\n    " + quoted(text);
+    };
+    for (const OptionSpec &option : command->options) add(option);
+    for (const OptionSpec &option : line.common) add(option);
+    if (takes_file(*command)) page += " \\\n    '*:file:_files'";
+    page += " ;;\n";
+  }
+  return page + "esac\n";
+}
+
+std::string fish(const CommandLine &line) {
+  std::string page = "# fish completion for atalaya\ncomplete -c atalaya -f\n";
+  for (const Command *command : line.commands) {
+    const std::string name(command->name);
+    page += "complete -c atalaya -n __fish_use_subcommand -a " + name + " -d " + quoted(command->summary) + "\n";
+    const std::string within = "complete -c atalaya -n " + quoted("__fish_seen_subcommand_from " + name);
+    const auto add = [&](const OptionSpec &option) {
+      page += within + " -l " + std::string(option.name.substr(2)) + (option.value.empty() ? "" : " -r -F") + " -d " +
+              quoted(option.summary) + "\n";
+    };
+    for (const OptionSpec &option : command->options) add(option);
+    for (const OptionSpec &option : line.common) add(option);
+    if (takes_file(*command)) page += within + " -F\n";
+  }
+  return page;
+}
+
+}  // namespace
+
+std::optional<std::string> help_page(const CommandLine &line, std::string_view form) {
+  if (form == "man") return man(line);
+  if (form == "bash") return bash(line);
+  if (form == "zsh") return zsh(line);
+  if (form == "fish") return fish(line);
+  return std::nullopt;
+}
+
+}  // namespace atalaya::core::cli
