@@ -226,7 +226,7 @@ void StatusServer::answer(int client) const {
 
 Result<std::string> ask_status(const std::string &path, bool json) {
   // Where others may write, others may answer.
-  if (const Status own = check_own_folder(folder_of(path)); !own) return Error{"no agent answers there: " + own.error()};
+  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers there: " + own.error()};
   auto socket = connect_to(path);
   if (!socket) return Error{"no agent answers at " + socket.error() + "; is one running? (atalaya run FILE)"};
   if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not take the request"};

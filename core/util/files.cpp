@@ -80,6 +80,17 @@ Status check_own_folder(const std::string &path) {
   return Done{};
 }
 
+Status check_given_folder(const std::string &path) {
+  Status own = check_own_folder(path);
+  struct stat folder {};
+  struct stat parent {};
+  const std::string above = std::filesystem::path(path).parent_path();
+  if (own || ::lstat(path.c_str(), &folder) != 0 || ::stat(above.c_str(), &parent) != 0) return own;
+  const bool roots = S_ISDIR(folder.st_mode) && parent.st_uid == 0;
+  if (!roots || ((folder.st_mode | parent.st_mode) & (S_IWGRP | S_IWOTH)) != 0) return own;
+  return Done{};
+}
+
 std::string binary_folder() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

@@ -46,6 +46,8 @@ std::string state_folder();
 std::string runtime_folder();
 // An error unless the folder belongs to root or the effective user and no one else may write in it: what lies there can be trusted.
 Status check_own_folder(const std::string &path);
+// The same, or the folder is another user's to whom root gave it, such as a service's in /run: who answers there is who should.
+Status check_given_folder(const std::string &path);
 // The folder that the running binary lies in.
 std::string binary_folder();
 

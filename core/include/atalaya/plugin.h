@@ -170,7 +170,7 @@ typedef struct atalaya_need {
   uint32_t optional; /* 1: without it the component works with less */
   atalaya_str name;
   atalaya_str reason; /* what is lost without it */
-  /* Needs of one feature belong together: the part of the component that they make possible, a word such as "bpf". "" = the component. */
+  /* The part of the component that this need and those with the same feature make possible, a word such as "bpf"; "" = all of it. */
   atalaya_str feature;
 } atalaya_need;
 
