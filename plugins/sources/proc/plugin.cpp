@@ -114,6 +114,7 @@ class Proc final : public Source {
        "without BPF: processes that end within a window, all of which is then unattributed"_str, "exits"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str,
        "with procfs: proc.disk.*, proc.io.* and proc.files.open of other users' processes"_str, "io"_str},
+      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "as without CAP_SYS_PTRACE"_str, "io"_str},
       {ATALAYA_NEED_KERNEL, 1, "CONFIG_TASK_IO_ACCOUNTING"_str, "proc.disk.* and proc.io.*"_str, "disk"_str},
       {ATALAYA_NEED_KERNEL, 1, "CONFIG_SCHED_INFO"_str, "proc.cpu.delay"_str, "delay"_str},
   };

@@ -18,7 +18,7 @@ ReaderOptions reader_options(Host host, const std::string &root) {
 std::string denied_io_text(int32_t first_pid) {
   if (::geteuid() != 0)
     return "/proc/PID/io of other users may not be read: proc.disk.* and proc.io.* are absent for their processes; run as root or "
-           "with CAP_SYS_PTRACE";
+           "with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
   return "the kernel refuses /proc/PID/io of some processes to root too, the first is process " + std::to_string(first_pid) +
          ": proc.disk.* and proc.io.* are absent for them; if they are many, add CAP_SYS_PTRACE";
 }

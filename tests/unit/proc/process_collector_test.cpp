@@ -426,7 +426,7 @@ TEST_CASE("who refuses io is said once: to root not that root is needed, but the
   if (to_user != skipped)
     CHECK(to_user ==
           std::vector<std::string>{"/proc/PID/io of other users may not be read: proc.disk.* and proc.io.* are absent for "
-                                   "their processes; run as root or with CAP_SYS_PTRACE"});
+                                   "their processes; run as root or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"});
   const auto to_root = logged_in_child({.root = tree.path()}, [] { return ::geteuid() == 0 && drop_capabilities(); });
   if (to_root == skipped) {
     MESSAGE("needs root: skipped");
