@@ -1,10 +1,44 @@
 # What operators need: the binary and the plugins install themselves; beside them lies what pipeline files require.
+include(GNUInstallDirs)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/lua/atalaya DESTINATION share/atalaya/lua)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/pipelines DESTINATION share/atalaya)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/atalaya FILES_MATCHING PATTERN "*.md")
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya)
+
+# From the binary's own tables: the manual page, completion, and the drop-ins of the unit, from what the plugins declare as needs.
+set(pages ${PROJECT_BINARY_DIR}/pages)
+set(drop_ins ${pages}/drop-ins)
+get_property(plugin_targets GLOBAL PROPERTY ATALAYA_PLUGIN_TARGETS)
+add_custom_command(
+  OUTPUT ${pages}/stamp
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${pages}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${pages}
+  COMMAND atalaya help man > ${pages}/atalaya.1
+  COMMAND gzip -9n ${pages}/atalaya.1
+  COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md > ${pages}/changelog.gz
+  COMMAND atalaya help bash > ${pages}/atalaya.bash
+  COMMAND atalaya help zsh > ${pages}/_atalaya
+  COMMAND atalaya help fish > ${pages}/atalaya.fish
+  COMMAND atalaya doctor --plugins ${PROJECT_BINARY_DIR}/plugins --drop-ins ${drop_ins}
+  COMMAND ${CMAKE_COMMAND} -E touch ${pages}/stamp
+  DEPENDS atalaya ${plugin_targets} ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  COMMENT "Writing the manual page, completion and drop-ins"
+  VERBATIM)
+add_custom_target(pages ALL DEPENDS ${pages}/stamp)
+install(FILES ${pages}/atalaya.1.gz DESTINATION share/man/man1)
+install(FILES ${pages}/changelog.gz DESTINATION share/doc/atalaya)
+install(FILES ${pages}/atalaya.bash DESTINATION share/bash-completion/completions RENAME atalaya)
+install(FILES ${pages}/_atalaya DESTINATION share/zsh/vendor-completions)
+install(FILES ${pages}/atalaya.fish DESTINATION share/fish/vendor_completions.d)
+install(DIRECTORY ${drop_ins} DESTINATION share/atalaya)
+
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/atalaya.service DESTINATION lib/systemd/system)
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/atalaya.sysusers DESTINATION lib/sysusers.d RENAME atalaya.conf)
+# Not below the prefix, and not over what the operator has written: the packages and `./dev install` ask for it.
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/atalaya.lua DESTINATION /etc/atalaya COMPONENT etc EXCLUDE_FROM_ALL)
 
 # What authors of plugins need: `cmake --install BUILD --component dev`.
 include(CMakePackageConfigHelpers)
-include(GNUInstallDirs)
 
 set(ATALAYA_PLUGIN_FOLDER lib/atalaya)
 set(config_folder ${CMAKE_INSTALL_DATADIR}/cmake/Atalaya)
@@ -15,10 +49,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/core/include/atalaya DESTINATION ${CMAKE
 install(FILES ${PROJECT_BINARY_DIR}/AtalayaConfig.cmake ${PROJECT_BINARY_DIR}/AtalayaConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/plugin.map
         DESTINATION ${config_folder} COMPONENT dev)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/plugin-c ${PROJECT_SOURCE_DIR}/examples/plugin-cpp
+        DESTINATION share/doc/atalaya-dev/examples COMPONENT dev)
+install(FILES ${pages}/changelog.gz ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya-dev COMPONENT dev)
+install(FILES ${pages}/changelog.gz ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya-kafka
+        COMPONENT kafka)
 
-set(CPACK_GENERATOR DEB TGZ)
-set(CPACK_PACKAGE_CONTACT "the Atalaya maintainers <maintainers@atalaya.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Watches what the processes of a Linux host do, and why they are slow")
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-include(CPack)
+include(AtalayaPackage)

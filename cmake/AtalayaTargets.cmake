@@ -21,9 +21,13 @@ add_library(atalaya_abi INTERFACE)
 target_include_directories(atalaya_abi INTERFACE ${PROJECT_SOURCE_DIR}/core/include)
 
 # atalaya_plugin(source proc SOURCES a.cpp b.cpp LIBRARIES x): one shared object, <kind>_<name>.so, that exports one symbol.
+# PACKAGE x: it is not in the package atalaya but in one of its own (AtalayaPackage.cmake), because of what it links.
 # Its code without the glue (the file named plugin.cpp) is also the library <kind>_<name>_parts, which the unit tests link.
 function(atalaya_plugin kind name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "PACKAGE" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT ARG_PACKAGE)
+    set(ARG_PACKAGE atalaya)
+  endif()
   set(target ${kind}_${name})
   set(parts ${ARG_SOURCES})
   list(FILTER parts EXCLUDE REGEX "plugin\\.cpp$")
@@ -40,7 +44,7 @@ function(atalaya_plugin kind name)
   target_link_options(${target} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin.map -Wl,--gc-sections)
   set_target_properties(${target} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins
                         LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/plugin.map)
-  install(TARGETS ${target} LIBRARY DESTINATION lib/atalaya)
+  install(TARGETS ${target} LIBRARY DESTINATION lib/atalaya COMPONENT ${ARG_PACKAGE})
   set_property(GLOBAL APPEND PROPERTY ATALAYA_PLUGIN_TARGETS ${target})
 endfunction()
 

@@ -1,0 +1,48 @@
+# The packages: `./dev package`.
+#   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, receive, prometheus:
+#                  6 MB of Poco and libmicrohttpd; without them a host could not send to a hub)
+#   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka
+#   atalaya-dev    headers, CMake package and examples for authors of plugins
+# and a tarball with everything below one prefix.
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_CONTACT "the Atalaya maintainers <maintainers@atalaya.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Watches what the processes of a Linux host do, and why they are slow")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL atalaya etc kafka dev)
+set(CPACK_COMPONENT_ATALAYA_GROUP atalaya)
+set(CPACK_COMPONENT_ETC_GROUP atalaya)
+set(CPACK_COMPONENT_KAFKA_GROUP kafka)
+set(CPACK_COMPONENT_DEV_GROUP dev)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(scripts ${PROJECT_SOURCE_DIR}/packaging/debian)
+
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_NAME atalaya)
+set(CPACK_DEBIAN_ATALAYA_DESCRIPTION "One small agent loads plugins and chains them through pipelines that are
+written in Lua: sources, translators, filters and sinks. It shows what the
+processes of a host do and why they are slow, costs little, and counts what
+became of every sample.")
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_SHLIBDEPS ON)
+# systemd-sysusers makes the service's user.
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers | systemd-sysusers")
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_SUGGESTS "atalaya-kafka, sqlite3")
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)
+
+set(CPACK_DEBIAN_KAFKA_PACKAGE_NAME atalaya-kafka)
+set(CPACK_DEBIAN_KAFKA_DESCRIPTION "The plugin that lets a pipeline of atalaya send its samples to Kafka, with
+an idempotent producer, TLS and SASL.")
+set(CPACK_DEBIAN_KAFKA_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_KAFKA_PACKAGE_DEPENDS "atalaya (>= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_KAFKA_PACKAGE_CONTROL_EXTRA ${scripts}/kafka/postinst)
+
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME atalaya-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_DEV_DESCRIPTION "For authors of plugins: the plugin ABI in C, the C++ layer on it, a CMake package with
+atalaya_add_plugin, and an example in each language.")
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "atalaya")
+
+include(CPack)
