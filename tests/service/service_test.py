@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packages and the unit under a real systemd: install without a network, run, watch, reload, turn features on, upgrade with a full
+spool, remove, purge; and every command of docs/operations.md. The steps follow each other, as on an operator's host.
+
+ATALAYA_PACKAGES: a folder with the .debs; else they are made from ATALAYA_BUILD. ATALAYA_SERVICE_ROOT: where the Debian tree is kept
+between runs; without one there it is made (some minutes and a mirror) only when ATALAYA_FULL is set. ATALAYA_PREVIOUS_DEB: an older
+atalaya to upgrade from; else this one."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import machine
+from machine import Machine
+
+BUILD = os.path.abspath(os.environ.get("ATALAYA_BUILD", "build/release"))
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONFIGURATION = "/etc/atalaya/atalaya.lua"
+DROP_INS = "/etc/systemd/system/atalaya.service.d"
+LOG = "/var/log/atalaya/test.jsonl"
+
+
+def packages_in(folder):
+    """Of each package its file, by name."""
+    found = {os.path.basename(path).split("_")[0]: path for path in sorted(glob.glob(os.path.join(folder, "atalaya*.deb")))}
+    if not {"atalaya", "atalaya-kafka", "atalaya-dev"} <= set(found):
+        raise RuntimeError(f"the packages are not in {folder}")
+    return found
+
+
+def capability_numbers():
+    with open(os.path.join(TREE, "core/plugin/capability_names.h")) as file:
+        table = re.search(r"kCapabilityNames = \{(.*?)\};", file.read(), re.DOTALL)[1]
+    return {name: number for number, name in enumerate(re.findall(r'"(CAP_\w+)"', table))}
+
+
+def families(points):
+    """proc.cpu of proc.cpu.user: what does not depend on whether a disk had something to do just then."""
+    return {".".join(point["metric"].split(".")[:2]) for point in points}
+
+
+def repacked(package, version, folder):
+    """The same package with another version."""
+    tree = os.path.join(folder, "repacked")
+    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+    control = os.path.join(tree, "DEBIAN/control")
+    with open(control) as file:
+        text = re.sub(r"(?m)^Version: .*$", "Version: " + version, file.read())
+    with open(control, "w") as file:
+        file.write(text)
+    path = os.path.join(folder, f"atalaya_{version}.deb")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, path], check=True, capture_output=True)
+    shutil.rmtree(tree)
+    return path
+
+
+def pipeline(source, *stages):
+    lines = "".join(f"  {stage},\n" for stage in (source, *stages))
+    return (f'local a = require "atalaya"\na.pipeline "test" {{\n  every = "1s",\n{lines}'
+            f'  a.sink.file {{ path = "{LOG}" }},\n}}\n')
+
+
+class Service(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if why := machine.missing():
+            raise unittest.SkipTest(why)
+        full = "ATALAYA_FULL" in os.environ
+        none = f"no Debian tree in {machine.CACHE} for these packages yet; ./dev test --full makes it"
+        if not full and not os.path.isdir(machine.CACHE):
+            raise unittest.SkipTest(none)
+        folder = os.environ.get("ATALAYA_PACKAGES")
+        if folder is None:
+            made = tempfile.TemporaryDirectory(prefix="atalaya-packages-")
+            cls.addClassCleanup(made.cleanup)
+            folder = made.name
+            subprocess.run(["cpack", "-G", "DEB", "-B", folder], cwd=BUILD, check=True, capture_output=True)
+        cls.debs = packages_in(folder)
+        if not full and not machine.is_cached(cls.debs.values()):
+            raise unittest.SkipTest(none)
+        cls.host = Machine(machine.cached_root(cls.debs.values()))
+        cls.addClassCleanup(cls.host.close)
+        for package in cls.debs.values():
+            shutil.copy(package, cls.host.path("/root"))
+        with tempfile.TemporaryDirectory() as folder:
+            version = cls.version() + "+next"
+            shutil.copy(repacked(cls.debs["atalaya"], version, folder), cls.host.path("/root/next.deb"))
+        if previous := os.environ.get("ATALAYA_PREVIOUS_DEB"):
+            shutil.copy(previous, cls.host.path("/root/" + os.path.basename(cls.debs["atalaya"])))
+
+    @classmethod
+    def version(cls):
+        return machine.run("dpkg-deb", "-f", cls.debs["atalaya"], "Version", check=True).stdout.strip()
+
+    def show(self, name):
+        return self.host.out(f"systemctl show -P {name} atalaya")
+
+    def pid(self):
+        return int(self.show("MainPID"))
+
+    def journal(self):
+        """What the service has said since its last start."""
+        return self.host.out("journalctl -o cat _SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID atalaya)")
+
+    def status(self):
+        done = self.host.run("atalaya status --format json", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else {"ledger": []}
+
+    def sink(self, column):
+        return sum(row[column] for row in self.status()["ledger"] if row["type"] == "sink")
+
+    def capabilities(self):
+        """Of the running agent, as a number."""
+        return int(self.host.out(f"grep CapEff /proc/{self.pid()}/status").split()[1], 16)
+
+    def doctor(self):
+        return {feature["feature"]: feature for feature in json.loads(self.host.out("atalaya doctor --unit --format json"))}
+
+    def restart_with(self, text):
+        self.host.write(CONFIGURATION, text)
+        self.host.run(f"systemctl reset-failed atalaya; rm -f {LOG}; systemctl restart atalaya")
+
+    def points(self):
+        path = self.host.path(LOG)
+        if not os.path.exists(path):
+            return []
+        with open(path) as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+
+    def exposure(self):
+        text = self.host.out("systemd-analyze security --no-pager atalaya.service | tail -1")
+        return float(re.search(r"([0-9.]+) [A-Z]+", text)[1])
+
+    def test_01_install_without_a_network(self):
+        begin = time.monotonic()
+        self.host.run("apt-get install -y --no-install-recommends ./" + os.path.basename(self.debs["atalaya"]))
+        installed = time.monotonic()
+        self.host.until(lambda: self.sink("out") > 0, "the store holds samples")
+        print(f"installed in {installed - begin:.1f} s, first data {time.monotonic() - installed:.1f} s later", file=sys.stderr)
+        self.assertEqual(self.host.out("systemctl is-enabled atalaya"), "enabled")
+        self.assertEqual(self.show("User"), "atalaya")
+        self.assertEqual(self.capabilities(), 0)
+        self.assertEqual(self.host.out("stat -c '%U %a' /var/lib/atalaya/atalaya.db"), "atalaya 640")
+        self.assertNotIn("error", self.journal())
+
+    def test_02_the_unit_is_closed(self):
+        self.host.run("systemd-analyze verify --man=no atalaya.service")
+        exposure = self.exposure()
+        print(f"systemd-analyze security: {exposure}", file=sys.stderr)
+        self.assertLessEqual(exposure, 2.0)
+
+    def test_03_it_tells_systemd_how_it_is(self):
+        self.assertEqual(self.show("Type"), "notify")
+        self.host.until(lambda: re.search(r"\d+ samples in, \d+ delivered", self.show("StatusText")), "the status line")
+
+    def test_04_the_watchdog_ends_what_hangs(self):
+        self.host.write(DROP_INS + "/watchdog.conf", "[Service]\nWatchdogSec=3\n")
+        self.host.run("systemctl daemon-reload && systemctl restart atalaya")
+        old = self.pid()
+        self.host.run(f"kill -STOP {old}")
+        self.host.until(lambda: self.pid() not in (0, old) and self.show("SubState") == "running", "the watchdog starts it again")
+        self.assertEqual(self.show("NRestarts"), "1")
+        self.assertIn("Watchdog timeout", self.host.out("journalctl -u atalaya"))
+        shutil.rmtree(self.host.path(DROP_INS))
+        self.host.run("systemctl daemon-reload && systemctl restart atalaya")
+        self.host.until(lambda: self.sink("out") > 0, "data again")
+
+    def test_05_reload(self):
+        pid = self.pid()
+        with open(self.host.path(CONFIGURATION)) as file:
+            good = file.read()
+        more = good + '\na.pipeline "more" { every = "1s", a.source.self {}, a.sink.file { path = "/var/log/atalaya/more.jsonl" } }\n'
+        self.host.write(CONFIGURATION, more)
+        self.host.run("systemctl reload atalaya")
+        self.host.until(lambda: any(row["pipeline"] == "more" for row in self.status()["ledger"]), "the new pipeline")
+        self.host.write(CONFIGURATION, more.replace("a.source.self {}, a.sink.file", "a.source.prco {}, a.sink.file"))
+        refused = self.host.run("systemctl reload atalaya", check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn('source "prco" is not known', self.host.out("journalctl -u atalaya"))
+        # The same, past the check.
+        self.host.run(f"kill -HUP {pid}")
+        self.host.until(lambda: "reload refused" in self.show("StatusText"), "the status says that it was refused")
+        self.assertEqual((self.pid(), self.show("ActiveState")), (pid, "active"))
+        self.assertTrue(any(row["pipeline"] == "more" for row in self.status()["ledger"]))
+        # Started with such a file it does not run, and does not try for ever.
+        self.host.run("systemctl restart atalaya", check=False)
+        self.host.until(lambda: self.show("ActiveState") == "failed", "the start fails for good")
+        self.restart_with(good)
+        self.host.until(lambda: self.sink("out") > 0, "data again")
+
+    def run_with_drop_ins(self, names, configuration):
+        shutil.rmtree(self.host.path(DROP_INS), ignore_errors=True)
+        os.makedirs(self.host.path(DROP_INS))
+        for name in names:
+            os.symlink(f"/usr/share/atalaya/drop-ins/{name}.conf", self.host.path(f"{DROP_INS}/{name}.conf"))
+        self.host.run("systemctl daemon-reload")
+        self.restart_with(configuration)
+        self.host.until(lambda: len({point["timestamp"] for point in self.points()}) >= 3, "three windows: " + self.journal())
+        return self.points()
+
+    def configuration_of(self, feature):
+        """Where the component of the feature works."""
+        name = feature["component"]
+        processes = 'a.source.proc { host = false, cgroups = false }'
+        forms = {"source": (f"a.source.{name} {{}}",), "translator": (processes, f"a.translate.{name} {{}}"),
+                 "filter": (processes, f"a.filter.{name} {{}}")}
+        self.assertIn(feature["kind"], forms, "say here how a pipeline uses " + feature["feature"])
+        return pipeline(*forms[feature["kind"]])
+
+    def test_06_each_feature_by_its_drop_in_and_no_more(self):
+        features = [feature for feature in self.doctor().values() if feature["drop_in"]]
+        self.assertTrue(features)
+        shipped = {os.path.basename(path) for path in glob.glob(self.host.path("/usr/share/atalaya/drop-ins/*"))}
+        self.assertEqual(shipped, {os.path.basename(feature["drop_in"]) for feature in features})
+        numbers = capability_numbers()
+        for feature in features:
+            with self.subTest(feature=feature["feature"]):
+                configuration = self.configuration_of(feature)
+                without = families(self.run_with_drop_ins([], configuration))
+                self.assertEqual(self.doctor()[feature["feature"]]["state"], "off")
+                points = self.run_with_drop_ins([feature["feature"]], configuration)
+                wanted = [need["name"] for need in feature["needs"] if need["type"] == "capability"]
+                self.assertEqual(self.capabilities(), sum(1 << numbers[name] for name in wanted))
+                now = self.doctor()[feature["feature"]]
+                self.assertTrue(all(need["met"] == "yes" for need in now["needs"] if need["type"] == "capability"), now)
+                self.assertLessEqual(without, families(points))
+                print(f'{feature["feature"]}: {", ".join(wanted)}: exposure {self.exposure()}', file=sys.stderr)
+                # What one can see of it, for those that are known here. In a namespace of processes BPF is refused: see OnThisHost.
+                if feature["feature"] == "proc-bpf":
+                    self.assertIn("bpf", self.show("SystemCallFilter").split())
+                    reasons = [line for line in self.journal().splitlines() if "processes are read from procfs" in line]
+                    self.assertTrue(all("pid namespace" in line for line in reasons), reasons)
+                if feature["feature"] == "proc-io":
+                    self.assertTrue([point for point in points if point["tags"].get("pid") == "1" and
+                                     point["metric"].startswith("proc.disk.")])
+        names = [feature["feature"] for feature in features]
+        self.run_with_drop_ins(names, pipeline("a.source.proc {}", 'a.translate.names {}'))
+        print(f"systemd-analyze security with all drop-ins: {self.exposure()}", file=sys.stderr)
+        shutil.rmtree(self.host.path(DROP_INS))
+        self.host.run("systemctl daemon-reload")
+
+    def spooled(self):
+        return sum(row.get("queued", 0) for row in self.status()["ledger"] if row["type"] == "sink")
+
+    def test_07_upgrade_with_a_full_spool(self):
+        # Nobody listens there.
+        mine = ('local a = require "atalaya"\na.pipeline "spooled" { every = "1s", a.source.proc { processes = false },\n'
+                '  a.sink.http { url = "http://127.0.0.1:9", format = "jsonlines", spool = { dir = "spool/hub" } } }\n')
+        self.restart_with(mine)
+        self.host.until(lambda: self.spooled() >= 50, "a spool that holds something")
+        before, pid = self.spooled(), self.pid()
+        self.host.run("apt-get install -y --no-install-recommends ./next.deb")
+        self.assertEqual(self.host.out("dpkg-query -W -f '${Version}' atalaya"), self.version() + "+next")
+        self.host.until(lambda: self.spooled() >= before, "what was in the spool is in it still")
+        self.assertNotIn(self.pid(), (0, pid))
+        with open(self.host.path(CONFIGURATION)) as file:
+            self.assertEqual(file.read(), mine)
+        self.host.run("atalaya spool verify /var/lib/atalaya/spool/hub")
+
+    def test_08_remove_then_purge(self):
+        self.host.run("apt-get remove -y atalaya")
+        self.assertNotEqual(self.host.run("systemctl is-active atalaya", check=False).returncode, 0)
+        self.assertFalse(os.path.exists(self.host.path("/usr/bin/atalaya")))
+        self.assertTrue(os.path.exists(self.host.path(CONFIGURATION)))
+        self.assertTrue(os.path.exists(self.host.path("/var/lib/atalaya/spool/hub")))
+        self.host.run("apt-get purge -y atalaya")
+        left = self.host.out("find / -xdev -path /proc -prune -o -iname '*atalaya*' -print | grep -v -e ^/root -e ^/proc || true")
+        self.assertEqual(left, "")
+        self.assertEqual(self.host.out("systemctl --failed --no-legend | grep -i atalaya || true"), "")
+
+    def test_09_every_command_of_the_operations_page(self):
+        with open(os.path.join(TREE, "docs/operations.md")) as file:
+            blocks = re.findall(r"(?ms)^```sh\n(.*?)^```", file.read())
+        self.assertTrue(blocks)
+        os.remove(self.host.path("/root/next.deb"))
+        for block in blocks:
+            for command in re.sub(r"\\\n\s*", "", block).splitlines():
+                command = re.sub(r"\s+# .*$", "", command).strip()
+                if command:
+                    with self.subTest(command=command):
+                        self.host.run(command)
+
+
+class OnThisHost(unittest.TestCase):
+    """What the container cannot show: the drop-in's capabilities, and no other, as another user."""
+
+    def test_processes_by_bpf(self):
+        if why := machine.missing():
+            self.skipTest(why)
+        atalaya = os.environ.get("ATALAYA", "build/release/atalaya")
+        plugins = os.path.join(os.path.dirname(os.path.abspath(atalaya)), "plugins")
+        if not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("the kernel has no BTF")
+        drop_in = machine.run(atalaya, "doctor", "--plugins", plugins, "--drop-in", "proc-bpf", check=True).stdout
+        names = [name.lower().removeprefix("cap_") for name in re.findall(r"(?m)^AmbientCapabilities=(\S+)$", drop_in)]
+        self.assertEqual(sorted(names), ["bpf", "perfmon"])
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)  # a copy that the other user may run
+            shutil.copy(atalaya, folder)
+            shutil.copytree(plugins, os.path.join(folder, "plugins"))
+            given = ",".join("+" + name for name in names)
+            for capabilities, works in (("-all," + given, True), ("-all", False)):
+                done = machine.run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=" + capabilities,
+                                   "--ambient-caps=" + capabilities, "--bounding-set=" + capabilities, "--no-new-privs",
+                                   os.path.join(folder, "atalaya"), "try", "proc", "backend=bpf", "host=false", "cgroups=false",
+                                   "--windows", "2", "--format", "json", cwd="/")
+                self.assertEqual(done.returncode == 0 and '"proc.cpu.' in done.stdout, works, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(failfast=True, verbosity=2)
