@@ -269,10 +269,32 @@ class Commands(AgentCase):
 
     def test_help_everywhere_with_an_example(self):
         overview = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
-        for command in ("run", "check", "test", "try", "plugins", "status"):
+        for command in ("run", "check", "test", "try", "plugins", "status", "doctor", "spool"):
             self.assertIn(command, overview)
             text = subprocess.run([BINARY, command, "--help"], capture_output=True, text=True, check=True).stdout
             self.assertIn("example: atalaya " + command, text)
+
+    def test_the_manual_page_and_completion_say_the_same(self):
+        for form in ("man", "bash", "zsh", "fish"):
+            page = subprocess.run([BINARY, "help", form], capture_output=True, text=True, check=True).stdout.replace("\\-", "-")
+            for word in ("doctor", "drop-in", "run"):
+                self.assertIn(word, page)
+        self.assertEqual(subprocess.run([BINARY, "help", "html"], capture_output=True).returncode, 2)
+
+    def test_doctor_names_every_component_and_what_it_lacks(self):
+        asked = subprocess.run([BINARY, "doctor", "--format", "json"], capture_output=True, text=True)
+        features = {feature["feature"]: feature for feature in json.loads(asked.stdout)}
+        listed = json.loads(subprocess.run([BINARY, "plugins", "--format", "json"], capture_output=True, text=True, check=True).stdout)
+        self.assertLessEqual({component["name"] for component in listed}, set(features))
+        self.assertEqual(features["self"]["state"], "on")
+        for feature in features.values():
+            for need in feature["needs"]:
+                self.assertEqual(need["remedy"] == "", need["met"] == "yes", need)
+        drop_in = subprocess.run([BINARY, "doctor", "--drop-in", "proc-bpf"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("\nAmbientCapabilities=CAP_BPF\n", drop_in)
+        unknown = subprocess.run([BINARY, "doctor", "--drop-in", "proc-bfp"], capture_output=True, text=True)
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn('did you mean "proc-bpf"?', unknown.stderr)
 
     def test_try_shows_a_source(self):
         shown = subprocess.run([BINARY, "try", "proc", "host=false", "cgroups=false", "--every", "100ms", "--windows", "2", "--format", "json"],

@@ -46,7 +46,7 @@ constexpr atalaya::Metric kMetrics[] = {{.name = "demo.cpu"_str,
                                          .tag_size = sizeof(kTags[0]),
                                          .source = "/proc/stat"_str,
                                          .summary = "Time."_str}};
-constexpr atalaya::Need kNeeds[] = {{ATALAYA_NEED_FILE, 1, "/proc/pressure"_str, "no PSI"_str}};
+constexpr atalaya::Need kNeeds[] = {{ATALAYA_NEED_FILE, 1, "/proc/pressure"_str, "no PSI"_str, "pressure"_str}};
 
 class Demo : public atalaya::Source {
  public:
@@ -78,8 +78,8 @@ TEST_CASE("a page for the terminal") {
         "  rules[].match  string          required            What it is for.\n"
         "\n"
         "Needs\n"
-        "  type  name            optional  without it\n"
-        "  file  /proc/pressure  yes       no PSI\n"
+        "  type  name            optional  feature   without it\n"
+        "  file  /proc/pressure  yes       pressure  no PSI\n"
         "\n"
         "Metrics\n"
         "  name      unit  kind  decimals  tags         read from   what\n"
@@ -124,9 +124,9 @@ TEST_CASE("a page for the README") {
         "\n"
         "### Needs\n"
         "\n"
-        "| type | name | optional | without it |\n"
-        "| --- | --- | --- | --- |\n"
-        "| file | /proc/pressure | yes | no PSI |\n"
+        "| type | name | optional | feature | without it |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| file | /proc/pressure | yes | pressure | no PSI |\n"
         "\n"
         "### Metrics\n"
         "\n"
