@@ -144,6 +144,7 @@ bool SourceThread::stop(int64_t deadline_ns) {
     stopping_ = true;
     wake_.notify_all();
   }
+  instance_->end_by(deadline_ns);
   // Again and again: an interrupt that comes between two waits of the source may go unnoticed.
   bool finished = false;
   do {

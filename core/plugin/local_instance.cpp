@@ -70,8 +70,7 @@ LocalInstance::LocalInstance(Registry::Component component, Parameters parameter
 
 Result<std::unique_ptr<Instance>> Instance::create(Registry::Component component, Parameters parameters, std::string label,
                                                    NameTable &names, Surroundings &surroundings) {
-  auto made =
-      std::make_unique<LocalInstance>(std::move(component), std::move(parameters), std::move(label), names, surroundings);
+  auto made = std::make_unique<LocalInstance>(std::move(component), std::move(parameters), std::move(label), names, surroundings);
   if (const Outcome outcome = made->create(); outcome.code != ATALAYA_OK) return Error{made->label() + ": " + outcome.text};
   return std::unique_ptr<Instance>(std::move(made));
 }
