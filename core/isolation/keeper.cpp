@@ -18,7 +18,7 @@ namespace atalaya::core {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kFirstBackOff = kSecond / 10, kLongestBackOff = 5 * kSecond;
+constexpr int64_t kFirstBackOff = kSecond / 10, kLongestBackOff = 32 * kFirstBackOff;  // back within 5 s, also after a hang
 constexpr int64_t kGoodLife = 10 * kSecond;         // after it, an end is the first one again
 constexpr int64_t kLongestStart = 10 * kSecond;     // create or start
 constexpr int kLongestDeath = 5000;                 // ms
