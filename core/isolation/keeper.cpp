@@ -19,10 +19,10 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstBackOff = kSecond / 10, kLongestBackOff = 32 * kFirstBackOff;  // back within 5 s, also after a hang
-constexpr int64_t kGoodLife = 10 * kSecond;         // after it, an end is the first one again
-constexpr int64_t kLongestStart = 10 * kSecond;     // create or start
-constexpr int kLongestDeath = 5000;                 // ms
-constexpr uint32_t kMostNames = uint32_t{1} << 16;  // that one process may add to the agent's
+constexpr int64_t kGoodLife = 10 * kSecond;                                            // after it, an end is the first one again
+constexpr int64_t kLongestStart = 10 * kSecond;                                        // create or start
+constexpr int kLongestDeath = 5000;                                                    // ms
+constexpr uint32_t kMostNames = uint32_t{1} << 16;                                     // that one process may add to the agent's
 
 int64_t monotonic() {
   return std::chrono::steady_clock::now().time_since_epoch().count();

@@ -124,6 +124,36 @@ class Pull final : public Source {
   int64_t number_ = 0;
 };
 
+// Gives so many samples a window, each with 3 tags and 15 fields, one of which says in which process: for the bench.
+class Steady final : public Source {
+ public:
+  static constexpr Param params[] = {
+      {.name = "samples"_str, .type = ATALAYA_INT, .default_text = "10"_str, .summary = "how many"_str}};
+  static constexpr Description description = {.name = "steady"_str, .summary = "many samples a window"_str, .params = params};
+  explicit Steady(Host host)
+      : samples_(host.integer("samples")), keys_{host.intern("pid"), host.intern("process"), host.intern("user")} {
+    names_.push_back(host.intern("test.pid"));
+    for (int i = 1; i < 15; ++i) names_.push_back(host.intern("test.field." + std::to_string(i)));
+  }
+  Code collect(const Window &, Batch &batch) override {
+    const atalaya_str user = batch.copy("nobody");
+    for (int64_t i = 0; i < samples_; ++i) {
+      Sample &sample = batch.add(ATALAYA_METRICS, 3, 15);
+      batch.tag(sample, keys_[0], std::to_string(1000 + i));
+      batch.tag(sample, keys_[1], "worker");
+      batch.tag_shared(sample, keys_[2], user);
+      batch.field(sample, names_[0], int64_t{::getpid()});
+      for (size_t f = 1; f < names_.size(); ++f) batch.field(sample, names_[f], static_cast<double>(f) * 0.5);
+    }
+    return Code::ok;
+  }
+
+ private:
+  int64_t samples_;
+  uint32_t keys_[3];
+  std::vector<uint32_t> names_;
+};
+
 class Push final : public PushSource {
  public:
   static constexpr Param params[] = {kTrouble};
@@ -206,5 +236,6 @@ class Writer final : public Sink {
 }  // namespace
 }  // namespace atalaya::faulty
 
-ATALAYA_PLUGIN("test_faulty", "0.1.0", "source faulty\nsource faulty_push\ntranslator faulty\nsink faulty", atalaya::faulty::Pull,
-               atalaya::faulty::Push, atalaya::faulty::Stage, atalaya::faulty::Writer)
+ATALAYA_PLUGIN("test_faulty", "0.1.0", "source faulty\nsource steady\nsource faulty_push\ntranslator faulty\nsink faulty",
+               atalaya::faulty::Pull, atalaya::faulty::Steady, atalaya::faulty::Push, atalaya::faulty::Stage,
+               atalaya::faulty::Writer)
