@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/isolation/foreign_batch.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace atalaya::core {
 namespace {
@@ -20,96 +23,137 @@ void read_once(void *to, const std::byte *from, size_t size) {
 // Tags of the same text, one after the other in each sample, are copied once.
 class Recent {
  public:
-  const atalaya_str *find(size_t slot, atalaya_str from) const {
+  // The copy, if this was the last text in its place.
+  const char *find(size_t slot, const char *data, uint64_t size) const {
     const Entry &entry = entries_[slot % kRecent];
-    return from.size > 0 && entry.from.data == from.data && entry.from.size == from.size ? &entry.to : nullptr;
+    return entry.data == data && entry.size == size ? entry.copy : nullptr;
   }
-  void keep(size_t slot, atalaya_str from, atalaya_str to) { entries_[slot % kRecent] = {from, to}; }
+  void keep(size_t slot, const char *data, uint64_t size, const char *copy) { entries_[slot % kRecent] = {data, size, copy}; }
 
  private:
   struct Entry {
-    atalaya_str from, to;
+    const char *data;
+    uint64_t size;
+    const char *copy;
   };
   std::array<Entry, kRecent> entries_{};
+};
+
+// Pieces of an arena, one after the other: a sample takes many small ones.
+class Pieces {
+ public:
+  explicit Pieces(Arena &arena) : arena_(arena) {}
+  std::byte *take(size_t size) {
+    size = (size + 7) & ~size_t{7};
+    if (size > left_) {
+      left_ = std::max(size, kSlab);
+      at_ = static_cast<std::byte *>(arena_.allocate(left_, 8));
+    }
+    left_ -= size;
+    return std::exchange(at_, at_ + size);
+  }
+  size_t left() const { return left_; }
+
+ private:
+  static constexpr size_t kSlab = 8192;
+  Arena &arena_;
+  std::byte *at_ = nullptr;
+  size_t left_ = 0;
 };
 
 class Taker {
  public:
   Taker(const BatchMemory &memory, uint32_t names, Batch &to)
-      : memory_(memory), left_(memory.size), names_(names), to_(to), arena_(to.arena()) {}
+      : memory_(memory), left_(memory.size), names_(names), to_(to), pieces_(to.arena()) {}
 
-  // What is wrong; null if nothing.
+  // What is wrong; null if nothing. Each sample gets arrays of its own: later stages edit them in place, and where the other
+  // process's arrays overlap, one edit would change what was checked in another.
   const char *sample(const std::byte *from) {
     atalaya_sample copy;
     read_once(&copy, from, sizeof(copy));
     if (copy.kind > ATALAYA_SPAN) return "it is of an unknown kind";
     if (copy.tag_count > kMaxArray || copy.field_count > kMaxArray) return "it has more than 65535 tags or fields";
-    // One more: most sources leave the tag host to the engine.
-    auto *tags = array<atalaya_tag>(copy.tags, copy.tag_count, 1);
-    if (tags == nullptr) return "its tags lie outside the batch's memory";
-    auto *fields = array<atalaya_field>(copy.fields, copy.field_count, 0);
-    if (fields == nullptr) return "its fields lie outside the batch's memory";
+    const std::byte *tags = inside(copy.tags, copy.tag_count, sizeof(atalaya_tag), alignof(atalaya_tag));
+    if (tags == nullptr && copy.tag_count > 0) return "its tags lie outside the batch's memory";
+    const std::byte *fields = inside(copy.fields, copy.field_count, sizeof(atalaya_field), alignof(atalaya_field));
+    if (fields == nullptr && copy.field_count > 0) return "its fields lie outside the batch's memory";
+    // Room for one tag more: most sources leave the tag host to the engine.
+    const size_t room = size_t{copy.tag_count} + 1;
+    std::byte *arrays = pieces_.take(room * sizeof(atalaya_tag) + copy.field_count * sizeof(atalaya_field));
+    copy.tags = reinterpret_cast<atalaya_tag *>(arrays);
+    copy.fields = reinterpret_cast<atalaya_field *>(arrays + room * sizeof(atalaya_tag));
     for (uint32_t i = 0; i < copy.tag_count; ++i) {
-      if (tags[i].key > names_) return "a tag has an unknown name";
-      tags[i].reserved = 0;
-      if (!text(i, tags[i].value)) return "the text of a tag lies outside the batch's memory";
+      // Member by member: whole structs would be put together from parts on the stack, which costs more than all the rest.
+      const auto *tag = reinterpret_cast<const volatile atalaya_tag *>(tags) + i;
+      const uint32_t key = tag->key;
+      const char *data = tag->value.data;
+      const uint64_t size = tag->value.size;
+      if (key > names_) return "a tag has an unknown name";
+      copy.tags[i].key = key;
+      copy.tags[i].reserved = 0;
+      if (!text(i, data, size, copy.tags[i].value)) return "the text of a tag lies outside the batch's memory";
     }
-    for (uint32_t i = 0; i < copy.field_count; ++i) {
-      if (fields[i].name > names_) return "a field has an unknown name";
-      if (fields[i].type > ATALAYA_I64) return "a field is of an unknown type";
-    }
-    if (!text(kRecent - 1, copy.text)) return "its text lies outside the batch's memory";
-    copy.tags = tags;
-    copy.fields = fields;
+    if (!take_fields(fields, copy.field_count, copy.fields)) return "a field has an unknown name or type";
+    if (!text(kRecent - 1, copy.text.data, copy.text.size, copy.text)) return "its text lies outside the batch's memory";
     copy.capacity = copy.tag_count < kMaxArray ? (copy.tag_count + 1) | copy.field_count << 16 : 0;
-    to_.add_sample(copy.kind) = copy;
+    to_.raw().samples[to_.raw().count++] = copy;
     return nullptr;
   }
 
-  // Where so many bytes lie that the other process has at this address; null unless they are inside and aligned. Pieces may
-  // overlap, but all together they are no more than there is memory: else a small batch could say that it is a huge one.
-  const std::byte *inside(uint64_t address, uint64_t bytes, uint64_t alignment) {
-    const uint64_t offset = address - memory_.base;
-    if (offset > memory_.size || bytes > memory_.size - offset || bytes > left_ || offset % alignment != 0) return nullptr;
+  // Where so many elements lie that the other process has at this address; null unless they are inside and aligned. They may
+  // overlap with others, but all together are no more than there is memory: else a small batch could say that it is a huge one.
+  const std::byte *inside(const void *address, uint64_t count, uint64_t size, uint64_t alignment) {
+    const uint64_t offset = reinterpret_cast<uint64_t>(address) - memory_.base;
+    const uint64_t bytes = count * size;  // count is no more than the memory's size, or 32 bits
+    if (offset > memory_.size || bytes > memory_.size - offset || bytes > left_ || (offset & (alignment - 1)) != 0) return nullptr;
     left_ -= bytes;
     return memory_.data + offset;
   }
 
  private:
-  template <class T>
-  T *array(const T *address, uint32_t count, uint32_t more) {
-    auto *copy = static_cast<T *>(arena_.allocate((size_t{count} + more) * sizeof(T), alignof(T)));
-    if (count == 0) return copy;
-    const std::byte *from = inside(reinterpret_cast<uint64_t>(address), count * sizeof(T), alignof(T));
-    if (from == nullptr) return nullptr;
-    read_once(copy, from, count * sizeof(T));
-    return copy;
+  // A field at a time, without a branch: there are many. Its words are name, type, and the value, which may be anything.
+  bool take_fields(const std::byte *from, uint32_t count, atalaya_field *to) const {
+    using Words = uint32_t __attribute__((vector_size(16), aligned(8), may_alias));
+    static_assert(sizeof(atalaya_field) == sizeof(Words) && offsetof(atalaya_field, name) == 0 &&
+                  offsetof(atalaya_field, type) == 4);
+    const auto *fields = reinterpret_cast<const volatile Words *>(from);
+    auto *copies = reinterpret_cast<Words *>(to);
+    const Words highest = {names_, ATALAYA_I64, UINT32_MAX, UINT32_MAX};
+    Words wrong = {};
+    for (uint32_t i = 0; i < count; ++i) {
+      const Words field = fields[i];
+      copies[i] = field;
+      wrong |= static_cast<Words>(field > highest);
+    }
+    return (wrong[0] | wrong[1]) == 0;
   }
 
-  bool text(size_t slot, atalaya_str &text) {
-    if (text.size == 0) {
-      text.data = nullptr;
+  bool text(size_t slot, const char *data, uint64_t size, atalaya_str &to) {
+    to.data = nullptr;
+    to.size = size;
+    if (size == 0) return true;
+    if (const char *known = recent_.find(slot, data, size)) {
+      to.data = known;
       return true;
     }
-    if (const atalaya_str *known = recent_.find(slot, text)) {
-      text = *known;
-      return true;
-    }
-    const std::byte *from = inside(reinterpret_cast<uint64_t>(text.data), text.size, 1);
+    const std::byte *from = size > memory_.size ? nullptr : inside(data, size, 1, 1);
     if (from == nullptr) return false;
-    auto *copy = static_cast<char *>(arena_.allocate(text.size, 1));
-    std::memcpy(copy, from, text.size);
-    const atalaya_str taken{copy, text.size};
-    recent_.keep(slot, text, taken);
-    text = taken;
+    std::byte *copy = pieces_.take(size);
+    if (size <= kShort && memory_.data + memory_.size - from >= static_cast<long>(kShort) && pieces_.left() >= kShort)
+      std::memcpy(copy, from, kShort);  // more than asked for, in one instruction
+    else
+      std::memcpy(copy, from, size);
+    to.data = reinterpret_cast<const char *>(copy);
+    recent_.keep(slot, data, size, to.data);
     return true;
   }
 
+  static constexpr size_t kShort = 16;
   const BatchMemory &memory_;
   uint64_t left_;
   uint32_t names_;
   Batch &to_;
-  Arena &arena_;
+  Pieces pieces_;
   Recent recent_;
 };
 
@@ -129,15 +173,15 @@ class Putter {
   }
   bool text(size_t slot, atalaya_str &text) {
     if (text.size == 0) return true;
-    if (const atalaya_str *known = recent_.find(slot, text)) {
-      text = *known;
+    if (const char *known = recent_.find(slot, text.data, text.size)) {
+      text.data = known;
       return true;
     }
     const char *to = array(text.data, text.size);
     if (to == nullptr) return false;
-    const atalaya_str put{as_theirs(to), text.size};
-    recent_.keep(slot, text, put);
-    text = put;
+    to = as_theirs(to);
+    recent_.keep(slot, text.data, text.size, to);
+    text.data = to;
     return true;
   }
   bool sample(atalaya_sample &sample) {
@@ -171,7 +215,8 @@ Status take_batch(const BatchMemory &memory, const ForeignBatch &batch, uint32_t
     return Error{"it says that it has " + std::to_string(batch.count) + " samples, which its memory cannot hold"};
   if (batch.count == 0) return Done{};
   Taker taker(memory, names, to);
-  const std::byte *samples = taker.inside(batch.samples, batch.count * sizeof(atalaya_sample), alignof(atalaya_sample));
+  const std::byte *samples =
+      taker.inside(reinterpret_cast<const void *>(batch.samples), batch.count, sizeof(atalaya_sample), alignof(atalaya_sample));
   if (samples == nullptr) return Error{"its samples lie outside its memory"};
   const uint64_t before = to.count();
   to.reserve_samples(batch.count);

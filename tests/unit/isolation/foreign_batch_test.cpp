@@ -166,6 +166,7 @@ TEST_CASE_FIXTURE(Memory, "texts of no size need no place") {
 
 TEST_CASE_FIXTURE(Memory, "what changes while it is read is taken as one thing or the other, or refused") {
   std::atomic<bool> done{false};
+  sample().tag_count = 1;
   std::thread scribbler([this, &done] {
     for (uint32_t turn = 0; !done; ++turn) {
       const uint32_t value = turn % 2 == 0 ? 1 : UINT32_MAX;
