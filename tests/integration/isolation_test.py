@@ -169,5 +169,65 @@ class Faults(IsolationCase):
         self.assertEqual(agent.stop(), 0, agent.errors())
 
 
+def capabilities(pid):
+    """The sets of a process, as names of /proc/PID/status to numbers."""
+    with open(f"/proc/{pid}/status") as file:
+        return {line.split(":")[0]: int(line.split()[1], 16) for line in file if line.startswith(("Cap", "NoNewPrivs"))}
+
+
+NUMBERS = {"net_admin": 12, "sys_ptrace": 19, "perfmon": 38, "bpf": 39}
+PROC_NEEDS = sum(1 << NUMBERS[name] for name in ("net_admin", "sys_ptrace", "perfmon", "bpf"))
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root has capabilities to give up")
+class Privileges(IsolationCase):
+    LUA = """a.pipeline "processes" {{ every = "200ms", a.source.proc {{ host = false, backend = "bpf" }},
+        a.sink.file {{ path = "{path}" }} }}"""
+
+    def check(self, agent, expected):
+        agent.wait_status(lambda status: agent.row("processes", "sink file", status)["out"] > 0)
+        own = capabilities(agent.process.pid)
+        for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
+            self.assertEqual(own[name], 0, name)
+        child, = children(agent)
+        its = capabilities(child)
+        self.assertEqual((its["CapPrm"], its["CapEff"]), (expected, expected))
+        self.assertEqual((its["CapInh"], its["CapAmb"], its["NoNewPrivs"]), (0, 0, 1))
+        # Also the next one, long after the agent has given its own away.
+        os.kill(child, signal.SIGKILL)
+        agent.wait_status(lambda status: agent.row("processes", "source proc", status)["restarts"] == 1)
+        before = agent.row("processes", "sink file")["out"]
+        agent.wait_status(lambda status: agent.row("processes", "sink file", status)["out"] > before)
+        child, = children(agent)
+        self.assertEqual(capabilities(child)["CapEff"], expected)
+        self.assertNotIn("off:", agent.errors())
+        self.ends(agent)
+
+    def require_bpf(self):
+        got = subprocess.run([BINARY, "try", "proc", "host=false", "backend=bpf", "--windows", "1", "--every", "100ms"], capture_output=True,
+                             text=True)
+        if "off:" in got.stderr or got.returncode != 0:
+            self.skipTest("no BPF here: " + got.stderr)
+
+    def test_bpf_runs_in_a_child_while_the_agent_has_no_capability(self):
+        self.require_bpf()
+        agent = self.run_agent('local a = require "atalaya"\n' + self.LUA.format(path=self.path("out")), "--drop")
+        agent.running()
+        self.check(agent, PROC_NEEDS)
+
+    def test_the_same_as_another_user_with_just_these(self):
+        self.require_bpf()
+        if shutil.which("setpriv") is None:
+            self.skipTest("no setpriv here")
+        given = "+bpf,+perfmon"
+        who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=" + given, "--ambient-caps=" + given]
+        if subprocess.run([*who, BINARY, "--version"], capture_output=True).returncode != 0:
+            self.skipTest("another user cannot run the binary where it lies")
+        os.chown(self.folder, 65534, 65534)
+        agent = self.run_agent('local a = require "atalaya"\n' + self.LUA.format(path=self.path("out")), "--drop", wrapper=who)
+        agent.running()
+        self.check(agent, 1 << NUMBERS["bpf"] | 1 << NUMBERS["perfmon"])
+
+
 if __name__ == "__main__":
     main()
