@@ -169,6 +169,40 @@ class Faults(IsolationCase):
         self.assertEqual(agent.stop(), 0, agent.errors())
 
 
+class NotIsolated(IsolationCase):
+    """In the agent's own process a fault is the agent's death: what was acknowledged survives it."""
+
+    LUA = """
+        a.pipeline "numbers" {{
+            a.source.counter {{ isolate = false, acked = "{acked}", first = {first} }},
+            a.sink.witness {{ isolate = false, got = "{got}", spool = {{ dir = "{spool}", min_free = "0 B", sync = "0s" }} }} }}
+        a.pipeline "bad" {{ every = "100ms", a.source.faulty {{ isolate = false, trouble = "{trouble}" }}, a.sink.file {{ path = "{bad}" }} }}
+        """
+
+    def begin(self, first):
+        paths = {name: self.path(name) for name in ("acked", "got", "spool", "trouble", "bad")}
+        return self.start(self.LUA.format(first=first, **paths))
+
+    def lines(self, name):
+        with open(self.path(name)) as file:
+            return [int(line.split()[0]) for line in file]
+
+    def test_nothing_acknowledged_is_lost(self):
+        for number, fault in enumerate(("segfault", "abort", "exit", "heap"), 1):
+            with self.subTest(fault=fault):
+                agent = self.begin(number * 1_000_000)
+                agent.wait_status(lambda status: agent.row("numbers", "source counter", status)["out"] > 100)
+                self.trouble(fault)
+                self.assertNotEqual(agent.join(), 0)
+        last = 9_000_000
+        agent = self.begin(last)
+        agent.wait_status(lambda status: last in self.lines("got"))  # in order: all before it has arrived
+        acked = [first for first in self.lines("acked") if first < last]
+        self.assertGreater(len(acked), 20)
+        self.assertEqual(set(acked) - set(self.lines("got")), set())
+        self.assertEqual(agent.stop(), 0, agent.errors())
+
+
 def capabilities(pid):
     """The sets of a process, as names of /proc/PID/status to numbers."""
     with open(f"/proc/{pid}/status") as file:
