@@ -63,14 +63,15 @@ constexpr std::array kSinkParams = {
                   .default_text = ATALAYA_STR("block"),
                   .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
                   .summary = ATALAYA_STR("What a full queue does: pause the source (a counted gap), or drop batches.")},
-    atalaya_param{.name = ATALAYA_STR("spread"),
-                  .type = ATALAYA_DURATION,
-                  .flags = ATALAYA_BOUNDED,
-                  .default_text = ATALAYA_STR("0s"),
-                  .summary = ATALAYA_STR("Hosts that share a server send a window at different times, up to so much after its end; the "
-                                         "host's name decides."),
-                  .min = 0,
-                  .max = 3600 * kSecond},
+    atalaya_param{
+        .name = ATALAYA_STR("spread"),
+        .type = ATALAYA_DURATION,
+        .flags = ATALAYA_BOUNDED,
+        .default_text = ATALAYA_STR("0s"),
+        .summary = ATALAYA_STR("Hosts that share a server send a window at different times, up to so much after its end; the "
+                               "host's name decides."),
+        .min = 0,
+        .max = 3600 * kSecond},
     atalaya_param{.name = ATALAYA_STR("spool"),
                   .type = ATALAYA_RECORD,
                   .flags = 0,

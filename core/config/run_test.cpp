@@ -101,8 +101,7 @@ class Stages {
       instances_.push_back(nullptr);
       if (stage.function != 0) continue;
       const std::string label = std::string(kind_name(stage.kind)) + " " + in_quotes(stage.name);
-      auto created =
-          make_instance(stage.isolation, stage.component, stage.parameters, label, symbols, surroundings_, launcher);
+      auto created = make_instance(stage.isolation, stage.component, stage.parameters, label, symbols, surroundings_, launcher);
       if (!created) return Error{created.error()};
       instances_.back() = std::move(*created);
       if (const Outcome started = instances_.back()->start(); !started.ok()) return Error{label + ": " + started.text};
@@ -160,8 +159,7 @@ Status write_lines(const std::string &path, const std::vector<std::string> &line
 
 }  // namespace
 
-Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, Symbols &symbols, bool update,
-                             Launcher *launcher) {
+Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, Symbols &symbols, bool update, Launcher *launcher) {
   std::vector<std::unique_ptr<Batch>> windows;
   if (test.input.file.empty()) {
     windows.push_back(std::make_unique<Batch>());

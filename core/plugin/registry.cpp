@@ -93,6 +93,7 @@ std::vector<std::string> Registry::default_folders(const std::string &option) {
 }
 
 bool Registry::is_installed(const std::string &path) {
+  if (path.find('/') == std::string::npos) return true;
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(path, error).parent_path();
   const auto own = own_folders();
