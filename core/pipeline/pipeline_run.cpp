@@ -381,8 +381,9 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   const Tally tally = stage.surroundings->take();
   const int64_t restarts = stage.surroundings->take_restarts();
   if (!outcome.ok()) {
-    log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped",
-                stage.instance->label());
+    if (!outcome.away)  // who brings it back says so
+      log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped",
+                  stage.instance->label());
     batch.raw().count = 0;
     if (ack) ack->refuse();
     transaction.dropped(*stage.row, outcome.away ? "stage away" : "stage failed", before);
