@@ -37,7 +37,7 @@ void end_soon(ChildHandle &child) {
 }
 
 std::string told(const ChildHandle &child, const Exit &exit) {
-  if (const std::string why = child.killed_for(); !why.empty()) return why;
+  if (std::string why = child.killed_for(); !why.empty()) return why;
   const std::string report = "; report it to the plugin's author";
   if (!exit.known) return "has ended, and nobody knows why";
   if (exit.signal == 0) return "ended itself with status " + std::to_string(exit.status) + report;

@@ -48,7 +48,7 @@ void limit(__rlimit_resource what, rlim_t value) {
   for (size_t i = 0; i < moved.size(); ++i) moved[i] = ::fcntl(fds[i], F_DUPFD, 64);
   for (size_t i = 0; i < moved.size(); ++i) ::dup2(moved[i], kFirstChildFd + static_cast<int>(i));
   ::syscall(SYS_close_range, kFirstChildFd + kChildFds, ~0U, 0);
-#ifndef __SANITIZE_ADDRESS__  // which maps terabytes
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which map terabytes
   if (message.memory_bytes > 0) limit(RLIMIT_DATA, static_cast<rlim_t>(message.memory_bytes));
 #endif
   limit(RLIMIT_CORE, 0);

@@ -163,7 +163,7 @@ Outcome RemoteInstance::process(const atalaya_window &window, Batch &batch) {
   Outcome outcome = this->call(child, call, isolation_.time_ns);
   if (!outcome.ok()) return outcome;
   batch.clear();
-  if (const Outcome taken = take(child, batch); !taken.ok()) return taken;
+  if (Outcome taken = take(child, batch); !taken.ok()) return taken;
   return outcome;
 }
 
