@@ -20,8 +20,7 @@ PATIENCE = 60  # seconds until an expected event counts as missing
 class Agent:
     """An agent on a pipeline file given as text. Its state, socket and outputs lie in `folder`."""
 
-    def __init__(self, folder, lua, *arguments, environment=None, preexec=None, user=None):
-    def __init__(self, folder, lua, *arguments, environment=None, preexec=None, wrapper=()):
+    def __init__(self, folder, lua, *arguments, environment=None, preexec=None, user=None, wrapper=()):
         self.folder = folder
         self.wrapper = wrapper  # words before the command, such as setpriv's
         self.file = os.path.join(folder, "pipeline.lua")
@@ -32,10 +31,8 @@ class Agent:
         self.lines = []
         self.changed = threading.Condition()
         self.process = subprocess.Popen(
-            [BINARY, "run", self.file, "--socket", self.socket, *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, preexec_fn=preexec, **self.user)
             [*wrapper, BINARY, "run", self.file, "--socket", self.socket, *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, preexec_fn=preexec)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, preexec_fn=preexec, **self.user)
         self.output = b""
         self.readers = [threading.Thread(target=self._read_errors), threading.Thread(target=self._read_output)]
         for reader in self.readers:
@@ -76,10 +73,8 @@ class Agent:
         return self
 
     def status(self):
-        text = subprocess.run([BINARY, "status", "--format", "json", "--socket", self.socket],
-                              capture_output=True, check=True, **self.user).stdout
         text = subprocess.run([*self.wrapper, BINARY, "status", "--format", "json", "--socket", self.socket],
-                              capture_output=True, check=True).stdout
+                              capture_output=True, check=True, **self.user).stdout
         return json.loads(text)
 
     def row(self, pipeline, component, status=None):
