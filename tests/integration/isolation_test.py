@@ -44,10 +44,10 @@ def children(agent):
 
 
 class IsolationCase(AgentCase):
-    def trouble(self, word):
+    def trouble(self, word, name="trouble"):
         with open(self.path("new"), "w") as file:
             file.write(word)
-        os.rename(self.path("new"), self.path("trouble"))
+        os.rename(self.path("new"), self.path(name))
 
     def start(self, lua):
         agent = self.run_agent('local a = require "atalaya"\n' + lua + f"""
@@ -132,12 +132,12 @@ class Faults(IsolationCase):
     def test_one_that_hangs_does_not_hold_up_the_end(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ isolate = false }},
             a.sink.faulty {{ trouble = "{self.path("trouble")}", isolation = {{ time = "1h" }} }} }}
-            a.pipeline "bad too" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble")}", isolation = {{ time = "1h" }} }},
-            a.sink.file {{ path = "{self.path("bad")}" }} }}""".replace("bad too", "bad_too"))
+            a.pipeline "bad_too" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble_too")}", isolation = {{ time = "1h" }} }},
+            a.sink.file {{ path = "{self.path("bad")}" }} }}""")
         agent.wait_status(lambda status: agent.row("bad_too", "sink file", status)["out"] > 0)
-        for _ in range(2):
-            self.trouble("hang")
-            agent.wait_status(lambda status: not os.path.exists(self.path("trouble")))
+        for name in ("trouble", "trouble_too"):
+            self.trouble("hang", name)
+            agent.wait_status(lambda status: not os.path.exists(self.path(name)))
         begin = time.monotonic()
         self.ends(agent)
         self.assertLess(time.monotonic() - begin, 10)
