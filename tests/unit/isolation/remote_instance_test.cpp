@@ -201,15 +201,15 @@ TEST_CASE_FIXTURE(Fixture, "one that fails is away, says why, and comes back") {
   const Case cases[] = {
       {"abort", "crashed (SIGABRT)"}, {"exit", "ended itself with status 3"}, {"hang", "isolation.time"}, {"garbage", "not sound"}};
   int restarts = 0;
-  for (const auto &[how, said] : cases) {
-    CAPTURE(how);
+  for (const Case &one : cases) {
+    CAPTURE(one.how);
     Batch batch;
-    fail(how);
+    fail(one.how);
     const Outcome outcome = instance->collect(window(), batch);
     CHECK(outcome.away);
     CHECK(!outcome.ok());
     CHECK(batch.count() == 0);
-    const std::string line = listener.wait_for(said);
+    const std::string line = listener.wait_for(one.said);
     CHECK(line.rfind("the faulty: its process ", 0) == 0);
     CHECK(until_back([&] { return instance->collect(window(), batch); }).ok());
     CHECK(batch.count() == 1);
