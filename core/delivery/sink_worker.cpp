@@ -9,6 +9,7 @@
 #include "core/sample/crc32c.h"
 #include "core/util/files.h"
 #include "core/util/log.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
@@ -17,15 +18,8 @@ constexpr int64_t kFirstRetry = 100'000'000;
 constexpr int64_t kLongestRetry = 30'000'000'000;
 
 using Steady = std::chrono::steady_clock;  // CLOCK_MONOTONIC
-int64_t monotonic() {
-  return Steady::now().time_since_epoch().count();
-}
 Steady::time_point at(int64_t monotonic_ns) {
   return Steady::time_point(std::chrono::nanoseconds(monotonic_ns));
-}
-
-int64_t realtime() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 // In [0, spread): the same for a host every time, spread evenly over hosts.

@@ -13,16 +13,13 @@
 #include <new>
 
 #include "core/isolation/wire.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
 
 constexpr size_t kAlwaysHeld = size_t{1} << 20;
 constexpr time_t kPatience = 1;  // seconds, with a child that does not hear its notices
-
-int64_t monotonic() {
-  return std::chrono::steady_clock::now().time_since_epoch().count();
-}
 
 struct Pair {
   Descriptor ours, theirs;

@@ -12,6 +12,7 @@
 #include "core/isolation/capabilities.h"
 #include "core/isolation/remote_instance.h"
 #include "core/isolation/wire.h"
+#include "core/util/now.h"
 #include "core/util/units.h"
 
 namespace atalaya::core {
@@ -23,10 +24,6 @@ constexpr int64_t kGoodLife = 10 * kSecond;                                     
 constexpr int64_t kLongestStart = 10 * kSecond;                                        // create or start
 constexpr int kLongestDeath = 5000;                                                    // ms
 constexpr uint32_t kMostNames = uint32_t{1} << 16;                                     // that one process may add to the agent's
-
-int64_t monotonic() {
-  return std::chrono::steady_clock::now().time_since_epoch().count();
-}
 
 // The connection to the child is over. A process that ends closes it a moment before it is gone.
 void end_soon(ChildHandle &child) {

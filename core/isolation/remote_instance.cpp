@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "core/isolation/wire.h"
+#include "core/util/now.h"
 #include "core/util/units.h"
 
 namespace atalaya::core {
@@ -17,10 +18,6 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kLongestStop = kSecond / 2;
 constexpr int64_t kFlushGrace = kSecond / 2;
-
-int64_t monotonic() {
-  return std::chrono::steady_clock::now().time_since_epoch().count();
-}
 
 const char *word_of(Op op) {
   static constexpr const char *kWords[] = {"", "create", "start", "stop", "destroy", "collect", "run", "process", "write", "flush"};

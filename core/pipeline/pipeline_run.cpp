@@ -6,15 +6,12 @@
 
 #include "core/util/files.h"
 #include "core/util/log.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
 
 constexpr unsigned kMostBackOff = 6;  // 2^6 windows
-
-int64_t monotonic() {
-  return read_clocks().monotonic;
-}
 
 std::string component_label(size_t position, const StageDescription &stage) {
   std::string label = std::to_string(position) + " ";
