@@ -9,6 +9,7 @@
 #include "core/cli/cli.h"
 #include "core/cli/help_pages.h"
 #include "core/cli/version.h"
+#include "core/isolation/launcher.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -145,6 +146,7 @@ int dispatch(const std::vector<std::string> &words) {
 
 int main(int argc, char **argv) {
   try {
+    if (const int ended = atalaya::core::isolation_main(argc, argv); ended >= 0) return ended;
     const int status = atalaya::core::cli::dispatch({argv + 1, argv + argc});
     // A full disk or a closed pipe behind standard output is a failure that the caller has to hear of.
     return std::fflush(stdout) == 0 ? status : atalaya::core::cli::kFailed;

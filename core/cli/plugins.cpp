@@ -27,9 +27,11 @@ std::vector<Page> pages_of(Registry &registry, const std::string &wanted) {
         log(LogLevel::warning, opened.error());
         continue;
       }
-      if (wanted.empty() || name == wanted || opened->plugin->name() == wanted)
-        pages.push_back(
-            page_of(*opened->plugin, *opened->component, kind == ATALAYA_SINK ? common_sink_params() : Schema(nullptr, 0, 0)));
+      if (!wanted.empty() && name != wanted && opened->plugin->name() != wanted) continue;
+      std::vector<atalaya_param> common;
+      if (kind != ATALAYA_COMMAND) common = common_params(*opened->component);
+      const Schema schema(common.data(), static_cast<uint32_t>(common.size()), sizeof(atalaya_param));
+      pages.push_back(page_of(*opened->plugin, *opened->component, schema));
     }
   }
   return pages;

@@ -9,6 +9,7 @@
 #include "core/cli/service.h"
 #include "core/cli/version.h"
 #include "core/config/load.h"
+#include "core/isolation/capabilities.h"
 #include "core/pipeline/clock.h"
 #include "core/pipeline/status.h"
 #include "core/util/log.h"
@@ -21,13 +22,43 @@ constexpr OptionSpec kOptions[] = {
     {"--for", "TIME", "stop after this time, for example 30s"},
     {"--socket", "PATH", "where `atalaya status` asks (default: status.sock in the runtime folder)"},
     {"--host", "NAME", "value of the tag host (default: the host's name)"},
+    {"--drop", "", "give up all capabilities; components that need some run isolated, with just those"},
 };
 
-std::optional<FileDescription> load(const std::string &path, Registry &registry, Symbols &symbols) {
-  LoadedFile loaded = load_file(path, registry, symbols, default_lua_library());
+// What `run` is made of, beside the file.
+struct Parts {
+  const Arguments &arguments;
+  Registry registry;
+  Symbols symbols;
+  Launcher launcher;
+};
+
+void isolate_privileged(StageDescription &stage) {
+  if (stage.function == 0 && declared_capabilities(*stage.component.component) != 0) stage.isolation.on = true;
+}
+
+template <class Body>
+void each_component(FileDescription &file, Body &&body) {
+  for (PipelineDescription &pipeline : file.pipelines)
+    for (auto *list : {&pipeline.sources, &pipeline.stages}) std::for_each(list->begin(), list->end(), body);
+  std::for_each(file.sinks.begin(), file.sinks.end(), body);
+}
+
+std::optional<FileDescription> load(const std::string &path, Parts &parts) {
+  LoadedFile loaded = load_file(path, parts.registry, parts.symbols, default_lua_library());
   for (const std::string &line : loaded.warnings) std::fprintf(stderr, "%s\n", line.c_str());
   for (const std::string &line : loaded.errors) std::fprintf(stderr, "%s\n", line.c_str());
+  if (loaded.description && parts.arguments.has("--drop")) each_component(*loaded.description, isolate_privileged);
   return std::move(loaded.description);
+}
+
+// The launcher was the first thing to start; here it is kept or ended, and the agent's own capabilities are kept or dropped.
+Status settle(FileDescription &file, Parts &parts) {
+  if (parts.arguments.has("--drop")) return keep_capabilities(0);
+  bool isolated = false;
+  each_component(file, [&isolated](const StageDescription &stage) { isolated = isolated || stage.isolation.on; });
+  if (!isolated) parts.launcher.end();
+  return Done{};
 }
 
 // What came in, what the sinks have, what is lost.
@@ -45,8 +76,8 @@ std::string ledger_line(const std::vector<LedgerRow> &rows) {
          " queued, " + std::to_string(sum.dropped) + " dropped by sinks";
 }
 
-std::future<Status> reload(const std::string &path, Engine &engine, Registry &registry, Symbols &symbols) {
-  if (auto description = load(path, registry, symbols)) return engine.reload(std::move(*description));
+std::future<Status> reload(const std::string &path, Engine &engine, Parts &parts) {
+  if (auto description = load(path, parts)) return engine.reload(std::move(*description));
   log(LogLevel::error, "reload refused: " + path + " has errors; the old file runs on");
   return {};
 }
@@ -67,19 +98,25 @@ int run(const Arguments &arguments) {
     options.for_ns = time.value();
   }
   prepare_process();
-  const ServiceManager service;
-  Symbols symbols;
-  Registry registry = scan_plugins(arguments);
-  auto description = load(path, registry, symbols);
+  const ServiceManager service;  // it takes what it needs from the environment, so that no child inherits it
+  Parts parts{arguments, {}, {}, {}};
+  if (const Status started = parts.launcher.start(); !started) log(LogLevel::warning, started.error());
+  parts.registry = scan_plugins(arguments);
+  auto description = load(path, parts);
   if (!description) return kWrongUse;
+  if (const Status settled = settle(*description, parts); !settled) {
+    log(LogLevel::error, settled.error());
+    return kFailed;
+  }
 
   Ledger *ledger = nullptr;
   // The status line comes with the sign of life, or every 15 s where no one waits for that.
   static constexpr int64_t kStatusEvery = 15'000'000'000;
   const auto alive = [&service, &ledger] { service.tell("WATCHDOG=1\nSTATUS=" + ledger_line(ledger->snapshot())); };
-  Engine engine(symbols, {.host = arguments.get("--host").value_or(""),
-                          .alive_every_ns = service.watchdog_ns() > 0 ? service.watchdog_ns() : kStatusEvery,
-                          .alive = service.listens() ? alive : std::function<void()>()});
+  Engine engine(parts.symbols, {.host = arguments.get("--host").value_or(""),
+                                .launcher = &parts.launcher,
+                                .alive_every_ns = service.watchdog_ns() > 0 ? service.watchdog_ns() : kStatusEvery,
+                                .alive = service.listens() ? alive : std::function<void()>()});
   ledger = &engine.ledger();
   const int64_t begin = read_clocks().monotonic;
   const auto answer = [&engine, &path, begin](bool json) {
@@ -99,7 +136,7 @@ int run(const Arguments &arguments) {
 
   options.reload = [&] {
     service.reloading();
-    auto reloaded = reload(path, engine, registry, symbols);
+    auto reloaded = reload(path, engine, parts);
     if (!reloaded.valid()) service.tell("READY=1\nSTATUS=reload refused: the file has errors; the old one runs on");
     return reloaded;
   };

@@ -195,7 +195,9 @@ int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_
                 .sync_ns = 1'000'000'000,
                 .when_full = WhenFull::block};
   Ledger ledger;
-  SinkWorker worker(sink, "sink " + sink.name, symbols, ledger, {}, [] {});
+  Launcher launcher;
+  SinkWorker worker(
+      sink, "sink " + sink.name, symbols, ledger, {}, [] {}, &launcher);
   if (const Status made = worker.create(); !made) return fail(prefix_of(sink.where) + made.error());
   if (const Status started = worker.start(); !started) return fail(started.error());
   int64_t queued = queued_in(ledger);

@@ -51,9 +51,10 @@ int test(const Arguments &arguments) {
                  path.c_str());
     return kWrongUse;
   }
+  Launcher launcher;
   size_t failed = 0;
   for (const auto &test_case : loaded.tests) {
-    const auto result = run_test(*loaded.file.description, test_case, symbols, arguments.has("--update"));
+    const auto result = run_test(*loaded.file.description, test_case, symbols, arguments.has("--update"), &launcher);
     if (!show(*loaded.file.description, test_case, result)) ++failed;
   }
   std::printf("%s, %zu failed\n", plural(loaded.tests.size(), "test").c_str(), failed);

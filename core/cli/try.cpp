@@ -4,7 +4,9 @@
 #include <string>
 
 #include "core/cli/agent.h"
+#include "core/config/common_params.h"
 #include "core/config/load.h"
+#include "core/util/log.h"
 #include "core/util/suggest.h"
 #include "core/util/units.h"
 
@@ -30,6 +32,7 @@ std::optional<StageDescription> describe(Registry &registry, uint32_t kind, cons
     return std::nullopt;
   }
   stage.component = *opened;
+  stage.isolation = isolation_of({}, *opened);
   std::vector<Problem> problems;
   stage.parameters = Parameters::resolve(schema_of(*stage.component.component), written, problems);
   for (const Problem &problem : problems)
@@ -72,6 +75,9 @@ std::optional<Value> written_parameters(Registry &registry, const Arguments &arg
 
 int try_source(const Arguments &arguments) {
   const std::string &name = arguments.positional[0];
+  prepare_process();
+  Launcher launcher;
+  if (const Status started = launcher.start(); !started) log(LogLevel::warning, started.error());
   Registry registry = scan_plugins(arguments);
   if (!registry.known(ATALAYA_SOURCE, name)) {
     const std::string near = did_you_mean(name, registry.names(ATALAYA_SOURCE));
@@ -105,7 +111,6 @@ int try_source(const Arguments &arguments) {
   const auto sink = describe(registry, ATALAYA_SINK, "stdout", sink_parameters);
   if (!source || !sink) return kWrongUse;
 
-  prepare_process();
   Symbols symbols;
   FileDescription file;
   file.path = "try";
@@ -116,7 +121,7 @@ int try_source(const Arguments &arguments) {
   pipeline.sources.push_back(*source);
   pipeline.sinks.push_back(0);
   file.pipelines.push_back(std::move(pipeline));
-  Engine engine(symbols, {.max_windows = windows, .host = {}});
+  Engine engine(symbols, {.max_windows = windows, .host = {}, .launcher = &launcher});
   if (const Status started = engine.start(std::move(file)); !started) {
     std::fprintf(stderr, "%s\n", started.error().c_str());
     return kFailed;

@@ -63,14 +63,15 @@ constexpr std::array kSinkParams = {
                   .default_text = ATALAYA_STR("block"),
                   .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
                   .summary = ATALAYA_STR("What a full queue does: pause the source (a counted gap), or drop batches.")},
-    atalaya_param{.name = ATALAYA_STR("spread"),
-                  .type = ATALAYA_DURATION,
-                  .flags = ATALAYA_BOUNDED,
-                  .default_text = ATALAYA_STR("0s"),
-                  .summary = ATALAYA_STR("Hosts that share a server send a window at different times, up to so much after its end; the "
-                                         "host's name decides."),
-                  .min = 0,
-                  .max = 3600 * kSecond},
+    atalaya_param{
+        .name = ATALAYA_STR("spread"),
+        .type = ATALAYA_DURATION,
+        .flags = ATALAYA_BOUNDED,
+        .default_text = ATALAYA_STR("0s"),
+        .summary = ATALAYA_STR("Hosts that share a server send a window at different times, up to so much after its end; the "
+                               "host's name decides."),
+        .min = 0,
+        .max = 3600 * kSecond},
     atalaya_param{.name = ATALAYA_STR("spool"),
                   .type = ATALAYA_RECORD,
                   .flags = 0,
@@ -79,6 +80,53 @@ constexpr std::array kSinkParams = {
                   .item_count = kSpoolParams.size(),
                   .item_size = sizeof(atalaya_param)},
 };
+
+constexpr atalaya_param kMemory = {
+    .name = ATALAYA_STR("memory"),
+    .type = ATALAYA_SIZE,
+    .flags = ATALAYA_BOUNDED,
+    .default_text = ATALAYA_STR("256 MiB"),
+    .summary = ATALAYA_STR("Memory that its process may have, and of each batch on its way there and back."),
+    .min = 16 * kMebi,
+    .max = 64 * 1024 * kMebi};
+
+// How long a call may take. A stage holds up the engine for that time, a source its own windows, a sink its queue.
+constexpr atalaya_param time_param(atalaya_str default_text) {
+  return {.name = ATALAYA_STR("time"),
+          .type = ATALAYA_DURATION,
+          .flags = ATALAYA_BOUNDED,
+          .default_text = default_text,
+          .summary = ATALAYA_STR("How long one call may take; then its process is killed and started again."),
+          .min = kSecond / 100,
+          .max = 3600 * kSecond};
+}
+constexpr std::array kStageLimits = {kMemory, time_param(ATALAYA_STR("250ms"))};
+constexpr std::array kSourceLimits = {kMemory, time_param(ATALAYA_STR("2s"))};
+constexpr std::array kSlowLimits = {kMemory, time_param(ATALAYA_STR("30s"))};  // sinks, and sources that say that they block
+
+constexpr atalaya_param kIsolate = {
+    .name = ATALAYA_STR("isolate"),
+    .type = ATALAYA_BOOL,
+    .flags = 0,
+    .summary =
+        ATALAYA_STR("Runs it in a process of its own; absent: only if its file is not among the plugins installed with atalaya.")};
+
+using Limits = std::array<atalaya_param, 2>;
+
+const Limits &limits_of(const atalaya_component &component) {
+  if (component.kind == ATALAYA_SINK || (component.flags & ATALAYA_BLOCKING) != 0) return kSlowLimits;
+  return component.kind == ATALAYA_SOURCE ? kSourceLimits : kStageLimits;
+}
+
+constexpr atalaya_param isolation_param(const Limits &limits) {
+  return {.name = ATALAYA_STR("isolation"),
+          .type = ATALAYA_RECORD,
+          .flags = 0,
+          .summary = ATALAYA_STR("The limits of that process."),
+          .items = limits.data(),
+          .item_count = static_cast<uint32_t>(limits.size()),
+          .item_size = sizeof(atalaya_param)};
+}
 
 constexpr std::array kPipelineParams = {
     atalaya_param{.name = ATALAYA_STR("every"),
@@ -107,6 +155,28 @@ Schema schema_of(const std::array<atalaya_param, Size> &params) {
 
 Schema common_sink_params() {
   return schema_of(kSinkParams);
+}
+std::vector<atalaya_param> common_params(const atalaya_component &component) {
+  std::vector<atalaya_param> params = {kIsolate, isolation_param(limits_of(component))};
+  if (component.kind == ATALAYA_SINK) params.insert(params.begin(), kSinkParams.begin(), kSinkParams.end());
+  return params;
+}
+Parameters isolation_defaults(const atalaya_component &component) {
+  std::vector<Problem> none;
+  return Parameters::resolve(schema_of(limits_of(component)), {}, none);
+}
+Isolation isolation_of(const Parameters &parameters, const Registry::Component &component) {
+  Isolation isolation;
+  const Parameter *written = parameters.find("isolate");
+  isolation.on = written != nullptr ? written->i64 != 0 : !Registry::is_installed(component.plugin->path());
+  const Parameters usual = isolation_defaults(*component.component);
+  const auto limit = [&](const std::string &name) {
+    const Parameter *own = parameters.find("isolation." + name);
+    return own != nullptr ? own->i64 : usual.find(name)->i64;
+  };
+  isolation.memory_bytes = limit("memory");
+  isolation.time_ns = limit("time");
+  return isolation;
 }
 Schema pipeline_params() {
   return schema_of(kPipelineParams);

@@ -36,22 +36,20 @@ std::string unknown_component(const RawComponent &raw, Registry &registry) {
   return text + (names.empty() ? "; no plugin offers a " + kind : "; known are " + listed(names));
 }
 
-// The component's parameters and those that every sink has.
+// The component's parameters and those that the core gives to all of its kind.
 std::vector<atalaya_param> all_params(const atalaya_component &component) {
   std::vector<atalaya_param> params;
   const Schema own = schema_of(component);
   for (uint32_t i = 0; i < own.count(); ++i) params.push_back(own.at(i));
-  const Schema common = common_sink_params();
-  for (uint32_t i = 0; component.kind == ATALAYA_SINK && i < common.count(); ++i) params.push_back(common.at(i));
+  const auto common = common_params(component);
+  params.insert(params.end(), common.begin(), common.end());
   return params;
 }
 
-Value without_common(Value written) {
-  const Schema common = common_sink_params();
+Value without_common(const atalaya_component &component, Value written) {
+  const auto common = common_params(component);
   const auto is_common = [&](const auto &member) {
-    for (uint32_t i = 0; i < common.count(); ++i)
-      if (view_of(common.at(i).name) == member.first) return true;
-    return false;
+    return std::any_of(common.begin(), common.end(), [&](const auto &param) { return view_of(param.name) == member.first; });
   };
   written.map.erase(std::remove_if(written.map.begin(), written.map.end(), is_common), written.map.end());
   return written;
@@ -119,13 +117,11 @@ std::optional<StageDescription> check_component(const RawComponent &raw, Registr
   if (const Parameter *dir = all.find("spool.dir"); dir != nullptr && dir->text.empty())
     found.push_back({"spool.dir", "is empty; name a folder of this sink alone"});
   for (const auto &problem : found) problems.push_back(label + text_of(problem));
-  if (raw.kind != ATALAYA_SINK) {
-    stage.parameters = all;
-    return stage;
-  }
   // The plugin gets only what it has declared; the problems have been told above.
   std::vector<Problem> told;
-  stage.parameters = Parameters::resolve(schema_of(component), without_common(raw.parameters), told);
+  stage.parameters = Parameters::resolve(schema_of(component), without_common(component, raw.parameters), told);
+  stage.isolation = isolation_of(all, stage.component);
+  if (raw.kind != ATALAYA_SINK) return stage;
   stage.queue = queue_limits(all);
   stage.spool = spool_limits(all);
   return stage;

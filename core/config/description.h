@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/isolation/isolation.h"
 #include "core/plugin/parameters.h"
 #include "core/plugin/registry.h"
 
@@ -56,6 +57,7 @@ struct StageDescription {
   Location where;
   Registry::Component component;
   Parameters parameters;
+  Isolation isolation;
   int function = 0;
   OnError on_error = OnError::drop;
   QueueLimits queue;  // sinks

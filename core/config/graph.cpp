@@ -76,6 +76,14 @@ std::string differences(const StageDescription &stage) {
     const auto &usual = defaults.find("")->children;
     if (std::find(usual.begin(), usual.end(), parameter) == usual.end()) add(assignment(parameter));
   }
+  if (stage.isolation.on) add("isolate = true");
+  const Parameters limits = isolation_defaults(*stage.component.component);
+  std::string written;
+  if (stage.isolation.memory_bytes != limits.find("memory")->i64)
+    written = "memory = " + in_quotes(format_size(stage.isolation.memory_bytes));
+  if (stage.isolation.time_ns != limits.find("time")->i64)
+    written += (written.empty() ? "" : ", ") + ("time = " + in_quotes(format_duration(stage.isolation.time_ns)));
+  if (stage.isolation.on && !written.empty()) add("isolation = { " + written + " }");
   if (stage.kind != ATALAYA_SINK) return text;
   const Parameters common = Parameters::resolve(common_sink_params(), {}, ignored);
   if (stage.queue.max_bytes != common.find("queue")->i64) add("queue = " + in_quotes(format_size(stage.queue.max_bytes)));

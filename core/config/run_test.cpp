@@ -96,12 +96,12 @@ class Stages {
  public:
   Stages(const FileDescription &file, const PipelineDescription &pipeline) : file_(file), pipeline_(pipeline) {}
 
-  Status start(Symbols &symbols) {
+  Status start(Symbols &symbols, Launcher *launcher) {
     for (const auto &stage : pipeline_.stages) {
       instances_.push_back(nullptr);
       if (stage.function != 0) continue;
       const std::string label = std::string(kind_name(stage.kind)) + " " + in_quotes(stage.name);
-      auto created = Instance::create(stage.component, stage.parameters, label, symbols, surroundings_);
+      auto created = make_instance(stage.isolation, stage.component, stage.parameters, label, symbols, surroundings_, launcher);
       if (!created) return Error{created.error()};
       instances_.back() = std::move(*created);
       if (const Outcome started = instances_.back()->start(); !started.ok()) return Error{label + ": " + started.text};
@@ -159,7 +159,7 @@ Status write_lines(const std::string &path, const std::vector<std::string> &line
 
 }  // namespace
 
-Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, Symbols &symbols, bool update) {
+Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, Symbols &symbols, bool update, Launcher *launcher) {
   std::vector<std::unique_ptr<Batch>> windows;
   if (test.input.file.empty()) {
     windows.push_back(std::make_unique<Batch>());
@@ -169,7 +169,7 @@ Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, 
   }
   TestOutcome outcome;
   Stages stages(file, file.pipelines.at(test.pipeline));
-  if (const Status started = stages.start(symbols); !started) return Error{started.error()};
+  if (const Status started = stages.start(symbols, launcher); !started) return Error{started.error()};
   Lines given(symbols);
   for (size_t i = 0; i < windows.size(); ++i) {
     const Status processed = stages.process(window_of(test, static_cast<int64_t>(i)), *windows[i], outcome.notes);

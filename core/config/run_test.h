@@ -19,6 +19,7 @@ struct TestOutcome {
 
 // Feeds a case's samples through the stages of its pipeline and compares what comes out, whatever its order. `update` writes the
 // output to the case's file of expected samples instead.
-Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, Symbols &symbols, bool update);
+Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, Symbols &symbols, bool update,
+                             Launcher *launcher = nullptr);
 
 }  // namespace atalaya::core

@@ -133,8 +133,7 @@ void append_component(const atalaya_component &component, std::string &out) {
   out += "---@class " + parameters + "\n";
   const Schema own = schema_of(component);
   for (uint32_t i = 0; i < own.count(); ++i) append_field(own.at(i), out);
-  const Schema common = common_sink_params();
-  for (uint32_t i = 0; component.kind == ATALAYA_SINK && i < common.count(); ++i) append_field(common.at(i), out);
+  for (const atalaya_param &param : common_params(component)) append_field(param, out);
   const char *result = component.kind == ATALAYA_SOURCE ? "Source" : component.kind == ATALAYA_SINK ? "Sink" : "Stage";
   out += "\n---" + comment(component.summary) + "\n---@param parameters? " + parameters + "\n---@return atalaya." + result +
          "\nfunction a." + std::string(constructor_word(component.kind)) + "." + std::string(view_of(component.name)) +

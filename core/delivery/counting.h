@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,16 +26,19 @@ class CountingSurroundings : public Surroundings {
   CountingSurroundings(Ledger &ledger, std::string state_dir) : ledger_(ledger), state_dir_(std::move(state_dir)) {}
 
   void count(int32_t what, std::string_view reason, uint64_t samples) override;
+  void restarted() override { ++restarts_; }
   std::optional<std::string> state_dir() override;
   bool ledger(uint64_t row, atalaya_ledger_row &out) override;
 
   Tally take();
+  int64_t take_restarts() { return restarts_.exchange(0); }
 
  private:
   Ledger &ledger_;
   std::string state_dir_;
   std::mutex mutex_;
   Tally tally_;
+  std::atomic<int64_t> restarts_{0};
   std::vector<LedgerRow> snapshot_;                        // what `ledger` reads from
   std::vector<std::pair<size_t, std::string_view>> rows_;  // -> snapshot_; with a reason: the row of that drop
 };

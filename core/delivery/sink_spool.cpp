@@ -7,19 +7,14 @@
 
 #include "core/delivery/sink_worker.h"
 #include "core/util/log.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-int64_t monotonic() {
-  return Steady::now().time_since_epoch().count();
-}
 Steady::time_point at(int64_t monotonic_ns) {
   return Steady::time_point(std::chrono::nanoseconds(monotonic_ns));
-}
-int64_t realtime() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 constexpr int64_t kSecond = 1'000'000'000;

@@ -9,6 +9,7 @@
 #include "core/sample/crc32c.h"
 #include "core/util/files.h"
 #include "core/util/log.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
@@ -17,15 +18,8 @@ constexpr int64_t kFirstRetry = 100'000'000;
 constexpr int64_t kLongestRetry = 30'000'000'000;
 
 using Steady = std::chrono::steady_clock;  // CLOCK_MONOTONIC
-int64_t monotonic() {
-  return Steady::now().time_since_epoch().count();
-}
 Steady::time_point at(int64_t monotonic_ns) {
   return Steady::time_point(std::chrono::nanoseconds(monotonic_ns));
-}
-
-int64_t realtime() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 // In [0, spread): the same for a host every time, spread evenly over hosts.
@@ -43,13 +37,14 @@ int64_t bytes_of(const Delivery &delivery) {
 }  // namespace
 
 SinkWorker::SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger,
-                       std::string_view host, std::function<void()> made_room)
+                       std::string_view host, std::function<void()> made_room, Launcher *launcher)
     : description_(description),
       offset_ns_(offset_of(host, description.queue.spread_ns)),
       name_(std::move(name)),
       symbols_(symbols),
       ledger_(ledger),
       made_room_(std::move(made_room)),
+      launcher_(launcher),
       surroundings_(ledger, state_folder() + "/" + name_) {}
 
 SinkWorker::~SinkWorker() {
@@ -62,8 +57,8 @@ SinkWorker::~SinkWorker() {
 }
 
 Status SinkWorker::create() {
-  auto made = Instance::create(description_.component, description_.parameters, "sink \"" + description_.name + "\"", symbols_,
-                               surroundings_);
+  auto made = make_instance(description_.isolation, description_.component, description_.parameters,
+                            "sink \"" + description_.name + "\"", symbols_, surroundings_, launcher_);
   if (!made) return Error{made.error()};
   instance_ = std::move(*made);
   return Done{};
@@ -171,14 +166,15 @@ SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row)
       log_limited(LogLevel::error, name_ + ": " + outcome.text + "; the batch is dropped", name_ + " refused");
       return {.settled = true, .delivered = false, .reason = "refused", .busy_ns = busy};
     }
-    log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again", name_ + " retry");
+    if (!outcome.away) log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again", name_ + " retry");
     {
       const std::lock_guard lock(ledger_.mutex());
       ++row.counts.errors;
+      row.counts.restarts += surroundings_.take_restarts();
       row.counts.busy_ns += busy;
     }
     if (!wait_before_retry(retry_after > 0 ? retry_after : wait)) return {.settled = false};
-    wait = std::min(wait * 2, kLongestRetry);
+    wait = outcome.away ? kFirstRetry : std::min(wait * 2, kLongestRetry);  // its process has a back-off of its own
   }
 }
 
@@ -219,6 +215,7 @@ void SinkWorker::enter(const Settlement &settlement, const Fate &fate, uint64_t 
   row.counts.dead_letter += static_cast<int64_t>(settlement.dead_letter);
   for (const auto &[why, count] : settlement.dropped) count_dropped(row, why, static_cast<int64_t>(count));
   if (!fate.delivered) ++row.counts.errors;
+  row.counts.restarts += surroundings_.take_restarts();
   row.counts.queued -= static_cast<int64_t>(samples);
   row.counts.busy_ns += fate.busy_ns;
 }
@@ -243,6 +240,7 @@ void SinkWorker::begin_stop(int64_t deadline_ns) {
   const std::lock_guard lock(ledger_.mutex());
   stopping_ = true;
   stop_deadline_ns_ = deadline_ns;
+  instance_->end_by(deadline_ns);
   work_.notify_all();
 }
 

@@ -53,7 +53,7 @@ class SinkWorker {
   // `host` decides when within `spread` it sends. `made_room` is called, without a lock held, when a queue that was full no longer
   // is.
   SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger, std::string_view host,
-             std::function<void()> made_room);
+             std::function<void()> made_room, Launcher *launcher = nullptr);
   SinkWorker(const SinkWorker &) = delete;
   SinkWorker &operator=(const SinkWorker &) = delete;
   ~SinkWorker();
@@ -96,7 +96,7 @@ class SinkWorker {
   void hold(const atalaya_batch &batch);
   bool wait_before_retry(int64_t wait_ns);
   Settlement settlement_of(const Fate &fate, uint64_t samples);
-  static void enter(const Settlement &settlement, const Fate &fate, uint64_t samples, LedgerRow &row);
+  void enter(const Settlement &settlement, const Fate &fate, uint64_t samples, LedgerRow &row);
   void settle(const Delivery &delivery, const Fate &fate);
 
   // sink_spool.cpp
@@ -121,6 +121,7 @@ class SinkWorker {
   Symbols &symbols_;
   Ledger &ledger_;
   std::function<void()> made_room_;
+  Launcher *launcher_;
   CountingSurroundings surroundings_;
   std::unique_ptr<Instance> instance_;
 

@@ -11,15 +11,12 @@
 
 #include "core/delivery/spool_view.h"
 #include "core/util/log.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
 
 constexpr off_t kReserve = off_t{256} << 10;
-
-int64_t realtime() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 bool disk_is_full(int error) {
   return error == ENOSPC || error == EDQUOT;

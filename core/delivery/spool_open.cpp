@@ -45,7 +45,7 @@ Status Spool::open_folder() {
   while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
   const std::string parent = std::filesystem::path(dir).parent_path();
   if (!parent.empty())
-    if (const Status made = make_folders(parent); !made) return made;
+    if (Status made = make_folders(parent); !made) return made;
   if (::mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) return Error{dir + ": " + error_text(errno)};
   folder_ = Descriptor(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_) return Error{dir + ": " + error_text(errno)};
@@ -77,7 +77,7 @@ Status Spool::load() {
     }
   }
   drop_what_is_delivered();
-  if (const Status scanned = scan_end(); !scanned) return scanned;
+  if (Status scanned = scan_end(); !scanned) return scanned;
   find_head();
   for (const Segment &segment : segments_) bytes_ += segment.size;
   for (const SpoolCounts &counts : state_.pipelines) cursor_of(counts.pipeline) = counts.consumed;

@@ -42,7 +42,7 @@ class Reader {
   std::string text() {
     const uint64_t size = number();
     if (size > bytes_.size()) return fail(), "";
-    const std::string text(bytes_.substr(0, size));
+    std::string text(bytes_.substr(0, size));
     bytes_.remove_prefix(size);
     return text;
   }
@@ -180,7 +180,7 @@ bool StateFile::load(SpoolState &state, bool &damaged) {
 }
 
 Status StateFile::store(const SpoolState &state) {
-  if (const Status encoded = encode_slot({generation_ + 1, state}, bytes_); !encoded) return encoded;
+  if (Status encoded = encode_slot({generation_ + 1, state}, bytes_); !encoded) return encoded;
   const off_t at = static_cast<off_t>((generation_ + 1) % 2 * kSlotSize);
   size_t done = 0;
   while (done < bytes_.size()) {

@@ -19,11 +19,13 @@ std::vector<SpoolView::File> list_segments(const std::string &dir) {
   std::error_code error;
   for (const auto &entry : std::filesystem::directory_iterator(dir, error)) {
     const std::string name = entry.path().filename();
+    std::string path = dir;
+    path.append("/").append(name);
     uint64_t number = 0;
     const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number, 16);
-    if (wrong != std::errc() || segment_path(dir, number) != dir + "/" + name) continue;
+    if (wrong != std::errc() || segment_path(dir, number) != path) continue;
     const uint64_t size = entry.file_size(error);
-    if (!error) files.push_back({number, size, dir + "/" + name});  // else it has just been delivered
+    if (!error) files.push_back({number, size, path});  // else it has just been delivered
   }
   std::sort(files.begin(), files.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   return files;

@@ -19,7 +19,8 @@ std::string host_name() {
 // Whether two constructor calls make the same component; where they stand in the file does not matter.
 bool same(const StageDescription &a, const StageDescription &b) {
   return a.kind == b.kind && a.name == b.name && a.component.component == b.component.component && a.parameters == b.parameters &&
-         a.function == b.function && a.on_error == b.on_error && a.queue == b.queue && a.spool == b.spool;
+         a.function == b.function && a.on_error == b.on_error && a.isolation == b.isolation && a.queue == b.queue &&
+         a.spool == b.spool;
 }
 
 bool same(const std::vector<StageDescription> &a, const std::vector<StageDescription> &b) {
@@ -62,12 +63,14 @@ bool holds(const std::vector<std::shared_ptr<T>> &list, const std::shared_ptr<T>
 }  // namespace
 
 Engine::Engine(Symbols &symbols, Options options)
-    : options_(std::move(options)), shared_{symbols,
-                                            ledger_,
-                                            BatchPool::make(),
-                                            options_.host.empty() ? host_name() : options_.host,
-                                            symbols.intern("host"),
-                                            [this] { wake(); }} {}
+    : options_(std::move(options)),
+      shared_{symbols,
+              ledger_,
+              BatchPool::make(),
+              options_.host.empty() ? host_name() : options_.host,
+              symbols.intern("host"),
+              [this] { wake(); },
+              options_.launcher} {}
 
 Engine::~Engine() {
   options_.flush_deadline_ns = 0;
@@ -94,7 +97,7 @@ Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) 
     if (graph.sinks[i] != nullptr) continue;
     const StageDescription &sink = file.sinks[i];
     auto worker = std::make_shared<SinkWorker>(sink, free_name(sink, graph.sinks), shared_.symbols, ledger_, shared_.host,
-                                               shared_.wake_engine);
+                                               shared_.wake_engine, shared_.launcher);
     if (const Status made = worker->create(); !made) return Error{prefix_of(sink.where) + made.error()};
     graph.sinks[i] = std::move(worker);
   }

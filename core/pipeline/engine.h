@@ -26,6 +26,7 @@ class Engine {
     int64_t flush_deadline_ns = 5'000'000'000;  // for delivering what is queued when stopping
     uint64_t max_windows = 0;                   // stop after so many whole windows; 0 = never
     std::string host;                           // "" = the host's name
+    Launcher *launcher = nullptr;               // for isolated components
     // Called by the engine thread so often while it turns: the sign that it does. Not while it starts or stops.
     int64_t alive_every_ns = 0;  // 0 = never
     std::function<void()> alive;

@@ -6,15 +6,12 @@
 
 #include "core/util/files.h"
 #include "core/util/log.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
 
 constexpr unsigned kMostBackOff = 6;  // 2^6 windows
-
-int64_t monotonic() {
-  return read_clocks().monotonic;
-}
 
 std::string component_label(size_t position, const StageDescription &stage) {
   std::string label = std::to_string(position) + " ";
@@ -22,8 +19,9 @@ std::string component_label(size_t position, const StageDescription &stage) {
   return label + std::string(kind_name(stage.kind)) + " " + stage.name;
 }
 
-bool has_own_thread(const atalaya_component &component) {
-  return (component.flags & (ATALAYA_PUSH | ATALAYA_BLOCKING)) != 0;
+// A process may take as long to answer as it likes.
+bool has_own_thread(const StageDescription &source) {
+  return source.isolation.on || (source.component.component->flags & (ATALAYA_PUSH | ATALAYA_BLOCKING)) != 0;
 }
 
 // A field that is not a number would not survive any sink: it is absent instead.
@@ -104,7 +102,7 @@ Status PipelineRun::create_head(const StageDescription &source, size_t position)
   const std::string state_dir = state_dir_of(source);
   head.row = &shared_.ledger.row(RowType::source, description_.name, component);
   auto owned = std::make_shared<Owned>();
-  if (has_own_thread(*source.component.component)) {
+  if (has_own_thread(source)) {
     auto thread = std::make_unique<SourceThread>(shared_.ledger, state_dir, shared_.pool, shared_.wake_engine);
     head.thread = thread.get();
     owned->surroundings = std::move(thread);
@@ -112,7 +110,8 @@ Status PipelineRun::create_head(const StageDescription &source, size_t position)
     owned->surroundings = std::make_unique<CountingSurroundings>(shared_.ledger, state_dir);
   }
   head.surroundings = owned->surroundings.get();
-  auto made = Instance::create(source.component, source.parameters, label_of(source), shared_.symbols, *head.surroundings);
+  auto made = make_instance(source.isolation, source.component, source.parameters, label_of(source), shared_.symbols,
+                            *head.surroundings, shared_.launcher);
   if (!made) return Error{prefix_of(source.where) + made.error()};
   owned->instance = std::move(*made);
   Instance *instance = owned->instance.get();
@@ -127,7 +126,8 @@ Status PipelineRun::create_stage(const StageDescription &stage, size_t position)
   made.row = &shared_.ledger.row(RowType::stage, description_.name, component);
   made.surroundings = std::make_unique<CountingSurroundings>(shared_.ledger, state_dir_of(stage));
   if (stage.function == 0) {
-    auto instance = Instance::create(stage.component, stage.parameters, label_of(stage), shared_.symbols, *made.surroundings);
+    auto instance = make_instance(stage.isolation, stage.component, stage.parameters, label_of(stage), shared_.symbols,
+                                  *made.surroundings, shared_.launcher);
     if (!instance) return Error{prefix_of(stage.where) + instance.error()};
     made.instance = std::move(*instance);
   }
@@ -233,6 +233,10 @@ void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts 
     head.off = true;
     return;
   }
+  if (outcome.away) {  // who brings it back says so, and has a back-off of its own
+    ++counts.gaps;
+    return;
+  }
   ++counts.errors;
   if (outcome.code == ATALAYA_UNSUPPORTED || outcome.code == ATALAYA_BAD_CONFIG) {
     head.off = head.unsupported = true;
@@ -249,6 +253,7 @@ void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts 
 void PipelineRun::count_tally(Head &head, int64_t given) {
   const Tally tally = head.surroundings->take();
   Counts &counts = transaction_.counts(*head.row);
+  counts.restarts = head.surroundings->take_restarts();
   counts.out = given;
   counts.created = given + tally.dropped + tally.merged;
   counts.merged = tally.merged;
@@ -371,13 +376,16 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   const Outcome outcome = stage.instance->process(window, batch);
   const int64_t busy = monotonic() - begin;
   const Tally tally = stage.surroundings->take();
+  const int64_t restarts = stage.surroundings->take_restarts();
   if (!outcome.ok()) {
-    log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped",
-                stage.instance->label());
+    if (!outcome.away)  // who brings it back says so
+      log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped",
+                  stage.instance->label());
     batch.raw().count = 0;
     if (ack) ack->refuse();
-    transaction.dropped(*stage.row, "stage failed", before);
+    transaction.dropped(*stage.row, outcome.away ? "stage away" : "stage failed", before);
     Counts &counts = transaction.counts(*stage.row);
+    counts.restarts = restarts;
     counts.in = before;
     counts.errors = 1;
     counts.busy_ns = busy;
@@ -393,6 +401,7 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   counts.out = after;
   counts.created = tally.created + (uncounted < 0 ? -uncounted : 0);
   counts.merged = tally.merged;
+  counts.restarts = restarts;
   counts.busy_ns = busy;
 }
 

@@ -26,6 +26,7 @@ struct Shared {
   std::string host;  // value of the tag that samples without one get
   uint32_t host_key = 0;
   std::function<void()> wake_engine;
+  Launcher *launcher = nullptr;
 };
 
 // One pipeline at work. The engine thread only, but for what its sources' threads do.

@@ -144,6 +144,9 @@ bool SourceThread::stop(int64_t deadline_ns) {
     stopping_ = true;
     wake_.notify_all();
   }
+  // Early enough that the end of what is cut short comes before the deadline.
+  const int64_t now = read_clocks().monotonic;
+  instance_->end_by(now + (deadline_ns - now) / 2);
   // Again and again: an interrupt that comes between two waits of the source may go unnoticed.
   bool finished = false;
   do {

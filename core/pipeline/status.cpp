@@ -34,12 +34,19 @@ struct Column {
   int64_t Counts::*value;
 };
 constexpr Column kColumns[] = {
-    {"in", &Counts::in},           {"created", &Counts::created},
-    {"out", &Counts::out},         {"dropped", &Counts::dropped},
-    {"merged", &Counts::merged},   {"dead_letter", &Counts::dead_letter},
-    {"queued", &Counts::queued},   {"queued_bytes", &Counts::queued_bytes},
-    {"gaps", &Counts::gaps},       {"errors", &Counts::errors},
-    {"busy_ns", &Counts::busy_ns}, {"spooled", &Counts::spooled},
+    {"in", &Counts::in},
+    {"created", &Counts::created},
+    {"out", &Counts::out},
+    {"dropped", &Counts::dropped},
+    {"merged", &Counts::merged},
+    {"dead_letter", &Counts::dead_letter},
+    {"queued", &Counts::queued},
+    {"queued_bytes", &Counts::queued_bytes},
+    {"gaps", &Counts::gaps},
+    {"errors", &Counts::errors},
+    {"busy_ns", &Counts::busy_ns},
+    {"spooled", &Counts::spooled},
+    {"restarts", &Counts::restarts},
 };
 
 bool balanced(const std::vector<LedgerRow> &rows) {
@@ -157,6 +164,8 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
                   static_cast<int>(width), row.component.substr(0, 60).c_str(), c.in, c.created, c.out, lost, c.merged, c.queued,
                   c.gaps, c.errors, static_cast<double>(c.busy_ns) / 1e6);
     out += line;
+    if (c.restarts > 0)
+      out += std::string(width + 1, ' ') + "its process was started again " + std::to_string(c.restarts) + " times\n";
     for (const auto &[reason, samples] : row.reasons)
       out += std::string(width + 1, ' ') + "dropped " + std::to_string(samples) + ": " + reason + "\n";
   }

@@ -20,6 +20,7 @@ void Transaction::commit(Ledger &ledger) {
       to.merged += moved.counts.merged;
       to.gaps += moved.counts.gaps;
       to.errors += moved.counts.errors;
+      to.restarts += moved.counts.restarts;
       to.busy_ns += moved.counts.busy_ns;
       count_dropped(*moved.row, moved.reason, moved.counts.dropped);
     }

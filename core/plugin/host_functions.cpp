@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "core/plugin/instance.h"
+#include "core/plugin/local_instance.h"
 
 namespace atalaya::core {
 namespace {
@@ -57,11 +57,11 @@ void give(const Parameter &parameter, atalaya_value &out) {
 }  // namespace
 
 struct HostFunctions {
-  static Instance &of(void *self) { return *static_cast<Instance *>(self); }
+  static LocalInstance &of(void *self) { return *static_cast<LocalInstance *>(self); }
 
   // The batch that the instance may write to now; null for any other: what the plugin says of it is not believed.
   static Batch *owned(void *self, const atalaya_batch *batch) {
-    const Instance &instance = of(self);
+    const LocalInstance &instance = of(self);
     if (instance.handed_ != nullptr && batch == &instance.handed_->raw()) return instance.handed_;
     for (const BatchOwner &lent : instance.lent_)
       if (batch == &lent->raw()) return lent.get();
@@ -80,17 +80,17 @@ struct HostFunctions {
 
   static void log(void *self, int32_t level, atalaya_str text) noexcept {
     answer([&]() -> int32_t {
-      const Instance &instance = of(self);
+      const LocalInstance &instance = of(self);
       const std::string line = instance.label_ + ": " + std::string(view_of(text).substr(0, kMaxLogText));
       instance.surroundings_.log(log_level(level), line);
       return ATALAYA_OK;
     });
   }
   static uint32_t intern(void *self, atalaya_str name) noexcept {
-    return guarded<uint32_t>(0, 0, [&] { return of(self).symbols_.intern(view_of(name)); });
+    return guarded<uint32_t>(0, 0, [&] { return of(self).names_.intern(view_of(name)); });
   }
   static int32_t name_of(void *self, uint32_t id, atalaya_str *name) noexcept {
-    const std::string_view found = of(self).symbols_.name(id);
+    const std::string_view found = of(self).names_.name(id);
     if (found.empty()) return ATALAYA_NOTHING;
     *name = str_of(found);
     return ATALAYA_OK;
@@ -147,7 +147,7 @@ struct HostFunctions {
 
   static int32_t new_batch(void *self, atalaya_batch **batch) noexcept {
     return answer([&]() -> int32_t {
-      Instance &instance = of(self);
+      LocalInstance &instance = of(self);
       if (instance.lent_.size() >= kMaxLent) return ATALAYA_RETRY;
       BatchOwner owner = instance.surroundings_.new_batch();
       if (owner == nullptr) return ATALAYA_RETRY;
@@ -158,7 +158,7 @@ struct HostFunctions {
   }
   static int32_t emit(void *self, atalaya_batch *batch, uint64_t *id) noexcept {
     return answer([&]() -> int32_t {
-      Instance &instance = of(self);
+      LocalInstance &instance = of(self);
       const auto found = std::find_if(instance.lent_.begin(), instance.lent_.end(),
                                       [batch](const BatchOwner &lent) { return &lent->raw() == batch; });
       if (found == instance.lent_.end()) return ATALAYA_PERMANENT;
@@ -173,7 +173,7 @@ struct HostFunctions {
 
   static int32_t state_dir(void *self, atalaya_str *path) noexcept {
     return answer([&]() -> int32_t {
-      Instance &instance = of(self);
+      LocalInstance &instance = of(self);
       const std::lock_guard lock(instance.state_dir_mutex_);
       if (instance.state_dir_.empty()) instance.state_dir_ = instance.surroundings_.state_dir().value_or("");
       if (instance.state_dir_.empty()) return ATALAYA_NOTHING;
@@ -192,7 +192,7 @@ struct HostFunctions {
   }
 };
 
-atalaya_host host_functions(Instance *instance) {
+atalaya_host host_functions(LocalInstance *instance) {
   atalaya_host host{};
   host.struct_size = sizeof(host);
   host.self = instance;

@@ -5,9 +5,9 @@
 
 namespace atalaya::core {
 
-class Instance;
+class LocalInstance;
 
 // The table of host services that an instance gets. No C++ exception leaves any of them.
-atalaya_host host_functions(Instance *instance);
+atalaya_host host_functions(LocalInstance *instance);
 
 }  // namespace atalaya::core

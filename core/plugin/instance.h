@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One created component and the host services that it was given.
+// One created component, wherever it runs, and what its surroundings do for it.
 #pragma once
 
 #include <atalaya/plugin.h>
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/plugin/parameters.h"
@@ -31,6 +31,8 @@ class Surroundings {
   virtual BatchOwner new_batch() { return nullptr; }                                    // push sources
   virtual int32_t emit(BatchOwner, uint64_t & /*id*/) { return ATALAYA_END; }
   virtual std::optional<std::string> state_dir() { return std::nullopt; }
+  // Its process is run anew, after a crash or a hang (isolation).
+  virtual void restarted() {}
   // Row 0 takes a new snapshot. Texts in the row stay valid until the next row 0.
   virtual bool ledger(uint64_t /*row*/, atalaya_ledger_row & /*out*/) { return false; }
 };
@@ -39,7 +41,8 @@ class Surroundings {
 // become PERMANENT.
 struct Outcome {
   int32_t code = ATALAYA_OK;
-  std::string text;  // what the plugin said; "" if nothing
+  std::string text;   // what the plugin said; "" if nothing
+  bool away = false;  // nobody answered: its process is gone and comes back by itself; the code is RETRY
   bool ok() const { return code == ATALAYA_OK || code == ATALAYA_NOTHING; }
 };
 
@@ -47,46 +50,38 @@ struct Outcome {
 // out.
 class Instance {
  public:
-  // Creates the component. `label` begins every line that it logs, and the error: pipeline "x": source "proc". The surroundings
-  // outlive it.
+  // Creates the component in this process. `label` begins every line that it logs, and the error: pipeline "x": source "proc". The
+  // names and the surroundings outlive it.
   static Result<std::unique_ptr<Instance>> create(Registry::Component component, Parameters parameters, std::string label,
-                                                  Symbols &symbols, Surroundings &surroundings);
+                                                  NameTable &names, Surroundings &surroundings);
   Instance(const Instance &) = delete;
   Instance &operator=(const Instance &) = delete;
-  ~Instance();
+  virtual ~Instance() = default;
 
-  Outcome start();
-  Outcome stop();
-  Outcome collect(const atalaya_window &window, Batch &batch);
-  Outcome run();
-  void acked(uint64_t batch_id, int32_t status);
-  void interrupt();
-  Outcome process(const atalaya_window &window, Batch &batch);
-  Outcome write(const atalaya_batch &batch, int64_t &retry_after_ns);
-  Outcome flush(int64_t deadline_ns);
-  Outcome command(const std::vector<std::string> &arguments, int32_t &status);
+  virtual Outcome start() = 0;
+  virtual Outcome stop() = 0;
+  virtual Outcome collect(const atalaya_window &window, Batch &batch) = 0;
+  virtual Outcome run() = 0;
+  virtual void acked(uint64_t batch_id, int32_t status) = 0;
+  virtual void interrupt() = 0;
+  virtual Outcome process(const atalaya_window &window, Batch &batch) = 0;
+  virtual Outcome write(const atalaya_batch &batch, int64_t &retry_after_ns) = 0;
+  virtual Outcome flush(int64_t deadline_ns) = 0;
+  virtual Outcome command(const std::vector<std::string> &arguments, int32_t &status) = 0;
+  // Any thread. Calls that can be cut short shall not last beyond this time (CLOCK_MONOTONIC).
+  virtual void end_by(int64_t /*deadline_ns*/) {}
 
   const atalaya_component &component() const { return *component_.component; }
   const Parameters &parameters() const { return parameters_; }
   const std::string &label() const { return label_; }
 
- private:
-  Instance(Registry::Component component, Parameters parameters, std::string label, Symbols &symbols, Surroundings &surroundings);
-  friend struct HostFunctions;  // the C functions of the table, in instance.cpp
+ protected:
+  Instance(Registry::Component component, Parameters parameters, std::string label)
+      : component_(std::move(component)), parameters_(std::move(parameters)), label_(std::move(label)) {}
 
-  Registry::Component component_;
-  Parameters parameters_;
-  std::string label_;
-  Symbols &symbols_;
-  Surroundings &surroundings_;
-  atalaya_host host_;
-  void *instance_ = nullptr;
-  bool created_ = false, started_ = false;
-
-  Batch *handed_ = nullptr;       // the batch of the collect or process that runs
-  std::vector<BatchOwner> lent_;  // given by new_batch, not yet emitted
-  std::mutex state_dir_mutex_;
-  std::string state_dir_;
+  const Registry::Component component_;
+  const Parameters parameters_;
+  const std::string label_;
 };
 
 }  // namespace atalaya::core

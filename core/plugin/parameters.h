@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/plugin/strided.h"
@@ -29,6 +30,9 @@ using Schema = Strided<atalaya_param>;
 
 class Parameters {
  public:
+  Parameters() = default;
+  explicit Parameters(Parameter root) : root_(std::move(root)) {}  // the record of all, checked elsewhere
+
   // Checks `written` (a table, or nil for none) against the schema. Every problem found is appended; unknown keys come with the
   // nearest known one. What is right is kept even when something else is wrong.
   static Parameters resolve(const Schema &schema, const Value &written, std::vector<Problem> &problems);

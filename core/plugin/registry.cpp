@@ -44,6 +44,11 @@ void append_unique(std::vector<std::string> &folders, const std::string &folder)
   if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
 }
 
+std::vector<std::string> own_folders() {
+  const fs::path binary = binary_folder();
+  return {binary / "plugins", binary.parent_path() / "lib" / "atalaya", "/usr/lib/atalaya"};
+}
+
 void append_list(std::vector<std::string> &folders, const std::string &list) {
   for (size_t begin = 0; begin <= list.size();) {
     const size_t end = std::min(list.find(':', begin), list.size());
@@ -83,11 +88,16 @@ std::vector<std::string> Registry::default_folders(const std::string &option) {
   append_list(folders, option);
   const char *environment = std::getenv("ATALAYA_PLUGINS");
   append_list(folders, environment == nullptr ? "" : environment);
-  const fs::path binary = binary_folder();
-  append_unique(folders, binary / "plugins");
-  append_unique(folders, (binary.parent_path() / "lib" / "atalaya").string());
-  append_unique(folders, "/usr/lib/atalaya");
+  for (const std::string &folder : own_folders()) append_unique(folders, folder);
   return folders;
+}
+
+bool Registry::is_installed(const std::string &path) {
+  if (path.find('/') == std::string::npos) return true;
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(path, error).parent_path();
+  const auto own = own_folders();
+  return std::any_of(own.begin(), own.end(), [&](const std::string &one) { return fs::weakly_canonical(one, error) == folder; });
 }
 
 void Registry::add(std::shared_ptr<const Plugin> plugin) {

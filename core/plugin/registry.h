@@ -72,6 +72,9 @@ class Registry {
   // --plugins and $ATALAYA_PLUGINS (':' between), "plugins" beside the binary, its prefix's lib/atalaya, /usr/lib/atalaya.
   static std::vector<std::string> default_folders(const std::string &option);
 
+  // Whether a file lies where atalaya's own plugins do: all of those folders but the first two. A plugin in memory is our own.
+  static bool is_installed(const std::string &path);
+
   // For tests: a plugin that is already open.
   void add(std::shared_ptr<const Plugin> plugin);
 

@@ -2,6 +2,7 @@
 #include "core/sample/arena.h"
 
 #include <algorithm>
+#include <new>
 
 namespace atalaya::core {
 namespace {
@@ -20,6 +21,7 @@ void *Arena::allocate(size_t size, size_t alignment) {
 }
 
 void Arena::next_block(size_t at_least) {
+  if (fixed_) throw std::bad_alloc();
   size_t next = at_ == 0 ? 0 : current_ + 1;
   while (next < blocks_.size() && blocks_[next].size < at_least) ++next;
   if (next >= blocks_.size()) {

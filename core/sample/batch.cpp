@@ -26,8 +26,18 @@ uint32_t field_room(const atalaya_sample &sample) {
 
 }  // namespace
 
+Batch::Batch(std::byte *memory, size_t size, atalaya_sample *samples, uint64_t count) : arena_(memory, size) {
+  describe();
+  raw_.samples = samples;
+  raw_.count = count;
+}
+
 void Batch::clear() {
   arena_.reset();
+  describe();
+}
+
+void Batch::describe() {
   raw_ = {};
   raw_.struct_size = sizeof(raw_);
   raw_.sample_size = sizeof(atalaya_sample);

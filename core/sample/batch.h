@@ -20,6 +20,8 @@ class Batch {
   Batch() { clear(); }
   // With room for about so many bytes, and no more than that held.
   explicit Batch(size_t expected_bytes) : arena_(expected_bytes) { clear(); }
+  // In that memory of somebody else's, with samples that lie there already.
+  Batch(std::byte *memory, size_t size, atalaya_sample *samples, uint64_t count);
   Batch(const Batch &) = delete;
   Batch &operator=(const Batch &) = delete;
 
@@ -46,6 +48,8 @@ class Batch {
   void append(const atalaya_batch &other);
 
  private:
+  void describe();  // an empty batch
+
   Arena arena_;
   atalaya_batch raw_{};
   atalaya_sample *room_begin_ = nullptr;  // the samples array that this batch made, and how many it holds

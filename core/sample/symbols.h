@@ -12,9 +12,19 @@
 
 namespace atalaya::core {
 
-// Names of tags and fields, each with a small number that stays the same for the life of the process. Any thread; looking up an id
-// takes no lock. Ids begin at 1; 0 means "no name".
-class Symbols {
+// Names of tags and fields, each with a small number that stays the same for the life of the process. Any thread. Ids begin at 1; 0
+// means "no name".
+class NameTable {
+ public:
+  virtual ~NameTable() = default;
+  // 0 when the name is empty, too long, or the table is full.
+  virtual uint32_t intern(std::string_view name) = 0;
+  // Empty for an unknown id.
+  virtual std::string_view name(uint32_t id) const = 0;
+};
+
+// The agent's own table. Looking up an id takes no lock.
+class Symbols final : public NameTable {
  public:
   static constexpr uint32_t kMaxNames = uint32_t{1} << 20;  // a peer that sends ever new names cannot fill the memory
   static constexpr size_t kMaxNameSize = 4096;
@@ -22,12 +32,10 @@ class Symbols {
   Symbols();
   Symbols(const Symbols &) = delete;
   Symbols &operator=(const Symbols &) = delete;
-  ~Symbols();
+  ~Symbols() override;
 
-  // 0 when the name is empty, too long, or the table is full.
-  uint32_t intern(std::string_view name);
-  // Empty for an unknown id.
-  std::string_view name(uint32_t id) const;
+  uint32_t intern(std::string_view name) override;
+  std::string_view name(uint32_t id) const override;
   uint32_t size() const { return size_.load(std::memory_order_acquire); }
 
  private:

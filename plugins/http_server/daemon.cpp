@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/util/now.h"
+
 namespace atalaya::http_server {
 namespace {
+
+using core::monotonic;
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 constexpr auto kWatchEvery = std::chrono::milliseconds(250);
 constexpr unsigned kOwnFiles = 64;  // descriptors that the agent needs beside the connections
-
-int64_t monotonic() {
-  return std::chrono::steady_clock::now().time_since_epoch().count();
-}
 
 // So many connections, and no more than the limit of open files leaves room for.
 unsigned connection_limit(unsigned wanted, const Daemon::Notice &notice) {

@@ -20,8 +20,9 @@ PATIENCE = 60  # seconds until an expected event counts as missing
 class Agent:
     """An agent on a pipeline file given as text. Its state, socket and outputs lie in `folder`."""
 
-    def __init__(self, folder, lua, *arguments, environment=None, preexec=None, user=None):
+    def __init__(self, folder, lua, *arguments, environment=None, preexec=None, user=None, wrapper=()):
         self.folder = folder
+        self.wrapper = wrapper  # words before the command, such as setpriv's
         self.file = os.path.join(folder, "pipeline.lua")
         self.socket = os.path.join(folder, "status.sock")
         self.write(lua)
@@ -30,7 +31,7 @@ class Agent:
         self.lines = []
         self.changed = threading.Condition()
         self.process = subprocess.Popen(
-            [BINARY, "run", self.file, "--socket", self.socket, *arguments],
+            [*wrapper, BINARY, "run", self.file, "--socket", self.socket, *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, preexec_fn=preexec, **self.user)
         self.output = b""
         self.readers = [threading.Thread(target=self._read_errors), threading.Thread(target=self._read_output)]
@@ -72,7 +73,7 @@ class Agent:
         return self
 
     def status(self):
-        text = subprocess.run([BINARY, "status", "--format", "json", "--socket", self.socket],
+        text = subprocess.run([*self.wrapper, BINARY, "status", "--format", "json", "--socket", self.socket],
                               capture_output=True, check=True, **self.user).stdout
         return json.loads(text)
 

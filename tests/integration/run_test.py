@@ -73,7 +73,7 @@ class Running(AgentCase):
                 agent.reload()
         agent.wait_line("reloaded", 5)
         self.assert_balanced(agent.status())
-        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(agent.stop(), 0, agent.errors())
         self.assertEqual(len(points(self.path("a"))) > 0, True)
 
     def test_a_bad_file_on_reload_leaves_the_old_one_running(self):
@@ -90,7 +90,7 @@ class Running(AgentCase):
         agent.wait_line("the old file runs on", 2)
         before = agent.row("all", "sink file")["out"]
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
-        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(agent.stop(), 0, agent.errors())
 
     def test_it_ends_by_itself_after_the_time_given(self):
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}'), "--for", "500ms")
@@ -145,7 +145,7 @@ class Faults(AgentCase):
             file.write(b'{"metric":"torn')
         agent = self.run_agent(lua).running()
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 0)
-        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(agent.stop(), 0, agent.errors())
         points(out)  # every line parses: the torn one is gone
         with sqlite3.connect(store) as database:
             self.assertEqual(database.execute("pragma integrity_check").fetchone()[0], "ok")
@@ -179,7 +179,7 @@ class Faults(AgentCase):
                                    and agent.row("all", "function", status)["dropped"] > 0)
         self.assert_balanced(status)
         self.assertGreater(agent.row("all", "function", status)["reasons"]["function failed"], 0)
-        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(agent.stop(), 0, agent.errors())
         self.assertIn("pipeline.lua:", agent.errors())
 
     @unittest.skipIf(os.geteuid() != 0, "mounting a small tmpfs needs root")
@@ -201,7 +201,7 @@ class Faults(AgentCase):
             subprocess.run(["mount", "-o", "remount,size=200m", small], check=True)
             before = agent.row("all", "sink file")["out"]
             agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
-            self.assertEqual(agent.stop(), 0)
+            self.assertEqual(agent.stop(), 0, agent.errors())
             stamps = {(point["timestamp"], tuple(sorted(point["tags"].items())), point["metric"]) for point in points(out)}
             self.assertEqual(len(stamps), len(points(out)), "a point came twice")
         finally:
@@ -253,7 +253,7 @@ class Faults(AgentCase):
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{out}" }}'),
                                preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))).running()
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 200)
-        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(agent.stop(), 0, agent.errors())
 
 
 class Commands(AgentCase):

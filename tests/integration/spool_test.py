@@ -17,8 +17,8 @@ BATCH = 10
 LUA = """
 local a = require "atalaya"
 a.pipeline "numbers" {{
-  a.source.counter {{ acked = "{acked}", first = {first}, batch = {batch}, pause = "{pause}" }},
-  a.sink.witness {{ got = "{got}", trouble = "{trouble}", {more} spool = {{ dir = "{dir}", min_free = "0 B", {spool} }} }},
+  a.source.counter {{ isolate = false, acked = "{acked}", first = {first}, batch = {batch}, pause = "{pause}" }},
+  a.sink.witness {{ isolate = false, got = "{got}", trouble = "{trouble}", {more} spool = {{ dir = "{dir}", min_free = "0 B", {spool} }} }},
 }}
 """
 

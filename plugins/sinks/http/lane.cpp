@@ -5,8 +5,13 @@
 #include <chrono>
 #include <unordered_map>
 
+#include "core/util/now.h"
+
 namespace atalaya::http_sink {
 namespace {
+
+using core::monotonic;
+using core::realtime;
 
 // How often a request may be halved while poison is looked for: enough for some thirty bad points among 5,000.
 constexpr size_t kMostSearches = 256;
@@ -14,13 +19,6 @@ constexpr size_t kMostSearches = 256;
 constexpr size_t kSuspicious = 8;
 // After so many tries it is believed all the same, so that a batch of nothing but poison does not stay for ever.
 constexpr int kMostTries = 10;
-
-int64_t monotonic() {
-  return std::chrono::steady_clock::now().time_since_epoch().count();
-}
-int64_t realtime() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // OpenTSDB without tsd.http.request.enable_chunked takes bodies of 8 KiB and calls larger ones chunked.
 bool too_large(int status, std::string_view body) {

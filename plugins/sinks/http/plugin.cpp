@@ -16,6 +16,7 @@
 #include "plugins/sinks/http/lane.h"
 #include "plugins/sinks/shared/dead_letters.h"
 #include "plugins/sinks/shared/fingerprint.h"
+#include "plugins/sinks/shared/params.h"
 #include "plugins/sinks/shared/secret.h"
 
 namespace atalaya::http_sink {
@@ -27,14 +28,6 @@ constexpr Param kWeight[] = {{.type = ATALAYA_INT,
                               .summary = "The share of the url at the same place."_str,
                               .min = 0,
                               .max = 1000}};
-constexpr Param kTag[] = {{.type = ATALAYA_STRING, .summary = "A tag."_str}};
-constexpr Param kTls[] = {
-    {.name = "ca"_str, .type = ATALAYA_STRING, .summary = "PEM file of the authorities to trust; absent: the system's."_str},
-    {.name = "certificate"_str,
-     .type = ATALAYA_STRING,
-     .summary = "PEM file of the certificate (and chain) that this agent shows."_str},
-    {.name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file of that certificate's private key."_str},
-};
 
 class Http final : public Sink {
  public:
@@ -123,23 +116,8 @@ class Http final : public Sink {
        .summary = "The longest pause between two tries; a server's Retry-After is kept, up to five minutes."_str,
        .min = 1e6,
        .max = 3.6e12},
-      {.name = "max_tags"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "8"_str,
-       .unit = "tags"_str,
-       .summary = "opentsdb: the most tags of a point (its tsd.storage.max_tags)."_str,
-       .min = 1,
-       .max = 256},
-      {.name = "drop_tags"_str,
-       .type = ATALAYA_LIST,
-       .default_text = "command,user,cgroup,parent,unit,container"_str,
-       .summary =
-           "opentsdb: tags that identify nothing; of a sample with too many they are left out in this order, until it has few "
-           "enough."_str,
-       .items = kTag,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
+      sinks::kMaxTags,
+      sinks::kDropTags,
       {.name = "dead_letters"_str,
        .type = ATALAYA_SIZE,
        .flags = ATALAYA_BOUNDED,
@@ -158,8 +136,8 @@ class Http final : public Sink {
       {.name = "tls"_str,
        .type = ATALAYA_RECORD,
        .summary = "Certificates for https; TLS 1.2 is the least, and names are checked."_str,
-       .items = kTls,
-       .item_count = std::size(kTls),
+       .items = sinks::kTls,
+       .item_count = std::size(sinks::kTls),
        .item_size = sizeof(Param)},
       {.name = "proxy"_str, .type = ATALAYA_STRING, .summary = "http://host:port of a proxy that all requests go through."_str},
   };

@@ -12,6 +12,7 @@
 #include "plugins/sinks/kafka/settings.h"
 #include "plugins/sinks/shared/dead_letters.h"
 #include "plugins/sinks/shared/fingerprint.h"
+#include "plugins/sinks/shared/params.h"
 #include "plugins/sinks/shared/secret.h"
 
 namespace atalaya::kafka_sink {
@@ -23,15 +24,7 @@ constexpr int64_t kFirstPause = 100'000'000;
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
 constexpr Param kBroker[] = {{.type = ATALAYA_STRING, .summary = "host:port."_str}};
-constexpr Param kTag[] = {{.type = ATALAYA_STRING, .summary = "A tag."_str}};
 constexpr Param kOption[] = {{.type = ATALAYA_STRING, .summary = "Its value, as librdkafka writes it."_str}};
-constexpr Param kTls[] = {
-    {.name = "ca"_str, .type = ATALAYA_STRING, .summary = "PEM file of the authorities to trust; absent: the system's."_str},
-    {.name = "certificate"_str,
-     .type = ATALAYA_STRING,
-     .summary = "PEM file of the certificate (and chain) that this agent shows."_str},
-    {.name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file of that certificate's private key."_str},
-};
 constexpr Param kSasl[] = {
     {.name = "mechanism"_str,
      .type = ATALAYA_ENUM,
@@ -118,23 +111,8 @@ class Kafka final : public Sink {
        .summary = "The longest pause between two tries."_str,
        .min = 1e6,
        .max = 3.6e12},
-      {.name = "max_tags"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "8"_str,
-       .unit = "tags"_str,
-       .summary = "opentsdb: the most tags of a point (its tsd.storage.max_tags)."_str,
-       .min = 1,
-       .max = 256},
-      {.name = "drop_tags"_str,
-       .type = ATALAYA_LIST,
-       .default_text = "command,user,cgroup,parent,unit,container"_str,
-       .summary =
-           "opentsdb: tags that identify nothing; of a sample with too many they are left out in this order, until it has few "
-           "enough."_str,
-       .items = kTag,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
+      sinks::kMaxTags,
+      sinks::kDropTags,
       {.name = "dead_letters"_str,
        .type = ATALAYA_SIZE,
        .flags = ATALAYA_BOUNDED,
@@ -151,8 +129,8 @@ class Kafka final : public Sink {
       {.name = "tls"_str,
        .type = ATALAYA_RECORD,
        .summary = "Certificates; tls = {} encrypts with the system's authorities. Names are checked."_str,
-       .items = kTls,
-       .item_count = std::size(kTls),
+       .items = sinks::kTls,
+       .item_count = std::size(sinks::kTls),
        .item_size = sizeof(Param)},
       {.name = "sasl"_str,
        .type = ATALAYA_RECORD,

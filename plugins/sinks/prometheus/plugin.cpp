@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/util/text.h"
+#include "plugins/http_server/params.h"
 #include "plugins/patterns.h"
 #include "plugins/sinks/prometheus/scrape_server.h"
 
@@ -30,10 +31,8 @@ class Prometheus final : public Sink {
        .type = ATALAYA_BOOL,
        .default_text = "false"_str,
        .summary = "Whoever reaches the address may read, without a token; else only this host may."_str},
-      {.name = "certificate"_str,
-       .type = ATALAYA_STRING,
-       .summary = "PEM file with the certificate and its chain; with it the server speaks TLS 1.2 and 1.3 only."_str},
-      {.name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file with the certificate's private key."_str},
+      http_server::kCertificate,
+      http_server::kKey,
       {.name = "counters"_str,
        .type = ATALAYA_LIST,
        .summary =
@@ -84,27 +83,9 @@ class Prometheus final : public Sink {
        .summary = "Connections beyond it wait until one is free; the limit of open files may set a lower one."_str,
        .min = 1,
        .max = 10000},
-      {.name = "max_header"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "16 KiB"_str,
-       .summary = "Memory of a connection for its request line and header; larger ones are refused with 431."_str,
-       .min = 4096,
-       .max = 1048576},
-      {.name = "request_timeout"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "30s"_str,
-       .summary = "A request that is not complete, with its answer, by then is cut off, however its bytes trickle."_str,
-       .min = 1e8,
-       .max = 3.6e12},
-      {.name = "idle_timeout"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "5m"_str,
-       .summary = "A connection without a request is closed after it."_str,
-       .min = 1e9,
-       .max = 8.64e13},
+      http_server::kMaxHeader,
+      http_server::kRequestTimeout,
+      http_server::kIdleTimeout,
   };
   static constexpr Description description = {
       .name = "prometheus"_str,

@@ -18,7 +18,9 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bpf/proc.h"
@@ -50,16 +52,24 @@ struct RingDeleter {
   void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
 };
 
-// libbpf prints what it has to say; the first line of a failure names the cause, the others what it led to.
-thread_local std::string first_words;
+// libbpf prints what it has to say, by one function for the whole process; the first line of a failure names the cause, the others
+// what it led to.
+std::mutex words_mutex;
+std::string first_words;
 int keep_words(libbpf_print_level level, const char *format, va_list arguments) {
   if (level != LIBBPF_WARN) return 0;
   std::array<char, 512> line{};
   const int size = std::vsnprintf(line.data(), line.size(), format, arguments);
   std::string text(line.data(), std::min(line.size() - 1, static_cast<size_t>(std::max(size, 0))));
   text.erase(text.find_last_not_of(" \n") + 1);
+  const std::lock_guard lock(words_mutex);
   if (first_words.empty()) first_words = text.substr(0, text.find('\n'));
   return 0;
+}
+
+std::string take_words() {
+  const std::lock_guard lock(words_mutex);
+  return std::exchange(first_words, {});
 }
 
 // The capability that is missing, else an empty text.
@@ -101,13 +111,14 @@ class BpfBackend final : public ProcessBackend {
     // What an older kernel refuses is left out: first the exact memory (5.14 and 5.18), then the ends of processes.
     std::string error;
     for (const Parts parts : {Parts{exits, true}, Parts{exits, false}, Parts{false, false}}) {
-      first_words.clear();
+      take_words();
       if (load(parts)) {
         if (exits && !parts.exits) lacks_ = "processes that end are not known, their CPU time is in unattributed: " + error;
         error.clear();
         break;
       }
-      error = first_words.empty() ? "the kernel refused the program" : first_words;
+      error = take_words();
+      if (error.empty()) error = "the kernel refused the program";
     }
     ::malloc_trim(0);  // the kernel's type information took several MiB
     return error;

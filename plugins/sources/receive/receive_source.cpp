@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/util/now.h"
+
 namespace atalaya::receive {
 namespace {
+
+using core::monotonic;
 
 using Steady = std::chrono::steady_clock;
 
@@ -16,10 +20,6 @@ constexpr int64_t kBatchEvery = 5'000'000;
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kBatchSamples = 50'000;
 constexpr auto kLastAnswers = std::chrono::seconds(2);
-
-int64_t monotonic() {
-  return Steady::now().time_since_epoch().count();
-}
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/http_server/params.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "plugins/sources/receive/server.h"
 
@@ -30,10 +31,8 @@ class ReceiveSource final : public PushSource {
        .type = ATALAYA_STRING,
        .summary =
            "File with the secrets that senders must show, one a line, read again when it changes; absent: none is asked for."_str},
-      {.name = "certificate"_str,
-       .type = ATALAYA_STRING,
-       .summary = "PEM file with the certificate and its chain; with it the server speaks TLS 1.2 and 1.3 only."_str},
-      {.name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file with the certificate's private key."_str},
+      http_server::kCertificate,
+      http_server::kKey,
       {.name = "strict"_str,
        .type = ATALAYA_BOOL,
        .default_text = "true"_str,
@@ -55,13 +54,7 @@ class ReceiveSource final : public PushSource {
        .summary = "Connections beyond it wait until one is free; the limit of open files may set a lower one."_str,
        .min = 1,
        .max = 1000000},
-      {.name = "max_header"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "16 KiB"_str,
-       .summary = "Memory of a connection for its request line and header; larger ones are refused with 431."_str,
-       .min = 4096,
-       .max = 1048576},
+      http_server::kMaxHeader,
       {.name = "max_body"_str,
        .type = ATALAYA_SIZE,
        .flags = ATALAYA_BOUNDED,
@@ -91,20 +84,8 @@ class ReceiveSource final : public PushSource {
        .summary = "Different names of metrics and tags that senders may use; points with further ones are refused."_str,
        .min = 16,
        .max = 500000},
-      {.name = "request_timeout"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "30s"_str,
-       .summary = "A request that is not complete by then is cut off, however its bytes trickle."_str,
-       .min = 1e8,
-       .max = 3.6e12},
-      {.name = "idle_timeout"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "5m"_str,
-       .summary = "A connection without a request is closed after it."_str,
-       .min = 1e9,
-       .max = 8.64e13},
+      http_server::kRequestTimeout,
+      http_server::kIdleTimeout,
       {.name = "store_timeout"_str,
        .type = ATALAYA_DURATION,
        .flags = ATALAYA_BOUNDED,

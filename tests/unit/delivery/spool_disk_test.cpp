@@ -49,18 +49,17 @@ std::string fill(const std::string &dir, WhenFull policy) {
   SpoolLimits limits = limits_in(dir);
   limits.max_bytes = int64_t{2} << 20;  // more than the disk has
   limits.when_full = policy;
+  constexpr uint64_t kLast = 4000;
   uint64_t accepted = 0;
-  uint64_t last = 0;
   {
     auto opened = Spool::open(limits);
     if (!opened) return opened.error();
     Spool &spool = **opened;
     bool full = false;
-    for (uint64_t i = 0; i < 4000 && !full; ++i) {
+    for (uint64_t i = 0; i < kLast && !full; ++i) {
       const Spool::Put put = append(spool, i);
       if (put == Spool::Put::failed) return "an append failed";
       if (put != Spool::Put::full) accepted += 10;
-      if (put == Spool::Put::stored) last = i;
       full = put == Spool::Put::full;
     }
     if (full != (policy == WhenFull::block)) return "full only when it blocks";
@@ -71,15 +70,14 @@ std::string fill(const std::string &dir, WhenFull policy) {
       if (!spool.take(drops)) return "nothing to take";
       spool.settle({.delivered = 10, .dead_letter = 0, .dropped = {}});
     }
-    if (append(spool, 4000) != Spool::Put::stored) return "no room after delivery";
+    if (append(spool, kLast) != Spool::Put::stored) return "no room after delivery";
     accepted += 10;
-    last = 4000;
   }
   auto again = Spool::open(limits);
   if (!again) return again.error();
   const auto left = drain(**again);
   const SpoolCounts counts = counts_of(**again);
-  if (left.empty() || left.back() != last) return "the last one stored did not come";
+  if (left.empty() || left.back() != kLast) return "the last one stored did not come";
   if (counts.queued() != 0 || counts.dropped.count("spool damaged") != 0) return "something is damaged";
   if (counts.delivered + counts.dropped_total() != accepted) return "it does not balance";
   if (policy == WhenFull::block && counts.dropped_total() != 0) return "it dropped though it blocks";

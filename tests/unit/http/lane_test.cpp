@@ -76,7 +76,12 @@ std::string opentsdb(const Asked &asked, const std::set<size_t> &pids, const std
   if (!asked.has("?details")) return answer("400 Bad Request", R"({"error":{"message":"One or more data points had errors"}})");
   std::string text;
   for (const std::string &point : points)
-    text.append(text.empty() ? "" : ",").append(R"({"datapoint":)" + point + R"(,"error":")" + error + "\"}");
+    text.append(text.empty() ? "" : ",")
+        .append(R"({"datapoint":)")
+        .append(point)
+        .append(R"(,"error":")")
+        .append(error)
+        .append("\"}");
   return answer("400 Bad Request", R"({"failed":)" + std::to_string(points.size()) + R"(,"errors":[)" + text + "]}");
 }
 

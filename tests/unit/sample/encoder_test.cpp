@@ -218,7 +218,7 @@ TEST_CASE("opentsdb: extra tags are dropped in the stated order, identities neve
   Maker maker;
   maker.field(maker.add(ATALAYA_METRICS, {{"host", "a b"}, {"user", "u"}, {"pid", "1"}, {"unit", "x"}, {"empty", ""}}),
               "proc.cpu.user", 1.5);
-  const auto line = [&](TagLimit limit) {
+  const auto line = [&](const TagLimit &limit) {
     std::string out;
     const auto encoder = make_encoder(Format::opentsdb, maker.name_of(), limit);
     const std::string reason(encoder->append(maker.batch.raw().samples[0], out));

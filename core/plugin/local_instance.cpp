@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plugin/instance.h"
+#include "core/plugin/local_instance.h"
 
 #include <algorithm>
 #include <cstring>
@@ -61,74 +61,74 @@ int64_t Surroundings::now(int32_t clock) {
   return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
 }
 
-Instance::Instance(Registry::Component component, Parameters parameters, std::string label, Symbols &symbols,
-                   Surroundings &surroundings)
-    : component_(std::move(component)),
-      parameters_(std::move(parameters)),
-      label_(std::move(label)),
-      symbols_(symbols),
+LocalInstance::LocalInstance(Registry::Component component, Parameters parameters, std::string label, NameTable &names,
+                             Surroundings &surroundings)
+    : Instance(std::move(component), std::move(parameters), std::move(label)),
+      names_(names),
       surroundings_(surroundings),
       host_(host_functions(this)) {}
 
 Result<std::unique_ptr<Instance>> Instance::create(Registry::Component component, Parameters parameters, std::string label,
-                                                   Symbols &symbols, Surroundings &surroundings) {
-  std::unique_ptr<Instance> made(
-      new Instance(std::move(component), std::move(parameters), std::move(label), symbols, surroundings));
-  const atalaya_component &described = made->component();
-  const Outcome outcome = call(
-      "create", [&](atalaya_error *error) { return described.ops->create(&made->host_, &described, &made->instance_, error); });
-  if (outcome.code != ATALAYA_OK)
-    return Error{made->label_ + ": " + (outcome.text.empty() ? "create made no instance" : outcome.text)};
-  made->created_ = true;
-  return made;
+                                                   NameTable &names, Surroundings &surroundings) {
+  auto made = std::make_unique<LocalInstance>(std::move(component), std::move(parameters), std::move(label), names, surroundings);
+  if (const Outcome outcome = made->create(); outcome.code != ATALAYA_OK) return Error{made->label() + ": " + outcome.text};
+  return std::unique_ptr<Instance>(std::move(made));
 }
 
-Instance::~Instance() {
+Outcome LocalInstance::create() {
+  Outcome outcome =
+      call("create", [&](atalaya_error *error) { return component().ops->create(&host_, &component(), &instance_, error); });
+  created_ = outcome.code == ATALAYA_OK;
+  if (!created_ && outcome.text.empty()) outcome.text = "create made no instance";
+  return outcome;
+}
+
+LocalInstance::~LocalInstance() {
   if (!created_) return;
   if (started_) stop();
   const Outcome outcome = call("destroy", [this](atalaya_error *) { return component().ops->destroy(instance_), ATALAYA_OK; });
   if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
 }
 
-Outcome Instance::start() {
+Outcome LocalInstance::start() {
   started_ = true;  // also when it fails half-way: stop cleans up
   return call("start", [this](atalaya_error *error) { return component().ops->start(instance_, error); });
 }
 
-Outcome Instance::stop() {
+Outcome LocalInstance::stop() {
   started_ = false;
   return call("stop", [this](atalaya_error *error) { return component().ops->stop(instance_, error); });
 }
 
-Outcome Instance::collect(const atalaya_window &window, Batch &batch) {
+Outcome LocalInstance::collect(const atalaya_window &window, Batch &batch) {
   const Handed handed(handed_, batch);
   return call("collect", [&](atalaya_error *error) { return component().ops->collect(instance_, &window, &batch.raw(), error); });
 }
 
-Outcome Instance::run() {
+Outcome LocalInstance::run() {
   Outcome outcome = call("run", [this](atalaya_error *error) { return component().ops->run(instance_, error); });
   lent_.clear();
   return outcome;
 }
 
-void Instance::acked(uint64_t batch_id, int32_t status) {
+void LocalInstance::acked(uint64_t batch_id, int32_t status) {
   const auto hear = component().ops->acked;
   if (hear == nullptr) return;
   const Outcome outcome = call("acked", [&](atalaya_error *) { return hear(instance_, batch_id, status), ATALAYA_OK; });
   if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
 }
 
-void Instance::interrupt() {
+void LocalInstance::interrupt() {
   const Outcome outcome = call("interrupt", [this](atalaya_error *) { return component().ops->interrupt(instance_), ATALAYA_OK; });
   if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
 }
 
-Outcome Instance::process(const atalaya_window &window, Batch &batch) {
+Outcome LocalInstance::process(const atalaya_window &window, Batch &batch) {
   const Handed handed(handed_, batch);
   return call("process", [&](atalaya_error *error) { return component().ops->process(instance_, &window, &batch.raw(), error); });
 }
 
-Outcome Instance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
+Outcome LocalInstance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
   retry_after_ns = 0;
   Outcome outcome =
       call("write", [&](atalaya_error *error) { return component().ops->write(instance_, &batch, &retry_after_ns, error); });
@@ -136,13 +136,13 @@ Outcome Instance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
   return outcome;
 }
 
-Outcome Instance::flush(int64_t deadline_ns) {
+Outcome LocalInstance::flush(int64_t deadline_ns) {
   const auto hand_on = component().ops->flush;
   if (hand_on == nullptr) return {};
   return call("flush", [&](atalaya_error *error) { return hand_on(instance_, deadline_ns, error); });
 }
 
-Outcome Instance::command(const std::vector<std::string> &arguments, int32_t &status) {
+Outcome LocalInstance::command(const std::vector<std::string> &arguments, int32_t &status) {
   std::vector<atalaya_str> texts;
   texts.reserve(arguments.size());
   for (const std::string &argument : arguments) texts.push_back({argument.data(), argument.size()});

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch on its way between two processes. They share the memory it lies in, each at an address of its own.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/sample/batch.h"
+#include "core/util/result.h"
+
+namespace atalaya::core {
+
+// Shared memory, and where the process that reads the pointers in it has it.
+struct BatchMemory {
+  std::byte *data = nullptr;
+  size_t size = 0;
+  uint64_t base = 0;
+};
+
+// Where a batch lies, as that process's addresses.
+struct ForeignBatch {
+  uint64_t samples = 0, count = 0;
+};
+
+// Appends copies of the samples of a batch that another process made. Nothing of it is believed: every pointer, count, alignment
+// and name is checked before it is used, and each is read once, since the other may write at the same time. `names` is the highest
+// id of a name. On an error `to` is as it was, but for the memory taken.
+Status take_batch(const BatchMemory &memory, const ForeignBatch &batch, uint32_t names, Batch &to);
+
+// Writes copies of the samples, for the other process to read, to the beginning of the memory; `used` says how much of it.
+Result<ForeignBatch> put_batch(const atalaya_batch &batch, const BatchMemory &memory, size_t &used);
+
+}  // namespace atalaya::core

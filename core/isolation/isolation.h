@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/isolation/launcher.h"
+#include "core/plugin/instance.h"
+
+namespace atalaya::core {
+
+// Whether a component runs in a process of its own, and within which limits (parameters `isolate` and `isolation` that every
+// component of a pipeline has).
+struct Isolation {
+  bool on = false;
+  int64_t memory_bytes = 0;
+  int64_t time_ns = 0;  // of one call
+  bool operator==(const Isolation &) const = default;
+};
+
+// Creates the component where it shall run. The launcher is needed for isolated ones only.
+Result<std::unique_ptr<Instance>> make_instance(const Isolation &isolation, Registry::Component component, Parameters parameters,
+                                                std::string label, Symbols &symbols, Surroundings &surroundings,
+                                                Launcher *launcher);
+
+}  // namespace atalaya::core

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the agent and its launcher say to each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace atalaya::core {
+
+constexpr const char *kLauncherWord = "--isolation-launcher";
+constexpr const char *kChildWord = "--isolation-child";
+constexpr int kLauncherFd = 3;  // where the launcher finds its socket
+
+// Agent to launcher, with the descriptors control, batches, requests, notices and the launcher's end of the leash.
+struct LaunchMessage {
+  uint64_t capabilities;
+  int64_t memory_bytes;
+};
+constexpr size_t kLaunchFds = 5;
+
+// Launcher to agent, over the leash. kBorn comes with the pidfd.
+struct LeashMessage {
+  enum What : int32_t { kBorn = 1, kFailed, kEnded, kKilled };
+  int32_t what;
+  int32_t value;  // pid, errno, status, signal
+};
+
+bool send_with_fds(int socket, const void *data, size_t size, const int *fds, size_t count);
+// Bytes received; 0 at the end, -1 on an error. `count`: room for descriptors, then how many came; more than that are closed.
+long receive_with_fds(int socket, void *data, size_t size, int *fds, size_t &count);
+
+}  // namespace atalaya::core

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The side of the threads that call the instance; keeper.cpp has the other.
+#include "core/isolation/remote_instance.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/isolation/wire.h"
+#include "core/util/now.h"
+#include "core/util/units.h"
+
+namespace atalaya::core {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kLongestStop = kSecond / 2;
+constexpr int64_t kFlushGrace = kSecond / 2;
+
+const char *word_of(Op op) {
+  static constexpr const char *kWords[] = {"", "create", "start", "stop", "destroy", "collect", "run", "process", "write", "flush"};
+  return kWords[static_cast<uint32_t>(op)];
+}
+
+}  // namespace
+
+RemoteInstance::RemoteInstance(Registry::Component component, Parameters parameters, std::string label, const Isolation &isolation,
+                               Symbols &symbols, Surroundings &surroundings, Launcher &launcher)
+    : Instance(std::move(component), std::move(parameters), std::move(label)),
+      isolation_(isolation),
+      symbols_(symbols),
+      surroundings_(surroundings),
+      launcher_(launcher),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  keeper_ = std::thread([this] { keep(); });
+}
+
+RemoteInstance::~RemoteInstance() {
+  stop();
+  if (const Handle child = ready()) call(child, {.op = Op::destroy}, kLongestStop);
+  Handle child;
+  {
+    const std::lock_guard lock(mutex_);
+    wish_ = Wish::ended;
+    child = child_;
+    changed_.notify_all();
+  }
+  if (child) child->kill("it is not needed any more");
+  wake_keeper();
+  keeper_.join();
+}
+
+void RemoteInstance::wake_keeper() {
+  const uint64_t one = 1;
+  static_cast<void>(::write(wake_.get(), &one, sizeof(one)) < 0);
+}
+
+Outcome RemoteInstance::create() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return created_.has_value(); });
+  return *created_;
+}
+
+Outcome RemoteInstance::start() {
+  std::unique_lock lock(mutex_);
+  wish_ = Wish::started;
+  started_.reset();
+  wake_keeper();
+  changed_.wait(lock, [this] { return started_.has_value(); });
+  return *started_;
+}
+
+Outcome RemoteInstance::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (wish_ == Wish::stopped) return {};
+    wish_ = Wish::stopped;
+    changed_.notify_all();
+  }
+  const Handle child = ready();
+  if (!child) return {};
+  Outcome outcome = call(child, {.op = Op::stop}, std::min(isolation_.time_ns, kLongestStop));
+  return outcome.away ? Outcome{} : outcome;
+}
+
+RemoteInstance::Handle RemoteInstance::ready() {
+  const std::lock_guard lock(mutex_);
+  return ready_ && child_->usable() ? child_ : nullptr;
+}
+
+Outcome RemoteInstance::away(const std::string &why) const {
+  return {ATALAYA_RETRY, why, true};
+}
+
+Outcome RemoteInstance::call(const Handle &child, const Call &call, int64_t limit_ns) {
+  if (!child) return away("its process is being started");
+  const uint32_t number = child->begin(call);
+  const int64_t until = monotonic() + limit_ns;
+  for (;;) {
+    switch (child->wait(number, until)) {
+      case ChildHandle::Event::answered:
+        return answered(child);
+      case ChildHandle::Event::emitted:
+        take_emitted(child);  // a push source that emits outside run: it is told that nobody takes it
+        break;
+      case ChildHandle::Event::gone:
+        return away("its process has ended");
+      case ChildHandle::Event::late:
+        return late(child, call.op, limit_ns);
+    }
+  }
+}
+
+Outcome RemoteInstance::answered(const Handle &child) {
+  child->take_counts(surroundings_);
+  Outcome outcome = child->outcome();
+  // One that is at its limit will fail again and again.
+  static constexpr double kFull = 0.9;
+  if (outcome.ok() || outcome.code == ATALAYA_END) return outcome;
+  const uint64_t bytes = child->data_bytes();
+  if (static_cast<double>(bytes) < kFull * static_cast<double>(isolation_.memory_bytes)) return outcome;
+  child->kill("has used up its memory, " + format_size(isolation_.memory_bytes) +
+              " (isolation.memory); raise that if it needs more, else report it to the plugin's author");
+  return away(outcome.text);
+}
+
+Outcome RemoteInstance::late(const Handle &child, Op op, int64_t limit_ns) {
+  child->kill(std::string("hangs: ") + word_of(op) + " took longer than " + format_duration(limit_ns) +
+              " (isolation.time); raise that if it needs more, else report it to the plugin's author");
+  return away(std::string(word_of(op)) + " took too long");
+}
+
+Outcome RemoteInstance::take(const Handle &child, Batch &batch) {
+  const uint64_t before = batch.count();
+  const size_t bytes = batch.used_bytes();
+  const Status taken = take_batch(child->memory(), child->batch(), symbols_.size(), batch);
+  child->used(batch.used_bytes() - bytes);
+  if (taken) return {};
+  batch.raw().count = before;
+  child->kill("gave a batch that is not sound: " + taken.error() + "; report it to the plugin's author");
+  return away("gave a batch that is not sound");
+}
+
+Outcome RemoteInstance::collect(const atalaya_window &window, Batch &batch) {
+  const Handle child = ready();
+  Outcome outcome = call(child, {.op = Op::collect, .window = window}, isolation_.time_ns);
+  if (outcome.code != ATALAYA_OK) return outcome;
+  return take(child, batch);
+}
+
+Outcome RemoteInstance::process(const atalaya_window &window, Batch &batch) {
+  const Handle child = ready();
+  if (!child) return away("its process is being started");
+  Call call{.op = Op::process, .window = window};
+  const auto put = put_batch(batch.raw(), child->memory(), call.used);
+  if (!put) return {ATALAYA_PERMANENT, put.error()};
+  call.batch = put.value();
+  Outcome outcome = this->call(child, call, isolation_.time_ns);
+  if (!outcome.ok()) return outcome;
+  batch.clear();
+  if (Outcome taken = take(child, batch); !taken.ok()) return taken;
+  return outcome;
+}
+
+Outcome RemoteInstance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
+  retry_after_ns = 0;
+  const Handle child = ready();
+  if (!child) return away("its process is being started");
+  Call call{.op = Op::write};
+  const auto put = put_batch(batch, child->memory(), call.used);
+  if (!put) return {ATALAYA_PERMANENT, put.error()};
+  call.batch = put.value();
+  Outcome outcome = this->call(child, call, isolation_.time_ns);
+  if (!outcome.away) retry_after_ns = child->retry_after_ns();
+  child->used(call.used);
+  return outcome;
+}
+
+Outcome RemoteInstance::flush(int64_t deadline_ns) {
+  const Handle child = ready();
+  if (!child) return {};
+  return call(child, {.op = Op::flush, .deadline_ns = deadline_ns}, std::max<int64_t>(deadline_ns - monotonic(), 0) + kFlushGrace);
+}
+
+Outcome RemoteInstance::command(const std::vector<std::string> &, int32_t &) {
+  return {ATALAYA_UNSUPPORTED, "a command does not run isolated"};
+}
+
+// Goes on in the next process when one ends, until it is interrupted.
+Outcome RemoteInstance::run() {
+  for (;;) {
+    Handle child;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return interrupted_ || wish_ != Wish::started || (ready_ && child_->usable()); });
+      if (interrupted_ || wish_ != Wish::started) return {};
+      child = child_;
+    }
+    const uint32_t number = child->begin({.op = Op::run});
+    for (auto event = child->wait(number, INT64_MAX); event != ChildHandle::Event::gone; event = child->wait(number, INT64_MAX)) {
+      if (event == ChildHandle::Event::emitted) take_emitted(child);
+      if (event == ChildHandle::Event::answered) return answered(child);
+      if (event == ChildHandle::Event::late) return late(child, Op::run, isolation_.time_ns);
+    }
+  }
+}
+
+void RemoteInstance::take_emitted(const Handle &child) {
+  child->take_counts(surroundings_);
+  BatchOwner batch = surroundings_.new_batch();
+  if (batch == nullptr) return child->answer_emit(ATALAYA_RETRY, 0);
+  if (!take(child, *batch).ok()) return child->answer_emit(ATALAYA_PERMANENT, 0);
+  if (child->first_emitted == 0) child->first_emitted = last_emitted_ + 1;
+  uint64_t id = 0;
+  const int32_t code = surroundings_.emit(std::move(batch), id);
+  last_emitted_ = std::max(last_emitted_, id);
+  child->answer_emit(code, id);
+}
+
+void RemoteInstance::acked(uint64_t batch_id, int32_t status) {
+  if (component().ops->acked == nullptr) return;
+  const Handle child = ready();
+  // What an earlier process emitted, this one knows nothing of.
+  if (!child || child->first_emitted == 0 || batch_id < child->first_emitted) return;
+  if (!child->notify(Writer().number(Notice::acked).number(batch_id).number(status).bytes()))
+    child->kill("does not hear what became of its batches; report it to the plugin's author");
+}
+
+void RemoteInstance::interrupt() {
+  Handle child;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = !std::exchange(interrupted_, true);
+    child = ready_ ? child_ : nullptr;
+    changed_.notify_all();
+  }
+  if (!child) return;
+  child->notify(Writer().number(Notice::interrupt).bytes());
+  if (first) child->end_by(monotonic() + isolation_.time_ns);  // then its run is over, one way or the other
+}
+
+void RemoteInstance::end_by(int64_t deadline_ns) {
+  Handle child;
+  {
+    const std::lock_guard lock(mutex_);
+    end_by_ = deadline_ns;
+    child = child_;
+  }
+  if (child) child->end_by(deadline_ns);
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Components that work until the file `trouble` tells them how to fail: segfault, abort, hang, spin, leak, fork, close, heap,
+// garbage, exit. The file is removed first, so that each fault happens once.
+#include <atalaya/plugin.hpp>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace atalaya::faulty {
+namespace {
+
+constexpr Param kTrouble = {
+    .name = "trouble"_str, .type = ATALAYA_STRING, .default_text = "/nonexistent"_str, .summary = "file: how to fail, once"_str};
+
+volatile uint64_t sink_of_values;
+
+[[noreturn]] void crash() {
+  sink_of_values = 8;
+  *reinterpret_cast<volatile int *>(sink_of_values) = 1;
+  std::abort();
+}
+
+// What its parent started must not outlive it.
+void fork_sleepers() {
+  for (int i = 0; i < 5; ++i) {
+    if (::fork() != 0) continue;
+    if (i % 2 == 1) ::setsid();  // and this must not help it
+    ::prctl(PR_SET_NAME, "faulty-sleeper");
+    for (;;) ::pause();
+  }
+}
+
+void leak() {
+  for (;;) {
+    static constexpr size_t kPiece = size_t{4} << 20;
+    auto *piece = new char[kPiece];  // until there is no more
+    std::memset(piece, 1, kPiece);
+  }
+}
+
+void corrupt_heap(Host host) {
+  auto *piece = static_cast<char *>(std::malloc(40));
+  sink_of_values = reinterpret_cast<uint64_t>(piece);
+  auto *behind = reinterpret_cast<char *>(sink_of_values);
+  std::memset(behind, 0x41, 4096);
+  std::free(piece);
+  std::vector<void *> pieces;
+  for (size_t i = 0; i < 1000; ++i) pieces.push_back(std::malloc(40 + i));
+  for (void *one : pieces) std::free(one);
+  host.log(Level::info, "the heap stands it");
+  std::abort();
+}
+
+class Trouble {
+ public:
+  explicit Trouble(Host host) : host_(host), path_(host.text("trouble")) {}
+
+  // Does what the file says. "garbage" is left to the caller: true.
+  bool happens() const {
+    const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    char text[16] = {};
+    const ssize_t size = ::read(file, text, sizeof(text) - 1);
+    ::close(file);
+    ::unlink(path_.c_str());
+    const std::string_view word(text, size > 0 ? static_cast<size_t>(size) : 0);
+    if (word == "segfault") crash();
+    if (word == "abort") std::abort();
+    if (word == "exit") ::_exit(3);
+    if (word == "hang") ::usleep(1'000'000'000);
+    if (word == "spin") spin();
+    if (word == "leak") leak();
+    if (word == "heap") corrupt_heap(host_);
+    if (word == "fork") {
+      fork_sleepers();
+      crash();
+    }
+    if (word == "close") {
+      for (int fd = 3; fd < 1024; ++fd) ::close(fd);
+      host_.log(Level::info, "has closed what is not its own");
+    }
+    return word == "garbage";
+  }
+
+ private:
+  static void spin() {
+    for (;;) sink_of_values = sink_of_values + 1;
+  }
+  Host host_;
+  std::string path_;
+};
+
+void spoil(atalaya_batch &batch) {
+  batch.count = uint64_t{1} << 40;
+  batch.samples = reinterpret_cast<atalaya_sample *>(0xdeadbee8);
+}
+
+class Pull final : public Source {
+ public:
+  static constexpr Param params[] = {kTrouble};
+  static constexpr Description description = {.name = "faulty"_str, .summary = "one sample a window"_str, .params = params};
+  explicit Pull(Host host) : trouble_(host), name_(host.intern("test.number")) {}
+  Code collect(const Window &, Batch &batch) override {
+    const bool garbage = trouble_.happens();
+    Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
+    batch.field(sample, name_, ++number_);
+    if (garbage) spoil(*batch.raw());
+    return Code::ok;
+  }
+
+ private:
+  Trouble trouble_;
+  uint32_t name_;
+  int64_t number_ = 0;
+};
+
+// Gives so many samples a window, each with 3 tags and 15 fields, one of which says in which process: for the bench.
+class Steady final : public Source {
+ public:
+  static constexpr Param params[] = {
+      {.name = "samples"_str, .type = ATALAYA_INT, .default_text = "10"_str, .summary = "how many"_str}};
+  static constexpr Description description = {.name = "steady"_str, .summary = "many samples a window"_str, .params = params};
+  explicit Steady(Host host)
+      : samples_(host.integer("samples")), keys_{host.intern("pid"), host.intern("process"), host.intern("user")} {
+    names_.push_back(host.intern("test.pid"));
+    for (int i = 1; i < 15; ++i) names_.push_back(host.intern("test.field." + std::to_string(i)));
+  }
+  Code collect(const Window &, Batch &batch) override {
+    const atalaya_str user = batch.copy("nobody");
+    for (int64_t i = 0; i < samples_; ++i) {
+      Sample &sample = batch.add(ATALAYA_METRICS, 3, 15);
+      batch.tag(sample, keys_[0], std::to_string(1000 + i));
+      batch.tag(sample, keys_[1], "worker");
+      batch.tag_shared(sample, keys_[2], user);
+      batch.field(sample, names_[0], int64_t{::getpid()});
+      for (size_t f = 1; f < names_.size(); ++f) batch.field(sample, names_[f], static_cast<double>(f) * 0.5);
+    }
+    return Code::ok;
+  }
+
+ private:
+  int64_t samples_;
+  uint32_t keys_[3];
+  std::vector<uint32_t> names_;
+};
+
+class Push final : public PushSource {
+ public:
+  static constexpr Param params[] = {kTrouble};
+  static constexpr Description description = {.name = "faulty_push"_str, .summary = "a sample now and then"_str, .params = params};
+  explicit Push(Host host) : host_(host), trouble_(host), name_(host.intern("test.number")) {}
+  Code run() override {
+    while (!interrupted_) {
+      atalaya_batch *raw = nullptr;
+      if (host_.raw()->new_batch(host_.raw()->self, &raw) != ATALAYA_OK) return Code::retry;
+      {
+        Batch batch(host_, raw);
+        Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
+        batch.field(sample, name_, ++number_);
+      }
+      trouble_.happens();
+      uint64_t id = 0;
+      if (host_.raw()->emit(host_.raw()->self, raw, &id) != ATALAYA_OK) return Code::ok;
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, std::chrono::milliseconds(20), [this] { return interrupted_.load(); });
+    }
+    return Code::ok;
+  }
+  void interrupt() noexcept override {
+    interrupted_ = true;
+    wake_.notify_all();
+  }
+  void acked(uint64_t, Code) noexcept override {}
+
+ private:
+  Host host_;
+  Trouble trouble_;
+  uint32_t name_;
+  int64_t number_ = 0;
+  std::atomic<bool> interrupted_{false};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+};
+
+class Stage final : public Translator {
+ public:
+  static constexpr Param params[] = {kTrouble};
+  static constexpr Description description = {.name = "faulty"_str, .summary = "adds a tag"_str, .params = params};
+  explicit Stage(Host host) : trouble_(host), key_(host.intern("seen")) {}
+  Code process(const Window &, Batch &batch) override {
+    for (Sample &sample : batch.samples()) batch.tag(sample, key_, "yes");
+    if (trouble_.happens()) spoil(*batch.raw());
+    return Code::ok;
+  }
+
+ private:
+  Trouble trouble_;
+  uint32_t key_;
+};
+
+class Writer final : public Sink {
+ public:
+  static constexpr Param params[] = {
+      kTrouble, {.name = "got"_str, .type = ATALAYA_STRING, .default_text = "/dev/null"_str, .summary = "file: what it got"_str}};
+  static constexpr Description description = {.name = "faulty"_str, .summary = "writes numbers"_str, .params = params};
+  explicit Writer(Host host) : host_(host), trouble_(host), got_(host.text("got")) {}
+  Code write(std::span<const Sample> samples, int64_t &) override {
+    trouble_.happens();
+    std::string lines;
+    for (const Sample &sample : samples)
+      for (uint32_t i = 0; i < sample.field_count; ++i)
+        if (host_.name_of(sample.fields[i].name) == "test.number") lines += std::to_string(sample.fields[i].value.i64) + "\n";
+    const int file = ::open(got_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    const bool written = file >= 0 && ::write(file, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size());
+    if (file >= 0) ::close(file);
+    return written ? Code::ok : Code::retry;
+  }
+  Code flush(int64_t) override { return Code::ok; }
+
+ private:
+  Host host_;
+  Trouble trouble_;
+  std::string got_;
+};
+
+}  // namespace
+}  // namespace atalaya::faulty
+
+ATALAYA_PLUGIN("test_faulty", "0.1.0", "source faulty\nsource steady\nsource faulty_push\ntranslator faulty\nsink faulty",
+               atalaya::faulty::Pull, atalaya::faulty::Steady, atalaya::faulty::Push, atalaya::faulty::Stage,
+               atalaya::faulty::Writer)
