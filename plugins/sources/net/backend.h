@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the facts about sockets come from: programs in the kernel (BPF), or what it tells everybody (sock_diag). Both speak in the records
+// of bpf/net.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "bpf/net.h"
+#include "core/util/result.h"
+
+namespace atalaya::net {
+
+enum class Mode : uint8_t { accounting, connections, events };
+
+struct BackendOptions {
+  Mode mode = Mode::accounting;
+  bool udp = true;
+  bool tcp_by_call = false;  // what TCP moves is counted at the system calls too
+  size_t buffer = size_t{1} << 20;
+  size_t uses = 65536;  // pairs of process and socket whose calls are counted
+};
+
+struct Lost {
+  uint64_t records = 0;  // there was no room to tell
+  uint64_t calls = 0;    // there was no room to count
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  using Take = std::function<void(const net_record &)>;
+  // Every connection that has changed since the last walk, by each process that holds it; all of them when it is `whole`.
+  virtual void walk(bool whole, const Take &take) = 0;
+  // What was told since the last call: ends, and with Mode::connections also begins.
+  virtual void take_changes(const Take &take) = 0;
+
+  // What each process has moved through each socket by its calls: amounts since the first. True: it will not be asked for again.
+  using TakeUse = std::function<bool(const net_use_key &, const net_use &)>;
+  virtual void take_uses(const TakeUse &take) = 0;
+
+  // Since the start.
+  virtual Lost lost() const = 0;
+  // Whether it tells begins and ends.
+  virtual bool sees_changes() const = 0;
+  // What it has to do without here, and why; empty: nothing.
+  virtual std::string_view lacks() const { return {}; }
+};
+
+// A sentence when it does not work here.
+core::Result<std::unique_ptr<Backend>> open_bpf_backend(const BackendOptions &options);
+
+}  // namespace atalaya::net
