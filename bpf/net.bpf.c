@@ -29,8 +29,8 @@ enum {
   TCP_LISTEN, TCP_CLOSING
 };
 
-/* Set before loading: whose calls are counted, whether each is told by itself, and whether connections are told when they begin. */
-const volatile bool calls_of_tcp, calls_of_udp, every_call, every_begin;
+/* Set before loading: whose calls are counted, and whether each is told by itself. */
+const volatile bool calls_of_tcp, calls_of_udp, every_call;
 const volatile __u64 wake_at = 1; /* bytes in the ring from which on its reader is woken */
 
 /* Set before each walk: its number, and whether also connections are told that have not changed. */
@@ -192,7 +192,7 @@ static void submit(struct net_record *record) {
   bpf_ringbuf_submit(record, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >= wake_at ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-static void tell_change(struct sock *sk, struct connection *connection, __u32 kind, __u8 state) {
+static void tell_end(struct sock *sk, const struct connection *connection, __u8 before) {
   struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
   if (!tcp) return;
   struct net_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
@@ -201,13 +201,13 @@ static void tell_change(struct sock *sk, struct connection *connection, __u32 ki
     return;
   }
   __builtin_memset(record, 0, sizeof(*record));
-  record->kind = kind;
+  record->kind = NET_CLOSED;
   record->flags = connection->flags;
   record->cookie = bpf_get_socket_cookie(sk);
   record->owner = connection->owner;
   record->protocol = IPPROTO_TCP;
   set_ends(&record->ends, sk);
-  set_amounts(&record->amounts, tcp, sk, state, connection->flags);
+  set_amounts(&record->amounts, tcp, sk, before, connection->flags);
   submit(record);
 }
 
@@ -229,18 +229,21 @@ int BPF_PROG(state_changes, struct sock *sk, int before, int after) {
   struct connection *connection = bpf_sk_storage_get(&connections, sk, 0, 0);
   if (!connection) return 0;
   take_owner(connection, sk);
-  if (after == TCP_ESTABLISHED) {
-    connection->flags |= NET_ESTABLISHED;
-    if (every_begin) tell_change(sk, connection, NET_OPEN, after);
-  }
+  if (after == TCP_ESTABLISHED) connection->flags |= NET_ESTABLISHED;
   if (after != TCP_CLOSE) return 0;
   /* Of one that began before us, and that no walk has met, nobody knows what it had moved then. */
-  if (before != TCP_LISTEN && connection->flags & (NET_BORN | NET_TOLD)) tell_change(sk, connection, NET_CLOSED, before);
+  if (before != TCP_LISTEN && connection->flags & (NET_BORN | NET_TOLD)) tell_end(sk, connection, before);
   bpf_sk_storage_delete(&connections, sk);
   return 0;
 }
 
 /* ---- Calls ---- */
+
+static __u32 flags_of(struct sock *sk) {
+  const struct connection *connection = bpf_sk_storage_get(&connections, sk, 0, 0);
+  const __u32 bound = sk->sk_userlocks & SOCK_BINDPORT_LOCK ? NET_BOUND : 0;
+  return bound | (connection ? connection->flags & (NET_OUTGOING | NET_INCOMING) : 0);
+}
 
 static void tell_call(struct sock *sk, struct task_struct *task, __u64 in, __u64 out) {
   struct net_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
@@ -250,7 +253,7 @@ static void tell_call(struct sock *sk, struct task_struct *task, __u64 in, __u64
   }
   __builtin_memset(record, 0, sizeof(*record));
   record->kind = NET_MOVED;
-  record->flags = sk->sk_userlocks & SOCK_BINDPORT_LOCK ? NET_BOUND : 0;
+  record->flags = flags_of(sk);
   record->cookie = bpf_get_socket_cookie(sk);
   record->protocol = sk->sk_protocol;
   set_owner(&record->owner, task);
@@ -265,8 +268,12 @@ static void tell_call(struct sock *sk, struct task_struct *task, __u64 in, __u64
 static struct net_use *use_of(struct sock *sk, struct task_struct *task) {
   const struct net_use_key key = {bpf_get_socket_cookie(sk), task->tgid, 0};
   struct net_use *use = bpf_map_lookup_elem(&uses, &key);
-  if (use) return use;
-  struct net_use first = {.protocol = sk->sk_protocol, .flags = sk->sk_userlocks & SOCK_BINDPORT_LOCK ? NET_BOUND : 0};
+  if (use) {
+    /* A datagram socket may be connected, and to another peer, at any time. */
+    if (use->ends.remote_port != __builtin_bswap16(sk->__sk_common.skc_dport)) set_ends(&use->ends, sk);
+    return use;
+  }
+  struct net_use first = {.protocol = sk->sk_protocol, .flags = flags_of(sk)};
   set_owner(&first.owner, task);
   set_ends(&first.ends, sk);
   bpf_map_update_elem(&uses, &key, &first, BPF_NOEXIST); /* another thread may have been quicker */

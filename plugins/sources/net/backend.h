@@ -14,12 +14,11 @@
 
 namespace atalaya::net {
 
-enum class Mode : uint8_t { accounting, connections, events };
-
+// Whose calls are counted, and how the kernel tells them.
 struct BackendOptions {
-  Mode mode = Mode::accounting;
   bool udp = true;
-  bool tcp_by_call = false;  // what TCP moves is counted at the system calls too
+  bool tcp_by_call = false;
+  bool every_call = false;  // each by itself, not sums
   size_t buffer = size_t{1} << 20;
   size_t uses = 65536;  // pairs of process and socket whose calls are counted
 };
@@ -36,8 +35,8 @@ class Backend {
   using Take = std::function<void(const net_record &)>;
   // Every connection that has changed since the last walk, by each process that holds it; all of them when it is `whole`.
   virtual void walk(bool whole, const Take &take) = 0;
-  // What was told since the last call: ends, and with Mode::connections also begins.
-  virtual void take_changes(const Take &take) = 0;
+  // The connections that have ended since the last call, where it knows.
+  virtual void take_ends(const Take &take) = 0;
 
   // What each process has moved through each socket by its calls: amounts since the first. True: it will not be asked for again.
   using TakeUse = std::function<bool(const net_use_key &, const net_use &)>;
@@ -45,8 +44,8 @@ class Backend {
 
   // Since the start.
   virtual Lost lost() const = 0;
-  // Whether it tells begins and ends.
-  virtual bool sees_changes() const = 0;
+  // Whether it tells them all, and of each whether it had begun under its eyes.
+  virtual bool sees_ends() const = 0;
   // What it has to do without here, and why; empty: nothing.
   virtual std::string_view lacks() const { return {}; }
 };

@@ -43,7 +43,7 @@ uint32_t ring_size(size_t wanted) {
 class BpfBackend final : public Backend {
  public:
   explicit BpfBackend(const BackendOptions &options)
-      : options_(options), calls_(options.udp || options.tcp_by_call || options.mode == Mode::events), ring_(options.uses) {}
+      : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses) {}
 
   // An empty text when it works. What an older kernel refuses is left out: the calls (before 6.3).
   std::string open() {
@@ -77,11 +77,11 @@ class BpfBackend final : public Backend {
     }
   }
 
-  void take_changes(const Take &take) override { ring_.take(take); }
+  void take_ends(const Take &take) override { ring_.take(take); }
 
   void take_uses(const TakeUse &take) override {
     if (!calls_) return;
-    if (options_.mode == Mode::events) return ring_.take_uses(take);
+    if (options_.every_call) return ring_.take_uses(take);
     keys_.resize(kUsesAtOnce);
     uses_.resize(kUsesAtOnce);
     done_.clear();
@@ -100,7 +100,7 @@ class BpfBackend final : public Backend {
   }
 
   Lost lost() const override { return {skeleton_->bss->lost_records + ring_.lost(), skeleton_->bss->lost_calls}; }
-  bool sees_changes() const override { return true; }
+  bool sees_ends() const override { return true; }
   std::string_view lacks() const override { return lacks_; }
 
  private:
@@ -127,10 +127,9 @@ class BpfBackend final : public Backend {
     Skeleton skeleton(net_bpf__open());
     if (!skeleton) return words();
     auto &settings = *skeleton->rodata;
-    settings.calls_of_tcp = options_.tcp_by_call || options_.mode == Mode::events;
+    settings.calls_of_tcp = options_.tcp_by_call;
     settings.calls_of_udp = options_.udp;
-    settings.every_call = options_.mode == Mode::events;
-    settings.every_begin = options_.mode == Mode::connections;
+    settings.every_call = options_.every_call;
     const uint32_t size = ring_size(options_.buffer);
     settings.wake_at = size / 4;
     bpf_map__set_max_entries(skeleton->maps.records, size);

@@ -67,7 +67,7 @@ void Collector::stop() {
 }
 
 std::unique_ptr<Backend> Collector::open_backend() {
-  const bool plain = options_.sockets.mode == Mode::accounting && !options_.sockets.tcp_by_call;
+  const bool plain = !options_.sockets.tcp_by_call;
   if (options_.backend != "diag") {
     auto bpf = open_bpf_backend(options_.sockets);
     if (bpf) {
@@ -104,9 +104,9 @@ void Collector::read(const Window &window) {
   const bool whole = walks_++ % kWholeEvery == 0;
   model_->begin(baseline, whole);
   const auto tell = [this](const net_record &record) { model_->tell(record); };
-  if (options_.sockets.mode != Mode::connections || walks_ == 1) backend_->walk(whole, tell);
+  backend_->walk(whole, tell);
   model_->walked();
-  backend_->take_changes(tell);
+  backend_->take_ends(tell);
   backend_->take_uses([this](const net_use_key &key, const net_use &use) { return model_->use(key, use); });
   model_->end();
   elapsed_ns_ = baseline ? 0 : now_ns - previous_ns_;
@@ -178,7 +178,7 @@ void Collector::show_tcp(const NetProcess &process, Sample &sample, Batch &batch
     mean_rtt(Show::tcp_rtt, moved, sample, batch);
   }
   if (process.owner.pid != 0) count(Show::tcp_connections, process.connections, sample, batch);
-  if (!backend_->sees_changes()) return;
+  if (!backend_->sees_ends()) return;
   count(Show::tcp_connects, process.connects, sample, batch);
   count(Show::tcp_accepts, process.accepts, sample, batch);
   count(Show::tcp_failures, process.failures, sample, batch);

@@ -37,19 +37,28 @@ class DiagBackend final : public Backend {
     if (!socket_) fail(errno);
   }
 
-  void walk(bool whole, const Take &take) override {
+  void walk(bool /*whole*/, const Take &take) override {
     ++walk_;
     refreshed_ = false;
     for (const int family : {AF_INET, AF_INET6}) {
       ask(static_cast<uint8_t>(family));
-      receive([&](DiagSocket &socket) { tell(socket, whole, take); });
+      receive([&](DiagSocket &socket) { tell(socket, take); });
     }
-    tell_ends(take);
   }
-  void take_changes(const Take & /*take*/) override {}
+  // The last that was seen of those that are not there any more.
+  void take_ends(const Take &take) override {
+    std::erase_if(known_, [&](const auto &entry) {
+      if (entry.second.walk == walk_) return false;
+      net_record end = entry.second.record;
+      end.kind = NET_CLOSED;
+      end.flags |= NET_TOLD;
+      take(end);
+      return true;
+    });
+  }
   void take_uses(const TakeUse & /*take*/) override {}
   Lost lost() const override { return {}; }
-  bool sees_changes() const override { return false; }
+  bool sees_ends() const override { return false; }
 
  private:
   struct Known {
@@ -92,13 +101,10 @@ class DiagBackend final : public Backend {
     }
   }
 
-  void tell(DiagSocket &socket, bool whole, const Take &take) {
+  void tell(DiagSocket &socket, const Take &take) {
     net_record &record = socket.record;
     record.ends.space = space_;
-    if (record.kind == NET_LISTENS) {
-      if (whole) take(record);
-      return;
-    }
+    if (record.kind == NET_LISTENS) return take(record);
     const auto [at, fresh] = known_.try_emplace(record.cookie);
     Known &known = at->second;
     // What the walk before did not show began after it.
@@ -124,17 +130,6 @@ class DiagBackend final : public Backend {
       owner = holders_.find(socket.inode);
     }
     if (owner != nullptr) socket.record.owner = *owner;
-  }
-
-  void tell_ends(const Take &take) {
-    std::erase_if(known_, [&](const auto &entry) {
-      if (entry.second.walk == walk_) return false;
-      net_record end = entry.second.record;
-      end.kind = NET_CLOSED;
-      end.flags |= NET_TOLD;
-      take(end);
-      return true;
-    });
   }
 
   core::Descriptor socket_;

@@ -8,25 +8,22 @@
 namespace atalaya::net {
 namespace {
 
-Mode mode_of(std::string_view word) {
-  if (word == "connections") return Mode::connections;
-  return word == "events" ? Mode::events : Mode::accounting;
-}
-
 CollectorOptions options_of(const Host &host) {
   CollectorOptions options;
   options.backend = host.text("backend");
   options.processes = host.boolean("processes");
   options.flows = host.boolean("flows");
   options.exited_groups = static_cast<size_t>(host.integer("exited_groups"));
-  options.sockets.mode = mode_of(host.text("mode"));
-  options.sockets.udp = host.boolean("udp") && options.sockets.mode != Mode::connections;
-  options.sockets.tcp_by_call = host.text("attribution") == "syscall" && options.sockets.mode != Mode::connections;
+  const std::string mode = host.text("mode");
+  options.model.amounts = mode != "connections";
+  options.sockets.every_call = mode == "events";
+  options.sockets.udp = host.boolean("udp") && options.model.amounts;
+  options.sockets.tcp_by_call =
+      options.model.amounts && (options.sockets.every_call || host.text("attribution") == "syscall");
   options.sockets.buffer = static_cast<size_t>(host.integer("buffer"));
   options.sockets.uses = static_cast<size_t>(host.integer("calls"));
   options.model.merge_ports = host.text("ports") == "merge";
-  options.model.amounts = options.sockets.mode != Mode::connections;
-  options.model.tcp_by_call = options.sockets.tcp_by_call || options.sockets.mode == Mode::events;
+  options.model.tcp_by_call = options.sockets.tcp_by_call;
   options.model.max_flows = static_cast<size_t>(host.integer("max_flows"));
   return options;
 }

@@ -149,7 +149,6 @@ void SocketModel::own(Socket &socket, const Owner &owner) {
 }
 
 void SocketModel::closed(const net_record &record) {
-  walked();
   const auto at = sockets_.find(record.cookie);
   const Owner owner(record.owner);
   net_amounts from{};
@@ -215,7 +214,6 @@ bool SocketModel::use(const net_use_key &key, const net_use &use) {
   const Protocol protocol = udp ? Protocol::udp : Protocol::tcp;
   uint32_t flags = use.flags;
   if (udp) flags |= (use.flags & NET_BOUND) != 0 ? NET_INCOMING : NET_OUTGOING;
-  if (const auto socket = sockets_.find(key.cookie); !udp && socket != sockets_.end()) flags |= socket->second.flags;
   flows_.add(key_of(process.owner, use.ends, protocol, direction_of(use.ends, flags)), moved);
   return rests;
 }
@@ -243,7 +241,6 @@ NetProcess &SocketModel::process_of(const Owner &owner) {
 }
 
 void SocketModel::end() {
-  walked();
   if (whole_) forget_lost();
   for (const auto &[key, process] : processes_)
     if (process.tcp || process.udp) shown_.push_back(&process);

@@ -33,7 +33,7 @@ struct NetProcess {
   void add(const NetProcess &more);
 };
 
-// A window: begin; a walk told by open, listens, then walked; what else was told by open, closed and use; end.
+// A window: begin; all that a walk told, then walked; the ends that were told; what was used; end.
 class SocketModel {
  public:
   explicit SocketModel(const ModelOptions &options);
@@ -41,6 +41,7 @@ class SocketModel {
   // A baseline takes readings, but nothing moves in it. A whole walk tells of all sockets, others of those that have changed.
   void begin(bool baseline, bool whole);
   void tell(const net_record &record);
+  // Who holds each socket is known only at the end of a walk.
   void walked();
   // What a process has moved through a socket since the first call that was counted. True when it rests: it is forgotten.
   bool use(const net_use_key &key, const net_use &use);
