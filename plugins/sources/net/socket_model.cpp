@@ -179,7 +179,7 @@ void SocketModel::count(const Owner &owner, const net_ends &ends, uint32_t flags
   if (!options_.amounts) {
     moved = {};
     moved.connections = 1;
-  } else if (all.in_packets + all.out_packets == 0) {
+  } else if (all.bytes() + all.in_packets + all.out_packets == 0) {
     return;
   } else if (options_.tcp_by_call) {
     moved.in_bytes = moved.out_bytes = 0;
