@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the facts about sockets come from: programs in the kernel (BPF), or what it tells everybody (sock_diag). Both speak in the records
-// of bpf/net.h.
+// Where the facts about sockets come from: programs in the kernel (BPF), or what it tells everybody (sock_diag). Both speak in the
+// records of bpf/net.h.
 #pragma once
 
 #include <cstddef>

@@ -34,6 +34,10 @@ uint32_t network_number() {
 class DiagBackend final : public Backend {
  public:
   DiagBackend() : socket_(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)), space_(network_number()) {
+    if (!socket_ && errno == EAFNOSUPPORT)
+      throw Failure(Code::unsupported,
+                    "the kernel cannot be asked for its sockets (sock_diag): netlink is not allowed to this process; "
+                    "in the service's unit, RestrictAddressFamilies=AF_NETLINK allows it");
     if (!socket_) fail(errno);
   }
 

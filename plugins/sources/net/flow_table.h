@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moved between whom in a window: sums by process, addresses and port. A window has a bounded number of flows, whatever happens.
+// What moved between whom in a window: sums by process, addresses and port. A window has a bounded number of flows, whatever
+// happens.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ enum class Protocol : uint8_t { tcp, udp };
 // What was moved in a window.
 struct Traffic {
   uint64_t in_bytes = 0, out_bytes = 0, in_packets = 0, out_packets = 0, retransmits = 0;
-  uint64_t connections = 0;              // that moved something or began
+  uint64_t connections = 0;               // that moved something or began
   uint64_t rtt_us = 0, rtt_readings = 0;  // sum of the round-trip times of so many connections
 
   uint64_t bytes() const { return in_bytes + out_bytes; }

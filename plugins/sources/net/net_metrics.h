@@ -16,10 +16,9 @@ using namespace atalaya::literals;
 inline constexpr MetricTag kProcessTags[] = {
     {"host"_str, ATALAYA_TAG_IDENTITY, 0}, {"pid"_str, ATALAYA_TAG_IDENTITY, 0}, {"process"_str, ATALAYA_TAG_IDENTITY, 0}};
 inline constexpr MetricTag kFlowTags[] = {
-    {"host"_str, ATALAYA_TAG_IDENTITY, 0},      {"pid"_str, ATALAYA_TAG_IDENTITY, 0},    {"process"_str, ATALAYA_TAG_IDENTITY, 0},
-    {"local"_str, ATALAYA_TAG_IDENTITY, 0},     {"remote"_str, ATALAYA_TAG_IDENTITY, 0}, {"port"_str, ATALAYA_TAG_IDENTITY, 0},
-    {"protocol"_str, ATALAYA_TAG_IDENTITY, 0},  {"direction"_str, ATALAYA_TAG_IDENTITY, 0},
-    {"netns"_str, ATALAYA_TAG_EXTRA, 0},
+    {"host"_str, ATALAYA_TAG_IDENTITY, 0},     {"pid"_str, ATALAYA_TAG_IDENTITY, 0},       {"process"_str, ATALAYA_TAG_IDENTITY, 0},
+    {"local"_str, ATALAYA_TAG_IDENTITY, 0},    {"remote"_str, ATALAYA_TAG_IDENTITY, 0},    {"port"_str, ATALAYA_TAG_IDENTITY, 0},
+    {"protocol"_str, ATALAYA_TAG_IDENTITY, 0}, {"direction"_str, ATALAYA_TAG_IDENTITY, 0}, {"netns"_str, ATALAYA_TAG_EXTRA, 0},
 };
 
 template <size_t size>
@@ -91,7 +90,8 @@ inline constexpr std::array<Metric, kShown> kNetMetrics = {{
     process_count("proc.net.tcp.failures"_str, "inet_sock_set_state"_str,
                   "Connections that were asked for and did not come about in the window."_str),
     process_rate("proc.net.udp.in.mb"_str, "Mibit/s"_str, 4, "sock_recv_length"_str, "Payload received."_str),
-    process_rate("proc.net.udp.in.packets"_str, "1/s"_str, 2, "sock_recv_length"_str, "Datagrams received: calls that gave some."_str),
+    process_rate("proc.net.udp.in.packets"_str, "1/s"_str, 2, "sock_recv_length"_str,
+                 "Datagrams received: calls that gave some."_str),
     process_rate("proc.net.udp.out.mb"_str, "Mibit/s"_str, 4, "sock_send_length"_str, "Payload sent."_str),
     process_rate("proc.net.udp.out.packets"_str, "1/s"_str, 2, "sock_send_length"_str,
                  "Datagrams sent: calls; one call with segmentation offload counts once."_str),

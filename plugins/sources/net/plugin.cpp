@@ -18,8 +18,7 @@ CollectorOptions options_of(const Host &host) {
   options.model.amounts = mode != "connections";
   options.sockets.every_call = mode == "events";
   options.sockets.udp = host.boolean("udp") && options.model.amounts;
-  options.sockets.tcp_by_call =
-      options.model.amounts && (options.sockets.every_call || host.text("attribution") == "syscall");
+  options.sockets.tcp_by_call = options.model.amounts && (options.sockets.every_call || host.text("attribution") == "syscall");
   options.sockets.buffer = static_cast<size_t>(host.integer("buffer"));
   options.sockets.uses = static_cast<size_t>(host.integer("calls"));
   options.model.merge_ports = host.text("ports") == "merge";
@@ -43,7 +42,8 @@ class Net final : public Source {
        .type = ATALAYA_ENUM,
        .default_text = "auto"_str,
        .allowed = "auto|bpf|diag"_str,
-       .summary = "How sockets are read: by programs in the kernel (bpf) or by asking it (diag); auto takes bpf where it works."_str},
+       .summary =
+           "How sockets are read: by programs in the kernel (bpf) or by asking it (diag); auto takes bpf where it works."_str},
       {.name = "mode"_str,
        .type = ATALAYA_ENUM,
        .default_text = "accounting"_str,
@@ -54,8 +54,9 @@ class Net final : public Source {
        .type = ATALAYA_ENUM,
        .default_text = "socket"_str,
        .allowed = "socket|syscall"_str,
-       .summary = "Whose TCP bytes are: of who holds the socket, at no cost to the data; or of who calls, by a hook in each send and "
-                  "receive, which also divides shared sockets."_str},
+       .summary =
+           "Whose TCP bytes are: of who holds the socket, at no cost to the data; or of who calls, by a hook in each send and "
+           "receive, which also divides shared sockets."_str},
       {.name = "udp"_str,
        .type = ATALAYA_BOOL,
        .default_text = "true"_str,
@@ -90,8 +91,9 @@ class Net final : public Source {
        .type = ATALAYA_INT,
        .flags = ATALAYA_BOUNDED,
        .default_text = "65536"_str,
-       .summary = "Pairs of process and socket whose calls are counted at once, and ends of connections kept for a window; more are "
-                  "counted in proc.net.lost."_str,
+       .summary =
+           "Pairs of process and socket whose calls are counted at once, and ends of connections kept for a window; more are "
+           "counted in proc.net.lost."_str,
        .min = 64,
        .max = 4194304},
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring that the kernel's programs tell connections and calls by. A thread empties it when it fills; the kernel wakes it only then.
+// The ring that the kernel's programs tell connections and calls by. A thread empties it when it fills; the kernel wakes it only
+// then.
 #pragma once
 
 #include <cstdint>

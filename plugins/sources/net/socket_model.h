@@ -25,7 +25,7 @@ struct ModelOptions {
 // A process and what it did with the network in this window.
 struct NetProcess {
   Owner owner;
-  uint64_t connections = 0;  // open ones, of TCP
+  uint64_t connections = 0;       // open ones, of TCP
   bool tcp = false, udp = false;  // it has, or had in this window, sockets of the kind
   Traffic moved_tcp, moved_udp;
   uint64_t connects = 0, accepts = 0, failures = 0;
@@ -92,7 +92,7 @@ class SocketModel {
   std::unordered_map<uint64_t, Socket> sockets_;  // by cookie
   std::vector<Socket *> touched_;                 // told in this walk
   std::unordered_map<UseKey, Use, UseHash> uses_;
-  std::unordered_set<uint64_t> listening_;  // network namespace and port
+  std::unordered_set<uint64_t> listening_;              // network namespace and port
   std::unordered_map<uint64_t, NetProcess> processes_;  // by start and pid
   std::vector<const NetProcess *> shown_;
   FlowTable flows_;

@@ -59,7 +59,7 @@ std::optional<uint64_t> start_ticks(std::string_view stat) {
 std::string_view name_in(std::string_view stat) {
   const size_t begin = stat.find('('), end = stat.rfind(')');
   return begin == std::string_view::npos || end == std::string_view::npos || end < begin ? std::string_view()
-                                                                                          : stat.substr(begin + 1, end - begin - 1);
+                                                                                         : stat.substr(begin + 1, end - begin - 1);
 }
 
 }  // namespace atalaya::net

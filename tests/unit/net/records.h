@@ -31,7 +31,8 @@ inline net_ends ends(uint8_t local, uint16_t local_port, uint8_t remote, uint16_
   return ends;
 }
 
-inline net_record record(uint32_t kind, uint64_t cookie, const net_owner &who, uint32_t flags, uint64_t in_bytes, uint64_t out_bytes) {
+inline net_record record(uint32_t kind, uint64_t cookie, const net_owner &who, uint32_t flags, uint64_t in_bytes,
+                         uint64_t out_bytes) {
   net_record record{};
   record.kind = kind;
   record.cookie = cookie;
