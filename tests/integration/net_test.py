@@ -3,6 +3,7 @@
 
 import array
 import ctypes
+import http.server
 import json
 import os
 import shutil
@@ -319,6 +320,52 @@ class Sockets(NetCase):
         self.finish()
         self.check_moved(name, 50_000, 0, port=port, direction="out")
         self.check_moved(name, 0, 50_000, port=port, direction="in")
+
+    @unittest.skipUnless(shutil.which("iperf3"), "iperf3 is not installed")
+    def test_iperf3_says_the_same(self):
+        self.start_agent()
+        for transport, tolerance in ((["-n", "200M"], 0.005), (["-u", "-b", "200M", "-l", "8K", "-n", "20M"], 0.01)):
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = str(free.getsockname()[1])
+            with subprocess.Popen(["iperf3", "-s", "-1", "--forceflush", "-p", port], stdout=subprocess.PIPE, text=True) as server:
+                while "Server listening" not in server.stdout.readline():
+                    pass
+                said = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-J", *transport], capture_output=True, check=True)
+                server.communicate()
+            end = json.loads(said.stdout)["end"]
+            self.wait_windows(2)
+            tags = {"port": port, "direction": "out", "protocol": "udp" if "-u" in transport else "tcp"}
+            sent = end["sum"]["bytes"] if "-u" in transport else end["sum_received"]["bytes"]
+            self.assertAlmostEqual(self.sum("iperf3", "flow.out.bytes", **tags), sent, delta=sent * tolerance)
+        self.finish()
+
+    @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
+    def test_curl_says_the_same(self):
+        self.start_agent()
+        with open(self.path("page"), "wb") as file:
+            file.write(b"p" * 54_321)
+        quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+        server = http.server.HTTPServer(("127.0.0.1", 0), quiet)
+        def serve_pages():
+            os.chdir(self.folder)
+            for _ in range(30):
+                server.handle_request()
+            return ""
+        web = Child("net-web", serve_pages)
+        taken = given = 0
+        for _ in range(30):
+            url = f"http://127.0.0.1:{server.server_port}/page"
+            words = subprocess.run(["curl", "-s", "-o", os.devnull, "-w", "%{size_download} %{size_header} %{size_request}", url],
+                                   capture_output=True, check=True).stdout.split()
+            taken += int(words[0]) + int(words[1])
+            given += int(words[2])
+        web.join()
+        port = str(server.server_port)
+        server.server_close()
+        self.finish()
+        self.check_moved("curl", given, taken, port=port)
+        self.check_moved("net-web", taken, given, port=port)
 
     def test_udp(self):
         self.start_agent()
