@@ -179,10 +179,19 @@ typedef struct {
   int owned;
 } socket_lock_t;
 
+struct upid {
+  int nr;
+};
+
+struct pid {
+  struct upid numbers[1];
+};
+
 struct sock {
   struct sock_common __sk_common;
   socket_lock_t sk_lock;
   __u8 sk_userlocks;
+  struct pid *sk_peer_pid;
   __u16 sk_protocol; /* a field of its own since 5.6: bf9765145b85 */
 };
 

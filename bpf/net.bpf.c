@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Who talks to whom. The kernel counts what each TCP connection moves: a walk over the open files of all processes reads those counters
- * once a window and finds who holds the socket, and a hook on the connection's states reads them a last time when it ends. Neither is on
- * the path of the data. UDP sockets count nothing, and of a socket that processes share nobody counts who used it: what system calls
- * move is added up in a map, or told one by one, by two hooks that are attached only on request.
+/* Who talks to whom. The kernel counts what each TCP connection moves: a walk over the open files of all processes reads those
+ * counters once a window and finds who holds the socket, and a hook on the connection's states reads them a last time when it ends.
+ * Neither is on the path of the data. UDP sockets count nothing, and of a socket that processes share nobody counts who used it: what
+ * system calls move is added up in a map, or told one by one, by two hooks that are attached only on request.
  */
 #include "kernel.h"
 
@@ -15,6 +15,7 @@
 char _license[] SEC("license") = "Dual BSD/GPL";
 
 #define PF_KTHREAD 0x00200000
+#define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_TCP 6
@@ -25,12 +26,12 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 
 /* include/net/tcp_states.h */
 enum {
-  TCP_ESTABLISHED = 1, TCP_SYN_SENT, TCP_SYN_RECV, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_TIME_WAIT, TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK,
-  TCP_LISTEN, TCP_CLOSING
+  TCP_ESTABLISHED = 1, TCP_SYN_SENT, TCP_SYN_RECV, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_TIME_WAIT, TCP_CLOSE, TCP_CLOSE_WAIT,
+  TCP_LAST_ACK, TCP_LISTEN, TCP_CLOSING
 };
 
 /* Set before loading: whose calls are counted, and whether each is told by itself. */
-const volatile bool calls_of_tcp, calls_of_udp, every_call;
+const volatile bool calls_of_tcp, calls_of_udp, calls_of_unix, every_call;
 const volatile __u64 wake_at = 1; /* bytes in the ring from which on its reader is woken */
 
 /* Set before each walk: its number, and whether also connections are told that have not changed. */
@@ -92,23 +93,20 @@ static void map_address(__u8 *to, __be32 address) {
   __builtin_memcpy(to + 12, &address, 4);
 }
 
-static bool is_internet(const struct sock *sk) {
-  return sk->__sk_common.skc_family == AF_INET || sk->__sk_common.skc_family == AF_INET6;
-}
-
 static void set_ends(struct net_ends *ends, const struct sock *sk) {
   const struct sock_common *common = &sk->__sk_common;
   if (common->skc_family == AF_INET) {
     map_address(ends->local, common->skc_rcv_saddr);
     map_address(ends->remote, common->skc_daddr);
-  } else if (bpf_core_field_exists(common->skc_v6_daddr)) { /* CONFIG_IPV6 */
+  } else if (common->skc_family == AF_INET6 && bpf_core_field_exists(common->skc_v6_daddr)) { /* CONFIG_IPV6 */
     BPF_CORE_READ_INTO(&ends->local, common, skc_v6_rcv_saddr);
     BPF_CORE_READ_INTO(&ends->remote, common, skc_v6_daddr);
   }
+  ends->space = common->skc_net.net->ns.inum;
+  if (common->skc_family == AF_UNIX) return;
   /* At the end of a connection its port has been given back, and skc_num is 0. */
   ends->local_port = __builtin_bswap16(BPF_CORE_READ((const struct inet_sock *)sk, inet_sport));
   ends->remote_port = __builtin_bswap16(common->skc_dport);
-  ends->space = common->skc_net.net->ns.inum;
 }
 
 /* The kernel counts the FIN of either side as a byte, and the SYN of the side that connects. */
@@ -160,16 +158,16 @@ int every_socket(struct bpf_iter__task_file *ctx) {
   if (state == TCP_LISTEN) return tell_listener(ctx->meta->seq, task, sk, bpf_get_socket_cookie(sk));
 
   struct connection *connection = bpf_sk_storage_get(&connections, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-  if (!connection) return 0;
   const __u64 mark = mark_of(tcp, state);
-  if (connection->mark == mark && connection->pass != pass && !whole) return 0;
-  struct net_record record = {
-      .kind = NET_OPEN, .flags = connection->flags, .cookie = bpf_get_socket_cookie(sk), .protocol = IPPROTO_TCP};
+  if (connection && connection->mark == mark && connection->pass != pass && !whole) return 0;
+  const __u32 flags = connection ? connection->flags : 0;
+  struct net_record record = {.kind = NET_OPEN, .flags = flags, .cookie = bpf_get_socket_cookie(sk), .protocol = IPPROTO_TCP};
   set_owner(&record.owner, task);
   set_ends(&record.ends, sk);
-  set_amounts(&record.amounts, tcp, sk, state, connection->flags);
+  set_amounts(&record.amounts, tcp, sk, state, flags);
   /* When the buffer is full the kernel calls again for the same file: only what was written counts as told. */
   if (bpf_seq_write(ctx->meta->seq, &record, sizeof(record)) != 0) return 0;
+  if (!connection) return 0; /* the socket's memory is used up: it is told at every walk, and its end is not */
   connection->owner = record.owner;
   connection->mark = mark;
   connection->pass = pass;
@@ -239,13 +237,26 @@ int BPF_PROG(state_changes, struct sock *sk, int before, int after) {
 
 /* ---- Calls ---- */
 
+/* NET_UNIX, or the protocol of the internet; 0: its calls are not wanted. */
+static __u32 wanted_protocol(const struct sock *sk) {
+  const __u16 family = sk->__sk_common.skc_family, protocol = sk->sk_protocol;
+  if (family == AF_UNIX) return calls_of_unix ? NET_UNIX : 0;
+  if (family != AF_INET && family != AF_INET6) return 0;
+  return (protocol == IPPROTO_UDP && calls_of_udp) || (protocol == IPPROTO_TCP && calls_of_tcp) ? protocol : 0;
+}
+
+/* In the host's pid namespace, which has the first number. */
+static __s32 peer_of(const struct sock *sk, __u32 protocol) {
+  return protocol == NET_UNIX ? BPF_CORE_READ(sk, sk_peer_pid, numbers[0].nr) : 0;
+}
+
 static __u32 flags_of(struct sock *sk) {
   const struct connection *connection = bpf_sk_storage_get(&connections, sk, 0, 0);
   const __u32 bound = sk->sk_userlocks & SOCK_BINDPORT_LOCK ? NET_BOUND : 0;
   return bound | (connection ? connection->flags & (NET_OUTGOING | NET_INCOMING) : 0);
 }
 
-static void tell_call(struct sock *sk, struct task_struct *task, __u64 in, __u64 out) {
+static void tell_call(struct sock *sk, __u32 protocol, struct task_struct *task, __u64 in, __u64 out) {
   struct net_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
   if (!record) {
     __sync_fetch_and_add(&lost_records, 1);
@@ -255,7 +266,8 @@ static void tell_call(struct sock *sk, struct task_struct *task, __u64 in, __u64
   record->kind = NET_MOVED;
   record->flags = flags_of(sk);
   record->cookie = bpf_get_socket_cookie(sk);
-  record->protocol = sk->sk_protocol;
+  record->protocol = protocol;
+  record->peer = peer_of(sk, protocol);
   set_owner(&record->owner, task);
   set_ends(&record->ends, sk);
   record->amounts.in_bytes = in;
@@ -265,15 +277,15 @@ static void tell_call(struct sock *sk, struct task_struct *task, __u64 in, __u64
   submit(record);
 }
 
-static struct net_use *use_of(struct sock *sk, struct task_struct *task) {
+static struct net_use *use_of(struct sock *sk, __u32 protocol, struct task_struct *task) {
   const struct net_use_key key = {bpf_get_socket_cookie(sk), task->tgid, 0};
   struct net_use *use = bpf_map_lookup_elem(&uses, &key);
   if (use) {
     /* A datagram socket may be connected, and to another peer, at any time. */
-    if (use->ends.remote_port != __builtin_bswap16(sk->__sk_common.skc_dport)) set_ends(&use->ends, sk);
+    if (protocol != NET_UNIX && use->ends.remote_port != __builtin_bswap16(sk->__sk_common.skc_dport)) set_ends(&use->ends, sk);
     return use;
   }
-  struct net_use first = {.protocol = sk->sk_protocol, .flags = flags_of(sk)};
+  struct net_use first = {.protocol = protocol, .flags = flags_of(sk), .peer = peer_of(sk, protocol)};
   set_owner(&first.owner, task);
   set_ends(&first.ends, sk);
   bpf_map_update_elem(&uses, &key, &first, BPF_NOEXIST); /* another thread may have been quicker */
@@ -282,15 +294,14 @@ static struct net_use *use_of(struct sock *sk, struct task_struct *task) {
 
 static int count_call(struct sock *sk, int bytes, bool sends) {
   if (bytes <= 0) return 0;
-  const __u16 protocol = sk->sk_protocol;
-  if (!(protocol == IPPROTO_UDP && calls_of_udp) && !(protocol == IPPROTO_TCP && calls_of_tcp)) return 0;
-  if (!is_internet(sk)) return 0;
+  const __u32 protocol = wanted_protocol(sk);
+  if (!protocol) return 0;
   struct task_struct *task = bpf_get_current_task_btf();
   if (every_call) {
-    tell_call(sk, task, sends ? 0 : bytes, sends ? bytes : 0);
+    tell_call(sk, protocol, task, sends ? 0 : bytes, sends ? bytes : 0);
     return 0;
   }
-  struct net_use *use = use_of(sk, task);
+  struct net_use *use = use_of(sk, protocol, task);
   if (!use) {
     __sync_fetch_and_add(&lost_calls, 1);
     return 0;

@@ -7,6 +7,7 @@
 
 enum {
   NET_COMM = 16,
+  NET_UNIX = 1000, /* as a protocol, beside IPPROTO_TCP and IPPROTO_UDP: a Unix socket */
 
   /* net_record.kind */
   NET_OPEN = 1,    /* a connection as it is now, of one of the processes that hold it */
@@ -52,7 +53,8 @@ struct net_record {
   struct net_owner owner;
   struct net_ends ends;
   struct net_amounts amounts;
-  __u32 protocol, reserved; /* IPPROTO_TCP, IPPROTO_UDP */
+  __u32 protocol;
+  __s32 peer; /* of a Unix socket: the pid of who opened the other end; 0: unknown */
 };
 
 struct net_use_key {
@@ -66,6 +68,8 @@ struct net_use {
   struct net_owner owner;
   struct net_ends ends;
   __u32 protocol, flags;
+  __s32 peer; /* as above */
+  __u32 reserved;
   __u64 in_bytes, out_bytes, in_calls, out_calls;
 };
 

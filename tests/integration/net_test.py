@@ -300,6 +300,27 @@ class Sockets(NetCase):
         self.check_moved("net-first", 100_000, 5)
         self.check_moved("net-second", 200_000, 0)
 
+    def test_unix_sockets_by_system_calls(self):
+        self.start_agent('attribution = "syscall"')
+        path = self.path("unix.sock")
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.bind(path)
+        server.listen(5)
+        def client():
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.connect(path)
+                exchange(connection, 300_000, 2000)
+            return ""
+        client = Child("net-client", client)
+        for child in [Child("net-server", lambda: serve(server, 2000)), client]:
+            child.join()
+        server.close()
+        self.finish()
+        self.check_moved("net-client", 300_000, 2000, protocol="unix", remote=f"pid:{os.getpid()}")  # who listened
+        self.check_moved("net-server", 2000, 300_000, protocol="unix", remote=f"pid:{client.pid}")
+        mebibits = 300_000 * 8 / 2**20
+        self.assertAlmostEqual(self.amount("net-client", "proc.net.unix.out.mb"), mebibits, delta=mebibits / 20)
+
     def test_connections_that_were_there_before(self):
         server = listen()
         client = socket.create_connection(server.getsockname())

@@ -17,8 +17,8 @@ namespace atalaya::net {
 // Whose calls are counted, and how the kernel tells them.
 struct BackendOptions {
   bool udp = true;
-  bool tcp_by_call = false;
-  bool every_call = false;  // each by itself, not sums
+  bool tcp_by_call = false;  // and Unix sockets
+  bool every_call = false;   // each by itself, not sums
   size_t buffer = size_t{1} << 20;
   size_t uses = 65536;  // pairs of process and socket whose calls are counted
 };

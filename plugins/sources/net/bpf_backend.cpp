@@ -129,6 +129,7 @@ class BpfBackend final : public Backend {
     auto &settings = *skeleton->rodata;
     settings.calls_of_tcp = options_.tcp_by_call;
     settings.calls_of_udp = options_.udp;
+    settings.calls_of_unix = options_.tcp_by_call;
     settings.every_call = options_.every_call;
     const uint32_t size = ring_size(options_.buffer);
     settings.wake_at = size / 4;

@@ -164,7 +164,8 @@ void Collector::show(const NetProcess &process, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_METRICS, 2, kShown);
   add_owner(process.owner, sample, batch);
   if (process.tcp) show_tcp(process, sample, batch);
-  if (process.udp) show_udp(process, sample, batch);
+  if (process.udp) show_calls(Show::udp_in_mb, process.moved_udp, sample, batch);
+  if (process.local) show_calls(Show::local_in_mb, process.moved_local, sample, batch);
 }
 
 void Collector::show_tcp(const NetProcess &process, Sample &sample, Batch &batch) {
@@ -184,12 +185,12 @@ void Collector::show_tcp(const NetProcess &process, Sample &sample, Batch &batch
   count(Show::tcp_failures, process.failures, sample, batch);
 }
 
-void Collector::show_udp(const NetProcess &process, Sample &sample, Batch &batch) {
-  const Traffic &moved = process.moved_udp;
-  rate(Show::udp_in_mb, moved.in_bytes, kMibitPerByte, sample, batch);
-  rate(Show::udp_in_packets, moved.in_packets, 1, sample, batch);
-  rate(Show::udp_out_mb, moved.out_bytes, kMibitPerByte, sample, batch);
-  rate(Show::udp_out_packets, moved.out_packets, 1, sample, batch);
+void Collector::show_calls(Show first, const Traffic &moved, Sample &sample, Batch &batch) const {
+  const auto metric = [first](size_t offset) { return static_cast<Show>(static_cast<size_t>(first) + offset); };
+  rate(metric(0), moved.in_bytes, kMibitPerByte, sample, batch);
+  rate(metric(1), moved.in_packets, 1, sample, batch);
+  rate(metric(2), moved.out_bytes, kMibitPerByte, sample, batch);
+  rate(metric(3), moved.out_packets, 1, sample, batch);
 }
 
 void Collector::show_flows(Batch &batch) {
@@ -227,12 +228,19 @@ void Collector::show(const Flow &flow, Batch &batch) {
   count(Show::flow_in_packets, moved.in_packets, sample, batch);
   count(Show::flow_out_bytes, moved.out_bytes, sample, batch);
   count(Show::flow_out_packets, moved.out_packets, sample, batch);
-  if (key.protocol == Protocol::udp) return;
+  if (key.protocol != Protocol::tcp) return;
   count(Show::flow_retransmits, moved.retransmits, sample, batch);
   mean_rtt(Show::flow_rtt, moved, sample, batch);
 }
 
 void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const {
+  if (key.protocol == Protocol::local) {
+    std::array<char, 20> peer{"pid:"};
+    const char *end = std::to_chars(&peer[4], peer.data() + peer.size(), key.peer).ptr;
+    if (key.peer != 0) batch.tag(sample, remote_id_, {peer.data(), static_cast<size_t>(end - peer.data())});
+    batch.tag(sample, protocol_id_, "unix");
+    return;
+  }
   const bool whole = !options_.model.merge_ports;
   const AddressText local(key.ends.local, whole ? key.ends.local_port : 0);
   const AddressText remote(key.ends.remote, whole ? key.ends.remote_port : 0);

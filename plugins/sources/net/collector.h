@@ -44,7 +44,8 @@ class Collector {
 
   void show(const NetProcess &process, Batch &batch);
   void show_tcp(const NetProcess &process, Sample &sample, Batch &batch);
-  void show_udp(const NetProcess &process, Sample &sample, Batch &batch);
+  // By the number of its first metric, of four.
+  void show_calls(Show first, const Traffic &moved, Sample &sample, Batch &batch) const;
   void show_flows(Batch &batch);
   void show(const Flow &flow, Batch &batch);
   void show_lost(Batch &batch);

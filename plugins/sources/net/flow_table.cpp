@@ -24,6 +24,7 @@ size_t hash_of(const FlowKey &key) {
   // The name tells flows apart only where there is no process any more.
   sum = sum * kOdd + (key.owner.pid != 0 ? key.owner.start_ns : hash(key.owner.text()));
   sum = sum * kOdd + static_cast<uint32_t>(key.owner.pid);
+  sum = sum * kOdd + static_cast<uint32_t>(key.peer);
   sum = sum * kOdd + static_cast<size_t>(key.protocol) * 2 + static_cast<size_t>(key.direction);
   return sum * kOdd >> 20;
 }
@@ -51,7 +52,7 @@ Owner::Owner(int32_t its_pid, uint64_t its_start_ns, std::string_view its_name) 
 
 bool FlowKey::operator==(const FlowKey &with) const {
   return owner.same_process(with.owner) && (owner.pid != 0 || owner.text() == with.owner.text()) && protocol == with.protocol &&
-         direction == with.direction && std::memcmp(&ends, &with.ends, sizeof(ends)) == 0;
+         direction == with.direction && peer == with.peer && std::memcmp(&ends, &with.ends, sizeof(ends)) == 0;
 }
 
 FlowTable::FlowTable(size_t max_flows)

@@ -15,8 +15,8 @@
 
 namespace atalaya::net {
 
-enum class Direction : uint8_t { out, in };  // who opened it: this side, the other side
-enum class Protocol : uint8_t { tcp, udp };
+enum class Direction : uint8_t { out, in };         // who opened it: this side, the other side
+enum class Protocol : uint8_t { tcp, udp, local };  // local: Unix sockets
 
 // What was moved in a window.
 struct Traffic {
@@ -46,8 +46,9 @@ struct FlowKey {
   Owner owner;
   net_ends ends{};  // ports that mean nothing to anybody else are 0
   Protocol protocol = Protocol::tcp;
-  Direction direction = Direction::out;
-  bool other = false;  // all flows that have no place of their own; nothing else of the key is known
+  Direction direction = Direction::out;  // of local: unknown
+  int32_t peer = 0;                      // of local: who opened the other end, a pid
+  bool other = false;                    // all flows that have no place of their own; nothing else of the key is known
 
   uint16_t port() const { return direction == Direction::in ? ends.local_port : ends.remote_port; }
   bool operator==(const FlowKey &with) const;

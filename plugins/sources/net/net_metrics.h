@@ -59,6 +59,10 @@ enum class Show : uint8_t {
   udp_in_packets,
   udp_out_mb,
   udp_out_packets,
+  local_in_mb,
+  local_in_packets,
+  local_out_mb,
+  local_out_packets,
   lost,
   flow_in_bytes,
   flow_in_packets,
@@ -69,7 +73,7 @@ enum class Show : uint8_t {
   flow_rtt,
   flow_merged,
 };
-constexpr size_t kShown = 23;
+constexpr size_t kShown = 27;
 
 // In the order of Show.
 inline constexpr std::array<Metric, kShown> kNetMetrics = {{
@@ -95,6 +99,10 @@ inline constexpr std::array<Metric, kShown> kNetMetrics = {{
     process_rate("proc.net.udp.out.mb"_str, "Mibit/s"_str, 4, "sock_send_length"_str, "Payload sent."_str),
     process_rate("proc.net.udp.out.packets"_str, "1/s"_str, 2, "sock_send_length"_str,
                  "Datagrams sent: calls; one call with segmentation offload counts once."_str),
+    process_rate("proc.net.unix.in.mb"_str, "Mibit/s"_str, 4, "sock_recv_length"_str, "Received by Unix sockets."_str),
+    process_rate("proc.net.unix.in.packets"_str, "1/s"_str, 2, "sock_recv_length"_str, "Calls that received by them."_str),
+    process_rate("proc.net.unix.out.mb"_str, "Mibit/s"_str, 4, "sock_send_length"_str, "Sent by Unix sockets."_str),
+    process_rate("proc.net.unix.out.packets"_str, "1/s"_str, 2, "sock_send_length"_str, "Calls that sent by them."_str),
     process_count("proc.net.lost"_str, "the buffers in the kernel"_str,
                   "Ends of connections and calls in the window that there was no room for; of the process unattributed."_str),
     flow_amount("flow.in.bytes"_str, "By"_str, "as proc.net.*.in.mb"_str, "Payload received in the window."_str),

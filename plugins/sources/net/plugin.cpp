@@ -56,7 +56,7 @@ class Net final : public Source {
        .allowed = "socket|syscall"_str,
        .summary =
            "Whose TCP bytes are: of who holds the socket, at no cost to the data; or of who calls, by a hook in each send and "
-           "receive, which also divides shared sockets."_str},
+           "receive, which also divides shared sockets and counts Unix sockets."_str},
       {.name = "udp"_str,
        .type = ATALAYA_BOOL,
        .default_text = "true"_str,

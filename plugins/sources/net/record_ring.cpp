@@ -60,7 +60,7 @@ void RecordRing::keep(const net_record &record) {
       ++lost_;
       return;
     }
-    at = uses_.emplace(key, net_use{record.owner, record.ends, record.protocol, record.flags, 0, 0, 0, 0}).first;
+    at = uses_.emplace(key, net_use{record.owner, record.ends, record.protocol, record.flags, record.peer, 0, 0, 0, 0, 0}).first;
   }
   at->second.in_bytes += record.amounts.in_bytes;
   at->second.out_bytes += record.amounts.out_bytes;

@@ -56,14 +56,31 @@ uint64_t key_of_process(const Owner &owner) {
   return (owner.start_ns << 22) ^ static_cast<uint32_t>(owner.pid);  // pids have 22 bits
 }
 
+Protocol protocol_of(const net_use &use) {
+  if (use.protocol == NET_UNIX) return Protocol::local;
+  return use.protocol == IPPROTO_UDP ? Protocol::udp : Protocol::tcp;
+}
+
+bool &has(NetProcess &process, Protocol protocol) {
+  if (protocol == Protocol::local) return process.local;
+  return protocol == Protocol::udp ? process.udp : process.tcp;
+}
+
+Traffic &moved_by(NetProcess &process, Protocol protocol) {
+  if (protocol == Protocol::local) return process.moved_local;
+  return protocol == Protocol::udp ? process.moved_udp : process.moved_tcp;
+}
+
 }  // namespace
 
 void NetProcess::add(const NetProcess &more) {
   connections += more.connections;
   tcp = tcp || more.tcp;
   udp = udp || more.udp;
+  local = local || more.local;
   moved_tcp.add(more.moved_tcp);
   moved_udp.add(more.moved_udp);
+  moved_local.add(more.moved_local);
   connects += more.connects;
   accepts += more.accepts;
   failures += more.failures;
@@ -201,20 +218,21 @@ bool SocketModel::use(const net_use_key &key, const net_use &use) {
   if (rests) uses_.erase({key.cookie, key.pid});
   if (baseline_) return rests;
 
-  const bool udp = use.protocol == IPPROTO_UDP;
+  const Protocol protocol = protocol_of(use);
   NetProcess &process = process_of(Owner(use.owner));
-  (udp ? process.udp : process.tcp) = true;
+  has(process, protocol) = true;
   if (in_calls + out_calls == 0) return rests;
-  if (udp) {  // of TCP the sockets count segments; a datagram is a call
+  if (protocol != Protocol::tcp) {  // of TCP the sockets count segments; a datagram is a call
     moved.in_packets = in_calls;
     moved.out_packets = out_calls;
     moved.connections = 1;
   }
-  (udp ? process.moved_udp : process.moved_tcp).add(moved);
-  const Protocol protocol = udp ? Protocol::udp : Protocol::tcp;
+  moved_by(process, protocol).add(moved);
   uint32_t flags = use.flags;
-  if (udp) flags |= (use.flags & NET_BOUND) != 0 ? NET_INCOMING : NET_OUTGOING;
-  flows_.add(key_of(process.owner, use.ends, protocol, direction_of(use.ends, flags)), moved);
+  if (protocol == Protocol::udp) flags |= (use.flags & NET_BOUND) != 0 ? NET_INCOMING : NET_OUTGOING;
+  FlowKey flow = key_of(process.owner, use.ends, protocol, direction_of(use.ends, flags));
+  flow.peer = use.peer;
+  flows_.add(flow, moved);
   return rests;
 }
 
@@ -243,7 +261,7 @@ NetProcess &SocketModel::process_of(const Owner &owner) {
 void SocketModel::end() {
   if (whole_) forget_lost();
   for (const auto &[key, process] : processes_)
-    if (process.tcp || process.udp) shown_.push_back(&process);
+    if (process.tcp || process.udp || process.local) shown_.push_back(&process);
   std::sort(shown_.begin(), shown_.end(), [](const NetProcess *a, const NetProcess *b) {
     return a->owner.pid != b->owner.pid ? a->owner.pid < b->owner.pid : a->owner.start_ns < b->owner.start_ns;
   });

@@ -25,9 +25,10 @@ struct ModelOptions {
 // A process and what it did with the network in this window.
 struct NetProcess {
   Owner owner;
-  uint64_t connections = 0;       // open ones, of TCP
-  bool tcp = false, udp = false;  // it has, or had in this window, sockets of the kind
-  Traffic moved_tcp, moved_udp;
+  uint64_t connections = 0;  // open ones, of TCP
+  // Whether it has, or had in this window, sockets of the kind, and what it moved by them.
+  bool tcp = false, udp = false, local = false;
+  Traffic moved_tcp, moved_udp, moved_local;
   uint64_t connects = 0, accepts = 0, failures = 0;
 
   void add(const NetProcess &more);
