@@ -68,7 +68,7 @@ def samples(folder):
 
 
 def transfer(size, amount):
-    """One run of iperf3: CPU seconds of both its ends, and the bytes that it says arrived."""
+    """One run of iperf3: CPU seconds of both its ends, and the bytes that it says it moved."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -79,7 +79,7 @@ def transfer(size, amount):
     client = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-n", amount, "-l", size, "-J"], capture_output=True, check=True)
     server.communicate()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    moved = json.loads(client.stdout)["end"]["sum_received"]["bytes"]
+    moved = json.loads(client.stdout)["end"]["sum_sent"]["bytes"]
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), moved
 
 

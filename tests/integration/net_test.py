@@ -357,8 +357,11 @@ class Sockets(NetCase):
             end = json.loads(said.stdout)["end"]
             self.wait_windows(2)
             tags = {"port": port, "direction": "out", "protocol": "udp" if "-u" in transport else "tcp"}
-            sent = end["sum"]["bytes"] if "-u" in transport else end["sum_received"]["bytes"]
-            self.assertAlmostEqual(self.sum("iperf3", "flow.out.bytes", **tags), sent, delta=sent * tolerance)
+            # At its end iperf3 leaves some of what TCP has brought unread.
+            sent, received = (end["sum"]["bytes"],) * 2 if "-u" in transport else (end["sum_sent"]["bytes"], end["sum_received"]["bytes"])
+            told = self.sum("iperf3", "flow.out.bytes", **tags)
+            self.assertLessEqual(told, sent * (1 + tolerance))
+            self.assertGreaterEqual(told, received * (1 - tolerance))
         self.finish()
 
     @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
