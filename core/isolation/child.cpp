@@ -249,6 +249,8 @@ class ChildProcess : public Surroundings {
     auto order = decode_order(bytes);
     if (!order) return {ATALAYA_PERMANENT, "the order to create it is damaged"};
     ::prctl(PR_SET_NAME, order->name.substr(0, 15).c_str());
+    // Standard output is for results, which sinks write; what another plugin prints is no part of them.
+    if (order->kind != ATALAYA_SINK) ::dup2(STDERR_FILENO, STDOUT_FILENO);
     auto plugin = Plugin::open(order->path);
     if (!plugin) return {ATALAYA_PERMANENT, order->label + ": " + plugin.error()};
     for (const atalaya_component *component : (*plugin)->components()) {
@@ -295,9 +297,17 @@ class ChildProcess : public Surroundings {
   std::unique_ptr<Instance> instance_;
 };
 
+// When memory is short, plugins go before the agent: RLIMIT_DATA does not see what they share, or put into files in memory.
+void go_before_the_agent() {
+  const Descriptor score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  static constexpr std::string_view kScore = "500";
+  static_cast<void>(::write(score.get(), kScore.data(), kScore.size()) < 0);
+}
+
 }  // namespace
 
 int child_main() {
+  go_before_the_agent();
   // A plugin may start programs; none of them gets what it has.
   if (!keep_capabilities_here()) return 1;
   if (permitted_capabilities() != 0) ::prctl(PR_SET_DUMPABLE, 0);  // no other process of this user may take them over
