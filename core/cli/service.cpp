@@ -16,6 +16,8 @@
 namespace atalaya::core::cli {
 namespace {
 
+constexpr int64_t kReloadPatience = 10;
+
 std::string take_variable(const char *name) {
   const char *value = std::getenv(name);
   std::string text = value == nullptr ? "" : value;
@@ -61,7 +63,15 @@ void ServiceManager::tell(std::string_view lines) const {
 }
 
 void ServiceManager::reloading() const {
-  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(read_clocks().monotonic / 1000));
+  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(read_clocks().monotonic / 1000) + patience(kReloadPatience));
+}
+
+void ServiceManager::reloaded(const std::string &status) const {
+  tell("READY=1\nSTATUS=" + status + patience(1));
+}
+
+std::string ServiceManager::patience(int64_t times) const {
+  return watchdog_ns_ == 0 ? "" : "\nWATCHDOG_USEC=" + std::to_string(watchdog_ns_ / 1000 * 2 * times);
 }
 
 }  // namespace atalaya::core::cli

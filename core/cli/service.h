@@ -21,9 +21,13 @@ class ServiceManager {
 
   // Lines such as "READY=1". Any thread; a manager that cannot be reached is no reason to fail.
   void tell(std::string_view lines) const;
+  // While it reloads the engine starts and stops components, which may take longer than the watchdog waits.
   void reloading() const;
+  void reloaded(const std::string &status) const;
 
  private:
+  std::string patience(int64_t times) const;
+
   std::string address_;
   Descriptor socket_;
   int64_t watchdog_ns_ = 0;

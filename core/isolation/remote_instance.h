@@ -48,6 +48,7 @@ class RemoteInstance final : public Instance {
   Outcome away(const std::string &why) const;
   Outcome take(const Handle &child, Batch &batch);
   void take_emitted(const Handle &child);
+  void kill(const Handle &child, const std::string &why);
 
   // Of the keeper.
   void keep();

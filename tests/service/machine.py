@@ -82,7 +82,11 @@ class Machine:
              "--system-call-filter=bpf perf_event_open", "--directory=" + self.root, "--console=pipe"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.leader = None
-        self.until(self._booted, "the machine has booted")
+        try:
+            self.until(self._booted, "the machine has booted")
+        except BaseException:
+            self.close()
+            raise
 
     def _booted(self):
         if self.container.poll() is not None:
