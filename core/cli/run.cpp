@@ -116,7 +116,7 @@ int run(const Arguments &arguments) {
   Ledger *ledger = nullptr;
   // The status line comes with the sign of life, or every 15 s where no one waits for that.
   static constexpr int64_t kStatusEvery = 15'000'000'000;
-  const auto alive = [&service, &ledger] { service.tell("WATCHDOG=1\nSTATUS=" + ledger_line(ledger->snapshot())); };
+  const auto alive = [&service, &ledger] { service.alive(ledger_line(ledger->snapshot())); };
   Engine engine(parts.symbols, {.host = arguments.get("--host").value_or(""),
                                 .launcher = &parts.launcher,
                                 .alive_every_ns = service.watchdog_ns() > 0 ? service.watchdog_ns() : kStatusEvery,

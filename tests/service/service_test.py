@@ -227,7 +227,7 @@ class Service(unittest.TestCase):
 
     def windows(self, configuration):
         self.restart_with(configuration)
-        self.host.until(lambda: len({point["timestamp"] for point in self.points()}) >= 3, "three windows")
+        self.host.until(lambda: len({point["timestamp"] for point in self.points()}) > 3, "two whole windows")
         return self.points()
 
     def configuration_of(self, feature):
@@ -279,7 +279,7 @@ class Service(unittest.TestCase):
                 self.assertEqual(self.capabilities(), (0, sum(1 << numbers[name] for name in wanted)))
                 now = self.doctor()[feature["feature"]]
                 self.assertTrue(all(need["met"] == "yes" for need in now["needs"] if need["type"] == "capability"), now)
-                self.assertLessEqual(without, families(points))
+                self.assertLessEqual(without, families(points), self.journal())
                 print(f'{feature["feature"]}: {", ".join(wanted)}: exposure {self.exposure()}', file=sys.stderr)
                 # What one can see of it, for those that are known here. In a namespace of processes BPF is refused: see OnThisHost.
                 if feature["feature"] == "proc-bpf":
