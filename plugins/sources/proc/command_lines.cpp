@@ -160,35 +160,48 @@ size_t end_of_part(std::string_view text, size_t at) {
   return at;
 }
 
-// scheme://user:password@host, wherever it stands; a password may hold any of "/?#".
-void hide_in_urls(std::string &word) {
-  for (size_t at = word.find("://"); at != std::string::npos; at = word.find("://", at)) {
-    at += 3;
-    const size_t end = std::min(word.find_first_of("/?#", at), end_of_part(word, at));
-    size_t user_end = word.rfind('@', end);
-    if (user_end == std::string::npos || user_end < at) {
-      const size_t colon = word.find(':', at);
-      const bool port = colon >= end || (colon + 1 < end && is_digit(word[colon + 1]));
-      user_end = port ? std::string::npos : word.rfind('@', end_of_part(word, at));
-    }
-    if (user_end != std::string::npos && user_end >= at) word.replace(at, user_end - at, kHidden);
+// What stands between blanks, each as `edit` makes it.
+template <class Edit>
+void edit_parts(std::string &word, Edit edit) {
+  std::string edited;
+  for (size_t at = 0; at < word.size();) {
+    const size_t end = end_of_part(word, at);
+    edited += edit(std::string_view(word).substr(at, end - at));
+    at = end;
+    while (at < word.size() && is_blank(word[at])) edited += word[at++];
   }
+  word = std::move(edited);
+}
+
+bool is_port(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// scheme://user:password@host, wherever it stands; a password may hold any of "/?#".
+std::string without_url_users(std::string_view part) {
+  std::string shown;
+  while (part.find('@') != std::string_view::npos) {
+    const size_t scheme = part.find("://");
+    if (scheme == std::string_view::npos) break;
+    shown += part.substr(0, scheme + 3);
+    part.remove_prefix(scheme + 3);
+    const std::string_view authority = part.substr(0, part.find_first_of("/?#"));
+    const size_t colon = authority.find(':');
+    const bool password = colon != std::string_view::npos && !is_port(authority.substr(colon + 1));
+    size_t user_end = authority.rfind('@');
+    if (user_end == std::string_view::npos && password) user_end = part.rfind('@');
+    if (user_end == std::string_view::npos) continue;
+    shown += kHidden;
+    part.remove_prefix(user_end);
+  }
+  return shown.append(part);
 }
 
 // user:password@host without a scheme.
-void hide_before_at(std::string &word) {
-  for (size_t begin = 0; begin < word.size(); ++begin) {
-    const size_t end = end_of_part(word, begin);
-    const std::string_view part(&word[begin], end - begin);
-    const size_t colon = part.find(':'), at = part.rfind('@');
-    const bool url = part.find("://") != std::string_view::npos;
-    if (!url && at != std::string_view::npos && colon < at) {
-      word.replace(begin + colon + 1, at - colon - 1, kHidden);
-      begin = end_of_part(word, begin);
-    } else {
-      begin = end;
-    }
-  }
+std::string without_password(std::string_view part) {
+  const size_t colon = part.find(':'), at = part.rfind('@');
+  if (at == std::string_view::npos || colon > at || part.find("://") != std::string_view::npos) return std::string(part);
+  return std::string(part.substr(0, colon + 1)).append(kHidden).append(part.substr(at));
 }
 
 bool has_token_beginning(std::string_view run) {
@@ -256,8 +269,8 @@ class Redactor {
     if (next_ == Next::shown && !first_) next_ = after_name(argument);
     first_ = false;
     hide_named(word);
-    hide_in_urls(word);
-    hide_before_at(word);
+    edit_parts(word, without_url_users);
+    edit_parts(word, without_password);
     hide_keys(word);
     return word;
   }

@@ -51,6 +51,8 @@ TEST_CASE("command lines of real programs keep what is no secret and lose what i
            {{"psql", "host=db user=ana password=S3cret dbname=shop"}, "psql host=db user=ana password=***"},
            {{"env", "PGPASSWORD=S3cret", "psql", "-h", "db"}, "env PGPASSWORD=*** psql -h db"},
            {{"psql", "postgres://ana:S3/cr#et@db/shop"}, "psql postgres://***@db/shop"},
+           {{"psql", "postgres://ana:5S3cret/x@db:5432/shop"}, "psql postgres://***@db:5432/shop"},
+           {{"app", "http://proxy:8080/scope/@org/package"}, "app http://proxy:8080/scope/@org/package"},
            // curl, wget, git
            {{"curl", "-u", "ana:S3cret", "https://host/x"}, "curl -u *** https://host/x"},
            {{"curl", "-sSu", "ana:S3cret", "https://host/x"}, "curl -sSu *** https://host/x"},
