@@ -174,12 +174,12 @@ Result<std::string> check_file(const std::string &path) {
 Status check_roots_file(const std::string &path) {
   auto file = check_file(path);
   if (!file) return Error{file.error()};
-  for (const std::string &one : {*file, std::filesystem::path(*file).parent_path().string()}) {
+  for (std::filesystem::path one = *file;; one = one.parent_path()) {
     struct stat info {};
-    if (::stat(one.c_str(), &info) != 0) return Error{one + ": " + error_text(errno) + "; check the path"};
-    if (info.st_uid != 0) return Error{one + " is not root's, so it gets no capabilities; chown root " + one};
+    if (::stat(one.c_str(), &info) != 0) return Error{one.string() + ": " + error_text(errno) + "; check the path"};
+    if (info.st_uid != 0) return Error{one.string() + " is not root's, so it gets no capabilities; chown root " + one.string()};
+    if (!one.has_relative_path()) return Done{};
   }
-  return Done{};
 }
 
 Status check_versions(uint32_t abi_major, uint32_t abi_minor, uint32_t sample_layout, const std::string &name) {

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace atalaya::faulty {
@@ -100,6 +101,7 @@ constexpr Fault kFaults[] = {
     {"_exit", [](const std::string &, Host) { ::_exit(4); }},
     {"hang", [](const std::string &, Host) { hang(); }},
     {"spin", [](const std::string &, Host) { spin(); }},
+    {"thread", [](const std::string &, Host) { std::thread(spin).detach(); }},
     {"leak", [](const std::string &, Host) { leak(); }},
     {"heap", [](const std::string &, Host host) { corrupt_heap(host); }},
     {"signals", [](const std::string &, Host) { block_signals(); }},

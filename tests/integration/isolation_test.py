@@ -223,6 +223,19 @@ class Faults(IsolationCase):
         self.check_others(agent)
         self.ends(agent)
 
+    def test_who_takes_more_cpu_than_it_may_is_told_so(self):
+        one = """a.pipeline "{name}" {{ every = "200ms", a.source.faulty {{ trouble = "{trouble}", isolation = {{ cpu = 5 }} }},
+            a.sink.file {{ path = "{out}" }} }}"""
+        agent = self.start("".join(one.format(name=name, trouble=self.path("trouble" + name), out=self.path(name)) for name in ("bad", "modest")))
+        agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > 0)
+        self.trouble("thread", "troublebad")
+        agent.wait_line("of 5 (isolation.cpu)")
+        before = agent.row("bad", "sink file")["out"]
+        agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > before)
+        self.assertEqual(agent.row("modest", "source faulty")["restarts"], 0)
+        self.check_others(agent)
+        self.ends(agent)
+
     def test_one_that_hangs_does_not_hold_up_the_end(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ isolate = false }},
             a.sink.faulty {{ trouble = "{self.path("trouble")}", isolation = {{ time = "1h" }} }} }}
