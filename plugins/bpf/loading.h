@@ -17,8 +17,8 @@ using Link = std::unique_ptr<bpf_link, LinkDeleter>;
 // Why no program that looks at processes can work here, before anything is loaded; else an empty text.
 std::string obstacle();
 
-// libbpf prints what it has to say, by one function for the whole process; the first line of a failure names the cause, the others
-// what it led to. From listen on that first line is kept; take_words gives and forgets it.
+// libbpf prints what it has to say, by one function for the whole process; the first line of a failure names the cause, the others what
+// it led to. From listen on that first line is kept; take_words gives and forgets it.
 void listen();
 std::string take_words();
 
