@@ -31,7 +31,7 @@ enum {
 };
 
 /* Set before loading: whose calls are counted, and whether each is told by itself. */
-const volatile bool calls_of_tcp, calls_of_udp, calls_of_unix, every_call;
+const volatile __u8 calls_of_tcp, calls_of_udp, calls_of_unix, every_call; /* not bool: the loader is compiled as C++ */
 const volatile __u64 wake_at = 1; /* bytes in the ring from which on its reader is woken */
 
 /* Set before each walk: its number, and whether also connections are told that have not changed. */

@@ -7,8 +7,9 @@ local store = a.sink.sqlite {}
 
 a.pipeline "network" {
   every = "5s",
-  -- TCP from the kernel's own counters, UDP by its system calls. Connections to one port are one flow.
-  a.source.net {},
+  -- TCP from the kernel's own counters, UDP by its system calls: without `udp` nothing stands in the way of the data. Connections to
+  -- one port are one flow.
+  a.source.net { udp = true },
   -- java becomes NodeManager or executor, of processes and of flows; containers are tags.
   a.translate.names { tags = { "container" } },
   store,

@@ -30,7 +30,7 @@ STUDENT = 2.14  # 95 %, 14 degrees of freedom
 AMOUNTS = {"128K": "2G", "1K": "300M", "64": "24M"}
 MODES = {
     "default": ("", list(AMOUNTS)),
-    "without udp": ("udp = false", ["128K", "64"]),
+    "with udp": ("udp = true", ["128K", "64"]),
     "connections": ('mode = "connections"', ["128K"]),
     "by system call": ('attribution = "syscall"', ["128K", "64"]),
     "events": ('mode = "events"', ["128K", "64"]),

@@ -344,7 +344,7 @@ class Sockets(NetCase):
 
     @unittest.skipUnless(shutil.which("iperf3"), "iperf3 is not installed")
     def test_iperf3_says_the_same(self):
-        self.start_agent()
+        self.start_agent("udp = true")
         for transport, tolerance in ((["-n", "200M"], 0.005), (["-u", "-b", "200M", "-l", "8K", "-n", "20M"], 0.01)):
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
@@ -392,7 +392,7 @@ class Sockets(NetCase):
         self.check_moved("net-web", taken, given, port=port)
 
     def test_udp(self):
-        self.start_agent()
+        self.start_agent("udp = true")
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:

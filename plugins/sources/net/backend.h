@@ -16,7 +16,7 @@ namespace atalaya::net {
 
 // Whose calls are counted, and how the kernel tells them.
 struct BackendOptions {
-  bool udp = true;
+  bool udp = false;
   bool tcp_by_call = false;  // and Unix sockets
   bool every_call = false;   // each by itself, not sums
   size_t buffer = size_t{1} << 20;

@@ -127,10 +127,10 @@ class BpfBackend final : public Backend {
     Skeleton skeleton(net_bpf__open());
     if (!skeleton) return words();
     auto &settings = *skeleton->rodata;
-    settings.calls_of_tcp = options_.tcp_by_call;
-    settings.calls_of_udp = options_.udp;
-    settings.calls_of_unix = options_.tcp_by_call;
-    settings.every_call = options_.every_call;
+    settings.calls_of_tcp = options_.tcp_by_call ? 1 : 0;
+    settings.calls_of_udp = options_.udp ? 1 : 0;
+    settings.calls_of_unix = options_.tcp_by_call ? 1 : 0;
+    settings.every_call = options_.every_call ? 1 : 0;
     const uint32_t size = ring_size(options_.buffer);
     settings.wake_at = size / 4;
     bpf_map__set_max_entries(skeleton->maps.records, size);

@@ -79,14 +79,27 @@ std::unique_ptr<Backend> Collector::open_backend() {
     }
     if (options_.backend == "bpf" || !plain)
       throw Failure(Code::unsupported, "the programs in the kernel do not work here: " + bpf.error());
-    host_.log(Level::info,
-              "sockets are read by sock_diag: those that end within a window, other network namespaces and UDP are not seen: " +
-                  bpf.error());
+    return open_fallback(bpf.error());
   }
-  return open_diag_backend();
+  auto diag = open_diag_backend();
+  if (!diag) throw Failure(Code::unsupported, diag.error());
+  return std::move(*diag);
+}
+
+std::unique_ptr<Backend> Collector::open_fallback(const std::string &reason) {
+  auto diag = open_diag_backend();
+  if (!diag) {
+    host_.log(Level::warning, "nothing is known of the network: " + reason + "; " + diag.error());
+    return nullptr;
+  }
+  host_.log(
+      Level::info,
+      "sockets are read by sock_diag: those that end within a window, other network namespaces and UDP are not seen: " + reason);
+  return std::move(*diag);
 }
 
 void Collector::collect(const Window &window, Batch &batch) {
+  if (!backend_) return;
   read(window);
   if (elapsed_ns_ <= 0) return;
   part_processes();

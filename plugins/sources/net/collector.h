@@ -35,6 +35,8 @@ class Collector {
 
  private:
   std::unique_ptr<Backend> open_backend();
+  // Null, and said once, when there is no way at all.
+  std::unique_ptr<Backend> open_fallback(const std::string &reason);
   void read(const Window &window);
   void part_processes();
   void add_exited(const NetProcess &process);

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/util/files.h"
@@ -33,13 +34,7 @@ uint32_t network_number() {
 
 class DiagBackend final : public Backend {
  public:
-  DiagBackend() : socket_(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)), space_(network_number()) {
-    if (!socket_ && errno == EAFNOSUPPORT)
-      throw Failure(Code::unsupported,
-                    "the kernel cannot be asked for its sockets (sock_diag): netlink is not allowed to this process; "
-                    "in the service's unit, RestrictAddressFamilies=AF_NETLINK allows it");
-    if (!socket_) fail(errno);
-  }
+  explicit DiagBackend(core::Descriptor socket) : socket_(std::move(socket)), space_(network_number()) {}
 
   void walk(bool /*whole*/, const Take &take) override {
     ++walk_;
@@ -147,8 +142,12 @@ class DiagBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> open_diag_backend() {
-  return std::make_unique<DiagBackend>();
+core::Result<std::unique_ptr<Backend>> open_diag_backend() {
+  core::Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (socket) return std::unique_ptr<Backend>(std::make_unique<DiagBackend>(std::move(socket)));
+  std::string text = "the kernel cannot be asked for its sockets (sock_diag): " + core::error_text(errno);
+  if (errno == EAFNOSUPPORT) text += "; in the service's unit, RestrictAddressFamilies=AF_NETLINK allows it";
+  return core::Error{std::move(text)};
 }
 
 }  // namespace atalaya::net

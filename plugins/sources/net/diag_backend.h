@@ -7,7 +7,8 @@
 
 namespace atalaya::net {
 
-// The backend "diag": what the kernel tells everybody about TCP sockets, and who holds them by /proc/PID/fd.
-std::unique_ptr<Backend> open_diag_backend();
+// The backend "diag": what the kernel tells everybody about TCP sockets, and who holds them by /proc/PID/fd. A sentence when it
+// may not be asked.
+core::Result<std::unique_ptr<Backend>> open_diag_backend();
 
 }  // namespace atalaya::net
