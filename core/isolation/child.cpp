@@ -20,6 +20,7 @@
 #include "core/isolation/launcher.h"
 #include "core/isolation/shared_memory.h"
 #include "core/isolation/wire.h"
+#include "core/plugin/check.h"
 #include "core/plugin/instance.h"
 
 namespace atalaya::core {
@@ -251,10 +252,16 @@ class ChildProcess : public Surroundings {
     ::prctl(PR_SET_NAME, order->name.substr(0, 15).c_str());
     // Standard output is for results, which sinks write; what another plugin prints is no part of them.
     if (order->kind != ATALAYA_SINK) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    // Who has taken over the agent may not choose what gets capabilities.
+    const uint64_t held = permitted_capabilities();
+    if (const Status roots = held == 0 ? Done{} : check_roots_file(order->path); !roots)
+      return {ATALAYA_PERMANENT, order->label + ": " + order->path + ": " + roots.error()};
     auto plugin = Plugin::open(order->path);
     if (!plugin) return {ATALAYA_PERMANENT, order->label + ": " + plugin.error()};
     for (const atalaya_component *component : (*plugin)->components()) {
       if (component->kind != order->kind || view_of(component->name) != order->name) continue;
+      if (const uint64_t undeclared = held & ~declared_capabilities(*component); undeclared != 0)
+        return {ATALAYA_PERMANENT, order->label + ": does not declare " + capability_names(undeclared) + ", so it does not get it"};
       auto made = Instance::create({*plugin, component}, std::move(order->parameters), std::move(order->label), names_, *this);
       if (!made) return {ATALAYA_BAD_CONFIG, made.error()};
       const std::lock_guard lock(instance_mutex_);

@@ -78,8 +78,8 @@ bool RemoteInstance::wait_for_turn() {
 }
 
 void RemoteInstance::bring_up() {
-  auto spawned =
-      ChildHandle::spawn(launcher_, declared_capabilities(component()), isolation_.memory_bytes, component().kind == ATALAYA_SINK);
+  auto spawned = ChildHandle::spawn(launcher_, usable_capabilities(component(), launcher_.given()), isolation_.memory_bytes,
+                                    component().kind == ATALAYA_SINK);
   if (!spawned) return give_up(nullptr, spawned.error());
   const Handle child = *spawned;
   names_ = 0;
