@@ -171,6 +171,17 @@ Result<std::string> check_file(const std::string &path) {
   return file.string();
 }
 
+Status check_roots_file(const std::string &path) {
+  auto file = check_file(path);
+  if (!file) return Error{file.error()};
+  for (std::filesystem::path one = *file;; one = one.parent_path()) {
+    struct stat info {};
+    if (::stat(one.c_str(), &info) != 0) return Error{one.string() + ": " + error_text(errno) + "; check the path"};
+    if (info.st_uid != 0) return Error{one.string() + " is not root's, so it gets no capabilities; chown root " + one.string()};
+    if (!one.has_relative_path()) return Done{};
+  }
+}
+
 Status check_versions(uint32_t abi_major, uint32_t abi_minor, uint32_t sample_layout, const std::string &name) {
   static constexpr uint32_t offered_minor = ATALAYA_ABI_MINOR;  // not the macro: gcc warns of a comparison with 0
   const bool newer = abi_major > ATALAYA_ABI_MAJOR || (abi_major == ATALAYA_ABI_MAJOR && abi_minor > offered_minor);
