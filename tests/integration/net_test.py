@@ -405,7 +405,16 @@ class Sockets(NetCase):
         self.check_moved("net-web", taken, given, port=port)
 
     def test_udp(self):
-        self.start_agent("udp = true")
+        self.exchange_datagrams("udp = true")
+
+    def test_udp_by_system_calls(self):
+        self.exchange_datagrams('attribution = "syscall"')
+
+    def test_udp_each_call_told_by_itself(self):
+        self.exchange_datagrams('mode = "events"')
+
+    def exchange_datagrams(self, parameters):
+        self.start_agent(parameters)
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:

@@ -17,8 +17,8 @@ CollectorOptions options_of(const Host &host) {
   const std::string mode = host.text("mode");
   options.model.amounts = mode != "connections";
   options.sockets.every_call = mode == "events";
-  options.sockets.udp = host.boolean("udp") && options.model.amounts;
   options.sockets.tcp_by_call = options.model.amounts && (options.sockets.every_call || host.text("attribution") == "syscall");
+  options.sockets.udp = options.model.amounts && (host.boolean("udp") || options.sockets.tcp_by_call);
   options.sockets.buffer = static_cast<size_t>(host.integer("buffer"));
   options.sockets.uses = static_cast<size_t>(host.integer("calls"));
   options.model.merge_ports = host.text("ports") == "merge";
