@@ -38,8 +38,9 @@ class Backend {
   // The connections that have ended since the last call, where it knows.
   virtual void take_ends(const Take &take) = 0;
 
-  // What each process has moved through each socket by its calls: amounts since the first. True: it will not be asked for again.
-  using TakeUse = std::function<bool(const net_use_key &, const net_use &)>;
+  // What each process has moved through each socket by its calls: amounts since the first. When it answers true, the use is forgotten
+  // and told once more, as `gone`, with what may have come meanwhile; the next call begins another from 0.
+  using TakeUse = std::function<bool(const net_use_key &, const net_use &, bool gone)>;
   virtual void take_uses(const TakeUse &take) = 0;
 
   // Since the start.

@@ -94,7 +94,7 @@ class BpfBackend final : public Backend {
       if (error != 0 && error != -ENOENT) break;  // the others are told next time: amounts are since the first call
       more = error == 0;
       for (uint32_t i = 0; i < count; ++i)
-        if (take(keys_[i], uses_[i])) done_.emplace_back(keys_[i], uses_[i]);
+        if (take(keys_[i], uses_[i], false)) done_.emplace_back(keys_[i], uses_[i]);
     }
     for (const auto &[key, use] : done_) forget(key, use, take);
   }
@@ -111,16 +111,11 @@ class BpfBackend final : public Backend {
     throw Failure(Code::retry, "the kernel's list of sockets cannot be read: " + core::error_text(error));
   }
 
-  // A call may have come since it was read.
+  // A call may have come since it was read; when it is not there any more, what was read was the last.
   void forget(const net_use_key &key, const net_use &read, const TakeUse &take) const {
     net_use last{};
-    if (bpf_map_lookup_and_delete_elem(map(), &key, &last) != 0 || last.in_calls + last.out_calls == read.in_calls + read.out_calls)
-      return;
-    last.in_bytes -= read.in_bytes;
-    last.out_bytes -= read.out_bytes;
-    last.in_calls -= read.in_calls;
-    last.out_calls -= read.out_calls;
-    take(key, last);
+    const int error = bpf_map_lookup_and_delete_elem(map(), &key, &last);
+    if (error == 0 || error == -ENOENT) take(key, error == 0 ? last : read, true);
   }
 
   std::string load() {

@@ -120,7 +120,7 @@ void Collector::read(const Window &window) {
   backend_->walk(whole, tell);
   model_->walked();
   backend_->take_ends(tell);
-  backend_->take_uses([this](const net_use_key &key, const net_use &use) { return model_->use(key, use); });
+  backend_->take_uses([this](const net_use_key &key, const net_use &use, bool gone) { return model_->use(key, use, gone); });
   model_->end();
   elapsed_ns_ = baseline ? 0 : now_ns - previous_ns_;
   previous_ns_ = now_ns;

@@ -80,7 +80,12 @@ void RecordRing::take(const Backend::Take &take) {
 
 void RecordRing::take_uses(const Backend::TakeUse &take) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(uses_, [&take](const auto &entry) { return take({entry.first.cookie, entry.first.pid, 0}, entry.second); });
+  std::erase_if(uses_, [&take](const auto &entry) {
+    const net_use_key key{entry.first.cookie, entry.first.pid, 0};
+    const bool rests = take(key, entry.second, false);
+    if (rests) take(key, entry.second, true);
+    return rests;
+  });
 }
 
 uint64_t RecordRing::lost() const {

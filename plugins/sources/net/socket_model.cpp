@@ -205,7 +205,7 @@ void SocketModel::count(const Owner &owner, const net_ends &ends, uint32_t flags
   flows_.add(key_of(owner, ends, Protocol::tcp, direction_of(ends, flags)), moved);
 }
 
-bool SocketModel::use(const net_use_key &key, const net_use &use) {
+bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
   Use &last = uses_[{key.cookie, key.pid}];
   Traffic moved;
   moved.in_bytes = grown(last.in_bytes, use.in_bytes);
@@ -215,7 +215,7 @@ bool SocketModel::use(const net_use_key &key, const net_use &use) {
   const bool rests = last.rests >= kRests;
   const uint32_t windows = last.rests;
   last = {use.in_bytes, use.out_bytes, use.in_calls, use.out_calls, windows};
-  if (rests) uses_.erase({key.cookie, key.pid});
+  if (gone) uses_.erase({key.cookie, key.pid});
   if (baseline_) return rests;
 
   const Protocol protocol = protocol_of(use);

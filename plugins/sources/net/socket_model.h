@@ -44,8 +44,9 @@ class SocketModel {
   void tell(const net_record &record);
   // Who holds each socket is known only at the end of a walk.
   void walked();
-  // What a process has moved through a socket since the first call that was counted. True when it rests: it is forgotten.
-  bool use(const net_use_key &key, const net_use &use);
+  // What a process has moved through a socket since the first call that was counted. True when it rests: then it may be told a last
+  // time, as `gone`, and what comes after that counts from 0.
+  bool use(const net_use_key &key, const net_use &use, bool gone = false);
   void end();
 
   // Of this window, until the next begin.
