@@ -21,6 +21,7 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define MSG_PEEK 2
+#define MSG_ERRQUEUE 0x2000  /* what was sent, given back with its time stamp or error */
 #define SOCK_DONE 1          /* include/net/sock.h: the other side's FIN has come */
 #define SOCK_BINDPORT_LOCK 8 /* the program has chosen the port */
 
@@ -32,7 +33,7 @@ enum {
 
 /* Set before loading: whose calls are counted, and whether each is told by itself. */
 const volatile __u8 calls_of_tcp, calls_of_udp, calls_of_unix, every_call; /* not bool: the loader is compiled as C++ */
-const volatile __u64 wake_at = 1; /* bytes in the ring from which on its reader is woken */
+const volatile __u64 wake_at = 1;                                          /* bytes in the ring from which on its reader is woken */
 
 /* Set before each walk: its number, and whether also connections are told that have not changed. */
 __u32 pass;
@@ -277,12 +278,19 @@ static void tell_call(struct sock *sk, __u32 protocol, struct task_struct *task,
   submit(record);
 }
 
+/* A datagram socket may be connected, and to another peer, at any time. */
+static bool has_peer(const struct sock *sk, const struct net_ends *ends) {
+  struct net_ends now = {};
+  set_ends(&now, sk);
+  const __u32 *a = (const __u32 *)now.remote, *b = (const __u32 *)ends->remote;
+  return now.remote_port == ends->remote_port && a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
+
 static struct net_use *use_of(struct sock *sk, __u32 protocol, struct task_struct *task) {
   const struct net_use_key key = {bpf_get_socket_cookie(sk), task->tgid, 0};
   struct net_use *use = bpf_map_lookup_elem(&uses, &key);
   if (use) {
-    /* A datagram socket may be connected, and to another peer, at any time. */
-    if (protocol != NET_UNIX && use->ends.remote_port != __builtin_bswap16(sk->__sk_common.skc_dport)) set_ends(&use->ends, sk);
+    if (protocol == IPPROTO_UDP && !has_peer(sk, &use->ends)) set_ends(&use->ends, sk);
     return use;
   }
   struct net_use first = {.protocol = protocol, .flags = flags_of(sk), .peer = peer_of(sk, protocol)};
@@ -323,5 +331,5 @@ int BPF_PROG(socket_sends, struct sock *sk, int bytes, int flags) {
 
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(socket_receives, struct sock *sk, int bytes, int flags) {
-  return flags & MSG_PEEK ? 0 : count_call(sk, bytes, false);
+  return flags & (MSG_PEEK | MSG_ERRQUEUE) ? 0 : count_call(sk, bytes, false);
 }

@@ -6,6 +6,7 @@ import ctypes
 import http.server
 import json
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import unittest
 from harness import AgentCase, main
 
 PR_SET_NAME = 15
+SO_TIMESTAMPING, TX_SOFTWARE, REPORT_SOFTWARE = 37, 2, 16
 CLONE_NEWNET = 0x40000000
 libc = ctypes.CDLL(None, use_errno=True)
 RUN = os.getpid()
@@ -79,6 +81,12 @@ def listen(address="127.0.0.1", backlog=1024):
     server.bind((address, 0))
     server.listen(backlog)
     return server
+
+
+def wait_readable(connection, events):
+    poll = select.poll()
+    poll.register(connection, events)
+    poll.poll()
 
 
 def receive_all(connection):
@@ -444,6 +452,37 @@ class Sockets(NetCase):
         self.check_moved("net-asker", 200 * 700 + 100 * 30, 600, protocol="udp", direction="out")
         self.check_moved("net-answer", 600, 200 * 700 + 100 * 30, protocol="udp", direction="in", port=str(port), remote="*")
         self.assertEqual(self.sum("net-asker", "flow.out.packets"), 300)
+
+    def test_a_datagram_socket_with_another_peer(self):
+        """Of the same port; and what is peeked at, or comes back from the queue of errors, is not received."""
+        self.start_agent("udp = true")
+        address = "127.0.0.1"
+        servers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        servers[0].bind((address, 0))
+        port = servers[0].getsockname()[1]
+        servers[1].bind(("127.0.0.2", port))
+        gate = Gate()
+        def sender():
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+                connection.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, TX_SOFTWARE | REPORT_SOFTWARE)
+                for peer, size in ((address, 300), ("127.0.0.2", 400)):
+                    connection.connect((peer, port))
+                    connection.send(b"u" * size)
+                    wait_readable(connection, select.POLLERR)
+                    connection.recvmsg(2000, 1000, socket.MSG_ERRQUEUE)
+                    gate.wait()
+            return ""
+        child = Child("net-sender", sender)
+        for server in servers:
+            server.recv(1000, socket.MSG_PEEK)
+            self.wait_windows(2)
+            gate.open()
+        child.join()
+        for end in (*servers, gate):
+            end.close()
+        self.finish()
+        self.check_moved("net-sender", 300, 0, remote=address)
+        self.check_moved("net-sender", 400, 0, remote="127.0.0.2")
 
     def test_a_network_namespace_adds_up_to_its_interface(self):
         if not shutil.which("ip"):
