@@ -33,6 +33,7 @@ enum {
 
 /* Set before loading: whose calls are counted, and whether each is told by itself. */
 const volatile __u8 calls_of_tcp, calls_of_udp, calls_of_unix, every_call; /* not bool: the loader is compiled as C++ */
+const volatile __s32 own_pid;     /* the agent's */
 const volatile __u64 wake_at = 1;                                          /* bytes in the ring from which on its reader is woken */
 
 /* Set before each walk: its number, and whether also connections are told that have not changed. */
@@ -52,7 +53,11 @@ struct connection {
   struct net_owner owner; /* the last process that was seen working on it */
   __u64 mark;             /* when told last: changes with each packet */
   __u32 pass;
-  __u32 flags;
+  __u32 flags;            /* the hook's; the walk has those below, so that neither undoes what the other writes */
+  __u32 told;
+  /* A walk and the end may come at once, on two processors. Each says so first and then looks for the other: either the end knows
+   * that a walk has met it, or the walk that it has ended. */
+  __u32 met, ended;
 };
 
 struct {
@@ -80,11 +85,12 @@ static void set_owner(struct net_owner *owner, struct task_struct *task) {
 }
 
 /* While a process works on a socket it holds its lock; what comes from the network is done without. So this tells a change that the
- * current process has caused from one that only happens while it runs. */
+ * current process has caused from one that only happens while it runs. Its last holder may close a file while our walk looks at it: then
+ * it is the agent that ends the connection, for somebody else. */
 static void take_owner(struct connection *connection, struct sock *sk) {
   if (!sk->sk_lock.owned) return;
   struct task_struct *task = bpf_get_current_task_btf();
-  if (task->flags & PF_KTHREAD && connection->owner.pid) return;
+  if ((task->flags & PF_KTHREAD || task->tgid == own_pid) && connection->owner.pid) return;
   set_owner(&connection->owner, task);
 }
 
@@ -159,6 +165,10 @@ int every_socket(struct bpf_iter__task_file *ctx) {
   if (state == TCP_LISTEN) return tell_listener(ctx->meta->seq, task, sk, bpf_get_socket_cookie(sk));
 
   struct connection *connection = bpf_sk_storage_get(&connections, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  if (connection) {
+    __sync_fetch_and_add(&connection->met, 1);
+    if (*(volatile __u32 *)&connection->ended) return 0;
+  }
   const __u64 mark = mark_of(tcp, state);
   if (connection && connection->mark == mark && connection->pass != pass && !whole) return 0;
   const __u32 flags = connection ? connection->flags : 0;
@@ -172,7 +182,7 @@ int every_socket(struct bpf_iter__task_file *ctx) {
   connection->owner = record.owner;
   connection->mark = mark;
   connection->pass = pass;
-  connection->flags |= NET_TOLD;
+  connection->told = 1;
   return 0;
 }
 
@@ -184,6 +194,7 @@ static void begin(struct sock *sk, __u32 flags) {
   connection->flags = flags;
   connection->mark = 0;
   connection->pass = 0;
+  connection->told = connection->met = connection->ended = 0;
   take_owner(connection, sk);
 }
 
@@ -191,7 +202,7 @@ static void submit(struct net_record *record) {
   bpf_ringbuf_submit(record, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >= wake_at ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-static void tell_end(struct sock *sk, const struct connection *connection, __u8 before) {
+static void tell_end(struct sock *sk, const struct connection *connection, __u32 flags, __u8 before) {
   struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
   if (!tcp) return;
   struct net_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
@@ -201,12 +212,12 @@ static void tell_end(struct sock *sk, const struct connection *connection, __u8 
   }
   __builtin_memset(record, 0, sizeof(*record));
   record->kind = NET_CLOSED;
-  record->flags = connection->flags;
+  record->flags = flags;
   record->cookie = bpf_get_socket_cookie(sk);
   record->owner = connection->owner;
   record->protocol = IPPROTO_TCP;
   set_ends(&record->ends, sk);
-  set_amounts(&record->amounts, tcp, sk, before, connection->flags);
+  set_amounts(&record->amounts, tcp, sk, before, flags);
   submit(record);
 }
 
@@ -226,13 +237,16 @@ int BPF_PROG(state_changes, struct sock *sk, int before, int after) {
     return 0;
   }
   struct connection *connection = bpf_sk_storage_get(&connections, sk, 0, 0);
-  if (!connection) return 0;
+  if (!connection || connection->ended) return 0;
   take_owner(connection, sk);
   if (after == TCP_ESTABLISHED) connection->flags |= NET_ESTABLISHED;
   if (after != TCP_CLOSE) return 0;
+  /* It stays with the socket: were it deleted, a walk that is at this socket now would take it for another connection. */
+  __sync_fetch_and_add(&connection->ended, 1);
+  const __u32 met = *(volatile __u32 *)&connection->met ? NET_MET : 0;
+  const __u32 flags = connection->flags | met | (connection->told ? NET_TOLD : 0);
   /* Of one that began before us, and that no walk has met, nobody knows what it had moved then. */
-  if (before != TCP_LISTEN && connection->flags & (NET_BORN | NET_TOLD)) tell_end(sk, connection, before);
-  bpf_sk_storage_delete(&connections, sk);
+  if (before != TCP_LISTEN && flags & (NET_BORN | NET_TOLD)) tell_end(sk, connection, flags, before);
   return 0;
 }
 

@@ -24,6 +24,7 @@ enum {
   NET_ESTABLISHED = 8, /* it was at least once */
   NET_TOLD = 16,       /* it has been told before as NET_OPEN */
   NET_BOUND = 32,      /* its program chose the local port */
+  NET_MET = 64,        /* a walk has met it: it has been told, or is just being told */
 };
 
 struct net_owner {

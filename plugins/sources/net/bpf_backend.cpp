@@ -119,6 +119,7 @@ class BpfBackend final : public Backend {
   }
 
   std::string load() {
+    for (bpf::Link *link : {&iterator_, &changes_, &sends_, &receives_}) link->reset();  // of an attempt before
     Skeleton skeleton(net_bpf__open());
     if (!skeleton) return words();
     auto &settings = *skeleton->rodata;
@@ -126,6 +127,7 @@ class BpfBackend final : public Backend {
     settings.calls_of_udp = options_.udp ? 1 : 0;
     settings.calls_of_unix = options_.tcp_by_call ? 1 : 0;
     settings.every_call = options_.every_call ? 1 : 0;
+    settings.own_pid = ::getpid();
     const uint32_t size = ring_size(options_.buffer);
     settings.wake_at = size / 4;
     bpf_map__set_max_entries(skeleton->maps.records, size);
