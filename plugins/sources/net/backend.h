@@ -11,6 +11,7 @@
 
 #include "bpf/net.h"
 #include "core/util/result.h"
+#include "plugins/sources/net/flow_table.h"
 
 namespace atalaya::net {
 
@@ -20,7 +21,8 @@ struct BackendOptions {
   bool tcp_by_call = false;  // and Unix sockets
   bool every_call = false;   // each by itself, not sums
   size_t buffer = size_t{1} << 20;
-  size_t uses = 65536;  // pairs of process and socket whose calls are counted
+  size_t uses = 65536;      // pairs of process and socket whose calls are counted
+  bool merge_ports = true;  // of brief connections between the same ends
 };
 
 struct Lost {
@@ -35,11 +37,14 @@ class Backend {
   using Take = std::function<void(const net_record &)>;
   // Every connection that has changed since the last walk, by each process that holds it; all of them when it is `whole`.
   virtual void walk(bool whole, const Take &take) = 0;
+  // Connections that no walk has met, of one process, between the same ends and with the same flags: amounts and cookie of the
+  // record are 0.
+  using TakeBrief = std::function<void(const net_record &like, const Traffic &together)>;
   // The connections that have ended since the last call, where it knows.
-  virtual void take_ends(const Take &take) = 0;
+  virtual void take_ends(const Take &take, const TakeBrief &take_brief) = 0;
 
-  // What each process has moved through each socket by its calls: amounts since the first. When it answers true, the use is forgotten
-  // and told once more, as `gone`, with what may have come meanwhile; the next call begins another from 0.
+  // What each process has moved through each socket by its calls: amounts since the first. When it answers true, the use is
+  // forgotten and told once more, as `gone`, with what may have come meanwhile; the next call begins another from 0.
   using TakeUse = std::function<bool(const net_use_key &, const net_use &, bool gone)>;
   virtual void take_uses(const TakeUse &take) = 0;
 

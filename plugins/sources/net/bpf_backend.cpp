@@ -43,7 +43,7 @@ uint32_t ring_size(size_t wanted) {
 class BpfBackend final : public Backend {
  public:
   explicit BpfBackend(const BackendOptions &options)
-      : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses) {}
+      : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses, options.merge_ports) {}
 
   // An empty text when it works. What an older kernel refuses is left out: the calls (before 6.3).
   std::string open() {
@@ -77,7 +77,7 @@ class BpfBackend final : public Backend {
     }
   }
 
-  void take_ends(const Take &take) override { ring_.take(take); }
+  void take_ends(const Take &take, const TakeBrief &take_brief) override { ring_.take(take, take_brief); }
 
   void take_uses(const TakeUse &take) override {
     if (!calls_) return;

@@ -58,7 +58,7 @@ void Collector::start() {
   own_space_ = own_network();
   walks_ = 0;
   previous_ns_ = 0;
-  lost_before_ = 0;
+  lost_before_ = lost_ = 0;
 }
 
 // Nothing stays hooked into the kernel.
@@ -119,13 +119,14 @@ void Collector::read(const Window &window) {
   const auto tell = [this](const net_record &record) { model_->tell(record); };
   backend_->walk(whole, tell);
   model_->walked();
-  backend_->take_ends(tell);
+  backend_->take_ends(tell, [this](const net_record &like, const Traffic &together) { model_->brief(like, together); });
   backend_->take_uses([this](const net_use_key &key, const net_use &use, bool gone) { return model_->use(key, use, gone); });
   model_->end();
   elapsed_ns_ = baseline ? 0 : now_ns - previous_ns_;
   previous_ns_ = now_ns;
   const Lost lost = backend_->lost();
-  lost_ = lost.records + lost.calls - std::exchange(lost_before_, lost.records + lost.calls);
+  lost_ =
+      (baseline ? lost_ : 0) + model_->lost() + lost.records + lost.calls - std::exchange(lost_before_, lost.records + lost.calls);
 }
 
 // One without open connections may have ended, and its number be another's.

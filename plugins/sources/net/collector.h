@@ -74,7 +74,7 @@ class Collector {
   std::vector<NetProcess> exited_;                 // the gone ones by name
   uint64_t walks_ = 0;
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
-  uint64_t lost_before_ = 0, lost_ = 0;
+  uint64_t lost_before_ = 0, lost_ = 0;       // not told yet
 };
 
 }  // namespace atalaya::net

@@ -45,7 +45,7 @@ class DiagBackend final : public Backend {
     }
   }
   // The last that was seen of those that are not there any more.
-  void take_ends(const Take &take) override {
+  void take_ends(const Take &take, const TakeBrief & /*take_brief*/) override {
     std::erase_if(known_, [&](const auto &entry) {
       if (entry.second.walk == walk_) return false;
       net_record end = entry.second.record;

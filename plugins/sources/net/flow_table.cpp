@@ -42,6 +42,15 @@ void Traffic::add(const Traffic &more) {
   rtt_readings += more.rtt_readings;
 }
 
+Traffic traffic_of(const net_amounts &amounts) {
+  Traffic traffic{amounts.in_bytes, amounts.out_bytes, amounts.in_packets, amounts.out_packets, amounts.retransmits, 1, 0, 0};
+  if (amounts.rtt_us > 0) {
+    traffic.rtt_us = amounts.rtt_us;
+    traffic.rtt_readings = 1;
+  }
+  return traffic;
+}
+
 Owner::Owner(const net_owner &owner) : start_ns(owner.start_ns), pid(owner.pid) {
   std::memcpy(name.data(), owner.comm, name.size());
 }

@@ -28,6 +28,9 @@ struct Traffic {
   void add(const Traffic &more);
 };
 
+// Of one connection, since it began.
+Traffic traffic_of(const net_amounts &amounts);
+
 // A process as long as it lives. Without a pid: all of that name that have ended.
 struct Owner {
   uint64_t start_ns = 0;

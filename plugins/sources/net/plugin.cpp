@@ -21,7 +21,7 @@ CollectorOptions options_of(const Host &host) {
   options.sockets.udp = options.model.amounts && (host.boolean("udp") || options.sockets.tcp_by_call);
   options.sockets.buffer = static_cast<size_t>(host.integer("buffer"));
   options.sockets.uses = static_cast<size_t>(host.integer("calls"));
-  options.model.merge_ports = host.text("ports") == "merge";
+  options.model.merge_ports = options.sockets.merge_ports = host.text("ports") == "merge";
   options.model.tcp_by_call = options.sockets.tcp_by_call;
   options.model.max_flows = static_cast<size_t>(host.integer("max_flows"));
   return options;
@@ -91,9 +91,9 @@ class Net final : public Source {
        .type = ATALAYA_INT,
        .flags = ATALAYA_BOUNDED,
        .default_text = "65536"_str,
-       .summary =
-           "Pairs of process and socket whose calls are counted at once, and ends of connections kept for a window; more are "
-           "counted in proc.net.lost."_str,
+       .summary = "Pairs of process and socket whose calls are counted at once, and in a window ends of connections that were told "
+                  "before, and "
+                  "flows of those that were not; more are counted in proc.net.lost."_str,
        .min = 64,
        .max = 4194304},
   };

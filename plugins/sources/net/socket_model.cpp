@@ -24,17 +24,12 @@ uint32_t grown_mod(uint32_t from, uint32_t to) {
 }
 
 Traffic growth_of(const net_amounts &from, const net_amounts &to) {
-  Traffic moved;
+  Traffic moved = traffic_of(to);
   moved.in_bytes = grown(from.in_bytes, to.in_bytes);
   moved.out_bytes = grown(from.out_bytes, to.out_bytes);
   moved.in_packets = grown_mod(from.in_packets, to.in_packets);
   moved.out_packets = grown_mod(from.out_packets, to.out_packets);
   moved.retransmits = grown_mod(from.retransmits, to.retransmits);
-  if (to.rtt_us > 0) {
-    moved.rtt_us = to.rtt_us;
-    moved.rtt_readings = 1;
-  }
-  moved.connections = 1;
   return moved;
 }
 
@@ -97,6 +92,7 @@ void SocketModel::begin(bool baseline, bool whole) {
     listening_.clear();
   }
   flows_.clear();
+  lost_ = 0;
   shown_.clear();
   std::erase_if(processes_, [](const auto &entry) { return entry.second.connections == 0; });
   for (auto &[key, process] : processes_) {
@@ -167,26 +163,30 @@ void SocketModel::own(Socket &socket, const Owner &owner) {
 
 void SocketModel::closed(const net_record &record) {
   const auto at = sockets_.find(record.cookie);
-  const Owner owner(record.owner);
-  net_amounts from{};
-  if (at != sockets_.end()) {
-    if (at->second.owned) --process_of(at->second.owner).connections;
-    from = at->second.last;
-    sockets_.erase(at);
-    if (!options_.amounts) return;
-  } else {
+  if (at == sockets_.end()) {
     // What was told of it before, and is known no more, must not be counted again.
-    if ((record.flags & NET_TOLD) != 0 || (record.flags & NET_BORN) == 0) return;
-    if (baseline_) return;
-    NetProcess &process = process_of(owner);
-    process.tcp = true;
-    if ((record.flags & NET_ESTABLISHED) == 0) {
-      if ((record.flags & NET_OUTGOING) != 0) ++process.failures;
-      return;
-    }
-    ++((record.flags & NET_INCOMING) != 0 ? process.accepts : process.connects);
+    if ((record.flags & NET_TOLD) != 0) ++lost_;
+    if ((record.flags & NET_TOLD) == 0 && (record.flags & NET_BORN) != 0) brief(record, traffic_of(record.amounts));
+    return;
   }
-  if (!baseline_) count(owner, record.ends, record.flags, growth_of(from, largest(from, record.amounts)));
+  if (at->second.owned) --process_of(at->second.owner).connections;
+  const net_amounts from = at->second.last;
+  sockets_.erase(at);
+  if (baseline_ || !options_.amounts) return;
+  count(Owner(record.owner), record.ends, record.flags, growth_of(from, largest(from, record.amounts)));
+}
+
+void SocketModel::brief(const net_record &like, const Traffic &together) {
+  if (baseline_) return;
+  const Owner owner(like.owner);
+  NetProcess &process = process_of(owner);
+  process.tcp = true;
+  if ((like.flags & NET_ESTABLISHED) == 0) {
+    if ((like.flags & NET_OUTGOING) != 0) process.failures += together.connections;
+    return;
+  }
+  ((like.flags & NET_INCOMING) != 0 ? process.accepts : process.connects) += together.connections;
+  count(owner, like.ends, like.flags, together);
 }
 
 void SocketModel::count(const Owner &owner, const net_ends &ends, uint32_t flags, const Traffic &all) {
@@ -195,7 +195,7 @@ void SocketModel::count(const Owner &owner, const net_ends &ends, uint32_t flags
   Traffic moved = all;
   if (!options_.amounts) {
     moved = {};
-    moved.connections = 1;
+    moved.connections = all.connections;
   } else if (all.bytes() + all.in_packets + all.out_packets == 0) {
     return;
   } else if (options_.tcp_by_call) {

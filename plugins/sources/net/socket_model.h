@@ -42,6 +42,8 @@ class SocketModel {
   // A baseline takes readings, but nothing moves in it. A whole walk tells of all sockets, others of those that have changed.
   void begin(bool baseline, bool whole);
   void tell(const net_record &record);
+  // Connections that have ended and that tell() has not told of.
+  void brief(const net_record &like, const Traffic &together);
   // Who holds each socket is known only at the end of a walk.
   void walked();
   // What a process has moved through a socket since the first call that was counted. True when it rests: then it may be told a last
@@ -52,6 +54,8 @@ class SocketModel {
   // Of this window, until the next begin.
   const std::vector<const NetProcess *> &processes() const { return shown_; }
   const FlowTable &flows() const { return flows_; }
+  // Ends in this window of connections that were told of before but are known no more.
+  uint64_t lost() const { return lost_; }
   size_t sockets() const { return sockets_.size(); }
 
  private:
@@ -90,6 +94,7 @@ class SocketModel {
 
   ModelOptions options_;
   bool baseline_ = false, whole_ = false;
+  uint64_t lost_ = 0;
   uint32_t walk_ = 0, wholes_ = 0;
   std::unordered_map<uint64_t, Socket> sockets_;  // by cookie
   std::vector<Socket *> touched_;                 // told in this walk

@@ -11,8 +11,11 @@
 #include <atalaya/plugin.hpp>
 
 #include <array>
+#include <atomic>
 #include <map>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -125,7 +128,8 @@ TEST_CASE("a connection is told when it has changed, or when all are asked for; 
     pair.move(10);
     CHECK(walk(*bpf, port)[true].amounts.in_bytes == 10);
   }
-  const auto take_ends = [&] { return told([&](const Backend::Take &take) { bpf->take_ends(take); }, NET_CLOSED, port); };
+  const auto none = [](const net_record &, const Traffic &) { FAIL("a walk has met them all"); };
+  const auto take_ends = [&] { return told([&](const Backend::Take &take) { bpf->take_ends(take, none); }, NET_CLOSED, port); };
   auto ends = take_ends();
   REQUIRE(ends.size() == 2);
   CHECK(ends[true].amounts.in_bytes == 10);
@@ -145,10 +149,72 @@ TEST_CASE("ends without room are counted: what was told and what was lost is all
   constexpr uint64_t kPairs = 1000;
   for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);
   uint64_t ends = 0;
-  bpf->take_ends([&](const net_record &) { ++ends; });
+  const auto count = [&](const net_record &, const Traffic &together) { ends += together.connections; };
+  bpf->take_ends([&](const net_record &) { ++ends; }, count);
   CHECK(ends >= 64);
   CHECK(bpf->lost().records > 0);
   CHECK(ends + bpf->lost().records >= 2 * kPairs);
+}
+
+TEST_CASE("connections between the same ends that come and go need room for one") {
+  BackendOptions options;
+  options.uses = 64;
+  const auto bpf = bpf_or_skip(options);
+  if (!bpf) return;
+  const Descriptor server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = loopback();
+  socklen_t size = sizeof(address);
+  REQUIRE(::bind(server.get(), reinterpret_cast<sockaddr *>(&address), size) == 0);
+  REQUIRE(::listen(server.get(), 1) == 0);
+  REQUIRE(::getsockname(server.get(), reinterpret_cast<sockaddr *>(&address), &size) == 0);
+  constexpr uint64_t kConnections = 500;
+  for (uint64_t i = 0; i < kConnections; ++i) {
+    const Descriptor client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(client.get(), reinterpret_cast<sockaddr *>(&address), size) == 0);
+    REQUIRE(::send(client.get(), "four", 4, 0) == 4);
+    const Descriptor taken(::accept4(server.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::array<char, 4> data{};
+    REQUIRE(::recv(taken.get(), data.data(), data.size(), MSG_WAITALL) == 4);
+  }
+  Traffic in, out;
+  const auto sum = [&](const net_record &like, const Traffic &together) {
+    if (like.ends.local_port == ntohs(address.sin_port)) in.add(together);
+    if (like.ends.remote_port == ntohs(address.sin_port)) out.add(together);
+  };
+  bpf->take_ends([](const net_record &) {}, sum);
+  CHECK(in.connections == kConnections);
+  CHECK(in.in_bytes == 4 * kConnections);
+  CHECK(out.connections == kConnections);
+  CHECK(out.out_bytes == 4 * kConnections);
+  CHECK(bpf->lost().records == 0);
+}
+
+TEST_CASE("connections that end while walks go on are all known, each in one way") {
+  const auto bpf = bpf_or_skip();
+  if (!bpf) return;
+  constexpr uint64_t kPairs = 2000;
+  std::set<uint64_t> open, ended;
+  uint64_t ends = 0;
+  std::atomic<bool> done = false;
+  std::thread maker([&] {
+    for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);
+    done = true;
+  });
+  const auto ours = [](const net_record &record) { return record.owner.pid == ::getpid(); };
+  const auto opened = [&](const net_record &record) {
+    if (record.kind == NET_OPEN && ours(record)) open.insert(record.cookie);
+  };
+  while (!done) bpf->walk(false, opened);
+  maker.join();
+  const auto count = [&](const net_record &like, const Traffic &together) { ends += ours(like) ? together.connections : 0; };
+  const auto end = [&](const net_record &record) {
+    if (!ours(record)) return;
+    ++ends;
+    ended.insert(record.cookie);
+  };
+  bpf->take_ends(end, count);
+  CHECK(ends == 2 * kPairs);
+  for (const uint64_t cookie : open) CHECK(ended.contains(cookie));
 }
 
 TEST_CASE("calls are counted by socket, and those of sockets without room too") {

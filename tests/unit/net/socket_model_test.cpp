@@ -77,8 +77,28 @@ TEST_CASE("what was told of a connection before and is forgotten is not counted 
   window(model, {}, true, true);
   window(model, {record(NET_CLOSED, 7, owner(10, "x"), kOut | NET_TOLD, 1000, 1000)});
   CHECK(model.processes().empty());
+  CHECK(model.lost() == 1);  // what it moved since
   window(model, {record(NET_CLOSED, 8, owner(10, "x"), NET_ESTABLISHED, 1000, 1000)});
   CHECK(model.processes().empty());
+}
+
+TEST_CASE("brief connections together are as many as they are") {
+  SocketModel model{ModelOptions()};
+  window(model, {}, true, true);
+  const net_record like = record(NET_CLOSED, 0, owner(10, "x"), kOut, 0, 0);
+  Traffic together;
+  together.in_bytes = 700;
+  together.connections = 7;
+  model.begin(false, false);
+  model.walked();
+  model.brief(like, together);
+  model.brief(record(NET_CLOSED, 0, owner(10, "x"), NET_BORN | NET_OUTGOING, 0, 0), together);
+  model.end();
+  CHECK(find(model, 10)->connects == 7);
+  CHECK(find(model, 10)->failures == 7);
+  CHECK(find(model, 10)->moved_tcp.in_bytes == 700);
+  REQUIRE(model.flows().gathered().size() == 1);
+  CHECK(model.flows().gathered()[0].moved.connections == 7);
 }
 
 TEST_CASE("a connection that did not come about is a failure of who asked for it") {
