@@ -99,11 +99,22 @@ class BpfBackend final : public Backend {
     for (const auto &[key, use] : done_) forget(key, use, take);
   }
 
-  Lost lost() const override { return {skeleton_->bss->lost_records + ring_.lost(), skeleton_->bss->lost_calls}; }
+  Lost lost() const override {
+    const auto &counted = *skeleton_->bss;
+    return {counted.lost_records + ring_.lost() + missed(skeleton_->progs.state_changes),
+            counted.lost_calls + missed(skeleton_->progs.socket_sends) + missed(skeleton_->progs.socket_receives)};
+  }
   bool sees_ends() const override { return true; }
   std::string_view lacks() const override { return lacks_; }
 
  private:
+  // The kernel does not run a program within itself on the same processor.
+  static uint64_t missed(const bpf_program *program) {
+    bpf_prog_info info{};
+    uint32_t size = sizeof(info);
+    const int fd = bpf_program__fd(program);
+    return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
+  }
   int map() const { return bpf_map__fd(skeleton_->maps.uses); }
 
   // Half a walk would count what was lost with it as still to be told, which it is: the kernel knows what it has written.

@@ -125,8 +125,8 @@ void Collector::read(const Window &window) {
   elapsed_ns_ = baseline ? 0 : now_ns - previous_ns_;
   previous_ns_ = now_ns;
   const Lost lost = backend_->lost();
-  lost_ =
-      (baseline ? lost_ : 0) + model_->lost() + lost.records + lost.calls - std::exchange(lost_before_, lost.records + lost.calls);
+  const uint64_t all = lost.records + lost.calls;
+  lost_ += model_->lost() + all - std::exchange(lost_before_, all);
 }
 
 // One without open connections may have ended, and its number be another's.
@@ -263,14 +263,14 @@ void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const
   if (key.port() != 0) add_number(port_id_, key.port(), sample, batch);
   batch.tag(sample, protocol_id_, key.protocol == Protocol::tcp ? "tcp" : "udp");
   batch.tag(sample, direction_id_, key.direction == Direction::out ? "out" : "in");
-  if (key.ends.space != own_space_ && own_space_ != 0) add_number(netns_id_, key.ends.space, sample, batch);
+  if (key.ends.space != own_space_ && key.ends.space != 0 && own_space_ != 0) add_number(netns_id_, key.ends.space, sample, batch);
 }
 
 void Collector::show_lost(Batch &batch) {
   if (lost_ == 0) return;
   Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
   batch.tag(sample, process_id_, kUnattributed);
-  count(Show::lost, lost_, sample, batch);
+  count(Show::lost, std::exchange(lost_, 0), sample, batch);
 }
 
 void Collector::add_owner(const Owner &owner, Sample &sample, Batch &batch) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <functional>
 
 namespace atalaya::net {
@@ -19,7 +20,7 @@ bool moves_more(const Flow &a, const Flow &b) {
 size_t hash_of(const FlowKey &key) {
   constexpr size_t kOdd = 0x9e3779b97f4a7c15;
   const std::hash<std::string_view> hash;
-  const std::string_view ends(reinterpret_cast<const char *>(&key.ends), sizeof(key.ends));
+  const std::string_view ends(reinterpret_cast<const char *>(&key.ends), offsetof(net_ends, space));
   size_t sum = hash(ends);
   // The name tells flows apart only where there is no process any more.
   sum = sum * kOdd + (key.owner.pid != 0 ? key.owner.start_ns : hash(key.owner.text()));
@@ -61,7 +62,7 @@ Owner::Owner(int32_t its_pid, uint64_t its_start_ns, std::string_view its_name) 
 
 bool FlowKey::operator==(const FlowKey &with) const {
   return owner.same_process(with.owner) && (owner.pid != 0 || owner.text() == with.owner.text()) && protocol == with.protocol &&
-         direction == with.direction && peer == with.peer && std::memcmp(&ends, &with.ends, sizeof(ends)) == 0;
+         direction == with.direction && peer == with.peer && std::memcmp(&ends, &with.ends, offsetof(net_ends, space)) == 0;
 }
 
 FlowTable::FlowTable(size_t max_flows)
@@ -89,7 +90,10 @@ Flow &FlowTable::flow_of(const FlowKey &key) {
   const size_t mask = slots_.size() - 1;
   size_t at = hash_of(key) & mask;
   for (; slots_[at] != 0; at = (at + 1) & mask)
-    if (flows_[slots_[at] - 1].key == key) return flows_[slots_[at] - 1];
+    if (Flow &flow = flows_[slots_[at] - 1]; flow.key == key) {
+      if (flow.key.ends.space != key.ends.space) flow.key.ends.space = 0;  // of several
+      return flow;
+    }
   if (flows_.size() == capacity_) {
     keep_largest();
     index();

@@ -54,6 +54,7 @@ struct FlowKey {
   bool other = false;                    // all flows that have no place of their own; nothing else of the key is known
 
   uint16_t port() const { return direction == Direction::in ? ends.local_port : ends.remote_port; }
+  // The network namespace is no part of it: it is told beside the flow, as far as it is one.
   bool operator==(const FlowKey &with) const;
 };
 

@@ -141,12 +141,13 @@ void SocketModel::settle(Socket &socket) {
   own(socket, socket.candidate);
   const Traffic moved = growth_of(socket.last, socket.now);
   socket.last = largest(socket.last, socket.now);
+  if (!socket.direction) socket.direction = direction_of(socket.ends, socket.flags);
   if (baseline_) return;
   NetProcess &process = process_of(socket.owner);
   process.tcp = true;
   if (!fresh && !options_.amounts) return;
   if (fresh && (socket.flags & NET_BORN) != 0) ++((socket.flags & NET_INCOMING) != 0 ? process.accepts : process.connects);
-  count(socket.owner, socket.ends, socket.flags, moved);
+  count(socket.owner, socket.ends, *socket.direction, moved);
 }
 
 void SocketModel::own(Socket &socket, const Owner &owner) {
@@ -171,9 +172,10 @@ void SocketModel::closed(const net_record &record) {
   }
   if (at->second.owned) --process_of(at->second.owner).connections;
   const net_amounts from = at->second.last;
+  const Direction direction = at->second.direction.value_or(direction_of(record.ends, record.flags));
   sockets_.erase(at);
   if (baseline_ || !options_.amounts) return;
-  count(Owner(record.owner), record.ends, record.flags, growth_of(from, largest(from, record.amounts)));
+  count(Owner(record.owner), record.ends, direction, growth_of(from, largest(from, record.amounts)));
 }
 
 void SocketModel::brief(const net_record &like, const Traffic &together) {
@@ -186,10 +188,10 @@ void SocketModel::brief(const net_record &like, const Traffic &together) {
     return;
   }
   ((like.flags & NET_INCOMING) != 0 ? process.accepts : process.connects) += together.connections;
-  count(owner, like.ends, like.flags, together);
+  count(owner, like.ends, direction_of(like.ends, like.flags), together);
 }
 
-void SocketModel::count(const Owner &owner, const net_ends &ends, uint32_t flags, const Traffic &all) {
+void SocketModel::count(const Owner &owner, const net_ends &ends, Direction direction, const Traffic &all) {
   NetProcess &process = process_of(owner);
   process.tcp = true;
   Traffic moved = all;
@@ -202,7 +204,7 @@ void SocketModel::count(const Owner &owner, const net_ends &ends, uint32_t flags
     moved.in_bytes = moved.out_bytes = 0;
   }
   process.moved_tcp.add(moved);
-  flows_.add(key_of(owner, ends, Protocol::tcp, direction_of(ends, flags)), moved);
+  flows_.add(key_of(owner, ends, Protocol::tcp, direction), moved);
 }
 
 bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
@@ -228,9 +230,7 @@ bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
     moved.connections = 1;
   }
   moved_by(process, protocol).add(moved);
-  uint32_t flags = use.flags;
-  if (protocol == Protocol::udp) flags |= (use.flags & NET_BOUND) != 0 ? NET_INCOMING : NET_OUTGOING;
-  FlowKey flow = key_of(process.owner, use.ends, protocol, direction_of(use.ends, flags));
+  FlowKey flow = key_of(process.owner, use.ends, protocol, direction_of(key.cookie, use));
   flow.peer = use.peer;
   flows_.add(flow, moved);
   return rests;
@@ -242,12 +242,20 @@ Direction SocketModel::direction_of(const net_ends &ends, uint32_t flags) const 
   return listening_.contains(place_of(ends)) ? Direction::in : Direction::out;
 }
 
+Direction SocketModel::direction_of(uint64_t cookie, const net_use &use) const {
+  if (use.protocol == NET_UNIX) return Direction::out;
+  if (use.protocol == IPPROTO_UDP) return (use.flags & NET_BOUND) != 0 ? Direction::in : Direction::out;
+  const auto at = sockets_.find(cookie);
+  return at != sockets_.end() && at->second.direction ? *at->second.direction : direction_of(use.ends, use.flags);
+}
+
 FlowKey SocketModel::key_of(const Owner &owner, const net_ends &ends, Protocol protocol, Direction direction) const {
   FlowKey key;
   key.owner = owner;
-  key.ends = ends;
   key.protocol = protocol;
   key.direction = direction;
+  if (protocol == Protocol::local) return key;  // has none
+  key.ends = ends;
   if (options_.merge_ports) (direction == Direction::in ? key.ends.remote_port : key.ends.local_port) = 0;
   return key;
 }

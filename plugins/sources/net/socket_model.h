@@ -67,7 +67,8 @@ class SocketModel {
     uint32_t walk = 0;        // the last one that told of it
     uint32_t seen_whole = 0;  // the last whole walk that did
     Owner owner, candidate;
-    bool owned = false;  // it counts among the owner's connections
+    std::optional<Direction> direction;  // known since its first window: who listened may listen no more
+    bool owned = false;                  // it counts among the owner's connections
   };
   struct UseKey {
     uint64_t cookie;
@@ -86,9 +87,10 @@ class SocketModel {
   void closed(const net_record &record);
   void settle(Socket &socket);
   void own(Socket &socket, const Owner &owner);
-  void count(const Owner &owner, const net_ends &ends, uint32_t flags, const Traffic &moved);
+  void count(const Owner &owner, const net_ends &ends, Direction direction, const Traffic &moved);
   NetProcess &process_of(const Owner &owner);
   Direction direction_of(const net_ends &ends, uint32_t flags) const;
+  Direction direction_of(uint64_t cookie, const net_use &use) const;
   FlowKey key_of(const Owner &owner, const net_ends &ends, Protocol protocol, Direction direction) const;
   void forget_lost();
 

@@ -22,6 +22,18 @@ Traffic bytes(uint64_t count) {
   return moved;
 }
 
+TEST_CASE("flows that only their network namespace tells apart are one, and of none") {
+  FlowTable table(10);
+  FlowKey one = key(0, 80), two = one;
+  one.ends.space = 1;
+  two.ends.space = 2;
+  table.add(one, bytes(5));
+  table.add(two, bytes(6));
+  REQUIRE(table.flows().size() == 1);
+  CHECK(table.flows()[0].moved.out_bytes == 11);
+  CHECK(table.flows()[0].key.ends.space == 0);
+}
+
 TEST_CASE("the same flow is summed, processes that have ended are the same by name") {
   FlowTable table(10);
   table.add(key(1, 80), bytes(5));

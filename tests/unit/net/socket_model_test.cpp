@@ -174,6 +174,38 @@ TEST_CASE("ports of one connection alone are merged away; who opened it is known
   CHECK(flows[1].key.ends.local_port == 0);
 }
 
+TEST_CASE("a connection keeps its direction when its listener has gone") {
+  SocketModel model{ModelOptions()};
+  net_record listens = record(NET_LISTENS, 9, owner(10, "x"), 0, 0, 0);
+  listens.ends = ends(1, 443, 0, 0);
+  net_record old = record(NET_OPEN, 1, owner(10, "x"), 0, 0, 0);
+  old.ends = ends(1, 443, 2, 50000);
+  window(model, {listens, old}, true, true);
+  old.amounts.out_bytes = 10;
+  window(model, {old}, false, true);
+  REQUIRE(model.flows().gathered().size() == 1);
+  CHECK(model.flows().gathered()[0].key.direction == Direction::in);
+  old.kind = NET_CLOSED;
+  old.flags = NET_TOLD;
+  old.amounts.out_bytes = 15;
+  window(model, {old});
+  REQUIRE(model.flows().gathered().size() == 1);
+  CHECK(model.flows().gathered()[0].key.direction == Direction::in);
+}
+
+TEST_CASE("Unix sockets of a process are one flow, whatever network namespace they are of") {
+  SocketModel model{ModelOptions()};
+  window(model, {}, true, true);
+  net_use first = use(10, NET_UNIX, 1, 0, 1), second = first;
+  second.ends.space = 7;
+  model.begin(false, false);
+  model.use({5, 10, 0}, first);
+  model.use({6, 10, 0}, second);
+  model.end();
+  REQUIRE(model.flows().gathered().size() == 1);
+  CHECK(model.flows().gathered()[0].moved.in_bytes == 2);
+}
+
 TEST_CASE("calls count since the first, rest twice and are forgotten; datagrams are calls") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
