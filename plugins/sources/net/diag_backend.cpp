@@ -23,6 +23,7 @@
 namespace atalaya::net {
 namespace {
 
+constexpr uint64_t kMissedWalks = 3;
 constexpr size_t kBuffer = size_t{64} << 10;
 // Established, both FIN_WAITs, CLOSE_WAIT, LAST_ACK, LISTEN, CLOSING: include/net/tcp_states.h.
 constexpr uint32_t kStates = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11;
@@ -36,18 +37,20 @@ class DiagBackend final : public Backend {
  public:
   explicit DiagBackend(core::Descriptor socket) : socket_(std::move(socket)), space_(network_number()) {}
 
-  void walk(bool /*whole*/, const Take &take) override {
+  void walk(bool whole, const Take &take) override {
     ++walk_;
+    whole_ = whole;
     refreshed_ = false;
     for (const int family : {AF_INET, AF_INET6}) {
       ask(static_cast<uint8_t>(family));
       receive([&](DiagSocket &socket) { tell(socket, take); });
     }
   }
-  // The last that was seen of those that are not there any more.
+  // The last that was seen of those that are not there any more. The kernel's list changes while it is told, so one walk may miss a
+  // socket that is there.
   void take_ends(const Take &take, const TakeBrief & /*take_brief*/) override {
     std::erase_if(known_, [&](const auto &entry) {
-      if (entry.second.walk == walk_) return false;
+      if (walk_ - entry.second.walk < kMissedWalks) return false;
       net_record end = entry.second.record;
       end.kind = NET_CLOSED;
       end.flags |= NET_TOLD;
@@ -108,21 +111,22 @@ class DiagBackend final : public Backend {
     Known &known = at->second;
     // What the walk before did not show began after it.
     record.flags = fresh ? (walk_ > 1 ? NET_BORN | NET_ESTABLISHED : NET_ESTABLISHED) : known.record.flags;
-    if (fresh || known.inode != socket.inode || known.record.owner.pid == 0)
-      find_owner(socket, known.record.owner);
-    else
-      record.owner = known.record.owner;
+    record.owner = known.record.owner;
+    if (fresh || known.inode != socket.inode)
+      find_owner(socket, false);
+    else if (whole_)
+      find_owner(socket, true);
     known.record = record;
     known.inode = socket.inode;
     known.walk = walk_;
     take(record);
   }
 
-  // A socket that no process holds any more is still its last holder's.
-  void find_owner(DiagSocket &socket, const net_owner &before) {
-    socket.record.owner = before;
+  // A socket that no process holds any more is still its last holder's. Holders come and go, and who may not be seen stays unknown:
+  // all are looked up anew in whole walks only, since that reads the files of every process.
+  void find_owner(DiagSocket &socket, bool anew) {
     if (socket.inode == 0) return;
-    const net_owner *owner = holders_.find(socket.inode);
+    const net_owner *owner = anew && !refreshed_ ? nullptr : holders_.find(socket.inode);
     if (owner == nullptr && !refreshed_) {
       holders_.refresh();
       refreshed_ = true;
@@ -134,7 +138,7 @@ class DiagBackend final : public Backend {
   core::Descriptor socket_;
   uint32_t space_;
   uint64_t walk_ = 0;
-  bool refreshed_ = false;  // in this walk
+  bool refreshed_ = false, whole_ = false;  // in this walk
   SocketHolders holders_;
   std::unordered_map<uint64_t, Known> known_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
