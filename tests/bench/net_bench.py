@@ -47,10 +47,10 @@ def pipeline(folder, source, every="1s"):
 
 
 @contextlib.contextmanager
-def agent(source):
+def agent(source, every=1):
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
         environment = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, ATALAYA_LUA=os.path.join(ROOT, "lua"))
-        path = pipeline(folder, source)
+        path = pipeline(folder, source, f"{every}s")
         command = [ATALAYA, "run", path, "--socket", os.path.join(folder, "s.sock")]
         with running(command, environment) as process:
             until = time.monotonic() + 30
@@ -58,7 +58,7 @@ def agent(source):
                 if process.poll() is not None or time.monotonic() > until:
                     raise Ended("the agent did not start")
                 time.sleep(0.05)
-            time.sleep(1.2)  # into its second window
+            time.sleep(every + 0.2)  # into its second window
             yield process, folder
 
 
@@ -155,14 +155,14 @@ def many_sockets():
             print(f"9,800 open sockets, nethogs: {spread(watch_windows(process.pid, 5))} ms a window")
 
 
-def storm(seconds):
+def storm(seconds, every):
     """As many connections as two processes can make and take: how many, and how many were told."""
     server = socket.socket()
     server.bind(("0.0.0.0", 0))
     server.listen(4096)
     port = server.getsockname()[1]
     libc.prctl(PR_SET_NAME, b"bench-maker", 0, 0, 0)
-    with agent("") as (process, folder):
+    with agent("", every) as (process, folder):
         before = cpu_ns(process.pid)
         taker = os.fork()
         if taker == 0:
@@ -178,7 +178,7 @@ def storm(seconds):
                 connection.recv(1)
             count += 1
         cpu = (cpu_ns(process.pid) - before) / 1e6
-        time.sleep(2.5)
+        time.sleep(2 * every + 0.5)
         told = [sample["fields"] for sample in samples(folder) if sample["tags"]["process"] in ("bench-taker", "bench-maker")
                 and "proc.net.tcp.connects" in sample["fields"]]
         lost = sum(sample["fields"].get("proc.net.lost", 0) for sample in samples(folder))
@@ -186,7 +186,7 @@ def storm(seconds):
         os.kill(taker, 9)
         os.waitpid(taker, 0)
     connects, accepts = (sum(fields[f"proc.net.tcp.{what}"] for fields in told) for what in ("connects", "accepts"))
-    print(f"{count / seconds:.0f} connections a second: {connects / count:.4%} of connects, {accepts / count:.4%} of accepts and "
+    print(f"{count / seconds:.0f} connections a second, windows of {every} s: {connects / count:.4%} of connects, {accepts / count:.4%} of accepts and "
           f"{sent / (100 * count):.4%} of bytes told, {lost} lost; agent {cpu / count * 1000:.1f} us a connection")
     server.close()
 
@@ -218,7 +218,8 @@ def beside_nethogs():
 def main():
     if not shutil.which("iperf3"):
         sys.exit("iperf3 is not installed: nothing to measure with")
-    storm(5)
+    storm(5, 1)
+    storm(12, 5)
     many_sockets()
     beside_nethogs()
     for name, (source, sizes) in MODES.items():

@@ -223,7 +223,10 @@ TEST_CASE("calls are counted by socket, and those of sockets without room too") 
   options.udp = true;
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
-  if (!bpf->lacks().empty()) return;
+  if (!bpf->lacks().empty()) {
+    MESSAGE("calls are not counted here: skipped: " << bpf->lacks());
+    return;
+  }
   const Descriptor receiver(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = loopback();
   socklen_t size = sizeof(address);
