@@ -7,28 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "plugins/store/error.h"
+
 namespace atalaya::store {
-
-// What the caller should do about an error.
-enum class Cause {
-  retry,      // busy, an I/O error: may work later
-  full,       // no space on the disk: may work after something was deleted
-  permanent,  // damaged database, impossible value
-  config,     // the path or the file cannot work: tell the operator
-};
-
-class Error : public std::runtime_error {
- public:
-  Error(Cause cause, const std::string &text) : std::runtime_error(text), cause_(cause) {}
-  Cause cause() const { return cause_; }
-
- private:
-  Cause cause_;
-};
 
 enum class Access { read_only, read_write };
 

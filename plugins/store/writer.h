@@ -16,6 +16,7 @@
 #include "plugins/store/location.h"
 #include "plugins/store/retention.h"
 #include "plugins/store/sqlite.h"
+#include "plugins/store/store.h"
 
 namespace atalaya::store {
 
@@ -25,23 +26,15 @@ struct Options {
   bool full_sync = false;  // true: a commit survives a power cut, not only the end of the process
 };
 
-// What was not stored of a batch.
-struct Refused {
-  uint64_t samples = 0;  // had nothing that could be stored
-  uint64_t values = 0;   // not finite, or without a known name; the rest of their samples was stored
-};
-
 // The only writer of a database. One thread at a time. Everything throws Error.
-class Writer {
+class Writer final : public StoreWriter {
  public:
   Writer(const Options &options, core::NameOf name_of);
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
-  // All of the batch is committed, or nothing. `now_ns` is when it arrived.
-  Refused write(std::span<const atalaya_sample> samples, int64_t now_ns);
-  // A bounded step of retention; call it after each write.
-  void maintain(int64_t now_ns);
+  Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
+  void maintain(int64_t now_ns) override;
 
   const std::string &path() const { return database_.path(); }
 
