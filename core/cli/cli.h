@@ -40,7 +40,7 @@ struct Command {
   std::string_view summary;   // one line
   std::string_view example;   // one line that works
   size_t min_operands, max_operands;
-  std::span<const OptionSpec> options;     // beside those that every command has: --plugins DIR, --help
+  std::span<const OptionSpec> options;        // beside those that every command has: --plugins DIR, --help
   std::function<int(const Arguments &)> run;  // exit status
 };
 

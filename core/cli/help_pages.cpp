@@ -107,7 +107,10 @@ std::string zsh(const CommandLine &line) {
     page += "  " + std::string(command->name) + ") _arguments";
     const auto add = [&page](const OptionSpec &option) {
       std::string text = (option.repeats ? "*" : "") + std::string(option.name) +
-                         (option.value.empty() ? "" : option.name.size() == 2 ? "+" : "=") + "[" + zsh_text(option.summary) + "]";
+                         (option.value.empty()      ? ""
+                          : option.name.size() == 2 ? "+"
+                                                    : "=") +
+                         "[" + zsh_text(option.summary) + "]";
       if (!option.value.empty()) text += ":" + zsh_text(option.value) + ":_files";
       page += " \\\n    " + quoted(text);
     };

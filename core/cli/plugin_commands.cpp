@@ -177,14 +177,10 @@ Result<const Command *> PluginCommands::row(std::string_view name) {
   }
   const Schema schema = schema_of(component);
   for (uint32_t i = 0; i < schema.count(); ++i) add_option(row, schema.at(i));
-  row.command = {row.name,
-                 row.operands,
-                 row.summary,
-                 row.example,
-                 0,
-                 row.operands.empty() ? 0 : SIZE_MAX,
-                 row.options,
-                 [used = row.component](const Arguments &arguments) { return run(used, arguments); }};
+  row.command = {row.name,    row.operands,
+                 row.summary, row.example,
+                 0,           row.operands.empty() ? 0 : SIZE_MAX,
+                 row.options, [used = row.component](const Arguments &arguments) { return run(used, arguments); }};
   return &row.command;
 }
 

@@ -216,8 +216,8 @@ class Batch {
     return sample;
   }
 
-  // Arrays of the sample's own with at least this room. Call it before editing tags or fields in place: samples whose arrays the host's
-  // functions did not make may share them.
+  // Arrays of the sample's own with at least this room. Call it before editing tags or fields in place: samples whose arrays the
+  // host's functions did not make may share them.
   void reserve(Sample &sample, uint32_t tags, uint32_t fields) { grow(sample, tags, fields); }
 
   void tag(Sample &sample, uint32_t key, std::string_view value) { tag_shared(sample, key, copy(value)); }
@@ -321,8 +321,8 @@ class Sink : public Component {
 
 class Command : public Component {
  public:
-  // Exit status: 0 done, 1 failed, 2 wrong use. One that waits has a `void interrupt() noexcept`, too; else SIGINT and SIGTERM end the
-  // process.
+  // Exit status: 0 done, 1 failed, 2 wrong use. One that waits has a `void interrupt() noexcept`, too; else SIGINT and SIGTERM end
+  // the process.
   virtual int run(std::span<const atalaya_str> arguments) = 0;
 };
 
@@ -470,7 +470,7 @@ constexpr atalaya_ops make_ops() {
   }
   if constexpr (std::is_base_of_v<Command, T>) {
     ops.command = command<T>;
-    if constexpr (requires(T &t) { t.interrupt(); }) ops.interrupt = interrupt<T>;
+    if constexpr (requires(T & t) { t.interrupt(); }) ops.interrupt = interrupt<T>;
   }
   return ops;
 }

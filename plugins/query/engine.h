@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a question to its answers, over any store.
+#pragma once
+
+#include <vector>
+
+#include "plugins/query/types.h"
+
+namespace atalaya::query {
+
+// Selects series, makes their rates, downsamples each of them, merges those of a group, and keeps the largest answers. Answers come
+// by metric and tags. Throws Wrong, TooMuch, and what the store throws. A metric that the store has never seen is Wrong.
+std::vector<Answer> answers_to(const Query &query, store::Store &store, const Limits &limits);
+
+// The average of the points that are numbers; NaN when there is none.
+double average_of(const Answer &answer);
+
+}  // namespace atalaya::query
