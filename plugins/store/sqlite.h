@@ -52,6 +52,11 @@ class Row {
     return data == nullptr ? std::string_view{}
                            : std::string_view(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
   }
+  std::string_view blob(int column) const {
+    const auto *data = static_cast<const char *>(sqlite3_column_blob(statement_, column));
+    return data == nullptr ? std::string_view{}
+                           : std::string_view(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+  }
 
  private:
   sqlite3_stmt *statement_;
@@ -106,6 +111,18 @@ class Statement {
 
   Database *database_;
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+// One state of the database for all statements in its scope.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Database &database) : database_(database) { database_.execute("BEGIN"); }
+  ReadTransaction(const ReadTransaction &) = delete;
+  ReadTransaction &operator=(const ReadTransaction &) = delete;
+  ~ReadTransaction() { sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr); }
+
+ private:
+  Database &database_;
 };
 
 // Takes the write lock at once; rolls back unless it was committed.

@@ -44,7 +44,7 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       database_(open_for_writing(options)),
       dictionary_(database_, std::move(name_of)),
       retention_(database_, options.limits),
-      find_windows_(database_, "SELECT id, duration_ns FROM windows WHERE time_ns = ?1"),
+      find_windows_(database_, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
       add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
       put_sample_(database_,
                   "INSERT INTO samples(window, entity, fields) VALUES(?1, ?2, ?3) "
@@ -112,14 +112,14 @@ void Writer::put(const atalaya_sample &sample, int64_t now_ns, Refused &refused)
 }
 
 void Writer::put_metrics(const atalaya_sample &sample, int64_t now_ns) {
-  const int64_t entity = dictionary_.entity(sample, now_ns);
+  const int64_t entity = dictionary_.entity(sample, metrics_, now_ns);
   const Window &window = window_of(sample, now_ns);
   for (const int64_t other : window.others) clear_sample_.run(other, entity, std::string_view(nulls_));
   put_sample_.run(window.id, entity, std::string_view(fields_));
 }
 
 void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns) {
-  const int64_t entity = dictionary_.entity(sample, now_ns);
+  const int64_t entity = dictionary_.entity(sample, {}, now_ns);
   const int64_t stack = dictionary_.stack_text({sample.text.data, sample.text.size}, now_ns);
   const Window &window = window_of(sample, now_ns);
   for (const int64_t other : window.others) clear_stack_.run(other, entity, stack);
@@ -127,7 +127,7 @@ void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns) {
 }
 
 void Writer::put_span(const atalaya_sample &sample, int64_t now_ns) {
-  const int64_t entity = dictionary_.entity(sample, now_ns);
+  const int64_t entity = dictionary_.entity(sample, {}, now_ns);
   const std::string_view name = valid_utf8({sample.text.data, sample.text.size}, scratch_);
   put_span_.run(sample.time_ns, entity, name, sample.duration_ns, now_ns, std::string_view(fields_));
 }
@@ -136,6 +136,7 @@ uint64_t Writer::render_fields(const atalaya_sample &sample) {
   uint64_t refused = 0;
   ++sample_number_;
   fields_ = nulls_ = "{";
+  metrics_ = "[";
   // From the back: of a field that a sample has twice the last one counts.
   for (uint32_t i = sample.field_count; i-- > 0;) {
     const atalaya_field &field = sample.fields[i];
@@ -146,10 +147,11 @@ uint64_t Writer::render_fields(const atalaya_sample &sample) {
       continue;
     }
     if (is_given(field.name)) continue;
-    if (fields_.size() > 1) fields_ += ',', nulls_ += ',';
+    if (fields_.size() > 1) fields_ += ',', nulls_ += ',', metrics_ += ',';
     const size_t begin = fields_.size();
     fields_ += '"';
     core::append_integer(fields_, metric);
+    metrics_.append(fields_, begin + 1);
     fields_ += "\":";
     nulls_.append(fields_, begin).append("null");
     if (is_count) {
@@ -160,6 +162,7 @@ uint64_t Writer::render_fields(const atalaya_sample &sample) {
   }
   fields_ += '}';
   nulls_ += '}';
+  metrics_ += ']';
   return refused;
 }
 
@@ -173,7 +176,7 @@ const Writer::Window &Writer::window_of(const atalaya_sample &sample, int64_t no
   Window window{sample.time_ns, sample.duration_ns, 0, {}};
   find_windows_.each(
       [&](const Row &row) {
-        if (row.integer(1) == window.duration_ns) {
+        if (row.integer(1) == window.duration_ns && row.integer(2) == 0) {
           window.id = row.integer(0);
         } else {
           window.others.push_back(row.integer(0));

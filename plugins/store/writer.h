@@ -49,7 +49,7 @@ class Writer final : public StoreWriter {
   void put_metrics(const atalaya_sample &sample, int64_t now_ns);
   void put_stack(const atalaya_sample &sample, int64_t now_ns);
   void put_span(const atalaya_sample &sample, int64_t now_ns);
-  // Makes the JSON text of the fields, and `nulls_`, the same with nulls; returns how many values were refused.
+  // Makes the JSON texts of the fields, of the same with nulls, and of their metrics; returns how many values were refused.
   uint64_t render_fields(const atalaya_sample &sample);
   bool is_given(uint32_t name);
   const Window &window_of(const atalaya_sample &sample, int64_t now_ns);
@@ -67,7 +67,7 @@ class Writer final : public StoreWriter {
   std::vector<uint64_t> given_;   // by name id: the number of the last sample that had the field
   uint64_t sample_number_ = 0;
   int64_t batch_size_ = 0;  // of the last batch
-  std::string fields_, nulls_, scratch_;
+  std::string fields_, nulls_, metrics_, scratch_;
 };
 
 }  // namespace atalaya::store

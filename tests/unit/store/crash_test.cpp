@@ -29,7 +29,7 @@ constexpr int kSamples = 50;
 }
 
 TEST_CASE("after SIGKILL at any moment the database is sound and holds everything that was acknowledged") {
-  Store store;
+  TestStore store;
   std::mt19937 random(20'11);
   int64_t windows = 0;  // acknowledged, at least
   for (int round = 0; round < 20; ++round) {
@@ -63,7 +63,7 @@ TEST_CASE("after SIGKILL at any moment the database is sound and holds everythin
     CHECK(database.number("SELECT count(*) FROM samples") % kSamples == 0);
     windows += acknowledged;
   }
-  CHECK(Reader(store.path).point_count() >= windows * kSamples * 2);
+  CHECK(store.point_count() >= windows * kSamples * 2);
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points of series in order of time, from rows and chunks.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "plugins/store/series_buffer.h"
+#include "plugins/store/sqlite.h"
+#include "plugins/store/store.h"
+
+namespace atalaya::store {
+
+class Scan {
+ public:
+  Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor);
+  void run();
+
+ private:
+  struct Wanted {
+    int64_t metric = 0;
+    size_t series = 0;  // its place in the list
+    SeriesBuffer rows;  // since the last hand-over
+    size_t given = 0;   // how many of them are handed over
+  };
+  using Group = std::map<int64_t, std::vector<Wanted>>;  // by entity; by metric in it
+
+  void run_group(Group &group);
+  void add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields, int64_t window);
+  // Hands over everything in the range.
+  void hand_over(Group &group, const Range &range);
+  void hand_over_rows(Wanted &wanted, size_t end);
+  void give(size_t series, const SeriesBuffer &points, size_t begin, size_t end);
+
+  std::span<const Series> series_;
+  Range range_;
+  PointVisitor &visitor_;
+  Statement rows_;
+  std::vector<bool> metrics_;  // wanted of any entity
+  size_t buffered_ = 0;
+  std::vector<double> reals_;
+  std::vector<int64_t> counts_;
+};
+
+}  // namespace atalaya::store
