@@ -167,19 +167,6 @@ void check_intervals(const Query &query, const Limits &limits) {
     throw TooMuch("a point for each interval would be more than " + std::to_string(limits.points) + " points" + kNarrower);
 }
 
-void keep_top(std::vector<Answer> &answers, size_t top) {
-  if (top == 0 || answers.size() <= top) return;
-  std::vector<std::pair<double, size_t>> order;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    const double average = average_of(answers[i]);
-    order.emplace_back(std::isnan(average) ? -std::numeric_limits<double>::infinity() : average, i);
-  }
-  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
-  std::vector<Answer> kept;
-  for (size_t i = 0; i < top; ++i) kept.push_back(std::move(answers[order[i].second]));
-  answers = std::move(kept);
-}
-
 }  // namespace
 
 double average_of(const Answer &answer) {
@@ -191,6 +178,19 @@ double average_of(const Answer &answer) {
     ++count;
   }
   return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+}
+
+void keep_top(std::vector<Answer> &answers, size_t top) {
+  if (top == 0 || answers.size() <= top) return;
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const double average = average_of(answers[i]);
+    order.emplace_back(std::isnan(average) ? -std::numeric_limits<double>::infinity() : average, i);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::vector<Answer> kept;
+  for (size_t i = 0; i < top; ++i) kept.push_back(std::move(answers[order[i].second]));
+  answers = std::move(kept);
 }
 
 std::vector<Answer> answers_to(const Query &query, store::Store &store, const Limits &limits) {
@@ -213,7 +213,6 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, const Li
     set_tags(group, series, answer);
     answers.push_back(std::move(answer));
   }
-  keep_top(answers, query.top);
   return answers;
 }
 

@@ -8,10 +8,12 @@
 
 namespace atalaya::query {
 
-// Selects series, makes their rates, downsamples each of them, merges those of a group, and keeps the largest answers. Answers come
-// by metric and tags. Throws Wrong, TooMuch, and what the store throws. A metric that the store has never seen is Wrong.
+// Selects series, makes their rates, downsamples each of them, and merges those of a group. Answers come by metric and tags. Throws
+// Wrong, TooMuch, and what the store throws. A metric that the store has never seen is Wrong.
 std::vector<Answer> answers_to(const Query &query, store::Store &store, const Limits &limits);
 
+// Leaves only so many answers, those with the largest averages, and the largest first; 0: all.
+void keep_top(std::vector<Answer> &answers, size_t top);
 // The average of the points that are numbers; NaN when there is none.
 double average_of(const Answer &answer);
 

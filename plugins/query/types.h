@@ -61,7 +61,6 @@ struct Query {
   std::optional<Downsample> downsample;
   std::optional<Rate> rate;
   Edge edge = Edge::end;
-  size_t top = 0;  // only so many answers, those with the largest averages; 0: all
 };
 
 struct Answer {
