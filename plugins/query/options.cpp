@@ -10,6 +10,7 @@
 #include "plugins/query/engine.h"
 #include "plugins/query/formula.h"
 #include "plugins/query/time_text.h"
+#include "plugins/store/location.h"
 
 namespace atalaya::query {
 namespace {
@@ -77,6 +78,13 @@ ReadOptions read_options(Host host) {
 
 std::unique_ptr<store::Store> open(const ReadOptions &options) {
   return store::open_store(options.store);
+}
+
+std::string sqlite_path(std::string store) {
+  constexpr std::string_view kSqlite = "sqlite:";
+  if (store.starts_with("clickhouse:")) throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
+  if (store.starts_with(kSqlite)) store.erase(0, kSqlite.size());
+  return store.empty() ? store::default_path() : store;
 }
 
 Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {

@@ -108,6 +108,8 @@ struct ReadOptions {
 ReadOptions read_options(Host host);
 // The store that was asked for. Throws store::Error.
 std::unique_ptr<store::Store> open(const ReadOptions &options);
+// The path of an embedded store that is meant: what --store says, else the default. Throws Wrong for a store of another engine.
+std::string sqlite_path(std::string store);
 // (from, to] or the experiment's time. Throws Wrong.
 Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns);
 

@@ -2,7 +2,9 @@
 #include "plugins/query/render.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "core/sample/json.h"
@@ -17,6 +19,13 @@ std::string value_text(double value) {
   std::string text;
   if (!std::isnan(value)) core::append_number(text, value);
   return text;
+}
+
+// Without the last digits, which are the arithmetic's.
+std::string rounded_text(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.10g", value);
+  return text.data();
 }
 
 void append_csv(std::string &out, std::string_view text) {
@@ -139,7 +148,7 @@ std::string as_table(const std::vector<Answer> &answers) {
     const std::string metric = with_unit(answer.metric);
     const std::string tags = tags_text(answer.tags);
     for (const Point &point : answer.points)
-      rows.push_back({time_text(point.time_ns), metric, tags, std::isnan(point.value) ? "-" : value_text(point.value)});
+      rows.push_back({time_text(point.time_ns), metric, tags, std::isnan(point.value) ? "-" : rounded_text(point.value)});
   }
   return columns(rows);
 }
