@@ -193,12 +193,17 @@ void keep_top(std::vector<Answer> &answers, size_t top) {
   answers = std::move(kept);
 }
 
-std::vector<Answer> answers_to(const Query &query, store::Store &store, const Limits &limits) {
+std::vector<store::Series> selected(const Query &query, store::Store &store, const Limits &limits) {
   check(query);
-  check_intervals(query, limits);
-  const auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
+  auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
   if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kNarrower);
   if (series.empty()) check_known(query, store);
+  return series;
+}
+
+std::vector<Answer> answers_to(const Query &query, store::Store &store, const Limits &limits) {
+  check_intervals(query, limits);
+  const auto series = selected(query, store, limits);
   Collector collector(query, series, limits);
   store.scan(series, query.range, collector);
   std::vector<Answer> answers;

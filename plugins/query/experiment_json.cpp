@@ -51,10 +51,13 @@ std::optional<int64_t> time_at(const element &object, std::initializer_list<cons
     element value;
     if (object[key].get(value) != simdjson::SUCCESS || value.is_null()) continue;
     std::string_view text;
+    int64_t integer = 0;
     double number = 0;
     std::string spelled;
     if (value.get(text) == simdjson::SUCCESS)
       spelled = text;
+    else if (value.get(integer) == simdjson::SUCCESS)
+      spelled = std::to_string(integer);
     else if (value.get(number) == simdjson::SUCCESS)
       core::append_number(spelled, number);
     const auto time = parse_time(spelled, now_ns);

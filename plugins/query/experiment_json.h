@@ -10,8 +10,8 @@
 
 namespace atalaya::query {
 
-// [{"experiment":..,"workload":..,"user":..,"notes":..,"tags":{..},"start":"2026-..Z","end":"2026-..Z"}]; what is not there is left out, the
-// end of an open one is null.
+// [{"experiment":..,"workload":..,"user":..,"notes":..,"tags":{..},"start":"2026-..Z","end":"2026-..Z"}]; what is not there is left
+// out, the end of an open one is null.
 std::string experiments_json(const std::vector<Experiment> &experiments);
 
 // A document or a list of them, each as above or {"type":"experiment"|"test","info":{"experiment_id","test_name","username",

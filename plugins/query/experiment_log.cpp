@@ -51,7 +51,8 @@ Experiment ExperimentLog::end(const std::string &name, const std::string &worklo
   const Experiment wanted = find_experiment(*store_, name, workload);
   if (!wanted.open()) throw Wrong(shown(wanted) + " is not open: it ended at " + time_text(wanted.end_ns(0)));
   for (Experiment &one : ending) {
-    if (at_ns <= one.start_ns) throw Wrong(shown(one) + " began at " + time_text(one.start_ns) + " and cannot end before; see --at");
+    if (at_ns <= one.start_ns)
+      throw Wrong(shown(one) + " began at " + time_text(one.start_ns) + " and cannot end before; see --at");
     one.duration_ns = at_ns - one.start_ns;
   }
   for (const Experiment &one : ending) put(one);

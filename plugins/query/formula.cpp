@@ -85,7 +85,8 @@ Operand apply(char sign, const Operand &left, const Operand &right) {
       if (meet(one.tags, other.tags)) {
         result.answers.push_back(combined(sign, one, other));
         if (result.answers.size() > kMaxAnswers)
-          throw TooMuch("the formula would give more than " + std::to_string(kMaxAnswers) + " answers; group by a tag that both sides have");
+          throw TooMuch("the formula would give more than " + std::to_string(kMaxAnswers) +
+                        " answers; group by a tag that both sides have");
       }
   return result;
 }
@@ -151,7 +152,8 @@ class Parser {
   }
   Operand number() {
     double value = 0;
-    const auto [end, error] = std::from_chars(formula_.data() + at_, formula_.data() + formula_.size(), value, std::chars_format::fixed);
+    const auto [end, error] =
+        std::from_chars(formula_.data() + at_, formula_.data() + formula_.size(), value, std::chars_format::fixed);
     if (error != std::errc() || !std::isfinite(value)) wrong("a number, a letter or \"(\"");
     at_ = static_cast<size_t>(end - formula_.data());
     return {true, value, {}};

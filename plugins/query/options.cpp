@@ -82,7 +82,8 @@ std::unique_ptr<store::Store> open(const ReadOptions &options) {
 
 std::string sqlite_path(std::string store) {
   constexpr std::string_view kSqlite = "sqlite:";
-  if (store.starts_with("clickhouse:")) throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
+  if (store.starts_with("clickhouse:"))
+    throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
   if (store.starts_with(kSqlite)) store.erase(0, kSqlite.size());
   return store.empty() ? store::default_path() : store;
 }
@@ -102,12 +103,14 @@ Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) 
 QueryOptions read_query_options(Host host) {
   QueryOptions options;
   options.metrics = host.texts("metric");
-  if (options.metrics.empty()) throw Failure(Code::bad_config, "needs --metric; atalaya sql \"select name from metrics\" lists them");
+  if (options.metrics.empty())
+    throw Failure(Code::bad_config, "needs --metric; atalaya sql \"select name from metrics\" lists them");
   const std::string aggregator = host.text("aggregate");
   options.query.group = aggregator != "none";
   if (options.query.group) {
     const auto known = Aggregator::find(aggregator);
-    if (!known) wrong("--aggregate", core::in_quotes(aggregator) + " is not known" + core::did_you_mean(aggregator, Aggregator::names()));
+    if (!known)
+      wrong("--aggregate", core::in_quotes(aggregator) + " is not known" + core::did_you_mean(aggregator, Aggregator::names()));
     options.query.aggregator = *known;
   }
   if (const auto every = host.find("every")) {

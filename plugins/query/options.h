@@ -21,7 +21,8 @@ inline constexpr Param kStore = {
     .name = "store"_str,
     .type = ATALAYA_STRING,
     .unit = "STORE"_str,
-    .summary = "What is read: a path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE; without it $ATALAYA_STORE, else the agent's."_str};
+    .summary =
+        "What is read: a path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE; without it $ATALAYA_STORE, else the agent's."_str};
 inline constexpr Param kMetric = {.name = "metric"_str,
                                   .type = ATALAYA_LIST,
                                   .unit = "NAME"_str,
@@ -33,7 +34,8 @@ inline constexpr Param kTag = {
     .name = "tag"_str,
     .type = ATALAYA_LIST,
     .unit = "KEY=VALUE"_str,
-    .summary = "Only series with this tag: a text, a glob, ~regex, or ! before any of them; several of one key mean any of them."_str,
+    .summary =
+        "Only series with this tag: a text, a glob, ~regex, or ! before any of them; several of one key mean any of them."_str,
     .items = kText,
     .item_count = 1,
     .item_size = sizeof(Param)};
@@ -41,7 +43,8 @@ inline constexpr Param kFrom = {
     .name = "from"_str,
     .type = ATALAYA_STRING,
     .unit = "TIME"_str,
-    .summary = "Begin of the time, without it: -1h. Times are now, -1h, RFC 3339, Unix seconds or milliseconds, 2026/11/21-10:00:00."_str};
+    .summary =
+        "Begin of the time, without it: -1h. Times are now, -1h, RFC 3339, Unix seconds or milliseconds, 2026/11/21-10:00:00."_str};
 inline constexpr Param kTo = {
     .name = "to"_str, .type = ATALAYA_STRING, .unit = "TIME"_str, .summary = "End of the time, without it: now."_str};
 inline constexpr Param kExperiment = {.name = "experiment"_str,
@@ -62,7 +65,8 @@ inline constexpr Param kEvery = {
     .name = "every"_str,
     .type = ATALAYA_STRING,
     .unit = "TIME[-FUNCTION[-FILL]]"_str,
-    .summary = "A value for each such time, \"5s\" or \"1m-max-null\"; without a function the sum of deltas and the average of the rest."_str};
+    .summary =
+        "A value for each such time, \"5s\" or \"1m-max-null\"; without a function the sum of deltas and the average of the rest."_str};
 inline constexpr Param kGroupBy = {.name = "group_by"_str,
                                    .type = ATALAYA_LIST,
                                    .unit = "KEY,..."_str,
@@ -70,9 +74,10 @@ inline constexpr Param kGroupBy = {.name = "group_by"_str,
                                    .items = kText,
                                    .item_count = 1,
                                    .item_size = sizeof(Param)};
-inline constexpr Param kRate = {.name = "rate"_str,
-                                .type = ATALAYA_BOOL,
-                                .summary = "The change per second of a counter; where it goes down it was reset, which leaves a gap."_str};
+inline constexpr Param kRate = {
+    .name = "rate"_str,
+    .type = ATALAYA_BOOL,
+    .summary = "The change per second of a counter; where it goes down it was reset, which leaves a gap."_str};
 inline constexpr Param kTop = {.name = "top"_str,
                                .type = ATALAYA_INT,
                                .flags = ATALAYA_BOUNDED,

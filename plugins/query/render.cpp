@@ -21,13 +21,6 @@ std::string value_text(double value) {
   return text;
 }
 
-// Without the last digits, which are the arithmetic's.
-std::string rounded_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.10g", value);
-  return text.data();
-}
-
 void append_csv(std::string &out, std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
     out += text;
@@ -54,21 +47,9 @@ std::vector<std::string> tag_keys(const std::vector<Answer> &answers) {
   return {keys.begin(), keys.end()};
 }
 
-using Row = std::vector<std::string>;
-
-// Columns with the room they need; the last one, numbers, to the right.
-std::string columns(const std::vector<Row> &rows) {
-  std::vector<size_t> widths(rows.front().size());
-  for (const Row &row : rows)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], core::display_width(row[i]));
-  std::string text;
-  for (const Row &row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string room(widths[i] - core::display_width(row[i]), ' ');
-      text += i + 1 == row.size() ? room + row[i] + "\n" : row[i] + room + "  ";
-    }
-  }
-  return text;
+// Or nothing: an empty cell does not make a column one of texts.
+bool is_number(const std::string &text) {
+  return text.find_first_not_of("0123456789.-+einf") == std::string::npos;
 }
 
 std::string with_unit(const std::string &metric) {
@@ -150,7 +131,44 @@ std::string as_table(const std::vector<Answer> &answers) {
     for (const Point &point : answer.points)
       rows.push_back({time_text(point.time_ns), metric, tags, std::isnan(point.value) ? "-" : rounded_text(point.value)});
   }
-  return columns(rows);
+  return as_columns(rows);
+}
+
+std::string rounded_text(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.10g", value);
+  return text.data();
+}
+
+std::string as_columns(const std::vector<Row> &rows) {
+  std::vector<size_t> widths(rows.front().size());
+  std::vector<bool> numbers(rows.front().size(), rows.size() > 1);
+  for (const Row &row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], core::display_width(row[i]));
+      if (&row != &rows.front()) numbers[i] = numbers[i] && is_number(row[i]);
+    }
+  }
+  std::string text;
+  for (const Row &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string room(widths[i] - core::display_width(row[i]), ' ');
+      line += (i > 0 ? "  " : "") + (numbers[i] ? room + row[i] : row[i] + room);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string as_csv_rows(const std::vector<Row> &rows) {
+  std::string out;
+  for (const Row &row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) append_csv(i > 0 ? out += ',' : out, row[i]);
+    out += "\r\n";
+  }
+  return out;
 }
 
 }  // namespace atalaya::query

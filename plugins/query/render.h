@@ -19,4 +19,11 @@ std::string as_csv(const std::vector<Answer> &answers);
 // The same for people, in columns.
 std::string as_table(const std::vector<Answer> &answers);
 
+// Rows in columns with the room they need; the first row is the header, columns of numbers stand to the right.
+using Row = std::vector<std::string>;
+std::string as_columns(const std::vector<Row> &rows);
+std::string as_csv_rows(const std::vector<Row> &rows);
+// 10 digits: without those that are only the arithmetic's.
+std::string rounded_text(double value);
+
 }  // namespace atalaya::query

@@ -22,7 +22,8 @@ struct Group {
 
 class Integrals : public store::PointVisitor {
  public:
-  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range, const Limits &limits)
+  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range,
+            const Limits &limits)
       : series_(series), range_(range), limits_(limits), deadline_(core::monotonic() + limits.time_ns), last_(series.size(), 0) {
     for (const store::Series &one : series) {
       Tags tags;
@@ -48,7 +49,8 @@ class Integrals : public store::PointVisitor {
       held_ += group.at.try_emplace(time, 0).second ? 1 : 0;
       group.at[time] += points.values[i];
     }
-    if (held_ > limits_.points) throw TooMuch("the report would hold more than " + std::to_string(limits_.points) + " points; ask for a shorter time");
+    if (held_ > limits_.points)
+      throw TooMuch("the report would hold more than " + std::to_string(limits_.points) + " points; ask for a shorter time");
     if (core::monotonic() > deadline_)
       throw TooMuch("the report took longer than " + core::format_duration(limits_.time_ns) + "; ask for a shorter time");
   }
@@ -67,7 +69,8 @@ class Integrals : public store::PointVisitor {
       usage.max = std::max_element(group.at.begin(), group.at.end(), by_value)->second;
       usages.push_back(std::move(usage));
     }
-    std::stable_sort(usages.begin(), usages.end(), [](const Usage &a, const Usage &b) { return a.metric == b.metric && a.sum > b.sum; });
+    std::stable_sort(usages.begin(), usages.end(),
+                     [](const Usage &a, const Usage &b) { return a.metric == b.metric && a.sum > b.sum; });
     return usages;
   }
 
@@ -108,7 +111,8 @@ IntegralUnit integral_unit(std::string_view metric) {
 }
 
 std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
-                            const std::vector<std::string> &group_by, const Range &range, store::Store &store, const Limits &limits) {
+                            const std::vector<std::string> &group_by, const Range &range, store::Store &store,
+                            const Limits &limits) {
   // Windows that began in the range may end after it.
   const int64_t last = std::numeric_limits<int64_t>::max();
   const Range wider{range.from_ns, range.to_ns > last - kLongestWindow ? last : range.to_ns + kLongestWindow};

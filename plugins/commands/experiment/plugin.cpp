@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "core/sample/text.h"
 #include "core/util/files.h"
 #include "core/util/now.h"
 #include "core/util/suggest.h"
 #include "core/util/text.h"
-#include "core/sample/text.h"
 #include "core/util/units.h"
 #include "plugins/commands/experiment/child.h"
 #include "plugins/query/experiment_json.h"
@@ -44,7 +44,8 @@ std::string text_or(Host host, std::string_view name, const std::string &otherwi
 std::string read_standard_input() {
   std::string text;
   char buffer[65536];
-  for (size_t size = 0; (size = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 && text.size() <= kMaxImport;) text.append(buffer, size);
+  for (size_t size = 0; (size = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 && text.size() <= kMaxImport;)
+    text.append(buffer, size);
   if (text.size() > kMaxImport) throw Wrong("what is imported has at most 64 MiB");
   return text;
 }
@@ -66,7 +67,11 @@ class ExperimentCommand final : public Command {
  public:
   static constexpr Param params[] = {
       {.name = "workload"_str, .type = ATALAYA_STRING, .unit = "NAME"_str, .summary = "A run within the experiment."_str},
-      {.name = "at"_str, .type = ATALAYA_STRING, .default_text = "now"_str, .unit = "TIME"_str, .summary = "When it began or ended."_str},
+      {.name = "at"_str,
+       .type = ATALAYA_STRING,
+       .default_text = "now"_str,
+       .unit = "TIME"_str,
+       .summary = "When it began or ended."_str},
       {.name = "user"_str, .type = ATALAYA_STRING, .unit = "NAME"_str, .summary = "Whose it is; without it whoever types."_str},
       {.name = "notes"_str, .type = ATALAYA_STRING, .summary = "What it is about."_str},
       {.name = "tag"_str,
@@ -114,7 +119,8 @@ class ExperimentCommand final : public Command {
     if (words.empty()) throw Wrong("needs one of start, end, list, show, delete, import, run");
     const std::string &verb = words[0];
     if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
-      throw Wrong(core::in_quotes(verb) + " is not one of start, end, list, show, delete, import, run" + core::did_you_mean(verb, verbs));
+      throw Wrong(core::in_quotes(verb) + " is not one of start, end, list, show, delete, import, run" +
+                  core::did_you_mean(verb, verbs));
     if (verb == "list") return count(words, 1), list("");
     if (words.size() < 2) throw Wrong(verb + (verb == "import" ? " needs FILE, or - for standard input" : " needs NAME"));
     if (verb == "run") return run_command(words);

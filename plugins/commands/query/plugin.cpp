@@ -18,8 +18,21 @@ using namespace atalaya::literals;
 class Query final : public Command {
  public:
   static constexpr Param params[] = {
-      query::kMetric,  query::kTag,  query::kFrom,    query::kTo,  query::kExperiment, query::kWorkload,  query::kAggregate, query::kEvery,
-      query::kGroupBy, query::kRate, query::kFormula, query::kTop, query::kStore,      query::kMaxPoints, query::kTimeout,
+      query::kMetric,
+      query::kTag,
+      query::kFrom,
+      query::kTo,
+      query::kExperiment,
+      query::kWorkload,
+      query::kAggregate,
+      query::kEvery,
+      query::kGroupBy,
+      query::kRate,
+      query::kFormula,
+      query::kTop,
+      query::kStore,
+      query::kMaxPoints,
+      query::kTimeout,
       {.name = "format"_str,
        .type = ATALAYA_ENUM,
        .default_text = "table"_str,
@@ -32,7 +45,8 @@ class Query final : public Command {
       .params = params,
       .example = "atalaya query --metric proc.cpu.user --tag process=java --from -10m --every 30s --group-by host"_str};
 
-  explicit Query(Host host) : options_(query::read_options(host)), query_(query::read_query_options(host)), format_(host.text("format")) {}
+  explicit Query(Host host)
+      : options_(query::read_options(host)), query_(query::read_query_options(host)), format_(host.text("format")) {}
 
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
@@ -46,7 +60,8 @@ class Query final : public Command {
  private:
   void print(const std::vector<query::Answer> &answers, const query::Range &range) const {
     if (answers.empty())
-      std::fprintf(stderr, "no points from %s to %s\n", query::time_text(range.from_ns).c_str(), query::time_text(range.to_ns).c_str());
+      std::fprintf(stderr, "no points from %s to %s\n", query::time_text(range.from_ns).c_str(),
+                   query::time_text(range.to_ns).c_str());
     const std::string text = format_ == "json"  ? query::as_json(answers)
                              : format_ == "csv" ? query::as_csv(answers)
                                                 : query::as_table(answers);

@@ -46,7 +46,12 @@ class Report final : public Command {
        .default_text = "process"_str,
        .allowed = "process|pid|host|experiment|all"_str,
        .summary = "What has a row of its own; experiment: each experiment and workload in the time."_str},
-      query::kMetric, query::kTag, query::kFrom, query::kTo, query::kExperiment, query::kWorkload,
+      query::kMetric,
+      query::kTag,
+      query::kFrom,
+      query::kTo,
+      query::kExperiment,
+      query::kWorkload,
       {.name = "top"_str,
        .type = ATALAYA_INT,
        .flags = ATALAYA_BOUNDED,
@@ -54,7 +59,9 @@ class Report final : public Command {
        .summary = "Rows of each metric, those that used most."_str,
        .min = 1,
        .max = 1e6},
-      query::kStore, query::kMaxPoints, query::kTimeout,
+      query::kStore,
+      query::kMaxPoints,
+      query::kTimeout,
       {.name = "format"_str,
        .type = ATALAYA_ENUM,
        .default_text = "table"_str,
@@ -105,7 +112,9 @@ class Report final : public Command {
       if (!one.workload.empty()) tags["workload"] = one.workload;
       parts.push_back({tags, own, {}});
     }
-    if (parts.empty()) std::fprintf(stderr, "no experiments from %s to %s\n", query::time_text(range.from_ns).c_str(), query::time_text(range.to_ns).c_str());
+    if (parts.empty())
+      std::fprintf(stderr, "no experiments from %s to %s\n", query::time_text(range.from_ns).c_str(),
+                   query::time_text(range.to_ns).c_str());
     return parts;
   }
 
@@ -146,7 +155,8 @@ class Report final : public Command {
     for (const Part &part : parts) {
       for (const Usage &usage : part.usages) {
         query::Row row;
-        for (const std::string &key : columns()) row.push_back(format_ == "csv" ? cell(part, usage, key) : visible(cell(part, usage, key)));
+        for (const std::string &key : columns())
+          row.push_back(format_ == "csv" ? cell(part, usage, key) : visible(cell(part, usage, key)));
         row.push_back(usage.metric);
         row.push_back(number(usage.sum));
         row.emplace_back(query::integral_unit(usage.metric).name);
@@ -178,7 +188,8 @@ class Report final : public Command {
           }
         }
         core::append_json_string(out += "\"metric\":", usage.metric);
-        for (const auto &[name, value] : {std::pair{"sum", usage.sum}, {"avg", usage.average}, {"max", usage.max}, {"min", usage.min}})
+        for (const auto &[name, value] :
+             {std::pair{"sum", usage.sum}, {"avg", usage.average}, {"max", usage.max}, {"min", usage.min}})
           core::append_number(out += ",\"" + std::string(name) + "\":", value);
         core::append_json_string(out += ",\"sumUnit\":", query::integral_unit(usage.metric).name);
         core::append_json_string(out += ",\"unit\":", usage.unit);

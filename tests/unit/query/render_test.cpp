@@ -17,8 +17,9 @@ std::vector<Answer> answers() {
 }
 
 TEST_CASE("JSON has milliseconds, and null for what is not known") {
-  CHECK(as_json(answers()) ==
-        R"([{"metric":"proc.cpu.user","tags":{"host":"h","process":"a \"b\", c\n"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5]]},
+  CHECK(
+      as_json(answers()) ==
+      R"([{"metric":"proc.cpu.user","tags":{"host":"h","process":"a \"b\", c\n"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5]]},
 {"metric":"x","tags":{},"aggregateTags":[],"dps":[[1700000001500,2],[1700000002000,null]]}]
 )");
   CHECK(as_json({}) == "[]\n");
