@@ -24,21 +24,14 @@ namespace {
 using query::Wrong;
 
 // Grafana shows the filters that this names.
-constexpr const char *kFilters = R"({"literal_or":{"examples":"host=literal_or(a|b)", "description" : "One of these texts."
-},)"
-    R"("iliteral_or":{"examples":"host=iliteral_or(a|b)","description":"The same in any case."
-},)"
-    R"("not_literal_or":{"examples":"host=not_literal_or(a|b)","description":"None of these texts."
-},)"
-    R"("not_iliteral_or":{"examples":"host=not_iliteral_or(a|b)","description":"The same in any case."
-},)"
-    R"("wildcard":{"examples":"host=wildcard(web*)","description":"* stands for any text."
-},)"
-    R"("iwildcard":{"examples":"host=iwildcard(web*)","description":"The same in any case."
-},)"
-    R"("regexp":{"examples":"host=regexp(^web.*)","description":"An extended regular expression."
-}
-})";
+constexpr const char *kFilters = R"~({
+"literal_or":{"examples":"host=literal_or(a|b)","description":"One of these texts."},
+"iliteral_or":{"examples":"host=iliteral_or(a|b)","description":"The same in any case."},
+"not_literal_or":{"examples":"host=not_literal_or(a|b)","description":"None of these texts."},
+"not_iliteral_or":{"examples":"host=not_iliteral_or(a|b)","description":"The same in any case."},
+"wildcard":{"examples":"host=wildcard(web*)","description":"* stands for any text."},
+"iwildcard":{"examples":"host=iwildcard(web*)","description":"The same in any case."},
+"regexp":{"examples":"host=regexp(^web.*)","description":"An extended regular expression."}})~";
 constexpr const char *kVersion = R"({"version":"2.4.0","short_revision":"","full_revision":"","repo":"atalaya","host":"","user":""})";
 
 size_t limit_of(const std::string &text, size_t otherwise) {
