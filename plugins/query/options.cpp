@@ -103,8 +103,6 @@ Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) 
 QueryOptions read_query_options(Host host) {
   QueryOptions options;
   options.metrics = host.texts("metric");
-  if (options.metrics.empty())
-    throw Failure(Code::bad_config, "needs --metric; atalaya sql \"select name from metrics\" lists them");
   const std::string aggregator = host.text("aggregate");
   options.query.group = aggregator != "none";
   if (options.query.group) {

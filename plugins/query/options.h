@@ -23,13 +23,17 @@ inline constexpr Param kStore = {
     .unit = "STORE"_str,
     .summary =
         "What is read: a path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE; without it $ATALAYA_STORE, else the agent's."_str};
-inline constexpr Param kMetric = {.name = "metric"_str,
-                                  .type = ATALAYA_LIST,
-                                  .unit = "NAME"_str,
-                                  .summary = "A metric, or a pattern of names such as \"proc.cpu.*\"."_str,
-                                  .items = kText,
-                                  .item_count = 1,
-                                  .item_size = sizeof(Param)};
+// `flags`: ATALAYA_REQUIRED where a question without it makes no sense.
+constexpr Param metric_param(uint32_t flags) {
+  return {.name = "metric"_str,
+          .type = ATALAYA_LIST,
+          .flags = flags,
+          .unit = "NAME"_str,
+          .summary = "A metric, or a pattern of names such as \"proc.cpu.*\"."_str,
+          .items = kText,
+          .item_count = 1,
+          .item_size = sizeof(Param)};
+}
 inline constexpr Param kTag = {
     .name = "tag"_str,
     .type = ATALAYA_LIST,
@@ -124,7 +128,7 @@ struct QueryOptions {
   std::string formula;
   size_t top = 0;
 };
-// kMetric, kTag, kAggregate, kEvery, kGroupBy, kRate, kTop, kFormula. Throws Failure.
+// metric_param, kTag, kAggregate, kEvery, kGroupBy, kRate, kTop, kFormula. Throws Failure.
 QueryOptions read_query_options(Host host);
 // All answers, metric by metric, or what the formula makes of them.
 std::vector<Answer> answers_to(const QueryOptions &options, const Range &range, store::Store &store, const Limits &limits);

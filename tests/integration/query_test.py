@@ -123,6 +123,25 @@ class Commands(QueryCase):
         self.assertEqual({row["host"] for row in out}, {"host1", "host2"})
         self.assertIn("host1", self.atalaya("report", "--by", "process", "--metric", "proc.disk.writes.mb", *WHEN))
 
+    def test_units_and_kinds_are_those_that_the_plugins_declare(self):
+        declared = {}
+        for row in json.loads(self.atalaya("plugins", "--format", "json")):
+            for page in json.loads(self.atalaya("plugins", row["name"], "--format", "json")):
+                for metric in page.get("metrics", []):
+                    declared[metric["name"]] = metric
+        self.assertGreater(len(declared), 100)
+        put = [{"metric": name, "timestamp": T0 + second, "value": 5, "tags": {"host": "h"}} for name in declared for second in (10, 20)]
+        http(self.hub + "/api/put", json.dumps(put).encode())
+        units = {row["metric"]: row["unit"] for row in json.loads(
+            self.atalaya("report", "--by", "host", "--tag", "host=h", "--metric", "*", "--top", "1000", "--format", "json", *WHEN))}
+        for name, metric in declared.items():
+            self.assertEqual(units[name].replace("By", "B"), metric["unit"].replace("By", "B"), name)
+        # Deltas are added, the rest is averaged.
+        answers = json.loads(self.atalaya("query", "--metric", "*", "--tag", "host=h", "--every", "1m", "--format", "json", *WHEN))
+        for answer in answers:
+            wanted = 10 if declared[answer["metric"]]["kind"] == "delta" else 5
+            self.assertEqual(sum(value for _, value in answer["dps"]), wanted, answer)
+
     def test_experiments_are_times(self):
         at = lambda second: ["--at", str(T0 + second)]
         self.atalaya("experiment", "start", "tera", "--notes", "a note", *at(5))
@@ -163,7 +182,7 @@ class Commands(QueryCase):
     def test_mistakes_are_named(self):
         for words, said in (
                 (["query", "--metric", "proc.disk.write.mb"], 'did you mean "proc.disk.writes.mb"?'),
-                (["query"], "needs --metric"),
+                (["query"], 'required parameter "metric" is missing'),
                 (["query", "--metric", "x", "--from", "noon"], '--from: "noon" is not a time'),
                 (["query", "--metric", "x", "--from", "now", "--to", "-1h"], "ends before it begins"),
                 (["query", "--metric", "x", "--aggregate", "smu"], 'did you mean "sum"?'),

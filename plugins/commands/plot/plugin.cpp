@@ -30,7 +30,7 @@ constexpr size_t kMostLines = 500;
 class PlotCommand final : public Command {
  public:
   static constexpr Param params[] = {
-      query::kMetric,
+      query::metric_param(ATALAYA_REQUIRED),
       query::kTag,
       query::kFrom,
       query::kTo,
@@ -93,9 +93,9 @@ class PlotCommand final : public Command {
         throw Failure(Code::bad_config, "--compare: " + core::in_quotes(compare->text()) + " is not known" +
                                             core::did_you_mean(compare->text(), query::Aggregator::names()));
     }
-    if (file_ != "-" && !file_.ends_with(".svg"))
-      throw Failure(Code::bad_config,
-                    "-o " + core::in_quotes(file_) + ": pictures are SVG; name FILE.svg (rsvg-convert makes a PNG of it)");
+    for (const char *other : {".png", ".pdf", ".jpg", ".jpeg"})
+      if (file_.ends_with(other))
+        throw Failure(Code::bad_config, "-o " + file_ + ": pictures are SVG; name FILE.svg, of which rsvg-convert makes others");
   }
 
   int run(std::span<const atalaya_str>) override {

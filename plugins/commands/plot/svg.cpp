@@ -14,7 +14,7 @@
 namespace atalaya::plot {
 namespace {
 
-constexpr int kLeft = 72, kRight = 72, kTop = 14, kBottom = 40, kTitle = 34, kLegendRow = 18, kLegendColumn = 470;
+constexpr int kLeft = 72, kRight = 72, kTop = 14, kBottom = 40, kTitle = 34, kLegendRow = 18, kLegendColumn = 450;
 constexpr size_t kMostLegends = 24;
 // Okabe and Ito's colours, which people with colour blindness tell apart.
 constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -252,7 +252,7 @@ void legend(std::string &out, const Plot &plot, int top) {
 std::string svg_of(const Plot &plot) {
   const std::vector<Panel> panels = panels_of(plot);
   const size_t legends = std::min(plot.lines.size(), kMostLegends + 1);
-  const int rows = static_cast<int>(legends) / legend_columns(plot) + 1;
+  const int rows = (static_cast<int>(legends) + legend_columns(plot) - 1) / legend_columns(plot);
   const int height = kTitle + plot.height * static_cast<int>(panels.size()) + rows * kLegendRow + 12;
   std::string out =
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(plot.width) + "\" height=\"" + std::to_string(height) +

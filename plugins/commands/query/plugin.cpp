@@ -18,7 +18,7 @@ using namespace atalaya::literals;
 class Query final : public Command {
  public:
   static constexpr Param params[] = {
-      query::kMetric,
+      query::metric_param(ATALAYA_REQUIRED),
       query::kTag,
       query::kFrom,
       query::kTo,

@@ -46,7 +46,7 @@ class Report final : public Command {
        .default_text = "process"_str,
        .allowed = "process|pid|host|experiment|all"_str,
        .summary = "What has a row of its own; experiment: each experiment and workload in the time."_str},
-      query::kMetric,
+      query::metric_param(0),
       query::kTag,
       query::kFrom,
       query::kTo,
