@@ -27,6 +27,7 @@ constexpr MetricInfo kInfos[] = {
     {"cgroup.cpu.throttled.periods", Kind::gauge_or_rate, "1/s"},
     {"cgroup.cpu.throttled.time", Kind::gauge_or_rate, "ms/s"},
     {"*.cpu.*", Kind::gauge_or_rate, "%"},
+    {"cgroup.mem.*", Kind::gauge_or_rate, "MiB"},
     {"*.pressure.*", Kind::gauge_or_rate, "%"},
     {"*.usage", Kind::gauge_or_rate, "%"},
     {"proc.disk.*.mb", Kind::gauge_or_rate, "MiB/s"},
@@ -55,6 +56,11 @@ constexpr MetricInfo kInfos[] = {
     {"proc.start.time", Kind::gauge_or_rate, "ns"},
     {"cgroup.tasks*", Kind::gauge_or_rate, "1"},
     {"sys.load.*", Kind::gauge_or_rate, "1"},
+    {"sys.context.switches", Kind::gauge_or_rate, "1/s"},
+    {"sys.interrupts*", Kind::gauge_or_rate, "1/s"},
+    {"sys.tasks.created", Kind::gauge_or_rate, "1/s"},
+    {"sys.tasks.*", Kind::gauge_or_rate, "1"},
+    {"sys.uptime", Kind::gauge_or_rate, "s"},
 };
 
 using Rule = std::pair<core::Matcher, const MetricInfo *>;

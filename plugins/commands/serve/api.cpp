@@ -63,6 +63,16 @@ bool reads(const Request &request) {
   return request.method == "GET" || request.method == "HEAD" || request.method == "POST";
 }
 
+// As the reference design's profiler writes it: "java-7;a;b".
+std::string reference_stack(const store::Stack &stack) {
+  const auto process = stack.tags.find("process");
+  const auto pid = stack.tags.find("pid");
+  std::string text;
+  if (process != stack.tags.end()) text += process->second;
+  if (pid != stack.tags.end()) text += (text.empty() ? "" : "-") + pid->second;
+  return (text.empty() ? text : text + ";") + std::string(stack.folded);
+}
+
 // A member of a JSON body as text; "" when it is not there.
 std::string body_text(const std::string &body, const char *key) {
   simdjson::dom::parser parser;
@@ -277,7 +287,7 @@ Answer Api::stacks(const Request &request) {
     if (++points > limits_.points || sums.size() > limits_.series || core::monotonic() > deadline)
       throw query::TooMuch("too many stacks in this time; ask for a shorter one");
     for (const store::Field &field : stack.fields)
-      if (field.name == "profile.samples") sums[std::string(stack.folded)] += field.value;
+      if (field.name == "profile.samples") sums[reference_stack(stack)] += field.value;
   });
   return {200, request.path.starts_with("/stacks") ? sums_json(sums) : tree_json(sums)};
 }
