@@ -32,7 +32,7 @@ set(CPACK_DEBIAN_ATALAYA_PACKAGE_SHLIBDEPS ON)
 # systemd-sysusers makes the service's user.
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers | systemd-sysusers")
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_SUGGESTS "atalaya-analysis, atalaya-kafka, sqlite3")
-set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/preinst ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)
 
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_NAME atalaya-analysis)
 set(CPACK_DEBIAN_ANALYSIS_DESCRIPTION "The commands of atalaya that read what an agent has stored: query, plot,

@@ -140,7 +140,9 @@ void SinkWorker::deliver_queue() {
     const bool in_time = fate.settled;
     if (!in_time) fate.reason = "shutdown";
     settle(delivery, fate);
-    if (!in_time) return;
+    if (in_time) continue;
+    lost_ += samples_of(delivery);
+    return;
   }
 }
 
@@ -272,9 +274,13 @@ bool SinkWorker::end_stop() {
       delivery.row->counts.queued -= samples_of(delivery);
       delivery.row->counts.queued_bytes -= bytes_of(delivery);
       queued_bytes_ -= bytes_of(delivery);
+      lost_ += samples_of(delivery);
       if (delivery.ack) delivery.ack->refuse();
     }
   }
+  if (lost_ > 0)
+    log(LogLevel::warning, name_ + ": " + std::to_string(lost_) + " samples could not be delivered before the stop and are lost" +
+                               (spool_ ? "" : "; a spool keeps them"));
   for (std::thread *thread : {&thread_, &filler_}) {
     if (!thread->joinable()) continue;
     if (finished) {

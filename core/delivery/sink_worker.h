@@ -130,6 +130,7 @@ class SinkWorker {
   int64_t queued_bytes_ = 0;  // in flight included
   bool stopping_ = false, done_ = true;
   int64_t stop_deadline_ns_ = 0;
+  std::atomic<int64_t> lost_ = 0;  // samples that the stop cut off
   std::thread thread_;
 
   std::unique_ptr<Spool> spool_;

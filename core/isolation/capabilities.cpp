@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cerrno>
+#include <map>
+#include <string_view>
 
 #include "core/plugin/capability_names.h"
 #include "core/plugin/strided.h"
@@ -19,6 +21,7 @@ namespace {
 
 struct Sets {
   uint64_t effective = 0, permitted = 0, inheritable = 0;
+  bool operator==(const Sets &) const = default;
 };
 
 Sets get() {
@@ -31,6 +34,7 @@ Sets get() {
 }
 
 bool set(const Sets &sets) {
+  if (sets == get()) return true;  // the unit without drop-ins refuses the call
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> data{};
   for (unsigned half = 0; half < 2; ++half) {
@@ -41,16 +45,31 @@ bool set(const Sets &sets) {
   return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
+// What each feature wants; "" is what belongs to none.
+std::map<std::string_view, uint64_t> features_of(const atalaya_component &component) {
+  std::map<std::string_view, uint64_t> wanted;
+  const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
+  for (uint32_t i = 0; i < needs.count(); ++i) {
+    const atalaya_need need = needs.at(i);
+    if (need.type != ATALAYA_NEED_CAPABILITY) continue;
+    if (const auto number = capability_number(view_of(need.name))) wanted[view_of(need.feature)] |= uint64_t{1} << *number;
+  }
+  return wanted;
+}
+
 }  // namespace
 
 uint64_t declared_capabilities(const atalaya_component &component) {
   uint64_t declared = 0;
-  const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
-  for (uint32_t i = 0; i < needs.count(); ++i) {
-    if (needs.at(i).type != ATALAYA_NEED_CAPABILITY) continue;
-    if (const auto number = capability_number(view_of(needs.at(i).name))) declared |= uint64_t{1} << *number;
-  }
+  for (const auto &[feature, wanted] : features_of(component)) declared |= wanted;
   return declared;
+}
+
+uint64_t usable_capabilities(const atalaya_component &component, uint64_t given) {
+  uint64_t usable = 0;
+  for (const auto &[feature, wanted] : features_of(component))
+    if (feature.empty() || (wanted & ~given) == 0) usable |= wanted & given;
+  return usable;
 }
 
 uint64_t permitted_capabilities() {

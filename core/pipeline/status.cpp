@@ -128,8 +128,8 @@ bool send_all(int fd, std::string_view text) {
 std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &rows) {
   char uptime[32];
   std::snprintf(uptime, sizeof(uptime), "%.1f", facts.uptime_s);
-  std::string out =
-      "{\"version\":\"" + facts.version + "\",\"pid\":" + std::to_string(facts.pid) + ",\"uptime\":" + uptime + ",\"file\":";
+  std::string out = "{\"version\":\"" + facts.version + "\",\"pid\":" + std::to_string(facts.pid) +
+                    ",\"launcher\":" + std::to_string(facts.launcher) + ",\"uptime\":" + uptime + ",\"file\":";
   append_json_string(out, facts.file);
   out += std::string(",\"balanced\":") + (balanced(rows) ? "true" : "false") + ",\"ledger\":[";
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -233,11 +233,14 @@ void StatusServer::answer(int client) const {
   send_all(client, answer_(std::strncmp(request, "json\n", 5) == 0));
 }
 
+static constexpr const char *kIsOneRunning =
+    "; is one running? (atalaya run FILE, or systemctl status atalaya, whose socket is /run/atalaya/status.sock: see --socket)";
+
 Result<std::string> ask_status(const std::string &path, bool json) {
   // Where others may write, others may answer.
-  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers there: " + own.error()};
+  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers there: " + own.error() + kIsOneRunning};
   auto socket = connect_to(path);
-  if (!socket) return Error{"no agent answers at " + socket.error() + "; is one running? (atalaya run FILE)"};
+  if (!socket) return Error{"no agent answers at " + socket.error() + kIsOneRunning};
   if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not take the request"};
   std::string text;
   char buffer[16384];

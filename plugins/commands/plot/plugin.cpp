@@ -14,6 +14,7 @@
 #include "core/util/text.h"
 #include "plugins/commands/plot/svg.h"
 #include "plugins/commands/plot/ticks.h"
+#include "plugins/query/engine.h"
 #include "plugins/query/merge.h"
 #include "plugins/query/metric_info.h"
 #include "plugins/query/options.h"
@@ -108,7 +109,9 @@ class PlotCommand final : public Command {
             query::Downsample{round_interval(range.to_ns - range.from_ns, kPoints), std::nullopt, query::Fill::none};
       plot_.from_ns = range.from_ns;
       plot_.to_ns = range.to_ns;
-      add_lines(query::answers_to(query_, range, *store, read_.limits));
+      // All members are compared with, not only those that are shown.
+      const size_t top = compare_ ? std::exchange(query_.top, 0) : 0;
+      add_lines(query::answers_to(query_, range, *store, read_.limits), top);
       if (bands_ || !read_.experiment.empty()) add_bands(*store, now);
       if (plot_.title.empty()) plot_.title = title();
       return write(svg_of(plot_));
@@ -116,12 +119,13 @@ class PlotCommand final : public Command {
   }
 
  private:
-  void add_lines(std::vector<query::Answer> answers) {
+  void add_lines(std::vector<query::Answer> answers, size_t top) {
+    const std::vector<Line> references = compare_ ? compared(answers) : std::vector<Line>{};
+    query::keep_top(answers, top);
     if (answers.size() > kMostLines)
       throw query::TooMuch(std::to_string(answers.size()) +
                            " lines are more than a picture shows; choose with --tag or --top, or --aggregate them");
     if (answers.empty()) std::fputs("no points in this time: the picture is empty\n", stderr);
-    const std::vector<Line> references = compare_ ? compared(answers) : std::vector<Line>{};
     for (query::Answer &answer : answers)
       plot_.lines.push_back({query::label_of(answer), unit_of(answer), std::move(answer.points), false});
     plot_.lines.insert(plot_.lines.end(), references.begin(), references.end());
