@@ -154,8 +154,9 @@ bool Packer::sweep(int64_t &work) {
     const auto window = packed_window_.number();
     if (!window) return false;
     delete_samples_.run(*window, work);
+    const bool is_empty = database_.changes() < work;
     work -= database_.changes() / 2 + 1;
-    if (work <= 0) break;
+    if (!is_empty) continue;
     if (has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {
