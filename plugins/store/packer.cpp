@@ -200,20 +200,19 @@ void Packer::begin(int64_t begin_ns, int64_t end_ns) {
       },
       begin_ns, end_ns, static_cast<int64_t>(kMostWindows));
   begin_unfinished_.run(next_chunk_.number().value_or(1));
-  at_window_ = at_entity_ = 0;
+  at_window_ = 0;
   stage_ = Stage::survey;
 }
 
 void Packer::survey(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
-    const size_t before = entities_.size();
-    list_entities_.each([&](const Row &row) { entities_.push_back(row.integer(0)); }, windows_[at_window_].id);
-    work -= static_cast<int64_t>(entities_.size() - before) / 4 + 1;
-    // Both are sorted.
-    const auto middle = entities_.begin() + static_cast<ptrdiff_t>(before);
-    std::inplace_merge(entities_.begin(), middle, entities_.end());
-    entities_.erase(std::unique(entities_.begin(), entities_.end()), entities_.end());
+    list_entities_.each(
+        [&](const Row &row) {
+          ++entities_[row.integer(0)];
+          --work;
+        },
+        windows_[at_window_].id);
   }
   begin_slice();
 }
@@ -221,8 +220,10 @@ void Packer::survey(int64_t &work) {
 void Packer::begin_slice() {
   slice_.clear();
   at_window_ = at_slice_ = 0;
-  const size_t size = std::max<size_t>(kSliceRows / windows_.size(), 1);
-  for (; at_entity_ < entities_.size() && slice_.size() < size; ++at_entity_) slice_.push_back({entities_[at_entity_], {}});
+  for (size_t rows = 0; !entities_.empty() && rows < kSliceRows; entities_.erase(entities_.begin())) {
+    slice_.push_back({entities_.begin()->first, {}});
+    rows += entities_.begin()->second;
+  }
   stage_ = slice_.empty() ? Stage::finish : Stage::read;
 }
 

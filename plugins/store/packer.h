@@ -68,8 +68,8 @@ class Packer {
   uint64_t batch_ = 0;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
   std::vector<Window> windows_;          // being packed, in order of time
-  std::vector<int64_t> entities_;        // in them
-  size_t at_window_ = 0, at_entity_ = 0;
+  std::map<int64_t, size_t> entities_;   // in them, with their rows; those of a slice are taken out
+  size_t at_window_ = 0;
   std::vector<Entity> slice_;
   size_t at_slice_ = 0;
   std::vector<int64_t> replaced_;  // chunks whose points are in new ones

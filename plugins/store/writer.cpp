@@ -35,7 +35,7 @@ Database open_for_writing(const Options &options) {
 
 // The rows of a window that a step of retention may delete beyond twice what a batch brings.
 constexpr int64_t kRowsAStep = 4096;
-// A row costs a packer two such units, from reading to deletion: it keeps up with what comes.
+// A row costs a packer less than three such units, from reading to deletion: it keeps up with what comes.
 constexpr int64_t kPackingAStep = 512;
 
 }  // namespace
