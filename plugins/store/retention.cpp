@@ -68,6 +68,7 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
     } else {
       delete_chunk_.run(chunk->id);
       rows -= kRowsAChunk;
+      if (rows > 0) rows -= delete_spans(chunk->arrived_ns + 1, rows);
       deleted = true;
     }
     need.missing_bytes = missing_bytes();
