@@ -220,7 +220,9 @@ void Packer::survey(int64_t &work) {
 void Packer::begin_slice() {
   slice_.clear();
   at_window_ = at_slice_ = 0;
-  for (size_t rows = 0; !entities_.empty() && rows < kSliceRows; entities_.erase(entities_.begin())) {
+  // Each slice looks into every window.
+  const size_t enough = std::max(kSliceRows, windows_.size());
+  for (size_t rows = 0; !entities_.empty() && rows < enough; entities_.erase(entities_.begin())) {
     slice_.push_back({entities_.begin()->first, {}});
     rows += entities_.begin()->second;
   }
@@ -232,6 +234,7 @@ void Packer::read(int64_t &work) {
     if (work <= 0) return;
     const Window &window = windows_[at_window_];
     auto entity = slice_.begin();
+    --work;
     read_rows_.each(
         [&](const Row &row) {
           while (entity != slice_.end() && entity->id < row.integer(0)) ++entity;

@@ -35,7 +35,7 @@ Database open_for_writing(const Options &options) {
 
 // The rows of a window that a step of retention may delete beyond twice what a batch brings.
 constexpr int64_t kRowsAStep = 4096;
-// A row costs a packer less than three such units, from reading to deletion: it keeps up with what comes.
+// A row costs a packer less than four such units, from reading to deletion: it keeps up with what comes.
 constexpr int64_t kPackingAStep = 512;
 
 }  // namespace
@@ -83,7 +83,7 @@ bool Writer::maintain(int64_t now_ns) {
   reserve_.hold();
   retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
   try {
-    return packer_.step(now_ns, kPackingAStep + 3 * batch_size_);
+    return packer_.step(now_ns, kPackingAStep + 4 * batch_size_);
   } catch (const Error &) {
     packer_.forget();
     throw;
