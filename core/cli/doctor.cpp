@@ -96,14 +96,22 @@ std::string as_json(const std::vector<Feature> &features) {
   return text + "]\n";
 }
 
+// 0: the status does not say it.
+int pid_in(const std::string &status, std::string_view key) {
+  const size_t at = status.find(key);
+  return at == std::string::npos ? 0 : std::atoi(status.c_str() + at + key.size());
+}
+
 Result<Subject> running_agent(const Arguments &arguments) {
   auto status = ask_status(arguments.get("--socket").value_or(default_status_socket()), true);
   if (!status) return Error{status.error()};
-  static constexpr std::string_view kKey = "\"pid\":";
-  const size_t at = status->find(kKey);
-  const int pid = at == std::string::npos ? 0 : std::atoi(status->c_str() + at + kKey.size());
+  const int pid = pid_in(*status, "\"pid\":"), launcher = pid_in(*status, "\"launcher\":");
   if (pid <= 0) return Error{"the agent's status does not say its pid; is it an older one? restart it"};
-  return subject_of_process(pid);
+  auto agent = subject_of_process(pid);
+  if (!agent || launcher <= 0) return agent;
+  // What the agent has given up, the processes of the components that declare it have from there.
+  if (auto given = subject_of_process(launcher); given) agent->capabilities |= given->capabilities;
+  return agent;
 }
 
 int print_drop_in(const std::vector<Feature> &features, const std::string &wanted) {

@@ -171,7 +171,8 @@ std::string drop_in_text(const Feature &feature) {
   if (!feature.needs_capability()) return "";
   std::string text = "# Turns on what " + feature.kind + " \"" + feature.component + "\" needs for " + feature.name +
                      ". Made by: atalaya doctor --drop-in " + feature.name + "\n# Use it: ln -s " + drop_in_path(feature) +
-                     " /etc/systemd/system/atalaya.service.d/\n[Service]\n";
+                     " /etc/systemd/system/atalaya.service.d/\n[Service]\n"
+                     "# The agent hands them on to the process of the component, and keeps none.\nSystemCallFilter=capset\n";
   for (const FeatureNeed &need : feature.needs) {
     if (need.type != ATALAYA_NEED_CAPABILITY) continue;
     text += "# " + need.name + "; without it: " + need.lost + "\nAmbientCapabilities=" + need.name +

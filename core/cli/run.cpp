@@ -28,14 +28,11 @@ constexpr OptionSpec kOptions[] = {
 // What `run` is made of, beside the file.
 struct Parts {
   const Arguments &arguments;
+  uint64_t given = 0;  // the capabilities that the agent was started with
   Registry registry;
   Symbols symbols;
   Launcher launcher;
 };
-
-void isolate_privileged(StageDescription &stage) {
-  if (stage.function == 0 && declared_capabilities(*stage.component.component) != 0) stage.isolation.on = true;
-}
 
 template <class Body>
 void each_component(FileDescription &file, Body &&body) {
@@ -48,17 +45,21 @@ std::optional<FileDescription> load(const std::string &path, Parts &parts) {
   LoadedFile loaded = load_file(path, parts.registry, parts.symbols, default_lua_library());
   for (const std::string &line : loaded.warnings) std::fprintf(stderr, "%s\n", line.c_str());
   for (const std::string &line : loaded.errors) std::fprintf(stderr, "%s\n", line.c_str());
+  // Who declares capabilities gets them in a process of its own; where there is none to get it may stay.
+  const auto isolate_privileged = [&parts](StageDescription &stage) {
+    if (stage.function == 0 && (declared_capabilities(*stage.component.component) & parts.given) != 0) stage.isolation.on = true;
+  };
   if (loaded.description && parts.arguments.has("--drop")) each_component(*loaded.description, isolate_privileged);
   return std::move(loaded.description);
 }
 
 // The launcher was the first thing to start; here it is kept or ended, and the agent's own capabilities are kept or dropped.
 Status settle(FileDescription &file, Parts &parts) {
-  if (parts.arguments.has("--drop")) return keep_capabilities(0);
-  bool isolated = false;
-  each_component(file, [&isolated](const StageDescription &stage) { isolated = isolated || stage.isolation.on; });
-  if (!isolated) parts.launcher.end();
-  return Done{};
+  const bool drop = parts.arguments.has("--drop");
+  bool wanted = drop && parts.given != 0;  // also for what a later file names
+  each_component(file, [&wanted](const StageDescription &stage) { wanted = wanted || stage.isolation.on; });
+  if (!wanted) parts.launcher.end();
+  return drop ? keep_capabilities(0) : Done{};
 }
 
 // What came in, what the sinks have, what is lost.
@@ -99,7 +100,7 @@ int run(const Arguments &arguments) {
   }
   prepare_process();
   const ServiceManager service;  // it takes what it needs from the environment, so that no child inherits it
-  Parts parts{arguments, {}, {}, {}};
+  Parts parts{arguments, permitted_capabilities(), {}, {}, {}};
   if (const Status started = parts.launcher.start(); !started) log(LogLevel::warning, started.error());
   parts.registry = scan_plugins(arguments);
   auto description = load(path, parts);
@@ -119,8 +120,9 @@ int run(const Arguments &arguments) {
                                 .alive = service.listens() ? alive : std::function<void()>()});
   ledger = &engine.ledger();
   const int64_t begin = read_clocks().monotonic;
-  const auto answer = [&engine, &path, begin](bool json) {
-    const AgentFacts facts{kVersion, path, ::getpid(), static_cast<double>(read_clocks().monotonic - begin) / 1e9};
+  const auto answer = [&engine, &path, &parts, begin](bool json) {
+    const AgentFacts facts{kVersion, path, ::getpid(), parts.launcher.pid(),
+                           static_cast<double>(read_clocks().monotonic - begin) / 1e9};
     const auto rows = engine.ledger().snapshot();
     return json ? status_json(facts, rows) : status_table(facts, rows);
   };

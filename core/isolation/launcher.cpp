@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -59,6 +60,11 @@ Status Launcher::start_locked() {
   if (failed == 0) return Done{};
   pid_ = -1;
   return Error{"launcher: " + error_text(failed)};
+}
+
+pid_t Launcher::pid() {
+  const std::lock_guard lock(mutex_);
+  return std::max(pid_, 0);
 }
 
 void Launcher::end() {

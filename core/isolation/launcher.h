@@ -46,6 +46,7 @@ class Launcher {
   // dropped.
   Status start();
   void end();
+  pid_t pid();  // 0: it does not run
   Result<Born> spawn(const ChildOrder &order);
 
  private:

@@ -128,8 +128,8 @@ bool send_all(int fd, std::string_view text) {
 std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &rows) {
   char uptime[32];
   std::snprintf(uptime, sizeof(uptime), "%.1f", facts.uptime_s);
-  std::string out =
-      "{\"version\":\"" + facts.version + "\",\"pid\":" + std::to_string(facts.pid) + ",\"uptime\":" + uptime + ",\"file\":";
+  std::string out = "{\"version\":\"" + facts.version + "\",\"pid\":" + std::to_string(facts.pid) +
+                    ",\"launcher\":" + std::to_string(facts.launcher) + ",\"uptime\":" + uptime + ",\"file\":";
   append_json_string(out, facts.file);
   out += std::string(",\"balanced\":") + (balanced(rows) ? "true" : "false") + ",\"ledger\":[";
   for (size_t i = 0; i < rows.size(); ++i) {

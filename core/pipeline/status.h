@@ -18,6 +18,7 @@ namespace atalaya::core {
 struct AgentFacts {
   std::string version, file;
   int pid = 0;
+  int launcher = 0;  // pid of the process that starts isolated components; 0: there is none
   double uptime_s = 0;
 };
 

@@ -311,6 +311,12 @@ class Misbehaving(HttpCase):
         self.delivered(agent, 50)
         self.assert_taken(agent, server)
 
+    def test_a_stop_says_what_it_loses(self):
+        agent = self.collect('url = "http://nowhere.invalid:4242", queue = "1 MiB"')
+        agent.wait_status(lambda status: sum(row.get("queued", 0) for row in status["ledger"]) >= 50)
+        agent.stop()
+        self.assertRegex(agent.errors(), r"sink http: \d+ samples could not be delivered before the stop and are lost; a spool keeps")
+
 
 class Trust(HttpCase):
     def certificate(self, name, issuer=None, names="IP:127.0.0.1"):

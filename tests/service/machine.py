@@ -119,7 +119,7 @@ class Machine:
             if found := condition():
                 return found
             time.sleep(0.2)  # nothing tells of these events
-        raise AssertionError("it never came to this: " + what)
+        raise AssertionError("it never came to this: " + what + "\n" + self.run("journalctl -o cat -n 40 -u atalaya", check=False).stdout)
 
     def close(self):
         if self.container.poll() is None:
