@@ -69,4 +69,15 @@ TEST_CASE("http server: addresses") {
                        std::runtime_error);
 }
 
+TEST_CASE("http server: what other hosts can reach asks for a token, or somebody said that it need not") {
+  const Listener own = open_listener(parse_address("127.0.0.1:0"));
+  CHECK_NOTHROW(check_reach(own, false, false));
+  const Listener all = open_listener(parse_address("*:0"));
+  CHECK(all.reachable);
+  CHECK_THROWS_WITH_AS(check_reach(all, false, false), doctest::Contains("name a file of tokens, or write open = true"),
+                       std::runtime_error);
+  CHECK_NOTHROW(check_reach(all, true, false));
+  CHECK_NOTHROW(check_reach(all, false, true));
+}
+
 }  // namespace atalaya::http_server
