@@ -8,6 +8,9 @@ namespace atalaya::store {
 namespace {
 
 constexpr size_t kMaxEntities = 200'000;  // remembered; some 40 MB
+// An entity that is silent for so long is looked up again should it come back. A host that compiles starts twenty processes a
+// second.
+constexpr int64_t kSilent = 60'000'000'000;
 constexpr size_t kMaxShapes = 4096;
 // seen_ns and last_ns are set so far ahead, so that they are written once an hour and entity.
 constexpr int64_t kAhead = 3'600'000'000'000;
@@ -51,7 +54,7 @@ Dictionary::Dictionary(Database &database, core::NameOf name_of)
       add_metric_(database, "INSERT INTO metrics(name) VALUES(?1)"),
       find_entity_(database,
                    "SELECT id FROM entities WHERE process IS ?1 AND pid IS coalesce(?2, ?3) AND host IS ?4 AND tags = ?5"),
-      find_active_(database, "SELECT first_ns, last_ns FROM entities WHERE id = ?1"),
+      find_active_(database, "SELECT first_ns, last_ns, seen_ns FROM entities WHERE id = ?1"),
       add_entity_(database,
                   "INSERT INTO entities(process, pid, host, tags, seen_ns, first_ns, last_ns) "
                   "VALUES(?1, coalesce(?2, ?3), ?4, ?5, ?6, ?7, ?8)"),
@@ -86,10 +89,11 @@ int64_t Dictionary::entity(const atalaya_sample &sample, std::string_view metric
   append_identity(identity_, sample);
   auto found = entities_.find(std::string_view(identity_));
   if (found == entities_.end() || found->second.seen_ns < std::max(now_ns, expired_before_ns_)) {
-    if (entities_.size() >= kMaxEntities) entities_.clear();
+    trim(now_ns);
     found = entities_.insert_or_assign(identity_, look_up(sample, now_ns)).first;
   }
   Entity &entity = found->second;
+  entity.used_ns = now_ns;
   if (sample.time_ns < entity.first_ns || sample.time_ns > entity.last_ns) widen(entity, sample.time_ns);
   if (!metrics.empty()) add_shape(entity, metrics);
   return entity.id;
@@ -105,21 +109,34 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
   }
   const Identity who = Identity::of(tags);
   const std::string_view rest = who.tags;
-  Entity entity{0, std::max(now_ns, expired_before_ns_) + kAhead, sample.time_ns, ahead(sample.time_ns), {}};
+  Entity entity{0, std::max(now_ns, expired_before_ns_) + kAhead, sample.time_ns, ahead(sample.time_ns), now_ns, {}};
   if (const auto id = find_entity_.number(who.process, who.pid, who.pid_text, who.host, rest)) {
     entity.id = *id;
-    see_entity_.run(entity.id, entity.seen_ns);
+    int64_t known_ns = 0;
     find_active_.each(
         [&](const Row &row) {
           entity.first_ns = row.type(0) == SQLITE_NULL ? INT64_MIN : row.integer(0);
           entity.last_ns = row.type(1) == SQLITE_NULL ? INT64_MAX : row.integer(1);
+          known_ns = row.integer(2);
         },
         entity.id);
+    if (known_ns < entity.seen_ns - kAhead) {
+      see_entity_.run(entity.id, entity.seen_ns);
+    } else {
+      entity.seen_ns = known_ns;
+    }
     return entity;
   }
   add_entity_.run(who.process, who.pid, who.pid_text, who.host, rest, entity.seen_ns, entity.first_ns, entity.last_ns);
   entity.id = database_.last_id();
   return entity;
+}
+
+void Dictionary::trim(int64_t now_ns) {
+  if (entities_.size() >= kMaxEntities) entities_.clear();
+  if (now_ns >= trimmed_ns_ && now_ns < trimmed_ns_ + kSilent) return;
+  trimmed_ns_ = now_ns;
+  std::erase_if(entities_, [&](const auto &entity) { return entity.second.used_ns < now_ns - kSilent; });
 }
 
 void Dictionary::widen(Entity &entity, int64_t time_ns) {

@@ -38,6 +38,7 @@ class Dictionary {
   struct Entity {
     int64_t id = 0, seen_ns = 0;
     int64_t first_ns = 0, last_ns = 0;   // as in its row: no sample before or after
+    int64_t used_ns = 0;                 // when a sample of it arrived last
     std::array<int64_t, 4> shapes = {};  // of its last samples; a source often has two in turns
   };
   struct Text {
@@ -49,6 +50,7 @@ class Dictionary {
   };
 
   Entity look_up(const atalaya_sample &sample, int64_t now_ns);
+  void trim(int64_t now_ns);
   void widen(Entity &entity, int64_t time_ns);
   void add_shape(Entity &entity, std::string_view metrics);
   int64_t shape(std::string_view metrics);
@@ -64,7 +66,8 @@ class Dictionary {
   std::vector<int64_t> metrics_;  // by name id
   std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> shapes_;  // by text
-  int64_t expired_before_ns_ = 0;                                           // an entity last seen before may be gone from the table
+  int64_t trimmed_ns_ = 0;
+  int64_t expired_before_ns_ = 0;  // an entity last seen before may be gone from the table
   std::string identity_, scratch_;
 };
 

@@ -2,6 +2,7 @@
 #include "plugins/store/entities.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "core/sample/json.h"
@@ -14,18 +15,6 @@ struct Filter {
   core::MatcherList matchers;
 };
 
-// The texts of a list of exact patterns as a JSON array: what an index can look up. Nothing where a pattern is not exact.
-std::optional<std::string> exact_texts(const std::vector<std::string> &patterns) {
-  std::string texts = "[";
-  for (const std::string &pattern : patterns) {
-    const auto matcher = core::Matcher::parse(pattern);
-    if (!matcher || !matcher.value().exact()) return std::nullopt;
-    if (texts.size() > 1) texts += ',';
-    core::append_json_string(texts, matcher.value().exact_text());
-  }
-  return texts + "]";
-}
-
 bool passes(const Filter &filter, const std::optional<std::string_view> &value) {
   return value ? filter.matchers.matches(*value) : filter.matchers.matches_absent();
 }
@@ -37,7 +26,7 @@ class Finder {
       : database_(database), range_(selection.range), other_tags_(database, "SELECT key, value FROM json_each(?1)") {
     for (const TagFilter &filter : selection.tags) {
       filters_.push_back({filter.key, matchers_of(filter.patterns)});
-      if (filter.key == "process" && !filter.patterns.empty()) processes_ = exact_texts(filter.patterns);
+      if (filter.key == "process") processes_ = exact_texts(filter.patterns);
     }
   }
 
@@ -79,6 +68,18 @@ class Finder {
 };
 
 }  // namespace
+
+std::optional<std::string> exact_texts(const std::vector<std::string> &patterns) {
+  if (patterns.empty()) return std::nullopt;
+  std::string texts = "[";
+  for (const std::string &pattern : patterns) {
+    const auto matcher = core::Matcher::parse(pattern);
+    if (!matcher || !matcher.value().exact()) return std::nullopt;
+    if (texts.size() > 1) texts += ',';
+    core::append_json_string(texts, matcher.value().exact_text());
+  }
+  return texts + "]";
+}
 
 core::MatcherList matchers_of(const std::vector<std::string> &patterns) {
   auto matchers = core::MatcherList::parse(patterns);

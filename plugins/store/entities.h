@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,10 @@ namespace atalaya::store {
 
 // A list of patterns, compiled. Throws Error where one is none.
 core::MatcherList matchers_of(const std::vector<std::string> &patterns);
+
+// The texts of a list of exact patterns as a JSON array: what an index can look up. Nothing where one is not exact, or there is
+// none.
+std::optional<std::string> exact_texts(const std::vector<std::string> &patterns);
 
 struct Entity {
   Tags tags;

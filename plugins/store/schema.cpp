@@ -89,6 +89,9 @@ CREATE TABLE chunks(
   head BLOB NOT NULL, data BLOB NOT NULL);             -- chunk.h
 CREATE INDEX chunks_entity ON chunks(entity, last_ns, first_ns);
 CREATE INDEX chunks_arrived ON chunks(arrived_ns);
+-- The end of a span; those that are open end last.
+CREATE INDEX spans_end ON spans(iif(duration_ns = -1, 9223372036854775807, start_ns + duration_ns));
+CREATE INDEX spans_name ON spans(name, start_ns);
 CREATE TABLE unfinished(chunk INTEGER PRIMARY KEY); -- chunks from this id on do not count yet
 CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value

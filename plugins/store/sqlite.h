@@ -62,6 +62,11 @@ class Row {
   sqlite3_stmt *statement_;
 };
 
+// A text that is bound as bytes.
+struct Blob {
+  std::string_view bytes;
+};
+
 // A prepared statement. Every call binds all parameters, and leaves the statement reset, so that no read stays open.
 class Statement {
  public:
@@ -99,6 +104,7 @@ class Statement {
 
   void bind(int index, int64_t value);
   void bind(int index, std::string_view value);  // not copied: it outlives the call
+  void bind(int index, Blob value);              // the same
   template <class T>
   void bind(int index, const std::optional<T> &value) {
     if (value) return bind(index, *value);

@@ -118,14 +118,18 @@ std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit
     for (const int64_t metric : shape->second) found[metric].insert(row.integer(0));
   });
 
+  std::map<std::string_view, int64_t> by_name;
+  for (const auto &[id, name] : names) by_name.emplace(name, id);
   std::vector<Series> result;
-  for (const auto &[metric, with] : found)
-    for (const int64_t entity : with) result.push_back({entity, metric, names.at(metric), entities.at(entity).tags});
-  std::sort(result.begin(), result.end(), [](const Series &a, const Series &b) {
-    const int order = a.metric.compare(b.metric);
-    return order != 0 ? order < 0 : a.tags < b.tags;
-  });
-  if (result.size() > limit) result.resize(limit);
+  for (const auto &[name, metric] : by_name) {
+    std::vector<Entities::const_iterator> with;
+    for (const int64_t entity : found[metric]) with.push_back(entities.find(entity));
+    std::sort(with.begin(), with.end(), [](const auto &a, const auto &b) { return a->second.tags < b->second.tags; });
+    for (const auto &entity : with) {
+      if (result.size() >= limit) return result;
+      result.push_back({entity->first, metric, std::string(name), entity->second.tags});
+    }
+  }
   return result;
 }
 
@@ -165,16 +169,19 @@ void SqliteStore::spans(const Selection &selection, const std::function<void(con
   const core::MatcherList names = matchers_of(selection.metrics);
   const Entities entities = find_entities(database_, {{}, selection.tags, {}});
   Fields fields(database_);
-  Statement(database_,
-            "SELECT start_ns, duration_ns, entity, name, fields FROM spans "
-            "WHERE start_ns <= ?2 AND (duration_ns = -1 OR start_ns + duration_ns > ?1) ORDER BY start_ns, entity, name")
+  const std::string overlap =
+      "SELECT start_ns, duration_ns, entity, name, fields FROM spans WHERE start_ns <= ?2 "
+      "AND iif(duration_ns = -1, 9223372036854775807, start_ns + duration_ns) > ?1 ";
+  const auto texts = exact_texts(selection.metrics);
+  Statement(database_, overlap + (texts ? "AND name IN (SELECT value FROM json_each(?3)) " : "AND ?3 IS NULL ") +
+                           "ORDER BY start_ns, entity, name")
       .each(
           [&](const Row &row) {
             const auto entity = entities.find(row.integer(2));
             if (entity == entities.end() || !names.matches(row.text(3))) return;
             visitor({row.integer(0), row.integer(1), entity->first, entity->second.tags, row.text(3), fields.read(row.text(4))});
           },
-          selection.range.from_ns, selection.range.to_ns);
+          selection.range.from_ns, selection.range.to_ns, texts);
 }
 
 std::unique_ptr<Store> open_store(std::string_view text) {

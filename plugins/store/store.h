@@ -129,8 +129,9 @@ class StoreWriter {
   virtual ~StoreWriter() = default;
   // All of the batch is kept, or nothing. `now_ns` is when it arrived. Of the same series at the same time the last one wins.
   virtual Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) = 0;
-  // A bounded step of what is done now and then: retention, compression. Call it after each write.
-  virtual void maintain(int64_t now_ns) = 0;
+  // A bounded step of what is done now and then: retention, compression. Call it after each write. True: there is more to do, if
+  // there is time now.
+  virtual bool maintain(int64_t now_ns) = 0;
 };
 
 // What --store takes: PATH or sqlite:PATH; "": $ATALAYA_STORE, else atalaya.db in the state folder.

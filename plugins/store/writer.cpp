@@ -35,6 +35,8 @@ Database open_for_writing(const Options &options) {
 
 // The rows of a window that a step of retention may delete beyond twice what a batch brings.
 constexpr int64_t kRowsAStep = 4096;
+// A row costs a packer less than four such units, from reading to deletion: it keeps up with what comes.
+constexpr int64_t kPackingAStep = 512;
 
 }  // namespace
 
@@ -44,6 +46,7 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       database_(open_for_writing(options)),
       dictionary_(database_, std::move(name_of)),
       retention_(database_, options.limits),
+      packer_(database_),
       find_windows_(database_, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
       add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
       put_sample_(database_,
@@ -63,6 +66,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   Refused refused;
   batch_size_ = static_cast<int64_t>(samples.size());
   window_.reset();
+  packer_.begin_batch();
   try {
     Transaction transaction(database_);
     for (const atalaya_sample &sample : samples) put(sample, now_ns, refused);
@@ -75,9 +79,15 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   return refused;
 }
 
-void Writer::maintain(int64_t now_ns) {
+bool Writer::maintain(int64_t now_ns) {
   reserve_.hold();
-  retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_);
+  retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
+  try {
+    return packer_.step(now_ns, kPackingAStep + 4 * batch_size_);
+  } catch (const Error &) {
+    packer_.forget();
+    throw;
+  }
 }
 
 // Only retention can help a full disk, and it can write only where the log was emptied into the database before.
@@ -86,7 +96,7 @@ void Writer::make_room(int64_t now_ns) {
   reserve_.release();
   try {
     database_.execute(empty_log);
-    retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_);
+    retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
     database_.execute(empty_log);
   } catch (const Error &) {
     // The error that is being answered says what there is to say.
@@ -187,6 +197,8 @@ const Writer::Window &Writer::window_of(const atalaya_sample &sample, int64_t no
     add_window_.run(window.time_ns, window.duration_ns, now_ns);
     window.id = database_.last_id();
   }
+  packer_.touch(window.id, window.time_ns);
+  for (const int64_t other : window.others) packer_.lose(other);
   return window_.emplace(std::move(window));
 }
 

@@ -14,6 +14,7 @@
 #include "core/util/files.h"
 #include "plugins/store/dictionary.h"
 #include "plugins/store/location.h"
+#include "plugins/store/packer.h"
 #include "plugins/store/retention.h"
 #include "plugins/store/sqlite.h"
 #include "plugins/store/store.h"
@@ -34,7 +35,7 @@ class Writer final : public StoreWriter {
   Writer &operator=(const Writer &) = delete;
 
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
-  void maintain(int64_t now_ns) override;
+  bool maintain(int64_t now_ns) override;
 
   const std::string &path() const { return database_.path(); }
 
@@ -61,6 +62,7 @@ class Writer final : public StoreWriter {
   Database database_;
   Dictionary dictionary_;
   Retention retention_;
+  Packer packer_;
   Statement find_windows_, add_window_, put_sample_, put_stack_, put_span_, clear_sample_, clear_stack_;
 
   std::optional<Window> window_;  // of the last sample of the running batch

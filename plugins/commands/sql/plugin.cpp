@@ -14,6 +14,7 @@
 #include "plugins/query/options.h"
 #include "plugins/query/render.h"
 #include "plugins/store/schema.h"
+#include "plugins/store/sql/points_table.h"
 #include "plugins/store/sqlite.h"
 
 namespace atalaya::sql_command {
@@ -113,6 +114,7 @@ class Sql final : public Command {
       if (arguments.size() > 1) throw query::Wrong("one statement, in quotes");
       store::Database database(query::sqlite_path(options_.store), store::Access::read_only);
       store::check_is_store(database);
+      if (store::register_points(database.handle(), problem_) != SQLITE_OK) throw Failure(Code::permanent, problem_);
       if (!arguments.empty()) {
         if (execute(database, std::string(view(arguments[0])))) return 0;
         throw Failure(Code::permanent, problem_);

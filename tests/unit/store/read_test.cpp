@@ -145,6 +145,8 @@ TEST_CASE("spans are those that overlap the range; open ones last for ever") {
   CHECK(find({{}, {}, {kNow + 10, kNow + 50}}) == Lines{"middle", "open"});
   CHECK(find({{}, {{"job", {"1"}}}, {}}) == Lines{"early", "middle", "late"});
   CHECK(find({{"?????"}, {}, {}}) == Lines{"early"});
+  CHECK(find({{"late", "early"}, {}, {}}) == Lines{"early", "late"});
+  CHECK(find({{"late"}, {}, {kNow, kNow + 50}}).empty());
 }
 
 TEST_CASE("a store is opened by its path, with the engine's name or without") {
