@@ -30,7 +30,7 @@ LOG = "/var/log/atalaya/test.jsonl"
 def packages_in(folder):
     """Of each package its file, by name."""
     found = {os.path.basename(path).split("_")[0]: path for path in sorted(glob.glob(os.path.join(folder, "atalaya*.deb")))}
-    if not {"atalaya", "atalaya-kafka", "atalaya-dev"} <= set(found):
+    if not {"atalaya", "atalaya-analysis", "atalaya-kafka", "atalaya-dev"} <= set(found):
         raise RuntimeError(f"the packages are not in {folder}")
     return found
 

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/packer.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace atalaya::store {
+namespace {
+
+constexpr int64_t kMinute = 60'000'000'000;
+constexpr int64_t kStretch = 10 * kMinute;
+// A stretch that is long enough for good chunks and short enough that they often lie within one step of a long query.
+constexpr std::array kStretches = {kStretch, 60 * kMinute, 360 * kMinute, 1440 * kMinute};
+constexpr int64_t kEnoughWindows = 300;
+constexpr size_t kMostWindows = 20'000;
+constexpr int64_t kGrace = kMinute;     // for batches that are late
+constexpr uint64_t kQuietBatches = 32;  // that did not write to a stretch
+constexpr int kLooks = 16;              // stretches that are looked at before the others have to wait
+constexpr size_t kSliceRows = 4096;     // read before they become chunks: a megabyte or two
+constexpr size_t kPointsAChunk = 8192;  // more of a series are split
+
+int64_t floor_to(int64_t time_ns, int64_t step) {
+  const int64_t rest = time_ns % step;
+  return time_ns - (rest < 0 ? rest + step : rest);
+}
+// Windows belong to the stretch that their end lies in; an end on the border belongs to what it ends.
+int64_t stretch_of(int64_t time_ns, int64_t length) {
+  return floor_to(time_ns - 1, length);
+}
+
+// The points of both; where they share a time, the new ones win.
+Column merged(const Column &old, const Column &fresh) {
+  Column all;
+  all.metric = old.metric;
+  size_t o = 0, f = 0;
+  const auto take = [&](const Column &from, size_t &i) {
+    all.add(from.times_ns[i], from.durations_ns[i], from.values[i]);
+    ++i;
+  };
+  while (o < old.size() || f < fresh.size()) {
+    if (f == fresh.size() || (o < old.size() && old.times_ns[o] <= fresh.times_ns[f])) {
+      take(old, o);  // and the fresh one of the same time replaces it
+    } else {
+      take(fresh, f);
+    }
+  }
+  return all;
+}
+
+// Cuts off what is later.
+Column tail_of(Column &column, int64_t last_ns) {
+  const auto cut = std::upper_bound(column.times_ns.begin(), column.times_ns.end(), last_ns) - column.times_ns.begin();
+  Column tail;
+  tail.metric = column.metric;
+  tail.times_ns.assign(column.times_ns.begin() + cut, column.times_ns.end());
+  tail.durations_ns.assign(column.durations_ns.begin() + cut, column.durations_ns.end());
+  tail.values.assign(column.values.begin() + cut, column.values.end());
+  column.times_ns.resize(static_cast<size_t>(cut));
+  column.durations_ns.resize(static_cast<size_t>(cut));
+  column.values.resize(static_cast<size_t>(cut));
+  return tail;
+}
+
+}  // namespace
+
+Packer::Packer(Database &database)
+    : database_(database),
+      first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1"),
+      last_time_(database, "SELECT max(time_ns) FROM windows"),
+      count_open_(database,
+                  "SELECT count(*) FROM (SELECT 1 FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 LIMIT ?3)"),
+      list_open_(database,
+                 "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
+                 "ORDER BY time_ns, duration_ns LIMIT ?3"),
+      list_entities_(database, "SELECT entity FROM samples WHERE window = ?1"),
+      read_rows_(database, "SELECT entity, fields FROM samples WHERE window = ?1 AND entity BETWEEN ?2 AND ?3"),
+      old_chunks_(database,
+                  "SELECT id, head, data, arrived_ns FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
+                  "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),
+      add_chunk_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
+      delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
+      next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
+      begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
+      end_unfinished_(database, "DELETE FROM unfinished"),
+      delete_unfinished_(database,
+                         "DELETE FROM chunks WHERE id IN "
+                         "(SELECT id FROM chunks WHERE id >= (SELECT min(chunk) FROM unfinished) LIMIT ?1)"),
+      pack_window_(database, "UPDATE windows SET packed = 1 WHERE id = ?1"),
+      packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
+      delete_samples_(
+          database, "DELETE FROM samples WHERE window = ?1 AND entity IN (SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
+      has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 LIMIT 1"),
+      delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
+      swept_window_(database, "UPDATE windows SET packed = 2 WHERE id = ?1") {}
+
+bool Packer::step(int64_t now_ns, int64_t work) {
+  if (stage_ == Stage::choose && !packed_window_.number() && !choose(now_ns)) return false;
+  Transaction transaction(database_);
+  bool rows_left = sweep(work);
+  while (!rows_left && work > 0 && stage_ != Stage::choose) {
+    switch (stage_) {
+      case Stage::choose:
+        break;
+      case Stage::survey:
+        survey(work);
+        break;
+      case Stage::read:
+        read(work);
+        break;
+      case Stage::encode:
+        encode(work);
+        break;
+      case Stage::finish:
+        finish();
+        rows_left = true;
+        break;
+      case Stage::clean:
+        clean(work);
+        break;
+    }
+  }
+  transaction.commit();
+  return true;
+}
+
+void Packer::touch(int64_t window, int64_t time_ns) {
+  touched_[stretch_of(time_ns, kStretch)] = batch_;
+  if (touched_.size() > 2 * kQuietBatches)
+    std::erase_if(touched_, [&](const auto &one) { return one.second + kQuietBatches < batch_; });
+  lose(window);
+}
+
+void Packer::lose(int64_t window) {
+  const bool is_mine = std::any_of(windows_.begin(), windows_.end(), [&](const Window &one) { return one.id == window; });
+  if (is_mine) start_again();
+}
+
+void Packer::forget() {
+  start_again();
+}
+
+void Packer::start_again() {
+  windows_.clear();
+  entities_.clear();
+  slice_.clear();
+  replaced_.clear();
+  stage_ = Stage::clean;
+}
+
+// Deletes the rows of windows that are packed; true: some are left.
+bool Packer::sweep(int64_t &work) {
+  while (work > 0) {
+    const auto window = packed_window_.number();
+    if (!window) return false;
+    delete_samples_.run(*window, work);
+    const bool is_empty = database_.changes() < work;
+    work -= database_.changes() / 2 + 1;
+    if (!is_empty) continue;
+    if (has_stacks_.number(*window)) {
+      swept_window_.run(*window);
+    } else {
+      delete_window_.run(*window);
+    }
+  }
+  return true;
+}
+
+bool Packer::is_quiet(int64_t begin_ns, int64_t end_ns) const {
+  for (auto slot = touched_.lower_bound(begin_ns); slot != touched_.end() && slot->first < end_ns; ++slot)
+    if (slot->second + kQuietBatches > batch_) return false;
+  return true;
+}
+
+bool Packer::choose(int64_t now_ns) {
+  const int64_t latest_ns = std::max(now_ns, last_time_.number().value_or(now_ns));
+  int64_t after_ns = INT64_MIN;
+  for (int look = 0; look < kLooks; ++look) {
+    const auto first = first_open_.number(after_ns);
+    if (!first || *first > latest_ns - kGrace) return false;
+    int64_t begin_ns = 0, end_ns = 0;
+    for (const int64_t length : kStretches) {
+      begin_ns = stretch_of(*first, length);
+      end_ns = begin_ns + length;
+      if (count_open_.number(begin_ns, end_ns, kEnoughWindows).value_or(0) >= kEnoughWindows) break;
+    }
+    if (end_ns <= latest_ns - kGrace && is_quiet(begin_ns, end_ns)) {
+      begin(begin_ns, end_ns);
+      return true;
+    }
+    after_ns = stretch_of(*first, kStretch) + kStretch;
+  }
+  return false;
+}
+
+void Packer::begin(int64_t begin_ns, int64_t end_ns) {
+  list_open_.each(
+      [&](const Row &row) {
+        windows_.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3)});
+      },
+      begin_ns, end_ns, static_cast<int64_t>(kMostWindows));
+  begin_unfinished_.run(next_chunk_.number().value_or(1));
+  at_window_ = 0;
+  stage_ = Stage::survey;
+}
+
+void Packer::survey(int64_t &work) {
+  for (; at_window_ < windows_.size(); ++at_window_) {
+    if (work <= 0) return;
+    list_entities_.each(
+        [&](const Row &row) {
+          ++entities_[row.integer(0)];
+          --work;
+        },
+        windows_[at_window_].id);
+  }
+  begin_slice();
+}
+
+void Packer::begin_slice() {
+  slice_.clear();
+  at_window_ = at_slice_ = 0;
+  // Each slice looks into every window.
+  const size_t enough = std::max(kSliceRows, windows_.size());
+  for (size_t rows = 0; !entities_.empty() && rows < enough; entities_.erase(entities_.begin())) {
+    slice_.push_back({entities_.begin()->first, {}});
+    rows += entities_.begin()->second;
+  }
+  stage_ = slice_.empty() ? Stage::finish : Stage::read;
+}
+
+void Packer::read(int64_t &work) {
+  for (; at_window_ < windows_.size(); ++at_window_) {
+    if (work <= 0) return;
+    const Window &window = windows_[at_window_];
+    auto entity = slice_.begin();
+    --work;
+    read_rows_.each(
+        [&](const Row &row) {
+          while (entity != slice_.end() && entity->id < row.integer(0)) ++entity;
+          if (entity == slice_.end()) return;
+          add_row(*entity, window, row.text(1));
+          --work;
+        },
+        window.id, slice_.front().id, slice_.back().id);
+  }
+  stage_ = Stage::encode;
+}
+
+void Packer::add_row(Entity &entity, const Window &window, std::string_view fields) {
+  ++entity.rows;
+  entity.arrived_ns = std::max(entity.arrived_ns, window.arrived_ns);
+  FieldReader reader(fields);
+  while (reader.next()) {
+    std::vector<Column> &columns = entity.columns;
+    // Samples of an entity have their fields in the same order nearly always.
+    if (entity.next >= columns.size() || columns[entity.next].metric != reader.metric()) {
+      const auto found =
+          std::find_if(columns.begin(), columns.end(), [&](const Column &column) { return column.metric == reader.metric(); });
+      entity.next = static_cast<size_t>(found - columns.begin());
+      if (found == columns.end()) columns.emplace_back().metric = reader.metric();
+    }
+    columns[entity.next++].add(window.time_ns, window.duration_ns, reader.value());
+  }
+  entity.next = 0;
+}
+
+void Packer::encode(int64_t &work) {
+  for (; at_slice_ < slice_.size(); ++at_slice_) {
+    if (work <= 0) return;
+    encode_entity(slice_[at_slice_]);
+    work -= slice_[at_slice_].rows / 4 + 1;
+  }
+  begin_slice();
+}
+
+void Packer::encode_entity(Entity &entity) {
+  merge_old_chunks(entity);
+  std::sort(entity.columns.begin(), entity.columns.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
+  add_chunks(entity.id, entity.columns, entity.arrived_ns);
+  entity.columns = {};
+}
+
+// What came late for a stretch that is in chunks already: new chunks take the place of those.
+void Packer::merge_old_chunks(Entity &entity) {
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  for (const Column &column : entity.columns) {
+    first_ns = std::min(first_ns, column.times_ns.front());
+    last_ns = std::max(last_ns, column.times_ns.back());
+  }
+  Values values;
+  std::vector<Column> old;
+  const auto read_chunk = [&](const Row &row) {
+    std::vector<Column> columns;
+    if (!reader_.open(row.blob(1))) return false;
+    reader_.set_data(row.blob(2));
+    for (const Part &part : reader_.parts()) {
+      const Times *times = reader_.times(part);
+      if (times == nullptr || !reader_.values(part, values)) return false;
+      Column &column = columns.emplace_back();
+      column.metric = part.metric;
+      column.times_ns = times->times_ns;
+      column.durations_ns = times->durations_ns;
+      for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values.at(i));
+    }
+    std::move(columns.begin(), columns.end(), std::back_inserter(old));
+    return true;
+  };
+  old_chunks_.each(
+      [&](const Row &row) {
+        if (!read_chunk(row)) return;  // damaged: it stays as it is, for those who may still save something
+        replaced_.push_back(row.integer(0));
+        entity.arrived_ns = std::max(entity.arrived_ns, row.integer(3));
+      },
+      entity.id, first_ns, last_ns);
+  for (Column &column : old) {
+    const auto same = std::find_if(entity.columns.begin(), entity.columns.end(),
+                                   [&](const Column &fresh) { return fresh.metric == column.metric; });
+    if (same == entity.columns.end()) {
+      entity.columns.push_back(std::move(column));
+    } else {
+      *same = merged(column, *same);
+    }
+  }
+}
+
+void Packer::add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns) {
+  if (columns.empty()) return;
+  const Column &longest =
+      *std::max_element(columns.begin(), columns.end(), [](const Column &a, const Column &b) { return a.size() < b.size(); });
+  std::vector<Column> tails, heads;
+  if (longest.size() > kPointsAChunk) {
+    const int64_t last_ns = longest.times_ns[kPointsAChunk - 1];
+    for (Column &column : columns)
+      if (Column tail = tail_of(column, last_ns); tail.size() > 0) tails.push_back(std::move(tail));
+    for (Column &column : columns)
+      if (column.size() > 0) heads.push_back(std::move(column));
+    columns = heads;
+  }
+  encoder_.encode(columns, chunk_);
+  add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
+  add_chunks(entity, tails, arrived_ns);
+}
+
+void Packer::finish() {
+  for (const Window &window : windows_) pack_window_.run(window.id);
+  for (const int64_t chunk : replaced_) delete_chunk_.run(chunk);
+  end_unfinished_.run();
+  start_again();
+  stage_ = Stage::choose;
+}
+
+void Packer::clean(int64_t &work) {
+  delete_unfinished_.run(work);
+  work -= database_.changes() + 1;
+  if (work <= 0) return;
+  end_unfinished_.run();
+  stage_ = Stage::choose;
+}
+
+}  // namespace atalaya::store

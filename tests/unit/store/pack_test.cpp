@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows become chunks, and nobody who reads notices.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/unit/store/fixture.h"
+
+namespace atalaya::store::test {
+namespace {
+
+constexpr int64_t kStart = kNow - kNow % kHour;  // a border of chunks
+constexpr int64_t kMinute = 60 * kSecond;
+
+// What was written last: (metric, process) -> time -> value.
+using Expected = std::map<std::pair<std::string, std::string>, std::map<int64_t, double>>;
+
+// So many batches that no stretch of time counts as being written to.
+void let_it_rest(Writer &writer) {
+  for (int i = 0; i < 40; ++i) writer.write({}, kNow);
+}
+
+class Writing {
+ public:
+  explicit Writing(TestStore &store) : store_(store) { again(); }
+
+  void put(int64_t time_ns, const std::string &process, const std::string &metric, double value, int64_t duration_ns = kSecond) {
+    auto samples = store_.samples();
+    samples.metrics(time_ns, {{"host", "ant"}, {"process", process}}, duration_ns).real(metric, value);
+    writer_->write(samples.span(), time_ns);
+    expected_[{metric, process}][time_ns] = value;
+  }
+  // Windows of a second from the start on, with three processes and two metrics each.
+  void windows(int64_t begin, int64_t end, bool maintain = true) {
+    for (int64_t second = begin + 1; second <= end; ++second) {
+      const int64_t time_ns = kStart + second * kSecond;
+      auto samples = store_.samples();
+      for (const std::string process : {"a", "b", "c"}) {
+        if (process == "c" && second % 7 == 0) continue;  // a gap
+        const auto value = static_cast<double>(random_() % 1000) / 10;
+        samples.metrics(time_ns, {{"host", "ant"}, {"process", process}}).real("x", value).real("y", value / 3).count("n", second);
+        expected_[{"x", process}][time_ns] = value;
+        expected_[{"y", process}][time_ns] = value / 3;
+        expected_[{"n", process}][time_ns] = static_cast<double>(second);
+      }
+      writer_->write(samples.span(), time_ns);
+      if (maintain) writer_->maintain(time_ns);
+    }
+  }
+  // Nothing is written for a while; all that is whole is packed.
+  void rest(int64_t second = 0) {
+    for (int i = 0; i < 40; ++i) {
+      auto samples = store_.samples();
+      samples.metrics(kStart + 40 * kDay + second * kSecond + i, {{"host", "clock"}}).real("tick", 1);
+      writer_->write(samples.span(), kNow);
+    }
+    while (writer_->maintain(kNow)) {
+    }
+  }
+  void again() {
+    writer_.reset();
+    writer_ = std::make_unique<Writer>(Options{store_.path, {}, false}, store_.names());
+  }
+  Writer &writer() { return *writer_; }
+
+  void check(Range range = {}) const {
+    SqliteStore reader(store_.path);
+    for (const auto &[key, points] : expected_) {
+      std::map<int64_t, double> found, wanted;
+      int64_t last_ns = INT64_MIN;
+      for (const auto &series : scan(reader, {{key.first}, {{"process", {key.second}}}, range}))
+        for (const Point &point : series) {
+          CHECK(point.time_ns > last_ns);
+          last_ns = point.time_ns;
+          found[point.time_ns] = point.value;
+        }
+      for (const auto &[time_ns, value] : points)
+        if (time_ns > range.from_ns && time_ns <= range.to_ns) wanted[time_ns] = value;
+      CHECK(found == wanted);
+    }
+  }
+  int64_t chunks() const { return store_.number("SELECT count(*) FROM chunks"); }
+  int64_t rows(const char *where = "process IS NOT NULL") const {
+    return store_.number(("SELECT count(*) FROM samples JOIN entities e ON e.id = entity WHERE " + std::string(where)).c_str());
+  }
+
+ private:
+  TestStore &store_;
+  std::unique_ptr<Writer> writer_;
+  Expected expected_;
+  std::mt19937 random_{42};
+};
+
+TEST_CASE("rows become chunks while it goes on, and every point comes back") {
+  TestStore store;
+  Writing writing(store);
+  writing.windows(0, 1500);
+  CHECK(writing.chunks() > 0);
+  CHECK(writing.rows() > 0);
+  writing.check();
+  writing.check({kStart + 100 * kSecond, kStart + 700 * kSecond});
+  writing.check({kStart + 599 * kSecond, kStart + 600 * kSecond});
+  writing.rest();
+  CHECK(writing.rows() == 0);
+  CHECK(store.number("SELECT count(*) FROM windows WHERE packed <> 0") == 0);
+  writing.check();
+}
+
+TEST_CASE("what comes late is added, and the last one wins over what is in a chunk") {
+  TestStore store;
+  Writing writing(store);
+  writing.windows(0, 1200);
+  writing.rest();
+  REQUIRE(writing.rows() == 0);
+  writing.put(kStart + 5 * kSecond, "a", "x", -1);               // the same window again
+  writing.put(kStart + 6 * kSecond, "a", "x", -2, 5 * kSecond);  // a window of another length
+  writing.put(kStart + 7 * kSecond + 1, "a", "x", -3);           // in between
+  writing.put(kStart + 8 * kSecond, "a", "new", -4);             // a metric that was not there
+  writing.put(kStart + 9 * kSecond, "late", "x", -5);            // an entity that was not there
+  writing.put(kStart - 9 * kSecond, "a", "x", -6);               // before all
+  SUBCASE("as rows beside chunks") {}
+  SUBCASE("packed too") {
+    writing.rest(1);
+    CHECK(writing.rows() == 0);
+  }
+  SUBCASE("packed, and again") {
+    writing.rest(1);
+    writing.put(kStart + 5 * kSecond, "a", "x", -7);
+    writing.rest(2);
+    CHECK(writing.rows() == 0);
+  }
+  writing.check();
+  writing.check({kStart + 4 * kSecond, kStart + 7 * kSecond});
+}
+
+TEST_CASE("a batch that writes to what is being packed is not lost") {
+  TestStore store;
+  Writing writing(store);
+  writing.windows(0, 700, false);
+  std::mt19937 random(7);
+  for (int i = 0; i < 300; ++i) {
+    writing.writer().maintain(kStart + 700 * kSecond);
+    if (random() % 3 == 0) writing.put(kStart + static_cast<int64_t>(random() % 600) * kSecond, "b", "x", i);
+  }
+  writing.rest();
+  CHECK(writing.rows() == 0);
+  writing.check();
+}
+
+TEST_CASE("packing that was cut off is done again") {
+  TestStore store;
+  Writing writing(store);
+  writing.windows(0, 700, false);
+  for (int steps = 0; steps < 40; ++steps) {
+    writing.writer().maintain(kStart + kHour);
+    if (steps % 3 == 0) writing.again();
+    writing.check();
+  }
+  writing.rest();
+  CHECK(writing.rows() == 0);
+  CHECK(store.number("SELECT count(*) FROM unfinished") == 0);
+  writing.check();
+}
+
+TEST_CASE("a step of packing reads a bounded number of rows") {
+  TestStore store;
+  Writer writer = store.writer();
+  for (int64_t second = 1; second <= 400; ++second) {
+    auto samples = store.samples();
+    for (int i = 0; i < 50; ++i) samples.metrics(kStart + second * kSecond, {{"pid", std::to_string(i)}}).real("a", i);
+    writer.write(samples.span(), kNow);
+  }
+  let_it_rest(writer);
+  int steps = 1;
+  while (writer.maintain(kStart + kDay)) ++steps;
+  // 20,000 rows, two units of work each, 512 units a step.
+  CHECK(steps > 40'000 / 512 / 2);
+  CHECK(store.number("SELECT count(*) FROM samples") == 0);
+}
+
+TEST_CASE("a summary stands for a chunk that lies in the range as a whole and has no rows beside it") {
+  struct Sums final : PointVisitor {
+    int64_t summaries = 0, count = 0;
+    double sum = 0;
+    bool take(size_t, const Summary &summary) override {
+      ++summaries;
+      count += summary.count;
+      sum += summary.sum;
+      return true;
+    }
+    void points(size_t, const Points &points) override {
+      count += static_cast<int64_t>(points.values.size());
+      for (const double value : points.values) sum += value;
+    }
+  };
+  TestStore store;
+  Writing writing(store);
+  writing.windows(0, 1800);
+  writing.rest();
+  SqliteStore reader(store.path);
+  const auto series = reader.series({{"n"}, {{"process", {"a"}}}, {}}, SIZE_MAX);
+  const auto sums = [&](const Range &range) {
+    Sums result;
+    reader.scan(series, range, result);
+    return result;
+  };
+  const Sums all = sums({kStart, kStart + 1800 * kSecond});
+  CHECK(all.summaries == 3);
+  CHECK(all.count == 1800);
+  CHECK(all.sum == 1800 * 1801 / 2);
+  const Sums some = sums({kStart + 300 * kSecond, kStart + 1500 * kSecond});
+  CHECK(some.summaries == 1);
+  CHECK(some.count == 1200);
+  writing.put(kStart + 700 * kSecond, "a", "n", 0);
+  const Sums late = sums({kStart, kStart + 1800 * kSecond});
+  CHECK(late.summaries == 2);
+  CHECK(late.count == 1800);
+  CHECK(late.sum == 1800 * 1801 / 2 - 700);
+}
+
+TEST_CASE("chunks go with their arrival, as rows do, and entities with them") {
+  TestStore store;
+  Writer writer = store.writer({.retain_ns = kDay});
+  const auto write = [&](int64_t time_ns, int64_t arrived_ns, const std::string &process) {
+    auto samples = store.samples();
+    samples.metrics(time_ns, {{"process", process}}).real("a", 1);
+    writer.write(samples.span(), arrived_ns);
+    while (writer.maintain(arrived_ns)) {
+    }
+  };
+  for (int64_t i = 0; i < 700; ++i) write(kStart + i * kSecond, kStart + i * kSecond, "old");
+  CHECK(store.number("SELECT count(*) FROM chunks") > 0);
+  write(kStart + kDay, kStart + kDay, "new");
+  CHECK(store.number("SELECT count(*) FROM chunks") > 0);
+  write(kStart + kDay + 3 * kHour, kStart + kDay + 3 * kHour, "new");
+  CHECK(store.number("SELECT count(*) FROM chunks") == 0);
+  CHECK(store.sql("SELECT process FROM entities") == std::vector<std::string>{"new"});
+  CHECK(store.number("SELECT count(*) FROM entity_shapes") == 1);
+}
+
+TEST_CASE("stacks stay where they are when the samples of their window are packed") {
+  TestStore store;
+  Writer writer = store.writer();
+  const auto stack = [&](int64_t second, int64_t count) {
+    auto samples = store.samples();
+    samples.add(ATALAYA_STACK, kStart + second * kSecond, kSecond, {{"process", "a"}}, "main;run").count("profile.samples", count);
+    samples.metrics(kStart + second * kSecond, {{"process", "a"}}).real("x", 1);
+    writer.write(samples.span(), kNow);
+  };
+  for (int64_t second = 1; second <= 600; ++second) stack(second, second);
+  let_it_rest(writer);
+  while (writer.maintain(kStart + kDay)) {
+  }
+  CHECK(store.number("SELECT count(*) FROM samples") == 0);
+  stack(5, 1000);  // delivered once more: the last one wins
+  std::map<int64_t, int64_t> counts;
+  SqliteStore(store.path).stacks({}, [&](const Stack &one) { counts[one.time_ns] += one.fields[0].count; });
+  CHECK(counts.size() == 600);
+  CHECK(counts[kStart + 5 * kSecond] == 1000);
+  CHECK(counts[kStart + 6 * kSecond] == 6);
+}
+
+TEST_CASE("a damaged chunk is named with the remedy, and the rest can be read") {
+  struct Tolerant final : PointVisitor {
+    size_t count = 0;
+    std::vector<std::string> texts;
+    void points(size_t, const Points &points) override { count += points.values.size(); }
+    void damaged(const std::string &what) override { texts.push_back(what); }
+  } tolerant;
+  TestStore store;
+  Writing writing(store);
+  writing.windows(0, 1200);
+  writing.rest();
+  const int64_t chunk = store.number("SELECT min(id) FROM chunks");
+  Database(store.path, Access::read_write)
+      .execute(("UPDATE chunks SET data = zeroblob(length(data)) WHERE id = " + std::to_string(chunk)).c_str());
+  SqliteStore reader(store.path);
+  const auto series = reader.series({{"y"}, {}, {}}, SIZE_MAX);
+  reader.scan(series, {}, tolerant);
+  CHECK(tolerant.texts ==
+        std::vector<std::string>{"chunk " + std::to_string(chunk) + " of database " + store.path +
+                                 " is damaged and was left out; the rest can be read. Restore the database from a "
+                                 "copy, or, with the agent stopped, DELETE FROM chunks WHERE id = " +
+                                 std::to_string(chunk)});
+  CHECK(tolerant.count > 2800);
+  CHECK(tolerant.count < 3429);
+  CHECK_THROWS_AS(scan(reader, {{"y"}, {}, {}}), Error);
+}
+
+}  // namespace
+}  // namespace atalaya::store::test
