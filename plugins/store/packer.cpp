@@ -75,6 +75,9 @@ Packer::Packer(Database &database)
                  "ORDER BY time_ns, duration_ns LIMIT ?3"),
       list_entities_(database, "SELECT entity FROM samples WHERE window = ?1"),
       read_rows_(database, "SELECT entity, fields FROM samples WHERE window = ?1 AND entity BETWEEN ?2 AND ?3"),
+      any_row_(database,
+               "SELECT 1 FROM windows w CROSS JOIN samples s ON s.window = w.id AND s.entity = ?1 "
+               "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3 LIMIT 1"),
       old_chunks_(database,
                   "SELECT id, head, data, arrived_ns FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
                   "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),
@@ -134,6 +137,23 @@ void Packer::touch(int64_t window, int64_t time_ns) {
 void Packer::lose(int64_t window) {
   const bool is_mine = std::any_of(windows_.begin(), windows_.end(), [&](const Window &one) { return one.id == window; });
   if (is_mine) start_again();
+}
+
+bool Packer::has_rows(int64_t entity, int64_t first_ns, int64_t last_ns) {
+  return any_row_.number(entity, first_ns, last_ns).has_value();
+}
+
+void Packer::put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns) {
+  // Chunks that are added while others are unfinished would not count.
+  if (stage_ != Stage::choose) {
+    start_again();
+    int64_t work = INT64_MAX;
+    clean(work);
+  }
+  Entity bulk{entity, std::move(columns)};
+  bulk.arrived_ns = arrived_ns;
+  encode_entity(bulk);
+  delete_replaced();
 }
 
 void Packer::forget() {
@@ -344,10 +364,15 @@ void Packer::add_chunks(int64_t entity, std::span<Column> columns, int64_t arriv
 
 void Packer::finish() {
   for (const Window &window : windows_) pack_window_.run(window.id);
-  for (const int64_t chunk : replaced_) delete_chunk_.run(chunk);
+  delete_replaced();
   end_unfinished_.run();
   start_again();
   stage_ = Stage::choose;
+}
+
+void Packer::delete_replaced() {
+  for (const int64_t chunk : replaced_) delete_chunk_.run(chunk);
+  replaced_.clear();
 }
 
 void Packer::clean(int64_t &work) {

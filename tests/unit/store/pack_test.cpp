@@ -2,6 +2,7 @@
 // Rows become chunks, and nobody who reads notices.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
@@ -49,6 +50,22 @@ class Writing {
       writer_->write(samples.span(), time_ns);
       if (maintain) writer_->maintain(time_ns);
     }
+  }
+  // One batch, out of order, of two processes for so many seconds from the start on.
+  void import(int64_t begin, int64_t end) {
+    auto samples = store_.samples();
+    std::vector<int64_t> seconds;
+    for (int64_t second = begin; second < end; ++second) seconds.push_back(second);
+    std::shuffle(seconds.begin(), seconds.end(), random_);
+    for (const int64_t second : seconds)
+      for (const std::string process : {"a", "import"}) {
+        const int64_t time_ns = kStart + second * kSecond;
+        const auto value = static_cast<double>(random_() % 1000) / 10;
+        samples.metrics(time_ns, {{"host", "ant"}, {"process", process}}).real("x", value).count("m", second);
+        expected_[{"x", process}][time_ns] = value;
+        expected_[{"m", process}][time_ns] = static_cast<double>(second);
+      }
+    writer_->write(samples.span(), kNow);
   }
   // Nothing is written for a while; all that is whole is packed.
   void rest(int64_t second = 0) {
@@ -163,6 +180,53 @@ TEST_CASE("packing that was cut off is done again") {
   CHECK(writing.rows() == 0);
   CHECK(store.number("SELECT count(*) FROM unfinished") == 0);
   writing.check();
+}
+
+TEST_CASE("an import becomes chunks at once, merged with what is there") {
+  TestStore store;
+  Writing writing(store);
+  SUBCASE("into an empty store") {}
+  SUBCASE("over chunks") {
+    writing.windows(0, 1200);
+    writing.rest();
+  }
+  SUBCASE("over rows, which stay rows") {
+    writing.windows(0, 100, false);
+  }
+  SUBCASE("while others are being packed") {
+    writing.windows(-700, 0, false);
+    let_it_rest(writing.writer());
+    for (int i = 0; i < 3; ++i) writing.writer().maintain(kStart + kHour);
+    CHECK(store.number("SELECT count(*) FROM unfinished") == 1);
+  }
+  writing.import(300, 2000);
+  writing.check();
+  writing.import(100, 3000);
+  writing.check();
+  writing.rest();
+  CHECK(writing.rows() == 0);
+  CHECK(store.number("SELECT count(*) FROM unfinished") == 0);
+  writing.check();
+}
+
+TEST_CASE("an import that is no import is as any batch: few samples of many entities, values that are none, stacks") {
+  TestStore store;
+  Writer writer = store.writer();
+  auto samples = store.samples();
+  for (int i = 0; i < 3000; ++i) samples.metrics(kStart + i, {{"pid", std::to_string(i % 100)}}).real("a", i);
+  for (int i = 0; i < 400; ++i)
+    samples.metrics(kStart + i, {{"pid", "many"}}).real("a", i % 4 == 0 ? 0.0 / 0.0 : i).real("a", i + 0.5);
+  samples.metrics(kStart, {{"pid", "many"}}).real("a", 1.0 / 0.0);
+  samples.metrics(kStart, {{"pid", "many"}});
+  samples.add(ATALAYA_STACK, kStart, kSecond, {{"pid", "1"}}, "main").count("profile.samples", 1);
+  const Refused refused = writer.write(samples.span(), kNow);
+  CHECK(refused.samples == 2);
+  CHECK(refused.values == 101);
+  CHECK(store.number("SELECT count(*) FROM samples") == 3000);
+  CHECK(store.number("SELECT count(*) FROM chunks") == 1);
+  const auto points = store.scan("a", "pid", "many");
+  REQUIRE(points.size() == 400);
+  CHECK(points.back().value == 399.5);
 }
 
 TEST_CASE("a step of packing reads a bounded number of rows") {
