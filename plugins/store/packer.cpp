@@ -17,7 +17,7 @@ constexpr size_t kMostWindows = 20'000;
 constexpr int64_t kGrace = kMinute;     // for batches that are late
 constexpr uint64_t kQuietBatches = 32;  // that did not write to a stretch
 constexpr int kLooks = 16;              // stretches that are looked at before the others have to wait
-constexpr size_t kSliceRows = 4096;     // read before they become chunks: a megabyte or two
+constexpr size_t kSliceRows = 2048;     // read before they become chunks: a megabyte or two
 constexpr size_t kPointsAChunk = 8192;  // more of a series are split
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
