@@ -76,11 +76,20 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
     put_all(samples, now_ns, refused);
     transaction.commit();
   } catch (const Error &error) {
-    dictionary_.forget();
+    forget();
     if (error.cause() == Cause::full) make_room(now_ns);
+    throw;
+  } catch (...) {
+    forget();
     throw;
   }
   return refused;
+}
+
+// What was remembered of a transaction that was rolled back is not true.
+void Writer::forget() {
+  dictionary_.forget();
+  packer_.forget();
 }
 
 bool Writer::maintain(int64_t now_ns) {

@@ -62,6 +62,7 @@ class Writer final : public StoreWriter {
   bool is_given(uint32_t name);
   const Window &window_of(const atalaya_sample &sample, int64_t now_ns);
 
+  void forget();
   void make_room(int64_t now_ns);
 
   core::Descriptor lock_;

@@ -209,6 +209,36 @@ TEST_CASE("an import becomes chunks at once, merged with what is there") {
   writing.check();
 }
 
+TEST_CASE("an import that fails leaves nothing, and does not hinder packing") {
+  TestStore store;
+  bool fails = false;
+  Writer writer({store.path, {}, false}, [&](uint32_t id) {
+    if (fails) throw Error(Cause::retry, "the names are gone");
+    return store.symbols.name(id);
+  });
+  const auto write = [&](int64_t begin, int64_t end, std::string_view metric) {
+    auto samples = store.samples();
+    for (int64_t second = begin; second < end; ++second)
+      samples.metrics(kStart + second * kSecond, {{"host", "ant"}}).real("x", static_cast<double>(second)).real(metric, 1);
+    writer.write(samples.span(), kNow);
+  };
+  for (int64_t second = 1; second <= 700; ++second) write(second, second + 1, "y");
+  let_it_rest(writer);
+  for (int i = 0; i < 2; ++i) writer.maintain(kStart + kHour);
+  CHECK(store.number("SELECT count(*) FROM unfinished") == 1);
+  const size_t before = store.scan("x", "host", "ant").size();
+  fails = true;
+  CHECK_THROWS_WITH_AS(write(2000, 6000, "a metric that is not known yet"), "the names are gone", Error);
+  fails = false;
+  CHECK(store.scan("x", "host", "ant").size() == before);
+  let_it_rest(writer);
+  while (writer.maintain(kNow + 2 * kDay)) {
+  }
+  CHECK(store.number("SELECT count(*) FROM samples") == 0);
+  CHECK(store.number("SELECT count(*) FROM chunks") == 2);
+  CHECK(store.scan("x", "host", "ant").size() == before);
+}
+
 TEST_CASE("an import that is no import is as any batch: few samples of many entities, values that are none, stacks") {
   TestStore store;
   Writer writer = store.writer();
