@@ -14,11 +14,12 @@ constexpr int64_t kStretch = 10 * kMinute;
 constexpr std::array kStretches = {kStretch, 60 * kMinute, 360 * kMinute, 1440 * kMinute};
 constexpr int64_t kEnoughWindows = 300;
 constexpr size_t kMostWindows = 20'000;
-constexpr int64_t kGrace = kMinute;     // for batches that are late
-constexpr uint64_t kQuietBatches = 32;  // that did not write to a stretch
-constexpr int kLooks = 16;              // stretches that are looked at before the others have to wait
-constexpr size_t kSliceRows = 2048;     // read before they become chunks: a megabyte or two
-constexpr size_t kPointsAChunk = 8192;  // more of a series are split
+constexpr int64_t kGrace = kMinute;         // for batches that are late
+constexpr int64_t kSettled = 10 * kMinute;  // what arrived lately is there for plain SQL, whatever its own time
+constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
+constexpr int kLooks = 16;                  // stretches that are looked at before the others have to wait
+constexpr size_t kSliceRows = 2048;         // read before they become chunks: a megabyte or two
+constexpr size_t kPointsAChunk = 8192;      // more of a series are split
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
@@ -70,6 +71,8 @@ Packer::Packer(Database &database)
       last_time_(database, "SELECT max(time_ns) FROM windows"),
       count_open_(database,
                   "SELECT count(*) FROM (SELECT 1 FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 LIMIT ?3)"),
+      last_arrival_(database,
+                    "SELECT max(arrived_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 AND arrived_ns <= ?3"),
       list_open_(database,
                  "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
                  "ORDER BY time_ns, duration_ns LIMIT ?3"),
@@ -204,7 +207,8 @@ bool Packer::choose(int64_t now_ns) {
       end_ns = begin_ns + length;
       if (count_open_.number(begin_ns, end_ns, kEnoughWindows).value_or(0) >= kEnoughWindows) break;
     }
-    if (end_ns <= latest_ns - kGrace && is_quiet(begin_ns, end_ns)) {
+    const bool is_settled = last_arrival_.number(begin_ns, end_ns, now_ns).value_or(INT64_MIN) <= now_ns - kSettled;
+    if (end_ns <= latest_ns - kGrace && is_settled && is_quiet(begin_ns, end_ns)) {
       begin(begin_ns, end_ns);
       return true;
     }

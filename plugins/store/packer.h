@@ -63,7 +63,7 @@ class Packer {
   void start_again();
 
   Database &database_;
-  Statement first_open_, last_time_, count_open_, list_open_;
+  Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
   Statement list_entities_, read_rows_, any_row_, old_chunks_, add_chunk_, delete_chunk_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
   Statement pack_window_, packed_window_, delete_samples_, has_stacks_, delete_window_, swept_window_;

@@ -74,7 +74,7 @@ class Writing {
       samples.metrics(kStart + 40 * kDay + second * kSecond + i, {{"host", "clock"}}).real("tick", 1);
       writer_->write(samples.span(), kNow);
     }
-    while (writer_->maintain(kNow)) {
+    while (writer_->maintain(kNow + kDay)) {
     }
   }
   void again() {
@@ -159,7 +159,7 @@ TEST_CASE("a batch that writes to what is being packed is not lost") {
   writing.windows(0, 700, false);
   std::mt19937 random(7);
   for (int i = 0; i < 300; ++i) {
-    writing.writer().maintain(kStart + 700 * kSecond);
+    writing.writer().maintain(kStart + kHour);
     if (random() % 3 == 0) writing.put(kStart + static_cast<int64_t>(random() % 600) * kSecond, "b", "x", i);
   }
   writing.rest();
@@ -180,6 +180,24 @@ TEST_CASE("packing that was cut off is done again") {
   CHECK(writing.rows() == 0);
   CHECK(store.number("SELECT count(*) FROM unfinished") == 0);
   writing.check();
+}
+
+TEST_CASE("what arrived in the last ten minutes stays as rows, whatever its own time") {
+  TestStore store;
+  Writer writer = store.writer();
+  for (int64_t second = 1; second <= 700; ++second) {
+    auto samples = store.samples();
+    samples.metrics(kStart - 300 * kDay + second * kSecond, {{"host", "ant"}}).real("a", 1);
+    writer.write(samples.span(), kNow);
+  }
+  let_it_rest(writer);
+  const auto rows_after = [&](int64_t waited_ns) {
+    while (writer.maintain(kNow + waited_ns)) {
+    }
+    return store.point_count();
+  };
+  CHECK(rows_after(9 * kMinute) == 700);
+  CHECK(rows_after(10 * kMinute) == 0);
 }
 
 TEST_CASE("an import becomes chunks at once, merged with what is there") {
@@ -325,7 +343,7 @@ TEST_CASE("chunks go with their arrival, as rows do, and entities with them") {
     while (writer.maintain(arrived_ns)) {
     }
   };
-  for (int64_t i = 0; i < 700; ++i) write(kStart + i * kSecond, kStart + i * kSecond, "old");
+  for (int64_t i = 0; i < 1300; ++i) write(kStart + i * kSecond, kStart + i * kSecond, "old");
   CHECK(store.number("SELECT count(*) FROM chunks") > 0);
   write(kStart + kDay, kStart + kDay, "new");
   CHECK(store.number("SELECT count(*) FROM chunks") > 0);
