@@ -151,7 +151,9 @@ void add_field(core::Batch &batch, uint32_t name, const Number &value) {
 }
 
 void replay(const char *recording, const char *path, const char *lines_path) {
-  Writer({recording, {}, false}, [](uint32_t) { return std::string_view{}; });  // brings it up to date
+  {
+    const Writer brings_it_up_to_date({recording, {}, false}, [](uint32_t) { return std::string_view{}; });
+  }
   Database source(recording, Access::read_only);
   core::Symbols symbols;
   std::vector<uint32_t> names;
