@@ -14,11 +14,12 @@ constexpr int64_t kStretch = 10 * kMinute;
 constexpr std::array kStretches = {kStretch, 60 * kMinute, 360 * kMinute, 1440 * kMinute};
 constexpr int64_t kEnoughWindows = 300;
 constexpr size_t kMostWindows = 20'000;
-constexpr int64_t kGrace = kMinute;     // for batches that are late
-constexpr uint64_t kQuietBatches = 32;  // that did not write to a stretch
-constexpr int kLooks = 16;              // stretches that are looked at before the others have to wait
-constexpr size_t kSliceRows = 4096;     // read before they become chunks: a megabyte or two
-constexpr size_t kPointsAChunk = 8192;  // more of a series are split
+constexpr int64_t kGrace = kMinute;         // for batches that are late
+constexpr int64_t kSettled = 10 * kMinute;  // what arrived lately is there for plain SQL, whatever its own time
+constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
+constexpr int kLooks = 16;                  // stretches that are looked at before the others have to wait
+constexpr size_t kSliceRows = 2048;         // read before they become chunks: a megabyte or two
+constexpr size_t kPointsAChunk = 8192;      // more of a series are split
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
@@ -70,11 +71,16 @@ Packer::Packer(Database &database)
       last_time_(database, "SELECT max(time_ns) FROM windows"),
       count_open_(database,
                   "SELECT count(*) FROM (SELECT 1 FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 LIMIT ?3)"),
+      last_arrival_(database,
+                    "SELECT max(arrived_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 AND arrived_ns <= ?3"),
       list_open_(database,
                  "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
                  "ORDER BY time_ns, duration_ns LIMIT ?3"),
       list_entities_(database, "SELECT entity FROM samples WHERE window = ?1"),
       read_rows_(database, "SELECT entity, fields FROM samples WHERE window = ?1 AND entity BETWEEN ?2 AND ?3"),
+      any_row_(database,
+               "SELECT 1 FROM windows w CROSS JOIN samples s ON s.window = w.id AND s.entity = ?1 "
+               "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3 LIMIT 1"),
       old_chunks_(database,
                   "SELECT id, head, data, arrived_ns FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
                   "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),
@@ -136,6 +142,23 @@ void Packer::lose(int64_t window) {
   if (is_mine) start_again();
 }
 
+bool Packer::has_rows(int64_t entity, int64_t first_ns, int64_t last_ns) {
+  return any_row_.number(entity, first_ns, last_ns).has_value();
+}
+
+void Packer::put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns) {
+  // Chunks that are added while others are unfinished would not count.
+  if (stage_ != Stage::choose) {
+    start_again();
+    int64_t work = INT64_MAX;
+    clean(work);
+  }
+  Entity bulk{entity, std::move(columns)};
+  bulk.arrived_ns = arrived_ns;
+  encode_entity(bulk);
+  delete_replaced();
+}
+
 void Packer::forget() {
   start_again();
 }
@@ -184,7 +207,8 @@ bool Packer::choose(int64_t now_ns) {
       end_ns = begin_ns + length;
       if (count_open_.number(begin_ns, end_ns, kEnoughWindows).value_or(0) >= kEnoughWindows) break;
     }
-    if (end_ns <= latest_ns - kGrace && is_quiet(begin_ns, end_ns)) {
+    const bool is_settled = last_arrival_.number(begin_ns, end_ns, now_ns).value_or(INT64_MIN) <= now_ns - kSettled;
+    if (end_ns <= latest_ns - kGrace && is_settled && is_quiet(begin_ns, end_ns)) {
       begin(begin_ns, end_ns);
       return true;
     }
@@ -344,10 +368,15 @@ void Packer::add_chunks(int64_t entity, std::span<Column> columns, int64_t arriv
 
 void Packer::finish() {
   for (const Window &window : windows_) pack_window_.run(window.id);
-  for (const int64_t chunk : replaced_) delete_chunk_.run(chunk);
+  delete_replaced();
   end_unfinished_.run();
   start_again();
   stage_ = Stage::choose;
+}
+
+void Packer::delete_replaced() {
+  for (const int64_t chunk : replaced_) delete_chunk_.run(chunk);
+  replaced_.clear();
 }
 
 void Packer::clean(int64_t &work) {

@@ -27,6 +27,9 @@ class Packer {
   // What was read of the window is not true any more.
   void lose(int64_t window);
   void begin_batch() { ++batch_; }
+  // Makes chunks of an entity's points at once, in the caller's transaction. No row that is not packed lies between them.
+  void put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns);
+  bool has_rows(int64_t entity, int64_t first_ns, int64_t last_ns);
   // After a rollback of what a step did.
   void forget();
 
@@ -55,12 +58,13 @@ class Packer {
   void merge_old_chunks(Entity &entity);
   void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns);
   void finish();
+  void delete_replaced();
   void clean(int64_t &work);
   void start_again();
 
   Database &database_;
-  Statement first_open_, last_time_, count_open_, list_open_;
-  Statement list_entities_, read_rows_, old_chunks_, add_chunk_, delete_chunk_;
+  Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
+  Statement list_entities_, read_rows_, any_row_, old_chunks_, add_chunk_, delete_chunk_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
   Statement pack_window_, packed_window_, delete_samples_, has_stacks_, delete_window_, swept_window_;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "core/sample/json.h"
@@ -37,6 +38,9 @@ Database open_for_writing(const Options &options) {
 constexpr int64_t kRowsAStep = 4096;
 // A row costs a packer less than four such units, from reading to deletion: it keeps up with what comes.
 constexpr int64_t kPackingAStep = 512;
+// A batch of so many samples may be an import; so many of one entity are worth a chunk.
+constexpr size_t kMany = 2048;
+constexpr size_t kEnoughForAChunk = 300;
 
 }  // namespace
 
@@ -69,14 +73,23 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   packer_.begin_batch();
   try {
     Transaction transaction(database_);
-    for (const atalaya_sample &sample : samples) put(sample, now_ns, refused);
+    put_all(samples, now_ns, refused);
     transaction.commit();
   } catch (const Error &error) {
-    dictionary_.forget();
+    forget();
     if (error.cause() == Cause::full) make_room(now_ns);
+    throw;
+  } catch (...) {
+    forget();
     throw;
   }
   return refused;
+}
+
+// What was remembered of a transaction that was rolled back is not true.
+void Writer::forget() {
+  dictionary_.forget();
+  packer_.forget();
 }
 
 bool Writer::maintain(int64_t now_ns) {
@@ -102,6 +115,70 @@ void Writer::make_room(int64_t now_ns) {
     // The error that is being answered says what there is to say.
   }
   reserve_.hold();
+}
+
+void Writer::put_all(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused) {
+  if (samples.size() >= kMany) return put_many(samples, now_ns, refused);
+  for (const atalaya_sample &sample : samples) put(sample, now_ns, refused);
+}
+
+// An import brings many samples of the same entity at once: they become chunks without having been rows.
+void Writer::put_many(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused) {
+  std::map<int64_t, Group> groups;
+  for (const atalaya_sample &sample : samples) {
+    if (sample.kind != ATALAYA_METRICS) {
+      put(sample, now_ns, refused);
+      continue;
+    }
+    render_fields(sample);
+    groups[dictionary_.entity(sample, fields_ == "{}" ? std::string_view{} : metrics_, now_ns)].push_back(&sample);
+  }
+  for (auto &[entity, group] : groups) {
+    if (can_be_chunks(entity, group)) {
+      put_chunks(entity, group, now_ns, refused);
+    } else {
+      for (const atalaya_sample *sample : group) put(*sample, now_ns, refused);
+    }
+  }
+}
+
+bool Writer::can_be_chunks(int64_t entity, const Group &group) {
+  if (group.size() < kEnoughForAChunk) return false;
+  const auto [first, last] =
+      std::minmax_element(group.begin(), group.end(), [](const auto *a, const auto *b) { return a->time_ns < b->time_ns; });
+  return !packer_.has_rows(entity, (*first)->time_ns, (*last)->time_ns);  // rows would win over what is newer
+}
+
+void Writer::put_chunks(int64_t entity, Group &group, int64_t now_ns, Refused &refused) {
+  std::stable_sort(group.begin(), group.end(), [](const auto *a, const auto *b) { return a->time_ns < b->time_ns; });
+  std::map<int64_t, Column> columns;
+  for (const atalaya_sample *sample : group) {
+    bool is_kept = false;
+    for (uint32_t i = 0; i < sample->field_count; ++i) {
+      const atalaya_field &field = sample->fields[i];
+      Number value;
+      value.is_count = field.type == ATALAYA_I64;
+      if (value.is_count) {
+        value.count = field.value.i64;
+      } else {
+        value.real = field.value.f64;
+      }
+      const int64_t metric = value.is_count || std::isfinite(value.real) ? dictionary_.metric(field.name) : 0;
+      if (metric == 0) {
+        ++refused.values;
+        continue;
+      }
+      columns[metric].add(sample->time_ns, sample->duration_ns, value);
+      is_kept = true;
+    }
+    if (!is_kept) ++refused.samples;
+  }
+  std::vector<Column> all;
+  for (auto &[metric, column] : columns) {
+    column.metric = metric;
+    all.push_back(std::move(column));
+  }
+  packer_.put(entity, std::move(all), now_ns);
 }
 
 void Writer::put(const atalaya_sample &sample, int64_t now_ns, Refused &refused) {

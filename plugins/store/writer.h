@@ -46,6 +46,13 @@ class Writer final : public StoreWriter {
     std::vector<int64_t> others;  // windows that end at the same time with another duration
   };
 
+  // Samples of one entity in a batch, in their order.
+  using Group = std::vector<const atalaya_sample *>;
+
+  void put_all(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused);
+  void put_many(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused);
+  bool can_be_chunks(int64_t entity, const Group &group);
+  void put_chunks(int64_t entity, Group &group, int64_t now_ns, Refused &refused);
   void put(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_metrics(const atalaya_sample &sample, int64_t now_ns);
   void put_stack(const atalaya_sample &sample, int64_t now_ns);
@@ -55,6 +62,7 @@ class Writer final : public StoreWriter {
   bool is_given(uint32_t name);
   const Window &window_of(const atalaya_sample &sample, int64_t now_ns);
 
+  void forget();
   void make_room(int64_t now_ns);
 
   core::Descriptor lock_;

@@ -2,11 +2,13 @@
 // What the embedded store costs: store_bench.py starts this and victoria-metrics, and prints both.
 //   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
 //   store_bench day STORE LINES                200 series of a day at 1 s into a new store; the same as lines
+//   store_bench import STORE                   such a day, a series a batch
 //   store_bench scan STORE                     sums of ten minutes over all series of that day
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
 #include <ctime>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -149,7 +151,9 @@ void add_field(core::Batch &batch, uint32_t name, const Number &value) {
 }
 
 void replay(const char *recording, const char *path, const char *lines_path) {
-  Writer({recording, {}, false}, [](uint32_t) { return std::string_view{}; });  // brings it up to date
+  {
+    const Writer brings_it_up_to_date({recording, {}, false}, [](uint32_t) { return std::string_view{}; });
+  }
   Database source(recording, Access::read_only);
   core::Symbols symbols;
   std::vector<uint32_t> names;
@@ -188,29 +192,58 @@ int64_t day_begin() {
 }
 
 // Processes that are idle for a while and then busy, in hundredths of a per cent.
+class Processes {
+ public:
+  Tags tags(size_t i) const {
+    return {{"host", "bench"}, {"process", "process" + std::to_string(i / 5)}, {"pid", std::to_string(1000 + i)}};
+  }
+  Number next(size_t i) {
+    double &level = levels_.at(i);
+    if (random_() % 300 == 0) level = random_() % 3 == 0 ? static_cast<double>(random_() % 100) : 0;
+    Number value;
+    value.real = level == 0 ? 0 : std::round((level + static_cast<double>(random_() % 200) / 100) * 100) / 100;
+    return value;
+  }
+
+ private:
+  std::mt19937 random_{1};
+  std::array<double, kSeries> levels_{};
+};
+
 void day(const char *path, const char *lines_path) {
   core::Symbols symbols;
   const uint32_t name = symbols.intern("proc.cpu.user");
   Target target(path, symbols);
   Lines lines(lines_path);
-  std::mt19937 random(1);
-  std::vector<Tags> tags;
-  std::vector<double> level(kSeries);
-  for (int i = 0; i < kSeries; ++i)
-    tags.push_back({{"host", "bench"}, {"process", "process" + std::to_string(i / 5)}, {"pid", std::to_string(1000 + i)}});
+  Processes processes;
   const int64_t begin_ns = day_begin();
-  for (int64_t second = 1; second <= 86'400; ++second) {
+  for (int64_t second = 1; second <= kDay / kSecond; ++second) {
     core::Batch batch;
     const int64_t time_ns = begin_ns + second * kSecond;
     for (size_t i = 0; i < kSeries; ++i) {
-      if (random() % 300 == 0) level[i] = random() % 3 == 0 ? static_cast<double>(random() % 100) : 0;
-      Number value;
-      value.real = level[i] == 0 ? 0 : std::round((level[i] + static_cast<double>(random() % 200) / 100) * 100) / 100;
-      add_sample(batch, symbols, time_ns, kSecond, tags[i]);
-      add_field(batch, name, value);
+      add_sample(batch, symbols, time_ns, kSecond, processes.tags(i));
+      add_field(batch, name, processes.next(i));
       lines.add(batch.raw().samples[batch.count() - 1], symbols);
     }
     target.write(batch, time_ns);
+  }
+  target.finish(begin_ns + kDay);
+  target.print();
+}
+
+void import(const char *path) {
+  core::Symbols symbols;
+  const uint32_t name = symbols.intern("proc.cpu.user");
+  Target target(path, symbols);
+  Processes processes;
+  const int64_t begin_ns = day_begin();
+  for (size_t i = 0; i < kSeries; ++i) {
+    core::Batch batch;
+    for (int64_t second = 1; second <= kDay / kSecond; ++second) {
+      add_sample(batch, symbols, begin_ns + second * kSecond, kSecond, processes.tags(i));
+      add_field(batch, name, processes.next(i));
+    }
+    target.write(batch, begin_ns + kDay);
   }
   target.finish(begin_ns + kDay);
   target.print();
@@ -279,10 +312,12 @@ int main(int count, char **arguments) {
       replay(arguments[2], arguments[3], arguments[4]);
     } else if (what == "day" && count == 4) {
       day(arguments[2], arguments[3]);
+    } else if (what == "import" && count == 3) {
+      import(arguments[2]);
     } else if (what == "scan" && count == 3) {
       scan(arguments[2]);
     } else {
-      std::fprintf(stderr, "usage: store_bench replay RECORDING STORE LINES | day STORE LINES | scan STORE\n");
+      std::fprintf(stderr, "usage: store_bench replay RECORDING STORE LINES | day STORE LINES | import STORE | scan STORE\n");
       return 2;
     }
   } catch (const std::exception &error) {

@@ -109,17 +109,16 @@ def run(bench, *arguments):
     return json.loads(subprocess.run([bench, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def compare(what, bench, *arguments):
-    """Prints a line for us and one for the peer; returns the store and the peer's query."""
-    *_, store, lines = arguments
-    ours = run(bench, *arguments)
-    points = ours["points"]
-    print(f"{what}: {points} points, {ours['entities']} entities")
-    cpu = ours["write_s"] + ours["maintain_s"]
-    print(f"  atalaya           {ours['bytes'] / points:5.2f} bytes a point, {points / cpu / 1e6:5.2f} million points a second of CPU "
-          f"(writing {ours['write_s'] / points * 1e6:.2f} us, packing {ours['maintain_s'] / points * 1e6:.2f} us a point; "
-          f"a step p99 {ours['step_p99_ms']} ms, longest {ours['step_max_ms']} ms)")
-    return store, lines, points
+def ours(what, bench, *arguments):
+    """Prints a line for us; returns how many points it were."""
+    figures = run(bench, *arguments)
+    points = figures["points"]
+    print(f"{what}: {points} points, {figures['entities']} entities")
+    cpu = figures["write_s"] + figures["maintain_s"]
+    print(f"  atalaya           {figures['bytes'] / points:5.2f} bytes a point, {points / cpu / 1e6:5.2f} million points a second of CPU "
+          f"(writing {figures['write_s'] / points * 1e6:.2f} us, packing {figures['maintain_s'] / points * 1e6:.2f} us a point; "
+          f"a step p99 {figures['step_p99_ms']} ms, longest {figures['step_max_ms']} ms)")
+    return points
 
 
 def main():
@@ -131,7 +130,7 @@ def main():
         print("the reference estimate is 35 bytes a point")
         for what, arguments in (("recorded", ("replay", recording)), ("a day of 200 series at 1 s", ("day",))):
             store, lines = os.path.join(folder, arguments[0] + ".db"), os.path.join(folder, arguments[0] + ".lines")
-            store, lines, points = compare(what, bench, *arguments, store, lines)
+            points = ours(what, bench, *arguments, store, lines)
             with victoria_metrics(folder) as peer:
                 if peer is None:
                     print("  victoria-metrics  is not installed")
@@ -140,12 +139,13 @@ def main():
                     print(f"  victoria-metrics  {size / points:5.2f} bytes a point, {points / cpu / 1e6:5.2f} million points a second of CPU "
                           "(HTTP and parsing of lines included)")
                 if arguments[0] == "day":
-                    ours = run(bench, "scan", store)
-                    print(f"  sums of ten minutes: {ours['summaries_ms']:.0f} ms by the chunks' heads, {ours['points_ms']:.0f} ms by points")
+                    figures = run(bench, "scan", store)
+                    print(f"  sums of ten minutes: {figures['summaries_ms']:.0f} ms by the chunks' heads, {figures['points_ms']:.0f} ms by points")
                     if peer is not None:
-                        ms, total = peer.query_ms(ours["begin"])
-                        print(f"  victoria-metrics: {ms:.0f} ms; its total is {total / ours['total']:.6f} of ours")
+                        ms, total = peer.query_ms(figures["begin"])
+                        print(f"  victoria-metrics: {ms:.0f} ms; its total is {total / figures['total']:.6f} of ours")
             os.remove(lines)
+        ours("such a day imported, a series a batch", bench, "import", os.path.join(folder, "import.db"))
 
 
 main()

@@ -13,6 +13,13 @@
 namespace atalaya::store::test {
 namespace {
 
+template <class Make>
+std::vector<Number> numbers(int size, Make &&make) {
+  std::vector<Number> values(static_cast<size_t>(size));
+  for (int i = 0; i < size; ++i) values[static_cast<size_t>(i)] = make(i);
+  return values;
+}
+
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kNow = 1'700'000'000 * kSecond;
 
@@ -43,6 +50,7 @@ Chunk encoded(const std::vector<Column> &columns) {
 
 std::vector<std::pair<bool, uint64_t>> bits(const std::vector<Number> &values) {
   std::vector<std::pair<bool, uint64_t>> result;
+  result.reserve(values.size());
   for (const Number &value : values)
     result.emplace_back(value.is_count, value.is_count ? static_cast<uint64_t>(value.count) : std::bit_cast<uint64_t>(value.real));
   return result;
@@ -138,12 +146,9 @@ TEST_CASE("times at the ends of what 64 bits hold come back") {
 }
 
 TEST_CASE("summaries say what the points say") {
-  std::vector<Number> values;
-  for (int i = 0; i < 600; ++i) values.push_back(real(std::round(1000 * std::sin(i)) / 100));
-  std::vector<Number> counts;
-  for (int i = 0; i < 600; ++i) counts.push_back(count(1'000'000 + i * i));
-  std::vector<Number> wild;
-  for (int i = 0; i < 600; ++i) wild.push_back(real(std::exp(std::sin(i))));
+  const std::vector<Number> values = numbers(600, [](int i) { return real(std::round(1000 * std::sin(i)) / 100); });
+  const std::vector<Number> counts = numbers(600, [](int i) { return count(1'000'000 + i * i); });
+  const std::vector<Number> wild = numbers(600, [](int i) { return real(std::exp(std::sin(i))); });
   const Chunk chunk =
       encoded({column(1, values), column(2, counts), column(3, wild), column(4, std::vector<Number>(600, real(0.3)))});
   ChunkReader reader;
@@ -170,8 +175,7 @@ TEST_CASE("summaries say what the points say") {
 }
 
 TEST_CASE("series that share their times keep them once, and a steady one costs next to nothing") {
-  std::vector<Number> values;
-  for (int i = 0; i < 720; ++i) values.push_back(real(i % 10 / 10.0));
+  const std::vector<Number> values = numbers(720, [](int i) { return real(i % 10 / 10.0); });
   const size_t one = encoded({column(1, values)}).data.size();
   std::vector<Column> many;
   for (int64_t metric = 1; metric <= 16; ++metric) many.push_back(column(metric, std::vector<Number>(720, real(12.5))));
@@ -181,8 +185,7 @@ TEST_CASE("series that share their times keep them once, and a steady one costs 
 }
 
 TEST_CASE("a byte that is wrong is noticed, wherever it is") {
-  std::vector<Number> values;
-  for (int i = 0; i < 400; ++i) values.push_back(real(std::round(1000 * std::sin(i * i)) / 100));
+  const std::vector<Number> values = numbers(400, [](int i) { return real(std::round(1000 * std::sin(i * i)) / 100); });
   const Chunk good = encoded({column(1, values), column(2, std::vector<Number>(400, count(5))), column(3, {count(1), real(2)})});
   for (size_t i = 0; i < good.head.size() + good.data.size(); ++i) {
     Chunk bad = good;

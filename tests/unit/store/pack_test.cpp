@@ -2,6 +2,7 @@
 // Rows become chunks, and nobody who reads notices.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
@@ -50,6 +51,22 @@ class Writing {
       if (maintain) writer_->maintain(time_ns);
     }
   }
+  // One batch, out of order, of two processes for so many seconds from the start on.
+  void import(int64_t begin, int64_t end) {
+    auto samples = store_.samples();
+    std::vector<int64_t> seconds;
+    for (int64_t second = begin; second < end; ++second) seconds.push_back(second);
+    std::shuffle(seconds.begin(), seconds.end(), random_);
+    for (const int64_t second : seconds)
+      for (const std::string process : {"a", "import"}) {
+        const int64_t time_ns = kStart + second * kSecond;
+        const auto value = static_cast<double>(random_() % 1000) / 10;
+        samples.metrics(time_ns, {{"host", "ant"}, {"process", process}}).real("x", value).count("m", second);
+        expected_[{"x", process}][time_ns] = value;
+        expected_[{"m", process}][time_ns] = static_cast<double>(second);
+      }
+    writer_->write(samples.span(), kNow);
+  }
   // Nothing is written for a while; all that is whole is packed.
   void rest(int64_t second = 0) {
     for (int i = 0; i < 40; ++i) {
@@ -57,7 +74,7 @@ class Writing {
       samples.metrics(kStart + 40 * kDay + second * kSecond + i, {{"host", "clock"}}).real("tick", 1);
       writer_->write(samples.span(), kNow);
     }
-    while (writer_->maintain(kNow)) {
+    while (writer_->maintain(kNow + kDay)) {
     }
   }
   void again() {
@@ -142,7 +159,7 @@ TEST_CASE("a batch that writes to what is being packed is not lost") {
   writing.windows(0, 700, false);
   std::mt19937 random(7);
   for (int i = 0; i < 300; ++i) {
-    writing.writer().maintain(kStart + 700 * kSecond);
+    writing.writer().maintain(kStart + kHour);
     if (random() % 3 == 0) writing.put(kStart + static_cast<int64_t>(random() % 600) * kSecond, "b", "x", i);
   }
   writing.rest();
@@ -163,6 +180,101 @@ TEST_CASE("packing that was cut off is done again") {
   CHECK(writing.rows() == 0);
   CHECK(store.number("SELECT count(*) FROM unfinished") == 0);
   writing.check();
+}
+
+TEST_CASE("what arrived in the last ten minutes stays as rows, whatever its own time") {
+  TestStore store;
+  Writer writer = store.writer();
+  for (int64_t second = 1; second <= 700; ++second) {
+    auto samples = store.samples();
+    samples.metrics(kStart - 300 * kDay + second * kSecond, {{"host", "ant"}}).real("a", 1);
+    writer.write(samples.span(), kNow);
+  }
+  let_it_rest(writer);
+  const auto rows_after = [&](int64_t waited_ns) {
+    while (writer.maintain(kNow + waited_ns)) {
+    }
+    return store.point_count();
+  };
+  CHECK(rows_after(9 * kMinute) == 700);
+  CHECK(rows_after(10 * kMinute) == 0);
+}
+
+TEST_CASE("an import becomes chunks at once, merged with what is there") {
+  TestStore store;
+  Writing writing(store);
+  SUBCASE("into an empty store") {}
+  SUBCASE("over chunks") {
+    writing.windows(0, 1200);
+    writing.rest();
+  }
+  SUBCASE("over rows, which stay rows") {
+    writing.windows(0, 100, false);
+  }
+  SUBCASE("while others are being packed") {
+    writing.windows(-700, 0, false);
+    let_it_rest(writing.writer());
+    for (int i = 0; i < 3; ++i) writing.writer().maintain(kStart + kHour);
+    CHECK(store.number("SELECT count(*) FROM unfinished") == 1);
+  }
+  writing.import(300, 2000);
+  writing.check();
+  writing.import(100, 3000);
+  writing.check();
+  writing.rest();
+  CHECK(writing.rows() == 0);
+  CHECK(store.number("SELECT count(*) FROM unfinished") == 0);
+  writing.check();
+}
+
+TEST_CASE("an import that fails leaves nothing, and does not hinder packing") {
+  TestStore store;
+  bool fails = false;
+  Writer writer({store.path, {}, false}, [&](uint32_t id) {
+    if (fails) throw Error(Cause::retry, "the names are gone");
+    return store.symbols.name(id);
+  });
+  const auto write = [&](int64_t begin, int64_t end, std::string_view metric) {
+    auto samples = store.samples();
+    for (int64_t second = begin; second < end; ++second)
+      samples.metrics(kStart + second * kSecond, {{"host", "ant"}}).real("x", static_cast<double>(second)).real(metric, 1);
+    writer.write(samples.span(), kNow);
+  };
+  for (int64_t second = 1; second <= 700; ++second) write(second, second + 1, "y");
+  let_it_rest(writer);
+  for (int i = 0; i < 2; ++i) writer.maintain(kStart + kHour);
+  CHECK(store.number("SELECT count(*) FROM unfinished") == 1);
+  const size_t before = store.scan("x", "host", "ant").size();
+  fails = true;
+  CHECK_THROWS_WITH_AS(write(2000, 6000, "a metric that is not known yet"), "the names are gone", Error);
+  fails = false;
+  CHECK(store.scan("x", "host", "ant").size() == before);
+  let_it_rest(writer);
+  while (writer.maintain(kNow + 2 * kDay)) {
+  }
+  CHECK(store.number("SELECT count(*) FROM samples") == 0);
+  CHECK(store.number("SELECT count(*) FROM chunks") == 2);
+  CHECK(store.scan("x", "host", "ant").size() == before);
+}
+
+TEST_CASE("an import that is no import is as any batch: few samples of many entities, values that are none, stacks") {
+  TestStore store;
+  Writer writer = store.writer();
+  auto samples = store.samples();
+  for (int i = 0; i < 3000; ++i) samples.metrics(kStart + i, {{"pid", std::to_string(i % 100)}}).real("a", i);
+  for (int i = 0; i < 400; ++i)
+    samples.metrics(kStart + i, {{"pid", "many"}}).real("a", i % 4 == 0 ? 0.0 / 0.0 : i).real("a", i + 0.5);
+  samples.metrics(kStart, {{"pid", "many"}}).real("a", 1.0 / 0.0);
+  samples.metrics(kStart, {{"pid", "many"}});
+  samples.add(ATALAYA_STACK, kStart, kSecond, {{"pid", "1"}}, "main").count("profile.samples", 1);
+  const Refused refused = writer.write(samples.span(), kNow);
+  CHECK(refused.samples == 2);
+  CHECK(refused.values == 101);
+  CHECK(store.number("SELECT count(*) FROM samples") == 3000);
+  CHECK(store.number("SELECT count(*) FROM chunks") == 1);
+  const auto points = store.scan("a", "pid", "many");
+  REQUIRE(points.size() == 400);
+  CHECK(points.back().value == 399.5);
 }
 
 TEST_CASE("a step of packing reads a bounded number of rows") {
@@ -231,7 +343,7 @@ TEST_CASE("chunks go with their arrival, as rows do, and entities with them") {
     while (writer.maintain(arrived_ns)) {
     }
   };
-  for (int64_t i = 0; i < 700; ++i) write(kStart + i * kSecond, kStart + i * kSecond, "old");
+  for (int64_t i = 0; i < 1300; ++i) write(kStart + i * kSecond, kStart + i * kSecond, "old");
   CHECK(store.number("SELECT count(*) FROM chunks") > 0);
   write(kStart + kDay, kStart + kDay, "new");
   CHECK(store.number("SELECT count(*) FROM chunks") > 0);

@@ -14,7 +14,10 @@ using Lines = std::vector<std::string>;
 
 std::string text_of(const Tags &tags) {
   std::string text;
-  for (const auto &[key, value] : tags) text += (text.empty() ? "" : " ") + key + "=" + value;
+  for (const auto &[key, value] : tags) {
+    if (!text.empty()) text += ' ';
+    text.append(key).append("=").append(value);
+  }
   return text;
 }
 
