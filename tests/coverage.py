@@ -27,10 +27,8 @@ def lines_by_file(build):
     files = collections.defaultdict(collections.Counter)
     for report in reports(build):
         for file in report["files"]:
-            path = os.path.relpath(os.path.join(report["current_working_directory"], file["file"]), ROOT)
-            if file["file"].startswith("/"):
-                path = file["file"].lstrip("/")  # -ffile-prefix-map made the tree's root of it
-            if not path.startswith(("core/", "plugins/")) or not os.path.exists(os.path.join(ROOT, path)):
+            path = file["file"]  # from the tree's root, which -ffile-prefix-map took away
+            if not path.startswith(("core/", "plugins/")):
                 continue
             for line in file["lines"]:
                 files[path][line["line_number"]] += line["count"]
@@ -49,7 +47,7 @@ def print_uncovered(files, prefixes):
 
 
 def main():
-    files = lines_by_file(sys.argv[1])
+    files = lines_by_file(os.path.abspath(sys.argv[1]))
     if sys.argv[2:]:
         return print_uncovered(files, sys.argv[2:])
     folders = {os.path.dirname(path) for path in files} | {"core", "plugins"}
