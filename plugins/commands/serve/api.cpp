@@ -32,7 +32,8 @@ constexpr const char *kFilters = R"~({
 "wildcard":{"examples":"host=wildcard(web*)","description":"* stands for any text."},
 "iwildcard":{"examples":"host=iwildcard(web*)","description":"The same in any case."},
 "regexp":{"examples":"host=regexp(^web.*)","description":"An extended regular expression."}})~";
-constexpr const char *kVersion = R"({"version":"2.4.0","short_revision":"","full_revision":"","repo":"atalaya","host":"","user":""})";
+constexpr const char *kVersion =
+    R"({"version":"2.4.0","short_revision":"","full_revision":"","repo":"atalaya","host":"","user":""})";
 
 size_t limit_of(const std::string &text, size_t otherwise) {
   if (text.empty()) return otherwise;
