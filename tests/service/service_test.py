@@ -338,7 +338,7 @@ class Service(unittest.TestCase):
         # Again: what was kept is used, and it runs.
         self.host.run("apt-get install -y --no-install-recommends ./next.deb")
         self.assertEqual(self.show("ActiveState"), "active")
-        self.host.run("apt-get purge -y atalaya atalaya-kafka atalaya-dev")
+        self.host.run("apt-get purge -y " + " ".join(self.debs))
         left = self.host.out("find / -xdev -path /proc -prune -o -iname '*atalaya*' -print | grep -v -e ^/root -e ^/proc || true")
         self.assertEqual(left, "")
         self.assertEqual(self.host.out("systemctl --failed --no-legend | grep -i atalaya || true"), "")
