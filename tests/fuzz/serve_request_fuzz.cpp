@@ -34,7 +34,8 @@ static void read(uint8_t what, const std::string &text) {
       break;
     case 4: {
       const query::Answer answer{"m", {}, {}, {{now, 1}}};
-      (void)query::evaluate(text, {{answer}, {answer, answer}});
+      query::Budget budget({100, 10'000, 1'000'000'000});
+      (void)query::evaluate(text, {{answer}, {answer, answer}}, budget);
       break;
     }
     case 5:

@@ -198,11 +198,13 @@ void append_labels(std::string &out, std::string_view metric, const query::Tags 
   out += '}';
 }
 
-std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps) {
+std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget) {
   std::string out;
   for (const query::Answer &answer : answers) {
     const auto points = at_steps(answer.points, steps);
     if (points.empty()) continue;
+    budget.hold(points.size());
+    budget.work(points.size());
     append_labels(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
     out += ",\"values\":[";
     for (const query::Point &point : points) {

@@ -70,7 +70,8 @@ TEST_CASE("steps are counted before they are made") {
 
 TEST_CASE("a matrix leaves out series without a value") {
   const query::Answer answer{"m", {{"host", "h"}}, {}, {{1000 * kSecond, 1.5}}};
-  CHECK(matrix_json({answer, {"n", {}, {}, {}}}, {1000 * kSecond, 1010 * kSecond, 10 * kSecond}) ==
+  query::Budget budget({});
+  CHECK(matrix_json({answer, {"n", {}, {}, {}}}, {1000 * kSecond, 1010 * kSecond, 10 * kSecond}, budget) ==
         R"({"metric":{"__name__":"m","host":"h"},"values":[[1000,"1.5"],[1010,"1.5"]]})");
 }
 
