@@ -42,7 +42,10 @@ class Collector : public store::PointVisitor {
 
   void points(size_t series, const store::Points &points) override {
     const size_t before = size_of(series);
-    for (size_t i = 0; i < points.times_ns.size(); ++i) add(series, points.times_ns[i], points.values[i]);
+    for (size_t i = 0; i < points.times_ns.size(); ++i) {
+      const auto count = points.counts.empty() ? std::nullopt : std::optional(points.counts[i]);
+      add(series, points.times_ns[i], points.values[i], count);
+    }
     budget_.release(before);
     budget_.hold(size_of(series));
     budget_.check_time();
@@ -70,9 +73,9 @@ class Collector : public store::PointVisitor {
   }
   size_t size_of(size_t series) const { return query_.downsample ? downsamplers_[series].size() : raw_[series].size(); }
 
-  void add(size_t series, int64_t time_ns, double value) {
+  void add(size_t series, int64_t time_ns, double value, std::optional<int64_t> count) {
     if (query_.rate) {
-      const auto rate = rates_[series].add(time_ns, value);
+      const auto rate = rates_[series].add(time_ns, value, count);
       if (!rate) return;
       value = *rate;
     }
@@ -148,8 +151,8 @@ void check_known(const Query &query, store::Store &store) {
     const auto matcher = core::Matcher::parse(pattern);
     if (!matcher) throw Wrong("metric " + core::in_quotes(pattern) + ": " + matcher.error());
     if (std::any_of(known.begin(), known.end(), [&](const std::string &name) { return matcher.value().matches(name); })) continue;
-    throw Wrong("metric " + core::in_quotes(pattern) + " is not in the store " + store.name() +
-                (known.empty() ? "; it is empty" : core::did_you_mean(pattern, known)));
+    throw UnknownMetric("metric " + core::in_quotes(pattern) + " is not in the store " + store.name() +
+                        (known.empty() ? "; it is empty" : core::did_you_mean(pattern, known)));
   }
 }
 

@@ -10,7 +10,7 @@
 namespace atalaya::query {
 
 // Selects series, makes their rates, downsamples each of them, and merges those of a group. Answers come by metric and tags. Throws
-// Wrong, TooMuch, and what the store throws. A metric that the store has never seen is Wrong.
+// Wrong, TooMuch, and what the store throws. A metric that the store has never seen is UnknownMetric.
 std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget);
 
 // The series that a question is about, checked and within the budget.

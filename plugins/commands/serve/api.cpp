@@ -90,6 +90,15 @@ std::string argument_of(const Request &request, const char *key) {
   return json ? body_text(request.body, key) : request.text(key);
 }
 
+// To Prometheus a metric that nobody has written is one without points.
+std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
+  try {
+    return query::answers_to(wanted, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
 }  // namespace
 
 store::Store &Api::store() {
@@ -211,7 +220,7 @@ Answer Api::query_range(const Request &request) {
   query::Query wanted = read_selector(request.text("query"), store().metrics());
   wanted.range = {steps.from_ns - kLookback, steps.to_ns};
   query::Budget budget(limits_);
-  const auto answers = query::answers_to(wanted, store(), budget);
+  const auto answers = answers_to_selector(wanted, store(), budget);
   return success("{\"resultType\":\"matrix\",\"result\":[" + matrix_json(answers, steps, budget) + "]}");
 }
 
@@ -224,7 +233,7 @@ Answer Api::instant(const Request &request) {
   wanted.range = {time.value() - kLookback, time.value()};
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
   query::Budget budget(limits_);
-  for (const query::Answer &answer : query::answers_to(wanted, store(), budget)) {
+  for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
     const auto points = at_steps(answer.points, step);
     if (points.empty()) continue;
     append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
@@ -335,8 +344,7 @@ Answer Api::list_experiments(const Request &request, bool workloads, const std::
 
 Answer Api::put_experiments(const Request &request) {
   const auto read = query::read_experiments(request.body, core::realtime());
-  query::ExperimentLog log(host_, path_);
-  for (const query::Experiment &one : read) log.put(one);
+  query::ExperimentLog(host_, path_).put(read);
   return {201, R"({"_status":"OK"})"};
 }
 

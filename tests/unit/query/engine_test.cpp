@@ -7,6 +7,7 @@
 
 #include "plugins/query/downsample.h"
 #include "plugins/query/metric_info.h"
+#include "plugins/query/rate.h"
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::query::test {
@@ -229,6 +230,22 @@ TEST_CASE("units and kinds of metrics are known by their names") {
   CHECK(metric_info("flow.sent.bytes").kind == Kind::delta);
   CHECK(metric_info("self.samples.in").kind == Kind::total);
   CHECK(metric_info("something.else").unit.empty());
+}
+
+TEST_CASE("the rate of counts is exact where they are too large for a number") {
+  constexpr int64_t kLarge = int64_t{1} << 53;
+  RateOf rate({});
+  CHECK_FALSE(rate.add(kT0, static_cast<double>(kLarge), kLarge));
+  CHECK(rate.add(kT0 + kSecond, static_cast<double>(kLarge + 1), kLarge + 1) == 1.0);
+  CHECK(rate.add(kT0 + 2 * kSecond, static_cast<double>(kLarge + 4), kLarge + 4) == 3.0);
+}
+
+TEST_CASE("the value of a reset is for decreases only: a steep rise is one") {
+  MemoryStore store;
+  store.add("self.samples.in", {}, {{0, 100}, {10, 1'000'100}, {20, 50}});
+  Query query = all_of("self.samples.in");
+  query.rate = Rate{true, 1e12, 1000};
+  CHECK(shown(ask(store, query)[0].points) == "10:100000");
 }
 
 }  // namespace
