@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include "core/plugin/parameters.h"
 #include "core/sample/batch.h"
 #include "core/sample/symbols.h"
+#include "core/util/files.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -120,6 +122,14 @@ int exit_status_of(const Outcome &outcome) {
   return outcome.code == ATALAYA_BAD_CONFIG ? kWrongUse : kFailed;
 }
 
+// An answer of which a part did not arrive is none, and a script must not take it for one: a full disk, a reader that has gone.
+int flushed(const std::string &label, int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  const std::string reason = errno != 0 ? error_text(errno) : "writing to standard output failed";
+  return fail(label, "the output is not complete: " + reason, status == kDone ? kFailed : status);
+}
+
 int work(Instance &instance, const std::vector<std::string> &words) {
   // The threads of a command that is interrupted leave the signals to us: they are blocked before the first one.
   std::unique_ptr<Signals> signals;
@@ -129,7 +139,7 @@ int work(Instance &instance, const std::vector<std::string> &words) {
   int32_t status = kDone;
   if (outcome.ok()) outcome = instance.command(words, status);
   if (!outcome.ok()) return fail(instance.label(), outcome.text, exit_status_of(outcome));
-  return status;
+  return flushed(instance.label(), status);
 }
 
 // A command runs in this process, wherever its file lies: it has the rights of who typed it, and the terminal.

@@ -9,7 +9,7 @@
 
 #include "core/util/suggest.h"
 #include "core/util/text.h"
-#include "core/util/units.h"
+#include "plugins/query/time_text.h"
 
 namespace atalaya::query {
 namespace {
@@ -40,8 +40,11 @@ std::optional<Fill> fill_from_name(std::string_view name) {
 
 core::Result<int64_t> interval_of(const std::string &text) {
   if (text == "0all" || text == "all") return 0;
-  auto length = core::parse_duration(text);
+  auto length = parse_length(text);
   if (length && length.value() <= 0) return core::Error{"an interval is longer than 0s; the whole range is 0all"};
+  // Names of intervals lie up to two of them beyond their range: they must stay numbers.
+  constexpr int64_t kLongest = int64_t{3660} * 86'400 * 1'000'000'000;
+  if (length && length.value() > kLongest) return core::Error{"an interval is at most 3660d; the whole range is 0all"};
   return length;
 }
 

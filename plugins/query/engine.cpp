@@ -8,10 +8,8 @@
 #include <set>
 
 #include "core/util/matcher.h"
-#include "core/util/now.h"
 #include "core/util/suggest.h"
 #include "core/util/text.h"
-#include "core/util/units.h"
 #include "plugins/query/downsample.h"
 #include "plugins/query/merge.h"
 #include "plugins/query/metric_info.h"
@@ -20,16 +18,11 @@
 namespace atalaya::query {
 namespace {
 
-const char *const kNarrower = "; ask for less: fewer metrics, more --tag, a shorter time, or a longer --every";
-
 // Takes the points of all series as the store hands them over.
 class Collector : public store::PointVisitor {
  public:
-  Collector(const Query &query, const std::vector<store::Series> &series, const Limits &limits)
-      : query_(query),
-        limits_(limits),
-        intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge),
-        deadline_(core::monotonic() + limits.time_ns) {
+  Collector(const Query &query, const std::vector<store::Series> &series, Budget &budget)
+      : query_(query), budget_(budget), intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
     if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
     raw_.resize(query.downsample ? 0 : series.size());
     downsamplers_.reserve(query.downsample ? series.size() : 0);
@@ -38,26 +31,40 @@ class Collector : public store::PointVisitor {
   }
 
   bool take(size_t series, const store::Summary &summary) override {
-    return query_.downsample && !query_.rate && downsamplers_[series].add(summary);
+    if (!query_.downsample || query_.rate) return false;
+    const size_t before = size_of(series);
+    if (!downsamplers_[series].add(summary)) return false;
+    budget_.release(before);
+    budget_.hold(size_of(series));
+    budget_.work(kSummary);
+    return true;
   }
 
   void points(size_t series, const store::Points &points) override {
     const size_t before = size_of(series);
-    for (size_t i = 0; i < points.times_ns.size(); ++i) add(series, points.times_ns[i], points.values[i]);
-    held_ += size_of(series) - before;
-    if (held_ > limits_.points)
-      throw TooMuch("the answer would hold more than " + std::to_string(limits_.points) + " points" + kNarrower);
-    if (core::monotonic() > deadline_)
-      throw TooMuch("the query took longer than " + core::format_duration(limits_.time_ns) + kNarrower);
+    for (size_t i = 0; i < points.times_ns.size(); ++i) {
+      const auto count = points.counts.empty() ? std::nullopt : std::optional(points.counts[i]);
+      add(series, points.times_ns[i], points.values[i], count);
+    }
+    budget_.release(before);
+    budget_.hold(size_of(series));
+    budget_.check_time();
   }
 
   std::vector<Point> take_points(size_t series) {
     if (!query_.downsample) return std::move(raw_[series]);
+    const size_t before = size_of(series);
     std::vector<Point> points = downsamplers_[series].take();
-    return points.empty() ? points : filled(points, intervals_, query_.downsample->fill);
+    if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
+    budget_.release(before);
+    budget_.hold(points.size());
+    budget_.work(points.size());
+    return points;
   }
 
  private:
+  static constexpr size_t kSummary = 100;  // it costs about as much as so many steps
+
   const Aggregator &function_for(const std::string &metric) const {
     static const Aggregator average = *Aggregator::find("avg");
     static const Aggregator sum = *Aggregator::find("sum");
@@ -66,9 +73,9 @@ class Collector : public store::PointVisitor {
   }
   size_t size_of(size_t series) const { return query_.downsample ? downsamplers_[series].size() : raw_[series].size(); }
 
-  void add(size_t series, int64_t time_ns, double value) {
+  void add(size_t series, int64_t time_ns, double value, std::optional<int64_t> count) {
     if (query_.rate) {
-      const auto rate = rates_[series].add(time_ns, value);
+      const auto rate = rates_[series].add(time_ns, value, count);
       if (!rate) return;
       value = *rate;
     }
@@ -77,10 +84,8 @@ class Collector : public store::PointVisitor {
   }
 
   const Query &query_;
-  const Limits &limits_;
+  Budget &budget_;
   const Intervals intervals_;
-  const int64_t deadline_;
-  size_t held_ = 0;
   std::vector<RateOf> rates_;
   std::vector<Downsampler> downsamplers_;
   std::vector<std::vector<Point>> raw_;
@@ -146,8 +151,8 @@ void check_known(const Query &query, store::Store &store) {
     const auto matcher = core::Matcher::parse(pattern);
     if (!matcher) throw Wrong("metric " + core::in_quotes(pattern) + ": " + matcher.error());
     if (std::any_of(known.begin(), known.end(), [&](const std::string &name) { return matcher.value().matches(name); })) continue;
-    throw Wrong("metric " + core::in_quotes(pattern) + " is not in the store " + store.name() +
-                (known.empty() ? "; it is empty" : core::did_you_mean(pattern, known)));
+    throw UnknownMetric("metric " + core::in_quotes(pattern) + " is not in the store " + store.name() +
+                        (known.empty() ? "; it is empty" : core::did_you_mean(pattern, known)));
   }
 }
 
@@ -159,12 +164,14 @@ void check(const Query &query) {
         throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matcher.error());
 }
 
-void check_intervals(const Query &query, const Limits &limits) {
+// Fill policies make points out of nothing: all that there would be are counted before any is made.
+void check_intervals(const Query &query, size_t series, const Limits &limits) {
   if (!query.downsample || query.downsample->fill == Fill::none || query.downsample->interval_ns == 0) return;
   const double wanted = (static_cast<double>(query.range.to_ns) - static_cast<double>(query.range.from_ns)) /
-                        static_cast<double>(query.downsample->interval_ns);
+                        static_cast<double>(query.downsample->interval_ns) * static_cast<double>(series);
   if (wanted > static_cast<double>(limits.points))
-    throw TooMuch("a point for each interval would be more than " + std::to_string(limits.points) + " points" + kNarrower);
+    throw TooMuch("a point for each interval of each series would be more than " + std::to_string(limits.points) + " points" +
+                  kAskForLess);
 }
 
 }  // namespace
@@ -193,18 +200,19 @@ void keep_top(std::vector<Answer> &answers, size_t top) {
   answers = std::move(kept);
 }
 
-std::vector<store::Series> selected(const Query &query, store::Store &store, const Limits &limits) {
+std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget) {
   check(query);
+  const Limits &limits = budget.limits();
   auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
-  if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kNarrower);
+  if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kAskForLess);
   if (series.empty()) check_known(query, store);
   return series;
 }
 
-std::vector<Answer> answers_to(const Query &query, store::Store &store, const Limits &limits) {
-  check_intervals(query, limits);
-  const auto series = selected(query, store, limits);
-  Collector collector(query, series, limits);
+std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget) {
+  const auto series = selected(query, store, budget);
+  check_intervals(query, series.size(), budget.limits());
+  Collector collector(query, series, budget);
   store.scan(series, query.range, collector);
   std::vector<Answer> answers;
   for (const Group &group : groups_of(series, query)) {
@@ -213,7 +221,9 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, const Li
     for (const size_t i : group.series) points.push_back(collector.take_points(i));
     Answer answer;
     answer.metric = group.metric;
-    answer.points = query.group ? merged(points, query.aggregator) : std::move(points.front());
+    answer.points = query.group ? merged(points, query.aggregator, budget) : std::move(points.front());
+    if (query.group)
+      for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
     if (answer.points.empty()) continue;
     set_tags(group, series, answer);
     answers.push_back(std::move(answer));

@@ -4,16 +4,17 @@
 
 #include <vector>
 
+#include "plugins/query/budget.h"
 #include "plugins/query/types.h"
 
 namespace atalaya::query {
 
 // Selects series, makes their rates, downsamples each of them, and merges those of a group. Answers come by metric and tags. Throws
-// Wrong, TooMuch, and what the store throws. A metric that the store has never seen is Wrong.
-std::vector<Answer> answers_to(const Query &query, store::Store &store, const Limits &limits);
+// Wrong, TooMuch, and what the store throws. A metric that the store has never seen is UnknownMetric.
+std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget);
 
-// The series that a question is about, checked and within the limits.
-std::vector<store::Series> selected(const Query &query, store::Store &store, const Limits &limits);
+// The series that a question is about, checked and within the budget.
+std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
 
 // Leaves only so many answers, those with the largest averages, and the largest first; 0: all.
 void keep_top(std::vector<Answer> &answers, size_t top);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/query/experiment_log.h"
 
+#include <deque>
 #include <vector>
 
 #include "core/util/now.h"
@@ -55,39 +56,42 @@ Experiment ExperimentLog::end(const std::string &name, const std::string &worklo
       throw Wrong(shown(one) + " began at " + time_text(one.start_ns) + " and cannot end before; see --at");
     one.duration_ns = at_ns - one.start_ns;
   }
-  for (const Experiment &one : ending) put(one);
+  put(ending);
   return find_experiment(*store_, name, workload);
 }
 
 size_t ExperimentLog::remove(const std::string &name, const std::string &workload) {
-  size_t removed = 0;
-  for (const Experiment &known : experiments(*store_, name)) {
-    if (!workload.empty() && known.workload != workload) continue;
-    put(known, true);
-    ++removed;
-  }
-  if (removed == 0) find_experiment(*store_, name, workload);  // says that there is none
-  return removed;
+  std::vector<Experiment> removed;
+  for (const Experiment &known : experiments(*store_, name))
+    if (workload.empty() || known.workload == workload) removed.push_back(known);
+  if (removed.empty()) find_experiment(*store_, name, workload);  // says that there is none
+  put(removed, true);
+  return removed.size();
 }
 
-void ExperimentLog::put(const Experiment &experiment, bool deleted) {
-  check(experiment);
-  std::vector<atalaya_tag> tags;
-  const Tags texts = span_tags(experiment);
-  for (const auto &[key, value] : texts) tags.push_back({host_.intern(key), 0, str(value)});
+void ExperimentLog::put(std::span<const Experiment> experiments, bool deleted) {
+  for (const Experiment &experiment : experiments) check(experiment);
   atalaya_field field{host_.intern(kDeleted), ATALAYA_I64, {}};
   field.value.i64 = 1;
-  atalaya_sample span{};
-  span.kind = ATALAYA_SPAN;
-  span.tags = tags.data();
-  span.tag_count = static_cast<uint32_t>(tags.size());
-  span.fields = &field;
-  span.field_count = deleted ? 1 : 0;
-  span.time_ns = experiment.start_ns;
-  // A deleted one shall not stay open for ever: retention keeps what is open.
-  span.duration_ns = deleted ? 0 : experiment.duration_ns;
-  span.text = str(span_name(experiment));
-  writer_.put(span, core::realtime());
+  // A span points to its texts and its tags.
+  std::deque<Tags> texts;
+  std::deque<std::vector<atalaya_tag>> tags;
+  std::vector<atalaya_sample> spans;
+  for (const Experiment &experiment : experiments) {
+    auto &own = tags.emplace_back();
+    for (const auto &[key, value] : texts.emplace_back(span_tags(experiment))) own.push_back({host_.intern(key), 0, str(value)});
+    atalaya_sample &span = spans.emplace_back();
+    span.kind = ATALAYA_SPAN;
+    span.tags = own.data();
+    span.tag_count = static_cast<uint32_t>(own.size());
+    span.fields = &field;
+    span.field_count = deleted ? 1 : 0;
+    span.time_ns = experiment.start_ns;
+    // A deleted one shall not stay open for ever: retention keeps what is open.
+    span.duration_ns = deleted ? 0 : experiment.duration_ns;
+    span.text = str(span_name(experiment));
+  }
+  writer_.put(spans, core::realtime());
 }
 
 }  // namespace atalaya::query

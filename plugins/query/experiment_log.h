@@ -4,6 +4,7 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <span>
 #include <string>
 
 #include "plugins/query/experiments.h"
@@ -23,8 +24,9 @@ class ExperimentLog {
   Experiment end(const std::string &name, const std::string &workload, int64_t at_ns);
   // Deletes all of that name (workload "": its workloads too). Returns how many.
   size_t remove(const std::string &name, const std::string &workload);
-  // As it is; replaces the one that began then.
-  void put(const Experiment &experiment, bool deleted = false);
+  // As they are, all or none; each replaces the one that began then.
+  void put(std::span<const Experiment> experiments, bool deleted = false);
+  void put(const Experiment &experiment, bool deleted = false) { put(std::span(&experiment, 1), deleted); }
 
   store::Store &store() { return *store_; }
 

@@ -72,28 +72,46 @@ Answer with_number(char sign, const Answer &answer, double number, bool number_i
   return result;
 }
 
-Operand apply(char sign, const Operand &left, const Operand &right) {
+size_t size_of(const std::vector<Answer> &answers) {
+  size_t size = 0;
+  for (const Answer &answer : answers) size += answer.points.size();
+  return size;
+}
+
+void keep(Answer &&answer, std::vector<Answer> &answers, Budget &budget) {
+  budget.hold(answer.points.size());
+  budget.work(answer.points.size());
+  answers.push_back(std::move(answer));
+}
+
+// Takes both operands: their points are no longer held.
+Operand apply(char sign, const Operand &left, const Operand &right, Budget &budget) {
   Operand result;
   if (left.number && right.number) return {true, calculate(sign, left.value, right.value), {}};
   if (left.number || right.number) {
     for (const Answer &answer : left.number ? right.answers : left.answers)
-      result.answers.push_back(with_number(sign, answer, left.number ? left.value : right.value, left.number));
+      keep(with_number(sign, answer, left.number ? left.value : right.value, left.number), result.answers, budget);
+    budget.release(size_of(left.answers) + size_of(right.answers));
     return result;
   }
   for (const Answer &one : left.answers)
-    for (const Answer &other : right.answers)
-      if (meet(one.tags, other.tags)) {
-        result.answers.push_back(combined(sign, one, other));
-        if (result.answers.size() > kMaxAnswers)
-          throw TooMuch("the formula would give more than " + std::to_string(kMaxAnswers) +
-                        " answers; group by a tag that both sides have");
-      }
+    for (const Answer &other : right.answers) {
+      budget.work(1);
+      if (!meet(one.tags, other.tags)) continue;
+      budget.work(one.points.size() + other.points.size());
+      keep(combined(sign, one, other), result.answers, budget);
+      if (result.answers.size() > kMaxAnswers)
+        throw TooMuch("the formula would give more than " + std::to_string(kMaxAnswers) +
+                      " answers; group by a tag that both sides have");
+    }
+  budget.release(size_of(left.answers) + size_of(right.answers));
   return result;
 }
 
 class Parser {
  public:
-  Parser(std::string_view formula, const std::vector<std::vector<Answer>> &inputs) : formula_(formula), inputs_(inputs) {}
+  Parser(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget)
+      : formula_(formula), inputs_(inputs), budget_(budget) {}
 
   Operand whole() {
     Operand result = sum(0);
@@ -114,7 +132,7 @@ class Parser {
     Operand left = product(depth);
     while (next() == '+' || next() == '-') {
       const char sign = formula_[at_++];
-      left = apply(sign, left, product(depth));
+      left = apply(sign, left, product(depth), budget_);
     }
     return left;
   }
@@ -122,7 +140,7 @@ class Parser {
     Operand left = factor(depth);
     while (next() == '*' || next() == '/') {
       const char sign = formula_[at_++];
-      left = apply(sign, left, factor(depth));
+      left = apply(sign, left, factor(depth), budget_);
     }
     return left;
   }
@@ -138,7 +156,7 @@ class Parser {
     }
     if (c == '-') {
       ++at_;
-      return apply('-', {true, 0, {}}, factor(depth + 1));
+      return apply('-', {true, 0, {}}, factor(depth + 1), budget_);
     }
     if (c >= 'a' && c <= 'z') return letter(c);
     return number();
@@ -148,6 +166,7 @@ class Parser {
     if (index >= inputs_.size())
       wrong(inputs_.empty() ? "a number" : "a letter from a to " + std::string(1, static_cast<char>('a' + inputs_.size() - 1)));
     ++at_;
+    budget_.hold(size_of(inputs_[index]));
     return {false, 0, inputs_[index]};
   }
   Operand number() {
@@ -161,13 +180,14 @@ class Parser {
 
   std::string_view formula_;
   const std::vector<std::vector<Answer>> &inputs_;
+  Budget &budget_;
   size_t at_ = 0;
 };
 
 }  // namespace
 
-std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs) {
-  Operand result = Parser(formula, inputs).whole();
+std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget) {
+  Operand result = Parser(formula, inputs, budget).whole();
   if (result.number) throw Wrong("formula " + core::in_quotes(formula) + " names no metric; a is the first --metric, b the second");
   for (Answer &answer : result.answers) answer.metric = formula;
   std::erase_if(result.answers, [](const Answer &answer) { return answer.points.empty(); });

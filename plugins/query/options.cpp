@@ -128,17 +128,17 @@ QueryOptions read_query_options(Host host) {
   return options;
 }
 
-std::vector<Answer> answers_to(const QueryOptions &options, const Range &range, store::Store &store, const Limits &limits) {
+std::vector<Answer> answers_to(const QueryOptions &options, const Range &range, store::Store &store, Budget &budget) {
   std::vector<std::vector<Answer>> parts;
   for (const std::string &metric : options.metrics) {
     Query query = options.query;
     query.metrics = {metric};
     query.range = range;
-    parts.push_back(answers_to(query, store, limits));
+    parts.push_back(answers_to(query, store, budget));
   }
   std::vector<Answer> answers;
   if (!options.formula.empty()) {
-    answers = evaluate(options.formula, parts);
+    answers = evaluate(options.formula, parts, budget);
   } else {
     for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/query/budget.h"
 #include "plugins/query/experiments.h"
 #include "plugins/query/types.h"
 
@@ -21,8 +22,7 @@ inline constexpr Param kStore = {
     .name = "store"_str,
     .type = ATALAYA_STRING,
     .unit = "STORE"_str,
-    .summary =
-        "What is read: a path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE; without it $ATALAYA_STORE, else the agent's."_str};
+    .summary = "What is read: a path or sqlite:PATH; without it $ATALAYA_STORE, else the agent's."_str};
 // `flags`: ATALAYA_REQUIRED where a question without it makes no sense.
 constexpr Param metric_param(uint32_t flags) {
   return {.name = "metric"_str,
@@ -131,7 +131,7 @@ struct QueryOptions {
 // metric_param, kTag, kAggregate, kEvery, kGroupBy, kRate, kTop, kFormula. Throws Failure.
 QueryOptions read_query_options(Host host);
 // All answers, metric by metric, or what the formula makes of them.
-std::vector<Answer> answers_to(const QueryOptions &options, const Range &range, store::Store &store, const Limits &limits);
+std::vector<Answer> answers_to(const QueryOptions &options, const Range &range, store::Store &store, Budget &budget);
 
 // "key=value" to filters; several of one key are one. Throws Wrong.
 std::vector<store::TagFilter> tag_filters(const std::vector<std::string> &words);

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "core/util/text.h"
 #include "core/util/units.h"
@@ -165,12 +166,10 @@ std::optional<std::string_view> ago(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace
-
-core::Result<int64_t> parse_time(std::string_view text, int64_t now_ns) {
+core::Result<int64_t> read_time(std::string_view text, int64_t now_ns) {
   if (text == "now") return now_ns;
   if (const auto span = ago(text)) {
-    const auto duration = core::parse_duration(*span);
+    const auto duration = parse_length(*span);
     if (!duration) return core::Error{core::in_quotes(text) + ": " + duration.error()};
     return now_ns - duration.value();
   }
@@ -178,6 +177,31 @@ core::Result<int64_t> parse_time(std::string_view text, int64_t now_ns) {
     if (const auto time = read(text)) return *time;
   return core::Error{core::in_quotes(text) +
                      " is not a time; write now, -1h, 2026-11-21T10:00:00Z, 2026/11/21-10:00:00, or Unix seconds or milliseconds"};
+}
+
+}  // namespace
+
+core::Result<int64_t> parse_time(std::string_view text, int64_t now_ns) {
+  constexpr int64_t kYear2200 = 7'258'118'400 * kSecond;
+  auto time = read_time(text, now_ns);
+  if (time && (time.value() < 0 || time.value() >= kYear2200))
+    return core::Error{core::in_quotes(text) + " is not a time from 1970 to 2199"};
+  return time;
+}
+
+core::Result<int64_t> parse_length(std::string_view text) {
+  constexpr int64_t kDay = 86'400 * kSecond;
+  constexpr std::array<std::pair<char, int64_t>, 3> kLong = {{{'w', 7 * kDay}, {'n', 30 * kDay}, {'y', 365 * kDay}}};
+  for (const auto &[unit, length] : kLong) {
+    if (text.empty() || text.back() != unit) continue;
+    uint32_t count = 0;
+    int64_t total = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size() - 1, count);
+    if (error != std::errc() || end != text.data() + text.size() - 1) break;
+    if (__builtin_mul_overflow(length, int64_t{count}, &total)) return core::Error{core::in_quotes(text) + " is too long"};
+    return total;
+  }
+  return core::parse_duration(text);
 }
 
 std::string time_text(int64_t time_ns) {

@@ -21,6 +21,11 @@ class Wrong : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+// The store has never seen such a metric.
+class UnknownMetric : public Wrong {
+ public:
+  using Wrong::Wrong;
+};
 // An answer that would cost more than is allowed.
 class TooMuch : public std::runtime_error {
  public:
@@ -48,7 +53,7 @@ struct Downsample {
 struct Rate {
   bool counter = true;
   double largest = 0;      // of a counter that wraps; 0: it does not
-  double reset_value = 0;  // higher rates are a reset; 0: no limit
+  double reset_value = 0;  // a higher rate across a decrease is a reset, not a wrap; 0: no limit
 };
 
 struct Query {

@@ -5,8 +5,6 @@
 #include <limits>
 #include <map>
 
-#include "core/util/now.h"
-#include "core/util/units.h"
 #include "plugins/query/engine.h"
 #include "plugins/query/metric_info.h"
 
@@ -22,9 +20,8 @@ struct Group {
 
 class Integrals : public store::PointVisitor {
  public:
-  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range,
-            const Limits &limits)
-      : series_(series), range_(range), limits_(limits), deadline_(core::monotonic() + limits.time_ns), last_(series.size(), 0) {
+  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range, Budget &budget)
+      : series_(series), range_(range), budget_(budget), last_(series.size(), 0) {
     for (const store::Series &one : series) {
       Tags tags;
       for (const std::string &key : group_by)
@@ -46,13 +43,10 @@ class Integrals : public store::PointVisitor {
       const double inside = overlap(time - length, time);
       if (inside <= 0) continue;
       group.usage.sum += points.values[i] * (delta ? inside / static_cast<double>(length) : inside / 1e9);
-      held_ += group.at.try_emplace(time, 0).second ? 1 : 0;
+      budget_.hold(group.at.try_emplace(time, 0).second ? 1 : 0);
       group.at[time] += points.values[i];
     }
-    if (held_ > limits_.points)
-      throw TooMuch("the report would hold more than " + std::to_string(limits_.points) + " points; ask for a shorter time");
-    if (core::monotonic() > deadline_)
-      throw TooMuch("the report took longer than " + core::format_duration(limits_.time_ns) + "; ask for a shorter time");
+    budget_.check_time();
   }
 
   std::vector<Usage> take() {
@@ -60,6 +54,7 @@ class Integrals : public store::PointVisitor {
     std::vector<Usage> usages;
     for (auto &[key, group] : groups_) {
       if (group.at.empty()) continue;
+      budget_.release(group.at.size());
       Usage &usage = group.usage;
       usage.average = usage.sum / seconds;
       usage.sum *= integral_unit(usage.metric).per_second;
@@ -85,9 +80,7 @@ class Integrals : public store::PointVisitor {
 
   const std::vector<store::Series> &series_;
   const Range range_;
-  const Limits &limits_;
-  const int64_t deadline_;
-  size_t held_ = 0;
+  Budget &budget_;
   std::map<std::pair<std::string, Tags>, Group> groups_;
   std::vector<Group *> of_series_;
   std::vector<int64_t> last_;  // time of the point before
@@ -111,17 +104,17 @@ IntegralUnit integral_unit(std::string_view metric) {
 }
 
 std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
-                            const std::vector<std::string> &group_by, const Range &range, store::Store &store,
-                            const Limits &limits) {
-  // Windows that began in the range may end after it.
-  const int64_t last = std::numeric_limits<int64_t>::max();
-  const Range wider{range.from_ns, range.to_ns > last - kLongestWindow ? last : range.to_ns + kLongestWindow};
+                            const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget) {
+  // Windows that began in the range may end after it, and an instant needs the one before to know for how long it stands.
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + kLongestWindow;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - kLongestWindow;
+  const Range wider{std::max(range.from_ns, kFirst) - kLongestWindow, std::min(range.to_ns, kLast) + kLongestWindow};
   Query query;
   query.metrics = metrics;
   query.tags = tags;
-  query.range = range;
-  const auto series = selected(query, store, limits);
-  Integrals integrals(series, group_by, range, limits);
+  query.range = wider;
+  const auto series = selected(query, store, budget);
+  Integrals integrals(series, group_by, range, budget);
   store.scan(series, wider, integrals);
   return integrals.take();
 }

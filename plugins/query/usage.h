@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/query/budget.h"
 #include "plugins/query/types.h"
 
 namespace atalaya::query {
@@ -29,7 +30,6 @@ IntegralUnit integral_unit(std::string_view metric);
 // By metric, the largest sums first. A window that lies in the range by a part counts by that part; a sample of an instant stands
 // for the time since the one before, five minutes at most. Throws as answers_to does.
 std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
-                            const std::vector<std::string> &group_by, const Range &range, store::Store &store,
-                            const Limits &limits);
+                            const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget);
 
 }  // namespace atalaya::query

@@ -1,21 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/span_writer.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include "core/sample/json.h"
+#include "core/util/files.h"
 #include "plugins/store/location.h"
 #include "plugins/store/schema.h"
 
 namespace atalaya::store {
 namespace {
 
+// Made by root before the agent's first start, the store would be root's, and the agent could not open it: who owns the folder owns
+// what is made in it. SQLite gives its other files the owner of this one.
+void create_as_folder(const std::string &path) {
+  const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640));
+  if (!file || ::geteuid() != 0) return;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  struct stat status {};
+  if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0 || ::fchown(file.get(), status.st_uid, status.st_gid) != 0)
+    throw Error(Cause::config, "the new file " + path + " cannot be given to the owner of its folder: " + core::error_text(errno));
+}
+
 Database open_beside(const std::string &path) {
   prepare_folder(path);
-  create_private(path);
+  create_as_folder(path);
   Database database(path, Access::read_write);
   check_is_store(database);
   if (database.number("PRAGMA user_version") == kSchemaVersion) return database;
+  create_as_folder(path + "-lock");
   const auto lock = lock_for_writing(path);
   prepare_for_writing(database, false);
   return database;
@@ -26,12 +45,22 @@ Database open_beside(const std::string &path) {
 SpanWriter::SpanWriter(std::string path, core::NameOf name_of)
     : database_(open_beside(path.empty() ? default_path() : path)), dictionary_(database_, std::move(name_of)) {}
 
-void SpanWriter::put(const atalaya_sample &span, int64_t now_ns) {
+void SpanWriter::put(std::span<const atalaya_sample> spans, int64_t now_ns) {
   Statement statement(database_,
                       "INSERT INTO spans(start_ns, entity, name, duration_ns, arrived_ns, fields) VALUES(?1, ?2, ?3, ?4, ?5, ?6) "
                       "ON CONFLICT DO UPDATE SET duration_ns = excluded.duration_ns, arrived_ns = excluded.arrived_ns, "
                       "fields = excluded.fields");
   Transaction transaction(database_);
+  try {
+    for (const atalaya_sample &span : spans) put(statement, span, now_ns);
+    transaction.commit();
+  } catch (...) {
+    dictionary_.forget();  // it knows numbers that are not in the store
+    throw;
+  }
+}
+
+void SpanWriter::put(Statement &statement, const atalaya_sample &span, int64_t now_ns) {
   const int64_t entity = dictionary_.entity(span, {}, now_ns);
   std::string fields = "{";
   for (uint32_t i = 0; i < span.field_count; ++i) {
@@ -44,7 +73,6 @@ void SpanWriter::put(const atalaya_sample &span, int64_t now_ns) {
   std::string scratch;
   const std::string_view name = valid_utf8({span.text.data, span.text.size}, scratch);
   statement.run(span.time_ns, entity, name, span.duration_ns, now_ns, std::string_view(fields));
-  transaction.commit();
 }
 
 }  // namespace atalaya::store

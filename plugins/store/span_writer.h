@@ -4,6 +4,7 @@
 
 #include <atalaya/plugin.h>
 
+#include <span>
 #include <string>
 
 #include "core/sample/names.h"
@@ -19,10 +20,12 @@ class SpanWriter {
   // "": the default path. A store that is not there, or is of an older version, is made as a writer would make it.
   SpanWriter(std::string path, core::NameOf name_of);
 
-  // A sample of kind SPAN, and its counts. One with the same start, name and tags is replaced.
-  void put(const atalaya_sample &span, int64_t now_ns);
+  // Samples of kind SPAN, and their counts, all or none. One with the same start, name and tags is replaced.
+  void put(std::span<const atalaya_sample> spans, int64_t now_ns);
 
  private:
+  void put(Statement &statement, const atalaya_sample &span, int64_t now_ns);
+
   Database database_;
   Dictionary dictionary_;
 };

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 import unittest
 import urllib.error
 import urllib.parse
@@ -121,6 +122,12 @@ class Commands(QueryCase):
     def test_report_adds_up(self):
         out = json.loads(self.atalaya("report", "--by", "host", "--format", "json", "--metric", "proc.disk.writes.mb", *WHEN))
         self.assertEqual({row["host"] for row in out}, {"host1", "host2"})
+        halves = [json.loads(self.atalaya("report", "--by", "host", "--format", "json", "--metric", "proc.disk.writes.mb",
+                                          "--from", str(T0 + begin), "--to", str(T0 + end)))
+                  for begin, end in ((0, 15), (15, 60))]
+        for row in out:
+            parts = [half["sum"] for rows in halves for half in rows if half["host"] == row["host"]]
+            self.assertAlmostEqual(sum(parts), row["sum"])
         self.assertIn("host1", self.atalaya("report", "--by", "process", "--metric", "proc.disk.writes.mb", *WHEN))
 
     def test_units_and_kinds_are_those_that_the_plugins_declare(self):
@@ -168,6 +175,68 @@ class Commands(QueryCase):
         self.atalaya("experiment", "run", "none", "--", "/does/not/exist", status=1)
         self.assertIn("cannot be run: No such file", self.errors)
         self.atalaya("experiment", "show", "none", status=2)
+
+    def start_listener(self, name, terminal=None):
+        """A command in an experiment that says which signal came first, and whether another one followed."""
+        listen = ("import signal\n"
+                  "wanted = {signal.SIGINT, signal.SIGTERM}\n"
+                  "signal.pthread_sigmask(signal.SIG_BLOCK, wanted)\n"
+                  "print('listens', flush=True)\n"
+                  "print('heard', signal.Signals(signal.sigwait(wanted)).name, signal.sigtimedwait(wanted, 0.5), flush=True)\n")
+        words = [BINARY, "experiment", "run", name, "--store", self.store, "--", sys.executable, "-c", listen]
+        if terminal is None:
+            return subprocess.Popen(words, stdout=subprocess.PIPE)
+        # The terminal of a session becomes that of who opens it first.
+        open_it = "import os, sys; os.close(os.open(sys.argv[1], os.O_RDWR)); os.execv(sys.argv[2], sys.argv[2:])"
+        return subprocess.Popen([sys.executable, "-c", open_it, os.ttyname(terminal), *words], stdout=subprocess.PIPE,
+                                start_new_session=True)
+
+    def heard(self, running, name):
+        line = running.stdout.readline()
+        self.assertEqual(running.wait(PATIENCE), 0)
+        running.stdout.close()
+        [one] = json.loads(self.atalaya("experiment", "show", name, "--format", "json"))
+        self.assertIsNotNone(one["end"])
+        return line
+
+    def test_a_signal_reaches_the_command_of_an_experiment_once(self):
+        running = self.start_listener("term")
+        self.assertEqual(running.stdout.readline(), b"listens\n")
+        running.terminate()
+        self.assertEqual(self.heard(running, "term"), b"heard SIGTERM None\n")
+
+    def test_what_the_terminal_interrupts_is_interrupted_once(self):
+        master, slave = os.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        running = self.start_listener("typed", slave)
+        self.assertEqual(running.stdout.readline(), b"listens\n")
+        os.write(master, b"\x03")
+        self.assertEqual(self.heard(running, "typed"), b"heard SIGINT None\n")
+
+    def test_an_answer_that_did_not_arrive_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BINARY, "query", "--metric", "proc.*", "--store", self.store, *WHEN], stdout=full,
+                                  stderr=subprocess.PIPE, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"the output is not complete: No space left on device", done.stderr)
+
+    def test_of_an_import_with_a_mistake_nothing_is_kept(self):
+        self.atalaya("experiment", "start", "good", "--at", str(T0))
+        [good] = json.loads(self.atalaya("experiment", "list", "--format", "json"))
+        both = json.dumps([dict(good, experiment="first"), dict(good, experiment="no name at all!")])
+        self.atalaya("experiment", "import", "-", input=both.encode(), status=2)
+        self.atalaya("experiment", "show", "first", status=2)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root gives files away")
+    def test_a_store_that_root_makes_belongs_to_whom_the_folder_belongs(self):
+        folder = self.path("state")
+        os.mkdir(folder)
+        os.chown(folder, 65534, 65534)
+        self.atalaya("experiment", "start", "early", "--store", os.path.join(folder, "new.db"))
+        made = os.listdir(folder)
+        self.assertIn("new.db", made)
+        self.assertEqual({os.stat(os.path.join(folder, name)).st_uid for name in made}, {65534}, made)
 
     def test_pictures_are_well_formed(self):
         file = self.path("a.svg")
@@ -248,6 +317,7 @@ class Served(QueryCase):
         self.assertIn("process", self.get(base, "/api/v1/labels")["data"])
         self.assertEqual(len(self.get(base, "/api/v1/series", **{"match[]": '{host="host1"}'})["data"]), 6)
         self.assertEqual(status_of(base + "/api/v1/query_range?query=rate(x[5m])&start=1&end=2&step=1"), 400)
+        self.assertEqual(self.get(base, "/api/v1/query_range", query="nobody_wrote_it", start=1, end=2, step=1)["data"]["result"], [])
 
     def test_stacks_and_experiments(self):
         stacks = [{"timestamp": T0 + 20, "hostname": "h1", "stack": "java-7;a;b;a", "value": 3},

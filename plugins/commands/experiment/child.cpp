@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/experiment/child.h"
 
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +12,17 @@
 
 namespace atalaya::experiment_command {
 
+Child::Child() {
+  sigemptyset(&taken_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&taken_, signal);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as some parent may have left it, it would not come
+  pthread_sigmask(SIG_BLOCK, &taken_, &before_);
+}
+
+Child::~Child() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 void Child::start(const std::vector<std::string> &words) {
   std::vector<char *> arguments;
   for (const std::string &word : words) arguments.push_back(const_cast<char *>(word.c_str()));
@@ -21,7 +31,7 @@ void Child::start(const std::vector<std::string> &words) {
   sigset_t none, defaults;
   sigemptyset(&none);
   sigemptyset(&defaults);
-  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGUSR2}) sigaddset(&defaults, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&defaults, signal);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -36,15 +46,16 @@ void Child::start(const std::vector<std::string> &words) {
 
 int Child::wait() {
   int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0)
-    if (errno != EINTR) throw Failure(Code::permanent, "the command was lost: " + core::error_text(errno));
-  pid_ = 0;
+  for (pid_t ended = 0; ended == 0;) {
+    siginfo_t info{};
+    const int signal = sigwaitinfo(&taken_, &info);
+    // What the terminal sends goes to all that run on it.
+    const bool of_terminal = info.si_code == SI_KERNEL;
+    if (signal > 0 && signal != SIGCHLD && !of_terminal) ::kill(pid_, signal);
+    ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended < 0) throw Failure(Code::permanent, "the command was lost: " + core::error_text(errno));
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-void Child::interrupt() noexcept {
-  // What a terminal interrupts is interrupted already, and may take its time; a TERM to us alone is for it, too.
-  if (const pid_t pid = pid_; pid > 0) ::kill(pid, SIGTERM);
 }
 
 }  // namespace atalaya::experiment_command

@@ -111,8 +111,6 @@ class ExperimentCommand final : public Command {
     return query::answered([&] { return dispatch(words); });
   }
 
-  void interrupt() noexcept { child_.interrupt(); }
-
  private:
   int dispatch(const std::vector<std::string> &words) {
     static const std::vector<std::string> verbs = {"start", "end", "list", "show", "delete", "import", "run"};
@@ -173,21 +171,22 @@ class ExperimentCommand final : public Command {
     if (!text) throw Wrong(text.error());
     const auto read = query::read_experiments(text.value(), core::realtime());
     ExperimentLog writer = log();
-    for (const Experiment &one : read) writer.put(one);
+    writer.put(read);
     std::fprintf(stderr, "imported %zu\n", read.size());
     return 0;
   }
 
   // The experiment ends with the command, also when that fails.
-  int run_command(const std::vector<std::string> &words) {
+  int run_command(const std::vector<std::string> &words) const {
     if (words.size() < 3) throw Wrong("run needs a command: run NAME -- COMMAND");
     ExperimentLog writer = log();
+    Child child;
     Experiment one = described(words[1], core::realtime());
     writer.start(one);
     int status = 0;
     try {
-      child_.start({words.begin() + 2, words.end()});
-      status = child_.wait();
+      child.start({words.begin() + 2, words.end()});
+      status = child.wait();
     } catch (...) {
       writer.put(one, true);
       throw;
@@ -200,7 +199,6 @@ class ExperimentCommand final : public Command {
   Host host_;
   const std::string workload_, store_, format_, at_, user_, notes_;
   const std::vector<std::string> tags_;
-  Child child_;
 };
 
 }  // namespace

@@ -111,7 +111,8 @@ class PlotCommand final : public Command {
       plot_.to_ns = range.to_ns;
       // All members are compared with, not only those that are shown.
       const size_t top = compare_ ? std::exchange(query_.top, 0) : 0;
-      add_lines(query::answers_to(query_, range, *store, read_.limits), top);
+      query::Budget budget(read_.limits);
+      add_lines(query::answers_to(query_, range, *store, budget), top, budget);
       if (bands_ || !read_.experiment.empty()) add_bands(*store, now);
       if (plot_.title.empty()) plot_.title = title();
       return write(svg_of(plot_));
@@ -119,8 +120,8 @@ class PlotCommand final : public Command {
   }
 
  private:
-  void add_lines(std::vector<query::Answer> answers, size_t top) {
-    const std::vector<Line> references = compare_ ? compared(answers) : std::vector<Line>{};
+  void add_lines(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
+    const std::vector<Line> references = compare_ ? compared(answers, budget) : std::vector<Line>{};
     query::keep_top(answers, top);
     if (answers.size() > kMostLines)
       throw query::TooMuch(std::to_string(answers.size()) +
@@ -131,14 +132,14 @@ class PlotCommand final : public Command {
     plot_.lines.insert(plot_.lines.end(), references.begin(), references.end());
   }
 
-  std::vector<Line> compared(const std::vector<query::Answer> &answers) const {
+  std::vector<Line> compared(const std::vector<query::Answer> &answers, query::Budget &budget) const {
     std::vector<Line> lines;
     for (size_t begin = 0; begin < answers.size();) {
       size_t end = begin;
       std::vector<std::vector<query::Point>> members;
       while (end < answers.size() && answers[end].metric == answers[begin].metric) members.push_back(answers[end++].points);
-      lines.push_back(
-          {compare_->name + " of " + answers[begin].metric, unit_of(answers[begin]), query::merged(members, *compare_), true});
+      lines.push_back({compare_->name + " of " + answers[begin].metric, unit_of(answers[begin]),
+                       query::merged(members, *compare_, budget), true});
       begin = end;
     }
     return lines;

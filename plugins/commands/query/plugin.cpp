@@ -52,7 +52,8 @@ class Query final : public Command {
     return query::answered([&] {
       const auto store = query::open(options_);
       const query::Range range = query::range_of(options_, *store, core::realtime());
-      print(query::answers_to(query_, range, *store, options_.limits), range);
+      query::Budget budget(options_.limits);
+      print(query::answers_to(query_, range, *store, budget), range);
       return 0;
     });
   }

@@ -94,7 +94,8 @@ class Report final : public Command {
       const auto store = query::open(options_);
       const int64_t now = core::realtime();
       std::vector<Part> parts = parts_of(query::range_of(options_, *store, now), *store, now);
-      for (Part &part : parts) part.usages = usages_of(part.range, *store);
+      query::Budget budget(options_.limits);
+      for (Part &part : parts) part.usages = usages_of(part.range, *store, budget);
       const std::string text = format_ == "json" ? as_json(parts) : as_rows(parts);
       std::fwrite(text.data(), 1, text.size(), stdout);
       return 0;
@@ -128,12 +129,12 @@ class Report final : public Command {
     return by_ == "experiment" ? std::vector<std::string>{"experiment", "workload"} : keys();
   }
 
-  std::vector<Usage> usages_of(const Range &range, store::Store &store) const {
+  std::vector<Usage> usages_of(const Range &range, store::Store &store, query::Budget &budget) const {
     std::vector<Usage> usages;
     for (const std::string &metric : metrics_) {
       std::vector<Usage> own;
       try {
-        own = query::usage_of({metric}, tags_, keys(), range, store, options_.limits);
+        own = query::usage_of({metric}, tags_, keys(), range, store, budget);
       } catch (const query::Wrong &) {
         if (!usual_) throw;  // of the usual ones those count that the store has
       }

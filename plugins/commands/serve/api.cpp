@@ -90,6 +90,15 @@ std::string argument_of(const Request &request, const char *key) {
   return json ? body_text(request.body, key) : request.text(key);
 }
 
+// To Prometheus a metric that nobody has written is one without points.
+std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
+  try {
+    return query::answers_to(wanted, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
 }  // namespace
 
 store::Store &Api::store() {
@@ -142,10 +151,11 @@ Answer Api::opentsdb(const Request &request) {
 
 Answer Api::query(const Request &request) {
   const OpenTsdbQuestion question = read_opentsdb(request, core::realtime());
+  query::Budget budget(limits_);
   std::string body;
   for (const query::Query &one : question.queries) {
     const auto fill = one.downsample ? one.downsample->fill : query::Fill::none;
-    const std::string part = opentsdb_json(query::answers_to(one, store(), limits_), fill, question);
+    const std::string part = opentsdb_json(query::answers_to(one, store(), budget), fill, question);
     if (!part.empty()) body += (body.empty() ? "" : ",") + part;
   }
   return {200, "[" + body + "]"};
@@ -209,8 +219,9 @@ Answer Api::query_range(const Request &request) {
   const Steps steps = read_steps(request, core::realtime());
   query::Query wanted = read_selector(request.text("query"), store().metrics());
   wanted.range = {steps.from_ns - kLookback, steps.to_ns};
-  return success("{\"resultType\":\"matrix\",\"result\":[" + matrix_json(query::answers_to(wanted, store(), limits_), steps) +
-                 "]}");
+  query::Budget budget(limits_);
+  const auto answers = answers_to_selector(wanted, store(), budget);
+  return success("{\"resultType\":\"matrix\",\"result\":[" + matrix_json(answers, steps, budget) + "]}");
 }
 
 Answer Api::instant(const Request &request) {
@@ -221,7 +232,8 @@ Answer Api::instant(const Request &request) {
   query::Query wanted = read_selector(request.text("query"), store().metrics());
   wanted.range = {time.value() - kLookback, time.value()};
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
-  for (const query::Answer &answer : query::answers_to(wanted, store(), limits_)) {
+  query::Budget budget(limits_);
+  for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
     const auto points = at_steps(answer.points, step);
     if (points.empty()) continue;
     append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
@@ -332,8 +344,7 @@ Answer Api::list_experiments(const Request &request, bool workloads, const std::
 
 Answer Api::put_experiments(const Request &request) {
   const auto read = query::read_experiments(request.body, core::realtime());
-  query::ExperimentLog log(host_, path_);
-  for (const query::Experiment &one : read) log.put(one);
+  query::ExperimentLog(host_, path_).put(read);
   return {201, R"({"_status":"OK"})"};
 }
 

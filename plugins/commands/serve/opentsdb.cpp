@@ -220,6 +220,8 @@ Query read_subquery(const element &object) {
   set_aggregator(query, aggregator);
   query.metrics = {literal(metric)};
   if (const std::string text = text_at(object, "downsample"); !text.empty()) set_downsample(query, text);
+  if (flag_at(object, "explicitTags"))
+    throw Wrong("explicitTags is not supported here; filter by the tags that the series shall have");
   if (flag_at(object, "rate")) query.rate = rate_at(object);
   simdjson::dom::object tags;
   if (object["tags"].get(tags) == simdjson::SUCCESS)
@@ -264,6 +266,8 @@ Query read_m(std::string_view text) {
   query.edge = query::Edge::start;
   set_aggregator(query, words[0]);
   for (size_t i = 1; i + 1 < words.size(); ++i) {
+    if (words[i] == "explicit_tags")
+      throw Wrong("explicit_tags is not supported here; filter by the tags that the series shall have");
     if (words[i].starts_with("rate"))
       query.rate = rate_of(words[i]);
     else

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/sample/json.h"
+#include "core/util/matcher.h"
 #include "core/util/text.h"
 #include "core/util/units.h"
 #include "plugins/query/time_text.h"
@@ -107,6 +108,11 @@ std::string pattern_of(const std::string &sign, const std::string &value) {
   return negation + "~^(" + value + ")$";
 }
 
+bool matches_nothing(const std::string &expression) {
+  const auto matcher = core::Matcher::parse("~^(" + expression + ")$");
+  return matcher && matcher.value().matches("");
+}
+
 void add_matcher(Query &query, const std::string &label, const std::string &sign, const std::string &value) {
   if (label.empty()) throw Wrong("a matcher without a label");
   if (query.tags.size() + query.metrics.size() >= kMaxMatchers) throw Wrong("more than 64 matchers");
@@ -115,10 +121,16 @@ void add_matcher(Query &query, const std::string &label, const std::string &sign
     return;
   }
   // An empty value and an absent label are the same there; no tag of ours is empty.
-  if (value.empty() && (sign == "=" || sign == "!="))
-    query.tags.push_back({label, {sign == "=" ? "!*" : "*"}});
-  else
-    query.tags.push_back({label, {pattern_of(sign, value)}});
+  if (value.empty()) return query.tags.push_back({label, {sign[0] == '=' ? "!*" : "*"}});
+  const bool regex = sign.back() == '~';
+  if (regex && matches_nothing(value)) {
+    if (sign == "=~" && value == ".*") return;  // "All" of Grafana: with the label, and without it
+    if (sign == "=~")
+      throw Wrong("matcher " + label + "=~" + core::in_quotes(value) +
+                  ": an expression that an absent label matches is not supported, but for .*; write .+ or leave the matcher out");
+    query.tags.push_back({label, {"*"}});
+  }
+  query.tags.push_back({label, {pattern_of(sign, value)}});
 }
 
 double seconds_of(const std::string &text) {
@@ -198,11 +210,13 @@ void append_labels(std::string &out, std::string_view metric, const query::Tags 
   out += '}';
 }
 
-std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps) {
+std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget) {
   std::string out;
   for (const query::Answer &answer : answers) {
     const auto points = at_steps(answer.points, steps);
     if (points.empty()) continue;
+    budget.hold(points.size());
+    budget.work(points.size());
     append_labels(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
     out += ",\"values\":[";
     for (const query::Point &point : points) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plugins/commands/serve/request.h"
+#include "plugins/query/budget.h"
 #include "plugins/query/types.h"
 
 namespace atalaya::serve {
@@ -30,7 +31,7 @@ std::vector<query::Point> at_steps(const std::vector<query::Point> &points, cons
 // {"__name__":"..","label":".."}
 void append_labels(std::string &out, std::string_view metric, const query::Tags &tags);
 // The elements of "result" of a matrix: one an answer, those without a value left out.
-std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps);
+std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);
 Answer prometheus_error(unsigned status, std::string_view message);
 
 }  // namespace atalaya::serve

@@ -115,5 +115,11 @@ TEST_CASE("what is no downsampling says why") {
   CHECK(parse_downsample("5s-avg-zeros").error().find("write none, nan, null or zero") != std::string::npos);
 }
 
+TEST_CASE("an interval is at most ten years long") {
+  CHECK(parse_downsample("1w-avg").value().interval_ns == 7 * 86'400 * kSecond);
+  CHECK(parse_downsample("10y-avg").ok());
+  CHECK(parse_downsample("11y-avg").error().find("an interval is at most 3660d; the whole range is 0all") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace atalaya::query::test

@@ -7,6 +7,7 @@
 
 #include "plugins/query/downsample.h"
 #include "plugins/query/metric_info.h"
+#include "plugins/query/rate.h"
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::query::test {
@@ -36,7 +37,8 @@ MemoryStore reference() {
 }
 
 std::vector<Answer> ask(MemoryStore &store, const Query &query, const Limits &limits = {}) {
-  return answers_to(query, store, limits);
+  Budget budget(limits);
+  return answers_to(query, store, budget);
 }
 
 Query whole(const char *aggregator, const char *downsample) {
@@ -192,7 +194,28 @@ TEST_CASE("what would cost too much ends with what to do") {
   CHECK(error_of(store, all_of(kWrites), {100, 35, kSecond}).find("the answer would hold more than 35 points; ask for less") == 0);
   CHECK(error_of(store, all_of(kWrites), {100, 1000, -1}).find("the query took longer than ") == 0);
   CHECK(error_of(store, whole("sum", "1ms-avg-zero"), {100, 1000, kSecond})
-            .find("a point for each interval would be more than 1000") == 0);
+            .find("a point for each interval of each series would be more than 1000") == 0);
+}
+
+TEST_CASE("what fill policies make is counted over all series before it is made") {
+  MemoryStore store = reference();  // 12 series, an hour: 3,600 intervals of a second each, and one more
+  CHECK(error_of(store, whole("sum", "1s-avg-zero"), {100, 40'000, kSecond})
+            .find("a point for each interval of each series would be more than 40000") == 0);
+  CHECK(ask(store, whole("sum", "1s-avg-zero"), {100, 50'000, kSecond})[0].points.size() == 3601);
+}
+
+TEST_CASE("several questions of one request share its limits") {
+  MemoryStore store = reference();
+  Budget budget({100, 36 + 3, kSecond});
+  CHECK(answers_to(all_of(kWrites), store, budget)[0].points.size() == 3);
+  CHECK_THROWS_AS(answers_to(all_of(kWrites), store, budget), TooMuch);
+}
+
+TEST_CASE("summaries of the store are held to the limits, too") {
+  MemoryStore store = reference();
+  store.summarize = true;
+  store.block = 1;
+  CHECK(error_of(store, whole("sum", "10s-avg"), {100, 10, kSecond}).find("the answer would hold more than 10 points") == 0);
 }
 
 TEST_CASE("an average leaves out what is not known") {
@@ -207,6 +230,22 @@ TEST_CASE("units and kinds of metrics are known by their names") {
   CHECK(metric_info("flow.sent.bytes").kind == Kind::delta);
   CHECK(metric_info("self.samples.in").kind == Kind::total);
   CHECK(metric_info("something.else").unit.empty());
+}
+
+TEST_CASE("the rate of counts is exact where they are too large for a number") {
+  constexpr int64_t kLarge = int64_t{1} << 53;
+  RateOf rate({});
+  CHECK_FALSE(rate.add(kT0, static_cast<double>(kLarge), kLarge));
+  CHECK(rate.add(kT0 + kSecond, static_cast<double>(kLarge + 1), kLarge + 1) == 1.0);
+  CHECK(rate.add(kT0 + 2 * kSecond, static_cast<double>(kLarge + 4), kLarge + 4) == 3.0);
+}
+
+TEST_CASE("the value of a reset is for decreases only: a steep rise is one") {
+  MemoryStore store;
+  store.add("self.samples.in", {}, {{0, 100}, {10, 1'000'100}, {20, 50}});
+  Query query = all_of("self.samples.in");
+  query.rate = Rate{true, 1e12, 1000};
+  CHECK(shown(ask(store, query)[0].points) == "10:100000");
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ const std::vector<std::vector<Answer>> kInputs = {
 };
 
 std::string eval(const char *formula) {
+  Budget budget({});
   std::string text;
-  for (const Answer &one : evaluate(formula, kInputs)) {
+  for (const Answer &one : evaluate(formula, kInputs, budget)) {
     if (!text.empty()) text += " | ";
     for (const auto &tag : one.tags) text += tag.second + " ";
     text += shown(one.points);
@@ -45,8 +46,9 @@ TEST_CASE("numbers and series without tags meet everything") {
 
 TEST_CASE("a wrong formula says where") {
   const auto error = [](const char *formula) {
+    Budget budget({});
     try {
-      evaluate(formula, kInputs);
+      evaluate(formula, kInputs, budget);
     } catch (const Wrong &wrong) {
       return std::string(wrong.what());
     }
@@ -58,6 +60,13 @@ TEST_CASE("a wrong formula says where") {
   CHECK(error("z") == "formula \"z\": expected a letter from a to c at position 1");
   CHECK(error("1 + 1") == "formula \"1 + 1\" names no metric; a is the first --metric, b the second");
   CHECK(error((std::string(100, '(') + "a").c_str()).find("expected fewer parentheses") != std::string::npos);
+}
+
+TEST_CASE("a formula is held to the limits: of its operands only those count that are still needed") {
+  Budget small({100, 3, kSecond});
+  CHECK_THROWS_AS(evaluate("a + a", kInputs, small), TooMuch);
+  Budget enough({100, 10, kSecond});
+  CHECK(evaluate("c + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1", kInputs, enough).size() == 1);
 }
 
 }  // namespace

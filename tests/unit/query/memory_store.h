@@ -29,6 +29,7 @@ class MemoryStore : public store::Store {
   }
   size_t block = 3;        // points a call
   bool summarize = false;  // hand out summaries, too
+  int64_t duration_ns = kSecond;
 
   struct Kept {
     store::Series series;
@@ -80,7 +81,7 @@ class MemoryStore : public store::Store {
   bool hand_on(size_t i, std::vector<Point> &left, store::PointVisitor &visitor) const {
     const size_t count = std::min(block, left.size());
     if (count == 0) return false;
-    std::vector<int64_t> times, durations(count, kSecond);
+    std::vector<int64_t> times, durations(count, duration_ns);
     std::vector<double> values;
     store::Summary summary{static_cast<int64_t>(count), left.front().time_ns, left[count - 1].time_ns, 0,
                            left.front().value,          left.front().value,   left.front().value,      left[count - 1].value};

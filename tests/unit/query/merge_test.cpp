@@ -21,10 +21,15 @@ std::vector<Point> series(const Values &values) {
   return points;
 }
 
+std::vector<Point> merge_all(const std::vector<std::vector<Point>> &all, const Aggregator &aggregator, const Limits &limits = {}) {
+  Budget budget(limits);
+  return merged(all, aggregator, budget);
+}
+
 std::string merge(const char *aggregator, const std::vector<Values> &all) {
   std::vector<std::vector<Point>> points;
   for (const Values &values : all) points.push_back(series(values));
-  return shown(merged(points, *Aggregator::find(aggregator)));
+  return shown(merge_all(points, *Aggregator::find(aggregator)));
 }
 
 TEST_CASE("series that line up are added time by time") {
@@ -100,7 +105,7 @@ TEST_CASE("random series merge as the naive way merges them") {
       CAPTURE(name);
       const Aggregator aggregator = *Aggregator::find(name);
       const auto expected = naive(all, aggregator);
-      const auto got = merged(all, aggregator);
+      const auto got = merge_all(all, aggregator);
       REQUIRE(got.size() == expected.size());
       for (size_t i = 0; i < got.size(); ++i) {
         REQUIRE(got[i].time_ns == expected[i].time_ns);
@@ -108,6 +113,18 @@ TEST_CASE("random series merge as the naive way merges them") {
       }
     }
   }
+}
+
+TEST_CASE("the first and the last of several values are those of the first and the last series") {
+  CHECK(merge("first", {{{10, 1}, {20, 2}}, {{0, 5}, {10, 6}, {20, 7}}, {{0, 8}, {10, 9}}}) == "0:5 10:1 20:2");
+  CHECK(merge("last", {{{10, 1}, {20, 2}}, {{0, 5}, {10, 6}, {20, 7}}, {{0, 8}, {10, 9}}}) == "0:8 10:9 20:7");
+}
+
+TEST_CASE("merging ends with its time") {
+  std::vector<std::vector<Point>> all(200);
+  for (int i = 0; i < 200; ++i)
+    for (int second = 0; second < 100; ++second) all[static_cast<size_t>(i)].push_back({kT0 + second * kSecond + i, 1});
+  CHECK_THROWS_AS(merge_all(all, *Aggregator::find("sum"), {1000, 1'000'000, -1}), TooMuch);
 }
 
 }  // namespace

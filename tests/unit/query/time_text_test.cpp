@@ -46,6 +46,9 @@ TEST_CASE("times count back from now") {
   CHECK(at("now") == kNow);
   CHECK(at("-1h") == kNow - 3600 * kSecond);
   CHECK(at("1h30m-ago") == kNow - 5400 * kSecond);
+  CHECK(at("2w-ago") == kNow - 14 * 86'400 * kSecond);
+  CHECK(at("1n-ago") == kNow - 30 * 86'400 * kSecond);
+  CHECK(at("-1y") == kNow - 365 * 86'400 * kSecond);
 }
 
 TEST_CASE("what is no time says what one looks like") {
@@ -55,6 +58,14 @@ TEST_CASE("what is no time says what one looks like") {
     CHECK_MESSAGE(!parse_time(text, kNow).ok(), text);
   CHECK(parse_time("noon", kNow).error() ==
         "\"noon\" is not a time; write now, -1h, 2026-11-21T10:00:00Z, 2026/11/21-10:00:00, or Unix seconds or milliseconds");
+}
+
+TEST_CASE("times are from 1970 to 2199, so that what is calculated with them stays a time") {
+  CHECK(at("0") == 0);
+  CHECK(at("2199-12-31T23:59:59Z") == 7'258'118'399 * kSecond);
+  for (const char *text : {"2200-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "-60y", "7258118400", "9223372035"})
+    CHECK(parse_time(text, kNow).error() == "\"" + std::string(text) + "\" is not a time from 1970 to 2199");
+  CHECK_FALSE(parse_time("-4000000000y", kNow).ok());
 }
 
 TEST_CASE("a time is written so that it reads back") {

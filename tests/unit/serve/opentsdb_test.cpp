@@ -97,5 +97,11 @@ TEST_CASE("answers have seconds or milliseconds, an object or pairs, and a word 
       R"({"metric":"m","tags":{"host":"h"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5],[1700000000500,2],[1700000001000,null]]})");
 }
 
+TEST_CASE("explicit tags are refused, not ignored") {
+  const std::string body = R"({"start":1,"queries":[{"aggregator":"sum","metric":"a","explicitTags":true,"tags":{"host":"h"}}]})";
+  CHECK_THROWS_AS(read_opentsdb({"POST", "/api/query", {}, body, ""}, 2'000'000'000), query::Wrong);
+  CHECK_THROWS_AS(read_m("sum:explicit_tags:a{host=h}"), query::Wrong);
+}
+
 }  // namespace
 }  // namespace atalaya::serve

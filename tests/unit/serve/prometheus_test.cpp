@@ -70,8 +70,19 @@ TEST_CASE("steps are counted before they are made") {
 
 TEST_CASE("a matrix leaves out series without a value") {
   const query::Answer answer{"m", {{"host", "h"}}, {}, {{1000 * kSecond, 1.5}}};
-  CHECK(matrix_json({answer, {"n", {}, {}, {}}}, {1000 * kSecond, 1010 * kSecond, 10 * kSecond}) ==
+  query::Budget budget({});
+  CHECK(matrix_json({answer, {"n", {}, {}, {}}}, {1000 * kSecond, 1010 * kSecond, 10 * kSecond}, budget) ==
         R"({"metric":{"__name__":"m","host":"h"},"values":[[1000,"1.5"],[1010,"1.5"]]})");
+}
+
+TEST_CASE("an absent label is an empty one, to expressions too") {
+  CHECK(read_selector(R"(x{a=~".*"})", {}).tags.empty());
+  CHECK(read_selector(R"(x{a=~""})", {}).tags[0].patterns == Patterns{"!*"});
+  const query::Query query = read_selector(R"(x{a!~"b|"})", {});
+  REQUIRE(query.tags.size() == 2);
+  CHECK(query.tags[0].patterns == Patterns{"*"});
+  CHECK(query.tags[1].patterns == Patterns{"!~^(b|)$"});
+  CHECK(error_of("x{a=~\"b|\"}").find("that an absent label matches is not supported") != std::string::npos);
 }
 
 }  // namespace
