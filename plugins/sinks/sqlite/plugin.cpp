@@ -79,9 +79,9 @@ class SqliteSink final : public Sink {
     answer([&] { report(writer_->write(samples, now)); });
     try {
       writer_->maintain(now);
-    } catch (const store::Error &error) {
-      // The batch is committed whatever becomes of the deletion, which the next batch tries again.
-      host_.log(Level::warning, std::string("retention has to wait: ") + error.what());
+    } catch (const std::exception &error) {
+      // The batch is committed whatever becomes of deletion and compression, which the next batch tries again.
+      host_.log(Level::warning, std::string("retention and compression have to wait: ") + error.what());
     }
     return Code::ok;
   }
