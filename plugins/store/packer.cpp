@@ -63,19 +63,27 @@ Column tail_of(Column &column, int64_t last_ns) {
   return tail;
 }
 
+// Windows with a damaged row are left as they are while the writer lives: they are not looked at again and again.
+Database &with_list_of_damaged(Database &database) {
+  database.execute("CREATE TEMP TABLE IF NOT EXISTS damaged(window INTEGER PRIMARY KEY)");
+  return database;
+}
+
 }  // namespace
 
-Packer::Packer(Database &database)
-    : database_(database),
-      first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1"),
+Packer::Packer(Database &database, Warn warn)
+    : database_(with_list_of_damaged(database)),
+      warn_(std::move(warn)),
+      first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND id NOT IN temp.damaged"),
       last_time_(database, "SELECT max(time_ns) FROM windows"),
       count_open_(database,
-                  "SELECT count(*) FROM (SELECT 1 FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 LIMIT ?3)"),
+                  "SELECT count(*) FROM (SELECT 1 FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
+                  "AND id NOT IN temp.damaged LIMIT ?3)"),
       last_arrival_(database,
                     "SELECT max(arrived_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 AND arrived_ns <= ?3"),
       list_open_(database,
                  "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
-                 "ORDER BY time_ns, duration_ns LIMIT ?3"),
+                 "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
       list_entities_(database, "SELECT entity FROM samples WHERE window = ?1"),
       read_rows_(database, "SELECT entity, fields FROM samples WHERE window = ?1 AND entity BETWEEN ?2 AND ?3"),
       any_row_(database,
@@ -92,6 +100,7 @@ Packer::Packer(Database &database)
       delete_unfinished_(database,
                          "DELETE FROM chunks WHERE id IN "
                          "(SELECT id FROM chunks WHERE id >= (SELECT min(chunk) FROM unfinished) LIMIT ?1)"),
+      leave_window_(database, "INSERT OR IGNORE INTO temp.damaged(window) VALUES(?1)"),
       pack_window_(database, "UPDATE windows SET packed = 1 WHERE id = ?1"),
       packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
       delete_samples_(
@@ -256,14 +265,14 @@ void Packer::begin_slice() {
 void Packer::read(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
-    const Window &window = windows_[at_window_];
+    Window &window = windows_[at_window_];
     auto entity = slice_.begin();
     --work;
     read_rows_.each(
         [&](const Row &row) {
           while (entity != slice_.end() && entity->id < row.integer(0)) ++entity;
           if (entity == slice_.end()) return;
-          add_row(*entity, window, row.text(1));
+          if (!add_row(*entity, window, row.text(1))) leave(window);
           --work;
         },
         window.id, slice_.front().id, slice_.back().id);
@@ -271,7 +280,7 @@ void Packer::read(int64_t &work) {
   stage_ = Stage::encode;
 }
 
-void Packer::add_row(Entity &entity, const Window &window, std::string_view fields) {
+bool Packer::add_row(Entity &entity, const Window &window, std::string_view fields) {
   ++entity.rows;
   entity.arrived_ns = std::max(entity.arrived_ns, window.arrived_ns);
   FieldReader reader(fields);
@@ -287,6 +296,17 @@ void Packer::add_row(Entity &entity, const Window &window, std::string_view fiel
     columns[entity.next++].add(window.time_ns, window.duration_ns, reader.value());
   }
   entity.next = 0;
+  return !reader.damaged();
+}
+
+// What can be read of the window is in chunks then, too; its rows win over them, and nothing is deleted of what may be saved.
+void Packer::leave(Window &window) {
+  window.is_damaged = true;
+  leave_window_.run(window.id);
+  if (std::exchange(has_warned_, true) || !warn_) return;
+  warn_("a row of the window " + std::to_string(window.id) + " in the table samples of database " + database_.path() +
+        " is no object of numbers: the rows of such windows stay as they are, not compressed. Delete that window's rows, or "
+        "restore the database from a copy");
 }
 
 void Packer::encode(int64_t &work) {
@@ -367,7 +387,8 @@ void Packer::add_chunks(int64_t entity, std::span<Column> columns, int64_t arriv
 }
 
 void Packer::finish() {
-  for (const Window &window : windows_) pack_window_.run(window.id);
+  for (const Window &window : windows_)
+    if (!window.is_damaged) pack_window_.run(window.id);
   delete_replaced();
   end_unfinished_.run();
   start_again();

@@ -50,7 +50,7 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       database_(open_for_writing(options)),
       dictionary_(database_, std::move(name_of)),
       retention_(database_, options.limits),
-      packer_(database_),
+      packer_(database_, options.warn),
       find_windows_(database_, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
       add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
       put_sample_(database_,

@@ -64,6 +64,7 @@ class SqliteSink final : public Sink {
   explicit SqliteSink(Host host) : host_(host) {
     if (const auto path = host_.find("path")) options_.path = path->text();
     options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free")};
+    options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
     options_.full_sync = host_.text("sync") == "full";
   }
 

@@ -209,6 +209,28 @@ TEST_CASE("a step of packing that fails is done again, and every point is there 
   writing.check();
 }
 
+TEST_CASE("a window with a damaged row is not packed, and that is said once") {
+  TestStore store;
+  std::vector<std::string> warnings;
+  Writer writer({store.path, {}, false, [&](const std::string &text) { warnings.push_back(text); }}, store.names());
+  for (int64_t second = 1; second <= 700; ++second) {
+    auto samples = store.samples();
+    for (const std::string process : {"a", "b"})
+      samples.metrics(kStart + second * kSecond, {{"process", process}}).count("x", second).count("y", second);
+    writer.write(samples.span(), kNow);
+  }
+  Database(store.path, Access::read_write)
+      .execute(
+          "UPDATE samples SET fields = substr(fields, 1, 9) || '!' || substr(fields, 10) WHERE entity = 2 AND window IN (50, 60)");
+  let_it_rest(writer);
+  while (writer.maintain(kStart + 2 * kDay)) {
+  }
+  CHECK(store.sql("SELECT window, count(*) FROM samples GROUP BY window") == std::vector<std::string>{"50|2", "60|2"});
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("a row of the window 50 in the table samples of database " + store.path) == 0);
+  CHECK(store.scan("y", "process", "a").size() == 700);
+}
+
 TEST_CASE("what arrived in the last ten minutes stays as rows, whatever its own time") {
   TestStore store;
   Writer writer = store.writer();
