@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,11 @@ class Packer {
     int64_t rows = 0, arrived_ns = INT64_MIN;
   };
 
+  struct OldChunk {
+    int64_t id = 0, first_ns = 0, last_ns = 0, arrived_ns = 0;
+    std::string head, data;
+  };
+
   bool sweep(int64_t &work);
   bool choose(int64_t now_ns);
   bool is_quiet(int64_t begin_ns, int64_t end_ns) const;
@@ -62,8 +68,9 @@ class Packer {
   bool add_row(Entity &entity, const Window &window, std::string_view fields);
   void leave(Window &window);
   void encode(int64_t &work);
-  void encode_entity(Entity &entity);
-  void merge_old_chunks(Entity &entity);
+  void encode_next(Entity &entity, int64_t &work);
+  std::optional<OldChunk> first_old_chunk(const Entity &entity);
+  bool merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work);
   void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns);
   void finish();
   void delete_replaced();
@@ -74,7 +81,7 @@ class Packer {
   Warn warn_;
   bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
-  Statement list_entities_, read_rows_, any_row_, old_chunks_, add_chunk_, delete_chunk_;
+  Statement list_entities_, read_rows_, any_row_, old_chunk_, add_chunk_, delete_chunk_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
   Statement leave_window_, pack_window_, packed_window_, delete_samples_, has_stacks_, delete_window_, swept_window_;
 

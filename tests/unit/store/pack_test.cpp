@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -229,6 +230,33 @@ TEST_CASE("a window with a damaged row is not packed, and that is said once") {
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].find("a row of the window 50 in the table samples of database " + store.path) == 0);
   CHECK(store.scan("y", "process", "a").size() == 700);
+}
+
+TEST_CASE("late points are merged with the chunks that hold their times, the others stay") {
+  TestStore store;
+  Writing writing(store);
+  writing.windows(0, 6000);
+  writing.rest();
+  const auto chunks = [&] {
+    const auto all = store.sql("SELECT id FROM chunks");
+    return std::set<std::string>(all.begin(), all.end());
+  };
+  const auto before = chunks();
+  REQUIRE(before.size() == 30);
+  for (const std::string process : {"a", "b", "c"})
+    for (const int64_t second : {5, 5990}) writing.put(kStart + second * kSecond, process, "x", -1);
+  writing.put(kStart + 3000 * kSecond + 1, "b", "x", -2);
+  let_it_rest(writing.writer());
+  while (writing.writer().maintain(kNow + 41 * kDay)) {
+  }
+  CHECK(writing.rows() == 0);
+  size_t kept = 0;
+  for (const std::string &chunk : chunks()) kept += before.count(chunk);
+  CHECK(kept >= before.size() - 7);
+  CHECK(kept < before.size());
+  CHECK(store.number("SELECT count(*) FROM chunks a JOIN chunks b ON a.entity = b.entity AND a.id < b.id "
+                     "AND a.first_ns <= b.last_ns AND b.first_ns <= a.last_ns") == 0);
+  writing.check();
 }
 
 TEST_CASE("what arrived in the last ten minutes stays as rows, whatever its own time") {
