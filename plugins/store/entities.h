@@ -2,6 +2,8 @@
 // Which entities a selection means.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +29,11 @@ struct Entity {
   Range active;  // no sample of it lies outside
 };
 using Entities = std::map<int64_t, Entity>;
+
+// `wanted` is asked first, before the tags are read: a call that has enough says no from then on.
+using Wanted = std::function<bool(int64_t entity)>;
+using EntityVisitor = std::function<void(int64_t id, Entity &&entity)>;
+void each_entity(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
 
 // Those that pass the filters and may have samples in the range.
 Entities find_entities(Database &database, const Selection &selection);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 namespace atalaya::store {
@@ -20,6 +21,7 @@ constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
 constexpr int kLooks = 16;                  // stretches that are looked at before the others have to wait
 constexpr size_t kSliceRows = 2048;         // read before they become chunks: a megabyte or two
 constexpr size_t kPointsAChunk = 8192;      // more of a series are split
+constexpr int64_t kOldPointsAUnit = 16;     // of a chunk that is merged: decoded and encoded again for a unit of work
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
@@ -49,41 +51,58 @@ Column merged(const Column &old, const Column &fresh) {
   return all;
 }
 
-// Cuts off what is later.
-Column tail_of(Column &column, int64_t last_ns) {
-  const auto cut = std::upper_bound(column.times_ns.begin(), column.times_ns.end(), last_ns) - column.times_ns.begin();
-  Column tail;
-  tail.metric = column.metric;
-  tail.times_ns.assign(column.times_ns.begin() + cut, column.times_ns.end());
-  tail.durations_ns.assign(column.durations_ns.begin() + cut, column.durations_ns.end());
-  tail.values.assign(column.values.begin() + cut, column.values.end());
-  column.times_ns.resize(static_cast<size_t>(cut));
-  column.durations_ns.resize(static_cast<size_t>(cut));
-  column.values.resize(static_cast<size_t>(cut));
-  return tail;
+// The points from one index to before another.
+Column part_of(const Column &column, size_t begin, size_t end) {
+  const auto cut = [&](const auto &all) {
+    return std::decay_t<decltype(all)>(all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end));
+  };
+  return {column.metric, cut(column.times_ns), cut(column.durations_ns), cut(column.values)};
+}
+
+// Takes the points up to a time out of the columns; those that have no more are gone.
+std::vector<Column> take_until(std::vector<Column> &columns, int64_t last_ns) {
+  std::vector<Column> taken;
+  for (Column &column : columns) {
+    const auto &times = column.times_ns;
+    const auto end = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), last_ns) - times.begin());
+    if (end == 0) continue;
+    taken.push_back(part_of(column, 0, end));
+    column = part_of(column, end, column.size());
+  }
+  std::erase_if(columns, [](const Column &column) { return column.size() == 0; });
+  return taken;
+}
+
+// Windows with a damaged row are left as they are while the writer lives: they are not looked at again and again.
+Database &with_list_of_damaged(Database &database) {
+  database.execute("CREATE TEMP TABLE IF NOT EXISTS damaged(window INTEGER PRIMARY KEY)");
+  return database;
 }
 
 }  // namespace
 
-Packer::Packer(Database &database)
-    : database_(database),
-      first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1"),
+Packer::Packer(Database &database, Warn warn)
+    : database_(with_list_of_damaged(database)),
+      warn_(std::move(warn)),
+      first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND id NOT IN temp.damaged"),
       last_time_(database, "SELECT max(time_ns) FROM windows"),
       count_open_(database,
-                  "SELECT count(*) FROM (SELECT 1 FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 LIMIT ?3)"),
+                  "SELECT count(*) FROM (SELECT 1 FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
+                  "AND id NOT IN temp.damaged LIMIT ?3)"),
       last_arrival_(database,
                     "SELECT max(arrived_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 AND arrived_ns <= ?3"),
       list_open_(database,
                  "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
-                 "ORDER BY time_ns, duration_ns LIMIT ?3"),
+                 "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
       list_entities_(database, "SELECT entity FROM samples WHERE window = ?1"),
       read_rows_(database, "SELECT entity, fields FROM samples WHERE window = ?1 AND entity BETWEEN ?2 AND ?3"),
       any_row_(database,
                "SELECT 1 FROM windows w CROSS JOIN samples s ON s.window = w.id AND s.entity = ?1 "
                "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3 LIMIT 1"),
-      old_chunks_(database,
-                  "SELECT id, head, data, arrived_ns FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
-                  "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),
+      old_chunk_(
+          database,
+          "SELECT id, first_ns, last_ns, arrived_ns, head, data FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
+          "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns LIMIT 1"),
       add_chunk_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
       delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
@@ -92,6 +111,7 @@ Packer::Packer(Database &database)
       delete_unfinished_(database,
                          "DELETE FROM chunks WHERE id IN "
                          "(SELECT id FROM chunks WHERE id >= (SELECT min(chunk) FROM unfinished) LIMIT ?1)"),
+      leave_window_(database, "INSERT OR IGNORE INTO temp.damaged(window) VALUES(?1)"),
       pack_window_(database, "UPDATE windows SET packed = 1 WHERE id = ?1"),
       packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
       delete_samples_(
@@ -150,12 +170,13 @@ void Packer::put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns
   // Chunks that are added while others are unfinished would not count.
   if (stage_ != Stage::choose) {
     start_again();
-    int64_t work = INT64_MAX;
-    clean(work);
+    int64_t all = INT64_MAX;
+    clean(all);
   }
   Entity bulk{entity, std::move(columns)};
   bulk.arrived_ns = arrived_ns;
-  encode_entity(bulk);
+  int64_t work = INT64_MAX;
+  while (!bulk.columns.empty()) encode_next(bulk, work);
   delete_replaced();
 }
 
@@ -256,14 +277,14 @@ void Packer::begin_slice() {
 void Packer::read(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
-    const Window &window = windows_[at_window_];
+    Window &window = windows_[at_window_];
     auto entity = slice_.begin();
     --work;
     read_rows_.each(
         [&](const Row &row) {
           while (entity != slice_.end() && entity->id < row.integer(0)) ++entity;
           if (entity == slice_.end()) return;
-          add_row(*entity, window, row.text(1));
+          if (!add_row(*entity, window, row.text(1))) leave(window);
           --work;
         },
         window.id, slice_.front().id, slice_.back().id);
@@ -271,7 +292,7 @@ void Packer::read(int64_t &work) {
   stage_ = Stage::encode;
 }
 
-void Packer::add_row(Entity &entity, const Window &window, std::string_view fields) {
+bool Packer::add_row(Entity &entity, const Window &window, std::string_view fields) {
   ++entity.rows;
   entity.arrived_ns = std::max(entity.arrived_ns, window.arrived_ns);
   FieldReader reader(fields);
@@ -287,87 +308,117 @@ void Packer::add_row(Entity &entity, const Window &window, std::string_view fiel
     columns[entity.next++].add(window.time_ns, window.duration_ns, reader.value());
   }
   entity.next = 0;
+  return !reader.damaged();
+}
+
+// What can be read of the window is in chunks then, too; its rows win over them, and nothing is deleted of what may be saved.
+void Packer::leave(Window &window) {
+  window.is_damaged = true;
+  leave_window_.run(window.id);
+  if (std::exchange(has_warned_, true) || !warn_) return;
+  warn_("a row of the window " + std::to_string(window.id) + " in the table samples of database " + database_.path() +
+        " is no object of numbers: the rows of such windows stay as they are, not compressed. Delete that window's rows, or "
+        "restore the database from a copy");
 }
 
 void Packer::encode(int64_t &work) {
   for (; at_slice_ < slice_.size(); ++at_slice_) {
-    if (work <= 0) return;
-    encode_entity(slice_[at_slice_]);
-    work -= slice_[at_slice_].rows / 4 + 1;
+    Entity &entity = slice_[at_slice_];
+    for (; !entity.columns.empty(); encode_next(entity, work))
+      if (work <= 0) return;
+    work -= entity.rows / 4 + 1;
   }
   begin_slice();
 }
 
-void Packer::encode_entity(Entity &entity) {
-  merge_old_chunks(entity);
-  std::sort(entity.columns.begin(), entity.columns.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
-  add_chunks(entity.id, entity.columns, entity.arrived_ns);
-  entity.columns = {};
+// What came late for a time that is in a chunk already: a new chunk takes the place of that one. Chunks in between, and their
+// points, are left alone.
+void Packer::encode_next(Entity &entity, int64_t &work) {
+  const auto old = first_old_chunk(entity);
+  if (!old) {
+    add_chunks(entity.id, entity.columns, entity.arrived_ns);
+    entity.columns.clear();
+    return;
+  }
+  if (std::vector<Column> before = take_until(entity.columns, old->first_ns - 1); !before.empty())
+    return add_chunks(entity.id, before, entity.arrived_ns);
+  std::vector<Column> columns = take_until(entity.columns, old->last_ns);
+  int64_t arrived_ns = entity.arrived_ns;
+  if (merge(columns, old->head, old->data, work)) {
+    replaced_.push_back(old->id);
+    arrived_ns = std::max(arrived_ns, old->arrived_ns);
+  }  // else it is damaged: it stays as it is, for those who may still save something
+  add_chunks(entity.id, columns, arrived_ns);
 }
 
-// What came late for a stretch that is in chunks already: new chunks take the place of those.
-void Packer::merge_old_chunks(Entity &entity) {
+// The first one that may hold times of the entity's points.
+std::optional<Packer::OldChunk> Packer::first_old_chunk(const Entity &entity) {
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
   for (const Column &column : entity.columns) {
     first_ns = std::min(first_ns, column.times_ns.front());
     last_ns = std::max(last_ns, column.times_ns.back());
   }
-  Values values;
-  std::vector<Column> old;
-  const auto read_chunk = [&](const Row &row) {
-    std::vector<Column> columns;
-    if (!reader_.open(row.blob(1))) return false;
-    reader_.set_data(row.blob(2));
-    for (const Part &part : reader_.parts()) {
-      const Times *times = reader_.times(part);
-      if (times == nullptr || !reader_.values(part, values)) return false;
-      Column &column = columns.emplace_back();
-      column.metric = part.metric;
-      column.times_ns = times->times_ns;
-      column.durations_ns = times->durations_ns;
-      for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values.at(i));
-    }
-    std::move(columns.begin(), columns.end(), std::back_inserter(old));
-    return true;
-  };
-  old_chunks_.each(
+  std::optional<OldChunk> found;
+  old_chunk_.each(
       [&](const Row &row) {
-        if (!read_chunk(row)) return;  // damaged: it stays as it is, for those who may still save something
-        replaced_.push_back(row.integer(0));
-        entity.arrived_ns = std::max(entity.arrived_ns, row.integer(3));
+        found = OldChunk{row.integer(0), row.integer(1),           row.integer(2),
+                         row.integer(3), std::string(row.blob(4)), std::string(row.blob(5))};
       },
       entity.id, first_ns, last_ns);
+  return found;
+}
+
+// Adds the points of a chunk to the columns; false, and nothing is added, if it is damaged.
+bool Packer::merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work) {
+  Values values;
+  std::vector<Column> old;
+  if (!reader_.open(head)) return false;
+  reader_.set_data(data);
+  for (const Part &part : reader_.parts()) {
+    const Times *times = reader_.times(part);
+    if (times == nullptr || !reader_.values(part, values)) return false;
+    Column &column = old.emplace_back(Column{part.metric, times->times_ns, times->durations_ns, {}});
+    for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values.at(i));
+  }
   for (Column &column : old) {
-    const auto same = std::find_if(entity.columns.begin(), entity.columns.end(),
-                                   [&](const Column &fresh) { return fresh.metric == column.metric; });
-    if (same == entity.columns.end()) {
-      entity.columns.push_back(std::move(column));
+    work -= static_cast<int64_t>(column.size()) / kOldPointsAUnit + 1;
+    const auto same =
+        std::find_if(columns.begin(), columns.end(), [&](const Column &fresh) { return fresh.metric == column.metric; });
+    if (same == columns.end()) {
+      columns.push_back(std::move(column));
     } else {
       *same = merged(column, *same);
     }
   }
+  return true;
 }
 
 void Packer::add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns) {
-  if (columns.empty()) return;
-  const Column &longest =
-      *std::max_element(columns.begin(), columns.end(), [](const Column &a, const Column &b) { return a.size() < b.size(); });
-  std::vector<Column> tails, heads;
-  if (longest.size() > kPointsAChunk) {
-    const int64_t last_ns = longest.times_ns[kPointsAChunk - 1];
-    for (Column &column : columns)
-      if (Column tail = tail_of(column, last_ns); tail.size() > 0) tails.push_back(std::move(tail));
-    for (Column &column : columns)
-      if (column.size() > 0) heads.push_back(std::move(column));
-    columns = heads;
+  std::sort(columns.begin(), columns.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
+  std::vector<size_t> begins(columns.size());
+  std::vector<Column> parts;
+  while (true) {
+    // As far as each column has points enough for one chunk.
+    int64_t last_ns = INT64_MAX;
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].size() - begins[i] > kPointsAChunk)
+        last_ns = std::min(last_ns, columns[i].times_ns[begins[i] + kPointsAChunk - 1]);
+    parts.clear();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const auto &times = columns[i].times_ns;
+      const auto end = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), last_ns) - times.begin());
+      if (end > begins[i]) parts.push_back(part_of(columns[i], begins[i], end));
+      begins[i] = end;
+    }
+    if (parts.empty()) return;
+    encoder_.encode(parts, chunk_);
+    add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
   }
-  encoder_.encode(columns, chunk_);
-  add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
-  add_chunks(entity, tails, arrived_ns);
 }
 
 void Packer::finish() {
-  for (const Window &window : windows_) pack_window_.run(window.id);
+  for (const Window &window : windows_)
+    if (!window.is_damaged) pack_window_.run(window.id);
   delete_replaced();
   end_unfinished_.run();
   start_again();

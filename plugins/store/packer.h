@@ -2,14 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugins/store/chunk.h"
 #include "plugins/store/sqlite.h"
 
 namespace atalaya::store {
+
+using Warn = std::function<void(const std::string &)>;
 
 // Turns rows into chunks, in bounded steps on the thread of the writer.
 //
@@ -18,7 +24,7 @@ namespace atalaya::store {
 // deleted afterwards. Whatever ends it in between, the rows are there: chunks that do not count yet are deleted and made again.
 class Packer {
  public:
-  explicit Packer(Database &database);
+  Packer(Database &database, Warn warn);
 
   // `work`: about how many rows it may read or delete. True: there is more to do at once.
   bool step(int64_t now_ns, int64_t work);
@@ -37,12 +43,18 @@ class Packer {
   enum class Stage { choose, survey, read, encode, finish, clean };
   struct Window {
     int64_t id = 0, time_ns = 0, duration_ns = 0, arrived_ns = 0;
+    bool is_damaged = false;
   };
   struct Entity {
     int64_t id = 0;
     std::vector<Column> columns;
     size_t next = 0;  // where the next field is likely to go
     int64_t rows = 0, arrived_ns = INT64_MIN;
+  };
+
+  struct OldChunk {
+    int64_t id = 0, first_ns = 0, last_ns = 0, arrived_ns = 0;
+    std::string head, data;
   };
 
   bool sweep(int64_t &work);
@@ -52,10 +64,13 @@ class Packer {
   void survey(int64_t &work);
   void begin_slice();
   void read(int64_t &work);
-  void add_row(Entity &entity, const Window &window, std::string_view fields);
+  // False: the row is damaged, from some field on.
+  bool add_row(Entity &entity, const Window &window, std::string_view fields);
+  void leave(Window &window);
   void encode(int64_t &work);
-  void encode_entity(Entity &entity);
-  void merge_old_chunks(Entity &entity);
+  void encode_next(Entity &entity, int64_t &work);
+  std::optional<OldChunk> first_old_chunk(const Entity &entity);
+  bool merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work);
   void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns);
   void finish();
   void delete_replaced();
@@ -63,10 +78,12 @@ class Packer {
   void start_again();
 
   Database &database_;
+  Warn warn_;
+  bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
-  Statement list_entities_, read_rows_, any_row_, old_chunks_, add_chunk_, delete_chunk_;
+  Statement list_entities_, read_rows_, any_row_, old_chunk_, add_chunk_, delete_chunk_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
-  Statement pack_window_, packed_window_, delete_samples_, has_stacks_, delete_window_, swept_window_;
+  Statement leave_window_, pack_window_, packed_window_, delete_samples_, has_stacks_, delete_window_, swept_window_;
 
   Stage stage_ = Stage::clean;
   uint64_t batch_ = 0;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/schema.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <string>
+#include <unordered_map>
+
+#include "plugins/store/fields.h"
 
 namespace atalaya::store {
 namespace {
@@ -75,12 +81,10 @@ ALTER TABLE entities ADD COLUMN first_ns INTEGER;
 ALTER TABLE entities ADD COLUMN last_ns INTEGER;
 CREATE TABLE shapes(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  metrics TEXT NOT NULL UNIQUE); -- the fields that a sample had: a JSON array of metric ids; [] = any
+  metrics TEXT NOT NULL UNIQUE); -- the fields that a sample had: a JSON array of metric ids
 CREATE TABLE entity_shapes(
   entity INTEGER NOT NULL, shape INTEGER NOT NULL,
   PRIMARY KEY(entity, shape)) WITHOUT ROWID;
-INSERT INTO shapes(metrics) SELECT '[]' WHERE EXISTS (SELECT 1 FROM samples);
-INSERT INTO entity_shapes SELECT e.id, s.id FROM entities e, shapes s;
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   entity INTEGER NOT NULL,
@@ -100,6 +104,40 @@ CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   WHERE w.packed = 0;
 )sql"};
 static_assert(kSteps.size() == kSchemaVersion);
+
+// What version 2 knows of an entity: read from all samples, once.
+void list_shapes(Database &database) {
+  struct Known {
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    std::set<int64_t> shapes;
+  };
+  std::map<int64_t, Known> entities;
+  std::unordered_map<std::string, int64_t> shapes;
+  Statement add_shape(database, "INSERT INTO shapes(metrics) VALUES(?1)");
+  std::string shape;
+  Statement(database, "SELECT s.entity, s.fields, w.time_ns FROM samples s CROSS JOIN windows w ON w.id = s.window")
+      .each([&](const Row &row) {
+        Known &known = entities[row.integer(0)];
+        known.first_ns = std::min(known.first_ns, row.integer(2));
+        known.last_ns = std::max(known.last_ns, row.integer(2));
+        shape = '[';
+        for (FieldReader fields(row.text(1)); fields.next();)
+          shape.append(shape.size() > 1 ? "," : "").append(std::to_string(fields.metric()));
+        shape += ']';
+        const auto [place, is_new] = shapes.try_emplace(shape);
+        if (is_new) {
+          add_shape.run(std::string_view(shape));
+          place->second = database.last_id();
+        }
+        known.shapes.insert(place->second);
+      });
+  Statement add(database, "INSERT INTO entity_shapes(entity, shape) VALUES(?1, ?2)");
+  Statement bound(database, "UPDATE entities SET first_ns = ?2, last_ns = ?3 WHERE id = ?1");
+  for (const auto &[entity, known] : entities) {
+    for (const int64_t id : known.shapes) add.run(entity, id);
+    bound.run(entity, known.first_ns, known.last_ns);
+  }
+}
 
 }  // namespace
 
@@ -127,6 +165,7 @@ void prepare_for_writing(Database &database, bool full_sync) {
   Transaction transaction(database);
   for (int64_t version = database.number("PRAGMA user_version"); version < kSchemaVersion; ++version) {
     database.execute(kSteps.at(static_cast<size_t>(version)));
+    if (version == 1) list_shapes(database);
     database.execute(("PRAGMA user_version = " + std::to_string(version + 1)).c_str());
   }
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());

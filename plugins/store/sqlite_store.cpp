@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "plugins/store/entities.h"
 #include "plugins/store/fields.h"
@@ -58,13 +59,8 @@ class Fields {
 // Which of the wanted metrics a shape holds.
 std::map<int64_t, std::vector<int64_t>> shapes_with(Database &database, const Names &wanted) {
   std::map<int64_t, std::vector<int64_t>> shapes;
-  Statement(database, "SELECT s.id, m.value FROM shapes s LEFT JOIN json_each(s.metrics) m").each([&](const Row &row) {
-    std::vector<int64_t> &metrics = shapes[row.integer(0)];
-    if (row.type(1) == SQLITE_NULL) {  // any
-      for (const auto &[id, name] : wanted) metrics.push_back(id);
-    } else if (wanted.contains(row.integer(1))) {
-      metrics.push_back(row.integer(1));
-    }
+  Statement(database, "SELECT s.id, m.value FROM shapes s JOIN json_each(s.metrics) m").each([&](const Row &row) {
+    if (wanted.contains(row.integer(1))) shapes[row.integer(0)].push_back(row.integer(1));
   });
   return shapes;
 }
@@ -109,27 +105,28 @@ std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit
   Names names = names_of_metrics(database_);
   std::erase_if(names, [&](const auto &metric) { return !metrics.matches(metric.second); });
   const auto shapes = shapes_with(database_, names);
-  const Entities entities = find_entities(database_, selection);
 
-  std::map<int64_t, std::set<int64_t>> found;  // metric -> entities
-  Statement(database_, "SELECT entity, shape FROM entity_shapes").each([&](const Row &row) {
-    const auto shape = shapes.find(row.integer(1));
-    if (shape == shapes.end() || shape->second.empty() || !entities.contains(row.integer(0))) return;
-    for (const int64_t metric : shape->second) found[metric].insert(row.integer(0));
-  });
-
-  std::map<std::string_view, int64_t> by_name;
-  for (const auto &[id, name] : names) by_name.emplace(name, id);
+  // Entity after entity, so that a limit ends it before there is much in memory.
   std::vector<Series> result;
-  for (const auto &[name, metric] : by_name) {
-    std::vector<Entities::const_iterator> with;
-    for (const int64_t entity : found[metric]) with.push_back(entities.find(entity));
-    std::sort(with.begin(), with.end(), [](const auto &a, const auto &b) { return a->second.tags < b->second.tags; });
-    for (const auto &entity : with) {
-      if (result.size() >= limit) return result;
-      result.push_back({entity->first, metric, std::string(name), entity->second.tags});
-    }
-  }
+  std::set<int64_t> found;  // metrics of one entity
+  Statement shapes_of(database_, "SELECT shape FROM entity_shapes WHERE entity = ?1");
+  const auto has_some = [&](int64_t entity) {
+    found.clear();
+    if (result.size() >= limit) return false;
+    const auto add = [&](const Row &row) {
+      if (const auto shape = shapes.find(row.integer(0)); shape != shapes.end())
+        found.insert(shape->second.begin(), shape->second.end());
+    };
+    shapes_of.each(add, entity);
+    return !found.empty();
+  };
+  const auto take = [&](int64_t id, const Entity &entity) {
+    for (const int64_t metric : found)
+      if (result.size() < limit) result.push_back({id, metric, names.at(metric), entity.tags});
+  };
+  each_entity(database_, selection, has_some, take);
+  std::sort(result.begin(), result.end(),
+            [](const Series &a, const Series &b) { return std::tie(a.metric, a.tags) < std::tie(b.metric, b.tags); });
   return result;
 }
 

@@ -105,7 +105,8 @@ class Store {
   virtual std::vector<std::string> tag_keys() = 0;
   virtual std::vector<std::string> tag_values(std::string_view key) = 0;
 
-  // By metric, then by tags; at most `limit`. The range leaves out what surely has no point there: some that stay may have none.
+  // By metric, then by tags; at most `limit`: of more, whichever are found first. The range leaves out what surely has no point
+  // there: some that stay may have none.
   virtual std::vector<Series> series(const Selection &selection, size_t limit = std::numeric_limits<size_t>::max()) = 0;
 
   // The points of these series, as `series` returned them. Those of one series come in ascending time, in any number of calls;

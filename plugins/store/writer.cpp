@@ -50,7 +50,7 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       database_(open_for_writing(options)),
       dictionary_(database_, std::move(name_of)),
       retention_(database_, options.limits),
-      packer_(database_),
+      packer_(database_, options.warn),
       find_windows_(database_, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
       add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
       put_sample_(database_,
@@ -94,11 +94,11 @@ void Writer::forget() {
 
 bool Writer::maintain(int64_t now_ns) {
   reserve_.hold();
-  retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
   try {
+    retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
     return packer_.step(now_ns, kPackingAStep + 4 * batch_size_);
-  } catch (const Error &) {
-    packer_.forget();
+  } catch (...) {  // memory may be short, too
+    forget();
     throw;
   }
 }
@@ -111,8 +111,8 @@ void Writer::make_room(int64_t now_ns) {
     database_.execute(empty_log);
     retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
     database_.execute(empty_log);
-  } catch (const Error &) {
-    // The error that is being answered says what there is to say.
+  } catch (const std::exception &) {
+    forget();  // the error that is being answered says what there is to say
   }
   reserve_.hold();
 }

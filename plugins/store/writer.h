@@ -25,6 +25,7 @@ struct Options {
   std::string path;  // "": default_path()
   Limits limits;
   bool full_sync = false;  // true: a commit survives a power cut, not only the end of the process
+  Warn warn = nullptr;     // is told what the operator should know, once each
 };
 
 // The only writer of a database. One thread at a time. Everything throws Error.

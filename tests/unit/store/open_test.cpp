@@ -144,6 +144,27 @@ TEST_CASE("a store is readable by its owner and group only, and keeps the mode t
   ::umask(mask);
 }
 
+TEST_CASE("what root makes in a folder of the agent's user belongs to that user") {
+  constexpr uid_t kAgent = 65534;
+  TestStore store;
+  if (::chown(store.folder.path().c_str(), kAgent, kAgent) != 0) {
+    MESSAGE("needs root: skipped");
+    return;
+  }
+  std::filesystem::create_symlink(store.folder / "elsewhere", store.path + "-reserve");
+  const Writer writer = store.writer();
+  size_t files = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(store.folder.path())) {
+    struct stat status {};
+    REQUIRE(::lstat(entry.path().c_str(), &status) == 0);
+    if (S_ISLNK(status.st_mode)) continue;
+    CHECK_MESSAGE(status.st_uid == kAgent, entry.path());
+    CHECK_MESSAGE(status.st_gid == kAgent, entry.path());
+    ++files;
+  }
+  CHECK(files == 4);
+}
+
 TEST_CASE("the store behind a symbolic link that has no file yet is readable by its owner and group only") {
   TestStore store;
   const mode_t mask = ::umask(022);
