@@ -35,7 +35,9 @@ std::string tags_text(const Tags &tags) {
   std::string text;
   for (const auto &[key, value] : tags) {
     if (!text.empty()) text += ',';
-    core::append_visible(text, key + "=" + value);
+    core::append_visible(text, key);
+    text += '=';
+    core::append_visible(text, value);
   }
   return text;
 }
