@@ -25,6 +25,7 @@ Child::~Child() {
 
 void Child::start(const std::vector<std::string> &words) {
   std::vector<char *> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string &word : words) arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
   // It gets the signals that this process blocks or ignores, as if it were run without us.

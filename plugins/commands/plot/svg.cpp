@@ -159,8 +159,7 @@ class Drawing {
 
   void grid(const Panel &panel) {
     const Scale &scale = panel.axes[0].scale;
-    for (double value = scale.low; value <= scale.high + scale.step / 2; value += scale.step)
-      add_line(out_, kLeft, y_of(value, scale), right(), y_of(value, scale), "#e4e4e4");
+    for (const double value : marks(scale)) add_line(out_, kLeft, y_of(value, scale), right(), y_of(value, scale), "#e4e4e4");
     out_ += "<rect x=\"" + number(kLeft) + "\" y=\"" + number(upper()) + "\" width=\"" + number(right() - kLeft) + "\" height=\"" +
             number(lower() - upper()) + "\" fill=\"none\" stroke=\"#999\"/>\n";
   }
@@ -176,7 +175,7 @@ class Drawing {
 
   void axis(const Axis &axis, bool on_right) {
     const double x = on_right ? right() + 6 : kLeft - 6;
-    for (double value = axis.scale.low; value <= axis.scale.high + axis.scale.step / 2; value += axis.scale.step)
+    for (const double value : marks(axis.scale))
       add_text(out_, x, y_of(value, axis.scale) + 4, on_right ? "start" : "end", tick_text(value, axis.scale.step));
     const double middle = (upper() + lower()) / 2;
     const double side = on_right ? plot_.width - 12 : 16;
@@ -236,14 +235,16 @@ void legend(std::string &out, const Plot &plot, int top) {
   for (size_t i = 0; i < shown; ++i) {
     const Line &line = plot.lines[i];
     const double x = kLeft + static_cast<double>(i % columns) * kLegendColumn;
-    const double y = top + 12 + static_cast<double>(i / columns) * kLegendRow;
+    const size_t row = i / columns;
+    const double y = top + 12 + static_cast<double>(row) * kLegendRow;
     out += "<line x1=\"" + number(x) + "\" y1=\"" + number(y - 4) + "\" x2=\"" + number(x + 24) + "\" y2=\"" + number(y - 4) +
            "\" stroke=\"" + Drawing::colour(i, line) + "\" stroke-width=\"2.5\"" + Drawing::dash(i, line) + "/>\n";
     const std::string unit = line.unit.empty() ? "" : " [" + line.unit + "]";
     add_text(out, x + 30, y, "start", core::cut_to_width(line.label + unit, (kLegendColumn - 40) / 7));
   }
+  const size_t rows = (shown + columns - 1) / columns;
   if (plot.lines.size() > shown)
-    add_text(out, kLeft, top + 12 + static_cast<double>((shown + columns - 1) / columns) * kLegendRow, "start",
+    add_text(out, kLeft, top + 12 + static_cast<double>(rows) * kLegendRow, "start",
              "and " + std::to_string(plot.lines.size() - shown) + " more lines");
 }
 

@@ -54,6 +54,14 @@ Scale scale_of(double low, double high, int count) {
   return {std::floor(low / step + 1e-9) * step, std::ceil(high / step - 1e-9) * step, step};
 }
 
+std::vector<double> marks(const Scale &scale) {
+  std::vector<double> values;
+  const auto steps = static_cast<int>(std::lround((scale.high - scale.low) / scale.step));
+  values.reserve(static_cast<size_t>(steps) + 1);
+  for (int i = 0; i <= steps; ++i) values.push_back(scale.low + i * scale.step);
+  return values;
+}
+
 std::string tick_text(double value, double step) {
   std::array<char, 64> text{};
   if (step >= 1e6 || step < 1e-6) {

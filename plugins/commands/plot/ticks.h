@@ -13,6 +13,8 @@ struct Scale {
 };
 // About `count` steps of 1, 2 or 5 times a power of ten around the values; with 0 when they are near it.
 Scale scale_of(double low, double high, int count);
+// The values of its steps, from low to high.
+std::vector<double> marks(const Scale &scale);
 // With as many decimals as the step has.
 std::string tick_text(double value, double step);
 
