@@ -237,7 +237,7 @@ Answer Api::instant(const Request &request) {
     const auto points = at_steps(answer.points, step);
     if (points.empty()) continue;
     append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
-    core::append_number(out += ",\"value\":[", static_cast<double>(points[0].time_ns / 1'000'000) / 1000);
+    core::append_number(out += ",\"value\":[", unix_seconds(points[0].time_ns));
     core::append_number(out += ",\"", points[0].value);
     out += "\"]}";
   }
@@ -250,7 +250,7 @@ Answer Api::labels() {
   return success(list_json(names));
 }
 
-Answer Api::label_values(std::string label) {
+Answer Api::label_values(const std::string &label) {
   return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
 }
 

@@ -32,7 +32,7 @@ class Api {
   Answer query_range(const Request &request);
   Answer instant(const Request &request);
   Answer labels();
-  Answer label_values(std::string label);
+  Answer label_values(const std::string &label);
   Answer series(const Request &request);
   Answer list_experiments(const Request &request, bool workloads, const std::string &name);
   Answer put_experiments(const Request &request);

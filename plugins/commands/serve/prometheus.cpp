@@ -201,6 +201,11 @@ std::vector<query::Point> at_steps(const std::vector<query::Point> &points, cons
   return result;
 }
 
+double unix_seconds(int64_t time_ns) {
+  const int64_t milliseconds = time_ns / 1'000'000;
+  return static_cast<double>(milliseconds) / 1000;
+}
+
 void append_labels(std::string &out, std::string_view metric, const query::Tags &tags) {
   core::append_json_string(out += "{\"__name__\":", metric);
   for (const auto &[key, value] : tags) {
@@ -222,7 +227,7 @@ std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &
     for (const query::Point &point : points) {
       if (out.back() != '[') out += ',';
       out += '[';
-      core::append_number(out, static_cast<double>(point.time_ns / 1'000'000) / 1000);
+      core::append_number(out, unix_seconds(point.time_ns));
       core::append_number(out += ",\"", point.value);
       out += "\"]";
     }

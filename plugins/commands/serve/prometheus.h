@@ -30,6 +30,8 @@ std::vector<query::Point> at_steps(const std::vector<query::Point> &points, cons
 
 // {"__name__":"..","label":".."}
 void append_labels(std::string &out, std::string_view metric, const query::Tags &tags);
+// As a time is written: seconds, to the millisecond.
+double unix_seconds(int64_t time_ns);
 // The elements of "result" of a matrix: one an answer, those without a value left out.
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);
 Answer prometheus_error(unsigned status, std::string_view message);
