@@ -42,7 +42,7 @@ Database open_beside(const std::string &path) {
 
 }  // namespace
 
-SpanWriter::SpanWriter(std::string path, core::NameOf name_of)
+SpanWriter::SpanWriter(const std::string &path, core::NameOf name_of)
     : database_(open_beside(path.empty() ? default_path() : path)), dictionary_(database_, std::move(name_of)) {}
 
 void SpanWriter::put(std::span<const atalaya_sample> spans, int64_t now_ns) {

@@ -18,7 +18,7 @@ namespace atalaya::store {
 class SpanWriter {
  public:
   // "": the default path. A store that is not there, or is of an older version, is made as a writer would make it.
-  SpanWriter(std::string path, core::NameOf name_of);
+  SpanWriter(const std::string &path, core::NameOf name_of);
 
   // Samples of kind SPAN, and their counts, all or none. One with the same start, name and tags is replaced.
   void put(std::span<const atalaya_sample> spans, int64_t now_ns);
