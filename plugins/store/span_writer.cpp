@@ -1,40 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/span_writer.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include "core/sample/json.h"
-#include "core/util/files.h"
 #include "plugins/store/location.h"
 #include "plugins/store/schema.h"
 
 namespace atalaya::store {
 namespace {
 
-// Made by root before the agent's first start, the store would be root's, and the agent could not open it: who owns the folder owns
-// what is made in it. SQLite gives its other files the owner of this one.
-void create_as_folder(const std::string &path) {
-  const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640));
-  if (!file || ::geteuid() != 0) return;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  struct stat status {};
-  if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0 || ::fchown(file.get(), status.st_uid, status.st_gid) != 0)
-    throw Error(Cause::config, "the new file " + path + " cannot be given to the owner of its folder: " + core::error_text(errno));
-}
-
 Database open_beside(const std::string &path) {
   prepare_folder(path);
-  create_as_folder(path);
+  create_private(path);
   Database database(path, Access::read_write);
   check_is_store(database);
   if (database.number("PRAGMA user_version") == kSchemaVersion) return database;
-  create_as_folder(path + "-lock");
   const auto lock = lock_for_writing(path);
   prepare_for_writing(database, false);
   return database;
