@@ -184,7 +184,6 @@ class Sockets(NetCase):
         server.close()
         self.check_moved("net-client", 5_000_008, 700_001, local=address, remote=address, port=port, protocol="tcp", direction="out")
         self.check_moved("net-server", 700_001, 5_000_008, local=address, remote=address, port=port, protocol="tcp", direction="in")
-        # Rates are over the time that passed between two looks, which is the window's but for some ms.
         self.check_rate("net-client", "proc.net.tcp.out.mb", 5_000_008)
         self.check_rate("net-server", "proc.net.tcp.in.mb", 5_000_008)
         self.assertEqual(self.sum("net-client", "proc.net.tcp.connects"), 1)
