@@ -40,9 +40,12 @@ class Integrals : public store::PointVisitor {
       const int64_t time = points.times_ns[i];
       const int64_t length = length_of(series, time, points.durations_ns[i]);
       last_[series] = time;
-      const double inside = overlap(time - length, time);
+      // An amount without a window has been counted somewhere else, and is whole.
+      const bool whole = delta && points.durations_ns[i] == 0;
+      const double inside = whole ? overlap(time - 1, time) : overlap(time - length, time);
       if (inside <= 0) continue;
-      group.usage.sum += points.values[i] * (delta ? inside / static_cast<double>(length) : inside / 1e9);
+      const double part = whole ? 1 : inside / static_cast<double>(length);
+      group.usage.sum += points.values[i] * (delta ? part : inside / 1e9);
       budget_.hold(group.at.try_emplace(time, 0).second ? 1 : 0);
       group.at[time] += points.values[i];
     }

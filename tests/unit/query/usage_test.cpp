@@ -66,5 +66,14 @@ TEST_CASE("instants of neighbouring times add up") {
   CHECK(use(store, "proc.mem.resident", 12, 14)[0].sum == doctest::Approx(2));  // no sample lies in it
 }
 
+TEST_CASE("amounts of an instant count whole, once") {
+  MemoryStore store;
+  store.duration_ns = 0;
+  store.add("flow.out.bytes", {}, {{10, 100}, {20, 30}});
+  CHECK(use(store, "flow.out.bytes", 0, 30)[0].sum == 130);
+  CHECK(use(store, "flow.out.bytes", 5, 10)[0].sum == 100);
+  CHECK(use(store, "flow.out.bytes", 10, 20)[0].sum == 30);
+}
+
 }  // namespace
 }  // namespace atalaya::query::test

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph for programs: JSON, and what databases of graphs read.
+#pragma once
+
+#include <string>
+
+#include "plugins/graph/matrix.h"
+#include "plugins/query/types.h"
+
+namespace atalaya::graph {
+
+std::string as_json(const Graph &graph, const Matrix &matrix, const query::Range &range);
+// Statements that may be run again: MERGE by key, amounts are set and not added.
+std::string as_cypher(const Graph &graph);
+std::string as_graphml(const Graph &graph);
+
+}  // namespace atalaya::graph

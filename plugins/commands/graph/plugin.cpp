@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command graph: who talks to whom, by process, command, container or host.
+#include <atalaya/plugin.hpp>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/util/files.h"
+#include "core/util/now.h"
+#include "core/util/text.h"
+#include "plugins/commands/graph/dot.h"
+#include "plugins/commands/graph/exports.h"
+#include "plugins/commands/graph/heat_map.h"
+#include "plugins/graph/read.h"
+#include "plugins/graph/text.h"
+#include "plugins/query/options.h"
+#include "plugins/query/time_text.h"
+
+namespace atalaya::graph {
+namespace {
+
+using namespace atalaya::literals;
+
+constexpr const char *kTable = "/proc/net/nf_conntrack";
+constexpr size_t kLargestTable = size_t{512} << 20;
+
+double share_of(const std::string &text) {
+  const bool per_cent = text.ends_with('%');
+  const char *end = text.data() + text.size() - (per_cent ? 1 : 0);
+  double value = -1;
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (per_cent) value /= 100;
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= 1))
+    throw Failure(Code::bad_config, "--min-share: " + core::in_quotes(text) + " is not a share; write 10% or 0.1");
+  return value;
+}
+
+class GraphCommand final : public Command {
+ public:
+  static constexpr Param params[] = {
+      {.name = "by"_str,
+       .type = ATALAYA_ENUM,
+       .default_text = "process"_str,
+       .allowed = "process|command|container|host"_str,
+       .summary = "What is a node; command: all processes of one name, on whatever host."_str},
+      {.name = "format"_str,
+       .type = ATALAYA_ENUM,
+       .default_text = "matrix"_str,
+       .allowed = "matrix|svg|dot|json|cypher|graphml"_str,
+       .summary =
+           "matrix: who sent how much to whom, for a terminal; svg: the same as a picture; dot: a drawing, for Graphviz."_str},
+      {.name = "min_share"_str,
+       .type = ATALAYA_STRING,
+       .default_text = "10%"_str,
+       .unit = "SHARE"_str,
+       .summary = "Edges with less of all bytes are not drawn; of dot."_str},
+      {.name = "top"_str,
+       .type = ATALAYA_INT,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "20"_str,
+       .summary = "Rows of the matrix, those that move most; the rest together is others."_str,
+       .min = 1,
+       .max = 1000},
+      query::kTag,
+      query::kFrom,
+      query::kTo,
+      query::kExperiment,
+      query::kWorkload,
+      {.name = "conntrack"_str,
+       .type = ATALAYA_LIST,
+       .unit = "FILE"_str,
+       .summary =
+           "What conntrack -L wrote on a host that translates addresses; without it this host's own table, where it may be read."_str,
+       .items = query::kText,
+       .item_count = 1,
+       .item_size = sizeof(Param)},
+      query::kStore,
+      query::kMaxPoints,
+      query::kTimeout,
+  };
+  static constexpr Description description = {
+      .name = "graph"_str,
+      .summary = "who talks to whom: both ends of connections paired, as a matrix, a drawing, or for a database of graphs"_str,
+      .params = params,
+      .example = "atalaya graph --by command --from -10m --format dot | dot -Tsvg -o traffic.svg"_str};
+
+  explicit GraphCommand(Host host)
+      : read_(query::read_options(host)),
+        by_(*by_of(host.text("by"))),
+        format_(host.text("format")),
+        min_share_(share_of(std::string(host.text("min_share")))),
+        top_(static_cast<size_t>(host.integer("top"))),
+        tables_(host.texts("conntrack")) {
+    try {
+      tags_ = query::tag_filters(host.texts("tag"));
+    } catch (const query::Wrong &wrong) {
+      throw Failure(Code::bad_config, "--tag: " + std::string(wrong.what()));
+    }
+  }
+
+  int run(std::span<const atalaya_str>) override {
+    return query::answered([&] {
+      const auto store = query::open(read_);
+      const query::Range range = query::range_of(read_, *store, core::realtime());
+      query::Budget budget(read_.limits);
+      const std::vector<Flow> flows = read_flows(tags_, range, *store, budget);
+      if (flows.empty())
+        std::fprintf(stderr, "no flows from %s to %s; source net collects them (pipelines/network.lua)\n",
+                     query::time_text(range.from_ns).c_str(), query::time_text(range.to_ns).c_str());
+      const Graph graph = graph_of(flows, paired(flows, translations()), read_workers(range, *store, budget), by_);
+      if (graph.estimated > 0)
+        std::fprintf(stderr,
+                     "%s of %s are divided by estimate, among several clients and servers of one port; ports = \"all\" of source "
+                     "net tells them apart\n",
+                     bytes_text(graph.estimated).c_str(), bytes_text(graph.total).c_str());
+      const std::string text = text_of(graph, range);
+      return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
+    });
+  }
+
+ private:
+  Translations translations() const {
+    Translations found;
+    for (const std::string &path : tables_) {
+      const auto text = core::read_file(path, kLargestTable);
+      if (!text) throw Failure(Code::bad_config, "--conntrack: " + text.error());
+      add_translations(text.value(), found);
+    }
+    if (!tables_.empty()) return found;
+    if (const auto text = core::read_file(kTable, kLargestTable)) add_translations(text.value(), found);
+    return found;
+  }
+
+  std::string text_of(const Graph &graph, const query::Range &range) const {
+    if (format_ == "dot") return drawing_of(graph);
+    if (format_ == "json") return as_json(graph, matrix_of(graph, top_), range);
+    if (format_ == "cypher") return as_cypher(graph);
+    if (format_ == "graphml") return as_graphml(graph);
+    if (format_ == "svg")
+      return as_svg(matrix_of(graph, top_),
+                    "Traffic from " + query::time_text(range.from_ns) + " to " + query::time_text(range.to_ns));
+    return as_text(matrix_of(graph, top_));
+  }
+
+  std::string drawing_of(const Graph &graph) const {
+    const Drawing drawing = as_dot(graph, min_share_);
+    if (drawing.hidden > 0)
+      std::fprintf(
+          stderr, "%zu edges are drawn; %zu with %s of %s are not: none of them has %s%% (--min-share)%s\n", drawing.shown,
+          drawing.hidden, bytes_text(drawing.hidden_bytes).c_str(), bytes_text(graph.total).c_str(),
+          short_number(min_share_ * 100, 1).c_str(),
+          drawing.shown > 0 ? "" : ("; the largest has " + short_number(100 * drawing.largest / graph.total, 2) + "%").c_str());
+    return drawing.text;
+  }
+
+  const query::ReadOptions read_;
+  const By by_;
+  const std::string format_;
+  const double min_share_;
+  const size_t top_;
+  const std::vector<std::string> tables_;
+  std::vector<store::TagFilter> tags_;
+};
+
+}  // namespace
+}  // namespace atalaya::graph
+
+ATALAYA_PLUGIN("graph", "0.1.0", "command graph", atalaya::graph::GraphCommand)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/place/gather.h"
+
+#include <map>
+#include <utility>
+
+namespace atalaya::place {
+namespace {
+
+// What a node of the graph is here.
+struct Part {
+  enum class What { item, stays, elsewhere } what = What::elsewhere;
+  size_t index = 0;
+};
+
+}  // namespace
+
+Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<Room> hosts,
+                   const std::function<bool(const graph::Node &)> &movable) {
+  Problem problem;
+  problem.hosts = std::move(hosts);
+  problem.fixed.resize(problem.hosts.size());
+  std::map<std::string, size_t> numbers;
+  for (size_t i = 0; i < problem.hosts.size(); ++i) numbers[problem.hosts[i].host] = i;
+  for (const graph::Worker &worker : workers) {
+    const auto host = numbers.find(worker.host);
+    if (host == numbers.end()) continue;
+    problem.fixed[host->second].cpu += worker.used.cpu;
+    problem.fixed[host->second].memory += worker.used.memory;
+  }
+  std::vector<Part> parts;
+  parts.reserve(graph.nodes.size());
+  for (const graph::Node &node : graph.nodes) {
+    const auto host = numbers.find(node.host);
+    if (!node.outside && movable(node)) {
+      parts.push_back({Part::What::item, problem.items.size()});
+      problem.items.push_back({node.pid.empty() ? node.name : node.name + " " + node.pid, node.command, node.host, node.used});
+      if (host == numbers.end()) continue;
+      problem.fixed[host->second].cpu -= node.used.cpu;
+      problem.fixed[host->second].memory -= node.used.memory;
+    } else if (host != numbers.end()) {
+      parts.push_back({Part::What::stays, host->second});
+    } else {
+      parts.push_back({});
+    }
+  }
+  std::map<std::pair<size_t, size_t>, double> between, to_host;
+  for (const auto &[ends, bytes] : graph.bytes) {
+    Part a = parts[ends.first], b = parts[ends.second];
+    if (a.what > b.what) std::swap(a, b);
+    if (b.what == Part::What::elsewhere || (a.what == b.what && a.index == b.index)) continue;
+    if (b.what == Part::What::item)
+      between[std::minmax(a.index, b.index)] += bytes;
+    else if (a.what == Part::What::item)
+      to_host[{a.index, b.index}] += bytes;
+    else
+      problem.crossing += bytes;
+    problem.total += bytes;
+  }
+  for (const auto &[ends, bytes] : between) problem.between.push_back({ends.first, ends.second, bytes});
+  for (const auto &[ends, bytes] : to_host) problem.to_host.push_back({ends.first, ends.second, bytes});
+  return problem;
+}
+
+}  // namespace atalaya::place

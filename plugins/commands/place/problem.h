@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is placed where, and how good that is.
+//
+// The fitness of a placement is the product of three factors between 0 and 1: of CPU, of memory, and of the network.
+//   CPU, memory: 1 / (1 + penalties). A host in use has a penalty of what it has free; one that has more than it has room for has a
+//   penalty larger than that of any two hosts in use, and the larger the more is too much. Hosts without use have none.
+//   network: 1 / (1 + the part of the bytes that cross hosts).
+// So the fewest hosts that do not overflow come first, and the least traffic between them decides among those.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "plugins/graph/graph.h"
+
+namespace atalaya::place {
+
+struct Room {
+  std::string host;
+  double cpu = 0;     // cores
+  double memory = 0;  // MiB
+};
+
+struct Item {
+  std::string name;  // a container, or a process
+  std::string command;
+  std::string host;  // where it is now
+  graph::Resources used;
+};
+
+// A number of a host for each item.
+using Placement = std::vector<size_t>;
+
+struct Traffic {
+  size_t a = 0, b = 0;
+  double bytes = 0;  // both ways
+};
+
+struct Problem {
+  std::vector<Room> hosts;
+  std::vector<Item> items;
+  std::vector<graph::Resources> fixed;  // of each host: what stays there
+  std::vector<Traffic> between;         // of two items
+  std::vector<Traffic> to_host;         // of item a and what stays on host b
+  double crossing = 0;                  // bytes that cross hosts in every placement
+  double total = 0;                     // all bytes that could cross, with those
+  double fill = 1;                      // how much of a host's room counts as full
+};
+
+struct Score {
+  double cpu = 0, memory = 0, network = 0;  // the factors
+  double fitness = 0;
+  size_t hosts = 0;  // that something is placed on
+  double crossing = 0;
+  std::vector<graph::Resources> used;  // of each host
+};
+
+Score score_of(const Problem &problem, const Placement &placement);
+// The fitness alone, for a search: `used` is room to calculate in.
+double fitness_of(const Problem &problem, const Placement &placement, std::vector<graph::Resources> &used);
+// Where the items are; those of hosts that are not among the problem's go where they fit best, one by one.
+Placement current(const Problem &problem);
+
+}  // namespace atalaya::place

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/place/report.h"
+
+#include <cstdio>
+
+#include "core/sample/json.h"
+#include "core/sample/text.h"
+#include "plugins/graph/text.h"
+#include "plugins/query/render.h"
+
+namespace atalaya::place {
+namespace {
+
+using graph::bytes_text;
+using graph::short_number;
+
+constexpr double kMebi = 1 << 20;
+
+std::string visible(const std::string &text) {
+  std::string out;
+  core::append_visible(out, text);
+  return out;
+}
+
+std::string share(double used, double room) {
+  return room > 0 ? short_number(100 * used / room, 1) + "%" : "-";
+}
+
+query::Row row_of(const char *name, const Problem &problem, const Score &score) {
+  return {name,
+          std::to_string(score.hosts),
+          bytes_text(score.crossing),
+          share(score.crossing, problem.total),
+          short_number(score.cpu, 3),
+          short_number(score.memory, 3),
+          short_number(score.network, 3),
+          short_number(score.fitness, 4)};
+}
+
+void add_number(std::string &out, const char *key, double value) {
+  out += key;
+  core::append_number(out, value);
+}
+
+void add_score(std::string &out, const Problem &problem, const Score &score) {
+  out += "{\"hosts\":" + std::to_string(score.hosts);
+  add_number(out, ",\"crossing\":", score.crossing);
+  add_number(out, ",\"cpu\":", score.cpu);
+  add_number(out, ",\"memory\":", score.memory);
+  add_number(out, ",\"network\":", score.network);
+  add_number(out, ",\"fitness\":", score.fitness);
+  out += ",\"used\":[";
+  for (size_t host = 0; host < problem.hosts.size(); ++host) {
+    core::append_json_string(out += host == 0 ? "{\"host\":" : ",{\"host\":", problem.hosts[host].host);
+    add_number(out, ",\"cpu\":", score.used[host].cpu);
+    add_number(out, ",\"memory\":", score.used[host].memory);
+    out += '}';
+  }
+  out += "]}";
+}
+
+}  // namespace
+
+std::string as_table(const Problem &problem, const Placement &before, const Placement &after) {
+  const Score old = score_of(problem, before), best = score_of(problem, after);
+  std::string out = query::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
+                                       row_of("now", problem, old),
+                                       row_of("proposed", problem, best)});
+  std::vector<query::Row> rows = {{"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed"}};
+  for (size_t i = 0; i < problem.hosts.size(); ++i) {
+    const Room &room = problem.hosts[i];
+    rows.push_back({visible(room.host), short_number(room.cpu, 1), bytes_text(room.memory * kMebi),
+                    share(old.used[i].cpu, room.cpu), share(best.used[i].cpu, room.cpu), share(old.used[i].memory, room.memory),
+                    share(best.used[i].memory, room.memory)});
+  }
+  out += "\n" + query::as_columns(rows);
+  rows = {{"what", "now", "proposed"}};
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const Item &item = problem.items[i];
+    const std::string &host = problem.hosts[after[i]].host;
+    rows.push_back({visible(item.name), visible(item.host), item.host == host ? "stays" : visible(host)});
+  }
+  return out + "\n" + query::as_columns(rows);
+}
+
+std::string as_json(const Problem &problem, const Placement &before, const Placement &after) {
+  std::string out = "{\"total\":";
+  core::append_number(out, problem.total);
+  add_score(out += ",\n\"now\":", problem, score_of(problem, before));
+  add_score(out += ",\n\"proposed\":", problem, score_of(problem, after));
+  out += ",\n\"hosts\":[";
+  for (size_t i = 0; i < problem.hosts.size(); ++i) {
+    core::append_json_string(out += i == 0 ? "{\"host\":" : ",\n{\"host\":", problem.hosts[i].host);
+    add_number(out, ",\"cores\":", problem.hosts[i].cpu);
+    add_number(out, ",\"memory\":", problem.hosts[i].memory);
+    out += '}';
+  }
+  out += "],\n\"items\":[";
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    core::append_json_string(out += i == 0 ? "{\"name\":" : ",\n{\"name\":", problem.items[i].name);
+    core::append_json_string(out += ",\"from\":", problem.items[i].host);
+    core::append_json_string(out += ",\"to\":", problem.hosts[after[i]].host);
+    out += '}';
+  }
+  return out + "]}\n";
+}
+
+std::string as_kubernetes(const Problem &problem, const Placement &after) {
+  std::string out;
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    out += "---\n# " + visible(problem.items[i].name) +
+           "\nspec:\n  template:\n    spec:\n      affinity:\n        nodeAffinity:\n"
+           "          requiredDuringSchedulingIgnoredDuringExecution:\n            nodeSelectorTerms:\n"
+           "              - matchExpressions:\n                  - key: kubernetes.io/hostname\n                    operator: In\n"
+           "                    values: [";
+    // A string of JSON is one of YAML.
+    core::append_json_string(out, problem.hosts[after[i]].host);
+    out += "]\n";
+  }
+  return out;
+}
+
+}  // namespace atalaya::place

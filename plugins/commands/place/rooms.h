@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large hosts are.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/util/result.h"
+#include "plugins/commands/place/problem.h"
+#include "plugins/query/budget.h"
+#include "plugins/query/types.h"
+
+namespace atalaya::place {
+
+// A line a host: "NAME CORES MEMORY", as in "db1 8 32GiB"; # begins a comment. The error names the line.
+core::Result<std::vector<Room>> parse_rooms(std::string_view text);
+
+// Hosts that the store has both cores (sys.cpu.usage by core) and memory (sys.mem.total) of in the time; by name.
+std::vector<Room> read_rooms(const query::Range &range, store::Store &store, query::Budget &budget);
+
+// So many hosts: the first of them, or all and more like the last one, named "new1", "new2".
+std::vector<Room> so_many(std::vector<Room> rooms, size_t count);
+
+}  // namespace atalaya::place

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The genetic search: a genome has a host for each item.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/commands/place/problem.h"
+
+namespace atalaya::place {
+
+struct SearchOptions {
+  unsigned population = 80;
+  unsigned generations = 200;
+  unsigned rounds = 8;  // searches by themselves, of which the best counts
+  unsigned seed = 1;    // the same problem and seed give the same placement
+};
+
+// The best that was found; never worse than `start`.
+Placement search(const Problem &problem, const Placement &start, const SearchOptions &options);
+
+}  // namespace atalaya::place

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/graph/conntrack.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace atalaya::graph {
+namespace {
+
+// "ipv4 2 tcp 6 431999 ESTABLISHED src=10.0.0.5 dst=10.96.0.1 sport=51000 dport=443 src=10.0.0.9 dst=10.0.0.5 sport=6443
+// dport=51000 ..." The second four are those of the answers.
+struct Tuple {
+  std::string src, dst, dport, sport;
+};
+
+std::optional<std::string_view> value_of(std::string_view word, std::string_view key) {
+  if (word.size() <= key.size() + 1 || !word.starts_with(key) || word[key.size()] != '=') return std::nullopt;
+  return word.substr(key.size() + 1);
+}
+
+class Line {
+ public:
+  explicit Line(std::string_view text) {
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(' '), text.size());
+      take(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  std::optional<std::pair<Service, Service>> translation() const {
+    if (protocol_.empty() || tuples_.size() != 2 || tuples_[0].dport.empty() || tuples_[1].sport.empty()) return std::nullopt;
+    const Service seen{protocol_, tuples_[0].src, tuples_[0].dst, tuples_[0].dport};
+    const Service real{protocol_, tuples_[1].dst, tuples_[1].src, tuples_[1].sport};
+    if (seen == real) return std::nullopt;
+    return std::pair(seen, real);
+  }
+
+ private:
+  void take(std::string_view word) {
+    if (word == "tcp" || word == "udp") protocol_ = word;
+    if (const auto src = value_of(word, "src")) tuples_.push_back({std::string(*src), "", "", ""});
+    if (tuples_.empty()) return;
+    if (const auto dst = value_of(word, "dst")) tuples_.back().dst = *dst;
+    if (const auto sport = value_of(word, "sport")) tuples_.back().sport = *sport;
+    if (const auto dport = value_of(word, "dport")) tuples_.back().dport = *dport;
+  }
+
+  std::string protocol_;
+  std::vector<Tuple> tuples_;
+};
+
+bool known(const Translations &translations, const std::pair<Service, Service> &one) {
+  const auto [begin, end] = translations.equal_range(one.first);
+  return std::any_of(begin, end, [&](const auto &other) { return other.second == one.second; });
+}
+
+}  // namespace
+
+void add_translations(std::string_view text, Translations &translations) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    if (const auto one = Line(text.substr(0, end)).translation(); one && !known(translations, *one)) translations.insert(*one);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace atalaya::graph

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/graph/read.h"
+
+#include <map>
+#include <string>
+
+#include "plugins/query/usage.h"
+
+namespace atalaya::graph {
+namespace {
+
+using query::Tags;
+using query::Usage;
+
+const std::vector<std::string> kFlowTags = {"host",  "pid",    "process", "container", "command",  "netns",
+                                            "local", "remote", "port",    "protocol",  "direction"};
+const std::vector<std::string> kWorkerTags = {"host", "pid", "process", "container", "command"};
+
+std::string value(const Tags &tags, std::string_view key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? "" : found->second;
+}
+
+Flow flow_of(const Tags &tags) {
+  Flow flow;
+  flow.host = value(tags, "host");
+  flow.pid = value(tags, "pid");
+  flow.process = value(tags, "process");
+  flow.container = value(tags, "container");
+  flow.command = value(tags, "command");
+  flow.netns = value(tags, "netns");
+  flow.port = value(tags, "port");
+  flow.protocol = value(tags, "protocol");
+  flow.opened = value(tags, "direction") != "in";
+  const Endpoint local = endpoint_of(value(tags, "local")), remote = endpoint_of(value(tags, "remote"));
+  flow.local = local.address;
+  flow.remote = remote.address;
+  flow.other_port = flow.opened ? local.port : remote.port;
+  return flow;
+}
+
+// A metric that the store has never seen has no sums.
+std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::TagFilter> &tags,
+                           const std::vector<std::string> &group_by, const query::Range &range, store::Store &store,
+                           query::Budget &budget) {
+  try {
+    return query::usage_of({metric}, tags, group_by, range, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
+                             query::Budget &budget) {
+  std::map<Tags, Amount> amounts;
+  for (const auto &[metric, part] : {std::pair{"flow.in.bytes", &Amount::in}, std::pair{"flow.out.bytes", &Amount::out},
+                                     std::pair{"flow.connections", &Amount::connections}})
+    for (const Usage &usage : sums_of(metric, tags, kFlowTags, range, store, budget)) amounts[usage.tags].*part += usage.sum;
+  std::vector<Flow> flows;
+  flows.reserve(amounts.size());
+  for (const auto &[own, amount] : amounts) {
+    flows.push_back(flow_of(own));
+    flows.back().moved = amount;
+  }
+  return flows;
+}
+
+std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget) {
+  std::map<Tags, Resources> used;
+  for (const char *metric : {"proc.cpu.user", "proc.cpu.kernel"})
+    for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget)) used[usage.tags].cpu += usage.average / 100;
+  for (const Usage &usage : sums_of("proc.mem.resident", {}, kWorkerTags, range, store, budget))
+    used[usage.tags].memory += usage.average;
+  for (auto &[tags, resources] : used) resources.known = true;
+  std::vector<Worker> workers;
+  workers.reserve(used.size());
+  for (const auto &[tags, resources] : used)
+    workers.push_back({value(tags, "host"), value(tags, "pid"), value(tags, "process"), value(tags, "container"),
+                       value(tags, "command"), resources});
+  return workers;
+}
+
+}  // namespace atalaya::graph

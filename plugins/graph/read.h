@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flows and what processes used, from the store.
+#pragma once
+
+#include <vector>
+
+#include "plugins/graph/flow.h"
+#include "plugins/graph/graph.h"
+#include "plugins/query/budget.h"
+#include "plugins/query/types.h"
+
+namespace atalaya::graph {
+
+// Sums over the time; of windows that lie in it by a part that part.
+std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
+                             query::Budget &budget);
+// Averages over the time; none where the store has no samples of processes.
+std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget);
+
+}  // namespace atalaya::graph

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers for people.
+#pragma once
+
+#include <string>
+
+namespace atalaya::graph {
+
+// "1.5 MiB"
+std::string bytes_text(double bytes);
+// "0.25"
+std::string short_number(double value, int decimals);
+
+}  // namespace atalaya::graph

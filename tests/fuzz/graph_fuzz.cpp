@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first byte says what the rest is: a table of connections, addresses of flows, or a file of hosts.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "plugins/commands/place/rooms.h"
+#include "plugins/graph/conntrack.h"
+#include "plugins/graph/flow.h"
+
+using namespace atalaya;
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  const std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
+  if (data[0] == 'c') {
+    graph::Translations translations;
+    graph::add_translations(text, translations);
+    for (const auto &[seen, real] : translations)
+      if (seen == real || seen.protocol.empty()) std::abort();
+  } else if (data[0] == 'h') {
+    if (const auto rooms = place::parse_rooms(text))
+      for (const place::Room &room : rooms.value())
+        if (!(room.cpu > 0) || room.memory < 0) std::abort();
+  } else if (graph::endpoint_of(text).address.size() > text.size()) {
+    std::abort();
+  }
+  return 0;
+}

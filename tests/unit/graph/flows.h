@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flows as hosts tell them, in few words.
+#pragma once
+
+#include <string>
+
+#include "plugins/graph/flow.h"
+
+namespace atalaya::graph::test {
+
+// What `process` of `host` opened from `local` to `remote`.
+inline Flow opens(const std::string &host, const std::string &process, const std::string &local, const std::string &remote,
+                  const std::string &port, double out, double in) {
+  Flow flow;
+  flow.host = host;
+  flow.process = process;
+  flow.pid = std::to_string(process.size());
+  flow.local = endpoint_of(local).address;
+  flow.remote = endpoint_of(remote).address;
+  flow.other_port = endpoint_of(local).port;
+  flow.port = port;
+  flow.protocol = "tcp";
+  flow.moved = {out, in, 1};
+  return flow;
+}
+
+// What it took at `local` from `remote`.
+inline Flow takes(const std::string &host, const std::string &process, const std::string &local, const std::string &remote,
+                  const std::string &port, double out, double in) {
+  Flow flow = opens(host, process, local, remote, port, out, in);
+  flow.opened = false;
+  flow.other_port = endpoint_of(remote).port;
+  return flow;
+}
+
+}  // namespace atalaya::graph::test

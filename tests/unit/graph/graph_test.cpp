@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/graph/graph.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "plugins/graph/matrix.h"
+#include "plugins/graph/read.h"
+#include "tests/unit/graph/flows.h"
+#include "tests/unit/query/memory_store.h"
+
+namespace atalaya::graph::test {
+namespace {
+
+// Two hosts: workers that ask the database of the other one, and a client from outside.
+std::vector<Flow> example() {
+  std::vector<Flow> flows = {opens("a", "worker", "10.0.0.1", "10.0.0.2", "9042", 10, 1000),
+                             takes("b", "database", "10.0.0.2", "10.0.0.1", "9042", 1000, 10),
+                             opens("b", "worker", "127.0.0.1", "127.0.0.1", "9042", 5, 400),
+                             takes("b", "database", "127.0.0.1", "127.0.0.1", "9042", 400, 5),
+                             takes("a", "worker", "10.0.0.1", "192.0.2.7", "80", 70, 3),
+                             opens("a", "worker", "10.0.0.1", "2001:db8::9", "443", 2, 6),
+                             opens("a", "worker", "10.0.0.1", "10.0.0.2", "22", 1, 1)};
+  flows[0].container = "spark";
+  flows[1].container = "cassandra";
+  return flows;
+}
+
+Graph graph_by(By by, const std::vector<Worker> &workers = {}) {
+  const std::vector<Flow> flows = example();
+  return graph_of(flows, paired(flows), workers, by);
+}
+
+std::string shown(const Graph &graph) {
+  std::string text;
+  for (const auto &[ends, bytes] : graph.bytes)
+    text += label_of(graph, graph.nodes[ends.first]) + ">" + label_of(graph, graph.nodes[ends.second]) + " " +
+            std::to_string(static_cast<int>(bytes)) + "\n";
+  return text;
+}
+
+TEST_CASE("by host: what goes between hosts, stays within, and leaves") {
+  const Graph graph = graph_by(By::host);
+  CHECK(shown(graph) == "a>b 11\na>192.0.2.7 70\na>2001:db8::9 2\nb>a 1001\nb>b 405\n192.0.2.7>a 3\n2001:db8::9>a 6\n");
+  CHECK(graph.total == 1498);
+  CHECK(graph.between(0, 1) == 1012);
+  CHECK(graph.between(1, 1) == 405);
+}
+
+TEST_CASE("by command hosts are merged, and a service outside has its port") {
+  CHECK(shown(graph_by(By::command)) ==
+        "database>worker 1400\nunattributed>worker 1\nworker>database 15\nworker>unattributed 1\nworker>192.0.2.7 70\n"
+        "worker>[2001:db8::9]:443 2\n192.0.2.7>worker 3\n[2001:db8::9]:443>worker 6\n");
+}
+
+TEST_CASE("by container those without one are processes") {
+  CHECK(
+      shown(graph_by(By::container)) ==
+      "a spark>b cassandra 10\na worker>b unattributed 1\na worker>192.0.2.7 70\na worker>[2001:db8::9]:443 2\n"
+      "b cassandra>a spark 1000\nb database>b worker 400\nb unattributed>a worker 1\nb worker>b database 5\n192.0.2.7>a worker 3\n"
+      "[2001:db8::9]:443>a worker 6\n");
+}
+
+TEST_CASE("by process nodes have their resources") {
+  const Graph graph = graph_by(By::process, {{"a", "6", "worker", "", "", {0.5, 100, true}},
+                                             {"b", "6", "worker", "", "", {0.25, 30, true}},
+                                             {"b", "99", "silent", "", "", {4, 4000, true}}});
+  REQUIRE(graph.nodes.size() == 6);
+  CHECK(graph.nodes[0].used.cpu == 0.5);
+  CHECK(graph.nodes[0].used.memory == 100);
+  CHECK_FALSE(graph.nodes[1].used.known);
+  CHECK(label_of(graph, graph.nodes[0]) == "a worker 6");
+  for (const Node &node : graph.nodes) CHECK(node.name != "silent");
+}
+
+TEST_CASE("the matrix has the largest by name, and the rest together") {
+  const Matrix matrix = matrix_of(graph_by(By::host), 2);
+  REQUIRE(matrix.names == std::vector<std::string>{"a", "b", "others"});
+  CHECK(matrix.bytes == std::vector<std::vector<double>>{{0, 11, 72}, {1001, 405, 0}, {9, 0, 0}});
+  CHECK(matrix.most == 1001);
+  CHECK(matrix_of(graph_by(By::host), 4).names.back() == "2001:db8::9");
+  CHECK(matrix_of(Graph{}, 5).names.empty());
+}
+
+TEST_CASE("flows and workers are read from a store") {
+  query::test::MemoryStore store;
+  const query::Tags tags = {{"host", "a"},       {"pid", "7"},
+                            {"process", "java"}, {"local", "10.0.0.1:50000"},
+                            {"direction", "in"}, {"remote", "[fe80::1]:4"},
+                            {"port", "80"},      {"protocol", "tcp"},
+                            {"container", "web"}};
+  store.add("flow.in.bytes", tags, {{1, 100}, {2, 50}, {3, 1}});
+  store.add("flow.out.bytes", tags, {{2, 9}});
+  store.add("proc.cpu.user", {{"host", "a"}, {"pid", "7"}, {"process", "java"}}, {{1, 100}, {2, 50}});
+  store.add("proc.mem.resident", {{"host", "a"}, {"pid", "7"}, {"process", "java"}}, {{1, 100}, {2, 200}});
+  const query::Range range{query::test::kT0, query::test::kT0 + 2 * query::test::kSecond};
+  query::Budget budget({});
+  const auto flows = read_flows({}, range, store, budget);
+  REQUIRE(flows.size() == 1);
+  CHECK(flows[0].moved.in == 150);
+  CHECK(flows[0].moved.out == 9);
+  CHECK(flows[0].other_port == "4");
+  CHECK(flows[0].client() == "fe80::1");
+  CHECK(flows[0].server() == "10.0.0.1");
+  CHECK(flows[0].container == "web");
+  const auto workers = read_workers(range, store, budget);
+  REQUIRE(workers.size() == 1);
+  CHECK(workers[0].used.cpu == 0.75);
+  CHECK(workers[0].used.memory == 150);
+}
+
+}  // namespace
+}  // namespace atalaya::graph::test

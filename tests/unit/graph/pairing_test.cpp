@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/graph/pairing.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "plugins/query/types.h"
+#include "tests/unit/graph/flows.h"
+
+namespace atalaya::graph::test {
+namespace {
+
+// "client>server forward/backward" of each link, "?" where nobody is known, "~" where it is an estimate.
+std::string shown(const std::vector<Flow> &flows, const Translations &translations = {}) {
+  std::string text;
+  for (const Link &link : paired(flows, translations)) {
+    if (!text.empty()) text += "; ";
+    text += link.client == kUnknown ? "?" : flows[link.client].process;
+    text += '>';
+    text += link.server == kUnknown ? "?" : flows[link.server].process;
+    text += (link.estimated ? " ~" : " ") + std::to_string(static_cast<int>(link.forward + 0.5)) + "/" +
+            std::to_string(static_cast<int>(link.backward + 0.5));
+  }
+  return text;
+}
+
+TEST_CASE("both ends of a connection between two hosts are one link") {
+  CHECK(shown({opens("a", "client", "10.0.0.1", "10.0.0.2", "80", 1000, 50),
+               takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 50, 1000)}) == "client>server 1000/50");
+  // The same address and port the other way round, or by another protocol, is something else.
+  Flow udp = takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 50, 1000);
+  udp.protocol = "udp";
+  CHECK(shown({opens("a", "client", "10.0.0.1", "10.0.0.2", "80", 1000, 50), udp}) == "client>? 1000/50; ?>server 1000/50");
+}
+
+TEST_CASE("bytes on their way when the time ended do not make a second peer") {
+  CHECK(shown({opens("a", "client", "10.0.0.1", "10.0.0.2", "80", 1000, 0),
+               takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 995)}) == "client>server 1000/0");
+}
+
+TEST_CASE("what one end alone counted is nobody's that is known") {
+  CHECK(shown({opens("a", "client", "10.0.0.1", "10.0.0.2", "80", 400, 0),
+               takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 1000)}) == "client>server 400/0; ?>server 600/0");
+}
+
+TEST_CASE("loopback is of one host and one network namespace") {
+  const Flow client = opens("a", "client", "127.0.0.1", "127.0.0.1", "80", 10, 20);
+  const Flow server = takes("a", "server", "127.0.0.1", "127.0.0.1", "80", 20, 10);
+  Flow elsewhere = server;
+  elsewhere.host = "b";
+  Flow inside = server;
+  inside.netns = "4026532281";
+  CHECK(shown({client, server}) == "client>server 10/20");
+  CHECK(shown({client, elsewhere}) == "client>? 10/20; ?>server 10/20");
+  CHECK(shown({client, inside}) == "client>? 10/20; ?>server 10/20");
+}
+
+TEST_CASE("namespaces of one host meet by their addresses") {
+  Flow inside = takes("a", "server", "172.17.0.2", "172.17.0.1", "80", 20, 10);
+  inside.netns = "4026532281";
+  CHECK(shown({opens("a", "client", "172.17.0.1", "172.17.0.2", "80", 10, 20), inside}) == "client>server 10/20");
+}
+
+TEST_CASE("equal private addresses of several hosts stay within each") {
+  CHECK(shown({opens("a", "client", "172.17.0.1", "172.17.0.2", "80", 10, 20),
+               takes("a", "server", "172.17.0.2", "172.17.0.1", "80", 20, 10),
+               opens("b", "other client", "172.17.0.1", "172.17.0.2", "80", 300, 400),
+               takes("b", "other server", "172.17.0.2", "172.17.0.1", "80", 400, 300)}) ==
+        "client>server 10/20; other client>other server 300/400");
+}
+
+TEST_CASE("of merged connections to one server each client keeps its own") {
+  CHECK(shown({opens("a", "one", "10.0.0.1", "10.0.0.2", "80", 100, 0), opens("a", "two", "10.0.0.1", "10.0.0.2", "80", 300, 8),
+               takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 8, 400)}) == "one>server 100/0; two>server 300/8");
+}
+
+TEST_CASE("several clients of several servers at one port are divided, and that is said") {
+  CHECK(shown({opens("a", "one", "10.0.0.1", "10.0.0.2", "80", 100, 0), opens("a", "two", "10.0.0.1", "10.0.0.2", "80", 300, 0),
+               takes("b", "x", "10.0.0.2", "10.0.0.1", "80", 0, 200), takes("b", "y", "10.0.0.2", "10.0.0.1", "80", 0, 200)}) ==
+        "one>x ~50/0; one>y ~50/0; two>x ~150/0; two>y ~150/0");
+}
+
+TEST_CASE("with both ports nothing needs to be divided, and a port that is used again is shared by time") {
+  CHECK(shown({opens("a", "one", "10.0.0.1:50001", "10.0.0.2:80", "80", 100, 0),
+               opens("a", "two", "10.0.0.1:50002", "10.0.0.2:80", "80", 300, 0),
+               takes("b", "x", "10.0.0.2:80", "10.0.0.1:50002", "80", 0, 300),
+               takes("b", "y", "10.0.0.2:80", "10.0.0.1:50001", "80", 0, 100)}) == "one>y 100/0; two>x 300/0");
+  CHECK(shown({opens("a", "first", "10.0.0.1:50001", "10.0.0.2:80", "80", 100, 0),
+               opens("a", "second", "10.0.0.1:50001", "10.0.0.2:80", "80", 30, 0),
+               takes("b", "server", "10.0.0.2:80", "10.0.0.1:50001", "80", 0, 130)}) == "first>server 100/0; second>server 30/0");
+}
+
+TEST_CASE("a host that tells ports meets one that merges them") {
+  CHECK(shown({opens("a", "client", "10.0.0.1:50001", "10.0.0.2:80", "80", 100, 0),
+               takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 100)}) == "client>server 100/0");
+}
+
+TEST_CASE("a process that talks to itself is a link too") {
+  CHECK(shown({opens("a", "self", "127.0.0.1", "127.0.0.1", "80", 10, 20),
+               takes("a", "self", "127.0.0.1", "127.0.0.1", "80", 20, 10)}) == "self>self 10/20");
+}
+
+TEST_CASE("a datagram socket without peers serves all of its host's addresses") {
+  Flow server = takes("b", "dns", "*", "*", "53", 500, 90);
+  Flow one = opens("a", "one", "10.0.0.1", "10.0.0.2", "53", 50, 300),
+       two = opens("b", "two", "127.0.0.1", "127.0.0.53", "53", 40, 200);
+  const Flow known = takes("b", "sshd", "10.0.0.2", "10.0.0.9", "22", 0, 0);  // whose address 10.0.0.2 is
+  for (Flow *flow : {&server, &one, &two}) flow->protocol = "udp";
+  CHECK(shown({server, one, two, known}) == "one>dns 50/300; two>dns 40/200; ?>sshd 0/0");
+}
+
+TEST_CASE("Unix sockets name each other by pid") {
+  Flow one, two;
+  one.host = two.host = "a";
+  one.protocol = two.protocol = "unix";
+  one.process = "one", one.pid = "10", one.remote = "pid:20", one.moved = {70, 5, 1};
+  two.process = "two", two.pid = "20", two.remote = "pid:10", two.moved = {5, 70, 1};
+  CHECK(shown({one, two}) == "one>two 70/5");
+  two.host = "b";
+  CHECK(shown({one, two}) == "one>? 70/5; two>? 5/70");
+}
+
+TEST_CASE("a service's address is translated to who answers") {
+  Translations translations;
+  add_translations(
+      "ipv4     2 tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.96.0.7 sport=51000 dport=80 src=10.1.0.3 dst=10.0.0.1 "
+      "sport=8080 "
+      "dport=51000 [ASSURED] mark=0 use=1\n"
+      "ipv4     2 tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=51001 dport=22 src=10.0.0.2 dst=10.0.0.1 sport=22 "
+      "dport=51001 [ASSURED] mark=0 use=1\n",
+      translations);
+  CHECK(translations.size() == 1);
+  CHECK(shown({opens("a", "client", "10.0.0.1", "10.96.0.7", "80", 10, 20),
+               takes("b", "server", "10.1.0.3", "10.0.0.1", "8080", 20, 10)},
+              translations) == "client>server 10/20");
+}
+
+TEST_CASE("lines that are cut or foreign translate nothing") {
+  Translations translations;
+  add_translations("", translations);
+  add_translations("\n\nsrc=1.2.3.4 dst=\ntcp src=1.1.1.1 dst=2.2.2.2 sport=1 dport=2 src=3.3.3.3", translations);
+  add_translations("icmp 1 29 src=10.0.0.1 dst=10.0.0.2 type=8 code=0 id=1 src=10.0.0.2 dst=10.0.0.9 type=0 code=0 id=1",
+                   translations);
+  CHECK(translations.empty());
+}
+
+TEST_CASE("addresses with ports, and without") {
+  CHECK(endpoint_of("10.0.0.1:80").port == "80");
+  CHECK(endpoint_of("10.0.0.1").port.empty());
+  CHECK(endpoint_of("[fe80::1]:80").address == "fe80::1");
+  CHECK(endpoint_of("fe80::1").address == "fe80::1");
+  CHECK(endpoint_of("*:53").address == "*");
+  CHECK(endpoint_of("[::1").address == "[::1");
+  CHECK(endpoint_of("").address.empty());
+}
+
+TEST_CASE("more than can be paired ends with what to do") {
+  std::vector<Flow> flows;
+  flows.reserve(2200);
+  for (int i = 0; i < 1100; ++i) {
+    flows.push_back(opens("a", "client" + std::to_string(i), "10.0.0.1", "10.0.0.2", "80", 1, 1));
+    flows.push_back(takes("b", "server" + std::to_string(i), "10.0.0.2", "10.0.0.1", "80", 1, 1));
+  }
+  CHECK_THROWS_WITH_AS(
+      paired(flows),
+      "1100 clients of 1100 servers of one port are more than can be paired; ask for less with --tag or a shorter time",
+      query::TooMuch);
+}
+
+}  // namespace
+}  // namespace atalaya::graph::test

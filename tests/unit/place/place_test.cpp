@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+
+#include "plugins/commands/place/gather.h"
+#include "plugins/commands/place/problem.h"
+#include "plugins/commands/place/report.h"
+#include "plugins/commands/place/rooms.h"
+#include "plugins/commands/place/search.h"
+#include "tests/unit/graph/flows.h"
+
+namespace atalaya::place {
+namespace {
+
+constexpr SearchOptions kShort{40, 40, 8, 1};
+
+Problem with_hosts(size_t count, double cores, double memory) {
+  Problem problem;
+  for (size_t i = 0; i < count; ++i) problem.hosts.push_back({"h" + std::to_string(i), cores, memory});
+  problem.fixed.resize(count);
+  return problem;
+}
+
+void add_item(Problem &problem, const std::string &name, const std::string &host, double cpu, double memory) {
+  problem.items.push_back({name, name, host, {cpu, memory, true}});
+}
+
+void talk(Problem &problem, size_t a, size_t b, double bytes) {
+  problem.between.push_back({a, b, bytes});
+  problem.total += bytes;
+}
+
+// The best of all placements, by trying each.
+double best_of_all(const Problem &problem) {
+  Placement placement(problem.items.size(), 0);
+  std::vector<graph::Resources> used;
+  double best = 0;
+  for (;;) {
+    best = std::max(best, fitness_of(problem, placement, used));
+    size_t item = 0;
+    while (item < placement.size() && ++placement[item] == problem.hosts.size()) placement[item++] = 0;
+    if (item == placement.size()) return best;
+  }
+}
+
+// Four servers with a worker and a database each, as in the evaluation of the design that this follows. `scan`: each worker asks
+// the database beside it; else the workers talk to each other.
+Problem cluster(bool scan) {
+  Problem problem = with_hosts(4, 4, 15 * 1024);
+  for (size_t i = 0; i < 4; ++i) {
+    const std::string number = std::to_string(i), host = "h" + number;
+    add_item(problem, "worker-" + number, host, 0.75, 2500);
+    add_item(problem, "database-" + number, host, 0.9, 4000);
+  }
+  for (size_t a = 0; a < 4; ++a) {
+    for (size_t b = 0; b < 4; ++b) talk(problem, 2 * a, 2 * b + 1, scan && a == b ? 1000 : 50);
+    for (size_t b = a + 1; b < 4; ++b) talk(problem, 2 * a, 2 * b, scan ? 10 : 900);
+  }
+  return problem;
+}
+
+TEST_CASE("fewer hosts are better, overflow is worse than another host, and traffic decides the rest") {
+  Problem problem = with_hosts(3, 4, 1000);
+  for (int i = 0; i < 4; ++i) add_item(problem, "item", "h0", 1.5, 100);
+  talk(problem, 0, 1, 100);
+  talk(problem, 2, 3, 100);
+  const auto fitness = [&](const Placement &placement) { return score_of(problem, placement).fitness; };
+  CHECK(fitness({0, 0, 1, 1}) > fitness({0, 1, 0, 1}));
+  CHECK(fitness({0, 0, 1, 1}) > fitness({0, 0, 1, 2}));
+  CHECK(fitness({0, 0, 1, 1}) > fitness({0, 0, 0, 0}));
+  CHECK(fitness({0, 1, 2, 2}) > fitness({0, 0, 0, 1}));
+  const Score score = score_of(problem, {0, 0, 1, 1});
+  CHECK(score.hosts == 2);
+  CHECK(score.crossing == 0);
+  CHECK(score.network == 1);
+  CHECK(score.cpu == doctest::Approx(1 / 1.5));
+  CHECK(score.used[0].cpu == 3);
+  CHECK(score.fitness == doctest::Approx(score.cpu * score.memory * score.network));
+}
+
+TEST_CASE("what stays on a host takes its room, and draws what talks to it") {
+  Problem problem = with_hosts(2, 4, 1000);
+  problem.fixed[0].cpu = 3.5;
+  add_item(problem, "item", "h0", 1, 1);
+  CHECK(search(problem, current(problem), kShort) == Placement{1});
+  problem.fixed[0].cpu = 0;
+  problem.to_host.push_back({0, 0, 100});
+  problem.total = 100;
+  CHECK(search(problem, {1}, kShort) == Placement{0});
+}
+
+TEST_CASE("half of the hosts do for the example, with the traffic within them") {
+  for (const bool scan : {true, false}) {
+    const Problem problem = cluster(scan);
+    const Placement before = current(problem), after = search(problem, before, kShort);
+    const Score old = score_of(problem, before), best = score_of(problem, after);
+    CHECK(old.hosts == 4);
+    CHECK(best.hosts == 2);
+    CHECK(best.crossing < old.crossing);
+    CHECK(best.fitness == doctest::Approx(best_of_all(problem)));
+    for (const graph::Resources &used : best.used) CHECK(used.cpu <= 4);
+    if (scan) {
+      for (size_t i = 0; i < 4; ++i) CHECK(after[2 * i] == after[2 * i + 1]);
+    } else {
+      CHECK((after[0] == after[2] && after[2] == after[4] && after[4] == after[6]));
+    }
+  }
+}
+
+TEST_CASE("the search finds the best of all placements of small problems") {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> part(0, 1);
+  for (int round = 0; round < 25; ++round) {
+    CAPTURE(round);
+    Problem problem = with_hosts(2 + round % 3, 4, 16000);
+    const size_t items = 4 + static_cast<size_t>(round) % 5;
+    for (size_t i = 0; i < items; ++i)
+      add_item(problem, "item", "h" + std::to_string(i % problem.hosts.size()), 2 * part(random), 8000 * part(random));
+    for (size_t a = 0; a < items; ++a)
+      for (size_t b = a + 1; b < items; ++b)
+        if (part(random) < 0.5) talk(problem, a, b, 1e6 * part(random));
+    const Placement start = current(problem), found = search(problem, start, kShort);
+    CHECK(score_of(problem, found).fitness == doctest::Approx(best_of_all(problem)).epsilon(1e-9));
+    if (round % 5 == 0) CHECK(search(problem, start, kShort) == found);  // the same each time
+  }
+}
+
+TEST_CASE("what cannot be better stays, and equal hosts keep what they have") {
+  Problem problem = with_hosts(2, 1, 1000);
+  add_item(problem, "one", "h1", 0.9, 10);
+  add_item(problem, "two", "h0", 0.9, 10);
+  CHECK(search(problem, current(problem), kShort) == Placement{1, 0});
+  Problem larger = cluster(true);
+  const Placement before = current(larger), after = search(larger, before, kShort);
+  size_t moved = 0;
+  for (size_t i = 0; i < before.size(); ++i) moved += before[i] != after[i] ? 1 : 0;
+  CHECK(moved == 4);
+}
+
+TEST_CASE("items of a host that is gone go where they fit") {
+  Problem problem = with_hosts(2, 4, 1000);
+  add_item(problem, "big", "h0", 3.8, 10);
+  add_item(problem, "homeless", "gone", 1, 10);
+  CHECK(current(problem) == Placement{0, 1});
+}
+
+TEST_CASE("hosts in a file") {
+  const auto rooms = parse_rooms("# all\ndb1 8 32GiB\nweb1 2.5 4 GiB # small\n\n");
+  REQUIRE(rooms);
+  REQUIRE(rooms.value().size() == 2);
+  CHECK(rooms.value()[0].memory == 32768);
+  CHECK(rooms.value()[1].cpu == 2.5);
+  CHECK(rooms.value()[1].memory == 4096);
+  const auto error = [](const char *text) { return parse_rooms(text).error(); };
+  CHECK(error("db1 8 32GiB\ndb2 8") == "line 2: \"db2 8\" is not NAME CORES MEMORY, as in \"db1 8 32 GiB\"");
+  CHECK(error("db1 8 32GiB\ndb1 4 1GiB") == "line 2: \"db1\" is there already");
+  CHECK(error("db1 nan 1GiB") == "line 1: \"db1 nan 1GiB\" is not NAME CORES MEMORY, as in \"db1 8 32 GiB\"");
+  CHECK(error("db1 inf 1GiB").starts_with("line 1: "));
+  CHECK(error("db1 -1 1GiB").starts_with("line 1: "));
+  CHECK(error("db1 8 32").starts_with("line 1: "));
+  CHECK(parse_rooms("").value().empty());
+}
+
+TEST_CASE("more hosts than there are are like the last one") {
+  const std::vector<Room> rooms = {{"a", 2, 100}, {"b", 4, 200}};
+  CHECK(so_many(rooms, 1).size() == 1);
+  const auto four = so_many(rooms, 4);
+  REQUIRE(four.size() == 4);
+  CHECK(four[3].host == "new2");
+  CHECK(four[3].cpu == 4);
+  CHECK(so_many({}, 3).empty());
+}
+
+TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
+  using graph::test::opens;
+  using graph::test::takes;
+  std::vector<graph::Flow> flows = {opens("h0", "worker", "10.0.0.1", "10.0.0.2", "80", 10, 90),
+                                    takes("h1", "database", "10.0.0.2", "10.0.0.1", "80", 90, 10),
+                                    opens("h0", "worker", "127.0.0.1", "127.0.0.1", "22", 1, 2),
+                                    takes("h0", "daemon", "127.0.0.1", "127.0.0.1", "22", 2, 1),
+                                    opens("h0", "worker", "10.0.0.1", "192.0.2.1", "443", 500, 500),
+                                    opens("h1", "database", "127.0.0.1", "127.0.0.1", "80", 7, 7)};
+  flows[0].container = flows[2].container = flows[4].container = "web";
+  flows[1].container = flows[5].container = "db";
+  const std::vector<graph::Worker> workers = {{"h0", "6", "worker", "web", "", {1, 100, true}},
+                                              {"h0", "6", "daemon", "", "", {0.5, 50, true}},
+                                              {"h1", "8", "database", "db", "", {2, 200, true}},
+                                              {"gone", "1", "x", "", "", {9, 9, true}}};
+  const graph::Graph graph = graph_of(flows, graph::paired(flows), workers, graph::By::container);
+  const Problem problem =
+      problem_of(graph, workers, {{"h0", 4, 1000}, {"h1", 4, 1000}}, [](const graph::Node &node) { return node.contained; });
+  REQUIRE(problem.items.size() == 2);
+  CHECK(problem.items[0].name == "web");
+  CHECK(problem.items[1].name == "db");
+  CHECK(problem.items[1].used.cpu == 2);
+  CHECK(problem.fixed[0].cpu == 0.5);
+  CHECK(problem.fixed[1].cpu == 0);
+  REQUIRE(problem.between.size() == 1);
+  CHECK(problem.between[0].bytes == 100);
+  CHECK(problem.total == 100 + 3 + 14);  // what goes outside crosses nothing
+  CHECK(score_of(problem, {0, 0}).crossing == 14);
+  CHECK(score_of(problem, {0, 1}).crossing == 100);
+  CHECK(score_of(problem, {1, 1}).crossing == 3);
+  CHECK(as_kubernetes(problem, {1, 0}).find("# web\nspec:") != std::string::npos);
+  CHECK(as_table(problem, {0, 1}, {0, 0}).find("stays") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace atalaya::place
