@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Four hosts in network namespaces, each with an agent that sends to a hub, run a small distributed system: servers of keys and values,
+and workers. A scan has each worker read mostly from the server beside it; a shuffle has the workers talk to each other. The graph has to
+show both as they are, place to find the best packing on half of the hosts, and the system to behave so when it is run as placed."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import BINARY, PATIENCE, Agent, AgentCase, main
+
+COUNT = 4
+MIB = 1 << 20
+HOSTS = [f"h{i}" for i in range(COUNT)]
+NODES = [f"{role}-{i}" for role in ("kv", "worker") for i in range(COUNT)]
+PORT = {name: 9000 + number for number, name in enumerate(NODES)}
+FIRST = {name: f"h{name[-1]}" for name in NODES}  # where they run at first
+
+
+def pulls(query):
+    return {(f"worker-{i}", f"kv-{j}"): (6 * MIB if i == j else MIB // 2) if query == "scan" else MIB
+            for i in range(COUNT) for j in range(COUNT)}
+
+
+def pushes(query):
+    each = MIB // 8 if query == "scan" else 4 * MIB
+    return {(f"worker-{i}", f"worker-{j}"): each for i in range(COUNT) for j in range(COUNT) if i != j}
+
+
+def sent(query):
+    """Bytes by who sends and who receives, requests too."""
+    moved = {}
+    for (worker, server), amount in pulls(query).items():
+        moved[server, worker] = amount
+        moved[worker, server] = len(str(amount)) + 1
+    for ends, amount in pushes(query).items():
+        moved[ends] = amount + 2
+    return moved
+
+
+def crossing(query, where):
+    return sum(amount for (a, b), amount in sent(query).items() if where[a] != where[b])
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+@unittest.skipUnless(os.environ.get("ATALAYA_FULL"), "one of the long tests: ./dev test --full")
+@unittest.skipUnless(os.geteuid() == 0 and os.path.exists("/sys/kernel/btf/vmlinux"), "hosts are network namespaces, read by BPF: root")
+class Placement(AgentCase):
+    def setUp(self):
+        super().setUp()
+        self.tag = f"atl{os.getpid()}"
+        self.network = f"10.{100 + os.getpid() % 100}.{os.getpid() // 100 % 250}"
+        ip("link", "add", self.tag, "type", "bridge")
+        self.addCleanup(ip, "link", "del", self.tag)
+        ip("addr", "add", f"{self.network}.254/24", "dev", self.tag)
+        ip("link", "set", self.tag, "up")
+        for number, host in enumerate(HOSTS):
+            self.add_host(self.space(host), f"{self.tag}v{number}", self.address(host))
+
+    def add_host(self, space, link, address):
+        ip("netns", "add", space)
+        self.addCleanup(ip, "netns", "del", space)
+        ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space)
+        ip("link", "set", link, "master", self.tag, "up")
+        for words in (["addr", "add", address + "/24", "dev", "eth0"], ["link", "set", "eth0", "up"], ["link", "set", "lo", "up"]):
+            ip("-n", space, *words)
+
+    def space(self, host):
+        return f"{self.tag}{host}"
+
+    def address(self, host):
+        return f"{self.network}.{HOSTS.index(host) + 1}"
+
+    def inside(self, host):
+        return ["nsenter", f"--net=/run/netns/{self.space(host)}"]
+
+    def run_in(self, name, lua, **options):
+        """An agent in a folder of its own."""
+        folder = self.path(f"{os.path.basename(self.store)}-{name}")
+        os.mkdir(folder)
+        agent = Agent(folder, lua, **options)
+        self.agents.append(agent)
+        return agent
+
+    def start_hub(self):
+        agent = self.run_in("hub", 'local a = require "atalaya"\na.pipeline "hub" { a.source.receive { '
+                               f'listen = "{self.network}.254:0", open = true }}, '
+                               f'a.sink.sqlite {{ path = "{self.store}" }} }}\n')
+        return "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0], agent
+
+    def start_agent(self, hub, host, where):
+        """Hosts share a kernel here: each agent tells of its own processes only."""
+        mine = ", ".join(f'["{name}"] = true' for name in NODES if where[name] == host)
+        agent = self.run_in(host, f"""
+            local a = require "atalaya"
+            local mine = {{ {mine} }}
+            a.pipeline "host" {{
+              every = "500ms", a.source.net {{}}, a.source.proc {{ host = false, cgroups = false }}, a.source.self {{}},
+              function(s)
+                if not mine[s.tags.process] and s.fields["self.files"] == nil then return nil end
+                s.tags.host, s.tags.container = "{host}", s.tags.process
+                return s
+              end,
+              a.sink.http {{ url = "{hub}", format = "jsonlines" }} }}""", wrapper=self.inside(host))
+        agent.running()
+        # One sample of self a window; before the second one nothing has been counted.
+        agent.wait_status(lambda status: any(row["component"] == "sink http" and row["out"] > 2 for row in status["ledger"]))
+        return agent
+
+    def start_node(self, name, host):
+        node = subprocess.Popen([*self.inside(host), sys.executable, os.path.join(os.path.dirname(__file__), "kv_node.py"), name,
+                                 self.address(host), str(PORT[name])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.assertEqual(node.stdout.readline(), "ready\n")
+        return node
+
+    def atalaya(self, *words):
+        done = subprocess.run([BINARY, *words, "--store", self.store], capture_output=True, text=True, timeout=PATIENCE, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def graph(self, by):
+        return json.loads(self.atalaya("graph", "--by", by, "--from", "-10m", "--format", "json"))
+
+    def run_query(self, query, where):
+        """The slowest worker's seconds, and the graph by container, when all bytes have arrived at the hub."""
+        self.store = self.path(f"{query}-{len(set(where.values()))}.db")
+        hub, hub_agent = self.start_hub()
+        agents = [self.start_agent(hub, host, where) for host in sorted(set(where.values()))]
+        nodes = {name: self.start_node(name, where[name]) for name in NODES}
+        try:
+            for worker in (name for name in NODES if name.startswith("worker")):
+                task = {act: [[self.address(where[peer]), PORT[peer], amount] for (own, peer), amount in of(query).items() if own == worker]
+                        for act, of in (("pull", pulls), ("push", pushes))}
+                nodes[worker].stdin.write(json.dumps(task) + "\n")
+                nodes[worker].stdin.flush()
+            seconds = max(float(nodes[name].stdout.readline()) for name in NODES if name.startswith("worker"))
+            graph = self.wait_for(sum(sent(query).values()))
+        finally:
+            for node in nodes.values():
+                node.stdin.close()
+                node.wait(PATIENCE)
+                node.stdout.close()
+            for agent in (*agents, hub_agent):
+                agent.stop()
+        return seconds, graph
+
+    def wait_for(self, total):
+        until = time.monotonic() + PATIENCE
+        graph = self.graph("container")
+        while time.monotonic() < until and (graph["bytes"] < total or not all("memory" in node for node in graph["nodes"])):
+            time.sleep(0.3)
+            graph = self.graph("container")
+        return graph
+
+    def check_edges(self, graph, query):
+        names = [node["name"] for node in graph["nodes"]]
+        self.assertEqual(sorted(names), sorted(NODES))
+        found = {(names[edge["from"]], names[edge["to"]]): edge["bytes"] for edge in graph["edges"]}
+        for ends, amount in sent(query).items():
+            self.assertAlmostEqual(found[ends], amount, delta=amount / 100, msg=ends)
+        self.assertAlmostEqual(graph["bytes"], sum(sent(query).values()), delta=graph["bytes"] / 100)
+
+    def placed(self, graph, query):
+        """As place has it on hosts that hold four of the eight, and no worse than any other such packing."""
+        memory = {node["name"]: node["memory"] for node in graph["nodes"]}
+        room = 0.62 * sum(memory.values())
+        with open(self.path("hosts"), "w") as file:
+            file.writelines(f"{host} 64 {room * MIB:.0f}B\n" for host in HOSTS)
+        plan = json.loads(self.atalaya("place", "--from", "-10m", "--hosts", self.path("hosts"), "--fill", "100", "--format", "json"))
+        where = {item["name"]: item["to"] for item in plan["items"]}
+        self.assertEqual(plan["now"]["hosts"], COUNT)
+        self.assertEqual(plan["proposed"]["hosts"], COUNT // 2)
+        packings = (dict(zip(NODES, bits)) for bits in itertools.product((0, 1), repeat=len(NODES)))
+        fitting = [packing for packing in packings
+                   if all(sum(memory[name] for name in NODES if packing[name] == side) <= room for side in (0, 1))]
+        self.assertEqual(crossing(query, where), min(crossing(query, packing) for packing in fitting))
+        return where
+
+    def show(self, query, strategy, seconds, where):
+        graph = self.graph("host")
+        own = sum(edge["bytes"] for edge in graph["edges"] if edge["from"] == edge["to"])
+        length = (graph["to"] - graph["from"]) / 1000
+        cpu = " ".join(f"{node['cpu'] * length:.2f}" for node in graph["nodes"])
+        network = [sum(edge["bytes"] for edge in graph["edges"] if number in (edge["from"], edge["to"]) and edge["from"] != edge["to"])
+                   for number in range(len(graph["nodes"]))]
+        print(f"\n{query:8} {strategy:9} {len(set(where.values()))} hosts, {(graph['bytes'] - own) / MIB:6.1f} of {graph['bytes'] / MIB:5.1f} MiB "
+              f"between hosts, by host [{' '.join(f'{bytes_ / MIB:.1f}' for bytes_ in network)}] MiB and [{cpu}] CPU s; {seconds:.2f} s",
+              end="", file=sys.stderr)
+        return graph["bytes"] - own
+
+    def check(self, query):
+        seconds, graph = self.run_query(query, FIRST)
+        self.check_edges(graph, query)
+        before = self.show(query, "spread", seconds, FIRST)
+        where = self.placed(graph, query)
+        seconds, graph = self.run_query(query, where)
+        self.check_edges(graph, query)
+        after = self.show(query, "as placed", seconds, where)
+        self.assertAlmostEqual(after, crossing(query, where), delta=after / 100 + 1)
+        self.assertLess(after, before)
+        return where
+
+    def test_a_scan_stays_within_pairs(self):
+        where = self.check("scan")
+        for i in range(COUNT):
+            self.assertEqual(where[f"worker-{i}"], where[f"kv-{i}"])
+
+    def test_a_shuffle_brings_the_workers_together(self):
+        where = self.check("shuffle")
+        self.assertEqual(len({where[f"worker-{i}"] for i in range(COUNT)}), 1)
+
+
+if __name__ == "__main__":
+    main()
