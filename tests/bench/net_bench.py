@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the source net costs: the data path of iperf3 on loopback, a window with 10,000 sockets, and nethogs beside it.
 
-net_bench.py ATALAYA [PAIRS]. The data path: CPU time of both ends of iperf3 for a fixed amount of bytes, without the agent and with it
+net_bench.py ATALAYA CONNECTION_STORM [PAIRS]. The data path: CPU time of both ends of iperf3 for a fixed amount of bytes, without the agent and with it
 (every = 1s) in turns ABBA; what is printed is the mean of the pairs and its 95 % interval.
 """
 
 import contextlib
-import ctypes
 import json
 import os
 import re
@@ -22,9 +21,8 @@ import time
 from bench_tools import ROOT, SECOND, Ended, cpu_ns, running, spread, verdict
 
 ATALAYA = os.path.abspath(sys.argv[1])
-PAIRS = int(sys.argv[2]) if len(sys.argv) > 2 else 15
-PR_SET_NAME = 15
-libc = ctypes.CDLL(None)
+STORM = os.path.abspath(sys.argv[2])
+PAIRS = int(sys.argv[3]) if len(sys.argv) > 3 else 15
 STUDENT = 2.14  # 95 %, 14 degrees of freedom
 # What of each message size takes about half a second.
 AMOUNTS = {"128K": "2G", "1K": "300M", "64": "24M"}
@@ -155,40 +153,23 @@ def many_sockets():
             print(f"9,800 open sockets, nethogs: {spread(watch_windows(process.pid, 5))} ms a window")
 
 
-def storm(seconds, every):
-    """As many connections as two processes can make and take: how many, and how many were told."""
-    server = socket.socket()
-    server.bind(("0.0.0.0", 0))
-    server.listen(4096)
-    port = server.getsockname()[1]
-    libc.prctl(PR_SET_NAME, b"bench-maker", 0, 0, 0)
+def storm(seconds, every, rate):
+    """As many connections a second, or as many as can be made here: how many of them were told."""
     with agent("", every) as (process, folder):
         before = cpu_ns(process.pid)
-        taker = os.fork()
-        if taker == 0:
-            libc.prctl(PR_SET_NAME, b"bench-taker", 0, 0, 0)
-            while True:
-                connection, _ = server.accept()
-                connection.recv(100)
-                connection.close()
-        until, count = time.monotonic() + seconds, 0
-        while time.monotonic() < until:
-            with socket.create_connection((f"127.{1 + count // 40000}.{count // 200 % 200}.{1 + count % 200}", port)) as connection:
-                connection.send(b"x" * 100)
-                connection.recv(1)
-            count += 1
+        said = json.loads(subprocess.run([STORM, str(seconds), str(rate)], capture_output=True, check=True).stdout)
         cpu = (cpu_ns(process.pid) - before) / 1e6
         time.sleep(2 * every + 0.5)
         told = [sample["fields"] for sample in samples(folder) if sample["tags"]["process"] in ("bench-taker", "bench-maker")
                 and "proc.net.tcp.connects" in sample["fields"]]
         lost = sum(sample["fields"].get("proc.net.lost", 0) for sample in samples(folder))
-        sent = sum(sample["fields"].get("flow.out.bytes", 0) for sample in samples(folder) if sample["tags"].get("port") == str(port))
-        os.kill(taker, 9)
-        os.waitpid(taker, 0)
+        sent = sum(sample["fields"].get("flow.out.bytes", 0) for sample in samples(folder)
+                   if sample["tags"].get("port") == str(said["port"]))
+    count = said["connections"]
     connects, accepts = (sum(fields[f"proc.net.tcp.{what}"] for fields in told) for what in ("connects", "accepts"))
-    print(f"{count / seconds:.0f} connections a second, windows of {every} s: {connects / count:.4%} of connects, {accepts / count:.4%} of accepts and "
-          f"{sent / (100 * count):.4%} of bytes told, {lost} lost; agent {cpu / count * 1000:.1f} us a connection")
-    server.close()
+    print(f"{count / said['seconds']:.0f} connections a second (of {rate}), windows of {every} s: {connects / count:.4%} of connects, "
+          f"{accepts / count:.4%} of accepts and {sent / (100 * count):.4%} of bytes told, {lost} lost; "
+          f"agent {cpu / count * 1000:.1f} us a connection, {cpu / said['seconds'] / 10:.1f} % of a core", flush=True)
 
 
 def beside_nethogs():
@@ -218,8 +199,9 @@ def beside_nethogs():
 def main():
     if not shutil.which("iperf3"):
         sys.exit("iperf3 is not installed: nothing to measure with")
-    storm(5, 1)
-    storm(12, 5)
+    for rate in (1000, 10_000, 100_000):
+        storm(5, 1, rate)
+    storm(12, 5, 10_000)
     many_sockets()
     beside_nethogs()
     for name, (source, sizes) in MODES.items():
