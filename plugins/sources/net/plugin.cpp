@@ -91,9 +91,9 @@ class Net final : public Source {
        .type = ATALAYA_INT,
        .flags = ATALAYA_BOUNDED,
        .default_text = "65536"_str,
-       .summary = "Pairs of process and socket whose calls are counted at once, and in a window ends of connections that were told "
-                  "before, and "
-                  "flows of those that were not; more are counted in proc.net.lost."_str,
+       .summary =
+           "Pairs of process and socket whose calls are counted at once, and in a window ends of connections that were told "
+           "before, and flows of those that were not. More flows are the process other, more of the rest is in proc.net.lost."_str,
        .min = 64,
        .max = 4194304},
   };

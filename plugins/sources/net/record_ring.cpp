@@ -67,18 +67,21 @@ void RecordRing::keep(const net_record &record) {
     ++lost_;
 }
 
-// Nobody has heard of it, so nobody asks for it by itself: in a storm of them there is room for all.
+// Nobody has heard of it, so nobody asks for it by itself: in a storm of them there is room for all. Where there are too many
+// flows, those that come are summed by process.
 void RecordRing::add_brief(const net_record &record) {
   BriefKey key{record.owner, record.ends, record.flags};
   if (merge_ports_) ((record.flags & NET_INCOMING) != 0 ? key.ends.remote_port : key.ends.local_port) = 0;
   auto at = briefs_.find(key);
-  if (at == briefs_.end()) {
-    if (briefs_.size() >= max_kept_) {
+  if (at == briefs_.end() && briefs_.size() >= max_kept_) {
+    key.ends = {};  // with whom is not known any more
+    at = briefs_.find(key);
+    if (at == briefs_.end() && briefs_.size() >= 2 * max_kept_) {
       ++lost_;
       return;
     }
-    at = briefs_.emplace(key, Traffic()).first;
   }
+  if (at == briefs_.end()) at = briefs_.emplace(key, Traffic()).first;
   at->second.add(traffic_of(record.amounts));
 }
 

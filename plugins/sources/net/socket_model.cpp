@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace atalaya::net {
 namespace {
@@ -64,6 +65,12 @@ bool &has(NetProcess &process, Protocol protocol) {
 Traffic &moved_by(NetProcess &process, Protocol protocol) {
   if (protocol == Protocol::local) return process.moved_local;
   return protocol == Protocol::udp ? process.moved_udp : process.moved_tcp;
+}
+
+// With whom is not known.
+bool is_nowhere(const net_ends &ends) {
+  constexpr net_ends kNowhere{};
+  return std::memcmp(&ends, &kNowhere, sizeof(ends)) == 0;
 }
 
 }  // namespace
@@ -204,7 +211,10 @@ void SocketModel::count(const Owner &owner, const net_ends &ends, Direction dire
     moved.in_bytes = moved.out_bytes = 0;
   }
   process.moved_tcp.add(moved);
-  flows_.add(key_of(owner, ends, Protocol::tcp, direction), moved);
+  if (is_nowhere(ends))
+    flows_.add_others({{}, moved, moved.connections});
+  else
+    flows_.add(key_of(owner, ends, Protocol::tcp, direction), moved);
 }
 
 bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {

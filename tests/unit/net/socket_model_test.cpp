@@ -82,6 +82,25 @@ TEST_CASE("what was told of a connection before and is forgotten is not counted 
   CHECK(model.processes().empty());
 }
 
+TEST_CASE("brief connections with whom is not known count for their process, and in the others") {
+  SocketModel model{ModelOptions()};
+  window(model, {}, true, true);
+  net_record like = record(NET_CLOSED, 0, owner(10, "x"), kOut, 0, 0);
+  like.ends = {};
+  Traffic together;
+  together.out_bytes = 700;
+  together.connections = 7;
+  model.begin(false, false);
+  model.walked();
+  model.brief(like, together);
+  model.end();
+  CHECK(find(model, 10)->connects == 7);
+  CHECK(find(model, 10)->moved_tcp.out_bytes == 700);
+  CHECK(model.flows().gathered().empty());
+  CHECK(model.flows().others().merged == 7);
+  CHECK(model.flows().others().moved.out_bytes == 700);
+}
+
 TEST_CASE("brief connections together are as many as they are") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
