@@ -21,7 +21,7 @@ std::optional<By> by_of(std::string_view name);
 
 struct Resources {
   double cpu = 0;     // cores, average over the time
-  double memory = 0;  // MiB, average over the time
+  double memory = 0;  // MiB, the same
   bool known = false;
 };
 

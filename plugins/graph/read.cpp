@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/graph/read.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -39,6 +40,10 @@ Flow flow_of(const Tags &tags) {
   return flow;
 }
 
+double length_of(const query::Range &range) {
+  return static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
+}
+
 // A metric that the store has never seen has no sums.
 std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::TagFilter> &tags,
                            const std::vector<std::string> &group_by, const query::Range &range, store::Store &store,
@@ -69,16 +74,30 @@ std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const qu
 
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget) {
   std::map<Tags, Resources> used;
-  for (const char *metric : {"proc.cpu.user", "proc.cpu.kernel"})
-    for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget)) used[usage.tags].cpu += usage.average / 100;
-  for (const Usage &usage : sums_of("proc.mem.resident", {}, kWorkerTags, range, store, budget))
-    used[usage.tags].memory += usage.average;
-  for (auto &[tags, resources] : used) resources.known = true;
+  std::map<std::string, query::Range> seen;  // of each host
+  const auto add = [&](const char *metric, double Resources::*part, double scale) {
+    for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget)) {
+      used[usage.tags].*part += usage.average * scale;
+      query::Range &own = seen.try_emplace(value(usage.tags, "host"), usage.seen).first->second;
+      own = {std::min(own.from_ns, usage.seen.from_ns), std::max(own.to_ns, usage.seen.to_ns)};
+    }
+  };
+  add("proc.cpu.user", &Resources::cpu, 0.01);
+  add("proc.cpu.kernel", &Resources::cpu, 0.01);
+  add("proc.mem.resident", &Resources::memory, 1);
   std::vector<Worker> workers;
   workers.reserve(used.size());
-  for (const auto &[tags, resources] : used)
-    workers.push_back({value(tags, "host"), value(tags, "pid"), value(tags, "process"), value(tags, "container"),
-                       value(tags, "command"), resources});
+  for (auto &[tags, resources] : used) {
+    const std::string host = value(tags, "host");
+    // An average over the time that the host told of: before it had an agent nothing is known.
+    const double part = length_of(range) / length_of(seen[host]);
+    workers.push_back({host,
+                       value(tags, "pid"),
+                       value(tags, "process"),
+                       value(tags, "container"),
+                       value(tags, "command"),
+                       {resources.cpu * part, resources.memory * part, true}});
+  }
   return workers;
 }
 

@@ -14,7 +14,7 @@ namespace atalaya::graph {
 // Sums over the time; of windows that lie in it by a part that part.
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget);
-// Averages over the time; none where the store has no samples of processes.
+// Averages over the part of the time in which their host told anything of its processes; none where none did.
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget);
 
 }  // namespace atalaya::graph

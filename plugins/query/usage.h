@@ -17,6 +17,7 @@ struct Usage {
   double sum = 0;           // in `sum_unit`: core-seconds, MiB-hours, MiB
   double average = 0;       // over the whole time, of the group
   double min = 0, max = 0;  // of the group, window by window
+  Range seen;               // from its first window to its last one, within the time
   std::string_view unit;
 };
 

@@ -95,6 +95,7 @@ TEST_CASE("flows and workers are read from a store") {
   store.add("flow.out.bytes", tags, {{2, 9}});
   store.add("proc.cpu.user", {{"host", "a"}, {"pid", "7"}, {"process", "java"}}, {{1, 100}, {2, 50}});
   store.add("proc.mem.resident", {{"host", "a"}, {"pid", "7"}, {"process", "java"}}, {{1, 100}, {2, 200}});
+  store.add("proc.mem.resident", {{"host", "b"}, {"pid", "8"}, {"process", "late"}}, {{2, 300}});
   const query::Range range{query::test::kT0, query::test::kT0 + 2 * query::test::kSecond};
   query::Budget budget({});
   const auto flows = read_flows({}, range, store, budget);
@@ -106,9 +107,10 @@ TEST_CASE("flows and workers are read from a store") {
   CHECK(flows[0].server() == "10.0.0.1");
   CHECK(flows[0].container == "web");
   const auto workers = read_workers(range, store, budget);
-  REQUIRE(workers.size() == 1);
+  REQUIRE(workers.size() == 2);
   CHECK(workers[0].used.cpu == 0.75);
   CHECK(workers[0].used.memory == 150);
+  CHECK(workers[1].used.memory == 300);  // its host told of the second half only
 }
 
 }  // namespace

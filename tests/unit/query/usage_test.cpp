@@ -42,6 +42,8 @@ TEST_CASE("a window counts by the part of it that lies in the time") {
   const auto usage = usage_between("proc.cpu.user", kT0 + half, kT0 + 2 * kSecond + half, store);
   CHECK(usage[0].sum == doctest::Approx(2));
   CHECK(usage[0].average == doctest::Approx(100));
+  CHECK(usage[0].seen.from_ns == kT0 + half);
+  CHECK(usage_between("proc.cpu.user", kT0 - kSecond, kT0 + 9 * kSecond, store)[0].seen.to_ns == kT0 + 3 * kSecond);
   MemoryStore deltas;
   deltas.add("flow.out.bytes", {}, {{1, 1000}, {2, 1000}});
   CHECK(usage_between("flow.*", kT0 + half, kT0 + 2 * kSecond, deltas)[0].sum == doctest::Approx(1500));
