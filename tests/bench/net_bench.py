@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the source net costs: the data path of iperf3 on loopback, a window with 10,000 sockets, and nethogs beside it.
 
-net_bench.py ATALAYA CONNECTION_STORM [PAIRS]. The data path: CPU time of both ends of iperf3 for a fixed amount of bytes, without the agent and with it
-(every = 1s) in turns ABBA; what is printed is the mean of the pairs and its 95 % interval.
+net_bench.py ATALAYA CONNECTION_STORM [PAIRS]. The data path: CPU time of both ends of iperf3 for a fixed amount of bytes, without the
+agent and with it (every = 1s) in turns ABBA; what is printed is the mean of the pairs and its 95 % interval.
 """
 
 import contextlib

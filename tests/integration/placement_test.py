@@ -193,12 +193,12 @@ class Placement(AgentCase):
     def show(self, query, strategy, seconds, where):
         graph = self.graph("host")
         own = sum(edge["bytes"] for edge in graph["edges"] if edge["from"] == edge["to"])
-        length = (graph["to"] - graph["from"]) / 1000
-        cpu = " ".join(f"{node['cpu'] * length:.2f}" for node in graph["nodes"])
+        cpu = " ".join(f"{node['cpu']:.3f}" for node in graph["nodes"])
         network = [sum(edge["bytes"] for edge in graph["edges"] if number in (edge["from"], edge["to"]) and edge["from"] != edge["to"])
                    for number in range(len(graph["nodes"]))]
-        print(f"\n{query:8} {strategy:9} {len(set(where.values()))} hosts, {(graph['bytes'] - own) / MIB:6.1f} of {graph['bytes'] / MIB:5.1f} MiB "
-              f"between hosts, by host [{' '.join(f'{bytes_ / MIB:.1f}' for bytes_ in network)}] MiB and [{cpu}] CPU s; {seconds:.2f} s",
+        between = " ".join(f"{moved / MIB:.1f}" for moved in network)
+        print(f"\n{query:8} {strategy:9} {len(set(where.values()))} hosts, {(graph['bytes'] - own) / MIB:6.1f} of "
+              f"{graph['bytes'] / MIB:5.1f} MiB between hosts, by host [{between}] MiB and [{cpu}] cores; {seconds:.2f} s",
               end="", file=sys.stderr)
         return graph["bytes"] - own
 
