@@ -15,7 +15,8 @@ namespace {
 
 using pagmo::vector_double;
 
-constexpr double kEqual = 1e-12;  // what arithmetic makes of the same fitness
+constexpr size_t kMostSteps = 200'000'000;  // of a walk: sums of single items and pairs
+constexpr double kEqual = 1e-12;            // what arithmetic makes of the same fitness
 
 Placement placement_of(const vector_double &genome) {
   Placement placement;
@@ -42,7 +43,11 @@ struct Genome {
 // A walk to the nearest optimum, as far as the smaller steps lead: what mutation finds last.
 class Polish {
  public:
-  Polish(const Problem &problem, Placement &best) : problem_(problem), best_(best), fitness_(fitness_of(problem, best, used_)) {}
+  Polish(const Problem &problem, Placement &best)
+      : problem_(problem),
+        best_(best),
+        fitness_(fitness_of(problem, best, used_)),
+        trials_(kMostSteps / (best.size() + problem.between.size() + problem.to_host.size())) {}
 
   void walk() {
     for (bool any = true; any;) {
@@ -54,6 +59,8 @@ class Polish {
 
  private:
   bool better() {
+    if (trials_ == 0) return false;
+    --trials_;
     const double fitness = fitness_of(problem_, best_, used_);
     if (fitness <= fitness_ + kEqual) return false;
     fitness_ = fitness;
@@ -91,7 +98,8 @@ class Polish {
     size_t where = host;
     double most = -1;
     for (best_[item] = 0; best_[item] < problem_.hosts.size(); ++best_[item]) {
-      if (best_[item] == host) continue;
+      if (best_[item] == host || trials_ == 0) continue;
+      --trials_;
       const double fitness = fitness_of(problem_, best_, used_);
       if (fitness <= most) continue;
       most = fitness;
@@ -104,6 +112,7 @@ class Polish {
   Placement &best_;
   std::vector<graph::Resources> used_;
   double fitness_;
+  size_t trials_;  // that are left: large problems end in time, and with the same answer on every machine
 };
 
 // Of placements that are equally good the one with the fewest moves: equal hosts may exchange all they have.
