@@ -70,29 +70,30 @@ std::string label_of(const Answer &answer) {
   return tags.empty() ? label : label + "{" + tags + "}";
 }
 
+void append_tags(std::string &out, const Tags &tags) {
+  out += '{';
+  for (const auto &[key, value] : tags) {
+    core::append_json_string(out.back() == '{' ? out : out += ',', key);
+    core::append_json_string(out += ':', value);
+  }
+  out += '}';
+}
+
+void append_list(std::string &out, const std::vector<std::string> &texts) {
+  out += '[';
+  for (const std::string &text : texts) core::append_json_string(out.back() == '[' ? out : out += ',', text);
+  out += ']';
+}
+
 std::string as_json(const std::vector<Answer> &answers) {
   std::string out = "[";
   for (const Answer &answer : answers) {
     out += out.size() > 1 ? ",\n{\"metric\":" : "{\"metric\":";
     core::append_json_string(out, answer.metric);
-    out += ",\"tags\":{";
+    append_tags(out += ",\"tags\":", answer.tags);
+    append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
+    out += ",\"dps\":[";
     const char *comma = "";
-    for (const auto &[key, value] : answer.tags) {
-      out += comma;
-      core::append_json_string(out, key);
-      out += ':';
-      core::append_json_string(out, value);
-      comma = ",";
-    }
-    out += "},\"aggregateTags\":[";
-    comma = "";
-    for (const std::string &key : answer.aggregated_tags) {
-      out += comma;
-      core::append_json_string(out, key);
-      comma = ",";
-    }
-    out += "],\"dps\":[";
-    comma = "";
     for (const Point &point : answer.points) {
       out += comma;
       out += '[';

@@ -12,6 +12,10 @@ namespace atalaya::query {
 // "proc.cpu.user{host=h,pid=1}"; without the braces when there are no tags.
 std::string label_of(const Answer &answer);
 
+// JSON: {"key":"value",..} and ["text",..].
+void append_tags(std::string &out, const Tags &tags);
+void append_list(std::string &out, const std::vector<std::string> &texts);
+
 // [{"metric":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}]. What is not known is null.
 std::string as_json(const std::vector<Answer> &answers);
 // A line a point: time, metric, a column for each tag, value. RFC 4180.

@@ -9,8 +9,9 @@
 
 #include "core/sample/json.h"
 #include "core/sample/text.h"
-#include "core/util/now.h"
+#include "plugins/query/experiments.h"
 #include "plugins/query/options.h"
+#include "plugins/query/output.h"
 #include "plugins/query/render.h"
 #include "plugins/query/time_text.h"
 #include "plugins/query/usage.h"
@@ -40,34 +41,27 @@ std::string visible(const std::string &text) {
 
 class Report final : public Command {
  public:
-  static constexpr Param params[] = {
-      {.name = "by"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "process"_str,
-       .allowed = "process|pid|host|experiment|all"_str,
-       .summary = "What has a row of its own; experiment: each experiment and workload in the time."_str},
-      query::metric_param(0),
-      query::kTag,
-      query::kFrom,
-      query::kTo,
-      query::kExperiment,
-      query::kWorkload,
-      {.name = "top"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "20"_str,
-       .summary = "Rows of each metric, those that used most."_str,
-       .min = 1,
-       .max = 1e6},
-      query::kStore,
-      query::kMaxPoints,
-      query::kTimeout,
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "table"_str,
-       .allowed = "table|csv|json"_str,
-       .summary = "How it is written."_str},
-  };
+  static constexpr auto params = query::joined(
+      std::array{Param{.name = "by"_str,
+                       .type = ATALAYA_ENUM,
+                       .default_text = "process"_str,
+                       .allowed = "process|pid|host|experiment|all"_str,
+                       .summary = "What has a row of its own; experiment: each experiment and workload in the time."_str},
+                 query::metric_param(0), query::kTag},
+      query::kWindowParams,
+      std::array{Param{.name = "top"_str,
+                       .type = ATALAYA_INT,
+                       .flags = ATALAYA_BOUNDED,
+                       .default_text = "20"_str,
+                       .summary = "Rows of each metric, those that used most."_str,
+                       .min = 1,
+                       .max = 1e6}},
+      query::kStoreParams,
+      std::array{Param{.name = "format"_str,
+                       .type = ATALAYA_ENUM,
+                       .default_text = "table"_str,
+                       .allowed = "table|csv|json"_str,
+                       .summary = "How it is written."_str}});
   static constexpr Description description = {
       .name = "report"_str,
       .summary = "what was used in a time: core-seconds, MiB-hours, averages and extremes"_str,
@@ -77,45 +71,37 @@ class Report final : public Command {
   explicit Report(Host host)
       : options_(query::read_options(host)),
         metrics_(host.texts("metric")),
+        tags_(query::read_tags(host)),
         by_(host.text("by")),
         format_(host.text("format")),
         top_(static_cast<size_t>(host.integer("top"))) {
     if (metrics_.empty()) metrics_ = kUsual;
     usual_ = metrics_ == kUsual;
-    try {
-      tags_ = query::tag_filters(host.texts("tag"));
-    } catch (const query::Wrong &wrong) {
-      throw Failure(Code::bad_config, "--tag: " + std::string(wrong.what()));
-    }
   }
 
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
-      const auto store = query::open(options_);
-      const int64_t now = core::realtime();
-      std::vector<Part> parts = parts_of(query::range_of(options_, *store, now), *store, now);
-      query::Budget budget(options_.limits);
-      for (Part &part : parts) part.usages = usages_of(part.range, *store, budget);
-      const std::string text = format_ == "json" ? as_json(parts) : as_rows(parts);
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      query::Reading reading(options_);
+      std::vector<Part> parts = parts_of(reading);
+      for (Part &part : parts) part.usages = usages_of(part.range, reading);
+      query::write_output("-", format_ == "json" ? as_json(parts) : as_rows(parts));
       return 0;
     });
   }
 
  private:
-  std::vector<Part> parts_of(const Range &range, store::Store &store, int64_t now) const {
+  std::vector<Part> parts_of(query::Reading &reading) const {
+    const Range &range = reading.range;
     if (by_ != "experiment") return {{{}, range, {}}};
     std::vector<Part> parts;
-    for (const query::Experiment &one : query::experiments(store, options_.experiment)) {
-      const Range own{one.start_ns, one.end_ns(now)};
+    for (const query::Experiment &one : query::experiments(*reading.store, options_.experiment)) {
+      const Range own{one.start_ns, one.end_ns(reading.now_ns)};
       if (own.to_ns <= range.from_ns || own.from_ns >= range.to_ns || own.to_ns <= own.from_ns) continue;
       query::Tags tags = {{"experiment", one.name}};
       if (!one.workload.empty()) tags["workload"] = one.workload;
       parts.push_back({tags, own, {}});
     }
-    if (parts.empty())
-      std::fprintf(stderr, "no experiments from %s to %s\n", query::time_text(range.from_ns).c_str(),
-                   query::time_text(range.to_ns).c_str());
+    if (parts.empty()) query::say_nothing("experiments", range);
     return parts;
   }
 
@@ -129,12 +115,12 @@ class Report final : public Command {
     return by_ == "experiment" ? std::vector<std::string>{"experiment", "workload"} : keys();
   }
 
-  std::vector<Usage> usages_of(const Range &range, store::Store &store, query::Budget &budget) const {
+  std::vector<Usage> usages_of(const Range &range, query::Reading &reading) const {
     std::vector<Usage> usages;
     for (const std::string &metric : metrics_) {
       std::vector<Usage> own;
       try {
-        own = query::usage_of({metric}, tags_, keys(), range, store, budget);
+        own = query::usage_of({metric}, tags_, keys(), range, *reading.store, reading.budget);
       } catch (const query::Wrong &) {
         if (!usual_) throw;  // of the usual ones those count that the store has
       }
@@ -202,7 +188,7 @@ class Report final : public Command {
 
   const query::ReadOptions options_;
   std::vector<std::string> metrics_;
-  std::vector<store::TagFilter> tags_;
+  const std::vector<store::TagFilter> tags_;
   const std::string by_, format_;
   const size_t top_;
   bool usual_ = false;

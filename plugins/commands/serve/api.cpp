@@ -16,7 +16,8 @@
 #include "plugins/query/engine.h"
 #include "plugins/query/experiment_json.h"
 #include "plugins/query/experiment_log.h"
-#include "plugins/query/time_text.h"
+#include "plugins/query/pieces.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::serve {
 namespace {
@@ -43,10 +44,23 @@ size_t limit_of(const std::string &text, size_t otherwise) {
   return limit;
 }
 
+int64_t time_or(const char *otherwise, const Request &request, const char *name) {
+  const std::string text = request.text(name);
+  return query::time_of(name, text.empty() ? otherwise : text, core::realtime());
+}
+
+// Prometheus' start and end; all of the time without them.
+query::Range range_of(const Request &request) {
+  query::Range range;
+  if (!request.text("start").empty()) range.from_ns = time_or("", request, "start") - 1;
+  if (!request.text("end").empty()) range.to_ns = time_or("", request, "end");
+  return range;
+}
+
 std::string list_json(const std::vector<std::string> &texts) {
-  std::string out = "[";
-  for (const std::string &text : texts) core::append_json_string(out.size() > 1 ? out += ',' : out, text);
-  return out + "]";
+  std::string out;
+  query::append_list(out, texts);
+  return out;
 }
 
 Answer success(const std::string &data) {
@@ -193,12 +207,8 @@ Answer Api::lookup(const Request &request) {
          ",\"results\":[";
   for (size_t i = 0; i < std::min(most, found.size()); ++i) {
     core::append_json_string(out += i > 0 ? ",{\"metric\":" : "{\"metric\":", found[i].metric);
-    out += ",\"tags\":{";
-    for (const auto &[key, value] : found[i].tags) {
-      core::append_json_string(out.back() == '{' ? out : out += ',', key);
-      core::append_json_string(out += ':', value);
-    }
-    out += "},\"tsuid\":\"\"}";
+    query::append_tags(out += ",\"tags\":", found[i].tags);
+    out += ",\"tsuid\":\"\"}";
   }
   return {200, out + "]}"};
 }
@@ -225,12 +235,10 @@ Answer Api::query_range(const Request &request) {
 }
 
 Answer Api::instant(const Request &request) {
-  const int64_t now = core::realtime();
-  const auto time = query::parse_time(request.text("time").empty() ? "now" : request.text("time"), now);
-  if (!time) throw Wrong("time: " + time.error());
-  const Steps step{time.value(), time.value(), kLookback};
+  const int64_t time = time_or("now", request, "time");
+  const Steps step{time, time, kLookback};
   query::Query wanted = read_selector(request.text("query"), store().metrics());
-  wanted.range = {time.value() - kLookback, time.value()};
+  wanted.range = {time - kLookback, time};
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
   query::Budget budget(limits_);
   for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
@@ -257,19 +265,7 @@ Answer Api::label_values(const std::string &label) {
 Answer Api::series(const Request &request) {
   const auto matches = request.texts("match[]");
   if (matches.empty()) throw Wrong("parameter match[] is missing");
-  const std::string start = request.text("start"), end = request.text("end");
-  const int64_t now = core::realtime();
-  query::Range range;
-  if (!start.empty()) {
-    const auto time = query::parse_time(start, now);
-    if (!time) throw Wrong("start: " + time.error());
-    range.from_ns = time.value() - 1;
-  }
-  if (!end.empty()) {
-    const auto time = query::parse_time(end, now);
-    if (!time) throw Wrong("end: " + time.error());
-    range.to_ns = time.value();
-  }
+  const query::Range range = range_of(request);
   std::set<std::string> found;
   for (const std::string &match : matches) {
     const query::Query wanted = read_selector(match, store().metrics());
@@ -288,10 +284,10 @@ Answer Api::stacks(const Request &request) {
   const std::string start = request.text("start_time"), end = request.text("end_time"), host = request.text("hostname");
   if (start.empty() || end.empty()) throw Wrong("start_time and end_time are needed, in seconds");
   const int64_t now = core::realtime();
-  const auto from = query::parse_time(start, now), to = query::parse_time(end, now);
-  if (!from || !to) throw Wrong(!from ? "start_time: " + from.error() : "end_time: " + to.error());
+  const int64_t from = query::time_of("start_time", start, now);
+  const int64_t to = query::time_of("end_time", end, now);
   // Time on a CPU and time without one do not go into one picture.
-  store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from.value() - 1, to.value()}};
+  store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from - 1, to}};
   if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {host}});
   StackSums sums;
   size_t points = 0;

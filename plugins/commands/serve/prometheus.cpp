@@ -9,12 +9,14 @@
 #include "core/util/matcher.h"
 #include "core/util/text.h"
 #include "core/util/units.h"
-#include "plugins/query/time_text.h"
+#include "plugins/query/pieces.h"
 
 namespace atalaya::serve {
 namespace {
 
+using query::exactly;
 using query::Query;
+using query::time_of;
 using query::Wrong;
 
 constexpr int64_t kMaxSteps = 11'000;
@@ -22,15 +24,6 @@ constexpr size_t kMaxMatchers = 64;
 
 bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == ':';
-}
-
-std::string literal(std::string_view text) {
-  std::string pattern;
-  for (const char c : text) {
-    if (std::string_view("*?[]\\!~").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
 }
 
 // As Prometheus would have to write it.
@@ -104,7 +97,7 @@ class Parser {
 
 std::string pattern_of(const std::string &sign, const std::string &value) {
   const std::string negation = sign[0] == '!' ? "!" : "";
-  if (sign.back() != '~') return negation + literal(value);
+  if (sign.back() != '~') return negation + exactly(value);
   return negation + "~^(" + value + ")$";
 }
 
@@ -143,12 +136,6 @@ double seconds_of(const std::string &text) {
   return static_cast<double>(duration.value()) / 1e9;
 }
 
-int64_t time_of(const char *name, const std::string &text, int64_t now_ns) {
-  const auto time = query::parse_time(text, now_ns);
-  if (!time) throw Wrong(std::string(name) + ": " + time.error());
-  return time.value();
-}
-
 }  // namespace
 
 Query read_selector(std::string_view text, const std::vector<std::string> &known) {
@@ -157,8 +144,8 @@ Query read_selector(std::string_view text, const std::vector<std::string> &known
   query.group = false;
   const std::string name = parser.name();
   for (const std::string &metric : known)
-    if (!name.empty() && (metric == name || legal(metric) == name)) query.metrics.push_back(literal(metric));
-  if (!name.empty() && query.metrics.empty()) query.metrics.push_back(literal(name));
+    if (!name.empty() && (metric == name || legal(metric) == name)) query.metrics.push_back(exactly(metric));
+  if (!name.empty() && query.metrics.empty()) query.metrics.push_back(exactly(name));
   if (parser.take('{')) {
     while (!parser.take('}')) {
       const std::string label = parser.name();
