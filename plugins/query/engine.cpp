@@ -25,6 +25,7 @@ class Collector : public store::PointVisitor {
       : query_(query), budget_(budget), intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
     if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
     raw_.resize(query.downsample ? 0 : series.size());
+    counts_.resize(raw_.size());
     downsamplers_.reserve(query.downsample ? series.size() : 0);
     for (const store::Series &one : series)
       if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.metric));
@@ -51,6 +52,9 @@ class Collector : public store::PointVisitor {
     budget_.check_time();
   }
 
+  // Of a series whose points are answered as they are.
+  std::vector<Count> take_counts(size_t series) { return query_.downsample ? std::vector<Count>{} : std::move(counts_[series]); }
+
   std::vector<Point> take_points(size_t series) {
     if (!query_.downsample) return std::move(raw_[series]);
     const size_t before = size_of(series);
@@ -71,16 +75,20 @@ class Collector : public store::PointVisitor {
     if (query_.downsample->function) return *query_.downsample->function;
     return metric_info(metric).kind == Kind::delta && !query_.rate ? sum : average;
   }
-  size_t size_of(size_t series) const { return query_.downsample ? downsamplers_[series].size() : raw_[series].size(); }
+  size_t size_of(size_t series) const {
+    return query_.downsample ? downsamplers_[series].size() : raw_[series].size() + counts_[series].size();
+  }
 
   void add(size_t series, int64_t time_ns, double value, std::optional<int64_t> count) {
     if (query_.rate) {
       const auto rate = rates_[series].add(time_ns, value, count);
       if (!rate) return;
       value = *rate;
+      count.reset();
     }
     if (query_.downsample) return downsamplers_[series].add(time_ns, value);
     raw_[series].push_back({time_ns, value});
+    if (count && (*count > kExactCounts || *count < -kExactCounts)) counts_[series].push_back({time_ns, *count});
   }
 
   const Query &query_;
@@ -89,6 +97,7 @@ class Collector : public store::PointVisitor {
   std::vector<RateOf> rates_;
   std::vector<Downsampler> downsamplers_;
   std::vector<std::vector<Point>> raw_;
+  std::vector<std::vector<Count>> counts_;
 };
 
 // Which series make one answer.
@@ -164,6 +173,18 @@ void check(const Query &query) {
         throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matcher.error());
 }
 
+// The store knows filters of tags that are there, and of tags that are not: not of both.
+void leave_if_any(const std::vector<store::TagFilter> &filters, std::vector<store::Series> &series) {
+  for (const store::TagFilter &filter : filters) {
+    const auto matchers = core::MatcherList::parse(filter.patterns);
+    if (!matchers) throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matchers.error());
+    std::erase_if(series, [&](const store::Series &one) {
+      const auto tag = one.tags.find(filter.key);
+      return tag != one.tags.end() && !matchers.value().matches(tag->second);
+    });
+  }
+}
+
 // Fill policies make points out of nothing: all that there would be are counted before any is made.
 void check_intervals(const Query &query, size_t series, const Limits &limits) {
   if (!query.downsample || query.downsample->fill == Fill::none || query.downsample->interval_ns == 0) return;
@@ -205,6 +226,7 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, Bud
   const Limits &limits = budget.limits();
   auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
   if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kAskForLess);
+  if (!query.tags_if_any.empty()) leave_if_any(query.tags_if_any, series);
   if (series.empty()) check_known(query, store);
   return series;
 }
@@ -224,6 +246,8 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
     answer.points = query.group ? merged(points, query.aggregator, budget) : std::move(points.front());
     if (query.group)
       for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
+    if (group.series.size() == 1 && (!query.group || query.aggregator.keeps_one()))
+      answer.counts = collector.take_counts(group.series.front());
     if (answer.points.empty()) continue;
     set_tags(group, series, answer);
     answers.push_back(std::move(answer));

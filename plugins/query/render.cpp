@@ -15,9 +15,9 @@
 namespace atalaya::query {
 namespace {
 
-std::string value_text(double value) {
+std::string value_text(const Answer &answer, const Point &point) {
   std::string text;
-  if (!std::isnan(value)) core::append_number(text, value);
+  if (!std::isnan(point.value)) append_value(text, answer, point);
   return text;
 }
 
@@ -52,6 +52,11 @@ std::vector<std::string> tag_keys(const std::vector<Answer> &answers) {
 // Or nothing: an empty cell does not make a column one of texts.
 bool is_number(const std::string &text) {
   return text.find_first_not_of("0123456789.-+einf") == std::string::npos;
+}
+
+std::string shown_value(const Answer &answer, const Point &point) {
+  if (std::isnan(point.value)) return "-";
+  return answer.counts.empty() ? rounded_text(point.value) : value_text(answer, point);
 }
 
 std::string with_unit(const std::string &metric) {
@@ -99,7 +104,7 @@ std::string as_json(const std::vector<Answer> &answers) {
       out += '[';
       core::append_integer(out, point.time_ns / 1'000'000);
       out += ',';
-      const std::string value = value_text(point.value);
+      const std::string value = value_text(answer, point);
       out += value.empty() ? "null" : value;
       out += ']';
       comma = ",";
@@ -121,7 +126,7 @@ std::string as_csv(const std::vector<Answer> &answers) {
       const auto found = answer.tags.find(key);
       append_csv(series += ',', found == answer.tags.end() ? "" : found->second);
     }
-    for (const Point &point : answer.points) out += time_text(point.time_ns) + series + "," + value_text(point.value) + "\r\n";
+    for (const Point &point : answer.points) out += time_text(point.time_ns) + series + "," + value_text(answer, point) + "\r\n";
   }
   return out;
 }
@@ -131,15 +136,22 @@ std::string as_table(const std::vector<Answer> &answers) {
   for (const Answer &answer : answers) {
     const std::string metric = with_unit(answer.metric);
     const std::string tags = tags_text(answer.tags);
-    for (const Point &point : answer.points)
-      rows.push_back({time_text(point.time_ns), metric, tags, std::isnan(point.value) ? "-" : rounded_text(point.value)});
+    for (const Point &point : answer.points) rows.push_back({time_text(point.time_ns), metric, tags, shown_value(answer, point)});
   }
   return as_columns(rows);
 }
 
+void append_value(std::string &out, const Answer &answer, const Point &point) {
+  const auto count = std::lower_bound(answer.counts.begin(), answer.counts.end(), point.time_ns,
+                                      [](const Count &one, int64_t time_ns) { return one.time_ns < time_ns; });
+  if (count != answer.counts.end() && count->time_ns == point.time_ns) return core::append_integer(out, count->value);
+  core::append_number(out, point.value);
+}
+
 std::string rounded_text(double value) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.10g", value);
+  const bool whole = std::fabs(value) < static_cast<double>(kExactCounts) && std::trunc(value) == value;
+  std::snprintf(text.data(), text.size(), whole ? "%.0f" : "%.10g", value + 0.0);
   return text.data();
 }
 

@@ -27,7 +27,9 @@ std::string as_table(const std::vector<Answer> &answers);
 using Row = std::vector<std::string>;
 std::string as_columns(const std::vector<Row> &rows);
 std::string as_csv_rows(const std::vector<Row> &rows);
-// 10 digits: without those that are only the arithmetic's.
+// A point's value: the shortest decimal that is the same number, or the exact count. "NaN" is the caller's.
+void append_value(std::string &out, const Answer &answer, const Point &point);
+// 10 digits, and all of a whole number: without those that are only the arithmetic's.
 std::string rounded_text(double value);
 
 }  // namespace atalaya::query

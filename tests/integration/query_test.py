@@ -119,6 +119,25 @@ class Commands(QueryCase):
         session = self.atalaya("sql", "--format", "csv", input=b"select count(*) as n\nfrom points;\nselect nonsense;\n", status=1)
         self.assertEqual(session, "n\r\n36\r\n")
 
+    def test_counts_are_exact_everywhere(self):
+        large = 2**53 + 1
+        put = [{"metric": "net.bytes", "timestamp": T0 + at, "value": large + at, "tags": {"host": "h"}} for at in (10, 20, 30)]
+        http(self.hub + "/api/put", json.dumps(put).encode())
+        wanted = [large + at for at in (10, 20, 30)]
+        ask = ["query", "--metric", "net.bytes", *WHEN]
+        for words in ([], ["--aggregate", "none"], ["--group-by", "host"]):
+            self.assertEqual([value for _, value in json.loads(self.atalaya(*ask, *words, "--format", "json"))[0]["dps"]], wanted)
+        rows = csv.DictReader(io.StringIO(self.atalaya(*ask, "--format", "csv")))
+        self.assertEqual([int(row["value"]) for row in rows], wanted)
+        self.assertIn(str(wanted[2]), self.atalaya(*ask))
+        rows = json.loads(self.atalaya("sql", "--format", "json", "select value from points where metric = 'net.bytes' order by time"))
+        self.assertEqual([row["value"] for row in rows], wanted)
+        base = self.serve()
+        got = json.loads(http(f"{base}/api/query?start={T0}&end={T0 + 60}&m=none:net.bytes&arrays"))
+        self.assertEqual([value for _, value in got[0]["dps"]], wanted)
+        got = json.loads(http(f"{base}/api/v1/query_range?query=net_bytes&start={T0 + 10}&end={T0 + 30}&step=10"))
+        self.assertEqual([int(value) for _, value in got["data"]["result"][0]["values"]], wanted)
+
     def test_report_adds_up(self):
         out = json.loads(self.atalaya("report", "--by", "host", "--format", "json", "--metric", "proc.disk.writes.mb", *WHEN))
         self.assertEqual({row["host"] for row in out}, {"host1", "host2"})
@@ -316,6 +335,10 @@ class Served(QueryCase):
         self.assertEqual(self.get(base, "/api/v1/label/host/values")["data"], ["host1", "host2"])
         self.assertIn("process", self.get(base, "/api/v1/labels")["data"])
         self.assertEqual(len(self.get(base, "/api/v1/series", **{"match[]": '{host="host1"}'})["data"]), 6)
+        self.assertEqual(len(self.get(base, "/api/v1/series", **{"match[]": '{process="P2",core=~"0|"}'})["data"]), 2)
+        self.assertEqual(self.get(base, "/api/v1/label/host/values", **{"match[]": '{pid="105"}'})["data"], ["host2"])
+        self.assertEqual(self.get(base, "/api/v1/label/host/values", **{"match[]": "nobody_wrote_it"})["data"], [])
+        self.assertEqual(self.get(base, "/api/v1/query", query="1+1", time=T0)["data"], {"resultType": "scalar", "result": [T0, "2"]})
         self.assertEqual(status_of(base + "/api/v1/query_range?query=rate(x[5m])&start=1&end=2&step=1"), 400)
         self.assertEqual(self.get(base, "/api/v1/query_range", query="nobody_wrote_it", start=1, end=2, step=1)["data"]["result"], [])
 

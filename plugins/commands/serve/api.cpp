@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <iterator>
 #include <set>
 
 #include "core/sample/json.h"
@@ -16,6 +16,7 @@
 #include "plugins/query/engine.h"
 #include "plugins/query/experiment_json.h"
 #include "plugins/query/experiment_log.h"
+#include "plugins/query/formula.h"
 #include "plugins/query/pieces.h"
 #include "plugins/query/render.h"
 
@@ -218,10 +219,10 @@ Answer Api::prometheus(const Request &request) {
   constexpr std::string_view kLabel = "label/", kValues = "/values";
   if (path == "query_range") return query_range(request);
   if (path == "query") return instant(request);
-  if (path == "labels") return labels();
+  if (path == "labels") return labels(request);
   if (path == "series") return series(request);
   if (path.starts_with(kLabel) && path.ends_with(kValues) && path.size() > kLabel.size() + kValues.size())
-    return label_values(std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
+    return label_values(request, std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
   return prometheus_error(404, "not served here");
 }
 
@@ -237,6 +238,11 @@ Answer Api::query_range(const Request &request) {
 Answer Api::instant(const Request &request) {
   const int64_t time = time_or("now", request, "time");
   const Steps step{time, time, kLookback};
+  if (const auto number = query::constant_of(request.text("query"))) {  // Grafana asks for 1+1 to see who answers
+    std::string value;
+    append_step(value, {}, {time, {time, *number}});
+    return success("{\"resultType\":\"scalar\",\"result\":" + value + "}");
+  }
   query::Query wanted = read_selector(request.text("query"), store().metrics());
   wanted.range = {time - kLookback, time};
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
@@ -245,35 +251,66 @@ Answer Api::instant(const Request &request) {
     const auto points = at_steps(answer.points, step);
     if (points.empty()) continue;
     append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
-    core::append_number(out += ",\"value\":[", unix_seconds(points[0].time_ns));
-    core::append_number(out += ",\"", points[0].value);
-    out += "\"]}";
+    append_step(out += ",\"value\":", answer, points[0]);
+    out += '}';
   }
   return success(out + "]}");
 }
 
-Answer Api::labels() {
-  std::vector<std::string> names = store().tag_keys();
-  names.insert(names.begin(), "__name__");
-  return success(list_json(names));
+// What match[] selects in the time; nothing without match[].
+std::optional<std::vector<store::Series>> Api::matched(const Request &request) {
+  const auto matches = request.texts("match[]");
+  if (matches.empty()) return std::nullopt;
+  query::Budget budget(limits_);
+  const query::Range range = range_of(request);
+  std::vector<store::Series> found;
+  for (const std::string &match : matches) {
+    query::Query wanted = read_selector(match, store().metrics());
+    wanted.range = range;
+    try {
+      auto some = query::selected(wanted, store(), budget);
+      std::move(some.begin(), some.end(), std::back_inserter(found));
+    } catch (const query::UnknownMetric &) {
+      continue;
+    }
+  }
+  return found;
 }
 
-Answer Api::label_values(const std::string &label) {
-  return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
+Answer Api::labels(const Request &request) {
+  std::set<std::string> names;
+  if (const auto found = matched(request)) {
+    for (const store::Series &one : *found)
+      for (const auto &tag : one.tags) names.insert(tag.first);
+  } else {
+    for (std::string &key : store().tag_keys()) names.insert(std::move(key));
+  }
+  names.insert("__name__");
+  return success(list_json({names.begin(), names.end()}));
+}
+
+Answer Api::label_values(const Request &request, const std::string &label) {
+  const auto found = matched(request);
+  if (!found) return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
+  std::set<std::string> values;
+  for (const store::Series &one : *found) {
+    const auto tag = one.tags.find(label);
+    if (label == "__name__")
+      values.insert(one.metric);
+    else if (tag != one.tags.end())
+      values.insert(tag->second);
+  }
+  return success(list_json({values.begin(), values.end()}));
 }
 
 Answer Api::series(const Request &request) {
-  const auto matches = request.texts("match[]");
-  if (matches.empty()) throw Wrong("parameter match[] is missing");
-  const query::Range range = range_of(request);
+  const auto matches = matched(request);
+  if (!matches) throw Wrong("parameter match[] is missing");
   std::set<std::string> found;
-  for (const std::string &match : matches) {
-    const query::Query wanted = read_selector(match, store().metrics());
-    for (const store::Series &one : store().series({wanted.metrics, wanted.tags, range}, limits_.series)) {
-      std::string text;
-      append_labels(text, one.metric, one.tags);
-      found.insert(std::move(text));
-    }
+  for (const store::Series &one : *matches) {
+    std::string text;
+    append_labels(text, one.metric, one.tags);
+    found.insert(std::move(text));
   }
   std::string out = "[";
   for (const std::string &text : found) out += (out.size() > 1 ? "," : "") + text;

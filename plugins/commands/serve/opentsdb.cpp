@@ -227,8 +227,8 @@ OpenTsdbQuestion read_body(const std::string &body, int64_t now_ns) {
   return question;
 }
 
-void append_value(std::string &out, double value, query::Fill fill) {
-  if (!std::isnan(value)) return core::append_number(out, value);
+void append_value(std::string &out, const query::Answer &answer, const query::Point &point, query::Fill fill) {
+  if (!std::isnan(point.value)) return query::append_value(out, answer, point);
   out += fill == query::Fill::null ? "null" : "\"NaN\"";
 }
 
@@ -293,7 +293,7 @@ std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill
       out += question.arrays ? "[" : "\"";
       core::append_integer(out, time);
       out += question.arrays ? "," : "\":";
-      append_value(out, answer.points[i].value, fill);
+      append_value(out, answer, answer.points[i], fill);
       if (question.arrays) out += ']';
     }
     out += question.arrays ? "]}" : "}}";
