@@ -6,6 +6,8 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 #include "core/util/matcher.h"
 #include "core/util/suggest.h"
@@ -209,15 +211,25 @@ double average_of(const Answer &answer) {
 }
 
 void keep_top(std::vector<Answer> &answers, size_t top) {
-  if (top == 0 || answers.size() <= top) return;
-  std::vector<std::pair<double, size_t>> order;
+  if (top == 0) return;
+  // Metrics in the order in which they came: a MiB is not more than a per cent.
+  std::map<std::string_view, size_t> metrics;
+  std::vector<std::tuple<size_t, double, size_t>> order;
+  order.reserve(answers.size());
   for (size_t i = 0; i < answers.size(); ++i) {
+    const size_t metric = metrics.try_emplace(answers[i].metric, metrics.size()).first->second;
     const double average = average_of(answers[i]);
-    order.emplace_back(std::isnan(average) ? -std::numeric_limits<double>::infinity() : average, i);
+    order.emplace_back(metric, std::isnan(average) ? std::numeric_limits<double>::infinity() : -average, i);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::sort(order.begin(), order.end());
+  std::vector<size_t> left(metrics.size(), top);
+  metrics.clear();  // its names go with the answers
   std::vector<Answer> kept;
-  for (size_t i = 0; i < top; ++i) kept.push_back(std::move(answers[order[i].second]));
+  for (const auto &[metric, negative, i] : order) {
+    if (left[metric] == 0) continue;
+    --left[metric];
+    kept.push_back(std::move(answers[i]));
+  }
   answers = std::move(kept);
 }
 

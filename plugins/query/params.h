@@ -79,7 +79,7 @@ inline constexpr Param kRate = {
 inline constexpr Param kTop = {.name = "top"_str,
                                .type = ATALAYA_INT,
                                .flags = ATALAYA_BOUNDED,
-                               .summary = "Only so many answers, those with the largest averages."_str,
+                               .summary = "Only so many answers of each metric, those with the largest averages."_str,
                                .min = 1,
                                .max = 1e6};
 inline constexpr Param kFormula = {

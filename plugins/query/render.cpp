@@ -31,17 +31,6 @@ void append_csv(std::string &out, std::string_view text) {
   out += '"';
 }
 
-std::string tags_text(const Tags &tags) {
-  std::string text;
-  for (const auto &[key, value] : tags) {
-    if (!text.empty()) text += ',';
-    core::append_visible(text, key);
-    text += '=';
-    core::append_visible(text, value);
-  }
-  return text;
-}
-
 std::vector<std::string> tag_keys(const std::vector<Answer> &answers) {
   std::set<std::string> keys;
   for (const Answer &answer : answers)
@@ -67,6 +56,28 @@ std::string with_unit(const std::string &metric) {
 }
 
 }  // namespace
+
+std::string tags_text(const Tags &tags) {
+  std::string text;
+  for (const auto &[key, value] : tags) {
+    if (!text.empty()) text += ',';
+    core::append_visible(text, key);
+    text += '=';
+    core::append_visible(text, value);
+  }
+  return text;
+}
+
+Tags common_tags(const std::vector<Answer> &answers) {
+  if (answers.empty()) return {};
+  Tags common = answers.front().tags;
+  for (const Answer &answer : answers)
+    std::erase_if(common, [&](const auto &tag) {
+      const auto own = answer.tags.find(tag.first);
+      return own == answer.tags.end() || own->second != tag.second;
+    });
+  return common;
+}
 
 std::string label_of(const Answer &answer) {
   const std::string tags = tags_text(answer.tags);

@@ -12,6 +12,11 @@ namespace atalaya::query {
 // "proc.cpu.user{host=h,pid=1}"; without the braces when there are no tags.
 std::string label_of(const Answer &answer);
 
+// "host=h,pid=1": visible characters.
+std::string tags_text(const Tags &tags);
+// The tags that all answers have, with one value.
+Tags common_tags(const std::vector<Answer> &answers);
+
 // JSON: {"key":"value",..} and ["text",..].
 void append_tags(std::string &out, const Tags &tags);
 void append_list(std::string &out, const std::vector<std::string> &texts);

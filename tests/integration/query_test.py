@@ -264,8 +264,28 @@ class Commands(QueryCase):
         picture = xml.dom.minidom.parse(file)
         self.assertEqual(len(picture.getElementsByTagName("path")), 3)
         self.assertIn("MiB/s", picture.toxml())
-        self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.png"), status=2)
-        self.assertIn("pictures are SVG", self.errors)
+        self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.pdf"), status=2)
+        self.assertIn("pictures are SVG or PNG", self.errors)
+
+    def test_pictures_in_pixels(self):
+        file = self.path("a.png")
+        plot = ["plot", "--metric", "proc.disk.writes.mb", "--group-by", "host", "--width", "600", "-o", file, *WHEN]
+        self.atalaya(*plot)
+        with open(file, "rb") as picture:
+            data = picture.read()
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(int.from_bytes(data[16:20], "big"), 600)
+        # 250,000 pixels of which most are white: without text and lines it would be a tenth of it.
+        self.assertGreater(len(data), 5000)
+        os.unlink(file)
+        broken = self.path("librsvg-2.so.2")
+        open(broken, "w").close()
+        done = subprocess.run([BINARY, *plot, "--store", self.store], capture_output=True, timeout=PATIENCE,
+                              env=dict(os.environ, LD_LIBRARY_PATH=self.folder))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"PNG needs librsvg: ", done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.assertFalse(os.path.exists(file))
 
     def test_mistakes_are_named(self):
         for words, said in (

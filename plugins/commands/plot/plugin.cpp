@@ -2,6 +2,7 @@
 // Command plot: the answers of a query as a picture.
 #include <atalaya/plugin.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "core/util/suggest.h"
 #include "core/util/text.h"
+#include "plugins/commands/plot/png.h"
 #include "plugins/commands/plot/svg.h"
 #include "plugins/commands/plot/ticks.h"
 #include "plugins/query/engine.h"
@@ -36,8 +38,8 @@ class PlotCommand final : public Command {
           Param{.name = "o"_str,
                 .type = ATALAYA_STRING,
                 .flags = ATALAYA_REQUIRED,
-                .unit = "FILE.svg"_str,
-                .summary = "The file that is written; - for standard output."_str},
+                .unit = "FILE.svg|FILE.png"_str,
+                .summary = "The file that is written; - for SVG on standard output."_str},
           Param{.name = "title"_str, .type = ATALAYA_STRING, .summary = "Above the picture; without it the metrics."_str},
           Param{.name = "compare"_str,
                 .type = ATALAYA_STRING,
@@ -82,9 +84,10 @@ class PlotCommand final : public Command {
         throw Failure(Code::bad_config, "--compare: " + core::in_quotes(compare->text()) + " is not known" +
                                             core::did_you_mean(compare->text(), query::Aggregator::names()));
     }
-    for (const char *other : {".png", ".pdf", ".jpg", ".jpeg"})
-      if (file_.ends_with(other))
-        throw Failure(Code::bad_config, "-o " + file_ + ": pictures are SVG; name FILE.svg, of which rsvg-convert makes others");
+    const std::string suffix = query::suffix_of(file_);
+    png_ = suffix == "png";
+    if (suffix == "pdf" || suffix == "jpg" || suffix == "jpeg")
+      throw Failure(Code::bad_config, "-o " + file_ + ": pictures are SVG or PNG; name FILE.svg or FILE.png");
   }
 
   int run(std::span<const atalaya_str>) override {
@@ -101,7 +104,8 @@ class PlotCommand final : public Command {
       add_lines(query::answers_to(question_, reading), top, reading.budget);
       if (bands_ || !options_.experiment.empty()) add_bands(*reading.store, reading.now_ns);
       if (plot_.title.empty()) plot_.title = title();
-      query::write_output(file_, svg_of(plot_));
+      const Picture picture = svg_of(plot_);
+      query::write_output(file_, png_ ? png_of(picture.svg, picture.width, picture.height) : picture.svg);
       return 0;
     });
   }
@@ -114,9 +118,26 @@ class PlotCommand final : public Command {
       throw query::TooMuch(std::to_string(answers.size()) +
                            " lines are more than a picture shows; choose with --tag or --top, or --aggregate them");
     if (answers.empty()) std::fputs("no points in this time: the picture is empty\n", stderr);
-    for (query::Answer &answer : answers)
-      plot_.lines.push_back({query::label_of(answer), unit_of(answer), std::move(answer.points), false});
+    name_lines(answers);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      plot_.lines[i].unit = unit_of(answers[i]);
+      plot_.lines[i].points = std::move(answers[i].points);
+    }
     plot_.lines.insert(plot_.lines.end(), references.begin(), references.end());
+  }
+
+  // What all lines have in common stands above them once.
+  void name_lines(const std::vector<query::Answer> &answers) {
+    const bool one_metric = std::all_of(answers.begin(), answers.end(),
+                                        [&](const query::Answer &answer) { return answer.metric == answers.front().metric; });
+    const query::Tags common = query::common_tags(answers);
+    plot_.subtitle = query::tags_text(common);
+    for (const query::Answer &answer : answers) {
+      query::Answer named{answer.metric, answer.tags, {}, {}, {}};
+      std::erase_if(named.tags, [&](const auto &tag) { return common.contains(tag.first); });
+      plot_.lines.push_back(
+          {one_metric && !named.tags.empty() ? query::tags_text(named.tags) : query::label_of(named), "", {}, false});
+    }
   }
 
   std::vector<Line> compared(const std::vector<query::Answer> &answers, query::Budget &budget) const {
@@ -158,7 +179,7 @@ class PlotCommand final : public Command {
   query::Question question_;
   const std::string file_;
   std::optional<query::Aggregator> compare_;
-  bool bands_ = false;
+  bool bands_ = false, png_ = false;
   Plot plot_;
 };
 

@@ -145,6 +145,23 @@ TEST_CASE("the largest answers come first") {
   CHECK(answers[1].tags.at("process") == "P2");
 }
 
+TEST_CASE("the largest are those of each metric: a MiB is not more than a per cent") {
+  MemoryStore store;
+  for (const char *host : {"a", "b", "c"}) {
+    store.add("proc.cpu.user", {{"host", host}}, {{1, host[0] - 'a' + 0.5}});
+    store.add("proc.mem.resident", {{"host", host}}, {{1, 1000.0 + host[0]}});
+  }
+  auto answers = ask(store, all_of("proc.*", "none"));
+  keep_top(answers, 2);
+  REQUIRE(answers.size() == 4);
+  CHECK(answers[0].metric == "proc.cpu.user");
+  CHECK(answers[0].tags.at("host") == "c");
+  CHECK(answers[1].tags.at("host") == "b");
+  CHECK(answers[2].metric == "proc.mem.resident");
+  CHECK(common_tags(answers).empty());
+  CHECK(common_tags({answers[0], answers[2]}) == Tags{{"host", "c"}});
+}
+
 TEST_CASE("the range is without its begin and with its end") {
   MemoryStore store = reference();
   Query query = all_of(kWrites);
