@@ -149,6 +149,34 @@ class Commands(QueryCase):
             self.assertAlmostEqual(sum(parts), row["sum"])
         self.assertIn("host1", self.atalaya("report", "--by", "process", "--metric", "proc.disk.writes.mb", *WHEN))
 
+    def test_report_is_a_page_of_its_own(self):
+        at = lambda second: ["--at", str(T0 + second)]
+        self.atalaya("experiment", "start", "tera", "--notes", "<script>alert(1)</script>", "--tag", "nodes=7", *at(5))
+        self.atalaya("experiment", "start", "tera", "--workload", "sort", *at(15))
+        self.atalaya("experiment", "end", "tera", *at(35))
+        names = {suffix: self.path("report." + suffix) for suffix in ("html", "csv", "json")}
+        for file in names.values():
+            self.assertEqual(self.atalaya("report", "--experiment", "tera", "-o", file), "")
+        with open(names["html"]) as file:
+            page = file.read()
+        self.assertIn("default-src 'none'", page)
+        for part in ("<script", "<img", "http://", "https://", "@import", "url("):
+            self.assertNotIn(part, page.replace('xmlns="http://www.w3.org/2000/svg"', ""))
+        for part in ("&lt;script&gt;alert(1)&lt;/script&gt;", "nodes=7", "<td>sort</td>", "2023-11-14T22:13:25Z"):
+            self.assertIn(part, page)
+        [picture] = [xml.dom.minidom.parseString(part + "</svg>") for part in page.replace("<svg", "\0<svg").replace("</svg>", "\0").split("\0")
+                     if part.startswith("<svg")]
+        self.assertEqual(len(picture.getElementsByTagName("path")), 6)  # of each process of each host
+        with open(names["json"]) as file:
+            rows = json.load(file)
+        with open(names["csv"], newline="") as file:
+            self.assertEqual([float(row["sum"]) for row in csv.DictReader(file)], [row["sum"] for row in rows])
+        self.assertIn(f"<td class=\"n\">{rows[0]['sum']:.3f}</td>", page)
+        self.atalaya("report", "--experiment", "tera", "-o", self.path("report.doc"), status=2)
+        self.assertIn("reports are FILE.html", self.errors)
+        self.atalaya("report", "--experiment", "tera", "-o", self.path("no/such/folder.html"), status=1)
+        self.assertIn("No such file or directory", self.errors)
+
     def test_units_and_kinds_are_those_that_the_plugins_declare(self):
         declared = {}
         for row in json.loads(self.atalaya("plugins", "--format", "json")):

@@ -2,7 +2,6 @@
 // Command plot: the answers of a query as a picture.
 #include <atalaya/plugin.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
@@ -12,22 +11,19 @@
 #include "core/util/suggest.h"
 #include "core/util/text.h"
 #include "plugins/commands/plot/png.h"
-#include "plugins/commands/plot/svg.h"
-#include "plugins/commands/plot/ticks.h"
 #include "plugins/query/engine.h"
 #include "plugins/query/experiments.h"
 #include "plugins/query/merge.h"
-#include "plugins/query/metric_info.h"
 #include "plugins/query/options.h"
 #include "plugins/query/output.h"
-#include "plugins/query/render.h"
+#include "plugins/query/plot/lines.h"
+#include "plugins/query/plot/svg.h"
 
 namespace atalaya::plot {
 namespace {
 
 using namespace atalaya::literals;
 
-constexpr int64_t kPoints = 720;  // about one in two pixels
 constexpr size_t kMostLines = 500;
 
 class PlotCommand final : public Command {
@@ -94,15 +90,14 @@ class PlotCommand final : public Command {
     return query::answered([&] {
       query::Reading reading(options_);
       const query::Range &range = reading.range;
-      if (!question_.query.downsample)
-        question_.query.downsample =
-            query::Downsample{round_interval(range.to_ns - range.from_ns, kPoints), std::nullopt, query::Fill::none};
+      set_interval(question_, range);
       plot_.from_ns = range.from_ns;
       plot_.to_ns = range.to_ns;
       // All members are compared with, not only those that are shown.
       const size_t top = compare_ ? std::exchange(question_.top, 0) : 0;
-      add_lines(query::answers_to(question_, reading), top, reading.budget);
-      if (bands_ || !options_.experiment.empty()) add_bands(*reading.store, reading.now_ns);
+      draw(query::answers_to(question_, reading), top, reading.budget);
+      if (bands_ || !options_.experiment.empty())
+        add_bands(plot_, query::experiments(*reading.store, options_.experiment), options_.experiment, reading.now_ns);
       if (plot_.title.empty()) plot_.title = title();
       const Picture picture = svg_of(plot_);
       query::write_output(file_, png_ ? png_of(picture.svg, picture.width, picture.height) : picture.svg);
@@ -111,33 +106,15 @@ class PlotCommand final : public Command {
   }
 
  private:
-  void add_lines(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
+  void draw(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
     const std::vector<Line> references = compare_ ? compared(answers, budget) : std::vector<Line>{};
     query::keep_top(answers, top);
     if (answers.size() > kMostLines)
       throw query::TooMuch(std::to_string(answers.size()) +
                            " lines are more than a picture shows; choose with --tag or --top, or --aggregate them");
     if (answers.empty()) std::fputs("no points in this time: the picture is empty\n", stderr);
-    name_lines(answers);
-    for (size_t i = 0; i < answers.size(); ++i) {
-      plot_.lines[i].unit = unit_of(answers[i]);
-      plot_.lines[i].points = std::move(answers[i].points);
-    }
+    add_lines(plot_, std::move(answers), question_);
     plot_.lines.insert(plot_.lines.end(), references.begin(), references.end());
-  }
-
-  // What all lines have in common stands above them once.
-  void name_lines(const std::vector<query::Answer> &answers) {
-    const bool one_metric = std::all_of(answers.begin(), answers.end(),
-                                        [&](const query::Answer &answer) { return answer.metric == answers.front().metric; });
-    const query::Tags common = query::common_tags(answers);
-    plot_.subtitle = query::tags_text(common);
-    for (const query::Answer &answer : answers) {
-      query::Answer named{answer.metric, answer.tags, {}, {}, {}};
-      std::erase_if(named.tags, [&](const auto &tag) { return common.contains(tag.first); });
-      plot_.lines.push_back(
-          {one_metric && !named.tags.empty() ? query::tags_text(named.tags) : query::label_of(named), "", {}, false});
-    }
   }
 
   std::vector<Line> compared(const std::vector<query::Answer> &answers, query::Budget &budget) const {
@@ -146,26 +123,11 @@ class PlotCommand final : public Command {
       size_t end = begin;
       std::vector<std::vector<query::Point>> members;
       while (end < answers.size() && answers[end].metric == answers[begin].metric) members.push_back(answers[end++].points);
-      lines.push_back({compare_->name + " of " + answers[begin].metric, unit_of(answers[begin]),
+      lines.push_back({compare_->name + " of " + answers[begin].metric, unit_of(answers[begin], question_),
                        query::merged(members, *compare_, budget), true});
       begin = end;
     }
     return lines;
-  }
-
-  std::string unit_of(const query::Answer &answer) const {
-    if (!question_.formula.empty() || question_.query.aggregator.function == query::Aggregator::Function::count) return "";
-    const query::MetricInfo &info = query::metric_info(answer.metric);
-    const std::string unit(info.unit == "1" ? "" : info.unit);
-    return question_.query.rate ? (unit.empty() ? "1" : unit) + "/s" : unit;
-  }
-
-  void add_bands(store::Store &store, int64_t now) {
-    for (const query::Experiment &one : query::experiments(store, options_.experiment)) {
-      if (!options_.experiment.empty() && one.workload.empty()) continue;
-      const Band band{one.start_ns, one.end_ns(now), one.workload.empty() ? one.name : one.workload};
-      if (band.to_ns > plot_.from_ns && band.from_ns < plot_.to_ns) plot_.bands.push_back(band);
-    }
   }
 
   std::string title() const {

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "plugins/commands/plot/svg.h"
-#include "plugins/commands/plot/ticks.h"
+#include "plugins/commands/report/page.h"
+#include "plugins/query/plot/lines.h"
+#include "plugins/query/plot/svg.h"
+#include "plugins/query/plot/ticks.h"
 
 namespace atalaya::plot {
 namespace {
@@ -124,6 +126,31 @@ TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each i
   CHECK(svg_of(plot_of(lines)).height > short_names.height);
   lines.resize(70, lines[0]);
   CHECK(svg_of(plot_of(lines)).svg.find("and 10 more lines") != std::string::npos);
+}
+
+TEST_CASE("a group is called by its keys, less what all groups have") {
+  query::Question question;
+  question.query.group_by = {"host", "process"};
+  Plot plot;
+  add_lines(
+      plot,
+      {{"m", {{"host", "h"}, {"pid", "7"}, {"process", "java"}}, {}, ramp(), {}}, {"m", {{"host", "h"}}, {"process"}, ramp(), {}}},
+      question);
+  CHECK(plot.subtitle == "host=h");
+  CHECK(plot.lines[0].label == "process=java");
+  CHECK(plot.lines[1].label == "process=");
+}
+
+TEST_CASE("in a page of a report names are only texts") {
+  using report_command::Page;
+  const query::Usage usage{{{"process", "\"><img src=x>"}}, "proc.cpu.user", 1.5, 2, 3, 4, "%"};
+  Page page{"<b>title", "sqlite:<a>", {kTen, kTen + 60 * kSecond}, kTen, {}, {}, {{"process"}, {{{}, {kTen, kTen + 60}, {usage}}}}};
+  page.experiments.push_back({"<i>", "", "&", "<script>", {{"k", "'\""}}, kTen, -1});
+  const std::string html = report_command::as_page(page);
+  for (const char *part : {"<b>", "<a>", "<i>", "<script", "<img"}) CHECK(html.find(part) == std::string::npos);
+  CHECK(html.find("<td>&quot;&gt;&lt;img src=x&gt;</td>") != std::string::npos);
+  CHECK(html.find("<td>open</td>") != std::string::npos);
+  CHECK(html.find("<th class=\"n\">sum, core-seconds</th>") != std::string::npos);
 }
 
 TEST_CASE("a picture without points has its axes") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/plot/svg.h"
+#include "plugins/query/plot/svg.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,8 @@
 #include <string_view>
 
 #include "core/sample/text.h"
-#include "plugins/commands/plot/ticks.h"
+#include "plugins/query/plot/markup.h"
+#include "plugins/query/plot/ticks.h"
 
 namespace atalaya::plot {
 namespace {
@@ -22,31 +23,6 @@ constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73
                                                   "#e69f00", "#56b4e9", "#8c6d31", "#444444"};
 constexpr std::array<const char *, 5> kDashes = {"", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 2\"",
                                                  " stroke-dasharray=\"9 3 2 3\"", " stroke-dasharray=\"14 3\""};
-
-std::string escaped(std::string_view text) {
-  std::string visible;
-  core::append_visible(visible, text);
-  std::string out;
-  for (const char c : visible) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string number(double value) {
   std::array<char, 32> text{};
@@ -106,14 +82,15 @@ std::vector<Panel> panels_of(const Plot &plot) {
   return panels;
 }
 
-// The usual distance of two points: what is much longer is a gap.
+// The usual distance of two points, what is much longer is a gap: one that a fifth of them do not exceed, because series that are
+// silent now and then have more long distances than short ones.
 int64_t usual_distance(const std::vector<query::Point> &points) {
   std::vector<int64_t> distances;
   for (size_t i = 1; i < points.size(); ++i) distances.push_back(points[i].time_ns - points[i - 1].time_ns);
   if (distances.empty()) return 0;
-  const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
-  std::nth_element(distances.begin(), middle, distances.end());
-  return *middle;
+  const auto usual = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 5);
+  std::nth_element(distances.begin(), usual, distances.end());
+  return *usual;
 }
 
 class Drawing {
