@@ -22,14 +22,15 @@ body{font:14px/1.45 "DejaVu Sans",Helvetica,Arial,sans-serif;color:#222;max-widt
 h1{font-size:22px;margin:0 0 4px}h2{font-size:17px;margin:32px 0 8px}h3{font-size:14px;margin:20px 0 4px}
 p{margin:4px 0;color:#555}svg{max-width:100%;height:auto;margin:8px 0}
 table{border-collapse:collapse;margin:4px 0 12px}th,td{padding:3px 12px 3px 0;text-align:left;vertical-align:top;
-border-bottom:1px solid #e4e4e4;overflow-wrap:anywhere}th{font-weight:600}
-td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;overflow-wrap:normal}
+border-bottom:1px solid #e4e4e4;max-width:420px;overflow-wrap:break-word}th{font-weight:600}
+th,td.n,td.t{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
 @media print{body{max-width:none;margin:0}h2{break-after:avoid}svg,tr{break-inside:avoid}}
 </style>
 )";
 
-void add_cell(std::string &out, std::string_view text, bool number = false) {
-  out += number ? "<td class=\"n\">" : "<td>";
+// The classes: "n" numbers, "t" times, "" texts, which may need several lines.
+void add_cell(std::string &out, std::string_view text, std::string_view kind = "") {
+  out += kind.empty() ? "<td>" : "<td class=\"" + std::string(kind) + "\">";
   out += escaped(text) + "</td>";
 }
 
@@ -58,9 +59,9 @@ void add_experiments(std::string &out, const Page &page) {
     out += "<tr>";
     add_cell(out, one.name);
     add_cell(out, one.workload);
-    add_cell(out, second_text(one.start_ns));
-    add_cell(out, one.open() ? "open" : second_text(one.end_ns(page.now_ns)));
-    add_cell(out, length_text(one.end_ns(page.now_ns) - one.start_ns));
+    add_cell(out, second_text(one.start_ns), "t");
+    add_cell(out, one.open() ? "open" : second_text(one.end_ns(page.now_ns)), "t");
+    add_cell(out, length_text(one.end_ns(page.now_ns) - one.start_ns), "t");
     add_cell(out, one.user);
     add_cell(out, query::tags_text(one.tags));
     add_cell(out, one.notes);
@@ -83,7 +84,7 @@ void add_usages(std::string &out, const Page &page, const Part &part) {
     }
     out += "<tr>";
     for (const std::string &key : page.usages.keys) add_cell(out, cell(part, usage, key));
-    for (const double value : {usage.sum, usage.average, usage.max, usage.min}) add_cell(out, shown(value), true);
+    for (const double value : {usage.sum, usage.average, usage.max, usage.min}) add_cell(out, shown(value), "n");
     out += "</tr>\n";
   }
   if (!metric.empty()) out += "</table>\n";
