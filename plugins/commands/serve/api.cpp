@@ -17,6 +17,7 @@
 #include "plugins/query/experiment_json.h"
 #include "plugins/query/experiment_log.h"
 #include "plugins/query/formula.h"
+#include "plugins/query/metric_info.h"
 #include "plugins/query/pieces.h"
 #include "plugins/query/render.h"
 
@@ -221,6 +222,7 @@ Answer Api::prometheus(const Request &request) {
   if (path == "query") return instant(request);
   if (path == "labels") return labels(request);
   if (path == "series") return series(request);
+  if (path == "metadata") return metadata();
   if (path.starts_with(kLabel) && path.ends_with(kValues) && path.size() > kLabel.size() + kValues.size())
     return label_values(request, std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
   return prometheus_error(404, "not served here");
@@ -301,6 +303,18 @@ Answer Api::label_values(const Request &request, const std::string &label) {
       values.insert(tag->second);
   }
   return success(list_json({values.begin(), values.end()}));
+}
+
+Answer Api::metadata() {
+  std::string out = "{";
+  for (const std::string &metric : store().metrics()) {
+    const query::MetricInfo &info = query::metric_info(metric);
+    core::append_json_string(out.size() > 1 ? out += ',' : out, metric);
+    out += info.kind == query::Kind::total ? ":[{\"type\":\"counter\",\"help\":\"\"" : ":[{\"type\":\"gauge\",\"help\":\"\"";
+    core::append_json_string(out += ",\"unit\":", info.unit);
+    out += "}]";
+  }
+  return success(out + "}");
 }
 
 Answer Api::series(const Request &request) {

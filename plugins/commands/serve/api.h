@@ -37,6 +37,7 @@ class Api {
   Answer labels(const Request &request);
   Answer label_values(const Request &request, const std::string &label);
   Answer series(const Request &request);
+  Answer metadata();
   Answer list_experiments(const Request &request, bool workloads, const std::string &name);
   Answer put_experiments(const Request &request);
 
