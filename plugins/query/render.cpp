@@ -159,6 +159,31 @@ void append_value(std::string &out, const Answer &answer, const Point &point) {
   core::append_number(out, point.value);
 }
 
+std::string xml_text(std::string_view text) {
+  std::string visible;
+  core::append_visible(visible, text);
+  std::string out;
+  for (const char c : visible) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 std::string rounded_text(double value) {
   std::array<char, 32> text{};
   const bool whole = std::fabs(value) < static_cast<double>(kExactCounts) && std::trunc(value) == value;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugins/query/types.h"
@@ -32,6 +33,8 @@ std::string as_table(const std::vector<Answer> &answers);
 using Row = std::vector<std::string>;
 std::string as_columns(const std::vector<Row> &rows);
 std::string as_csv_rows(const std::vector<Row> &rows);
+// Text of an XML document, its quotes and control characters made harmless.
+std::string xml_text(std::string_view text);
 // A point's value: the shortest decimal that is the same number, or the exact count. "NaN" is the caller's.
 void append_value(std::string &out, const Answer &answer, const Point &point);
 // 10 digits, and all of a whole number: without those that are only the arithmetic's.

@@ -2,15 +2,14 @@
 #include "plugins/commands/report/page.h"
 
 #include "core/util/units.h"
-#include "plugins/query/plot/markup.h"
 #include "plugins/query/render.h"
 #include "plugins/query/time_text.h"
 
 namespace atalaya::report_command {
 namespace {
 
-using plot::escaped;
 using query::Experiment;
+using query::xml_text;
 
 // The policy is for those who host the page: whatever a name of a process says, it cannot load or run anything.
 constexpr const char *kHead = R"(<!DOCTYPE html>
@@ -31,13 +30,13 @@ th,td.n,td.t{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:
 // The classes: "n" numbers, "t" times, "" texts, which may need several lines.
 void add_cell(std::string &out, std::string_view text, std::string_view kind = "") {
   out += kind.empty() ? "<td>" : "<td class=\"" + std::string(kind) + "\">";
-  out += escaped(text) + "</td>";
+  out += xml_text(text) + "</td>";
 }
 
 void add_header(std::string &out, const std::vector<std::string> &names, const std::vector<std::string> &numbers) {
   out += "<table><tr>";
-  for (const std::string &name : names) out += "<th>" + escaped(name) + "</th>";
-  for (const std::string &name : numbers) out += "<th class=\"n\">" + escaped(name) + "</th>";
+  for (const std::string &name : names) out += "<th>" + xml_text(name) + "</th>";
+  for (const std::string &name : numbers) out += "<th class=\"n\">" + xml_text(name) + "</th>";
   out += "</tr>\n";
 }
 
@@ -77,7 +76,7 @@ void add_usages(std::string &out, const Page &page, const Part &part) {
     if (usage.metric != metric) {
       if (!metric.empty()) out += "</table>\n";
       metric = usage.metric;
-      out += "<h3>" + escaped(metric) + "</h3>\n";
+      out += "<h3>" + xml_text(metric) + "</h3>\n";
       const std::string unit = usage.unit.empty() || usage.unit == "1" ? "" : ", " + std::string(usage.unit);
       const std::string sum = "sum, " + std::string(query::integral_unit(metric).name);
       add_header(out, page.usages.keys, {sum, "avg" + unit, "max" + unit, "min" + unit});
@@ -93,7 +92,8 @@ void add_usages(std::string &out, const Page &page, const Part &part) {
 void add_part(std::string &out, const Page &page, const Part &part) {
   if (!part.tags.empty()) {
     const auto workload = part.tags.find("workload");
-    out += "<h2>" + escaped("Usage: " + part.tags.at("experiment") + (workload == part.tags.end() ? "" : ", " + workload->second)) +
+    out += "<h2>" +
+           xml_text("Usage: " + part.tags.at("experiment") + (workload == part.tags.end() ? "" : ", " + workload->second)) +
            "</h2>\n<p>" + second_text(part.range.from_ns) + " to " + second_text(part.range.to_ns) + "</p>\n";
   } else {
     out += "<h2>Usage</h2>\n";
@@ -106,9 +106,9 @@ void add_part(std::string &out, const Page &page, const Part &part) {
 
 std::string as_page(const Page &page) {
   std::string out = kHead;
-  out += "<title>" + escaped(page.title) + "</title></head><body>\n<h1>" + escaped(page.title) + "</h1>\n<p>" +
+  out += "<title>" + xml_text(page.title) + "</title></head><body>\n<h1>" + xml_text(page.title) + "</h1>\n<p>" +
          second_text(page.range.from_ns) + " to " + second_text(page.range.to_ns) + " (" +
-         length_text(page.range.to_ns - page.range.from_ns) + "), of " + escaped(page.store) + ", written " +
+         length_text(page.range.to_ns - page.range.from_ns) + "), of " + xml_text(page.store) + ", written " +
          second_text(page.now_ns) + "</p>\n";
   add_experiments(out, page);
   if (!page.pictures.empty()) out += "<h2>Over the time</h2>\n";

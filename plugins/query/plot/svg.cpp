@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/sample/text.h"
-#include "plugins/query/plot/markup.h"
 #include "plugins/query/plot/ticks.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::plot {
 namespace {
@@ -31,8 +31,8 @@ std::string number(double value) {
 }
 
 void add_text(std::string &out, double x, double y, const char *anchor, std::string_view text, const char *more = "") {
-  out += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" + escaped(text) +
-         "</text>\n";
+  out += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
+         query::xml_text(text) + "</text>\n";
 }
 
 void add_line(std::string &out, double x1, double y1, double x2, double y2, const char *stroke) {
@@ -127,7 +127,7 @@ class Drawing {
       if (to - from < 0.1) continue;
       out_ += "<rect x=\"" + number(from) + "\" y=\"" + number(upper()) + "\" width=\"" + number(to - from) + "\" height=\"" +
               number(lower() - upper()) + "\" fill=\"" + (row % 2 == 0 ? "#0072b2" : "#e69f00") +
-              "\" fill-opacity=\"0.08\"><title>" + escaped(band.label) + "</title></rect>\n";
+              "\" fill-opacity=\"0.08\"><title>" + query::xml_text(band.label) + "</title></rect>\n";
       const auto room = static_cast<size_t>((to - from) / kLetter);
       if (labelled && room > 2)
         add_text(out_, from + 4, upper() + 12 + static_cast<double>(row % 4) * 12, "start", core::cut_to_width(band.label, room),
@@ -187,7 +187,7 @@ class Drawing {
     if (path.empty()) return;
     out_ += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour(index, line) + "\" stroke-width=\"" +
             (line.reference ? "2.5" : "1.4") + "\" stroke-linejoin=\"round\"" + dash(index, line) + "><title>" +
-            escaped(line.label) + "</title></path>\n";
+            query::xml_text(line.label) + "</title></path>\n";
   }
 
  public:
