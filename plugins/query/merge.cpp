@@ -50,7 +50,7 @@ class Merge {
     members_.clear();
     while (!cursors_.empty() && cursors_.top().time_ns == time_ns) take(cursors_.top());
     if (aggregator_.missing != Aggregator::Missing::nothing) add_missing(time_ns);
-    for (const auto &[series, value] : members_) values_.push_back(value);
+    if (in_order_) set_in_order();
     return {time_ns, values_.empty() ? std::numeric_limits<double>::quiet_NaN() : aggregator_.of(values_)};
   }
 
@@ -68,15 +68,20 @@ class Merge {
   // Of the series that have a point before and one after.
   void add_missing(int64_t time_ns) {
     std::erase_if(between_, [&](const Gap &gap) { return gap.after->time_ns <= time_ns; });
-    const bool zero = aggregator_.missing == Aggregator::Missing::zero;
     for (const Gap &gap : between_)
-      if (gap.before->time_ns < time_ns) add(gap.series, zero ? 0 : between(*gap.before, *gap.after, time_ns));
-    // The first of them is that of the first series, whether it was there or not.
-    if (zero) std::sort(members_.begin(), members_.end());
+      if (gap.before->time_ns < time_ns) add(gap.series, in_order_ ? 0 : between(*gap.before, *gap.after, time_ns));
   }
 
   void add(size_t series, double value) {
-    if (!std::isnan(value)) members_.emplace_back(series, value);
+    if (std::isnan(value)) return;
+    if (in_order_) members_.emplace_back(series, value);
+    values_.push_back(value);
+  }
+
+  // The first value is that of the first series, whether it was there or 0 is put for it.
+  void set_in_order() {
+    std::sort(members_.begin(), members_.end());
+    std::transform(members_.begin(), members_.end(), values_.begin(), [](const auto &member) { return member.second; });
   }
 
   // Where a series is that has begun and not ended.
@@ -87,6 +92,7 @@ class Merge {
 
   std::span<const std::vector<Point>> series_;
   const Aggregator &aggregator_;
+  const bool in_order_ = aggregator_.missing == Aggregator::Missing::zero;
   Budget &budget_;
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors_;
   std::vector<Gap> between_;
