@@ -2,6 +2,7 @@
 #include "plugins/query/pieces.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/util/suggest.h"
 #include "core/util/text.h"
@@ -23,12 +24,15 @@ int64_t time_of(std::string_view where, std::string_view text, int64_t now_ns) {
   return time.value();
 }
 
+Aggregator aggregator_of(std::string_view where, std::string_view name) {
+  auto known = Aggregator::find(name);
+  if (!known) wrong(where, core::in_quotes(name) + " is not known" + core::did_you_mean(name, Aggregator::names()));
+  return *std::move(known);
+}
+
 void set_aggregator(Query &query, std::string_view where, std::string_view name) {
   query.group = name != "none";
-  if (!query.group) return;
-  const auto known = Aggregator::find(name);
-  if (!known) wrong(where, core::in_quotes(name) + " is not known" + core::did_you_mean(name, Aggregator::names()));
-  query.aggregator = *known;
+  if (query.group) query.aggregator = aggregator_of(where, name);
 }
 
 void set_downsample(Query &query, std::string_view where, std::string_view text) {

@@ -14,6 +14,7 @@ namespace atalaya::query {
 
 // A time as parse_time reads it.
 int64_t time_of(std::string_view where, std::string_view text, int64_t now_ns);
+Aggregator aggregator_of(std::string_view where, std::string_view name);
 // "none" too, which is no aggregator.
 void set_aggregator(Query &query, std::string_view where, std::string_view name);
 void set_downsample(Query &query, std::string_view where, std::string_view text);

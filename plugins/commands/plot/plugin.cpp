@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/util/suggest.h"
-#include "core/util/text.h"
 #include "plugins/commands/plot/png.h"
 #include "plugins/query/engine.h"
 #include "plugins/query/experiments.h"
 #include "plugins/query/merge.h"
 #include "plugins/query/options.h"
 #include "plugins/query/output.h"
+#include "plugins/query/pieces.h"
 #include "plugins/query/plot/lines.h"
 #include "plugins/query/plot/svg.h"
 
@@ -74,12 +73,8 @@ class PlotCommand final : public Command {
     plot_.height = static_cast<int>(host.integer("height"));
     if (const auto title = host.find("title")) plot_.title = title->text();
     if (const auto bands = host.find("bands")) bands_ = bands->boolean();
-    if (const auto compare = host.find("compare")) {
-      compare_ = query::Aggregator::find(compare->text());
-      if (!compare_)
-        throw Failure(Code::bad_config, "--compare: " + core::in_quotes(compare->text()) + " is not known" +
-                                            core::did_you_mean(compare->text(), query::Aggregator::names()));
-    }
+    if (const auto compare = host.find("compare"))
+      compare_ = query::answered([&] { return query::aggregator_of("--compare", compare->text()); });
     const std::string suffix = query::suffix_of(file_);
     png_ = suffix == "png";
     if (suffix == "pdf" || suffix == "jpg" || suffix == "jpeg")
