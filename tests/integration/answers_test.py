@@ -106,7 +106,7 @@ class Random(QueryCase):
     def test_as_the_naive_way(self):
         base = self.serve()
         answered = 0
-        for _ in range(60):
+        for _ in range(40):
             question = self.question()
             words = dict(question)
             wanted = naive.answer(self.series, words.pop("metric"), words.pop("tags"), words.pop("begin"), words.pop("end"),
@@ -114,7 +114,7 @@ class Random(QueryCase):
             self.assert_same(self.by_command(question), wanted, question)
             self.assert_same(self.by_http(base, question), naive.answer(self.series, **question, by_end=False), question)
             answered += bool(wanted)
-        self.assertGreater(answered, 40)
+        self.assertGreater(answered, 25)
 
     def test_as_sql_adds_them_up(self):
         for metric in METRICS:

@@ -227,7 +227,7 @@ class Commands(QueryCase):
     def test_pictures_in_pixels(self):
         file = self.path("a.png")
         plot = ["plot", "--metric", "proc.disk.writes.mb", "--group-by", "host", "--width", "600", "-o", file, *WHEN]
-        self.atalaya(*plot)
+        self.atalaya(*plot, environment={"ASAN_OPTIONS": "detect_leaks=0"})  # fontconfig keeps what it has read
         with open(file, "rb") as picture:
             data = picture.read()
         self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
