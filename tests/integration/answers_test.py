@@ -129,6 +129,21 @@ class Random(QueryCase):
             every = {**question, "function": "zimsum", "every": 1, "inner": "count"}
             self.assert_same(self.by_command(every), by_sql["n"], metric)
 
+    @unittest.skipUnless(shutil.which("sqlite3"), "needs sqlite3")
+    def test_as_a_plain_session_of_sqlite(self):
+        extension = os.path.join(os.path.dirname(BINARY), "plugins/sqlite/atalaya_sqlite.so")
+        done = subprocess.run(["sqlite3", "-readonly", "-json", "-cmd", f".load {extension}", self.store,
+                               "select host, time, sum(value) as sum from points where metric = 'app.busy' group by 1, 2"],
+                              capture_output=True, timeout=PATIENCE)
+        if b"libasan" in done.stderr or b"san_" in done.stderr:
+            self.skipTest("sqlite3 does not load what is built with a sanitizer")
+        self.assertEqual(done.stderr, b"")
+        by_sql = {}
+        for row in json.loads(done.stdout):
+            by_sql.setdefault((row["host"],), {})[row["time"] // 1000] = row["sum"]
+        question = {"metric": "app.busy", "begin": self.begin, "end": self.last, "function": "zimsum", "group_by": ("host",), "tags": {}}
+        self.assert_same(self.by_command(question), by_sql, "sqlite3")
+
     @unittest.skipUnless(VictoriaMetrics.program, "needs victoria-metrics")
     def test_as_victoria_metrics(self):
         server = VictoriaMetrics(self.folder).start()
