@@ -30,7 +30,7 @@ constexpr size_t kMostLines = 10;  // of a picture: the tables have more
 
 // What the suffix of the file says, where it says one.
 std::string format_of(const std::string &file, const std::string &format) {
-  const std::string suffix = query::suffix_of(file);
+  std::string suffix = query::suffix_of(file);
   if (suffix == "html" || suffix == "htm") return "html";
   if (suffix == "csv" || suffix == "json") return suffix;
   if (file.empty() || file == "-" || suffix == "txt") return format;

@@ -44,6 +44,7 @@ void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Ques
                                       [&](const query::Answer &answer) { return answer.metric == answers.front().metric; });
   const query::Tags common = query::common_tags(answers);
   plot.subtitle = query::tags_text(common);
+  plot.lines.reserve(plot.lines.size() + answers.size());
   for (query::Answer &answer : answers) {
     Line line{"", unit_of(answer, question), std::move(answer.points), false};
     answer.tags = naming_tags(answer, question.query);

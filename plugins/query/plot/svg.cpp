@@ -211,6 +211,7 @@ class Legend {
     const bool one_unit =
         std::all_of(plot.lines.begin(), plot.lines.end(), [&](const Line &line) { return line.unit == plot.lines.front().unit; });
     size_t longest = 1;
+    labels_.reserve(shown_);
     for (size_t i = 0; i < shown_; ++i) {
       const Line &line = plot.lines[i];
       labels_.push_back(one_unit || line.unit.empty() ? line.label : line.label + " [" + line.unit + "]");
