@@ -118,6 +118,7 @@ TEST_CASE("experiments are bands with their names") {
 
 TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each its own look") {
   std::vector<Line> lines;
+  lines.reserve(30);
   for (int i = 0; i < 30; ++i) lines.push_back({"pid=" + std::to_string(i), "%", ramp(), false});
   const Picture short_names = svg_of(plot_of(lines));
   CHECK(short_names.svg.find(">pid=29</text>") != std::string::npos);
