@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "core/util/now.h"
 #include "plugins/store/clickhouse/clickhouse_store.h"
 #include "plugins/store/clickhouse/writer.h"
 #include "plugins/store/location.h"
@@ -28,7 +29,9 @@ std::string_view without(std::string_view prefix, std::string_view text) {
 class SpansToClickHouse final : public StoreWriter {
  public:
   SpansToClickHouse(clickhouse::Location location, core::NameOf name_of)
-      : writer_({{std::move(location), kPatience, kPatience}, {}}, std::move(name_of)) {}
+      : writer_({{std::move(location), kPatience, kPatience}, {}}, std::move(name_of)) {
+    writer_.prepare(core::realtime());
+  }
 
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override {
     const Refused refused = writer_.write(samples, now_ns);

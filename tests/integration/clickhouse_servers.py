@@ -3,6 +3,7 @@
 
 import base64
 import os
+import random
 import shutil
 import signal
 import socket
@@ -13,9 +14,21 @@ import urllib.parse
 import urllib.request
 
 from harness import PATIENCE
-from http_servers import Server, free_port
+from http_servers import Server
 
 CLUSTER = "pair"
+
+
+def free_port():
+    """Below the ports that connections get: a client that asks for a port where nobody listens could meet itself there, and the server
+    that comes back would find it taken."""
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", random.randrange(10000, 32000)))
+                return probe.getsockname()[1]
+            except OSError:
+                pass
 
 
 class ZooKeeper:
@@ -29,7 +42,7 @@ class ZooKeeper:
         config = os.path.join(folder, "zookeeper.cfg")
         with open(config, "w") as file:
             file.write(f"tickTime=2000\ndataDir={data}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n")
-        self.command = [self.java, "-Xmx128m", "-Dzookeeper.admin.enableServer=false",
+        self.command = [self.java, "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no",
                         "-cp", "/usr/share/java/*:/etc/zookeeper/conf", "org.apache.zookeeper.server.quorum.QuorumPeerMain", config]
 
     def start(self):
@@ -83,7 +96,11 @@ class ClickHouse(Server):
 <macros><shard>{number}</shard><replica>r{number}</replica></macros>
 <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
 </yandex>""")
-        return super().start()
+        try:
+            return super().start()
+        except AssertionError as error:
+            with open(os.path.join(self.folder, "errors"), errors="replace") as file:
+                raise AssertionError(f"{error}: {file.read()[-2000:]}") from error
 
     def query(self, statement, database="", user="default"):
         """The lines of the answer, each a list of columns."""

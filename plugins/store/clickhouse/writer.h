@@ -38,6 +38,8 @@ class Writer final : public StoreWriter {
  public:
   Writer(const WriterOptions &options, core::NameOf name_of);
 
+  // Connects, and makes the tables that are missing. write() does it where it was not done.
+  void prepare(int64_t now_ns);
   // What is refused for good is in refused_rows() afterwards, and was kept from nothing else.
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
   // The server merges by itself.
@@ -50,7 +52,6 @@ class Writer final : public StoreWriter {
   struct Part {
     size_t first, last;  // rows
   };
-  void prepare(int64_t now_ns);
   Refused put(std::span<const atalaya_sample> samples, int64_t now_ns);
   void send();
   void send(const char *columns, const TableRows &rows);
