@@ -4,6 +4,7 @@ ClickHouse has to answer, to the byte."""
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import threading
@@ -141,6 +142,7 @@ QUESTIONS = [
     "[a-z]*", "~^(new|tab)", "~^ba?", "~lash$", "'); DROP TABLE points; --", "{p0:String}", "\\\\N", "*", "!*")]
 
 
+@unittest.skipUnless(ClickHouse.there, "needs clickhouse-server")
 class OneServer(ServedCase):
     def test_both_engines_answer_the_same(self):
         _, hub = self.both(batch_rows=50)
@@ -301,7 +303,15 @@ class OneServer(ServedCase):
         self.atalaya("experiment", "start", "x", store=self.clickhouse.replace(self.basic, reader), status=1)
         self.assertIn("readonly", self.errors)
 
-    def test_points_in_the_path_are_refused_in_the_file(self):
+    def test_the_statements_of_the_manual_work(self):
+        _, hub = self.hub(self.sink())
+        http(hub + "/api/put", json.dumps([{"metric": "sys.cpu.usage", "timestamp": int(time.time()), "value": 5, "tags": {"host": "it's"}}]).encode())
+        with open("docs/clickhouse.md") as file:
+            statements = re.findall(r"^```sql\n(.*?)^```$", file.read(), re.M | re.S)
+        answers = [self.rows(statement) for statement in statements]
+        self.assertEqual([row[1:] for row in answers[0]], [["it\\'s", "5"]])
+
+    def test_mistakes_in_the_pipeline_are_said_before_it_runs(self):
         for parameters, said in (({"url": "ftp://x/y"}, "begins with neither http:// nor https://"),
                                  ({"url": self.server.url}, "names no database"),
                                  ({"cluster": "a'b"}, "the cluster's name has other characters")):
@@ -311,6 +321,7 @@ class OneServer(ServedCase):
             self.assertIn(said, agent.errors())
 
 
+@unittest.skipUnless(ClickHouse.there, "needs clickhouse-server")
 class Interrupted(AgentCase):
     """A server that goes and comes while the sink writes."""
 
@@ -376,7 +387,7 @@ class Interrupted(AgentCase):
         self.assertEqual(answer["dps"], [[(T0 + n) * 1000, 100 * n + 4950] for n in acknowledged])
 
 
-@unittest.skipUnless(ZooKeeper.there, "needs zookeeper")
+@unittest.skipUnless(ClickHouse.there and ZooKeeper.there, "needs clickhouse-server and zookeeper")
 class Cluster(ServedCase):
     """Replicated and Distributed tables on two shards, each a process."""
 

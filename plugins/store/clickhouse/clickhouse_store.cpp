@@ -96,7 +96,8 @@ std::vector<Series> ClickHouseStore::series(const Selection &selection, size_t l
                    if (!metrics.matches(row[1].text)) return true;
                    Tags all = tags_of(row[3], row[4]);
                    if (!tags.accept(all)) return true;
-                   const auto number = numbers.try_emplace(std::string(row[1].text), static_cast<int64_t>(numbers.size() + 1)).first;
+                   const auto number =
+                       numbers.try_emplace(std::string(row[1].text), static_cast<int64_t>(numbers.size() + 1)).first;
                    found.push_back({row[2].integer(), number->second, number->first, std::move(all)});
                    return found.size() < limit;
                  });
@@ -161,26 +162,27 @@ void ClickHouseStore::spans(const Selection &selection, const std::function<void
   from << selection.range.to_ns << text_conditions("name", selection.metrics) << tag_conditions(selection.tags)
        << ") WHERE duration_ns < 0 OR start_ns + duration_ns < start_ns OR start_ns + duration_ns > " << selection.range.from_ns;
   std::vector<Field> fields;
-  client_.select({{{"start_ns", "at", Type::i64},
-                   {"duration_ns", "lasts", Type::i64},
-                   {"entity", "who", Type::u64},
-                   {"tags.key", "keys", Type::texts},
-                   {"tags.value", "texts", Type::texts},
-                   {"name", "called", Type::text},
-                   {"fields.name", "names", Type::texts},
-                   {"fields.value", "amounts", Type::f64s},
-                   {"fields.count", "counts", Type::i64s},
-                   {"fields.is_count", "counted", Type::u8s}},
-                  from,
-                  "at, who, called"},
-                 [&](const std::vector<Cell> &row) {
-                   const Tags tags = tags_of(row[4], row[5]);
-                   if (!names.matches(row[6].text) || !matchers.accept(tags) || !overlaps(row[1].integer(), row[2].integer(), selection.range))
-                     return true;
-                   read_fields(&row[7], fields);
-                   visitor({row[1].integer(), row[2].integer(), row[3].integer(), tags, row[6].text, fields});
-                   return true;
-                 });
+  client_.select(
+      {{{"start_ns", "at", Type::i64},
+        {"duration_ns", "lasts", Type::i64},
+        {"entity", "who", Type::u64},
+        {"tags.key", "keys", Type::texts},
+        {"tags.value", "texts", Type::texts},
+        {"name", "called", Type::text},
+        {"fields.name", "names", Type::texts},
+        {"fields.value", "amounts", Type::f64s},
+        {"fields.count", "counts", Type::i64s},
+        {"fields.is_count", "counted", Type::u8s}},
+       from,
+       "at, who, called"},
+      [&](const std::vector<Cell> &row) {
+        const Tags tags = tags_of(row[4], row[5]);
+        if (!names.matches(row[6].text) || !matchers.accept(tags) || !overlaps(row[1].integer(), row[2].integer(), selection.range))
+          return true;
+        read_fields(&row[7], fields);
+        visitor({row[1].integer(), row[2].integer(), row[3].integer(), tags, row[6].text, fields});
+        return true;
+      });
 }
 
 }  // namespace atalaya::store::clickhouse

@@ -125,7 +125,9 @@ class RowStream {
 }  // namespace
 
 bool is_plain_name(std::string_view name) {
-  const auto is_plain = [](char byte) { return byte == '_' || (static_cast<unsigned char>(byte) < 0x80 && std::isalnum(byte) != 0); };
+  const auto is_plain = [](char byte) {
+    return byte == '_' || (static_cast<unsigned char>(byte) < 0x80 && std::isalnum(byte) != 0);
+  };
   return !name.empty() && std::all_of(name.begin(), name.end(), is_plain);
 }
 
@@ -145,7 +147,8 @@ Location parse_location(std::string_view text) {
       } else if (key == "key") {
         location.tls.key = value;
       } else {
-        throw Error(Cause::config, "a ClickHouse database takes no \"" + key + "\" behind the ?; it takes basic, ca, certificate and key");
+        throw Error(Cause::config,
+                    "a ClickHouse database takes no \"" + key + "\" behind the ?; it takes basic, ca, certificate and key");
       }
     }
   } catch (const Failure &failure) {
@@ -154,8 +157,9 @@ Location parse_location(std::string_view text) {
     throw Error(Cause::config, "a url cannot be read (" + problem.displayText() + "); write http://host:8123/database");
   }
   if (!is_plain_name(location.database))
-    throw Error(Cause::config, location.url.text + " names no database that can be used; write http://host:8123/database, with letters, "
-                               "digits and _ in the database's name");
+    throw Error(Cause::config, location.url.text +
+                                   " names no database that can be used; write http://host:8123/database, with letters, "
+                                   "digits and _ in the database's name");
   location.url.text.erase(location.url.text.find('/', location.url.text.find("//") + 2));
   return location;
 }
@@ -198,7 +202,8 @@ void Client::connect() {
   const http_sink::Answer head = ask("", "SELECT version()", {}, reader);
   if (head.status != 200) fail(head);
   const auto version = server_version(answer);
-  if (!version) throw Error(Cause::config, name_ + ": what answers there is no ClickHouse; write the port of its HTTP interface, usually 8123");
+  if (!version)
+    throw Error(Cause::config, name_ + ": what answers there is no ClickHouse; write the port of its HTTP interface, usually 8123");
   version_ = *version;
 }
 
@@ -208,8 +213,8 @@ http_sink::Answer Client::ask(const std::string &settings, std::string_view body
     const std::string authorization =
         options_.location.basic.empty() ? "" : http_sink::basic_authorization(sinks::read_secret(options_.location.basic));
     const std::string target = "/?database=" + options_.location.database + settings;
-    return connection_.exchange(options_.location.url,
-                                {"POST", target, "application/octet-stream", encoding, authorization, body}, reader);
+    return connection_.exchange(options_.location.url, {"POST", target, "application/octet-stream", encoding, authorization, body},
+                                reader);
   } catch (const Failure &failure) {
     throw Error(Cause::retry, name_ + ": " + failure.what());
   } catch (const http_sink::NoAnswer &none) {
@@ -222,7 +227,8 @@ void Client::fail(const http_sink::Answer &answer) const {
   const std::string said = name_ + " answered " + std::to_string(answer.status) + ": " + refusal.words;
   if (refusal.code == kUnknownDatabase)
     throw Error(Cause::config, said + "; make it: CREATE DATABASE " + options_.location.database);
-  if (answer.status == 401 || answer.status == 403 || std::find(kNotLetIn.begin(), kNotLetIn.end(), refusal.code) != kNotLetIn.end())
+  if (answer.status == 401 || answer.status == 403 ||
+      std::find(kNotLetIn.begin(), kNotLetIn.end(), refusal.code) != kNotLetIn.end())
     throw Error(Cause::config, said + "; see the file with user:password that `basic` names, and what that user may do");
   if (refusal.code == kReadonly)
     throw Error(Cause::config, said + "; a user that reads needs readonly = 2, one that writes readonly = 0");

@@ -63,12 +63,15 @@ class Rows {
     std::string tags;  // as columns: two arrays
   };
   struct Hash {
-    size_t operator()(const std::pair<uint64_t, uint32_t> &series) const { return series.first ^ series.second * 0x9e3779b97f4a7c15u; }
+    size_t operator()(const std::pair<uint64_t, uint32_t> &series) const {
+      return series.first ^ series.second * 0x9e3779b97f4a7c15u;
+    }
   };
 
   const Entity &entity_of_sample(const atalaya_sample &sample);
   void add_series(const Entity &entity, uint32_t metric, uint16_t day, RowPlace place);
-  void add_points(const atalaya_sample &sample, const Entity &entity, uint16_t day, size_t index, uint64_t version, Refused &refused);
+  void add_points(const atalaya_sample &sample, const Entity &entity, uint16_t day, size_t index, uint64_t version,
+                  Refused &refused);
   void append_fields(std::string &out, const atalaya_sample &sample, Refused &refused);
   // Empty when the field cannot be stored.
   std::string_view metric_of(const atalaya_field &field);

@@ -22,7 +22,11 @@ struct Table {
 const std::vector<Table> &tables() {
   static const std::vector<Table> all = {
       {"series",
-       {{"day", "Date"}, {"metric", "String"}, {"entity", "UInt64"}, {"tags.key", "Array(String)"}, {"tags.value", "Array(String)"}},
+       {{"day", "Date"},
+        {"metric", "String"},
+        {"entity", "UInt64"},
+        {"tags.key", "Array(String)"},
+        {"tags.value", "Array(String)"}},
        "metric, entity",
        ""},
       {"points",
@@ -98,7 +102,8 @@ void check_columns(const Client &client, const Found &found) {
     for (const auto &[column, type] : table.columns) {
       const auto has = there->second.find(column);
       if (has == there->second.end() || has->second != type)
-        throw Error(Cause::config, client.name() + " holds a table \"" + table.name + "\" that is not atalaya's: its column " + column +
+        throw Error(Cause::config, client.name() + " holds a table \"" + table.name + "\" that is not atalaya's: its column " +
+                                       column +
                                        (has == there->second.end() ? " is missing" : " is " + has->second + " and not " + type) +
                                        "; use another database");
     }
@@ -138,8 +143,8 @@ void create_table(Client &client, const Table &table, const std::string &cluster
   const std::string place = "'/clickhouse/tables/" + database + "/{shard}/" + table.name + "', '{replica}'";
   client.execute(create(database, table, "_local", cluster) << replacing(table, place));
   // All rows of an entity are on one shard: what replaces one another meets there.
-  client.execute(create(database, table, "", cluster) << "Distributed('" << cluster.c_str() << "', '" << database.c_str() << "', '"
-                                                      << table.name << "_local', entity)");
+  client.execute(create(database, table, "", cluster)
+                 << "Distributed('" << cluster.c_str() << "', '" << database.c_str() << "', '" << table.name << "_local', entity)");
 }
 
 }  // namespace

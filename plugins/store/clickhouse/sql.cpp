@@ -2,8 +2,8 @@
 #include "plugins/store/clickhouse/sql.h"
 
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 
 namespace atalaya::store::clickhouse {
 namespace {
