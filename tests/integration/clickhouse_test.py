@@ -305,11 +305,11 @@ class OneServer(ServedCase):
 
     def test_the_statements_of_the_manual_work(self):
         _, hub = self.hub(self.sink())
-        http(hub + "/api/put", json.dumps([{"metric": "sys.cpu.usage", "timestamp": int(time.time()), "value": 5, "tags": {"host": "it's"}}]).encode())
+        http(hub + "/api/put", json.dumps([{"metric": "sys.cpu.usage", "timestamp": int(time.time()), "value": 5, "tags": {"host": "h"}}]).encode())
         with open("docs/clickhouse.md") as file:
             statements = re.findall(r"^```sql\n(.*?)^```$", file.read(), re.M | re.S)
         answers = [self.rows(statement) for statement in statements]
-        self.assertEqual([row[1:] for row in answers[0]], [["it\\'s", "5"]])
+        self.assertEqual([row[1:] for row in answers[0]], [["h", "5"]])
 
     def test_mistakes_in_the_pipeline_are_said_before_it_runs(self):
         for parameters, said in (({"url": "ftp://x/y"}, "begins with neither http:// nor https://"),
