@@ -29,8 +29,9 @@ constexpr int kUnknownTable = 60;
 constexpr int kUnknownDatabase = 81;
 constexpr int kReadonly = 164;
 constexpr std::array kNotLetIn = {192, 193, 194, 195, 516, 497};
-// Parsing, values that do not fit, and what a constraint or a materialized view throws at.
-constexpr std::array kOfTheRows = {6, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 321, 349, 395, 407, 469};
+// What constraints and materialized views throw at, and values beyond what a type of somebody else's column holds. An error of
+// parsing is not among them: the rows are well formed, so somebody has changed the table.
+constexpr std::array kOfTheRows = {131, 321, 349, 395, 407, 469};
 
 std::string default_of(Type type) {
   switch (type) {

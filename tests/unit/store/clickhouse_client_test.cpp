@@ -90,6 +90,8 @@ TEST_CASE("clickhouse: a refusal is the rows' fault, or somebody else's") {
   CHECK(refusal->words == "Constraint is violated. (VIOLATED_CONSTRAINT)");
   said = answer("500 Internal Server Error", "Code: 252. DB::Exception: Too many parts");
   CHECK_THROWS_AS(client.insert("t (a)", "rows"), Error);
+  said = answer("400 Bad Request", "Code: 33. DB::Exception: Cannot read all data");
+  CHECK_THROWS_AS(client.insert("t (a)", "rows"), Error);
 }
 
 TEST_CASE("clickhouse: where a database is") {
