@@ -41,7 +41,7 @@ class ZooKeeper:
         data = os.path.join(folder, "zookeeper")
         config = os.path.join(folder, "zookeeper.cfg")
         with open(config, "w") as file:
-            file.write(f"tickTime=2000\ndataDir={data}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n")
+            file.write(f"tickTime=500\ndataDir={data}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n")
         self.command = [self.java, "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no",
                         "-cp", "/usr/share/java/*:/etc/zookeeper/conf", "org.apache.zookeeper.server.quorum.QuorumPeerMain", config]
 
@@ -83,7 +83,7 @@ class ClickHouse(Server):
 </users></yandex>""")
         cluster = "".join(f"<shard><internal_replication>true</internal_replication><replica><host>127.0.0.1</host>"
                           f"<port>{shard.tcp_port}</port></replica></shard>" for shard in shards)
-        keeper = f"<zookeeper><node><host>127.0.0.1</host><port>{zookeeper.port}</port></node></zookeeper>" if zookeeper else ""
+        keeper = f"<zookeeper><node><host>127.0.0.1</host><port>{zookeeper.port}</port></node><session_timeout_ms>3000</session_timeout_ms></zookeeper>" if zookeeper else ""
         with open(os.path.join(self.folder, "config.xml"), "w") as file:
             file.write(f"""<yandex>
 <logger><level>warning</level><log>{self.folder}/log</log><errorlog>{self.folder}/errors</errorlog><size>10M</size><count>1</count></logger>
@@ -96,6 +96,9 @@ class ClickHouse(Server):
 <macros><shard>{number}</shard><replica>r{number}</replica></macros>
 <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
 </yandex>""")
+        return self.restart()
+
+    def restart(self):
         try:
             return super().start()
         except AssertionError as error:

@@ -156,7 +156,7 @@ class OneServer(ServedCase):
         self.assertLessEqual(empty, 8)
         self.assert_same("query", "--metric", "proc.disk.write.mb", *WHEN, status=2)
         self.assertIn('did you mean "proc.disk.writes.mb"?', self.errors)
-        self.assertEqual(self.rows("SELECT count() FROM points WHERE metric LIKE 'odd%'"), [["85"]])
+        self.assertEqual(self.rows("SELECT count() FROM points FINAL WHERE metric LIKE 'odd%'"), [["85"]])
 
     def test_counts_are_exact_and_all_that_is_sent_twice_counts_once(self):
         agent, hub = self.both()
@@ -376,7 +376,7 @@ class Interrupted(AgentCase):
             while len(acknowledged) < before + 5:
                 self.assertTrue(poster.is_alive())
             self.server.kill()
-            self.server.start()
+            self.server.restart()
         done.set()
         poster.join(PATIENCE)
         self.assertFalse(poster.is_alive())
@@ -405,6 +405,21 @@ class Cluster(ServedCase):
     def make_database(self):
         for shard in self.shards:
             shard.query("CREATE DATABASE " + self.database)
+
+    def test_a_shard_that_dies_loses_nothing_and_hides_nothing(self):
+        agent, hub = self.hub(self.sink(cluster=CLUSTER))
+        body = [{"metric": "m", "timestamp": T0 + second, "value": 1, "tags": {"core": str(core)}} for core in range(40) for second in (1, 2)]
+        post(hub + "/api/put", json.dumps(body).encode())
+        self.shards[1].kill()
+        poster = threading.Thread(target=post, args=(hub + "/api/put", json.dumps([dict(point, value=2) for point in body]).encode()))
+        poster.start()
+        agent.wait_line("trying again")
+        words = ["query", "--metric", "m", "--format", "json", *WHEN]
+        self.atalaya(*words, status=1)  # half the points would be a wrong sum
+        self.shards[1].restart()
+        poster.join(2 * PATIENCE)
+        self.assertFalse(poster.is_alive())
+        self.assertEqual(json.loads(self.atalaya(*words))[0]["dps"], [[(T0 + second) * 1000, 80] for second in (1, 2)])
 
     def test_two_shards_answer_as_one_file(self):
         _, hub = self.both(cluster=CLUSTER)
