@@ -36,10 +36,12 @@ def post(url, body):
 
 def odd_records(days=60):
     """Names and values that a statement has to be careful with, counts beyond 2^53, spans, several days."""
-    values = ["it's", 'say "x"', "back\\slash", "new\nline", "tab\t", "\u00e9t\u00e9", "100%", "a_b", "'); DROP TABLE points; --", "{p0:String}", "\\N", "x"]
+    values = ["it's", 'say "x"', "back\\slash", "new\nline", "tab\t", "\u00e9t\u00e9", "100%", "a_b",
+              "'); DROP TABLE points; --", "{p0:String}", "\\N", "x"]
     for i, value in enumerate(values):
         for second in (10, 20):
-            yield {"metric": "odd.value", "timestamp": (T0 + second) * 1000, "value": i + second / 8, "tags": {"host": "odd", "name": value}}
+            yield {"metric": "odd.value", "timestamp": (T0 + second) * 1000, "value": i + second / 8,
+                   "tags": {"host": "odd", "name": value}}
     yield {"metric": "odd'metric", "timestamp": (T0 + 10) * 1000, "value": 1.5, "tags": {"host": "odd", "a'key": "v"}}
     for day in range(days):
         yield {"metric": "odd.days", "timestamp": (T0 - day * DAY) * 1000, "value": day, "tags": {"host": "odd"}}
@@ -55,7 +57,9 @@ class ServedCase(AgentCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.temporary_of_class = cls.enterClassContext(temporary_folder())
+        folder = tempfile.TemporaryDirectory(prefix="atalaya-test-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.temporary_of_class = folder.name
         cls.server = cls.make_server()
         cls.addClassCleanup(cls.server.stop)
         cls.databases = 0
@@ -117,10 +121,6 @@ class ServedCase(AgentCase):
         return self.server.query(statement, self.database)
 
 
-def temporary_folder():
-    return tempfile.TemporaryDirectory(prefix="atalaya-test-")
-
-
 QUESTIONS = [
     ["query", "--metric", "proc.disk.writes.mb", "--group-by", "host,process,pid"],
     ["query", "--metric", "proc.disk.writes.mb", "--aggregate", "avg", "--every", "10s"],
@@ -160,7 +160,8 @@ class OneServer(ServedCase):
 
     def test_counts_are_exact_and_all_that_is_sent_twice_counts_once(self):
         agent, hub = self.both()
-        counts = lines({"metric": "n", "timestamp": (T0 + second) * 1000, "value": 2 ** 60 + second, "tags": {"host": "h"}} for second in (1, 2))
+        counts = lines({"metric": "n", "timestamp": (T0 + second) * 1000, "value": 2 ** 60 + second,
+                        "tags": {"host": "h"}} for second in (1, 2))
         for _ in range(3):
             http(hub + "/api/put", json.dumps(list(documents())).encode())
             http(hub + "/api/jsonlines", counts)
@@ -251,7 +252,8 @@ class OneServer(ServedCase):
 
     def test_a_time_that_the_tables_cannot_hold_is_a_dead_letter(self):
         agent, hub = self.hub(self.sink())
-        http(hub + "/api/jsonlines", lines([{"metric": "m", "timestamp": 4102444800000 + i, "value": i, "tags": {"host": "h"}} for i in (-1, 0)]))
+        times = (4102444799999, 4102444800000)  # the end of 2099
+        http(hub + "/api/jsonlines", lines([{"metric": "m", "timestamp": at, "value": 1, "tags": {"host": "h"}} for at in times]))
         agent.wait_status(lambda status: agent.row("hub", "clickhouse", status)["dead_letter"] == 1)
         self.assertEqual(self.rows("SELECT day FROM points"), [["2099-12-31"]])
 
@@ -305,7 +307,8 @@ class OneServer(ServedCase):
 
     def test_the_statements_of_the_manual_work(self):
         _, hub = self.hub(self.sink())
-        http(hub + "/api/put", json.dumps([{"metric": "sys.cpu.usage", "timestamp": int(time.time()), "value": 5, "tags": {"host": "h"}}]).encode())
+        point = {"metric": "sys.cpu.usage", "timestamp": int(time.time()), "value": 5, "tags": {"host": "h"}}
+        http(hub + "/api/put", json.dumps([point]).encode())
         with open("docs/clickhouse.md") as file:
             statements = re.findall(r"^```sql\n(.*?)^```$", file.read(), re.M | re.S)
         answers = [self.rows(statement) for statement in statements]
@@ -347,7 +350,8 @@ class Interrupted(AgentCase):
         agent.stop()
         self.server.kill()
         agent, hub = self.hub()
-        poster = threading.Thread(target=post, args=(hub + "/api/put", json.dumps([dict(one, metric="later") for one in documents()]).encode()))
+        body = json.dumps([dict(one, metric="later") for one in documents()]).encode()
+        poster = threading.Thread(target=post, args=(hub + "/api/put", body))
         poster.start()
         agent.wait_line("Connection refused")
         self.server.start()
@@ -364,7 +368,8 @@ class Interrupted(AgentCase):
         def work():
             number = 0
             while not done.is_set():
-                body = [{"metric": "m", "timestamp": T0 + number, "value": number + core, "tags": {"core": str(core)}} for core in range(100)]
+                body = [{"metric": "m", "timestamp": T0 + number, "value": number + core, "tags": {"core": str(core)}}
+                        for core in range(100)]
                 post(hub + "/api/put", json.dumps(body).encode())
                 acknowledged.append(number)
                 number += 1
