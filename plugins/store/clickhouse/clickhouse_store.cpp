@@ -30,6 +30,7 @@ Tags tags_of(const Cell &keys, const Cell &values) {
 void read_fields(const Cell *row, std::vector<Field> &fields) {
   fields.clear();
   const Cell &names = row[0];
+  fields.reserve(names.texts.size());
   for (size_t i = 0; i < names.texts.size(); ++i) {
     if (i >= row[1].numbers.size() || i >= row[2].numbers.size() || i >= row[3].numbers.size()) return;
     fields.push_back(

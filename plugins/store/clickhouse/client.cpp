@@ -72,6 +72,7 @@ Sql framed(const Query &query) {
 class RowStream {
  public:
   RowStream(const Query &query, const RowVisitor &visitor) : visitor_(visitor) {
+    types_.reserve(query.columns.size() + 1);
     types_.push_back(Type::u8);
     for (const Column &column : query.columns) types_.push_back(column.type);
   }

@@ -63,9 +63,7 @@ class Rows {
     std::string tags;  // as columns: two arrays
   };
   struct Hash {
-    size_t operator()(const std::pair<uint64_t, uint32_t> &series) const {
-      return series.first ^ series.second * 0x9e3779b97f4a7c15u;
-    }
+    size_t operator()(const std::pair<uint64_t, uint32_t> &key) const { return key.first ^ key.second * 0x9e3779b97f4a7c15u; }
   };
 
   const Entity &entity_of_sample(const atalaya_sample &sample);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/clickhouse/schema.h"
 
-#include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 

@@ -51,7 +51,7 @@ TEST_CASE("clickhouse: versions") {
 }
 
 TEST_CASE("clickhouse: patterns become conditions that let through what they match, or more") {
-  const auto condition = [](std::vector<std::string> patterns) { return old_text(text_conditions("metric", patterns)); };
+  const auto condition = [](const std::vector<std::string> &patterns) { return old_text(text_conditions("metric", patterns)); };
   CHECK(condition({}).empty());
   CHECK(condition({"a", "b"}) == " AND (metric = 'a' OR metric = 'b')");
   CHECK(condition({"a*", "!ab"}) == " AND (metric LIKE 'a%') AND metric != 'ab'");
