@@ -6,6 +6,8 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 #include "core/util/matcher.h"
 #include "core/util/suggest.h"
@@ -25,6 +27,7 @@ class Collector : public store::PointVisitor {
       : query_(query), budget_(budget), intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
     if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
     raw_.resize(query.downsample ? 0 : series.size());
+    counts_.resize(raw_.size());
     downsamplers_.reserve(query.downsample ? series.size() : 0);
     for (const store::Series &one : series)
       if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.metric));
@@ -51,6 +54,9 @@ class Collector : public store::PointVisitor {
     budget_.check_time();
   }
 
+  // Of a series whose points are answered as they are.
+  std::vector<Count> take_counts(size_t series) { return query_.downsample ? std::vector<Count>{} : std::move(counts_[series]); }
+
   std::vector<Point> take_points(size_t series) {
     if (!query_.downsample) return std::move(raw_[series]);
     const size_t before = size_of(series);
@@ -71,16 +77,20 @@ class Collector : public store::PointVisitor {
     if (query_.downsample->function) return *query_.downsample->function;
     return metric_info(metric).kind == Kind::delta && !query_.rate ? sum : average;
   }
-  size_t size_of(size_t series) const { return query_.downsample ? downsamplers_[series].size() : raw_[series].size(); }
+  size_t size_of(size_t series) const {
+    return query_.downsample ? downsamplers_[series].size() : raw_[series].size() + counts_[series].size();
+  }
 
   void add(size_t series, int64_t time_ns, double value, std::optional<int64_t> count) {
     if (query_.rate) {
       const auto rate = rates_[series].add(time_ns, value, count);
       if (!rate) return;
       value = *rate;
+      count.reset();
     }
     if (query_.downsample) return downsamplers_[series].add(time_ns, value);
     raw_[series].push_back({time_ns, value});
+    if (count && (*count > kExactCounts || *count < -kExactCounts)) counts_[series].push_back({time_ns, *count});
   }
 
   const Query &query_;
@@ -89,6 +99,7 @@ class Collector : public store::PointVisitor {
   std::vector<RateOf> rates_;
   std::vector<Downsampler> downsamplers_;
   std::vector<std::vector<Point>> raw_;
+  std::vector<std::vector<Count>> counts_;
 };
 
 // Which series make one answer.
@@ -164,6 +175,18 @@ void check(const Query &query) {
         throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matcher.error());
 }
 
+// The store knows filters of tags that are there, and of tags that are not: not of both.
+void leave_if_any(const std::vector<store::TagFilter> &filters, std::vector<store::Series> &series) {
+  for (const store::TagFilter &filter : filters) {
+    const auto matchers = core::MatcherList::parse(filter.patterns);
+    if (!matchers) throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matchers.error());
+    std::erase_if(series, [&](const store::Series &one) {
+      const auto tag = one.tags.find(filter.key);
+      return tag != one.tags.end() && !matchers.value().matches(tag->second);
+    });
+  }
+}
+
 // Fill policies make points out of nothing: all that there would be are counted before any is made.
 void check_intervals(const Query &query, size_t series, const Limits &limits) {
   if (!query.downsample || query.downsample->fill == Fill::none || query.downsample->interval_ns == 0) return;
@@ -188,15 +211,25 @@ double average_of(const Answer &answer) {
 }
 
 void keep_top(std::vector<Answer> &answers, size_t top) {
-  if (top == 0 || answers.size() <= top) return;
-  std::vector<std::pair<double, size_t>> order;
+  if (top == 0) return;
+  // Metrics in the order in which they came: a MiB is not more than a per cent.
+  std::map<std::string_view, size_t> metrics;
+  std::vector<std::tuple<size_t, double, size_t>> order;
+  order.reserve(answers.size());
   for (size_t i = 0; i < answers.size(); ++i) {
+    const size_t metric = metrics.try_emplace(answers[i].metric, metrics.size()).first->second;
     const double average = average_of(answers[i]);
-    order.emplace_back(std::isnan(average) ? -std::numeric_limits<double>::infinity() : average, i);
+    order.emplace_back(metric, std::isnan(average) ? std::numeric_limits<double>::infinity() : -average, i);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::sort(order.begin(), order.end());
+  std::vector<size_t> left(metrics.size(), top);
+  metrics.clear();  // its names go with the answers
   std::vector<Answer> kept;
-  for (size_t i = 0; i < top; ++i) kept.push_back(std::move(answers[order[i].second]));
+  for (const auto &[metric, negative, i] : order) {
+    if (left[metric] == 0) continue;
+    --left[metric];
+    kept.push_back(std::move(answers[i]));
+  }
   answers = std::move(kept);
 }
 
@@ -205,6 +238,7 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, Bud
   const Limits &limits = budget.limits();
   auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
   if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kAskForLess);
+  if (!query.tags_if_any.empty()) leave_if_any(query.tags_if_any, series);
   if (series.empty()) check_known(query, store);
   return series;
 }
@@ -224,6 +258,8 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
     answer.points = query.group ? merged(points, query.aggregator, budget) : std::move(points.front());
     if (query.group)
       for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
+    if (group.series.size() == 1 && (!query.group || query.aggregator.keeps_one()))
+      answer.counts = collector.take_counts(group.series.front());
     if (answer.points.empty()) continue;
     set_tags(group, series, answer);
     answers.push_back(std::move(answer));

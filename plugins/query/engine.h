@@ -16,7 +16,7 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
 // The series that a question is about, checked and within the budget.
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
 
-// Leaves only so many answers, those with the largest averages, and the largest first; 0: all.
+// Leaves only so many answers of each metric, those with the largest averages, and the largest first; 0: all.
 void keep_top(std::vector<Answer> &answers, size_t top);
 // The average of the points that are numbers; NaN when there is none.
 double average_of(const Answer &answer);

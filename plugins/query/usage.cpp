@@ -57,7 +57,7 @@ class Integrals : public store::PointVisitor {
     budget_.check_time();
   }
 
-  std::vector<Usage> take() {
+  std::vector<Usage> result() {
     const double seconds = (static_cast<double>(range_.to_ns) - static_cast<double>(range_.from_ns)) / 1e9;
     std::vector<Usage> usages;
     for (auto &[key, group] : groups_) {
@@ -124,7 +124,7 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
   const auto series = selected(query, store, budget);
   Integrals integrals(series, group_by, range, budget);
   store.scan(series, wider, integrals);
-  return integrals.take();
+  return integrals.result();
 }
 
 }  // namespace atalaya::query

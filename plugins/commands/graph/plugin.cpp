@@ -2,14 +2,13 @@
 // Command graph: who talks to whom, by process, command, container or host.
 #include <atalaya/plugin.hpp>
 
-#include <cerrno>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "core/util/files.h"
-#include "core/util/now.h"
 #include "core/util/text.h"
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
@@ -17,6 +16,7 @@
 #include "plugins/graph/read.h"
 #include "plugins/graph/text.h"
 #include "plugins/query/options.h"
+#include "plugins/query/output.h"
 #include "plugins/query/time_text.h"
 
 namespace atalaya::graph {
@@ -40,47 +40,44 @@ double share_of(const std::string &text) {
 
 class GraphCommand final : public Command {
  public:
-  static constexpr Param params[] = {
-      {.name = "by"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "process"_str,
-       .allowed = "process|command|container|host"_str,
-       .summary = "What is a node; command: all processes of one name, on whatever host."_str},
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "matrix"_str,
-       .allowed = "matrix|svg|dot|json|cypher|graphml"_str,
-       .summary =
-           "matrix: who sent how much to whom, for a terminal; svg: the same as a picture; dot: a drawing, for Graphviz."_str},
-      {.name = "min_share"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "10%"_str,
-       .unit = "SHARE"_str,
-       .summary = "Edges with less of all bytes are not drawn; of dot."_str},
-      {.name = "top"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "20"_str,
-       .summary = "Rows of the matrix, those that move most; the rest together is others."_str,
-       .min = 1,
-       .max = 1000},
-      query::kTag,
-      query::kFrom,
-      query::kTo,
-      query::kExperiment,
-      query::kWorkload,
-      {.name = "conntrack"_str,
-       .type = ATALAYA_LIST,
-       .unit = "FILE"_str,
-       .summary =
-           "What conntrack -L wrote on a host that translates addresses; without it this host's own table, where it may be read."_str,
-       .items = query::kText,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      query::kStore,
-      query::kMaxPoints,
-      query::kTimeout,
-  };
+  static constexpr auto params = query::joined(
+      std::array{
+          Param{.name = "by"_str,
+                .type = ATALAYA_ENUM,
+                .default_text = "process"_str,
+                .allowed = "process|command|container|host"_str,
+                .summary = "What is a node; command: all processes of one name, on whatever host."_str},
+          Param{
+              .name = "format"_str,
+              .type = ATALAYA_ENUM,
+              .default_text = "matrix"_str,
+              .allowed = "matrix|svg|dot|json|cypher|graphml"_str,
+              .summary =
+                  "matrix: who sent how much to whom, for a terminal; svg: the same as a picture; dot: a drawing, for Graphviz."_str},
+          Param{.name = "min_share"_str,
+                .type = ATALAYA_STRING,
+                .default_text = "10%"_str,
+                .unit = "SHARE"_str,
+                .summary = "Edges with less of all bytes are not drawn; of dot."_str},
+          Param{.name = "top"_str,
+                .type = ATALAYA_INT,
+                .flags = ATALAYA_BOUNDED,
+                .default_text = "20"_str,
+                .summary = "Rows of the matrix, those that move most; the rest together is others."_str,
+                .min = 1,
+                .max = 1000},
+          query::kTag},
+      query::kWindowParams,
+      std::array{Param{
+          .name = "conntrack"_str,
+          .type = ATALAYA_LIST,
+          .unit = "FILE"_str,
+          .summary =
+              "What conntrack -L wrote on a host that translates addresses; without it this host's own table, where it may be read."_str,
+          .items = query::kText,
+          .item_count = 1,
+          .item_size = sizeof(Param)}},
+      query::kStoreParams);
   static constexpr Description description = {
       .name = "graph"_str,
       .summary = "who talks to whom: both ends of connections paired, as a matrix, a drawing, or for a database of graphs"_str,
@@ -93,31 +90,26 @@ class GraphCommand final : public Command {
         format_(host.text("format")),
         min_share_(share_of(std::string(host.text("min_share")))),
         top_(static_cast<size_t>(host.integer("top"))),
-        tables_(host.texts("conntrack")) {
-    try {
-      tags_ = query::tag_filters(host.texts("tag"));
-    } catch (const query::Wrong &wrong) {
-      throw Failure(Code::bad_config, "--tag: " + std::string(wrong.what()));
-    }
-  }
+        tables_(host.texts("conntrack")),
+        tags_(query::read_tags(host)) {}
 
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
-      const auto store = query::open(read_);
-      const query::Range range = query::range_of(read_, *store, core::realtime());
-      query::Budget budget(read_.limits);
-      const std::vector<Flow> flows = read_flows(tags_, range, *store, budget);
-      if (flows.empty())
-        std::fprintf(stderr, "no flows from %s to %s; source net collects them (pipelines/network.lua)\n",
-                     query::time_text(range.from_ns).c_str(), query::time_text(range.to_ns).c_str());
-      const Graph graph = graph_of(flows, paired(flows, translations()), read_workers(range, *store, budget), by_);
+      query::Reading reading(read_);
+      const std::vector<Flow> flows = read_flows(tags_, reading.range, *reading.store, reading.budget);
+      if (flows.empty()) {
+        query::say_nothing("flows", reading.range);
+        std::fputs("source net collects them (pipelines/network.lua)\n", stderr);
+      }
+      const Graph graph =
+          graph_of(flows, paired(flows, translations()), read_workers(reading.range, *reading.store, reading.budget), by_);
       if (graph.estimated > 0)
         std::fprintf(stderr,
                      "%s of %s are divided by estimate, among several clients and servers of one port; ports = \"all\" of source "
                      "net tells them apart\n",
                      bytes_text(graph.estimated).c_str(), bytes_text(graph.total).c_str());
-      const std::string text = text_of(graph, range);
-      return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
+      query::write_output("-", text_of(graph, reading.range));
+      return 0;
     });
   }
 
@@ -162,7 +154,7 @@ class GraphCommand final : public Command {
   const double min_share_;
   const size_t top_;
   const std::vector<std::string> tables_;
-  std::vector<store::TagFilter> tags_;
+  const std::vector<store::TagFilter> tags_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Command place: which containers, or processes, should be on which hosts.
 #include <atalaya/plugin.hpp>
 
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <string>
@@ -9,13 +10,13 @@
 
 #include "core/util/files.h"
 #include "core/util/matcher.h"
-#include "core/util/now.h"
 #include "plugins/commands/place/gather.h"
 #include "plugins/commands/place/report.h"
 #include "plugins/commands/place/rooms.h"
 #include "plugins/commands/place/search.h"
 #include "plugins/graph/read.h"
 #include "plugins/query/options.h"
+#include "plugins/query/output.h"
 #include "plugins/query/time_text.h"
 
 namespace atalaya::place {
@@ -27,67 +28,64 @@ constexpr size_t kLargestFile = size_t{16} << 20, kMostHosts = 10'000, kMostItem
 
 class PlaceCommand final : public Command {
  public:
-  static constexpr Param params[] = {
-      {.name = "hosts"_str,
-       .type = ATALAYA_STRING,
-       .unit = "FILE|N"_str,
-       .summary =
-           "The hosts there are to place on: a file with lines NAME CORES MEMORY, or how many; without it those of the store."_str},
-      {.name = "by"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "container"_str,
-       .allowed = "container|process"_str,
-       .summary = "What is placed; the other processes stay where they are."_str},
-      {.name = "move"_str,
-       .type = ATALAYA_LIST,
-       .unit = "PATTERN"_str,
-       .summary = "Only containers or processes of these names are placed."_str,
-       .items = query::kText,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "fill"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "80"_str,
-       .unit = "%"_str,
-       .summary = "How much of its cores and memory a host may have in use: averages have peaks."_str,
-       .min = 1,
-       .max = 100},
-      query::kTag,
-      query::kFrom,
-      query::kTo,
-      query::kExperiment,
-      query::kWorkload,
-      {.name = "population"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "80"_str,
-       .summary = "Placements that the search keeps at a time."_str,
-       .min = 10,
-       .max = 10'000},
-      {.name = "generations"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "200"_str,
-       .summary = "How often they are crossed and changed."_str,
-       .min = 1,
-       .max = 100'000},
-      {.name = "seed"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "1"_str,
-       .summary = "Of the search's chance: the same one finds the same."_str,
-       .min = 0,
-       .max = 1e9},
-      query::kStore,
-      query::kMaxPoints,
-      query::kTimeout,
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "table"_str,
-       .allowed = "table|json|kubernetes"_str,
-       .summary = "How it is written; kubernetes: patches of pod templates with the node each has to run on."_str},
-  };
+  static constexpr auto params = query::joined(
+      std::array{
+          Param{
+              .name = "hosts"_str,
+              .type = ATALAYA_STRING,
+              .unit = "FILE|N"_str,
+              .summary =
+                  "The hosts there are to place on: a file with lines NAME CORES MEMORY, or how many; without it those of the store."_str},
+          Param{.name = "by"_str,
+                .type = ATALAYA_ENUM,
+                .default_text = "container"_str,
+                .allowed = "container|process"_str,
+                .summary = "What is placed; the other processes stay where they are."_str},
+          Param{.name = "move"_str,
+                .type = ATALAYA_LIST,
+                .unit = "PATTERN"_str,
+                .summary = "Only containers or processes of these names are placed."_str,
+                .items = query::kText,
+                .item_count = 1,
+                .item_size = sizeof(Param)},
+          Param{.name = "fill"_str,
+                .type = ATALAYA_INT,
+                .flags = ATALAYA_BOUNDED,
+                .default_text = "80"_str,
+                .unit = "%"_str,
+                .summary = "How much of its cores and memory a host may have in use: averages have peaks."_str,
+                .min = 1,
+                .max = 100},
+          query::kTag},
+      query::kWindowParams,
+      std::array{Param{.name = "population"_str,
+                       .type = ATALAYA_INT,
+                       .flags = ATALAYA_BOUNDED,
+                       .default_text = "80"_str,
+                       .summary = "Placements that the search keeps at a time."_str,
+                       .min = 10,
+                       .max = 10'000},
+                 Param{.name = "generations"_str,
+                       .type = ATALAYA_INT,
+                       .flags = ATALAYA_BOUNDED,
+                       .default_text = "200"_str,
+                       .summary = "How often they are crossed and changed."_str,
+                       .min = 1,
+                       .max = 100'000},
+                 Param{.name = "seed"_str,
+                       .type = ATALAYA_INT,
+                       .flags = ATALAYA_BOUNDED,
+                       .default_text = "1"_str,
+                       .summary = "Of the search's chance: the same one finds the same."_str,
+                       .min = 0,
+                       .max = 1e9}},
+      query::kStoreParams,
+      std::array{
+          Param{.name = "format"_str,
+                .type = ATALAYA_ENUM,
+                .default_text = "table"_str,
+                .allowed = "table|json|kubernetes"_str,
+                .summary = "How it is written; kubernetes: patches of pod templates with the node each has to run on."_str}});
   static constexpr Description description = {
       .name = "place"_str,
       .summary = "which containers should be on which hosts: few hosts, little traffic between them"_str,
@@ -98,7 +96,8 @@ class PlaceCommand final : public Command {
       : read_(query::read_options(host)),
         by_container_(host.text("by") == "container"),
         fill_(static_cast<double>(host.integer("fill")) / 100),
-        format_(host.text("format")) {
+        format_(host.text("format")),
+        tags_(query::read_tags(host)) {
     search_.population = static_cast<unsigned>(host.integer("population"));
     search_.generations = static_cast<unsigned>(host.integer("generations"));
     search_.seed = static_cast<unsigned>(host.integer("seed"));
@@ -106,41 +105,35 @@ class PlaceCommand final : public Command {
     auto names = core::MatcherList::parse(host.texts("move"));
     if (!names) throw Failure(Code::bad_config, "--move: " + names.error());
     names_ = std::move(names.value());
-    try {
-      tags_ = query::tag_filters(host.texts("tag"));
-    } catch (const query::Wrong &wrong) {
-      throw Failure(Code::bad_config, "--tag: " + std::string(wrong.what()));
-    }
   }
 
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
-      const auto store = query::open(read_);
-      const query::Range range = query::range_of(read_, *store, core::realtime());
-      query::Budget budget(read_.limits);
-      const Problem problem = problem_in(range, *store, budget);
+      query::Reading reading(read_);
+      const Problem problem = problem_in(reading);
       const Placement before = current(problem);
       const Placement after = search(problem, before, search_);
       const std::string text = format_ == "json"         ? as_json(problem, before, after)
                                : format_ == "kubernetes" ? as_kubernetes(problem, after)
                                                          : as_table(problem, before, after);
-      return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
+      query::write_output("-", text);
+      return 0;
     });
   }
 
  private:
-  Problem problem_in(const query::Range &range, store::Store &store, query::Budget &budget) const {
-    const std::vector<graph::Flow> flows = graph::read_flows(tags_, range, store, budget);
-    const std::vector<graph::Worker> workers = graph::read_workers(range, store, budget);
+  Problem problem_in(query::Reading &reading) const {
+    const std::vector<graph::Flow> flows = graph::read_flows(tags_, reading.range, *reading.store, reading.budget);
+    const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
     const graph::Graph graph =
         graph_of(flows, graph::paired(flows), workers, by_container_ ? graph::By::container : graph::By::process);
-    Problem problem = problem_of(graph, workers, rooms_of(range, store, budget), [this](const graph::Node &node) {
+    Problem problem = problem_of(graph, workers, rooms_of(reading), [this](const graph::Node &node) {
       return (by_container_ ? node.contained : node.name != graph::kUnattributed) && names_.matches(node.name);
     });
     problem.fill = fill_;
     if (problem.items.empty())
-      throw query::Wrong("nothing to place from " + query::time_text(range.from_ns) + " to " + query::time_text(range.to_ns) +
-                         ": " + why_nothing());
+      throw query::Wrong("nothing to place from " + query::time_text(reading.range.from_ns) + " to " +
+                         query::time_text(reading.range.to_ns) + ": " + why_nothing());
     if (problem.items.size() > kMostItems)
       throw query::TooMuch(std::to_string(problem.items.size()) + " are more than can be placed at once (" +
                            std::to_string(kMostItems) + "); name those that may move with --move");
@@ -155,14 +148,14 @@ class PlaceCommand final : public Command {
                : "no flow has a process";
   }
 
-  std::vector<Room> rooms_of(const query::Range &range, store::Store &store, query::Budget &budget) const {
+  std::vector<Room> rooms_of(query::Reading &reading) const {
     size_t count = 0;
     const auto [end, error] = std::from_chars(hosts_.data(), hosts_.data() + hosts_.size(), count);
     const bool number = !hosts_.empty() && error == std::errc() && end == hosts_.data() + hosts_.size();
     if (!hosts_.empty() && !number) return rooms_in_file();
     if (number && (count == 0 || count > kMostHosts))
       throw query::Wrong("--hosts: " + hosts_ + " is not between 1 and " + std::to_string(kMostHosts));
-    std::vector<Room> rooms = read_rooms(range, store, budget);
+    std::vector<Room> rooms = read_rooms(reading.range, *reading.store, reading.budget);
     if (rooms.empty())
       throw query::Wrong(
           "the store does not know how large hosts are: source proc tells it (sys.cpu.usage, sys.mem.total), or name "
@@ -183,10 +176,10 @@ class PlaceCommand final : public Command {
   const bool by_container_;
   const double fill_;
   const std::string format_;
+  const std::vector<store::TagFilter> tags_;
   std::string hosts_;
   SearchOptions search_;
   core::MatcherList names_;
-  std::vector<store::TagFilter> tags_;
 };
 
 }  // namespace

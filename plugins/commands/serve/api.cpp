@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <iterator>
 #include <set>
 
 #include "core/sample/json.h"
@@ -16,7 +16,10 @@
 #include "plugins/query/engine.h"
 #include "plugins/query/experiment_json.h"
 #include "plugins/query/experiment_log.h"
-#include "plugins/query/time_text.h"
+#include "plugins/query/formula.h"
+#include "plugins/query/metric_info.h"
+#include "plugins/query/pieces.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::serve {
 namespace {
@@ -43,10 +46,23 @@ size_t limit_of(const std::string &text, size_t otherwise) {
   return limit;
 }
 
+int64_t time_or(const char *otherwise, const Request &request, const char *name) {
+  const std::string text = request.text(name);
+  return query::time_of(name, text.empty() ? otherwise : text, core::realtime());
+}
+
+// Prometheus' start and end; all of the time without them.
+query::Range range_of(const Request &request) {
+  query::Range range;
+  if (!request.text("start").empty()) range.from_ns = time_or("", request, "start") - 1;
+  if (!request.text("end").empty()) range.to_ns = time_or("", request, "end");
+  return range;
+}
+
 std::string list_json(const std::vector<std::string> &texts) {
-  std::string out = "[";
-  for (const std::string &text : texts) core::append_json_string(out.size() > 1 ? out += ',' : out, text);
-  return out + "]";
+  std::string out;
+  query::append_list(out, texts);
+  return out;
 }
 
 Answer success(const std::string &data) {
@@ -193,12 +209,8 @@ Answer Api::lookup(const Request &request) {
          ",\"results\":[";
   for (size_t i = 0; i < std::min(most, found.size()); ++i) {
     core::append_json_string(out += i > 0 ? ",{\"metric\":" : "{\"metric\":", found[i].metric);
-    out += ",\"tags\":{";
-    for (const auto &[key, value] : found[i].tags) {
-      core::append_json_string(out.back() == '{' ? out : out += ',', key);
-      core::append_json_string(out += ':', value);
-    }
-    out += "},\"tsuid\":\"\"}";
+    query::append_tags(out += ",\"tags\":", found[i].tags);
+    out += ",\"tsuid\":\"\"}";
   }
   return {200, out + "]}"};
 }
@@ -208,10 +220,11 @@ Answer Api::prometheus(const Request &request) {
   constexpr std::string_view kLabel = "label/", kValues = "/values";
   if (path == "query_range") return query_range(request);
   if (path == "query") return instant(request);
-  if (path == "labels") return labels();
+  if (path == "labels") return labels(request);
   if (path == "series") return series(request);
+  if (path == "metadata") return metadata();
   if (path.starts_with(kLabel) && path.ends_with(kValues) && path.size() > kLabel.size() + kValues.size())
-    return label_values(std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
+    return label_values(request, std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
   return prometheus_error(404, "not served here");
 }
 
@@ -225,59 +238,93 @@ Answer Api::query_range(const Request &request) {
 }
 
 Answer Api::instant(const Request &request) {
-  const int64_t now = core::realtime();
-  const auto time = query::parse_time(request.text("time").empty() ? "now" : request.text("time"), now);
-  if (!time) throw Wrong("time: " + time.error());
-  const Steps step{time.value(), time.value(), kLookback};
+  const int64_t time = time_or("now", request, "time");
+  const Steps step{time, time, kLookback};
+  if (const auto number = query::constant_of(request.text("query"))) {  // Grafana asks for 1+1 to see who answers
+    std::string value;
+    append_step(value, {}, {time, {time, *number}});
+    return success("{\"resultType\":\"scalar\",\"result\":" + value + "}");
+  }
   query::Query wanted = read_selector(request.text("query"), store().metrics());
-  wanted.range = {time.value() - kLookback, time.value()};
+  wanted.range = {time - kLookback, time};
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
   query::Budget budget(limits_);
   for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
     const auto points = at_steps(answer.points, step);
     if (points.empty()) continue;
     append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
-    core::append_number(out += ",\"value\":[", unix_seconds(points[0].time_ns));
-    core::append_number(out += ",\"", points[0].value);
-    out += "\"]}";
+    append_step(out += ",\"value\":", answer, points[0]);
+    out += '}';
   }
   return success(out + "]}");
 }
 
-Answer Api::labels() {
-  std::vector<std::string> names = store().tag_keys();
-  names.insert(names.begin(), "__name__");
-  return success(list_json(names));
+// What match[] selects in the time; nothing without match[].
+std::optional<std::vector<store::Series>> Api::matched(const Request &request) {
+  const auto matches = request.texts("match[]");
+  if (matches.empty()) return std::nullopt;
+  query::Budget budget(limits_);
+  const query::Range range = range_of(request);
+  std::vector<store::Series> found;
+  for (const std::string &match : matches) {
+    query::Query wanted = read_selector(match, store().metrics());
+    wanted.range = range;
+    try {
+      auto some = query::selected(wanted, store(), budget);
+      std::move(some.begin(), some.end(), std::back_inserter(found));
+    } catch (const query::UnknownMetric &) {
+      continue;
+    }
+  }
+  return found;
 }
 
-Answer Api::label_values(const std::string &label) {
-  return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
+Answer Api::labels(const Request &request) {
+  std::set<std::string> names;
+  if (const auto found = matched(request)) {
+    for (const store::Series &one : *found)
+      for (const auto &tag : one.tags) names.insert(tag.first);
+  } else {
+    for (std::string &key : store().tag_keys()) names.insert(std::move(key));
+  }
+  names.insert("__name__");
+  return success(list_json({names.begin(), names.end()}));
+}
+
+Answer Api::label_values(const Request &request, const std::string &label) {
+  const auto found = matched(request);
+  if (!found) return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
+  std::set<std::string> values;
+  for (const store::Series &one : *found) {
+    const auto tag = one.tags.find(label);
+    if (label == "__name__")
+      values.insert(one.metric);
+    else if (tag != one.tags.end())
+      values.insert(tag->second);
+  }
+  return success(list_json({values.begin(), values.end()}));
+}
+
+Answer Api::metadata() {
+  std::string out = "{";
+  for (const std::string &metric : store().metrics()) {
+    const query::MetricInfo &info = query::metric_info(metric);
+    core::append_json_string(out.size() > 1 ? out += ',' : out, metric);
+    out += info.kind == query::Kind::total ? ":[{\"type\":\"counter\",\"help\":\"\"" : ":[{\"type\":\"gauge\",\"help\":\"\"";
+    core::append_json_string(out += ",\"unit\":", info.unit);
+    out += "}]";
+  }
+  return success(out + "}");
 }
 
 Answer Api::series(const Request &request) {
-  const auto matches = request.texts("match[]");
-  if (matches.empty()) throw Wrong("parameter match[] is missing");
-  const std::string start = request.text("start"), end = request.text("end");
-  const int64_t now = core::realtime();
-  query::Range range;
-  if (!start.empty()) {
-    const auto time = query::parse_time(start, now);
-    if (!time) throw Wrong("start: " + time.error());
-    range.from_ns = time.value() - 1;
-  }
-  if (!end.empty()) {
-    const auto time = query::parse_time(end, now);
-    if (!time) throw Wrong("end: " + time.error());
-    range.to_ns = time.value();
-  }
+  const auto matches = matched(request);
+  if (!matches) throw Wrong("parameter match[] is missing");
   std::set<std::string> found;
-  for (const std::string &match : matches) {
-    const query::Query wanted = read_selector(match, store().metrics());
-    for (const store::Series &one : store().series({wanted.metrics, wanted.tags, range}, limits_.series)) {
-      std::string text;
-      append_labels(text, one.metric, one.tags);
-      found.insert(std::move(text));
-    }
+  for (const store::Series &one : *matches) {
+    std::string text;
+    append_labels(text, one.metric, one.tags);
+    found.insert(std::move(text));
   }
   std::string out = "[";
   for (const std::string &text : found) out += (out.size() > 1 ? "," : "") + text;
@@ -288,10 +335,10 @@ Answer Api::stacks(const Request &request) {
   const std::string start = request.text("start_time"), end = request.text("end_time"), host = request.text("hostname");
   if (start.empty() || end.empty()) throw Wrong("start_time and end_time are needed, in seconds");
   const int64_t now = core::realtime();
-  const auto from = query::parse_time(start, now), to = query::parse_time(end, now);
-  if (!from || !to) throw Wrong(!from ? "start_time: " + from.error() : "end_time: " + to.error());
+  const int64_t from = query::time_of("start_time", start, now);
+  const int64_t to = query::time_of("end_time", end, now);
   // Time on a CPU and time without one do not go into one picture.
-  store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from.value() - 1, to.value()}};
+  store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from - 1, to}};
   if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {host}});
   StackSums sums;
   size_t points = 0;

@@ -5,7 +5,9 @@
 #include <atalaya/plugin.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "plugins/commands/serve/request.h"
 #include "plugins/query/types.h"
@@ -31,9 +33,11 @@ class Api {
   Answer lookup(const Request &request);
   Answer query_range(const Request &request);
   Answer instant(const Request &request);
-  Answer labels();
-  Answer label_values(const std::string &label);
+  std::optional<std::vector<store::Series>> matched(const Request &request);
+  Answer labels(const Request &request);
+  Answer label_values(const Request &request, const std::string &label);
   Answer series(const Request &request);
+  Answer metadata();
   Answer list_experiments(const Request &request, bool workloads, const std::string &name);
   Answer put_experiments(const Request &request);
 

@@ -73,7 +73,7 @@ TEST_CASE("wrong questions say what is wrong") {
   get.arguments.emplace_back("start", "1h-ago");
   CHECK(error_of(get).empty());
   get.arguments[0].second = "smu:a";
-  CHECK(error_of(get) == "No such aggregator: smu; did you mean \"sum\"?");
+  CHECK(error_of(get) == "aggregator: \"smu\" is not known; did you mean \"sum\"?");
   get.arguments[0].second = "sum:a{b}";
   CHECK(error_of(get) == "\"b\" is not of the form tag=value");
   get.arguments[0].second = "sum:a{b=c";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/plot/ticks.h"
+#include "plugins/query/plot/ticks.h"
 
 #include <algorithm>
 #include <array>
