@@ -59,6 +59,14 @@ sockaddr_in address_of(uint32_t address, uint16_t port) {
   }
 }
 
+// The child's pid; 0 in the child. Never less: kill() of -1 ends everybody's processes.
+pid_t forked() {
+  const pid_t pid = ::fork();
+  if (pid < 0) fail("fork");
+  if (pid == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind where a later one fails
+  return pid;
+}
+
 bool make_one(uint32_t number, uint16_t port) {
   const int connection = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (connection < 0) fail("socket");
@@ -105,11 +113,11 @@ int main(int argc, char **argv) {
   auto &made = *new (shared) std::atomic<uint64_t>(0);
   std::array<pid_t, kTakers> takers{};
   for (pid_t &taker : takers)
-    if ((taker = ::fork()) == 0) take(server);
+    if ((taker = forked()) == 0) take(server);
   std::array<pid_t, kMakers> makers{};
   const int64_t begin = now();
   for (uint32_t maker = 0; maker < kMakers; ++maker)
-    if ((makers[maker] = ::fork()) == 0) make(maker, port, seconds, rate, made);
+    if ((makers[maker] = forked()) == 0) make(maker, port, seconds, rate, made);
   for (const pid_t maker : makers) ::waitpid(maker, nullptr, 0);
   const double passed = static_cast<double>(now() - begin) / kSecond;
   ::usleep(200'000);  // the takers end what is in the queue
