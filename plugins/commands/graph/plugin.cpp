@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/util/files.h"
 #include "core/util/text.h"
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
 #include "plugins/commands/graph/heat_map.h"
+#include "plugins/graph/params.h"
 #include "plugins/graph/read.h"
 #include "plugins/graph/text.h"
 #include "plugins/query/options.h"
@@ -23,9 +23,6 @@ namespace atalaya::graph {
 namespace {
 
 using namespace atalaya::literals;
-
-constexpr const char *kTable = "/proc/net/nf_conntrack";
-constexpr size_t kLargestTable = size_t{512} << 20;
 
 double share_of(const std::string &text) {
   const bool per_cent = text.ends_with('%');
@@ -67,17 +64,7 @@ class GraphCommand final : public Command {
                 .min = 1,
                 .max = 1000},
           query::kTag},
-      query::kWindowParams,
-      std::array{Param{
-          .name = "conntrack"_str,
-          .type = ATALAYA_LIST,
-          .unit = "FILE"_str,
-          .summary =
-              "What conntrack -L wrote on a host that translates addresses; without it this host's own table, where it may be read."_str,
-          .items = query::kText,
-          .item_count = 1,
-          .item_size = sizeof(Param)}},
-      query::kStoreParams);
+      query::kWindowParams, std::array{kConntrack}, query::kStoreParams);
   static constexpr Description description = {
       .name = "graph"_str,
       .summary = "who talks to whom: both ends of connections paired, as a matrix, a drawing, or for a database of graphs"_str,
@@ -90,7 +77,7 @@ class GraphCommand final : public Command {
         format_(host.text("format")),
         min_share_(share_of(std::string(host.text("min_share")))),
         top_(static_cast<size_t>(host.integer("top"))),
-        tables_(host.texts("conntrack")),
+        translations_(read_translations(host)),
         tags_(query::read_tags(host)) {}
 
   int run(std::span<const atalaya_str>) override {
@@ -102,7 +89,7 @@ class GraphCommand final : public Command {
         std::fputs("source net collects them (pipelines/network.lua)\n", stderr);
       }
       const Graph graph =
-          graph_of(flows, paired(flows, translations()), read_workers(reading.range, *reading.store, reading.budget), by_);
+          graph_of(flows, paired(flows, translations_), read_workers(reading.range, *reading.store, reading.budget), by_);
       if (graph.estimated > 0)
         std::fprintf(stderr,
                      "%s of %s are divided by estimate, among several clients and servers of one port; ports = \"all\" of source "
@@ -114,18 +101,6 @@ class GraphCommand final : public Command {
   }
 
  private:
-  Translations translations() const {
-    Translations found;
-    for (const std::string &path : tables_) {
-      const auto text = core::read_file(path, kLargestTable);
-      if (!text) throw Failure(Code::bad_config, "--conntrack: " + text.error());
-      add_translations(text.value(), found);
-    }
-    if (!tables_.empty()) return found;
-    if (const auto text = core::read_file(kTable, kLargestTable)) add_translations(text.value(), found);
-    return found;
-  }
-
   std::string text_of(const Graph &graph, const query::Range &range) const {
     if (format_ == "dot") return drawing_of(graph);
     if (format_ == "json") return as_json(graph, matrix_of(graph, top_), range);
@@ -153,7 +128,7 @@ class GraphCommand final : public Command {
   const std::string format_;
   const double min_share_;
   const size_t top_;
-  const std::vector<std::string> tables_;
+  const Translations translations_;
   const std::vector<store::TagFilter> tags_;
 };
 

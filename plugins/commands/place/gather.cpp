@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/place/gather.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace atalaya::place {
@@ -10,15 +12,16 @@ namespace {
 // What a node of the graph is here.
 struct Part {
   enum class What { item, stays, elsewhere } what = What::elsewhere;
-  size_t index = 0;
+  size_t index = 0;  // of the item, or of the host: those that are not among the problem's come after them
 };
 
 }  // namespace
 
-Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<Room> hosts,
+Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<Room> hosts, double fill,
                    const std::function<bool(const graph::Node &)> &movable) {
   Problem problem;
   problem.hosts = std::move(hosts);
+  problem.fill = fill;
   problem.fixed.resize(problem.hosts.size());
   std::map<std::string, size_t> numbers;
   for (size_t i = 0; i < problem.hosts.size(); ++i) numbers[problem.hosts[i].host] = i;
@@ -35,11 +38,11 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
     if (!node.outside && movable(node)) {
       parts.push_back({Part::What::item, problem.items.size()});
       problem.items.push_back({node.pid.empty() ? node.name : node.name + " " + node.pid, node.command, node.host, node.used});
-      if (host == numbers.end()) continue;
+      if (host == numbers.end() || host->second >= problem.hosts.size()) continue;
       problem.fixed[host->second].cpu -= node.used.cpu;
       problem.fixed[host->second].memory -= node.used.memory;
-    } else if (host != numbers.end()) {
-      parts.push_back({Part::What::stays, host->second});
+    } else if (!node.outside) {
+      parts.push_back({Part::What::stays, numbers.try_emplace(node.host, numbers.size()).first->second});
     } else {
       parts.push_back({});
     }
@@ -51,7 +54,7 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
     if (b.what == Part::What::elsewhere || (a.what == b.what && a.index == b.index)) continue;
     if (b.what == Part::What::item)
       between[std::minmax(a.index, b.index)] += bytes;
-    else if (a.what == Part::What::item)
+    else if (a.what == Part::What::item && b.index < problem.hosts.size())
       to_host[{a.index, b.index}] += bytes;
     else
       problem.crossing += bytes;
@@ -60,6 +63,21 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
   for (const auto &[ends, bytes] : between) problem.between.push_back({ends.first, ends.second, bytes});
   for (const auto &[ends, bytes] : to_host) problem.to_host.push_back({ends.first, ends.second, bytes});
   return problem;
+}
+
+std::vector<std::string> others(const Problem &problem) {
+  std::set<std::string> names;
+  for (const Item &item : problem.items) names.insert(item.host);
+  for (const Room &room : problem.hosts) names.erase(room.host);
+  return {names.begin(), names.end()};
+}
+
+std::vector<Room> with_others(std::vector<Room> hosts, const std::vector<std::string> &others, const std::vector<Room> &known) {
+  for (const std::string &host : others) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const Room &room) { return room.host == host; });
+    hosts.push_back(found == known.end() ? Room{host, 0, 0, false} : *found);
+  }
+  return hosts;
 }
 
 }  // namespace atalaya::place

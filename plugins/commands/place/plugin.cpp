@@ -2,18 +2,22 @@
 // Command place: which containers, or processes, should be on which hosts.
 #include <atalaya/plugin.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/util/files.h"
 #include "core/util/matcher.h"
+#include "core/util/text.h"
 #include "plugins/commands/place/gather.h"
 #include "plugins/commands/place/report.h"
 #include "plugins/commands/place/rooms.h"
 #include "plugins/commands/place/search.h"
+#include "plugins/graph/params.h"
 #include "plugins/graph/read.h"
 #include "plugins/query/options.h"
 #include "plugins/query/output.h"
@@ -24,7 +28,7 @@ namespace {
 
 using namespace atalaya::literals;
 
-constexpr size_t kLargestFile = size_t{16} << 20, kMostHosts = 10'000, kMostItems = 2'000;
+constexpr size_t kLargestFile = size_t{16} << 20, kMostItems = 2'000, kMostNamed = 10;
 
 class PlaceCommand final : public Command {
  public:
@@ -78,7 +82,8 @@ class PlaceCommand final : public Command {
                        .default_text = "1"_str,
                        .summary = "Of the search's chance: the same one finds the same."_str,
                        .min = 0,
-                       .max = 1e9}},
+                       .max = 1e9},
+                 graph::kConntrack},
       query::kStoreParams,
       std::array{
           Param{.name = "format"_str,
@@ -97,7 +102,8 @@ class PlaceCommand final : public Command {
         by_container_(host.text("by") == "container"),
         fill_(static_cast<double>(host.integer("fill")) / 100),
         format_(host.text("format")),
-        tags_(query::read_tags(host)) {
+        tags_(query::read_tags(host)),
+        translations_(graph::read_translations(host)) {
     search_.population = static_cast<unsigned>(host.integer("population"));
     search_.generations = static_cast<unsigned>(host.integer("generations"));
     search_.seed = static_cast<unsigned>(host.integer("seed"));
@@ -110,34 +116,68 @@ class PlaceCommand final : public Command {
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
       query::Reading reading(read_);
-      const Problem problem = problem_in(reading);
-      const Placement before = current(problem);
-      const Placement after = search(problem, before, search_);
-      const std::string text = format_ == "json"         ? as_json(problem, before, after)
+      const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
+      const graph::Graph graph = graph_in(reading, workers);
+      const Problem problem = problem_of(graph, workers, rooms_of(reading), fill_, movable());
+      check(problem, reading.range);
+      const Present now = present(problem, graph, workers, reading);
+      const Placement after = search(problem, current(problem), search_, reading.budget);
+      query::write_output("-", format_ == "json"         ? as_json(problem, now, after)
                                : format_ == "kubernetes" ? as_kubernetes(problem, after)
-                                                         : as_table(problem, before, after);
-      query::write_output("-", text);
+                                                         : as_table(problem, now, after));
       return 0;
     });
   }
 
  private:
-  Problem problem_in(query::Reading &reading) const {
+  graph::Graph graph_in(query::Reading &reading, const std::vector<graph::Worker> &workers) const {
     const std::vector<graph::Flow> flows = graph::read_flows(tags_, reading.range, *reading.store, reading.budget);
-    const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
-    const graph::Graph graph =
-        graph_of(flows, graph::paired(flows), workers, by_container_ ? graph::By::container : graph::By::process);
-    Problem problem = problem_of(graph, workers, rooms_of(reading), [this](const graph::Node &node) {
-      return (by_container_ ? node.contained : node.name != graph::kUnattributed) && names_.matches(node.name);
-    });
-    problem.fill = fill_;
-    if (problem.items.empty())
-      throw query::Wrong("nothing to place from " + query::time_text(reading.range.from_ns) + " to " +
-                         query::time_text(reading.range.to_ns) + ": " + why_nothing());
+    return graph_of(flows, graph::paired(flows, translations_), workers, by_container_ ? graph::By::container : graph::By::process);
+  }
+
+  // A process without a pid has ended, or is the sum of many.
+  std::function<bool(const graph::Node &)> movable() const {
+    return [this](const graph::Node &node) {
+      return (by_container_ ? node.contained : !node.pid.empty()) && names_.matches(node.name);
+    };
+  }
+
+  void check(const Problem &problem, const query::Range &range) const {
+    const std::string time = " from " + query::time_text(range.from_ns) + " to " + query::time_text(range.to_ns);
+    if (problem.items.empty()) throw query::Wrong("nothing to place" + time + ": " + why_nothing());
     if (problem.items.size() > kMostItems)
       throw query::TooMuch(std::to_string(problem.items.size()) + " are more than can be placed at once (" +
                            std::to_string(kMostItems) + "); name those that may move with --move");
-    return problem;
+    std::vector<std::string> unknown;
+    for (const Item &item : problem.items)
+      if (!item.used.known) unknown.push_back(item.name);
+    if (unknown.size() == problem.items.size())
+      throw query::Wrong("nothing is known of what they use" + time + ": source proc tells it (proc.cpu.user, proc.mem.resident)" +
+                         (by_container_ ? ", with the tag container as the flows have it" : ""));
+    say("nothing is known of what these use, which are placed as if it were nothing", unknown);
+  }
+
+  // The load and traffic that there are, also of hosts that nothing may be placed on.
+  Present present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
+                  query::Reading &reading) const {
+    std::vector<std::string> left_out = others(problem);
+    if (left_out.empty()) return {problem, current(problem)};
+    say(hosts_.empty() ? "nothing is placed on these hosts, whose cores (sys.cpu.usage) or memory (sys.mem.total) are not known"
+                       : "nothing is placed on these hosts, which --hosts leaves out",
+        left_out);
+    const std::vector<Room> known = read_rooms(reading.range, *reading.store, reading.budget);
+    Present now;
+    now.problem = problem_of(graph, workers, with_others(problem.hosts, left_out, known), fill_, movable());
+    now.placement = current(now.problem);
+    return now;
+  }
+
+  static void say(const char *what, const std::vector<std::string> &names) {
+    if (names.empty()) return;
+    std::string text;
+    for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "" : ", ") + core::in_quotes(names[i]);
+    if (names.size() > kMostNamed) text += " and " + std::to_string(names.size() - kMostNamed) + " more";
+    std::fprintf(stderr, "%s: %s\n", what, text.c_str());
   }
 
   std::string why_nothing() const {
@@ -177,6 +217,7 @@ class PlaceCommand final : public Command {
   const double fill_;
   const std::string format_;
   const std::vector<store::TagFilter> tags_;
+  const graph::Translations translations_;
   std::string hosts_;
   SearchOptions search_;
   core::MatcherList names_;

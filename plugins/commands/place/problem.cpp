@@ -2,24 +2,31 @@
 #include "plugins/commands/place/problem.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace atalaya::place {
 namespace {
 
-// Of too much: more than the two penalties that another host can cost.
-constexpr double kOverflow = 3, kOverflowSlope = 10;
-
-double penalty(double used, double room) {
-  const double part = room > 0 ? used / room : used > 0 ? 2 : 0;
-  return part <= 1 + 1e-9 ? 1 - part : kOverflow + kOverflowSlope * (part - 1);
+// What fits has at least 1 / (1 + hosts) of CPU and of memory each, and 1 / 2 of the network: too much on a host has less than all
+// of that.
+double overflow_of(const Problem &problem) {
+  const double hosts = 1 + static_cast<double>(std::min(problem.hosts.size(), problem.items.size()));
+  return 2 * hosts * hosts;
 }
 
-// Without a sample of processes nothing says how much room is taken.
-double factor(const Problem &problem, const std::vector<graph::Resources> &used, const std::vector<bool> &in_use,
-              double graph::Resources::*what, double Room::*room) {
+double penalty(double used, double room, double overflow) {
+  const double part = room > 0 ? used / room : used > 0 ? 2 : 0;
+  return part <= 1 + 1e-9 ? 1 - part : overflow * part;
+}
+
+double factor(const Problem &problem, const Score &score, double graph::Resources::*what, double Room::*room) {
+  const double overflow = overflow_of(problem);
   double sum = 0;
-  for (size_t host = 0; host < used.size(); ++host)
-    if (in_use[host]) sum += penalty(used[host].*what, problem.hosts[host].*room * problem.fill);
+  for (size_t host = 0; host < score.used.size(); ++host) {
+    if (!score.in_use[host]) continue;
+    if (!problem.hosts[host].known) return std::numeric_limits<double>::quiet_NaN();
+    sum += penalty(score.used[host].*what, problem.hosts[host].*room * problem.fill, overflow);
+  }
   return 1 / (1 + sum);
 }
 
@@ -34,29 +41,25 @@ double crossing_of(const Problem &problem, const Placement &placement) {
 
 }  // namespace
 
-double fitness_of(const Problem &problem, const Placement &placement, std::vector<graph::Resources> &used) {
-  used = problem.fixed;
-  std::vector<bool> in_use(problem.hosts.size(), false);
+double fitness_of(const Problem &problem, const Placement &placement, Score &score) {
+  score.used = problem.fixed;
+  score.in_use.assign(problem.hosts.size(), false);
   for (size_t item = 0; item < placement.size(); ++item) {
-    used[placement[item]].cpu += problem.items[item].used.cpu;
-    used[placement[item]].memory += problem.items[item].used.memory;
-    in_use[placement[item]] = true;
+    score.used[placement[item]].cpu += problem.items[item].used.cpu;
+    score.used[placement[item]].memory += problem.items[item].used.memory;
+    score.in_use[placement[item]] = true;
   }
-  const double network = problem.total > 0 ? 1 / (1 + crossing_of(problem, placement) / problem.total) : 1;
-  return factor(problem, used, in_use, &graph::Resources::cpu, &Room::cpu) *
-         factor(problem, used, in_use, &graph::Resources::memory, &Room::memory) * network;
+  score.cpu = factor(problem, score, &graph::Resources::cpu, &Room::cpu);
+  score.memory = factor(problem, score, &graph::Resources::memory, &Room::memory);
+  score.crossing = crossing_of(problem, placement);
+  score.network = problem.total > 0 ? 1 / (1 + score.crossing / problem.total) : 1;
+  return score.fitness = score.cpu * score.memory * score.network;
 }
 
 Score score_of(const Problem &problem, const Placement &placement) {
   Score score;
-  score.fitness = fitness_of(problem, placement, score.used);
-  std::vector<bool> in_use(problem.hosts.size(), false);
-  for (const size_t host : placement) in_use[host] = true;
-  score.hosts = static_cast<size_t>(std::count(in_use.begin(), in_use.end(), true));
-  score.cpu = factor(problem, score.used, in_use, &graph::Resources::cpu, &Room::cpu);
-  score.memory = factor(problem, score.used, in_use, &graph::Resources::memory, &Room::memory);
-  score.crossing = crossing_of(problem, placement);
-  score.network = problem.total > 0 ? 1 / (1 + score.crossing / problem.total) : 1;
+  fitness_of(problem, placement, score);
+  score.hosts = static_cast<size_t>(std::count(score.in_use.begin(), score.in_use.end(), true));
   return score;
 }
 
@@ -71,13 +74,13 @@ Placement current(const Problem &problem) {
     else
       placement[item] = static_cast<size_t>(home - problem.hosts.begin());
   }
-  std::vector<graph::Resources> used;
+  Score score;
   for (const size_t item : homeless) {
     double best = -1;
     size_t where = 0;
     for (size_t host = 0; host < problem.hosts.size(); ++host) {
       placement[item] = host;
-      const double fitness = fitness_of(problem, placement, used);
+      const double fitness = fitness_of(problem, placement, score);
       if (fitness > best) {
         best = fitness;
         where = host;

@@ -2,10 +2,11 @@
 // What is placed where, and how good that is.
 //
 // The fitness of a placement is the product of three factors between 0 and 1: of CPU, of memory, and of the network.
-//   CPU, memory: 1 / (1 + penalties). A host in use has a penalty of what it has free; one that has more than it has room for has a
-//   penalty larger than that of any two hosts in use, and the larger the more is too much. Hosts without use have none.
+//   CPU, memory: 1 / (1 + penalties). A host in use has a penalty of what it has free, hosts without use have none. One that has
+//   more than it has room for has a penalty that all other hosts and all traffic together cannot outweigh, and the larger the more
+//   is too much.
 //   network: 1 / (1 + the part of the bytes that cross hosts).
-// So the fewest hosts that do not overflow come first, and the least traffic between them decides among those.
+// So what fits comes before what does not; then few hosts and little traffic between them, each against the other.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,14 @@ struct Room {
   std::string host;
   double cpu = 0;     // cores
   double memory = 0;  // MiB
+  bool known = true;  // else only its name is
 };
 
 struct Item {
   std::string name;  // a container, or a process
   std::string command;
-  std::string host;  // where it is now
-  graph::Resources used;
+  std::string host;       // where it is now
+  graph::Resources used;  // nothing where nothing is known of it
 };
 
 // A number of a host for each item.
@@ -49,17 +51,24 @@ struct Problem {
 };
 
 struct Score {
-  double cpu = 0, memory = 0, network = 0;  // the factors
+  double cpu = 0, memory = 0, network = 0;  // the factors; NaN where the room of a host in use is not known
   double fitness = 0;
   size_t hosts = 0;  // that something is placed on
   double crossing = 0;
   std::vector<graph::Resources> used;  // of each host
+  std::vector<bool> in_use;
 };
 
 Score score_of(const Problem &problem, const Placement &placement);
-// The fitness alone, for a search: `used` is room to calculate in.
-double fitness_of(const Problem &problem, const Placement &placement, std::vector<graph::Resources> &used);
+// The fitness alone, for a search that has one score to calculate in.
+double fitness_of(const Problem &problem, const Placement &placement, Score &score);
 // Where the items are; those of hosts that are not among the problem's go where they fit best, one by one.
 Placement current(const Problem &problem);
+
+// What there is now, on all hosts that items are on: also on those that nothing may be placed on.
+struct Present {
+  Problem problem;
+  Placement placement;
+};
 
 }  // namespace atalaya::place

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/place/report.h"
 
-#include <cstdio>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
 
 #include "core/sample/json.h"
 #include "core/sample/text.h"
@@ -14,7 +17,7 @@ namespace {
 using graph::bytes_text;
 using graph::short_number;
 
-constexpr double kMebi = 1 << 20;
+constexpr double kMebi = 1 << 20, kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::string visible(const std::string &text) {
   std::string out;
@@ -26,20 +29,27 @@ std::string share(double used, double room) {
   return room > 0 ? short_number(100 * used / room, 1) + "%" : "-";
 }
 
+std::string factor(double value, int decimals) {
+  return std::isnan(value) ? "-" : short_number(value, decimals);
+}
+
 query::Row row_of(const char *name, const Problem &problem, const Score &score) {
   return {name,
           std::to_string(score.hosts),
           bytes_text(score.crossing),
           share(score.crossing, problem.total),
-          short_number(score.cpu, 3),
-          short_number(score.memory, 3),
-          short_number(score.network, 3),
-          short_number(score.fitness, 4)};
+          factor(score.cpu, 3),
+          factor(score.memory, 3),
+          factor(score.network, 3),
+          factor(score.fitness, 4)};
 }
 
 void add_number(std::string &out, const char *key, double value) {
   out += key;
-  core::append_number(out, value);
+  if (std::isnan(value))
+    out += "null";
+  else
+    core::append_number(out, value);
 }
 
 void add_score(std::string &out, const Problem &problem, const Score &score) {
@@ -61,17 +71,20 @@ void add_score(std::string &out, const Problem &problem, const Score &score) {
 
 }  // namespace
 
-std::string as_table(const Problem &problem, const Placement &before, const Placement &after) {
-  const Score old = score_of(problem, before), best = score_of(problem, after);
+std::string as_table(const Problem &problem, const Present &now, const Placement &after) {
+  const Score old = score_of(now.problem, now.placement), best = score_of(problem, after);
   std::string out = query::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
-                                       row_of("now", problem, old),
+                                       row_of("now", now.problem, old),
                                        row_of("proposed", problem, best)});
   std::vector<query::Row> rows = {{"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed"}};
-  for (size_t i = 0; i < problem.hosts.size(); ++i) {
-    const Room &room = problem.hosts[i];
-    rows.push_back({visible(room.host), short_number(room.cpu, 1), bytes_text(room.memory * kMebi),
-                    share(old.used[i].cpu, room.cpu), share(best.used[i].cpu, room.cpu), share(old.used[i].memory, room.memory),
-                    share(best.used[i].memory, room.memory)});
+  // Of what is there now the problem's hosts come first.
+  for (size_t i = 0; i < now.problem.hosts.size(); ++i) {
+    const Room &room = now.problem.hosts[i];
+    const bool proposed = i < problem.hosts.size();
+    rows.push_back({visible(room.host), room.known ? short_number(room.cpu, 1) : "-",
+                    room.known ? bytes_text(room.memory * kMebi) : "-", share(old.used[i].cpu, room.cpu),
+                    proposed ? share(best.used[i].cpu, room.cpu) : "-", share(old.used[i].memory, room.memory),
+                    proposed ? share(best.used[i].memory, room.memory) : "-"});
   }
   out += "\n" + query::as_columns(rows);
   rows = {{"what", "now", "proposed"}};
@@ -83,10 +96,10 @@ std::string as_table(const Problem &problem, const Placement &before, const Plac
   return out + "\n" + query::as_columns(rows);
 }
 
-std::string as_json(const Problem &problem, const Placement &before, const Placement &after) {
+std::string as_json(const Problem &problem, const Present &now, const Placement &after) {
   std::string out = "{\"total\":";
   core::append_number(out, problem.total);
-  add_score(out += ",\n\"now\":", problem, score_of(problem, before));
+  add_score(out += ",\n\"now\":", now.problem, score_of(now.problem, now.placement));
   add_score(out += ",\n\"proposed\":", problem, score_of(problem, after));
   out += ",\n\"hosts\":[";
   for (size_t i = 0; i < problem.hosts.size(); ++i) {
@@ -100,22 +113,36 @@ std::string as_json(const Problem &problem, const Placement &before, const Place
     core::append_json_string(out += i == 0 ? "{\"name\":" : ",\n{\"name\":", problem.items[i].name);
     core::append_json_string(out += ",\"from\":", problem.items[i].host);
     core::append_json_string(out += ",\"to\":", problem.hosts[after[i]].host);
+    const graph::Resources &used = problem.items[i].used;
+    add_number(out, ",\"cpu\":", used.known ? used.cpu : kUnknown);
+    add_number(out, ",\"memory\":", used.known ? used.memory : kUnknown);
     out += '}';
   }
   return out + "]}\n";
 }
 
 std::string as_kubernetes(const Problem &problem, const Placement &after) {
-  std::string out;
+  struct Nodes {
+    std::set<std::string> now, proposed;
+  };
+  std::map<std::string, Nodes> named;  // replicas have one name, and one template
   for (size_t i = 0; i < problem.items.size(); ++i) {
-    out += "---\n# " + visible(problem.items[i].name) +
-           "\nspec:\n  template:\n    spec:\n      affinity:\n        nodeAffinity:\n"
-           "          requiredDuringSchedulingIgnoredDuringExecution:\n            nodeSelectorTerms:\n"
-           "              - matchExpressions:\n                  - key: kubernetes.io/hostname\n                    operator: In\n"
-           "                    values: [";
-    // A string of JSON is one of YAML.
-    core::append_json_string(out, problem.hosts[after[i]].host);
-    out += "]\n";
+    Nodes &nodes = named[problem.items[i].name];
+    nodes.now.insert(problem.items[i].host);
+    nodes.proposed.insert(problem.hosts[after[i]].host);
+  }
+  std::string out;
+  for (const auto &[name, nodes] : named) {
+    out += "---\n# " + visible(name) + ", now on";
+    for (const std::string &host : nodes.now) out += " " + visible(host);
+    out +=
+        "\nspec:\n  template:\n    spec:\n      affinity:\n        nodeAffinity:\n"
+        "          requiredDuringSchedulingIgnoredDuringExecution:\n            nodeSelectorTerms:\n"
+        "              - matchExpressions:\n                  - key: kubernetes.io/hostname\n                    operator: In\n"
+        "                    values: ";
+    // A list of JSON is one of YAML.
+    query::append_list(out, {nodes.proposed.begin(), nodes.proposed.end()});
+    out += "\n";
   }
   return out;
 }

@@ -8,9 +8,9 @@
 
 namespace atalaya::place {
 
-std::string as_table(const Problem &problem, const Placement &before, const Placement &after);
-std::string as_json(const Problem &problem, const Placement &before, const Placement &after);
-// A patch of a pod template for each thing that is placed: on which node it has to run.
+std::string as_table(const Problem &problem, const Present &now, const Placement &after);
+std::string as_json(const Problem &problem, const Present &now, const Placement &after);
+// A patch of a pod template for each name that is placed: on which nodes its pods have to run.
 std::string as_kubernetes(const Problem &problem, const Placement &after);
 
 }  // namespace atalaya::place

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "core/util/text.h"
@@ -35,6 +36,7 @@ core::Result<Room> parse_room(const std::string &line) {
 
 core::Result<std::vector<Room>> parse_rooms(std::string_view text) {
   std::vector<Room> rooms;
+  std::set<std::string> names;
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, std::min(text.find('#'), end));
@@ -42,8 +44,9 @@ core::Result<std::vector<Room>> parse_rooms(std::string_view text) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     auto room = parse_room(std::string(line));
     if (!room) return core::Error{"line " + std::to_string(number) + ": " + room.error()};
-    const auto same = [&](const Room &known) { return known.host == room.value().host; };
-    if (std::any_of(rooms.begin(), rooms.end(), same))
+    if (rooms.size() == kMostHosts)
+      return core::Error{"line " + std::to_string(number) + ": more than " + std::to_string(kMostHosts) + " hosts"};
+    if (!names.insert(room.value().host).second)
       return core::Error{"line " + std::to_string(number) + ": " + core::in_quotes(room.value().host) + " is there already"};
     rooms.push_back(std::move(room.value()));
   }

@@ -2,6 +2,7 @@
 // How large hosts are.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "plugins/query/types.h"
 
 namespace atalaya::place {
+
+constexpr size_t kMostHosts = 10'000;
 
 // A line a host: "NAME CORES MEMORY", as in "db1 8 32GiB"; # begins a comment. The error names the line.
 core::Result<std::vector<Room>> parse_rooms(std::string_view text);

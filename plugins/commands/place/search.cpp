@@ -16,7 +16,15 @@ namespace {
 using pagmo::vector_double;
 
 constexpr size_t kMostSteps = 200'000'000;  // of a walk: sums of single items and pairs
-constexpr double kEqual = 1e-12;            // what arithmetic makes of the same fitness
+constexpr double kEqual = 1e-12;            // of it, what arithmetic makes of the same fitness
+
+bool is_better(double fitness, double than) {
+  return fitness > than * (1 + kEqual);
+}
+
+size_t steps_of(const Problem &problem) {
+  return problem.items.size() + problem.between.size() + problem.to_host.size() + problem.hosts.size();
+}
 
 Placement placement_of(const vector_double &genome) {
   Placement placement;
@@ -28,10 +36,12 @@ Placement placement_of(const vector_double &genome) {
 // The problem as pagmo asks for it: whole numbers between bounds, the smallest value wins.
 struct Genome {
   const Problem *problem = nullptr;
+  query::Budget *budget = nullptr;
 
   vector_double fitness(const vector_double &genome) const {
-    std::vector<graph::Resources> used;
-    return {-fitness_of(*problem, placement_of(genome), used)};
+    budget->work(steps_of(*problem));
+    Score score;
+    return {-fitness_of(*problem, placement_of(genome), score)};
   }
   std::pair<vector_double, vector_double> get_bounds() const {
     const size_t size = problem->items.size();
@@ -43,11 +53,12 @@ struct Genome {
 // A walk to the nearest optimum, as far as the smaller steps lead: what mutation finds last.
 class Polish {
  public:
-  Polish(const Problem &problem, Placement &best)
+  Polish(const Problem &problem, Placement &best, query::Budget &budget)
       : problem_(problem),
         best_(best),
-        fitness_(fitness_of(problem, best, used_)),
-        trials_(kMostSteps / (best.size() + problem.between.size() + problem.to_host.size())) {}
+        budget_(budget),
+        fitness_(fitness_of(problem, best, score_)),
+        trials_(kMostSteps / steps_of(problem)) {}
 
   void walk() {
     for (bool any = true; any;) {
@@ -58,11 +69,16 @@ class Polish {
   }
 
  private:
+  double tried() {
+    --trials_;
+    budget_.work(steps_of(problem_));
+    return fitness_of(problem_, best_, score_);
+  }
+
   bool better() {
     if (trials_ == 0) return false;
-    --trials_;
-    const double fitness = fitness_of(problem_, best_, used_);
-    if (fitness <= fitness_ + kEqual) return false;
+    const double fitness = tried();
+    if (!is_better(fitness, fitness_)) return false;
     fitness_ = fitness;
     return true;
   }
@@ -99,8 +115,7 @@ class Polish {
     double most = -1;
     for (best_[item] = 0; best_[item] < problem_.hosts.size(); ++best_[item]) {
       if (best_[item] == host || trials_ == 0) continue;
-      --trials_;
-      const double fitness = fitness_of(problem_, best_, used_);
+      const double fitness = tried();
       if (fitness <= most) continue;
       most = fitness;
       where = best_[item];
@@ -110,15 +125,20 @@ class Polish {
 
   const Problem &problem_;
   Placement &best_;
-  std::vector<graph::Resources> used_;
+  query::Budget &budget_;
+  Score score_;
   double fitness_;
   size_t trials_;  // that are left: large problems end in time, and with the same answer on every machine
 };
 
 // Of placements that are equally good the one with the fewest moves: equal hosts may exchange all they have.
-void stay(const Problem &problem, const Placement &start, Placement &best) {
-  std::vector<graph::Resources> used;
-  const double fitness = fitness_of(problem, best, used);
+void stay(const Problem &problem, const Placement &start, Placement &best, query::Budget &budget) {
+  Score score;
+  const double fitness = fitness_of(problem, best, score);
+  if (!is_better(fitness, fitness_of(problem, start, score))) {
+    best = start;
+    return;
+  }
   const auto moves = [&](const Placement &placement) {
     size_t count = 0;
     for (size_t item = 0; item < placement.size(); ++item) count += placement[item] != start[item] ? 1 : 0;
@@ -129,41 +149,39 @@ void stay(const Problem &problem, const Placement &start, Placement &best) {
     for (size_t &host : other) host = host == a ? b : host == b ? a : host;
     return other;
   };
-  if (fitness <= fitness_of(problem, start, used) + kEqual) {
-    best = start;
-    return;
-  }
   for (bool any = true; any;) {
     any = false;
-    for (size_t a = 0; a < problem.hosts.size(); ++a) {
-      for (size_t b = a + 1; b < problem.hosts.size(); ++b) {
-        const Placement other = exchanged(a, b);
-        if (moves(other) >= moves(best) || fitness_of(problem, other, used) < fitness - kEqual) continue;
-        best = other;
-        any = true;
-      }
+    // Only an exchange that brings something back saves moves.
+    for (size_t item = 0; item < best.size(); ++item) {
+      if (best[item] == start[item]) continue;
+      budget.work(steps_of(problem));
+      const Placement other = exchanged(best[item], start[item]);
+      if (moves(other) >= moves(best) || is_better(fitness, fitness_of(problem, other, score))) continue;
+      best = other;
+      any = true;
     }
   }
 }
 
 }  // namespace
 
-Placement search(const Problem &problem, const Placement &start, const SearchOptions &options) {
+Placement search(const Problem &problem, const Placement &start, const SearchOptions &options, query::Budget &budget) {
   if (problem.items.empty() || problem.hosts.size() < 2) return start;
   const double mutation = std::max(0.02, 1.0 / static_cast<double>(problem.items.size()));
-  std::vector<graph::Resources> used;
+  Score score;
   Placement best = start;
   for (unsigned round = 0; round < options.rounds; ++round) {
     const unsigned seed = options.seed + round;
-    pagmo::population population(pagmo::problem(Genome{&problem}), options.population - 1, seed);
+    pagmo::population population(pagmo::problem(Genome{&problem, &budget}), options.population - 1, seed);
     population.push_back(vector_double(start.begin(), start.end()));
     const pagmo::algorithm algorithm(
         pagmo::sga(options.generations, 0.9, 1, mutation, 1, 2, "single", "uniform", "tournament", seed));
     Placement found = placement_of(algorithm.evolve(population).champion_x());
-    Polish(problem, found).walk();
-    if (fitness_of(problem, found, used) > fitness_of(problem, best, used) + kEqual) best = found;
+    Polish(problem, found, budget).walk();
+    const double fitness = fitness_of(problem, found, score);
+    if (is_better(fitness, fitness_of(problem, best, score))) best = found;
   }
-  stay(problem, start, best);
+  stay(problem, start, best, budget);
   return best;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "plugins/commands/place/problem.h"
+#include "plugins/query/budget.h"
 
 namespace atalaya::place {
 
@@ -15,7 +16,7 @@ struct SearchOptions {
   unsigned seed = 1;    // the same problem and seed give the same placement
 };
 
-// The best that was found; never worse than `start`.
-Placement search(const Problem &problem, const Placement &start, const SearchOptions &options);
+// The best that was found; never worse than `start`. Throws TooMuch when its time is over.
+Placement search(const Problem &problem, const Placement &start, const SearchOptions &options, query::Budget &budget);
 
 }  // namespace atalaya::place

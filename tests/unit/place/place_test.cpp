@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "plugins/commands/place/gather.h"
 #include "plugins/commands/place/problem.h"
@@ -32,13 +35,18 @@ void talk(Problem &problem, size_t a, size_t b, double bytes) {
   problem.total += bytes;
 }
 
+Placement searched(const Problem &problem, const Placement &start) {
+  query::Budget budget({});
+  return search(problem, start, kShort, budget);
+}
+
 // The best of all placements, by trying each.
 double best_of_all(const Problem &problem) {
   Placement placement(problem.items.size(), 0);
-  std::vector<graph::Resources> used;
+  Score score;
   double best = 0;
   for (;;) {
-    best = std::max(best, fitness_of(problem, placement, used));
+    best = std::max(best, fitness_of(problem, placement, score));
     size_t item = 0;
     while (item < placement.size() && ++placement[item] == problem.hosts.size()) placement[item++] = 0;
     if (item == placement.size()) return best;
@@ -80,21 +88,38 @@ TEST_CASE("fewer hosts are better, overflow is worse than another host, and traf
   CHECK(score.fitness == doctest::Approx(score.cpu * score.memory * score.network));
 }
 
+TEST_CASE("too much on a host is worse than anything that fits") {
+  // All traffic is between the two, and either room is what is too small.
+  for (const auto &[cpu, memory] : {std::pair(0.55, 0.1), std::pair(0.1, 0.58)}) {
+    Problem problem = with_hosts(3, 1, 1);
+    add_item(problem, "one", "h0", cpu, memory);
+    add_item(problem, "two", "h0", cpu, memory);
+    talk(problem, 0, 1, 1000);
+    CHECK(score_of(problem, {0, 1}).fitness > score_of(problem, {0, 0}).fitness);
+    CHECK(searched(problem, {0, 0}) == Placement{0, 1});
+  }
+  Problem problem = with_hosts(3, 1, 1);
+  add_item(problem, "a", "h0", 0.5, 0.5);
+  add_item(problem, "b", "h0", 0.51, 0.5);
+  add_item(problem, "c", "h1", 0, 1);
+  CHECK(score_of(problem, {0, 1, 2}).fitness > score_of(problem, {0, 0, 1}).fitness);
+}
+
 TEST_CASE("what stays on a host takes its room, and draws what talks to it") {
   Problem problem = with_hosts(2, 4, 1000);
   problem.fixed[0].cpu = 3.5;
   add_item(problem, "item", "h0", 1, 1);
-  CHECK(search(problem, current(problem), kShort) == Placement{1});
+  CHECK(searched(problem, current(problem)) == Placement{1});
   problem.fixed[0].cpu = 0;
   problem.to_host.push_back({0, 0, 100});
   problem.total = 100;
-  CHECK(search(problem, {1}, kShort) == Placement{0});
+  CHECK(searched(problem, {1}) == Placement{0});
 }
 
 TEST_CASE("half of the hosts do for the example, with the traffic within them") {
   for (const bool scan : {true, false}) {
     const Problem problem = cluster(scan);
-    const Placement before = current(problem), after = search(problem, before, kShort);
+    const Placement before = current(problem), after = searched(problem, before);
     const Score old = score_of(problem, before), best = score_of(problem, after);
     CHECK(old.hosts == 4);
     CHECK(best.hosts == 2);
@@ -121,9 +146,9 @@ TEST_CASE("the search finds the best of all placements of small problems") {
     for (size_t a = 0; a < items; ++a)
       for (size_t b = a + 1; b < items; ++b)
         if (part(random) < 0.5) talk(problem, a, b, 1e6 * part(random));
-    const Placement start = current(problem), found = search(problem, start, kShort);
+    const Placement start = current(problem), found = searched(problem, start);
     CHECK(score_of(problem, found).fitness == doctest::Approx(best_of_all(problem)).epsilon(1e-9));
-    if (round % 5 == 0) CHECK(search(problem, start, kShort) == found);  // the same each time
+    if (round % 5 == 0) CHECK(searched(problem, start) == found);  // the same each time
   }
 }
 
@@ -131,9 +156,9 @@ TEST_CASE("what cannot be better stays, and equal hosts keep what they have") {
   Problem problem = with_hosts(2, 1, 1000);
   add_item(problem, "one", "h1", 0.9, 10);
   add_item(problem, "two", "h0", 0.9, 10);
-  CHECK(search(problem, current(problem), kShort) == Placement{1, 0});
+  CHECK(searched(problem, current(problem)) == Placement{1, 0});
   Problem larger = cluster(true);
-  const Placement before = current(larger), after = search(larger, before, kShort);
+  const Placement before = current(larger), after = searched(larger, before);
   size_t moved = 0;
   for (size_t i = 0; i < before.size(); ++i) moved += before[i] != after[i] ? 1 : 0;
   CHECK(moved == 4);
@@ -188,9 +213,9 @@ TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
                                               {"h0", "6", "daemon", "", "", {0.5, 50, true}},
                                               {"h1", "8", "database", "db", "", {2, 200, true}},
                                               {"gone", "1", "x", "", "", {9, 9, true}}};
+  const auto contained = [](const graph::Node &node) { return node.contained; };
   const graph::Graph graph = graph_of(flows, graph::paired(flows), workers, graph::By::container);
-  const Problem problem =
-      problem_of(graph, workers, {{"h0", 4, 1000}, {"h1", 4, 1000}}, [](const graph::Node &node) { return node.contained; });
+  const Problem problem = problem_of(graph, workers, {{"h0", 4, 1000}, {"h1", 4, 1000}}, 1, contained);
   REQUIRE(problem.items.size() == 2);
   CHECK(problem.items[0].name == "web");
   CHECK(problem.items[1].name == "db");
@@ -203,8 +228,53 @@ TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
   CHECK(score_of(problem, {0, 0}).crossing == 14);
   CHECK(score_of(problem, {0, 1}).crossing == 100);
   CHECK(score_of(problem, {1, 1}).crossing == 3);
-  CHECK(as_kubernetes(problem, {1, 0}).find("# web\nspec:") != std::string::npos);
-  CHECK(as_table(problem, {0, 1}, {0, 0}).find("stays") != std::string::npos);
+  CHECK(as_table(problem, {problem, {0, 1}}, {0, 0}).find("stays") != std::string::npos);
+
+  // On h1 alone: what web had with the daemon of h0 crosses hosts now, and what is now is measured with h0.
+  const Problem one = problem_of(graph, workers, {{"h1", 4, 1000}}, 1, contained);
+  CHECK(one.total == problem.total);
+  CHECK(score_of(one, {0, 0}).crossing == 3);
+  REQUIRE(others(one) == std::vector<std::string>{"h0"});
+  for (const auto &known : {std::vector<Room>{{"h0", 4, 1000}}, std::vector<Room>{}}) {
+    Present now{problem_of(graph, workers, with_others(one.hosts, others(one), known), 1, contained), {}};
+    now.placement = current(now.problem);
+    const Score score = score_of(now.problem, now.placement);
+    CHECK(score.hosts == 2);
+    CHECK(score.crossing == 100);
+    CHECK(std::isnan(score.fitness) == known.empty());
+    const std::string json = as_json(one, now, {0, 0});
+    CHECK((json.find("\"fitness\":null") != std::string::npos) == known.empty());
+    CHECK(json.find("nan") == std::string::npos);
+  }
+}
+
+TEST_CASE("what is not known of an item is not called nothing") {
+  Problem problem = with_hosts(1, 4, 1000);
+  add_item(problem, "known", "h0", 1, 100);
+  problem.items.push_back({"unknown", "unknown", "h0", {}});
+  const std::string json = as_json(problem, {problem, {0, 0}}, {0, 0});
+  CHECK(json.find(R"({"name":"known","from":"h0","to":"h0","cpu":1,"memory":100})") != std::string::npos);
+  CHECK(json.find(R"({"name":"unknown","from":"h0","to":"h0","cpu":null,"memory":null})") != std::string::npos);
+}
+
+TEST_CASE("replicas of one name are one patch with all their nodes") {
+  Problem problem = with_hosts(3, 4, 1000);
+  add_item(problem, "web\n- \"x\"", "h0", 1, 100);
+  add_item(problem, "web\n- \"x\"", "h1", 1, 100);
+  add_item(problem, "db", "h1", 1, 100);
+  problem.hosts[2].host = "h\"2";
+  const std::string text = as_kubernetes(problem, {0, 2, 0});
+  CHECK(text.find("# db, now on h1\nspec:") != std::string::npos);
+  CHECK(text.find("values: [\"h0\"]\n---\n# web\\x0a- \"x\", now on h0 h1\nspec:") != std::string::npos);
+  CHECK(text.find("values: [\"h\\\"2\",\"h0\"]\n") != std::string::npos);
+}
+
+TEST_CASE("a search ends with the time of its question") {
+  const Problem problem = cluster(true);
+  query::Limits limits;
+  limits.time_ns = -1;
+  query::Budget budget(limits);
+  CHECK_THROWS_AS(search(problem, current(problem), {40, 40, 1000, 1}, budget), query::TooMuch);
 }
 
 }  // namespace
