@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/graph/conntrack.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -17,6 +20,15 @@ struct Tuple {
 std::optional<std::string_view> value_of(std::string_view word, std::string_view key) {
   if (word.size() <= key.size() + 1 || !word.starts_with(key) || word[key.size()] != '=') return std::nullopt;
   return word.substr(key.size() + 1);
+}
+
+// As flows have it: the kernel's table has all digits of an address of IPv6.
+std::string address_of(std::string_view text) {
+  const std::string own(text);
+  in6_addr address{};
+  std::array<char, INET6_ADDRSTRLEN> shortest{};
+  if (::inet_pton(AF_INET6, own.c_str(), &address) != 1) return own;
+  return ::inet_ntop(AF_INET6, &address, shortest.data(), shortest.size());
 }
 
 class Line {
@@ -40,9 +52,9 @@ class Line {
  private:
   void take(std::string_view word) {
     if (word == "tcp" || word == "udp") protocol_ = word;
-    if (const auto src = value_of(word, "src")) tuples_.push_back({std::string(*src), "", "", ""});
+    if (const auto src = value_of(word, "src")) tuples_.push_back({address_of(*src), "", "", ""});
     if (tuples_.empty()) return;
-    if (const auto dst = value_of(word, "dst")) tuples_.back().dst = *dst;
+    if (const auto dst = value_of(word, "dst")) tuples_.back().dst = address_of(*dst);
     if (const auto sport = value_of(word, "sport")) tuples_.back().sport = *sport;
     if (const auto dport = value_of(word, "dport")) tuples_.back().dport = *dport;
   }

@@ -8,7 +8,6 @@ namespace atalaya::graph {
 
 struct Amount {
   double out = 0, in = 0;  // bytes, as this end sees them
-  double connections = 0;
 };
 
 struct Flow {

@@ -37,14 +37,16 @@ struct Worker {
 struct Node {
   std::string host;     // empty: several, or none that is known
   std::string name;     // what it is drawn as
-  std::string command;  // which colour it has
+  std::string command;  // which colour it has: of a container the process that moves most
   std::string pid;
   bool outside = false;    // an address that no host here has
   bool contained = false;  // a container, and not a process beside them
   Resources used;
 
   bool operator<(const Node &other) const { return id() < other.id(); }
-  std::tuple<bool, const std::string &, const std::string &, const std::string &> id() const { return {outside, host, name, pid}; }
+  std::tuple<bool, const std::string &, const std::string &, const std::string &, bool> id() const {
+    return {outside, host, name, pid, contained};
+  }
 };
 
 struct Graph {

@@ -16,7 +16,7 @@ namespace {
 
 // Ends that differ by so little saw the same: something is always under way when a window ends.
 constexpr double kSame = 0.01;
-constexpr size_t kMostPairs = 1'000'000;  // of one group
+constexpr size_t kMostPairs = 1'000'000;
 
 using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
 
@@ -24,26 +24,13 @@ struct Group {
   std::vector<size_t> clients, servers;
 };
 
-struct Sum {
-  double forward = 0, backward = 0, connections = 0;
-};
-
-// What the flow's end counted, as the client names the directions.
-double forward(const Flow &flow) {
-  return flow.opened ? flow.moved.out : flow.moved.in;
-}
-double backward(const Flow &flow) {
-  return flow.opened ? flow.moved.in : flow.moved.out;
-}
-double connections(const Flow &flow) {
-  return flow.moved.connections;
-}
-using Part = double (*)(const Flow &);
-struct Measure {
-  Part of;
+// What moved as the client names the directions: what each end calls it.
+struct Direction {
+  double Amount::*of_client;
+  double Amount::*of_server;
   double Link::*in;
 };
-constexpr Measure kMeasures[] = {{forward, &Link::forward}, {backward, &Link::backward}, {connections, &Link::connections}};
+constexpr Direction kDirections[] = {{&Amount::out, &Amount::in, &Link::forward}, {&Amount::in, &Amount::out, &Link::backward}};
 
 std::string place_of(const Flow &flow) {
   const bool own = is_loopback(flow.local) || is_loopback(flow.remote);
@@ -54,10 +41,17 @@ bool is_unix(const Flow &flow) {
   return flow.protocol == "unix";
 }
 
+bool names_a_pid(const Flow &flow) {
+  return is_unix(flow) && !flow.pid.empty() && flow.remote.starts_with("pid:");
+}
+
 class Pairing {
  public:
   Pairing(const std::vector<Flow> &flows, const Translations &translations)
-      : flows_(flows), translations_(translations), done_(flows.size(), false) {}
+      : flows_(flows), translations_(translations), divided_(flows.size(), false) {
+    left_.reserve(flows.size());
+    for (const Flow &flow : flows) left_.push_back(flow.moved);
+  }
 
   std::vector<Link> links() {
     // The surest first: the host's own before other hosts', whose private addresses may be equal; with both ports before merged
@@ -69,7 +63,7 @@ class Pairing {
     translated();
     wildcards();
     for (size_t i = 0; i < flows_.size(); ++i)
-      if (!done_[i]) alone(i);
+      if (any_left(i)) alone(i);
     return std::move(links_);
   }
 
@@ -87,7 +81,7 @@ class Pairing {
   void pass(const KeyOf &key_of) {
     std::map<Key, Group> groups;
     for (size_t i = 0; i < flows_.size(); ++i) {
-      if (done_[i]) continue;
+      if (!any_left(i)) continue;
       const auto key = key_of(flows_[i]);
       if (!key) continue;
       Group &group = groups[*key];
@@ -96,30 +90,37 @@ class Pairing {
     for (const auto &[key, group] : groups) link(group);
   }
 
-  // Of a Unix socket the flow tells the other process, and not who opened it: the lower pid stands for the client.
+  // Of a Unix socket the flow tells the other process, and not who opened it: the lesser text of the two pids stands for the
+  // client.
   void unix_pairs() {
     std::map<std::tuple<std::string, std::string, std::string>, Group> groups;
+    std::set<std::tuple<std::string, std::string, std::string>> told;  // by whom of whom
     for (size_t i = 0; i < flows_.size(); ++i) {
       const Flow &flow = flows_[i];
-      if (!is_unix(flow) || flow.pid.empty() || !flow.remote.starts_with("pid:")) continue;
+      if (!names_a_pid(flow)) continue;
       const std::string peer = flow.remote.substr(4);
+      told.insert({flow.host, flow.pid, peer});
       const auto [low, high] = std::minmax(flow.pid, peer);
       Group &group = groups[{flow.host, low, high}];
       (flow.pid == low ? group.clients : group.servers).push_back(i);
     }
-    for (const auto &[key, group] : groups) link_unix(group);
+    for (const auto &[key, group] : groups) link(group);
+    inherited(told);
   }
 
-  // Both ends are "opened" as far as their flows know: told in the client's words, the server's out is backward.
-  void link_unix(const Group &group) {
-    for (const size_t client : group.clients) {
-      for (const size_t server : group.servers) {
-        if (done_[client] || done_[server]) continue;
-        const Amount &near = flows_[client].moved, &far = flows_[server].moved;
-        links_.push_back({client, server, std::max(near.out, far.in), std::max(near.in, far.out), near.connections, false});
-        done_[client] = done_[server] = true;
-      }
+  // The kernel names who called listen() or socketpair(), which is not always who answers: systemd, a parent that forked. So a
+  // process may name one that has told nothing of it, and be named by another that it has told nothing of.
+  void inherited(const std::set<std::tuple<std::string, std::string, std::string>> &told) {
+    std::map<std::pair<std::string, std::string>, Group> groups;  // by host and pid of the client
+    for (size_t i = 0; i < flows_.size(); ++i) {
+      const Flow &flow = flows_[i];
+      if (!names_a_pid(flow) || !any_left(i)) continue;
+      const std::string peer = flow.remote.substr(4);
+      if (told.count({flow.host, peer, flow.pid}) > 0) continue;
+      groups[{flow.host, flow.pid}].clients.push_back(i);
+      groups[{flow.host, peer}].servers.push_back(i);
     }
+    for (const auto &[key, group] : groups) link(group);
   }
 
   // What the client's end calls its peer is not what the server's end calls itself.
@@ -127,10 +128,10 @@ class Pairing {
     if (translations_.empty()) return;
     std::map<Service, std::vector<size_t>> servers;
     for (size_t i = 0; i < flows_.size(); ++i)
-      if (!done_[i] && !flows_[i].opened) servers[service_of(flows_[i])].push_back(i);
+      if (any_left(i) && !flows_[i].opened) servers[service_of(flows_[i])].push_back(i);
     std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by the servers that may be theirs
     for (size_t i = 0; i < flows_.size(); ++i) {
-      if (done_[i] || !flows_[i].opened) continue;
+      if (!any_left(i) || !flows_[i].opened) continue;
       std::set<size_t> found;
       const auto [begin, end] = translations_.equal_range(service_of(flows_[i]));
       for (auto one = begin; one != end; ++one)
@@ -138,84 +139,106 @@ class Pairing {
           found.insert(known->second.begin(), known->second.end());
       if (!found.empty()) clients[{found.begin(), found.end()}].push_back(i);
     }
-    for (const auto &[theirs, some] : clients) {
-      Group group{some, {}};
-      for (const size_t server : theirs)
-        if (!done_[server]) group.servers.push_back(server);
-      link(group);
-    }
+    for (const auto &[theirs, some] : clients) link({some, theirs});
   }
 
   static Service service_of(const Flow &flow) { return {flow.protocol, flow.client(), flow.server(), flow.port}; }
 
-  // A datagram socket that is not connected serves all of its host's addresses, and does not tell its peers.
+  // A datagram socket that is not connected does not tell its peers. It serves its own address, or all of its host and network
+  // namespace.
   void wildcards() {
-    std::map<std::string, std::set<std::string>> hosts;
+    std::map<std::string, std::set<Place>> owners;
     for (const Flow &flow : flows_)
-      if (flow.local != "*" && !is_loopback(flow.local)) hosts[flow.local].insert(flow.host);
-    pass([&](const Flow &flow) -> std::optional<Key> {
-      if (flow.protocol != "udp" || flow.port.empty()) return std::nullopt;
-      if (!flow.opened) return flow.remote == "*" ? std::optional(Key{flow.host, flow.port, "", "", "", ""}) : std::nullopt;
-      if (is_loopback(flow.remote)) return Key{flow.host, flow.port, "", "", "", ""};
-      const auto owner = hosts.find(flow.remote);
-      if (owner == hosts.end() || owner->second.size() != 1) return std::nullopt;
-      return Key{*owner->second.begin(), flow.port, "", "", "", ""};
-    });
+      if (flow.local != "*" && !is_loopback(flow.local)) owners[flow.local].insert({flow.host, flow.netns});
+    for (const bool own_address : {true, false})
+      pass([&](const Flow &flow) -> std::optional<Key> {
+        if (flow.protocol != "udp" || flow.port.empty()) return std::nullopt;
+        if (!flow.opened) {
+          if (flow.remote != "*" || (flow.local == "*") == own_address) return std::nullopt;
+          return Key{flow.host, flow.netns, flow.local, flow.port, "", ""};
+        }
+        const auto place = place_of_server(flow, owners);
+        if (!place) return std::nullopt;
+        return Key{place->first, place->second, own_address ? flow.remote : "*", flow.port, "", ""};
+      });
   }
 
-  double sum(const std::vector<size_t> &side, Part part) const {
+  using Place = std::pair<std::string, std::string>;  // a host, and a network namespace there
+
+  // Where the address is that the flow was sent to: on its own host before others, which may have the same private addresses.
+  static std::optional<Place> place_of_server(const Flow &flow, const std::map<std::string, std::set<Place>> &owners) {
+    if (is_loopback(flow.remote)) return Place{flow.host, flow.netns};
+    const auto found = owners.find(flow.remote);
+    if (found == owners.end()) return std::nullopt;
+    std::vector<Place> own;
+    for (const Place &place : found->second)
+      if (place.first == flow.host) own.push_back(place);
+    if (own.size() == 1) return own.front();
+    return own.empty() && found->second.size() == 1 ? std::optional(*found->second.begin()) : std::nullopt;
+  }
+
+  double sum(const std::vector<size_t> &side, double Amount::*part) const {
     double total = 0;
-    for (const size_t i : side) total += part(flows_[i]);
+    for (const size_t i : side) total += left_[i].*part;
     return total;
   }
 
   void link(const Group &group) {
     if (group.clients.empty() || group.servers.empty()) return;
-    if (group.clients.size() * group.servers.size() > kMostPairs)
+    if (links_.size() + group.clients.size() * group.servers.size() > kMostPairs)
       throw query::TooMuch(std::to_string(group.clients.size()) + " clients of " + std::to_string(group.servers.size()) +
                            " servers of one port are more than can be paired; ask for less with --tag or a shorter time");
     const bool estimated = group.clients.size() > 1 && group.servers.size() > 1;
     const size_t first = links_.size();
     for (const size_t client : group.clients)
-      for (const size_t server : group.servers) links_.push_back({client, server, 0, 0, 0, estimated});
-    for (const size_t client : group.clients) links_.push_back({client, kUnknown, 0, 0, 0, false});
-    for (const size_t server : group.servers) links_.push_back({kUnknown, server, 0, 0, 0, false});
-    for (const Measure &measure : kMeasures) divide(first, measure, sum(group.clients, measure.of), sum(group.servers, measure.of));
+      for (const size_t server : group.servers) links_.push_back({client, server, 0, 0, estimated});
+    for (const Direction &direction : kDirections) divide(group, first, direction);
     const auto nothing = [](const Link &one) { return one.forward <= 0 && one.backward <= 0; };
     links_.erase(std::remove_if(links_.begin() + static_cast<std::ptrdiff_t>(first), links_.end(), nothing), links_.end());
-    for (const auto *side : {&group.clients, &group.servers})
-      for (const size_t i : *side) done_[i] = true;
   }
 
-  // What both ends saw by the shares of each; what only one side saw, by its shares, to nobody known.
-  void divide(size_t first, const Measure &measure, double by_clients, double by_servers) {
+  // What both sides saw by the shares of each. What only one side saw is left to it, by its shares: whose it was, of several, is a
+  // guess.
+  void divide(const Group &group, size_t first, const Direction &direction) {
+    const double by_clients = sum(group.clients, direction.of_client), by_servers = sum(group.servers, direction.of_server);
     const double most = std::max(by_clients, by_servers), least = std::min(by_clients, by_servers);
-    if (most <= 0) return;
+    if (least <= 0) return;
     const bool same = most - least <= kSame * most;
     const double both = same ? most : least;
-    const double clients_only = same ? 0 : by_clients - least, servers_only = same ? 0 : by_servers - least;
+    const bool guessed = !same && (by_clients > by_servers ? group.clients : group.servers).size() > 1;
     for (size_t i = first; i < links_.size(); ++i) {
       Link &one = links_[i];
-      const double client = one.client == kUnknown || by_clients <= 0 ? 0 : measure.of(flows_[one.client]) / by_clients;
-      const double server = one.server == kUnknown || by_servers <= 0 ? 0 : measure.of(flows_[one.server]) / by_servers;
-      if (one.client == kUnknown)
-        one.*measure.in = servers_only * server;
-      else if (one.server == kUnknown)
-        one.*measure.in = clients_only * client;
-      else
-        one.*measure.in = both * client * server;
+      const double client = left_[one.client].*direction.of_client / by_clients;
+      const double server = left_[one.server].*direction.of_server / by_servers;
+      one.*direction.in = both * client * server;
+      one.estimated = one.estimated || guessed;
+    }
+    const bool clients_more = !same && by_clients > by_servers, servers_more = !same && by_servers > by_clients;
+    keep(group.clients, direction.of_client, clients_more ? 1 - both / by_clients : 0);
+    keep(group.servers, direction.of_server, servers_more ? 1 - both / by_servers : 0);
+  }
+
+  void keep(const std::vector<size_t> &side, double Amount::*part, double share) {
+    for (const size_t i : side) {
+      left_[i].*part *= share;
+      if (share > 0 && side.size() > 1) divided_[i] = true;
     }
   }
 
+  bool any_left(size_t i) const { return left_[i].out > 0 || left_[i].in > 0; }
+
   void alone(size_t i) {
-    const Flow &flow = flows_[i];
-    Link link{flow.opened ? i : kUnknown, flow.opened ? kUnknown : i, forward(flow), backward(flow), connections(flow), false};
-    links_.push_back(link);
+    const Amount &left = left_[i];
+    if (flows_[i].opened)
+      links_.push_back({i, kUnknown, left.out, left.in, divided_[i]});
+    else
+      links_.push_back({kUnknown, i, left.in, left.out, divided_[i]});
   }
 
   const std::vector<Flow> &flows_;
   const Translations &translations_;
-  std::vector<bool> done_;
+  std::vector<Amount> left_;   // of each flow, what no other end is known of yet
+  std::vector<bool> divided_;  // which of them that is by an estimate
   std::vector<Link> links_;
 };
 

@@ -60,8 +60,7 @@ std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::T
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget) {
   std::map<Tags, Amount> amounts;
-  for (const auto &[metric, part] : {std::pair{"flow.in.bytes", &Amount::in}, std::pair{"flow.out.bytes", &Amount::out},
-                                     std::pair{"flow.connections", &Amount::connections}})
+  for (const auto &[metric, part] : {std::pair{"flow.in.bytes", &Amount::in}, std::pair{"flow.out.bytes", &Amount::out}})
     for (const Usage &usage : sums_of(metric, tags, kFlowTags, range, store, budget)) amounts[usage.tags].*part += usage.sum;
   std::vector<Flow> flows;
   flows.reserve(amounts.size());

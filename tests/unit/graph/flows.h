@@ -20,7 +20,7 @@ inline Flow opens(const std::string &host, const std::string &process, const std
   flow.other_port = endpoint_of(local).port;
   flow.port = port;
   flow.protocol = "tcp";
-  flow.moved = {out, in, 1};
+  flow.moved = {out, in};
   return flow;
 }
 

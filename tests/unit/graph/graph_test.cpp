@@ -75,6 +75,43 @@ TEST_CASE("by process nodes have their resources") {
   for (const Node &node : graph.nodes) CHECK(node.name != "silent");
 }
 
+TEST_CASE("what goes to a private address that the own host has does not leave it") {
+  const std::vector<Flow> flows = {opens("a", "client", "172.17.0.1", "172.17.0.2", "80", 10, 20),
+                                   takes("a", "other", "172.17.0.2", "172.17.0.9", "90", 0, 1),
+                                   takes("b", "other", "172.17.0.2", "172.17.0.9", "90", 0, 2)};
+  CHECK(shown(graph_of(flows, paired(flows), {}, By::host)) == "a>a 30\n172.17.0.9>a 1\n172.17.0.9>b 2\n");
+}
+
+TEST_CASE("a container and a process of one name are two nodes") {
+  std::vector<Flow> flows = {opens("a", "redis", "10.0.0.1", "10.0.0.2", "80", 10, 0),
+                             opens("a", "redis", "10.0.0.1", "10.0.0.3", "80", 20, 0)};
+  flows[1].pid = "77";
+  flows[1].container = "redis";
+  const Graph graph = graph_of(flows, paired(flows), {{"a", "77", "redis", "", "", {1, 100, true}}}, By::container);
+  REQUIRE(graph.nodes.size() == 4);
+  CHECK_FALSE(graph.nodes[0].contained);
+  CHECK_FALSE(graph.nodes[0].used.known);
+  CHECK(graph.nodes[1].contained);
+  CHECK(graph.nodes[1].used.cpu == 1);  // its samples have no tag container, its flows have
+}
+
+TEST_CASE("samples meet flows by pid, whatever else they have") {
+  const std::vector<Flow> flows = {opens("a", "java", "10.0.0.1", "10.0.0.2", "80", 10, 0)};
+  const Graph graph = graph_of(flows, paired(flows), {{"a", "4", "java", "", "java -jar x", {1, 100, true}}}, By::command);
+  REQUIRE(graph.nodes.size() == 2);
+  CHECK(graph.nodes[0].name == "java");
+  CHECK(graph.nodes[0].used.memory == 100);
+}
+
+TEST_CASE("replicas have the colour of what runs in them") {
+  std::vector<Flow> flows = {opens("a", "java", "10.0.0.1", "10.0.0.2", "80", 10, 0),
+                             opens("a", "sh", "10.0.0.1", "10.0.0.2", "80", 1, 0)};
+  for (Flow &flow : flows) flow.container = "worker-1";
+  const Graph graph = graph_of(flows, paired(flows), {}, By::container);
+  CHECK(graph.nodes[0].name == "worker-1");
+  CHECK(graph.nodes[0].command == "java");
+}
+
 TEST_CASE("the matrix has the largest by name, and the rest together") {
   const Matrix matrix = matrix_of(graph_by(By::host), 2);
   REQUIRE(matrix.names == std::vector<std::string>{"a", "b", "others"});

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "plugins/query/types.h"
 #include "tests/unit/graph/flows.h"
@@ -107,18 +108,72 @@ TEST_CASE("a datagram socket without peers serves all of its host's addresses") 
        two = opens("b", "two", "127.0.0.1", "127.0.0.53", "53", 40, 200);
   const Flow known = takes("b", "sshd", "10.0.0.2", "10.0.0.9", "22", 0, 0);  // whose address 10.0.0.2 is
   for (Flow *flow : {&server, &one, &two}) flow->protocol = "udp";
-  CHECK(shown({server, one, two, known}) == "one>dns 50/300; two>dns 40/200; ?>sshd 0/0");
+  CHECK(shown({server, one, two, known}) == "one>dns 50/300; two>dns 40/200");
 }
 
 TEST_CASE("Unix sockets name each other by pid") {
   Flow one, two;
   one.host = two.host = "a";
   one.protocol = two.protocol = "unix";
-  one.process = "one", one.pid = "10", one.remote = "pid:20", one.moved = {70, 5, 1};
-  two.process = "two", two.pid = "20", two.remote = "pid:10", two.moved = {5, 70, 1};
+  one.process = "one", one.pid = "10", one.remote = "pid:20", one.moved = {70, 5};
+  two.process = "two", two.pid = "20", two.remote = "pid:10", two.moved = {5, 70};
   CHECK(shown({one, two}) == "one>two 70/5");
   two.host = "b";
   CHECK(shown({one, two}) == "one>? 70/5; two>? 5/70");
+}
+
+TEST_CASE("a Unix socket that was inherited is known by who is named, and by who names") {
+  const auto unix_flow = [](const char *process, const char *pid, const char *peer, double out, double in) {
+    Flow flow;
+    flow.host = "a";
+    flow.protocol = "unix";
+    flow.process = process, flow.pid = pid, flow.remote = std::string("pid:") + peer, flow.moved = {out, in};
+    return flow;
+  };
+  // systemd listened, the bus answers.
+  CHECK(shown({unix_flow("client", "900", "1", 70, 5), unix_flow("bus", "500", "900", 5, 70)}) == "client>bus 70/5");
+  // A postmaster that serves others itself, and a backend of it.
+  CHECK(shown({unix_flow("client", "900", "400", 70, 5), unix_flow("backend", "500", "900", 5, 70),
+               unix_flow("other", "800", "400", 6, 2), unix_flow("postmaster", "400", "800", 2, 6)}) ==
+        "postmaster>other 2/6; client>backend 70/5");
+  // With two names in the time: both flows have moved what the one of the other end has.
+  CHECK(shown({unix_flow("sh", "10", "20", 30, 0), unix_flow("worker", "10", "20", 70, 0), unix_flow("log", "20", "10", 0, 100)}) ==
+        "sh>log 30/0; worker>log 70/0");
+}
+
+TEST_CASE("what is left of a flow meets its other ends in another way") {
+  Translations translations;
+  add_translations("tcp 6 9 ESTABLISHED src=10.0.0.1 dst=10.96.0.7 sport=5 dport=80 src=10.1.0.3 dst=10.0.0.1 sport=8080 dport=5",
+                   translations);
+  CHECK(shown({opens("a", "direct", "10.0.0.1", "10.1.0.3", "8080", 10, 0),
+               opens("a", "by name", "10.0.0.1", "10.96.0.7", "80", 1000, 0),
+               takes("b", "server", "10.1.0.3", "10.0.0.1", "8080", 0, 1010)},
+              translations) == "direct>server 10/0; by name>server 1000/0");
+}
+
+TEST_CASE("what several flows saw more than their other end is divided by estimate") {
+  CHECK(shown({opens("a", "one", "10.0.0.1", "10.0.0.2", "80", 600, 0), opens("a", "two", "10.0.0.1", "10.0.0.2", "80", 400, 0),
+               takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 400)}) ==
+        "one>server ~240/0; two>server ~160/0; one>? ~360/0; two>? ~240/0");
+}
+
+TEST_CASE("datagram servers are told apart by address and network namespace, and the own host comes first") {
+  const auto udp = [](Flow flow, const char *netns = "") {
+    flow.protocol = "udp";
+    flow.netns = netns;
+    return flow;
+  };
+  const Flow dnsmasq = udp(takes("b", "dnsmasq", "10.0.0.2", "*", "53", 300, 50));
+  const Flow resolved = udp(takes("b", "resolved", "127.0.0.53", "*", "53", 200, 40));
+  const Flow one = udp(opens("a", "one", "10.0.0.1", "10.0.0.2", "53", 50, 300));
+  const Flow two = udp(opens("b", "two", "127.0.0.1", "127.0.0.53", "53", 40, 200));
+  CHECK(shown({dnsmasq, resolved, one, two}) == "one>dnsmasq 50/300; two>resolved 40/200");
+  const Flow contained = udp(takes("b", "contained", "*", "*", "53", 200, 40), "4026532281");
+  CHECK(shown({contained, two}) == "?>contained 40/200; two>? 40/200");
+  // An address that two hosts have.
+  const Flow near = udp(takes("b", "near", "172.17.0.2", "*", "53", 7, 9)),
+             far = udp(takes("a", "far", "172.17.0.2", "*", "53", 7, 9));
+  CHECK(shown({near, far, udp(opens("b", "client", "172.17.0.1", "172.17.0.2", "53", 9, 7))}) == "client>near 9/7; ?>far 9/7");
 }
 
 TEST_CASE("a service's address is translated to who answers") {
@@ -133,6 +188,18 @@ TEST_CASE("a service's address is translated to who answers") {
   CHECK(translations.size() == 1);
   CHECK(shown({opens("a", "client", "10.0.0.1", "10.96.0.7", "80", 10, 20),
                takes("b", "server", "10.1.0.3", "10.0.0.1", "8080", 20, 10)},
+              translations) == "client>server 10/20");
+}
+
+TEST_CASE("addresses of IPv6 in the kernel's table are those of flows") {
+  Translations translations;
+  add_translations(
+      "ipv6     10 tcp      6 9 ESTABLISHED src=2001:0db8:0000:0000:0000:0000:0000:0009 "
+      "dst=2001:0db8:0000:0000:0000:0000:0000:0001 sport=5 dport=80 src=2001:0db8:0000:0000:0000:0000:0000:0002 "
+      "dst=2001:0db8:0000:0000:0000:0000:0000:0009 sport=8080 dport=5\n",
+      translations);
+  CHECK(shown({opens("a", "client", "2001:db8::9", "2001:db8::1", "80", 10, 20),
+               takes("b", "server", "2001:db8::2", "2001:db8::9", "8080", 20, 10)},
               translations) == "client>server 10/20");
 }
 
