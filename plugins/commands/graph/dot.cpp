@@ -19,11 +19,15 @@ constexpr size_t kWidestName = 40;
 
 using Ends = std::pair<size_t, size_t>;
 
+std::string visible(std::string_view text) {
+  std::string out;
+  core::append_visible(out, text);
+  return out;
+}
+
 std::string quoted(std::string_view text) {
-  std::string visible;
-  core::append_visible(visible, text);
   std::string out = "\"";
-  for (const char c : visible) {
+  for (const char c : visible(text)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
@@ -34,7 +38,7 @@ std::string quoted(std::string_view text) {
 std::string label(const std::vector<std::string> &lines) {
   std::string out;
   for (const std::string &line : lines) {
-    const std::string one = quoted(core::cut_to_width(line, kWidestName));
+    const std::string one = quoted(core::cut_to_width(visible(line), kWidestName));
     out += (out.empty() ? "\"" : "\\n") + one.substr(1, one.size() - 2);
   }
   return out + '"';
@@ -94,6 +98,11 @@ class Dot {
     return text;
   }
 
+  static std::string used_text(const Resources &used) {
+    if (!used.known) return "";
+    return ": " + short_number(used.cpu, 2) + " cores, " + bytes_text(used.memory * 1024 * 1024);
+  }
+
   static std::string name(size_t node) { return "n" + std::to_string(node); }
 
   void add_node(size_t index, const char *indent) {
@@ -107,9 +116,7 @@ class Dot {
     }
     out_ += " height=" + short_number(scaled(node.used.memory, most_.memory, kLowest, kHighest), 2) +
             " penwidth=" + short_number(scaled(node.used.cpu, most_.cpu, kThinnest, kThickestNode), 2) + " color=\"" +
-            colour_of(node.command) + "\" tooltip=" +
-            quoted(node.name + ": " + short_number(node.used.cpu, 2) + " cores, " + bytes_text(node.used.memory * 1024 * 1024)) +
-            "];\n";
+            colour_of(node.command) + "\" tooltip=" + quoted(node.name + used_text(node.used)) + "];\n";
   }
 
   void add_edge(const Ends &ends, double bytes) {

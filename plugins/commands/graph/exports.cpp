@@ -30,7 +30,7 @@ const char *kind_of(const Graph &graph, const Node &node) {
     case By::command:
       return "Command";
     case By::container:
-      return "Container";
+      return node.contained ? "Container" : "Process";
     case By::host:
       break;
   }
