@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -183,7 +184,14 @@ class Pairing {
     return total;
   }
 
-  void link(const Group &group) {
+  std::vector<size_t> with_left(const std::vector<size_t> &side) const {
+    std::vector<size_t> some;
+    std::copy_if(side.begin(), side.end(), std::back_inserter(some), [this](size_t i) { return any_left(i); });
+    return some;
+  }
+
+  void link(const Group &all) {
+    const Group group{with_left(all.clients), with_left(all.servers)};
     if (group.clients.empty() || group.servers.empty()) return;
     if (links_.size() + group.clients.size() * group.servers.size() > kMostPairs)
       throw query::TooMuch(std::to_string(group.clients.size()) + " clients of " + std::to_string(group.servers.size()) +
