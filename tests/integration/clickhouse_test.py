@@ -97,7 +97,7 @@ class ServedCase(AgentCase):
     def hub(self, *sinks):
         """An agent that takes points by HTTP; a request is answered when all sinks have what it brought."""
         agent = self.run_agent('local a = require "atalaya"\na.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0" }, %s }\n'
-                               % ", ".join(sinks))
+                               % ", ".join(sinks)).running()
         return agent, "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0]
 
     def both(self, **parameters):
@@ -178,7 +178,7 @@ class OneServer(ServedCase):
         self.assertGreater(int(self.rows("SELECT count() FROM points")[0][0]), 38)
 
     def test_experiments_are_kept(self):
-        self.both()[0].wait_status(lambda status: True)
+        self.both()
         for store in (self.sqlite, self.clickhouse):
             self.atalaya("experiment", "start", "tera", "--notes", "it's a \\ note", "--user", "u", "--at", str(T0 + 5), store=store)
             self.atalaya("experiment", "start", "tera", "--workload", "w", "--at", str(T0 + 15), store=store)
