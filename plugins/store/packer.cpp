@@ -151,7 +151,7 @@ bool Packer::sweep(int64_t &work) {
     const bool is_empty = database_.changes() < work;
     work -= database_.changes() / 2 + 1;
     if (!is_empty) continue;
-    if (has_stacks_.number(*window)) {
+    if (keep_windows_ || has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {
       delete_window_.run(*window);

@@ -102,6 +102,35 @@ CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
        JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key
   WHERE w.packed = 0;
+)sql",
+    // 3: stacks as a tree (stack_tree.h). Those that are there are moved later, in steps (stack_move.h).
+    R"sql(
+DROP INDEX stack_texts_hash;
+DROP INDEX stack_texts_seen;
+ALTER TABLE stack_texts RENAME TO old_stack_texts;
+ALTER TABLE stacks RENAME TO old_stacks;
+CREATE TABLE frames(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  seen_h INTEGER NOT NULL); -- not seen after this hour since 1970
+CREATE TABLE stack_nodes(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  parent INTEGER NOT NULL,  -- the node of the frame that called, 0 = none
+  frame INTEGER NOT NULL,
+  seen_h INTEGER NOT NULL,
+  UNIQUE(parent, frame));
+CREATE TABLE stacks(
+  window INTEGER NOT NULL, entity INTEGER NOT NULL,
+  stack INTEGER NOT NULL,   -- the node of its last frame
+  fields TEXT NOT NULL,
+  PRIMARY KEY(window, entity, stack)) WITHOUT ROWID;
+CREATE VIEW stack_texts(id, folded) AS
+  SELECT n.id, (
+    WITH RECURSIVE up(parent, frame, depth) AS (
+      SELECT n.parent, n.frame, 0 UNION ALL
+      SELECT s.parent, s.frame, depth + 1 FROM up JOIN stack_nodes s ON s.id = up.parent)
+    SELECT group_concat(name, ';') FROM (SELECT f.name FROM up JOIN frames f ON f.id = up.frame ORDER BY depth DESC))
+  FROM stack_nodes n;
 )sql"};
 static_assert(kSteps.size() == kSchemaVersion);
 

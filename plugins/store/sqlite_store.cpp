@@ -5,12 +5,14 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "plugins/store/entities.h"
 #include "plugins/store/fields.h"
 #include "plugins/store/location.h"
 #include "plugins/store/scan.h"
 #include "plugins/store/schema.h"
+#include "plugins/store/stack_tree.h"
 
 namespace atalaya::store {
 namespace {
@@ -54,6 +56,32 @@ class Fields {
  private:
   Names names_;
   std::vector<Field> fields_;
+};
+
+constexpr const char *kStacks =
+    "SELECT w.time_ns, w.duration_ns, s.entity, s.stack, s.fields FROM windows w CROSS JOIN stacks s ON s.window = w.id "
+    "WHERE w.time_ns > ?1 AND w.time_ns <= ?2 ORDER BY w.time_ns, w.id";
+// While stacks of an older schema are moved: a window has all of them here, or there.
+constexpr const char *kMovingStacks =
+    "SELECT w.time_ns, w.duration_ns, s.entity, s.stack, s.fields, s.folded FROM windows w CROSS JOIN ("
+    "SELECT window, entity, stack, fields, NULL AS folded FROM stacks UNION ALL "
+    "SELECT o.window, o.entity, o.stack, o.fields, t.folded FROM old_stacks o CROSS JOIN old_stack_texts t ON t.id = o.stack"
+    ") s ON s.window = w.id WHERE w.time_ns > ?1 AND w.time_ns <= ?2 ORDER BY w.time_ns, w.id";
+
+// The numbers of stacks in one call: their nodes, unless some have none yet.
+class StackNumbers {
+ public:
+  explicit StackNumbers(Database &database)
+      : is_moving_(database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'old_stacks'") > 0) {}
+  bool is_moving() const { return is_moving_; }
+  int64_t of(int64_t stored, std::string_view text) {
+    if (!is_moving_) return stored;
+    return numbers_.try_emplace(std::string(text), static_cast<int64_t>(numbers_.size()) + 1).first->second;
+  }
+
+ private:
+  bool is_moving_;
+  std::unordered_map<std::string, int64_t> numbers_;
 };
 
 // Which of the wanted metrics a shape holds.
@@ -139,26 +167,17 @@ void SqliteStore::stacks(const Selection &selection, const std::function<void(co
   const ReadTransaction transaction(database_);
   const Entities entities = find_entities(database_, selection);
   Fields fields(database_);
-  std::unordered_map<int64_t, std::string> texts;
-  Statement text(database_, "SELECT folded FROM stack_texts WHERE id = ?1");
-  const auto text_of = [&](int64_t id) -> const std::string & {
-    constexpr size_t kRemembered = 64 << 10;
-    if (texts.size() >= kRemembered) texts.clear();
-    const auto [place, is_new] = texts.try_emplace(id);
-    if (is_new) text.each([&, &known = place->second](const Row &row) { known = row.text(0); }, id);
-    return place->second;
+  StackTexts texts(database_);
+  StackNumbers numbers(database_);
+  const auto take = [&](const Row &row) {
+    const auto entity = entities.find(row.integer(2));
+    if (entity == entities.end()) return;
+    const bool is_old = row.columns() > 5 && row.type(5) != SQLITE_NULL;
+    const std::string_view text = is_old ? row.text(5) : texts.text(row.integer(3));
+    visitor({row.integer(0), row.integer(1), entity->first, numbers.of(row.integer(3), text), entity->second.tags, text,
+             fields.read(row.text(4))});
   };
-  Statement(database_,
-            "SELECT w.time_ns, w.duration_ns, s.entity, s.stack, s.fields FROM windows w CROSS JOIN stacks s ON s.window = w.id "
-            "WHERE w.time_ns > ?1 AND w.time_ns <= ?2 ORDER BY w.time_ns, w.id")
-      .each(
-          [&](const Row &row) {
-            const auto entity = entities.find(row.integer(2));
-            if (entity == entities.end()) return;
-            visitor({row.integer(0), row.integer(1), entity->first, row.integer(3), entity->second.tags, text_of(row.integer(3)),
-                     fields.read(row.text(4))});
-          },
-          selection.range.from_ns, selection.range.to_ns);
+  Statement(database_, numbers.is_moving() ? kMovingStacks : kStacks).each(take, selection.range.from_ns, selection.range.to_ns);
 }
 
 void SqliteStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {

@@ -50,6 +50,7 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       database_(open_for_writing(options)),
       dictionary_(database_, std::move(name_of)),
       retention_(database_, options.limits),
+      stack_move_(database_, dictionary_.stacks()),
       packer_(database_, options.warn),
       find_windows_(database_, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
       add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
@@ -96,6 +97,10 @@ bool Writer::maintain(int64_t now_ns) {
   reserve_.hold();
   try {
     retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
+    if (!stack_move_.is_done()) {
+      stack_move_.step(kPackingAStep + 4 * batch_size_, now_ns);
+      packer_.keep_windows(!stack_move_.is_done());
+    }
     return packer_.step(now_ns, kPackingAStep + 4 * batch_size_);
   } catch (...) {  // memory may be short, too
     forget();
@@ -207,8 +212,10 @@ void Writer::put_metrics(const atalaya_sample &sample, int64_t now_ns) {
 
 void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns) {
   const int64_t entity = dictionary_.entity(sample, {}, now_ns);
-  const int64_t stack = dictionary_.stack_text({sample.text.data, sample.text.size}, now_ns);
+  const int64_t stack = dictionary_.stack({sample.text.data, sample.text.size}, now_ns);
   const Window &window = window_of(sample, now_ns);
+  stack_move_.window(window.id, now_ns);
+  for (const int64_t other : window.others) stack_move_.window(other, now_ns);
   for (const int64_t other : window.others) clear_stack_.run(other, entity, stack);
   put_stack_.run(window.id, entity, stack, std::string_view(fields_));
 }

@@ -17,6 +17,7 @@
 #include "plugins/store/packer.h"
 #include "plugins/store/retention.h"
 #include "plugins/store/sqlite.h"
+#include "plugins/store/stack_move.h"
 #include "plugins/store/store.h"
 
 namespace atalaya::store {
@@ -71,6 +72,7 @@ class Writer final : public StoreWriter {
   Database database_;
   Dictionary dictionary_;
   Retention retention_;
+  StackMove stack_move_;
   Packer packer_;
   Statement find_windows_, add_window_, put_sample_, put_stack_, put_span_, clear_sample_, clear_stack_;
 

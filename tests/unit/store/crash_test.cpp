@@ -7,8 +7,10 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "plugins/store/sql/points_table.h"
 #include "tests/unit/store/fixture.h"
@@ -126,6 +128,39 @@ TEST_CASE("an older store that is killed while it is brought up to date and pack
       CHECK(series.front().count == 11 * 1'000'003);
       CHECK(series.back().count == 710 * 1'000'003);
     }
+  }
+}
+
+TEST_CASE("a store whose stacks are being moved is killed: each is there, once") {
+  std::mt19937 random(6);
+  std::ifstream file("tests/fixtures/store/schema-2.sql");
+  const std::string script{std::istreambuf_iterator<char>(file), {}};
+  for (int round = 0; round < 10; ++round) {
+    TestStore store;
+    Database(store.path, Access::read_write).execute(script.c_str());
+    const auto stacks = [&] {
+      std::map<std::pair<int64_t, std::string>, int64_t> all;
+      int64_t count = 0;
+      SqliteStore(store.path).stacks({}, [&](const Stack &stack) {
+        all[{stack.time_ns, std::string(stack.folded)}] += stack.fields[0].count;
+        ++count;
+      });
+      CHECK(count == static_cast<int64_t>(all.size()));
+      return all;
+    };
+    const auto work = [&](int progress) {
+      if (::write(progress, "x", 1) != 1) ::_exit(1);
+      Writer writer({store.path, {}, false}, [](uint32_t) { return std::string_view{}; });
+      for (int i = 0; i < 10; ++i) writer.maintain(kNow);
+    };
+    run_and_kill(work, 1, random() % 10'000'000);
+    check_sound(store);
+    store.writer();
+    const auto before = stacks();
+    CHECK(before.size() == 60);
+    run_and_kill(work, 1, random() % 10'000'000);
+    check_sound(store);
+    CHECK(stacks() == before);
   }
 }
 
