@@ -42,8 +42,8 @@ Retention::Retention(Database &database, const Limits &limits)
                       "DELETE FROM samples WHERE window = ?1 AND entity IN "
                       "(SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
       delete_stacks_(database,
-                     "DELETE FROM stacks WHERE window = ?1 AND (entity, stack) IN "
-                     "(SELECT entity, stack FROM stacks WHERE window = ?1 LIMIT ?2)"),
+                     "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
+                     "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT ?2)"),
       delete_spans_(database,
                     "DELETE FROM spans WHERE (start_ns, entity, name) IN "
                     "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),

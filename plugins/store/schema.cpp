@@ -121,9 +121,9 @@ CREATE TABLE stack_nodes(
   UNIQUE(parent, frame));
 CREATE TABLE stacks(
   window INTEGER NOT NULL, entity INTEGER NOT NULL,
-  stack INTEGER NOT NULL,   -- the node of its last frame
-  fields TEXT NOT NULL,
-  PRIMARY KEY(window, entity, stack)) WITHOUT ROWID;
+  field INTEGER NOT NULL,   -- the id of a metric
+  numbers TEXT NOT NULL,    -- a JSON object: the node of a stack's last frame -> the field's value
+  PRIMARY KEY(window, entity, field)) WITHOUT ROWID;
 CREATE VIEW stack_texts(id, folded) AS
   SELECT n.id, (
     WITH RECURSIVE up(parent, frame, depth) AS (
@@ -131,6 +131,10 @@ CREATE VIEW stack_texts(id, folded) AS
       SELECT s.parent, s.frame, depth + 1 FROM up JOIN stack_nodes s ON s.id = up.parent)
     SELECT group_concat(name, ';') FROM (SELECT f.name FROM up JOIN frames f ON f.id = up.frame ORDER BY depth DESC))
   FROM stack_nodes n;
+CREATE VIEW stack_points(time, metric, host, pid, process, tags, folded, value) AS
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, t.folded, n.value
+  FROM windows w CROSS JOIN stacks s ON s.window = w.id JOIN entities e ON e.id = s.entity JOIN metrics m ON m.id = s.field
+       JOIN json_each(s.numbers) n JOIN stack_texts t ON t.id = n.key;
 )sql"};
 static_assert(kSteps.size() == kSchemaVersion);
 

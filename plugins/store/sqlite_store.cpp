@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "plugins/store/entities.h"
 #include "plugins/store/fields.h"
@@ -44,28 +45,34 @@ class Fields {
 
   std::span<const Field> read(std::string_view json) {
     fields_.clear();
-    for (FieldReader reader(json); reader.next();) {
-      const auto name = names_.find(reader.metric());
-      if (name == names_.end()) continue;
-      const Number &value = reader.value();
-      fields_.push_back({name->second, value.is_count, value.as_real(), value.is_count ? value.count : 0});
-    }
+    for (FieldReader reader(json); reader.next();) add(reader.metric(), reader.value());
+    return fields_;
+  }
+  std::span<const Field> of(std::span<const std::pair<int64_t, Number>> values) {
+    fields_.clear();
+    for (const auto &[metric, value] : values) add(metric, value);
     return fields_;
   }
 
  private:
+  void add(int64_t metric, const Number &value) {
+    const auto name = names_.find(metric);
+    if (name != names_.end()) fields_.push_back({name->second, value.is_count, value.as_real(), value.is_count ? value.count : 0});
+  }
+
   Names names_;
   std::vector<Field> fields_;
 };
 
+// The rows of a window and entity lie together.
 constexpr const char *kStacks =
-    "SELECT w.time_ns, w.duration_ns, s.entity, s.stack, s.fields FROM windows w CROSS JOIN stacks s ON s.window = w.id "
+    "SELECT w.time_ns, w.duration_ns, s.entity, w.id, s.field, s.numbers FROM windows w CROSS JOIN stacks s ON s.window = w.id "
     "WHERE w.time_ns > ?1 AND w.time_ns <= ?2 ORDER BY w.time_ns, w.id";
 // While stacks of an older schema are moved: a window has all of them here, or there.
 constexpr const char *kMovingStacks =
-    "SELECT w.time_ns, w.duration_ns, s.entity, s.stack, s.fields, s.folded FROM windows w CROSS JOIN ("
-    "SELECT window, entity, stack, fields, NULL AS folded FROM stacks UNION ALL "
-    "SELECT o.window, o.entity, o.stack, o.fields, t.folded FROM old_stacks o CROSS JOIN old_stack_texts t ON t.id = o.stack"
+    "SELECT w.time_ns, w.duration_ns, s.entity, w.id, s.field, s.numbers, s.folded FROM windows w CROSS JOIN ("
+    "SELECT window, entity, field, numbers, NULL AS folded FROM stacks UNION ALL "
+    "SELECT o.window, o.entity, 0, o.fields, t.folded FROM old_stacks o CROSS JOIN old_stack_texts t ON t.id = o.stack"
     ") s ON s.window = w.id WHERE w.time_ns > ?1 AND w.time_ns <= ?2 ORDER BY w.time_ns, w.id";
 
 // The numbers of stacks in one call: their nodes, unless some have none yet.
@@ -82,6 +89,30 @@ class StackNumbers {
  private:
   bool is_moving_;
   std::unordered_map<std::string, int64_t> numbers_;
+};
+
+// The rows of one window and entity, turned to what each stack has.
+class StackRows {
+ public:
+  using Stacks = std::map<int64_t, std::vector<std::pair<int64_t, Number>>>;  // by node: metrics and their values
+
+  bool is_same(const Row &row) const { return row.integer(3) == window_ && row.integer(2) == entity_; }
+  void add(const Row &row) {
+    time_ns_ = row.integer(0);
+    duration_ns_ = row.integer(1);
+    entity_ = row.integer(2);
+    window_ = row.integer(3);
+    for (FieldReader reader(row.text(5)); reader.next();) stacks_[reader.metric()].emplace_back(row.integer(4), reader.value());
+  }
+  void clear() { stacks_.clear(); }
+  const Stacks &stacks() const { return stacks_; }
+  int64_t entity() const { return entity_; }
+  int64_t time_ns() const { return time_ns_; }
+  int64_t duration_ns() const { return duration_ns_; }
+
+ private:
+  int64_t time_ns_ = 0, duration_ns_ = 0, entity_ = 0, window_ = 0;
+  Stacks stacks_;
 };
 
 // Which of the wanted metrics a shape holds.
@@ -169,15 +200,29 @@ void SqliteStore::stacks(const Selection &selection, const std::function<void(co
   Fields fields(database_);
   StackTexts texts(database_);
   StackNumbers numbers(database_);
+  StackRows rows;
+  const auto hand_over = [&] {
+    const auto entity = entities.find(rows.entity());
+    for (const auto &[stack, values] : rows.stacks()) {
+      if (entity == entities.end()) break;
+      const std::string_view text = texts.text(stack);
+      visitor({rows.time_ns(), rows.duration_ns(), entity->first, numbers.of(stack, text), entity->second.tags, text,
+               fields.of(values)});
+    }
+    rows.clear();
+  };
   const auto take = [&](const Row &row) {
+    if (!rows.is_same(row)) hand_over();
     const auto entity = entities.find(row.integer(2));
-    if (entity == entities.end()) return;
-    const bool is_old = row.columns() > 5 && row.type(5) != SQLITE_NULL;
-    const std::string_view text = is_old ? row.text(5) : texts.text(row.integer(3));
-    visitor({row.integer(0), row.integer(1), entity->first, numbers.of(row.integer(3), text), entity->second.tags, text,
-             fields.read(row.text(4))});
+    if (row.columns() <= 6 || row.type(6) == SQLITE_NULL) {
+      if (entity != entities.end()) rows.add(row);
+    } else if (entity != entities.end()) {
+      visitor({row.integer(0), row.integer(1), entity->first, numbers.of(0, row.text(6)), entity->second.tags, row.text(6),
+               fields.read(row.text(5))});
+    }
   };
   Statement(database_, numbers.is_moving() ? kMovingStacks : kStacks).each(take, selection.range.from_ns, selection.range.to_ns);
+  hand_over();
 }
 
 void SqliteStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {

@@ -6,6 +6,7 @@
 
 #include "plugins/store/sqlite.h"
 #include "plugins/store/stack_tree.h"
+#include "plugins/store/stack_writer.h"
 
 namespace atalaya::store {
 
@@ -13,7 +14,7 @@ namespace atalaya::store {
 // works; what is not there yet is read from where it was.
 class StackMove {
  public:
-  StackMove(Database &database, StackTree &tree);
+  StackMove(Database &database, StackTree &tree, StackWriter &writer);
 
   bool is_done() const { return !statements_.has_value(); }
   // Moves at most so many stacks.
@@ -24,13 +25,14 @@ class StackMove {
  private:
   struct Statements {
     explicit Statements(Database &database);
-    Statement find, find_in_window, put, remove, remove_window, remove_texts;
+    Statement find, find_in_window, remove, remove_window, remove_texts;
   };
 
   void put(const Row &row, int64_t now_ns);
 
   Database &database_;
   StackTree &tree_;
+  StackWriter &writer_;
   std::optional<Statements> statements_;
   int64_t last_window_ = 0;  // later ones have none
 };

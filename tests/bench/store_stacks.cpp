@@ -31,25 +31,33 @@ constexpr const char *kTextSchema =
     "TEXT "
     "NOT NULL, PRIMARY KEY(window, entity, stack)) WITHOUT ROWID; BEGIN";
 
-// Programs that call down from a few roots: 20 to 60 frames; which callee is next depends on the caller, and a few are hot.
+// A program that calls down from a few roots: 20 to 60 frames. Some 2,000 places in it are where samples fall, the first far more
+// often than the last; neighbours share their way down to one of 200 branches.
 class Program {
  public:
-  std::string stack() {
-    const size_t depth = 20 + random_() % 41;
-    uint64_t at = random_() % 3;
-    std::string folded = "java;start_thread;thread_native_entry";
-    for (size_t i = 0; i < depth; ++i) {
-      // Near the root there is one way, further down there are some.
-      const uint64_t ways = i < 12 ? 1 : 1 + at % 4;
-      const uint64_t way = std::min(random_() % ways, random_() % ways);
-      at = (at * 6364136223846793005u + way * 7919 + i + 1442695040888963407u) >> 3;
-      folded += ";org.apache.spark.package" + std::to_string(at % 40) + ".Class" + std::to_string(at % 900) + "$Inner.method" +
-                std::to_string(at % 4001) + "_[j]";
-    }
-    return folded;
+  Program() {
+    for (uint64_t i = 0; i < 2000; ++i) stacks_.push_back(way_to(i));
+  }
+  const std::string &stack() {
+    const double share = static_cast<double>(random_() % 1'000'000) / 1e6;
+    return stacks_[static_cast<size_t>(share * share * share * static_cast<double>(stacks_.size()))];
   }
 
  private:
+  static std::string way_to(uint64_t place) {
+    std::mt19937_64 thread(place % 3), branch(place % 200), own(place);
+    std::string folded = "java;start_thread;thread_native_entry";
+    for (int i = 0; i < 8; ++i) folded += frame(thread());
+    for (uint64_t left = 5 + branch() % 30; left > 0; --left) folded += frame(branch());
+    for (uint64_t left = 4 + own() % 15; left > 0; --left) folded += frame(own());
+    return folded;
+  }
+  static std::string frame(uint64_t random) {
+    return ";org.apache.spark.package" + std::to_string(random % 40) + ".Class" + std::to_string(random / 40 % 900) +
+           "$Inner.method" + std::to_string(random / 36'000 % 4) + "_[j]";
+  }
+
+  std::vector<std::string> stacks_;
   std::mt19937_64 random_{7};
 };
 

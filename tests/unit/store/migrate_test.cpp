@@ -133,7 +133,7 @@ TEST_CASE("stacks of schema 2 become a tree while the agent works: they are ther
     CHECK(lines_of_stacks(store.path) == expected);
   }
   CHECK(store.number("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'old%'") == 0);
-  CHECK(store.sql("SELECT DISTINCT folded FROM stacks s JOIN stack_texts t ON t.id = s.stack ORDER BY folded") ==
+  CHECK(store.sql("SELECT DISTINCT folded FROM stack_points ORDER BY folded") ==
         Lines{"main;new", "main;run", "main;run;work_[j]", "main;run;work_[j];read_[k]"});
 }
 
