@@ -226,10 +226,16 @@ bool ChunkReader::read_times(Timeline &timeline) {
 
 bool ChunkReader::read_words(std::string_view planes, size_t width, size_t count) {
   if (planes.size() < width * count) return false;
-  words_.assign(count, 0);
+  words_.resize(count);
+  if (width == 0) std::fill(words_.begin(), words_.end(), 0);
   for (size_t plane = 0; plane < width; ++plane) {
     const char *from = planes.data() + plane * count;
-    for (size_t i = 0; i < count; ++i) words_[i] |= static_cast<uint64_t>(static_cast<unsigned char>(from[i])) << (8 * plane);
+    uint64_t *to = words_.data();
+    if (plane == 0) {
+      for (size_t i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(from[i]);
+    } else {
+      for (size_t i = 0; i < count; ++i) to[i] |= static_cast<uint64_t>(static_cast<unsigned char>(from[i])) << (8 * plane);
+    }
   }
   return true;
 }
@@ -274,7 +280,9 @@ bool ChunkReader::values(const Part &part, Values &out) {
     for (size_t i = 0; i < count; ++i) out.reals[i] = std::bit_cast<double>(words_[i]);
   } else {
     const double shift = kTens.at(part.decimals);
-    for (size_t i = 0; i < count; ++i) out.reals[i] = static_cast<double>(static_cast<int64_t>(words_[i])) / shift;
+    const uint64_t *from = words_.data();
+    double *to = out.reals.data();
+    for (size_t i = 0; i < count; ++i) to[i] = static_cast<double>(static_cast<int64_t>(from[i])) / shift;
   }
   return true;
 }

@@ -29,6 +29,7 @@ class ChunkWriter {
 
   // Adds the first of the points, up to some time, and takes them away; `work` goes down by what it cost beyond them.
   void put_next(PointsOfEntity &entity, int64_t &work);
+  int64_t replaced() const { return static_cast<int64_t>(replaced_.size()); }
   // Deletes those whose points are in new ones. Until then both are there.
   void delete_replaced();
   // After a rollback.

@@ -18,7 +18,7 @@ constexpr int64_t kGrace = kMinute;         // for batches that are late
 constexpr int64_t kSettled = 10 * kMinute;  // what arrived lately is there for plain SQL, whatever its own time
 constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
 constexpr int kLooks = 16;                  // stretches that are looked at before the others have to wait
-constexpr size_t kSliceRows = 2048;         // read before they become chunks: a megabyte or two
+constexpr size_t kSliceBytes = 256 << 10;   // of rows, read before they become chunks: a megabyte or two in memory
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
@@ -50,7 +50,7 @@ Packer::Packer(Database &database, Warn warn)
       list_open_(database,
                  "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
                  "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
-      list_entities_(database, "SELECT entity FROM samples WHERE window = ?1"),
+      list_entities_(database, "SELECT entity, fields FROM samples WHERE window = ?1"),
       read_rows_(database, "SELECT entity, fields FROM samples WHERE window = ?1 AND entity BETWEEN ?2 AND ?3"),
       any_row_(database,
                "SELECT 1 FROM windows w CROSS JOIN samples s ON s.window = w.id AND s.entity = ?1 "
@@ -64,6 +64,8 @@ Packer::Packer(Database &database, Warn warn)
       leave_window_(database, "INSERT OR IGNORE INTO temp.damaged(window) VALUES(?1)"),
       pack_window_(database, "UPDATE windows SET packed = 1 WHERE id = ?1"),
       packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
+      has_more_(database, "SELECT 1 FROM samples WHERE window = ?1 LIMIT 1 OFFSET ?2"),
+      delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
       delete_samples_(
           database, "DELETE FROM samples WHERE window = ?1 AND entity IN (SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
       has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 LIMIT 1"),
@@ -72,6 +74,7 @@ Packer::Packer(Database &database, Warn warn)
       writer_(database) {}
 
 bool Packer::step(int64_t now_ns, int64_t work) {
+  const int64_t all_work = work;
   if (stage_ == Stage::choose && !packed_window_.number() && !choose(now_ns)) return false;
   Transaction transaction(database_);
   bool rows_left = sweep(work);
@@ -89,8 +92,9 @@ bool Packer::step(int64_t now_ns, int64_t work) {
         encode(work);
         break;
       case Stage::finish:
-        finish();
-        rows_left = true;
+        // All at once; rather in a step of its own than at the end of one that has done its share.
+        if (work < std::min(all_work, cost_of_finish())) rows_left = true;
+        if (!rows_left) finish(work);
         break;
       case Stage::clean:
         clean(work);
@@ -147,10 +151,13 @@ bool Packer::sweep(int64_t &work) {
   while (work > 0) {
     const auto window = packed_window_.number();
     if (!window) return false;
-    delete_samples_.run(*window, work);
-    const bool is_empty = database_.changes() < work;
+    if (has_more_.number(*window, work)) {
+      delete_samples_.run(*window, work);
+      work -= database_.changes() / 2 + 1;
+      continue;
+    }
+    delete_all_samples_.run(*window);
     work -= database_.changes() / 2 + 1;
-    if (!is_empty) continue;
     if (keep_windows_ || has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {
@@ -204,7 +211,7 @@ void Packer::survey(int64_t &work) {
     if (work <= 0) return;
     list_entities_.each(
         [&](const Row &row) {
-          ++entities_[row.integer(0)];
+          entities_[row.integer(0)] += row.text(1).size();
           --work;
         },
         windows_[at_window_].id);
@@ -216,10 +223,9 @@ void Packer::begin_slice() {
   slice_.clear();
   at_window_ = at_slice_ = 0;
   // Each slice looks into every window.
-  const size_t enough = std::max(kSliceRows, windows_.size());
-  for (size_t rows = 0; !entities_.empty() && rows < enough; entities_.erase(entities_.begin())) {
+  for (size_t bytes = 0; !entities_.empty() && bytes < kSliceBytes; entities_.erase(entities_.begin())) {
     slice_.push_back({{entities_.begin()->first, {}}});
-    rows += entities_.begin()->second;
+    bytes += entities_.begin()->second;
   }
   stage_ = slice_.empty() ? Stage::finish : Stage::read;
 }
@@ -281,7 +287,12 @@ void Packer::encode(int64_t &work) {
   begin_slice();
 }
 
-void Packer::finish() {
+int64_t Packer::cost_of_finish() const {
+  return static_cast<int64_t>(windows_.size()) / 2 + writer_.replaced();
+}
+
+void Packer::finish(int64_t &work) {
+  work -= cost_of_finish();
   for (const Window &window : windows_)
     if (!window.is_damaged) pack_window_.run(window.id);
   writer_.delete_replaced();

@@ -62,7 +62,8 @@ class Packer {
   bool add_row(Entity &entity, const Window &window, std::string_view fields);
   void leave(Window &window);
   void encode(int64_t &work);
-  void finish();
+  int64_t cost_of_finish() const;
+  void finish(int64_t &work);
   void clean(int64_t &work);
   void start_again();
 
@@ -72,14 +73,15 @@ class Packer {
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
   Statement list_entities_, read_rows_, any_row_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
-  Statement leave_window_, pack_window_, packed_window_, delete_samples_, has_stacks_, delete_window_, swept_window_;
+  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_samples_, has_stacks_,
+      delete_window_, swept_window_;
 
   bool keep_windows_ = false;
   Stage stage_ = Stage::clean;
   uint64_t batch_ = 0;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
   std::vector<Window> windows_;          // being packed, in order of time
-  std::map<int64_t, size_t> entities_;   // in them, with their rows; those of a slice are taken out
+  std::map<int64_t, size_t> entities_;   // in them, with the bytes of their rows; those of a slice are taken out
   size_t at_window_ = 0;
   std::vector<Entity> slice_;
   size_t at_slice_ = 0;

@@ -20,6 +20,8 @@ namespace {
 
 Database open_for_reading(const std::string &path) {
   Database database(path, Access::read_only);
+  // Neighbours in a page are chunks of other entities: what does not stay in memory is read again for each of them.
+  database.execute("PRAGMA cache_size = -16384");
   check_is_store(database);
   const int64_t version = database.number("PRAGMA user_version");
   if (version == 0) throw Error(Cause::config, "database " + path + " is empty; run a pipeline with the sink \"sqlite\" first");

@@ -53,8 +53,9 @@ class Program {
     return folded;
   }
   static std::string frame(uint64_t random) {
-    return ";org.apache.spark.package" + std::to_string(random % 40) + ".Class" + std::to_string(random / 40 % 900) +
-           "$Inner.method" + std::to_string(random / 36'000 % 4) + "_[j]";
+    const uint64_t name = random % 4000;
+    return ";org.apache.spark.package" + std::to_string(name % 40) + ".Class" + std::to_string(name % 1000) + "$Inner.method" +
+           std::to_string(name) + "_[j]";
   }
 
   std::vector<std::string> stacks_;
