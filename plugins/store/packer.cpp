@@ -68,7 +68,7 @@ Packer::Packer(Database &database, Warn warn)
       delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
       delete_samples_(
           database, "DELETE FROM samples WHERE window = ?1 AND entity IN (SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
-      has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 LIMIT 1"),
+      has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 UNION ALL SELECT 1 FROM old_stacks WHERE window = ?1 LIMIT 1"),
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
       swept_window_(database, "UPDATE windows SET packed = 2 WHERE id = ?1"),
       writer_(database) {}
@@ -158,7 +158,7 @@ bool Packer::sweep(int64_t &work) {
     }
     delete_all_samples_.run(*window);
     work -= database_.changes() / 2 + 1;
-    if (keep_windows_ || has_stacks_.number(*window)) {
+    if (has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {
       delete_window_.run(*window);

@@ -34,8 +34,6 @@ class Packer {
   // Makes chunks of an entity's points at once, in the caller's transaction. No row that is not packed lies between them.
   void put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns);
   bool has_rows(int64_t entity, int64_t first_ns, int64_t last_ns);
-  // Windows stay when their samples are in chunks, because something else may refer to them.
-  void keep_windows(bool keep) { keep_windows_ = keep; }
   // After a rollback of what a step did.
   void forget();
 
@@ -76,7 +74,6 @@ class Packer {
   Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_samples_, has_stacks_,
       delete_window_, swept_window_;
 
-  bool keep_windows_ = false;
   Stage stage_ = Stage::clean;
   uint64_t batch_ = 0;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it

@@ -44,6 +44,11 @@ Retention::Retention(Database &database, const Limits &limits)
       delete_stacks_(database,
                      "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
                      "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT ?2)"),
+      delete_old_stacks_(database,
+                         "DELETE FROM old_stacks WHERE window = ?1 AND (entity, stack) IN "
+                         "(SELECT entity, stack FROM old_stacks WHERE window = ?1 LIMIT ?2)"),
+      expire_old_texts_(database,
+                        "DELETE FROM old_stack_texts WHERE id IN (SELECT id FROM old_stack_texts WHERE seen_ns < ?1 LIMIT 4096)"),
       delete_spans_(database,
                     "DELETE FROM spans WHERE (start_ns, entity, name) IN "
                     "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
@@ -73,7 +78,11 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
     }
     need.missing_bytes = missing_bytes();
   }
-  if (deleted) dictionary.expire(oldest_arrival_.number().value_or(now_ns));
+  if (deleted) {
+    const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
+    dictionary.expire(oldest_ns);
+    expire_old_texts_.run(oldest_ns);
+  }
   transaction.commit();
   give_space_back();
 }
@@ -109,7 +118,7 @@ int64_t Retention::missing_bytes() {
 }
 
 bool Retention::delete_window(const Arrived &window, int64_t &rows) {
-  for (Statement *table : {&delete_samples_, &delete_stacks_}) {
+  for (Statement *table : {&delete_samples_, &delete_stacks_, &delete_old_stacks_}) {
     table->run(window.id, rows);
     rows -= database_.changes();
     if (rows <= 0) return false;

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "plugins/store/entities.h"
@@ -13,7 +12,7 @@
 #include "plugins/store/location.h"
 #include "plugins/store/scan.h"
 #include "plugins/store/schema.h"
-#include "plugins/store/stack_tree.h"
+#include "plugins/store/stack_reader.h"
 
 namespace atalaya::store {
 namespace {
@@ -50,9 +49,9 @@ class Fields {
     for (FieldReader reader(json); reader.next();) add(reader.metric(), reader.value());
     return fields_;
   }
-  std::span<const Field> of(std::span<const std::pair<int64_t, Number>> values) {
+  std::span<const Field> of(std::span<const StackReader::Value> values) {
     fields_.clear();
-    for (const auto &[metric, value] : values) add(metric, value);
+    for (const StackReader::Value &value : values) add(value.metric, value.number);
     return fields_;
   }
 
@@ -64,57 +63,6 @@ class Fields {
 
   Names names_;
   std::vector<Field> fields_;
-};
-
-// The rows of a window and entity lie together.
-constexpr const char *kStacks =
-    "SELECT w.time_ns, w.duration_ns, s.entity, w.id, s.field, s.numbers FROM windows w CROSS JOIN stacks s ON s.window = w.id "
-    "WHERE w.time_ns > ?1 AND w.time_ns <= ?2 ORDER BY w.time_ns, w.id";
-// While stacks of an older schema are moved: a window has all of them here, or there.
-constexpr const char *kMovingStacks =
-    "SELECT w.time_ns, w.duration_ns, s.entity, w.id, s.field, s.numbers, s.folded FROM windows w CROSS JOIN ("
-    "SELECT window, entity, field, numbers, NULL AS folded FROM stacks UNION ALL "
-    "SELECT o.window, o.entity, 0, o.fields, t.folded FROM old_stacks o CROSS JOIN old_stack_texts t ON t.id = o.stack"
-    ") s ON s.window = w.id WHERE w.time_ns > ?1 AND w.time_ns <= ?2 ORDER BY w.time_ns, w.id";
-
-// The numbers of stacks in one call: their nodes, unless some have none yet.
-class StackNumbers {
- public:
-  explicit StackNumbers(Database &database)
-      : is_moving_(database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'old_stacks'") > 0) {}
-  bool is_moving() const { return is_moving_; }
-  int64_t of(int64_t stored, std::string_view text) {
-    if (!is_moving_) return stored;
-    return numbers_.try_emplace(std::string(text), static_cast<int64_t>(numbers_.size()) + 1).first->second;
-  }
-
- private:
-  bool is_moving_;
-  std::unordered_map<std::string, int64_t> numbers_;
-};
-
-// The rows of one window and entity, turned to what each stack has.
-class StackRows {
- public:
-  using Stacks = std::map<int64_t, std::vector<std::pair<int64_t, Number>>>;  // by node: metrics and their values
-
-  bool is_same(const Row &row) const { return row.integer(3) == window_ && row.integer(2) == entity_; }
-  void add(const Row &row) {
-    time_ns_ = row.integer(0);
-    duration_ns_ = row.integer(1);
-    entity_ = row.integer(2);
-    window_ = row.integer(3);
-    for (FieldReader reader(row.text(5)); reader.next();) stacks_[reader.metric()].emplace_back(row.integer(4), reader.value());
-  }
-  void clear() { stacks_.clear(); }
-  const Stacks &stacks() const { return stacks_; }
-  int64_t entity() const { return entity_; }
-  int64_t time_ns() const { return time_ns_; }
-  int64_t duration_ns() const { return duration_ns_; }
-
- private:
-  int64_t time_ns_ = 0, duration_ns_ = 0, entity_ = 0, window_ = 0;
-  Stacks stacks_;
 };
 
 // Which of the wanted metrics a shape holds.
@@ -200,31 +148,19 @@ void SqliteStore::stacks(const Selection &selection, const std::function<void(co
   const ReadTransaction transaction(database_);
   const Entities entities = find_entities(database_, selection);
   Fields fields(database_);
-  StackTexts texts(database_);
-  StackNumbers numbers(database_);
-  StackRows rows;
-  const auto hand_over = [&] {
-    const auto entity = entities.find(rows.entity());
-    for (const auto &[stack, values] : rows.stacks()) {
-      if (entity == entities.end()) break;
-      const std::string_view text = texts.text(stack);
-      visitor({rows.time_ns(), rows.duration_ns(), entity->first, numbers.of(stack, text), entity->second.tags, text,
-               fields.of(values)});
-    }
-    rows.clear();
-  };
-  const auto take = [&](const Row &row) {
-    if (!rows.is_same(row)) hand_over();
-    const auto entity = entities.find(row.integer(2));
-    if (row.columns() <= 6 || row.type(6) == SQLITE_NULL) {
-      if (entity != entities.end()) rows.add(row);
-    } else if (entity != entities.end()) {
-      visitor({row.integer(0), row.integer(1), entity->first, numbers.of(0, row.text(6)), entity->second.tags, row.text(6),
-               fields.read(row.text(5))});
-    }
-  };
-  Statement(database_, numbers.is_moving() ? kMovingStacks : kStacks).each(take, selection.range.from_ns, selection.range.to_ns);
-  hand_over();
+  StackReader reader(database_);
+  const auto wanted = [&](int64_t entity) { return entities.contains(entity); };
+  // A statement for each window, so that the first stack comes at once, however long the range is.
+  Statement(database_, "SELECT id, time_ns, duration_ns FROM windows WHERE time_ns > ?1 AND time_ns <= ?2 ORDER BY time_ns, id")
+      .each(
+          [&](const Row &row) {
+            reader.read(row.integer(0), wanted, [&](const StackReader::Found &found) {
+              const auto entity = entities.find(found.entity);
+              visitor({row.integer(1), row.integer(2), entity->first, found.number, entity->second.tags, found.folded,
+                       fields.of(found.values)});
+            });
+          },
+          selection.range.from_ns, selection.range.to_ns);
 }
 
 void SqliteStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {

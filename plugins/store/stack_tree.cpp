@@ -97,7 +97,9 @@ void StackTree::expire(int64_t oldest_arrived_ns) {
 
 StackTexts::StackTexts(Database &database)
     : find_node_(database, "SELECT parent, frame FROM stack_nodes WHERE id = ?1"),
-      find_frame_(database, "SELECT name FROM frames WHERE id = ?1") {}
+      find_frame_(database, "SELECT name FROM frames WHERE id = ?1"),
+      find_name_(database, "SELECT id FROM frames WHERE name = ?1"),
+      find_child_(database, "SELECT id FROM stack_nodes WHERE parent = ?1 AND frame = ?2") {}
 
 std::string_view StackTexts::text(int64_t id) {
   if (nodes_.size() > kRemembered) nodes_.clear();
@@ -110,6 +112,19 @@ std::string_view StackTexts::text(int64_t id) {
     if (i > 0) text_ += ';';
   }
   return text_;
+}
+
+int64_t StackTexts::find(std::string_view folded) {
+  int64_t node = 0;
+  for (size_t begin = 0; begin <= folded.size();) {
+    const size_t end = std::min(folded.find(';', begin), folded.size());
+    const auto frame = find_name_.number(folded.substr(begin, end - begin));
+    const auto child = frame ? find_child_.number(node, *frame) : std::nullopt;
+    if (!child) return 0;
+    node = *child;
+    begin = end + 1;
+  }
+  return node;
 }
 
 const StackTexts::Node &StackTexts::node(int64_t id) {

@@ -60,6 +60,8 @@ class StackTexts {
   explicit StackTexts(Database &database);
   // Valid until the next call; empty where a part of the stack is gone.
   std::string_view text(int64_t node);
+  // The node of a text; 0 where there is none.
+  int64_t find(std::string_view folded);
 
  private:
   struct Node {
@@ -68,7 +70,7 @@ class StackTexts {
   const Node &node(int64_t id);
   const std::string &frame(int64_t id);
 
-  Statement find_node_, find_frame_;
+  Statement find_node_, find_frame_, find_name_, find_child_;
   std::unordered_map<int64_t, Node> nodes_;
   std::unordered_map<int64_t, std::string> frames_;
   std::string text_;

@@ -13,11 +13,8 @@ StackWriter::StackWriter(Database &database)
            "ON CONFLICT DO UPDATE SET numbers = json_patch(numbers, excluded.numbers)"),
       remove_(database, "UPDATE stacks SET numbers = json_patch(numbers, ?3) WHERE window = ?1 AND entity = ?2") {}
 
-bool StackWriter::add(int64_t window, int64_t entity, int64_t stack, std::string_view fields) {
-  bool has_some = false;
-  for (FieldReader reader(fields); reader.next(); has_some = true)
-    rows_[{window, entity, reader.metric()}].emplace_back(stack, reader.value());
-  return has_some;
+void StackWriter::add(int64_t window, int64_t entity, int64_t stack, std::string_view fields) {
+  for (FieldReader reader(fields); reader.next();) rows_[{window, entity, reader.metric()}].emplace_back(stack, reader.value());
 }
 
 void StackWriter::remove(int64_t window, int64_t entity, int64_t stack) {

@@ -20,8 +20,8 @@ class StackWriter {
  public:
   explicit StackWriter(Database &database);
 
-  // `fields`: as in a row of `samples`. False: there is none.
-  bool add(int64_t window, int64_t entity, int64_t stack, std::string_view fields);
+  // `fields`: as in a row of `samples`.
+  void add(int64_t window, int64_t entity, int64_t stack, std::string_view fields);
   void remove(int64_t window, int64_t entity, int64_t stack);
   void flush();
   // After a rollback.

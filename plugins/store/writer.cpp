@@ -51,7 +51,7 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       dictionary_(database_, std::move(name_of)),
       retention_(database_, options.limits),
       stack_writer_(database_),
-      stack_move_(database_, dictionary_.stacks(), stack_writer_),
+      old_stacks_(database_, dictionary_.stacks(), stack_writer_),
       packer_(database_, options.warn),
       find_windows_(database_, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
       add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
@@ -96,10 +96,6 @@ bool Writer::maintain(int64_t now_ns) {
   reserve_.hold();
   try {
     retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
-    if (!stack_move_.is_done()) {
-      stack_move_.step(kPackingAStep + 4 * batch_size_, now_ns);
-      packer_.keep_windows(!stack_move_.is_done());
-    }
     return packer_.step(now_ns, kPackingAStep + 4 * batch_size_);
   } catch (...) {  // memory may be short, too
     forget();
@@ -192,8 +188,8 @@ void Writer::put(const atalaya_sample &sample, int64_t now_ns, Refused &refused)
       if (fields_ == "{}") break;
       return put_metrics(sample, now_ns);
     case ATALAYA_STACK:
-      if (sample.text.size == 0 || !put_stack(sample, now_ns)) break;
-      return;
+      if (fields_ == "{}" || sample.text.size == 0) break;
+      return put_stack(sample, now_ns);
     case ATALAYA_SPAN:
       return put_span(sample, now_ns);
     default:
@@ -209,14 +205,14 @@ void Writer::put_metrics(const atalaya_sample &sample, int64_t now_ns) {
   put_sample_.run(window.id, entity, std::string_view(fields_));
 }
 
-bool Writer::put_stack(const atalaya_sample &sample, int64_t now_ns) {
+void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns) {
   const int64_t entity = dictionary_.entity(sample, {}, now_ns);
   const int64_t stack = dictionary_.stack({sample.text.data, sample.text.size}, now_ns);
   const Window &window = window_of(sample, now_ns);
-  stack_move_.window(window.id, now_ns);
-  for (const int64_t other : window.others) stack_move_.window(other, now_ns);
+  old_stacks_.move(window.id, now_ns);
+  for (const int64_t other : window.others) old_stacks_.move(other, now_ns);
   for (const int64_t other : window.others) stack_writer_.remove(other, entity, stack);
-  return stack_writer_.add(window.id, entity, stack, fields_);
+  stack_writer_.add(window.id, entity, stack, fields_);
 }
 
 void Writer::put_span(const atalaya_sample &sample, int64_t now_ns) {
