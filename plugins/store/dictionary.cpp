@@ -155,10 +155,6 @@ int64_t Dictionary::shape(std::string_view metrics) {
   return shapes_.emplace(metrics, *id).first->second;
 }
 
-int64_t Dictionary::stack(std::string_view folded, int64_t now_ns) {
-  return stacks_.node(valid_utf8(folded, scratch_), now_ns);
-}
-
 void Dictionary::forget() {
   metrics_.clear();
   entities_.clear();

@@ -28,7 +28,6 @@ class Dictionary {
   // The entity of a sample that arrives now. `metrics` is the text of the fields that it has, as a JSON array of metric ids; ""
   // when they are not to be listed.
   int64_t entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns);
-  int64_t stack(std::string_view folded, int64_t now_ns);
   StackTree &stacks() { return stacks_; }
 
   // After a rollback: nothing that was remembered since may be believed.

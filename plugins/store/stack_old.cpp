@@ -14,7 +14,7 @@ OldStacks::OldStacks(Database &database, StackTree &tree, StackWriter &writer)
 
 void OldStacks::move(int64_t window, int64_t now_ns) {
   if (window > last_window_) return;
-  find_.each([&](const Row &row) { writer_.add(window, row.integer(0), tree_.node(row.text(2), now_ns), row.text(1)); }, window);
+  find_.each([&](const Row &row) { writer_.add(window, row.integer(0), tree_.put(row.text(2), now_ns), row.text(1)); }, window);
   remove_.run(window);
 }
 

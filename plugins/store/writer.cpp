@@ -189,7 +189,7 @@ void Writer::put(const atalaya_sample &sample, int64_t now_ns, Refused &refused)
       return put_metrics(sample, now_ns);
     case ATALAYA_STACK:
       if (fields_ == "{}" || sample.text.size == 0) break;
-      return put_stack(sample, now_ns);
+      return put_stack(sample, now_ns, refused);
     case ATALAYA_SPAN:
       return put_span(sample, now_ns);
     default:
@@ -205,13 +205,14 @@ void Writer::put_metrics(const atalaya_sample &sample, int64_t now_ns) {
   put_sample_.run(window.id, entity, std::string_view(fields_));
 }
 
-void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns) {
+void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &refused) {
   const int64_t entity = dictionary_.entity(sample, {}, now_ns);
-  const int64_t stack = dictionary_.stack({sample.text.data, sample.text.size}, now_ns);
+  const StackTree::Stack stack = dictionary_.stacks().put({sample.text.data, sample.text.size}, now_ns);
+  if (!stack.is_whole) ++refused.stack_ends;
   const Window &window = window_of(sample, now_ns);
   old_stacks_.move(window.id, now_ns);
   for (const int64_t other : window.others) old_stacks_.move(other, now_ns);
-  for (const int64_t other : window.others) stack_writer_.remove(other, entity, stack);
+  for (const int64_t other : window.others) stack_writer_.remove(other, entity, stack.node, fields_);
   stack_writer_.add(window.id, entity, stack, fields_);
 }
 

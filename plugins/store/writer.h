@@ -57,7 +57,7 @@ class Writer final : public StoreWriter {
   void put_chunks(int64_t entity, Group &group, int64_t now_ns, Refused &refused);
   void put(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_metrics(const atalaya_sample &sample, int64_t now_ns);
-  void put_stack(const atalaya_sample &sample, int64_t now_ns);
+  void put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_span(const atalaya_sample &sample, int64_t now_ns);
   // Makes the JSON texts of the fields, of the same with nulls, and of their metrics; returns how many values were refused.
   uint64_t render_fields(const atalaya_sample &sample);
