@@ -42,6 +42,8 @@ class Retention {
   static std::optional<Arrived> first_of(Statement &statement);
   // Deletes the window, or as much of it as `rows` allows; true when the whole window is gone.
   bool delete_window(const Arrived &window, int64_t &rows);
+  // The same for its stacks. A row of them counts by its size: it has a number for each stack.
+  bool delete_stacks(int64_t window, int64_t &rows);
   // Those that arrived before and have ended; returns how many.
   int64_t delete_spans(int64_t before_ns, int64_t rows);
   void give_space_back();

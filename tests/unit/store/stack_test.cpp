@@ -221,5 +221,29 @@ TEST_CASE("what comes late for a damaged row is refused, and the row is left as 
   CHECK(stacks_of(store.path) == Counts{{{10, "main;run"}, 7}});
 }
 
+TEST_CASE("retention deletes stacks by their size, a bounded part a step") {
+  TestStore store;
+  constexpr int kProcesses = 20, kStacks = 2000;
+  Writer writer = store.writer({.retain_ns = kDay});
+  auto samples = store.samples();
+  for (int process = 0; process < kProcesses; ++process)
+    for (int i = 0; i < kStacks; ++i)
+      samples.add(ATALAYA_STACK, kNow, kSecond, {{"pid", std::to_string(process)}}, "main;" + std::to_string(i))
+          .count("profile.samples", 1'000'000 + i);
+  writer.write(samples.span(), kNow);
+  auto later = store.samples();
+  later.metrics(kNow + 2 * kDay, {{"pid", "1"}}).real("a", 1);
+  writer.write(later.span(), kNow + 2 * kDay);
+  const int64_t all = store.number("SELECT sum(length(numbers)) FROM stacks");
+  CHECK(all > 500'000);
+  writer.maintain(kNow + 2 * kDay);
+  const int64_t left = store.number("SELECT sum(length(numbers)) FROM stacks");
+  CHECK(left > all / 4);
+  CHECK(left < all);
+  for (int i = 0; i < 5; ++i) writer.maintain(kNow + 2 * kDay);
+  CHECK(store.number("SELECT count(*) FROM stacks") == 0);
+  CHECK(store.number("SELECT count(*) FROM windows") == 1);
+}
+
 }  // namespace
 }  // namespace atalaya::store::test
