@@ -114,13 +114,13 @@ std::string_view StackTexts::text(int64_t id) {
 
 const StackTexts::Node &StackTexts::node(int64_t id) {
   const auto [place, is_new] = nodes_.try_emplace(id);
-  if (is_new) find_node_.each([&](const Row &row) { place->second = {row.integer(0), row.integer(1)}; }, id);
+  if (is_new) find_node_.each([&known = place->second](const Row &row) { known = {row.integer(0), row.integer(1)}; }, id);
   return place->second;
 }
 
 const std::string &StackTexts::frame(int64_t id) {
   const auto [place, is_new] = frames_.try_emplace(id);
-  if (is_new) find_frame_.each([&](const Row &row) { place->second = row.text(0); }, id);
+  if (is_new) find_frame_.each([&known = place->second](const Row &row) { known = row.text(0); }, id);
   return place->second;
 }
 
