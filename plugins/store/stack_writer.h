@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,7 +30,9 @@ class StackWriter {
  private:
   struct Key {
     int64_t window = 0, entity = 0, field = 0;
-    auto operator<=>(const Key &) const = default;
+    bool operator<(const Key &other) const {
+      return std::tie(window, entity, field) < std::tie(other.window, other.entity, other.field);
+    }
   };
   using Numbers = std::vector<std::pair<int64_t, Number>>;  // by stack; of equal ones the last counts
 
