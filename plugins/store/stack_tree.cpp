@@ -175,7 +175,7 @@ int64_t StackTexts::find(std::string_view folded) {
 const StackTexts::Node &StackTexts::node(int64_t id) {
   const auto [place, is_new] = nodes_.try_emplace(id);
   if (!is_new) return place->second;
-  find_node_.each([&](const Row &row) { place->second = {row.integer(0), row.integer(1)}; }, id);
+  find_node_.each([&known = place->second](const Row &row) { known = {row.integer(0), row.integer(1)}; }, id);
   bytes_ += kEntry;
   return place->second;
 }
@@ -183,7 +183,7 @@ const StackTexts::Node &StackTexts::node(int64_t id) {
 const std::optional<std::string> &StackTexts::frame(int64_t id) {
   const auto [place, is_new] = frames_.try_emplace(id);
   if (!is_new) return place->second;
-  find_frame_.each([&](const Row &row) { place->second = row.text(0); }, id);
+  find_frame_.each([&known = place->second](const Row &row) { known = row.text(0); }, id);
   bytes_ += kEntry + (place->second ? place->second->size() : 0);
   return place->second;
 }

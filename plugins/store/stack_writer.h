@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "plugins/store/fields.h"
@@ -34,7 +34,9 @@ class StackWriter {
  private:
   struct Place {
     int64_t window = 0, entity = 0, field = 0;
-    auto operator<=>(const Place &) const = default;
+    bool operator<(const Place &other) const {
+      return std::tie(window, entity, field) < std::tie(other.window, other.entity, other.field);
+    }
   };
   struct Change {
     int64_t node = 0;

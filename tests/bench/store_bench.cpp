@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the embedded store costs: store_bench.py starts this and victoria-metrics, and prints both.
 //   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
-//   store_bench day STORE LINES HOURS          200 series at 1 s into a new store; the same as lines
+//   store_bench day STORE LINES [HOURS]        200 series at 1 s into a new store; the same as lines
 //   store_bench import STORE                   such a day, a series a batch
-//   store_bench scan STORE HOURS               sums of ten minutes over all series of these hours
+//   store_bench scan STORE [HOURS]             sums of ten minutes over all series of these hours
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
 #include <ctime>
 
@@ -314,15 +314,16 @@ int main(int count, char **arguments) {
   try {
     if (what == "replay" && count == 5) {
       replay(arguments[2], arguments[3], arguments[4]);
-    } else if (what == "day" && count == 5) {
-      day(arguments[2], arguments[3], std::stoll(arguments[4]) * 3600 * kSecond);
+    } else if (what == "day" && (count == 4 || count == 5)) {
+      day(arguments[2], arguments[3], count > 4 ? std::stoll(arguments[4]) * 3600 * kSecond : kDay);
     } else if (what == "import" && count == 3) {
       import(arguments[2]);
-    } else if (what == "scan" && count == 4) {
-      scan(arguments[2], std::stoll(arguments[3]) * 3600 * kSecond);
+    } else if (what == "scan" && (count == 3 || count == 4)) {
+      scan(arguments[2], count > 3 ? std::stoll(arguments[3]) * 3600 * kSecond : kDay);
     } else {
-      std::fprintf(stderr,
-                   "usage: store_bench replay RECORDING STORE LINES | day STORE LINES HOURS | import STORE | scan STORE HOURS\n");
+      std::fprintf(
+          stderr,
+          "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS] | import STORE | scan STORE [HOURS]\n");
       return 2;
     }
   } catch (const std::exception &error) {

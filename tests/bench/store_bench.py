@@ -42,7 +42,8 @@ def record(atalaya, folder):
 class Peer:
     """victoria-metrics with an empty store."""
 
-    name, health, write, parts = "victoria-metrics", "/health", "/write?precision=ns", ("data", "indexdb")
+    name, health, write = "victoria-metrics", "/health", "/write?precision=ns"
+    parts, kind = ("data", "indexdb"), ""
 
     def __init__(self, pid, port, folder):
         self.pid, self.port, self.folder = pid, port, folder
@@ -78,7 +79,7 @@ class Peer:
         self.merge()
         # Without what it keeps in caches and could do without.
         return cpu, sum(os.path.getsize(os.path.join(at, name)) for part in self.parts
-                        for at, _, names in os.walk(os.path.join(self.folder, part)) for name in names)
+                        for at, _, names in os.walk(os.path.join(self.folder, part)) for name in names if name.endswith(self.kind))
 
     def settle(self):
         self.request("GET", "/internal/force_flush")
@@ -117,9 +118,10 @@ def victoria_metrics(folder):
 
 
 class Influx(Peer):
-    """influxdb 1.x with an empty store."""
+    """influxdb 1.x with an empty store. Of its files only those of points count: its index of series is made large at once."""
 
-    name, health, write, parts = "influxdb", "/ping", "/write?db=bench&precision=ns", ("data",)
+    name, health, write = "influxdb", "/ping", "/write?db=bench&precision=ns"
+    parts, kind = ("data",), ".tsm"
 
     def settle(self):
         """What it still has in its log becomes files at once: the configuration says so."""

@@ -36,6 +36,7 @@ constexpr const char *kTextSchema =
 class Program {
  public:
   Program() {
+    stacks_.reserve(2000);
     for (uint64_t i = 0; i < 2000; ++i) stacks_.push_back(way_to(i));
   }
   const std::string &stack() {

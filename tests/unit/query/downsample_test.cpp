@@ -116,7 +116,7 @@ TEST_CASE("what is no downsampling says why") {
 }
 
 TEST_CASE("an interval is at most ten years long") {
-  CHECK(parse_downsample("1w-avg").value().interval_ns == 7 * 86'400 * kSecond);
+  CHECK(parse_downsample("1w-avg").value().interval_ns == 7 * kDay);
   CHECK(parse_downsample("10y-avg").ok());
   CHECK(parse_downsample("11y-avg").error().find("an interval is at most 3660d; the whole range is 0all") != std::string::npos);
 }

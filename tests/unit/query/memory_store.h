@@ -14,6 +14,7 @@
 namespace atalaya::query::test {
 
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kDay = 86'400 * kSecond;
 constexpr int64_t kT0 = 1'700'000'000 * kSecond - 1'700'000'000 * kSecond % (3600 * kSecond);
 
 // Points by seconds after kT0.

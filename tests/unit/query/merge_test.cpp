@@ -28,6 +28,7 @@ std::vector<Point> merge_all(const std::vector<std::vector<Point>> &all, const A
 
 std::string merge(const char *aggregator, const std::vector<Values> &all) {
   std::vector<std::vector<Point>> points;
+  points.reserve(all.size());
   for (const Values &values : all) points.push_back(series(values));
   return shown(merge_all(points, *Aggregator::find(aggregator)));
 }

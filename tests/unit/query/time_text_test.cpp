@@ -10,6 +10,7 @@ namespace atalaya::query {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kDay = 86'400 * kSecond;
 constexpr int64_t kNow = 1'800'000'000 * kSecond;
 
 int64_t at(const char *text) {
@@ -46,9 +47,9 @@ TEST_CASE("times count back from now") {
   CHECK(at("now") == kNow);
   CHECK(at("-1h") == kNow - 3600 * kSecond);
   CHECK(at("1h30m-ago") == kNow - 5400 * kSecond);
-  CHECK(at("2w-ago") == kNow - 14 * 86'400 * kSecond);
-  CHECK(at("1n-ago") == kNow - 30 * 86'400 * kSecond);
-  CHECK(at("-1y") == kNow - 365 * 86'400 * kSecond);
+  CHECK(at("2w-ago") == kNow - 14 * kDay);
+  CHECK(at("1n-ago") == kNow - 30 * kDay);
+  CHECK(at("-1y") == kNow - 365 * kDay);
 }
 
 TEST_CASE("what is no time says what one looks like") {

@@ -95,6 +95,7 @@ Lines lines_of_stacks(const std::string &path, std::map<std::string, std::set<in
 
 Lines expected_stacks() {
   Lines lines;
+  lines.reserve(60);
   for (int64_t window = 2001; window <= 2020; ++window)
     for (const auto &[id, text] : {std::pair{1, "main;run"}, {2, "main;run;work_[j];read_[k]"}, {3, "main;run;work_[j]"}})
       lines.push_back(std::to_string(1'699'999'900 + (window - 2000) * 10) + " " + text + " " + std::to_string(window + id));

@@ -129,6 +129,7 @@ TEST_CASE("twenty readers and a writer that packs and deletes: no call fails, an
   std::atomic<bool> stop = false;
   std::atomic<int> failures = 0, calls = 0;
   std::vector<std::thread> readers;
+  readers.reserve(20);
   for (int i = 0; i < 20; ++i) {
     readers.emplace_back([&] {
       while (!stop) {
