@@ -188,7 +188,7 @@ Answer Api::stacks(const Request &request) {
   const int64_t to = query::time_of("end_time", end, now);
   // Time on a CPU and time without one do not go into one picture.
   store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from - 1, to}};
-  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {host}});
+  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {query::exactly(host)}});
   StackSums sums;
   size_t points = 0;
   const int64_t deadline = core::monotonic() + limits_.time_ns;

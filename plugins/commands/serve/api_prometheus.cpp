@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prometheus' paths.
-#include <iterator>
-#include <set>
-
 #include "core/sample/json.h"
 #include "core/util/now.h"
 #include "plugins/commands/serve/api.h"
@@ -43,6 +40,14 @@ std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store
   }
 }
 
+std::vector<store::Series> selected_by(const query::Query &wanted, store::Store &store, query::Budget &budget) {
+  try {
+    return query::selected(wanted, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
 }  // namespace
 
 Answer Api::prometheus(const Request &request) {
@@ -60,6 +65,7 @@ Answer Api::prometheus(const Request &request) {
 
 Answer Api::query_range(const Request &request) {
   const Steps steps = read_steps(request, core::realtime());
+  if (const auto number = query::constant_of(request.text("query"))) return success(constant_json(*number, steps));
   query::Query wanted = read_selector(request.text("query"), store().metrics());
   wanted.range = {steps.from_ns - kLookback, steps.to_ns};
   query::Budget budget(limits_);
@@ -70,7 +76,7 @@ Answer Api::query_range(const Request &request) {
 Answer Api::instant(const Request &request) {
   const int64_t time = time_or("now", request, "time");
   const Steps step{time, time, kLookback};
-  if (const auto number = query::constant_of(request.text("query"))) {  // Grafana asks for 1+1 to see who answers
+  if (const auto number = query::constant_of(request.text("query"))) {  // 1+1 is asked to see who answers
     std::string value;
     append_step(value, {}, {time, {time, *number}});
     return success("{\"resultType\":\"scalar\",\"result\":" + value + "}");
@@ -89,50 +95,48 @@ Answer Api::instant(const Request &request) {
   return success(out + "]}");
 }
 
-// What match[] selects in the time; nothing without match[].
-std::optional<std::vector<store::Series>> Api::matched(const Request &request) {
+// What `add` makes of the series that match[] selects in the time; nothing without match[]. Series are kept for one match at a
+// time.
+std::optional<Api::Texts> Api::matched(const Request &request, const AddTexts &add) {
   const auto matches = request.texts("match[]");
   if (matches.empty()) return std::nullopt;
   query::Budget budget(limits_);
   const query::Range range = range_of(request);
-  std::vector<store::Series> found;
+  const std::vector<std::string> known = store().metrics();
+  Texts texts;
   for (const std::string &match : matches) {
-    query::Query wanted = read_selector(match, store().metrics());
+    query::Query wanted = read_selector(match, known);
     wanted.range = range;
-    try {
-      auto some = query::selected(wanted, store(), budget);
-      std::move(some.begin(), some.end(), std::back_inserter(found));
-    } catch (const query::UnknownMetric &) {
-      continue;
-    }
+    for (const store::Series &one : selected_by(wanted, store(), budget)) add(one, texts);
+    if (texts.size() > limits_.series)
+      throw query::TooMuch("more than " + std::to_string(limits_.series) + " of them match" + query::kAskForLess);
+    budget.check_time();
   }
-  return found;
+  return texts;
 }
 
 Answer Api::labels(const Request &request) {
-  std::set<std::string> names;
-  if (const auto found = matched(request)) {
-    for (const store::Series &one : *found)
-      for (const auto &tag : one.tags) names.insert(tag.first);
-  } else {
-    for (std::string &key : store().tag_keys()) names.insert(std::move(key));
+  auto names = matched(request, [](const store::Series &one, Texts &texts) {
+    for (const auto &tag : one.tags) texts.insert(tag.first);
+  });
+  if (!names) {
+    names.emplace();
+    for (std::string &key : store().tag_keys()) names->insert(std::move(key));
   }
-  names.insert("__name__");
-  return success(list_json({names.begin(), names.end()}));
+  names->insert("__name__");
+  return success(list_json({names->begin(), names->end()}));
 }
 
 Answer Api::label_values(const Request &request, const std::string &label) {
-  const auto found = matched(request);
-  if (!found) return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
-  std::set<std::string> values;
-  for (const store::Series &one : *found) {
+  const auto values = matched(request, [&](const store::Series &one, Texts &texts) {
     const auto tag = one.tags.find(label);
     if (label == "__name__")
-      values.insert(one.metric);
+      texts.insert(one.metric);
     else if (tag != one.tags.end())
-      values.insert(tag->second);
-  }
-  return success(list_json({values.begin(), values.end()}));
+      texts.insert(tag->second);
+  });
+  if (!values) return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
+  return success(list_json({values->begin(), values->end()}));
 }
 
 Answer Api::metadata() {
@@ -148,16 +152,14 @@ Answer Api::metadata() {
 }
 
 Answer Api::series(const Request &request) {
-  const auto matches = matched(request);
-  if (!matches) throw Wrong("parameter match[] is missing");
-  std::set<std::string> found;
-  for (const store::Series &one : *matches) {
+  const auto found = matched(request, [](const store::Series &one, Texts &texts) {
     std::string text;
     append_labels(text, one.metric, one.tags);
-    found.insert(std::move(text));
-  }
+    texts.insert(std::move(text));
+  });
+  if (!found) throw Wrong("parameter match[] is missing");
   std::string out = "[";
-  for (const std::string &text : found) out += (out.size() > 1 ? "," : "") + text;
+  for (const std::string &text : *found) out += (out.size() > 1 ? "," : "") + text;
   return success(out + "]");
 }
 
