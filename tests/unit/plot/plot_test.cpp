@@ -52,6 +52,9 @@ TEST_CASE("numbers on an axis have the decimals of its step") {
   CHECK(tick_text(20, 20) == "20");
   CHECK(tick_text(0.25, 0.05) == "0.25");
   CHECK(tick_text(2e9, 5e8) == "2e+09");
+  CHECK(tick_text(50'002'000'000, 2e6) == "5.0002e+10");
+  CHECK(tick_text(-50'000'000'000, 2e6) == "-5e+10");
+  CHECK(tick_text(0, 5e8) == "0");
 }
 
 TEST_CASE("times on an axis are round, and few") {
