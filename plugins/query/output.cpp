@@ -22,23 +22,23 @@ int write_all(std::FILE *out, std::string_view bytes) {
   return std::fclose(out) == 0 || error != 0 ? error : errno;
 }
 
-// Another file can take its place: nothing is there, or a plain file of this user that has no other name.
+// Another file can take its place: nothing is there, or a plain file of this user that may be written and has no other name.
 bool replaceable(const std::string &file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return errno == ENOENT;
-  return S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
+  return S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1 && ::access(file.c_str(), W_OK) == 0;
 }
 
 // Written beside it first: what was there stays until all is written.
 int replace(const std::string &file, std::string_view bytes) {
   const std::string beside = file + "." + std::to_string(::getpid()) + ".part";
   std::FILE *out = std::fopen(beside.c_str(), "wxe");
-  if (out == nullptr && ::access(file.c_str(), F_OK) == 0) return write_all(std::fopen(file.c_str(), "we"), bytes);
+  if (out == nullptr) return write_all(std::fopen(file.c_str(), "we"), bytes);  // the file may take what its folder does not
   struct stat before {};
-  if (out != nullptr && ::stat(file.c_str(), &before) == 0) (void)::fchmod(::fileno(out), before.st_mode & 07777);
+  if (::stat(file.c_str(), &before) == 0) (void)::fchmod(::fileno(out), before.st_mode & 07777);
   int error = write_all(out, bytes);
   if (error == 0 && ::rename(beside.c_str(), file.c_str()) != 0) error = errno;
-  if (error != 0 && out != nullptr) ::unlink(beside.c_str());
+  if (error != 0) ::unlink(beside.c_str());
   return error;
 }
 
