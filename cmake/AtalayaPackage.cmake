@@ -1,5 +1,5 @@
 # The packages: `./dev package`.
-#   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, receive, prometheus:
+#   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, clickhouse, receive, prometheus:
 #                  6 MB of Poco and libmicrohttpd; without them a host could not send to a hub)
 #   atalaya-analysis  the commands that read the store: query, plot, report, sql, experiment, serve
 #   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka

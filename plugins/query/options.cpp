@@ -57,10 +57,11 @@ ReadOptions read_options(Host host) {
 
 std::string sqlite_path(std::string store) {
   constexpr std::string_view kSqlite = "sqlite:";
+  if (store.empty()) store = store::default_path();
   if (store.starts_with("clickhouse:"))
     throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
   if (store.starts_with(kSqlite)) store.erase(0, kSqlite.size());
-  return store.empty() ? store::default_path() : store;
+  return store;
 }
 
 Reading::Reading(const ReadOptions &options)

@@ -181,13 +181,4 @@ void SqliteStore::spans(const Selection &selection, const std::function<void(con
           selection.range.from_ns, selection.range.to_ns, texts);
 }
 
-std::unique_ptr<Store> open_store(std::string_view text) {
-  constexpr std::string_view kSqlite = "sqlite:";
-  if (text.starts_with(kSqlite)) text.remove_prefix(kSqlite.size());
-  if (text.starts_with("clickhouse:"))
-    throw Error(Cause::config,
-                "the store " + std::string(text) + ": this program has no engine for it; give a path or sqlite:PATH");
-  return std::make_unique<SqliteStore>(text.empty() ? default_path() : std::string(text));
-}
-
 }  // namespace atalaya::store

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/sample/names.h"
 #include "plugins/store/error.h"
 #include "plugins/store/identity.h"
 
@@ -135,7 +136,11 @@ class StoreWriter {
   virtual bool maintain(int64_t now_ns) = 0;
 };
 
-// What --store takes: PATH or sqlite:PATH; "": $ATALAYA_STORE, else atalaya.db in the state folder.
+// What --store takes: PATH, sqlite:PATH or clickhouse:http://host:8123/database; "": $ATALAYA_STORE, else atalaya.db in the state
+// folder.
 std::unique_ptr<Store> open_store(std::string_view text);
+// Writes single spans beside the agent: what an operator says about a time (experiments), not what a pipeline brings. A store that
+// is not there, or is of an older version, is made as a sink would make it.
+std::unique_ptr<StoreWriter> open_span_writer(std::string_view text, core::NameOf name_of);
 
 }  // namespace atalaya::store

@@ -157,9 +157,8 @@ TEST_CASE("a store is opened by its path, with the engine's name or without") {
   store.writer();
   CHECK(open_store(store.path)->name() == "sqlite:" + store.path);
   CHECK(open_store("sqlite:" + store.path)->name() == "sqlite:" + store.path);
-  CHECK_THROWS_WITH_AS(
-      open_store("clickhouse:http://localhost:8123/atalaya"),
-      "the store clickhouse:http://localhost:8123/atalaya: this program has no engine for it; give a path or sqlite:PATH", Error);
+  CHECK_THROWS_WITH_AS(open_store("clickhouse:http://127.0.0.1:1/atalaya"),
+                       "clickhouse:http://127.0.0.1:1/atalaya: Connection refused", Error);
 }
 
 }  // namespace

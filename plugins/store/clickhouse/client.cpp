@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/clickhouse/client.h"
+
+#include <Poco/Exception.h>
+#include <Poco/URI.h>
+#include <atalaya/plugin.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <exception>
+#include <utility>
+
+#include "plugins/sinks/http/answer.h"
+#include "plugins/sinks/shared/secret.h"
+
+namespace atalaya::store::clickhouse {
+namespace {
+
+// The server's sorting goes to its disk beyond this.
+constexpr std::string_view kSelectSettings = "&max_bytes_before_external_sort=268435456&max_query_size=1048576";
+// An acknowledged row of a Distributed table is on its shard.
+constexpr std::string_view kInsertSettings = "&insert_distributed_sync=1";
+constexpr size_t kLongestRow = size_t{64} << 20;
+
+// Errors of ClickHouse, by number.
+constexpr int kUnknownTable = 60;
+constexpr int kUnknownDatabase = 81;
+constexpr int kReadonly = 164;
+constexpr std::array kNotLetIn = {192, 193, 194, 195, 516, 497};
+// What constraints and materialized views throw at, and values beyond what a type of somebody else's column holds. An error of
+// parsing is not among them: the rows are well formed, so somebody has changed the table.
+constexpr std::array kOfTheRows = {131, 321, 349, 395, 407, 469};
+
+std::string default_of(Type type) {
+  switch (type) {
+    case Type::u8:
+      return "toUInt8(0)";
+    case Type::u64:
+      return "toUInt64(0)";
+    case Type::i64:
+      return "toInt64(0)";
+    case Type::f64:
+      return "toFloat64(0)";
+    case Type::text:
+      return "''";
+    case Type::texts:
+      return "emptyArrayString()";
+    case Type::u8s:
+      return "emptyArrayUInt8()";
+    case Type::i64s:
+      return "emptyArrayInt64()";
+    case Type::f64s:
+      return "emptyArrayFloat64()";
+  }
+  return {};
+}
+
+// The query's rows, each with 0 in front, and after them one with 1: the answer is whole if that one came. Servers write an error
+// that comes late into the midst of the rows, and a connection that breaks may look like an end.
+Sql framed(const Query &query) {
+  Sql sql("SELECT * FROM (SELECT toUInt8(0) AS last");
+  for (const Column &column : query.columns) sql << ", " << column.expression << " AS " << column.name;
+  sql << " FROM " << query.from << " UNION ALL SELECT toUInt8(1) AS last";
+  for (const Column &column : query.columns) sql << ", " << default_of(column.type).c_str() << " AS " << column.name;
+  sql << ") ORDER BY last, " << query.order << " FORMAT RowBinary";
+  return sql;
+}
+
+// Puts the pieces of an answer together to rows.
+class RowStream {
+ public:
+  RowStream(const Query &query, const RowVisitor &visitor) : visitor_(visitor) {
+    types_.reserve(query.columns.size() + 1);
+    types_.push_back(Type::u8);
+    for (const Column &column : query.columns) types_.push_back(column.type);
+  }
+
+  bool take(std::string_view piece) {
+    buffer_ += piece;
+    std::string_view rest = buffer_;
+    const bool go_on = read(rest);
+    buffer_.erase(0, buffer_.size() - rest.size());
+    return go_on;
+  }
+  void finish(const std::string &name) const {
+    if (problem_) std::rethrow_exception(problem_);
+    if (done_) return;
+    const std::string said = buffer_.empty() ? "nothing more came" : refusal_of(buffer_).words;
+    throw Error(Cause::retry, name + ": the answer ended early: " + said);
+  }
+
+ private:
+  bool read(std::string_view &rest) {
+    while (!rest.empty() && !done_) {
+      if (static_cast<unsigned char>(rest.front()) > 1) return false;  // no row: the server's words
+      const Parsed parsed = parse_row(rest, types_, row_);
+      if (parsed == Parsed::incomplete) return rest.size() <= kLongestRow;
+      if (parsed == Parsed::damaged) return false;
+      if (row_.front().bits == 1) {
+        done_ = true;
+      } else if (!visit()) {
+        return false;
+      }
+    }
+    return true;
+  }
+  // What a visitor throws must not pass through the connection's code.
+  bool visit() {
+    try {
+      done_ = !visitor_(row_);
+    } catch (...) {
+      problem_ = std::current_exception();
+    }
+    return !done_ && !problem_;
+  }
+
+  const RowVisitor &visitor_;
+  std::vector<Type> types_;
+  std::vector<Cell> row_;
+  std::string buffer_;
+  bool done_ = false;
+  std::exception_ptr problem_;
+};
+
+}  // namespace
+
+bool is_plain_name(std::string_view name) {
+  const auto is_plain = [](char byte) {
+    return byte == '_' || (static_cast<unsigned char>(byte) < 0x80 && std::isalnum(byte) != 0);
+  };
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_plain);
+}
+
+Location parse_location(std::string_view text) {
+  Location location;
+  try {
+    location.url = http_sink::parse_url(std::string(text), "/");
+    Poco::URI uri(location.url.target);
+    location.database = uri.getPath().substr(1);
+    for (const auto &[key, value] : uri.getQueryParameters()) {
+      if (key == "basic") {
+        location.basic = value;
+      } else if (key == "ca") {
+        location.tls.ca = value;
+      } else if (key == "certificate") {
+        location.tls.certificate = value;
+      } else if (key == "key") {
+        location.tls.key = value;
+      } else {
+        throw Error(Cause::config,
+                    "a ClickHouse database takes no \"" + key + "\" behind the ?; it takes basic, ca, certificate and key");
+      }
+    }
+  } catch (const Failure &failure) {
+    throw Error(Cause::config, failure.what());
+  } catch (const Poco::Exception &problem) {
+    throw Error(Cause::config, "a url cannot be read (" + problem.displayText() + "); write http://host:8123/database");
+  }
+  if (!is_plain_name(location.database))
+    throw Error(Cause::config, location.url.text +
+                                   " names no database that can be used; write http://host:8123/database, with letters, "
+                                   "digits and _ in the database's name");
+  location.url.text.erase(location.url.text.find('/', location.url.text.find("//") + 2));
+  return location;
+}
+
+Refusal refusal_of(std::string_view body) {
+  Refusal refusal;
+  constexpr std::string_view kCode = "Code: ";
+  if (const size_t at = body.find(kCode); at != std::string_view::npos)
+    std::from_chars(body.data() + at + kCode.size(), body.data() + body.size(), refusal.code);
+  constexpr std::string_view kWords = "DB::Exception: ";
+  if (const size_t at = body.find(kWords); at != std::string_view::npos) body.remove_prefix(at + kWords.size());
+  body = body.substr(0, body.find(", e.what() ="));
+  refusal.words = http_sink::words_of(body);
+  return refusal;
+}
+
+bool is_of_the_rows(int code) {
+  return std::find(kOfTheRows.begin(), kOfTheRows.end(), code) != kOfTheRows.end();
+}
+
+Client::Client(ClientOptions options)
+    : options_(std::move(options)),
+      name_(options_.location.name()),
+      connection_(connection_options_, deadlines_),
+      compressor_(http_sink::make_compressor(options_.compress, 1)) {
+  connection_options_.timeout = options_.timeout;
+  connection_options_.deadline = options_.deadline;
+  try {
+    if (options_.location.url.tls) connection_options_.tls = http_sink::tls_context(options_.location.tls);
+  } catch (const Failure &failure) {
+    throw Error(Cause::config, name_ + ": " + failure.what());
+  }
+}
+
+Client::~Client() = default;
+
+void Client::connect() {
+  std::string answer;
+  const auto reader = [&](std::string_view piece) { return answer += piece, answer.size() < 100; };
+  const http_sink::Answer head = ask("", "SELECT version()", {}, reader);
+  if (head.status != 200) fail(head);
+  const auto version = server_version(answer);
+  if (!version)
+    throw Error(Cause::config, name_ + ": what answers there is no ClickHouse; write the port of its HTTP interface, usually 8123");
+  version_ = *version;
+}
+
+http_sink::Answer Client::ask(const std::string &settings, std::string_view body, std::string_view encoding,
+                              const http_sink::BodyReader &reader) {
+  try {
+    const std::string authorization =
+        options_.location.basic.empty() ? "" : http_sink::basic_authorization(sinks::read_secret(options_.location.basic));
+    const std::string target = "/?database=" + options_.location.database + settings;
+    return connection_.exchange(options_.location.url, {"POST", target, "application/octet-stream", encoding, authorization, body},
+                                reader);
+  } catch (const Failure &failure) {
+    throw Error(Cause::retry, name_ + ": " + failure.what());
+  } catch (const http_sink::NoAnswer &none) {
+    throw Error(Cause::retry, name_ + ": " + none.what());
+  }
+}
+
+void Client::fail(const http_sink::Answer &answer) const {
+  const Refusal refusal = refusal_of(answer.body);
+  const std::string said = name_ + " answered " + std::to_string(answer.status) + ": " + refusal.words;
+  if (refusal.code == kUnknownDatabase)
+    throw Error(Cause::config, said + "; make it: CREATE DATABASE " + options_.location.database);
+  if (answer.status == 401 || answer.status == 403 ||
+      std::find(kNotLetIn.begin(), kNotLetIn.end(), refusal.code) != kNotLetIn.end())
+    throw Error(Cause::config, said + "; see the file with user:password that `basic` names, and what that user may do");
+  if (refusal.code == kReadonly)
+    throw Error(Cause::config, said + "; a user that reads needs readonly = 2, one that writes readonly = 0");
+  if (refusal.code == kUnknownTable) throw Error(Cause::config, said);
+  throw Error(Cause::retry, said);
+}
+
+void Client::execute(const Sql &sql) {
+  const Sql::Rendered rendered = sql.render(version_);
+  const http_sink::Answer answer = ask(rendered.parameters, rendered.text, {});
+  if (answer.status != 200) fail(answer);
+}
+
+void Client::select(const Query &query, const RowVisitor &visitor) {
+  const Sql::Rendered rendered = framed(query).render(version_);
+  RowStream rows(query, visitor);
+  const http_sink::Answer answer = ask(std::string(kSelectSettings) + rendered.parameters, rendered.text, {},
+                                       [&](std::string_view piece) { return rows.take(piece); });
+  if (answer.status != 200) fail(answer);
+  rows.finish(name_);
+}
+
+std::optional<Refusal> Client::insert(std::string_view table_and_columns, std::string_view rows) {
+  compressor_->compress(std::span(&rows, 1), body_);
+  const std::string statement = "INSERT INTO " + std::string(table_and_columns) + " FORMAT RowBinary";
+  const http_sink::Answer answer =
+      ask(std::string(kInsertSettings) + "&query=" + url_encode(statement), body_, compressor_->encoding());
+  if (answer.status == 200) return std::nullopt;
+  Refusal refusal = refusal_of(answer.body);
+  if (!is_of_the_rows(refusal.code)) fail(answer);
+  return refusal;
+}
+
+}  // namespace atalaya::store::clickhouse
