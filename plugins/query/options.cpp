@@ -101,10 +101,11 @@ std::vector<Answer> answers_to(const Question &question, Reading &reading) {
   std::vector<Answer> answers;
   if (!question.formula.empty()) {
     answers = evaluate(question.formula, parts, reading.budget);
+    for (const std::vector<Answer> &part : parts) release(part, reading.budget);
   } else {
     for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
   }
-  keep_top(answers, question.top);
+  keep_top(answers, question.top, reading.budget);
   return answers;
 }
 
