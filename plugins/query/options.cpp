@@ -55,12 +55,10 @@ ReadOptions read_options(Host host) {
   return options;
 }
 
-std::string sqlite_path(std::string store) {
-  constexpr std::string_view kSqlite = "sqlite:";
-  if (store.empty()) store = store::default_path();
+std::string sqlite_path(const std::string &text) {
+  std::string store = store::store_of(text);
   if (store.starts_with("clickhouse:"))
     throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
-  if (store.starts_with(kSqlite)) store.erase(0, kSqlite.size());
   return store;
 }
 
