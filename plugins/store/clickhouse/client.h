@@ -14,6 +14,7 @@
 #include "plugins/sinks/http/compressor.h"
 #include "plugins/sinks/http/connection.h"
 #include "plugins/store/clickhouse/row_binary.h"
+#include "plugins/store/clickhouse/row_stream.h"
 #include "plugins/store/clickhouse/sql.h"
 #include "plugins/store/error.h"
 
@@ -53,7 +54,6 @@ struct Query {
   Sql from;           // what follows FROM, conditions included
   const char *order;  // names of columns
 };
-using RowVisitor = std::function<bool(const std::vector<Cell> &row)>;  // false: enough
 
 // One thread. Everything throws Error, and begins with the name of the database.
 class Client {

@@ -16,6 +16,8 @@ namespace atalaya::store::clickhouse {
 struct ServerVersion {
   int major = 0, minor = 0;
   bool binds() const { return std::pair(major, minor) >= std::pair(19, 14); }
+  // Knows the setting async_insert.
+  bool collects_inserts() const { return std::pair(major, minor) >= std::pair(21, 11); }
 };
 // Of "18.16.1"; nothing for other texts.
 std::optional<ServerVersion> server_version(std::string_view text);

@@ -70,6 +70,30 @@ TEST_CASE("clickhouse: half an answer is an error, however it ends") {
   const auto late = select(
       answer("200 OK", row(0, "one", 1) + "Code: 241, e.displayText() = DB::Exception: Memory limit exceeded, e.what() = x"));
   CHECK(late.error.find("the answer ended early: Memory limit exceeded") != std::string::npos);
+  const auto more = select(answer("200 OK", row(0, "one", 1) + row(1, "", 0) + std::string(1 << 20, 'x')));
+  CHECK(more.error.find(": the answer goes on after its last row") != std::string::npos);
+  const auto huge = select(answer("200 OK", row(0, "one", 1) + std::string("\0\xff\xff\xff\xff\x7f", 6) + "xxxx"));
+  CHECK(huge.error.find("the answer ended early: a row holds more than atalaya ever writes") != std::string::npos);
+}
+
+TEST_CASE("clickhouse: no setting of the user's makes a part of an answer look whole") {
+  const std::string asked = select(answer("200 OK", row(1, "", 0))).asked;
+  for (const char *limit : {"read", "timeout", "sort", "group_by", "result", "set", "distinct", "transfer"})
+    CHECK_MESSAGE(asked.find("&" + std::string(limit) + "_overflow_mode=throw") != std::string::npos, limit);
+  CHECK(asked.find("&skip_unavailable_shards=0") != std::string::npos);
+}
+
+TEST_CASE("clickhouse: servers that collect inserts are told to write each at once, older ones do not know the setting") {
+  const auto asked = [](const char *version) {
+    Server server([&](const Asked &) { return answer("200 OK", version); });
+    Client client(options_for(server.port));
+    client.connect();
+    CHECK_FALSE(client.insert("t (a)", "rows"));
+    return server.asked().back().head;
+  };
+  CHECK(asked("24.8.1.1\n").find("&async_insert=0") != std::string::npos);
+  CHECK(asked("21.11.1.1\n").find("&async_insert=0") != std::string::npos);
+  CHECK(asked("18.16.1\n").find("async_insert") == std::string::npos);
 }
 
 TEST_CASE("clickhouse: what is no ClickHouse is not taken for one") {
