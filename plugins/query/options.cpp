@@ -63,7 +63,7 @@ std::string sqlite_path(const std::string &text) {
 }
 
 Reading::Reading(const ReadOptions &options)
-    : store(store::open_store(options.store)),
+    : store(store::open_store(options.store, std::chrono::nanoseconds(options.limits.time_ns))),
       now_ns(core::realtime()),
       range(range_of(options, *store, now_ns)),
       budget(options.limits) {}

@@ -45,9 +45,9 @@ class SpansToClickHouse final : public StoreWriter {
 
 }  // namespace
 
-std::unique_ptr<Store> open_store(std::string_view text) {
+std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds patience) {
   const std::string store = store_of(text);
-  if (is_clickhouse(store)) return std::make_unique<clickhouse::ClickHouseStore>(clickhouse_of(store));
+  if (is_clickhouse(store)) return std::make_unique<clickhouse::ClickHouseStore>(clickhouse_of(store), patience);
   return std::make_unique<SqliteStore>(store);
 }
 

@@ -118,7 +118,7 @@ std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store
 }  // namespace
 
 store::Store &Api::store() {
-  if (!store_) store_ = store::open_store(path_);
+  if (!store_) store_ = store::open_store(path_, std::chrono::nanoseconds(limits_.time_ns));
   return *store_;
 }
 

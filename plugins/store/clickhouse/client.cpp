@@ -32,6 +32,7 @@ constexpr std::string_view kInsertAtOnce = "&async_insert=0";
 // Errors of ClickHouse, by number.
 constexpr int kUnknownTable = 60;
 constexpr int kUnknownDatabase = 81;
+constexpr int kTimeoutExceeded = 159;
 constexpr int kReadonly = 164;
 constexpr std::array kNotLetIn = {192, 193, 194, 195, 516, 497};
 // What constraints and materialized views throw at, and values beyond what a type of somebody else's column holds. An error of
@@ -138,6 +139,7 @@ Client::Client(ClientOptions options)
       compressor_(http_sink::make_compressor(options_.compress, 1)) {
   connection_options_.timeout = options_.timeout;
   connection_options_.deadline = options_.deadline;
+  connection_options_.connect = options_.connect;
   try {
     if (options_.location.url.tls) connection_options_.tls = http_sink::tls_context(options_.location.tls);
   } catch (const Failure &failure) {
@@ -193,14 +195,25 @@ void Client::execute(const Sql &sql) {
   if (answer.status != 200) fail(answer);
 }
 
+void Client::execute_on_cluster(const Sql &sql) {
+  const auto patience = std::chrono::floor<std::chrono::seconds>(std::min(options_.timeout, options_.deadline) / 2);
+  const Sql::Rendered rendered = sql.render(version_);
+  const std::string settings = "&distributed_ddl_task_timeout=" + std::to_string(std::max<int64_t>(1, patience.count()));
+  const http_sink::Answer answer = ask(settings + rendered.parameters, rendered.text, {});
+  if (answer.status != 200 && refusal_of(answer.body).code != kTimeoutExceeded) fail(answer);
+}
+
 void Client::select(const Query &query, const RowVisitor &visitor) {
   const Sql::Rendered rendered = framed(query).render(version_);
   std::vector<Type> types;
   types.reserve(query.columns.size());
   for (const Column &column : query.columns) types.push_back(column.type);
   RowStream rows(types, visitor);
-  const http_sink::Answer answer = ask(std::string(kSelectSettings) + rendered.parameters, rendered.text, {},
-                                       [&](std::string_view piece) { return rows.take(piece); });
+  std::string settings(kSelectSettings);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.execution).count();
+  if (seconds > 0) settings += "&max_execution_time=" + std::to_string(seconds);
+  const http_sink::Answer answer =
+      ask(settings + rendered.parameters, rendered.text, {}, [&](std::string_view piece) { return rows.take(piece); });
   if (answer.status != 200) fail(answer);
   rows.finish(name_);
 }

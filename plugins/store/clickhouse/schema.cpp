@@ -135,6 +135,10 @@ void check_engines(Client &client, const std::string &cluster) {
                 });
 }
 
+bool has_all(const Found &found) {
+  return std::all_of(tables().begin(), tables().end(), [&](const Table &table) { return found.contains(table.name); });
+}
+
 // The version of the schema; nothing when there is none.
 std::optional<int64_t> version_of(Client &client, const Found &found) {
   if (!found.contains(kVersionView)) return std::nullopt;
@@ -166,10 +170,10 @@ void create_table(Client &client, const Table &table, const std::string &cluster
   const std::string &database = client.database();
   if (cluster.empty()) return client.execute(create(database, table, "", "") << replacing(table, ""));
   const std::string place = "'/clickhouse/tables/" + database + "/{shard}/" + table.name + "', '{replica}'";
-  client.execute(create(database, table, "_local", cluster) << replacing(table, place));
+  client.execute_on_cluster(create(database, table, "_local", cluster) << replacing(table, place));
   // All rows of an entity are on one shard: what replaces one another meets there.
-  client.execute(create(database, table, "", cluster)
-                 << "Distributed('" << cluster.c_str() << "', '" << database.c_str() << "', '" << table.name << "_local', entity)");
+  client.execute_on_cluster(create(database, table, "", cluster) << "Distributed('" << cluster.c_str() << "', '" << database.c_str()
+                                                                 << "', '" << table.name << "_local', entity)");
 }
 
 }  // namespace
@@ -178,13 +182,17 @@ void prepare_for_writing(Client &client, const std::string &cluster) {
   const Found found = find_tables(client);
   check_columns(client, found);
   check_engines(client, cluster);
-  if (version_of(client, found) == kSchemaVersion) return;
+  if (version_of(client, found) == kSchemaVersion && has_all(found)) return;
   for (const Table &table : tables()) create_table(client, table, cluster);
   // Last: where it is, the rest is.
   Sql view("CREATE VIEW IF NOT EXISTS ");
   view << client.database().c_str() << "." << kVersionView << (cluster.empty() ? "" : " ON CLUSTER ") << cluster.c_str()
        << " AS SELECT toUInt32(" << kSchemaVersion << ") AS version";
-  client.execute(view);
+  if (cluster.empty()) {
+    client.execute(view);
+  } else {
+    client.execute_on_cluster(view);
+  }
 }
 
 void check_for_reading(Client &client) {

@@ -2,6 +2,7 @@
 // The client against a server that answers as it is told: what today's versions are sent, and answers that go wrong.
 #include <doctest/doctest.h>
 
+#include <future>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,31 @@ TEST_CASE("clickhouse: a refusal is the rows' fault, or somebody else's") {
   CHECK_THROWS_AS(client.insert("t (a)", "rows"), Error);
   said = answer("400 Bad Request", "Code: 33. DB::Exception: Cannot read all data");
   CHECK_THROWS_AS(client.insert("t (a)", "rows"), Error);
+}
+
+TEST_CASE("clickhouse: a question ends when its time is over, though nothing came") {
+  std::promise<void> over;
+  const std::shared_future<void> is_over = over.get_future();
+  Server server([&](const Asked &) {
+    is_over.wait();
+    return answer("200 OK");
+  });
+  ClientOptions options = options_for(server.port);
+  options.timeout = options.deadline = std::chrono::milliseconds(100);
+  Client client(options);
+  CHECK_THROWS_AS(client.select({{{"a", "name", Type::text}}, "t", "name"}, [](const std::vector<Cell> &) { return true; }), Error);
+  over.set_value();
+}
+
+TEST_CASE("clickhouse: the server is told how long a question may take") {
+  Server server([&](const Asked &) { return answer("200 OK", std::string("\1\0", 2)); });
+  {
+    ClientOptions options = options_for(server.port);
+    options.execution = std::chrono::milliseconds(1500);
+    Client client(options);
+    client.select({{{"a", "name", Type::text}}, "t", "name"}, [](const std::vector<Cell> &) { return true; });
+  }
+  CHECK(server.asked().back().has("&max_execution_time=2"));
 }
 
 TEST_CASE("clickhouse: where a database is") {

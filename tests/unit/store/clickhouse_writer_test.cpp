@@ -150,6 +150,60 @@ TEST_CASE("clickhouse: no point is written whose series was refused") {
   CHECK(writer.refused_rows().empty());
 }
 
+TEST_CASE("clickhouse: a server of the cluster that is away gets its tables later") {
+  Server server([](const Asked &asked) {
+    if (asked.has("SELECT version()")) return answer("200 OK", "24.8.1.1\n");
+    if (asked.has("FROM system.columns")) return answer("200 OK", std::string("\1\0\0\0", 4));
+    if (asked.has("FROM system.tables")) return answer("200 OK", std::string("\1\0\0", 3));
+    if (asked.has(" ON CLUSTER ")) return answer("500 Internal Server Error", "Code: 159. DB::Exception: Watching task");
+    return answer("200 OK");
+  });
+  const auto patience = std::chrono::seconds(60);
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port) + "/db";
+  {
+    Batch batch;
+    Writer writer({.client = {parse_location(url), patience, patience, "none"}, .cluster = "pair"}, batch.names());
+    writer.prepare();
+  }
+  const Asked last = server.asked().back();
+  CHECK(last.has("CREATE VIEW IF NOT EXISTS db.atalaya_schema ON CLUSTER pair"));
+  CHECK(last.has("&distributed_ddl_task_timeout=30"));
+}
+
+TEST_CASE("clickhouse: a sink writes to no tables that were made for another cluster, and a command makes none") {
+  std::string engine = "MergeTree";
+  Server server([&](const Asked &asked) {
+    if (asked.has("SELECT version()")) return answer("200 OK", "24.8.1.1\n");
+    if (asked.has("FROM system.columns")) return answer("200 OK", std::string("\1\0\0\0", 4));
+    std::string row(1, '\0');
+    append_text(row, "points");
+    append_text(row, engine);
+    return answer("200 OK", asked.has("FROM system.tables") ? row + std::string("\1\0\0", 3) : "");
+  });
+  const auto patience = std::chrono::seconds(60);
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port) + "/db";
+  Batch batch;
+  const auto says = [&](const char *cluster, bool corrects) {
+    Writer writer({.client = {parse_location(url), patience, patience, "none"}, .cluster = cluster, .corrects = corrects},
+                  batch.names());
+    try {
+      writer.prepare();
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(says("pair", false).find("\"points\" of one server, and the sink names the cluster \"pair\"") != std::string::npos);
+  CHECK(says("", false).empty());
+  for (const char *quoted : {"Distributed('pair', 'db', 'points_local', entity)", "Distributed(pair, db, points_local, entity)"}) {
+    engine = quoted;
+    CHECK(says("", false).find(", and the sink names no cluster; write `cluster`") != std::string::npos);
+    CHECK(says("pai", false).find("and the sink names the cluster \"pai\"") != std::string::npos);
+    CHECK(says("pair", false).empty());
+  }
+  CHECK(says("", true).find("is empty; run a pipeline with the sink \"clickhouse\" first") != std::string::npos);
+}
+
 TEST_CASE("clickhouse: a clock that is set back makes no row older, also after a restart") {
   const test::Folder folder;
   Database database;
