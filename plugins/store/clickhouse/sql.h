@@ -24,8 +24,6 @@ std::optional<ServerVersion> server_version(std::string_view text);
 
 // A string literal that means exactly these bytes.
 std::string quote(std::string_view text);
-// The bytes that a literal means, by ClickHouse's rules; nothing for what is no single literal.
-std::optional<std::string> unquote(std::string_view literal);
 // A text as ClickHouse's TSV, and so the value of a parameter, writes it.
 std::string escape(std::string_view text);
 // As a part of a URL.
