@@ -42,6 +42,20 @@ std::string columns_of(const Tags &tags) {
   return columns;
 }
 
+// What a row may hold, so that whoever reads it believes its lengths. Names have 4096 bytes at most, and a byte that is no UTF-8
+// becomes three: a row stays below 64 MiB, and a text of it below 16.
+constexpr size_t kMostText = size_t{4} << 20;
+constexpr uint32_t kMostTags = 1024;
+constexpr uint32_t kMostFields = 2048;  // of a stack or a span; those of metrics are rows of their own
+static_assert(3 * kMostText <= kLongestText && kMostTags <= kLongestArray && kMostFields <= kLongestArray);
+
+bool has_room_for(const atalaya_sample &sample) {
+  if (sample.tag_count > kMostTags || (sample.kind != ATALAYA_METRICS && sample.field_count > kMostFields)) return false;
+  size_t size = sample.text.size;
+  for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size;
+  return size <= kMostText;
+}
+
 }  // namespace
 
 uint64_t number_of(std::string_view text) {
@@ -61,20 +75,10 @@ uint64_t entity_of(const Tags &tags) {
   return number_of(text);
 }
 
-// What a row may hold, so that whoever reads it believes its lengths. A byte that is no UTF-8 becomes three.
-bool Rows::has_room_for(const atalaya_sample &sample) const {
-  size_t size = sample.text.size;
-  for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size + name_of_(sample.tags[i].key).size();
-  if (sample.kind != ATALAYA_METRICS)
-    for (uint32_t i = 0; i < sample.field_count; ++i) size += name_of_(sample.fields[i].name).size();
-  return size <= kLongestText / 4 && sample.tag_count <= kLongestArray &&
-         (sample.kind == ATALAYA_METRICS || sample.field_count <= kLongestArray);
-}
-
 const char *Rows::add(const atalaya_sample &sample, size_t index, uint64_t version, Refused &refused) {
   if (sample.time_ns < 0 || sample.time_ns / kDayNs >= kDays)
     return "its time is before 1970 or after 2099, and the tables have no partition for it";
-  if (!has_room_for(sample)) return "its texts are longer than 4 MiB, or it has more than 65536 tags or fields";
+  if (!has_room_for(sample)) return "its text and tags are longer than 4 MiB, or it has more than 1024 tags or 2048 fields";
   const auto day = static_cast<uint16_t>(sample.time_ns / kDayNs);
   const std::string_view text = valid_utf8(view(sample.text), scratch_);
   if (sample.kind != ATALAYA_METRICS && (sample.kind != ATALAYA_STACK || text.empty()) && sample.kind != ATALAYA_SPAN)
