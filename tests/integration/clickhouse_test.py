@@ -337,8 +337,9 @@ class OneServer(ServedCase):
         self.assertEqual([row[1:] for row in answers[0]], [["h", "5"]])
 
     def test_tables_of_one_server_are_no_cluster(self):
-        _, hub = self.hub(self.sink())
+        agent, hub = self.hub(self.sink())
         post(hub + "/api/put", json.dumps(list(documents())).encode())
+        agent.stop()
         agent, _ = self.hub(self.sink(cluster=CLUSTER))
         threading.Thread(target=self.post_until_killed, args=(agent,)).start()
         line = agent.wait_line("points")
