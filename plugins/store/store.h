@@ -123,8 +123,10 @@ class Store {
 
 // What was not stored of a batch.
 struct Refused {
-  uint64_t samples = 0;  // had nothing that could be stored
-  uint64_t values = 0;   // not finite, or without a known name; the rest of their samples was stored
+  uint64_t samples = 0;     // had nothing that could be stored
+  uint64_t values = 0;      // not finite, or without a known name; the rest of their samples was stored
+  uint64_t stack_ends = 0;  // of stacks that are too deep or too long: their leaf end was stored, below the frame
+                            // "[truncated]"; numbers of those in a batch that end alike were added
 };
 
 class StoreWriter {

@@ -29,7 +29,7 @@ struct RefusedRow {
 
 struct WriterOptions {
   ClientOptions client;
-  std::string cluster;  // empty: tables of one server
+  std::string cluster = {};  // empty: tables of one server
   size_t batch_rows = 100'000, batch_bytes = size_t{16} << 20;
   std::string version_file = {};  // remembers the version of the last batch; empty: nobody does
   // Beside the sinks: makes no tables, for it does not know of what cluster, and its spans win over those that they replace,

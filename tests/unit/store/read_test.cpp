@@ -2,8 +2,10 @@
 // What the interface of the store answers, whatever lies below.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "plugins/store/location.h"
@@ -113,6 +115,41 @@ TEST_CASE("what a visitor throws ends the scan, and the store answers again") {
   const auto series = reader.series({}, SIZE_MAX);
   CHECK_THROWS_WITH(reader.scan(series, {}, tired), "enough");
   CHECK(scan(reader, {{"proc.threads"}, {}, {}}).size() == 2);
+}
+
+TEST_CASE("twenty readers and a writer that packs and deletes: no call fails, and each sees whole batches") {
+  TestStore store;
+  Writer writer = store.writer({.retain_ns = 2000 * kSecond});
+  const int64_t start = kNow - kNow % kHour;
+  const auto write = [&](int64_t second) {
+    auto samples = store.samples();
+    for (int i = 0; i < 4; ++i) samples.metrics(start + second * kSecond, {{"pid", std::to_string(i)}}).real("a", 1);
+    writer.write(samples.span(), start + second * kSecond);
+    writer.maintain(start + second * kSecond);
+  };
+  write(1);
+  std::atomic<bool> stop = false;
+  std::atomic<int> failures = 0, calls = 0;
+  std::vector<std::thread> readers;
+  readers.reserve(20);
+  for (int i = 0; i < 20; ++i) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        try {
+          const auto all = scan(*open_store(store.path), {{"a"}, {}, {}});
+          for (const auto &series : all) failures += series.size() != all.front().size() ? 1 : 0;
+          ++calls;
+        } catch (const std::exception &) {
+          ++failures;
+        }
+      }
+    });
+  }
+  for (int64_t second = 2; second <= 3000 || calls < 40; ++second) write(second);
+  stop = true;
+  for (std::thread &reader : readers) reader.join();
+  CHECK(failures == 0);
+  CHECK(store.number("SELECT count(*) FROM chunks") > 0);
 }
 
 TEST_CASE("stacks come with their text, tags and numbers") {
