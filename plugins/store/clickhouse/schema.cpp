@@ -183,7 +183,9 @@ void prepare_for_writing(Client &client, const std::string &cluster) {
   check_columns(client, found);
   check_engines(client, cluster);
   if (version_of(client, found) == kSchemaVersion && has_all(found)) return;
-  for (const Table &table : tables()) create_table(client, table, cluster);
+  // Only these: the servers of a cluster do one after the other, and a slow one is not helped by more.
+  for (const Table &table : tables())
+    if (!found.contains(table.name)) create_table(client, table, cluster);
   // Last: where it is, the rest is.
   Sql view("CREATE VIEW IF NOT EXISTS ");
   view << client.database().c_str() << "." << kVersionView << (cluster.empty() ? "" : " ON CLUSTER ") << cluster.c_str()
