@@ -83,7 +83,7 @@ std::string argument_of(const Request &request, const char *key) {
 }  // namespace
 
 store::Store &Api::store() {
-  if (!store_) store_ = store::open_store(path_);
+  if (!store_) store_ = store::open_store(path_, std::chrono::nanoseconds(limits_.time_ns));
   return *store_;
 }
 

@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "plugins/store/location.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {
@@ -187,6 +189,20 @@ TEST_CASE("spans are those that overlap the range; open ones last for ever") {
   CHECK(find({{"?????"}, {}, {}}) == Lines{"early"});
   CHECK(find({{"late", "early"}, {}, {}}) == Lines{"early", "late"});
   CHECK(find({{"late"}, {}, {kNow, kNow + 50}}).empty());
+}
+
+TEST_CASE("\"sqlite:\" without a path is the default store, on the command line and in the environment") {
+  const TestStore store;
+  REQUIRE(::setenv("ATALAYA_STORE", store.path.c_str(), 1) == 0);
+  for (const char *text : {"", "sqlite:"}) CHECK(store_of(text) == store.path);
+  REQUIRE(::setenv("ATALAYA_STORE", ("sqlite:" + store.path).c_str(), 1) == 0);
+  for (const char *text : {"", "sqlite:"}) CHECK(store_of(text) == store.path);
+  REQUIRE(::setenv("ATALAYA_STORE", "sqlite:", 1) == 0);
+  CHECK(store_of("").ends_with("/atalaya.db"));
+  REQUIRE(::setenv("ATALAYA_STORE", "clickhouse:http://h/d", 1) == 0);
+  CHECK(store_of("sqlite:") == "clickhouse:http://h/d");
+  CHECK(store_of("sqlite:x") == "x");
+  REQUIRE(::unsetenv("ATALAYA_STORE") == 0);
 }
 
 TEST_CASE("a store is opened by its path, with the engine's name or without") {
