@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kWindow = 10;
-constexpr int kSamplesAWindow = 2 * 101 * kWindow;
+constexpr int64_t kSamplesAWindow = 202 * kWindow;  // two threads at 101 Hz
 constexpr const char *kTextSchema =
     "PRAGMA journal_mode = OFF; CREATE TABLE stack_texts(id INTEGER PRIMARY KEY AUTOINCREMENT, hash INTEGER NOT NULL, folded TEXT "
     "NOT "
@@ -146,10 +146,11 @@ int main(int count, char **arguments) {
     });
     const double read = cpu_seconds() - before;
     Database database(path, Access::read_only);
+    const int64_t samples = kSamplesAWindow * static_cast<int64_t>(windows.size());
     std::printf(
         "{\"stacks\": %lld, \"samples\": %lld, \"nodes\": %lld, \"texts_bytes\": %lld, \"tree_bytes\": %lld, \"read_back\": %lld, "
         "\"folded_bytes\": %lld, \"write_us\": %.2f, \"read_us\": %.2f}\n",
-        static_cast<long long>(stacks), static_cast<long long>(kSamplesAWindow * static_cast<int64_t>(windows.size())),
+        static_cast<long long>(stacks), static_cast<long long>(samples),
         static_cast<long long>(database.number("SELECT count(*) FROM stack_nodes")),
         static_cast<long long>(as_texts(windows, folder + "/texts.db")), static_cast<long long>(bytes_of(path)),
         static_cast<long long>(got), static_cast<long long>(bytes), written / static_cast<double>(stacks) * 1e6,
