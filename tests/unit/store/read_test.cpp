@@ -145,7 +145,7 @@ TEST_CASE("twenty readers and a writer that packs and deletes: no call fails, an
       }
     });
   }
-  for (int64_t second = 5; second <= 3000 || calls < 40; second += 5) write(second);
+  for (int64_t second = 2; second <= 3000 || calls < 40; second += 2) write(second);
   stop = true;
   for (std::thread &reader : readers) reader.join();
   CHECK(failures == 0);
