@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "core/util/matcher.h"
 #include "core/util/suggest.h"
@@ -23,8 +24,12 @@ namespace {
 // Takes the points of all series as the store hands them over.
 class Collector : public store::PointVisitor {
  public:
-  Collector(const Query &query, const std::vector<store::Series> &series, Budget &budget)
-      : query_(query), budget_(budget), intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
+  // `alone`: the series that are an answer of their own, and keep their values in it.
+  Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget)
+      : query_(query),
+        budget_(budget),
+        alone_(std::move(alone)),
+        intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
     if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
     raw_.resize(query.downsample ? 0 : series.size());
     counts_.resize(raw_.size());
@@ -90,11 +95,12 @@ class Collector : public store::PointVisitor {
     }
     if (query_.downsample) return downsamplers_[series].add(time_ns, value);
     raw_[series].push_back({time_ns, value});
-    if (count && (*count > kExactCounts || *count < -kExactCounts)) counts_[series].push_back({time_ns, *count});
+    if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) counts_[series].push_back({time_ns, *count});
   }
 
   const Query &query_;
   Budget &budget_;
+  const std::vector<bool> alone_;
   const Intervals intervals_;
   std::vector<RateOf> rates_;
   std::vector<Downsampler> downsamplers_;
@@ -136,6 +142,14 @@ std::vector<Group> groups_of(const std::vector<store::Series> &series, const Que
   list.reserve(groups.size());
   for (auto &[key, group] : groups) list.push_back(std::move(group));
   return list;
+}
+
+std::vector<bool> alone(const std::vector<Group> &groups, const Query &query, size_t series) {
+  std::vector<bool> alone(series, false);
+  if (query.group && !query.aggregator.keeps_one()) return alone;
+  for (const Group &group : groups)
+    if (group.series.size() == 1) alone[group.series.front()] = true;
+  return alone;
 }
 
 void set_tags(const Group &group, const std::vector<store::Series> &series, Answer &answer) {
@@ -197,20 +211,34 @@ void check_intervals(const Query &query, size_t series, const Limits &limits) {
                   kAskForLess);
 }
 
+struct Total {
+  double sum = 0;
+  size_t count = 0;
+};
+
+// Of the points that are numbers.
+Total total_of(const Answer &answer) {
+  Total total;
+  for (const Point &point : answer.points) {
+    if (std::isnan(point.value)) continue;
+    total.sum += point.value;
+    ++total.count;
+  }
+  return total;
+}
+
 }  // namespace
 
 double average_of(const Answer &answer) {
-  double sum = 0;
-  size_t count = 0;
-  for (const Point &point : answer.points) {
-    if (std::isnan(point.value)) continue;
-    sum += point.value;
-    ++count;
-  }
-  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+  const Total total = total_of(answer);
+  return total.count == 0 ? std::numeric_limits<double>::quiet_NaN() : total.sum / static_cast<double>(total.count);
 }
 
-void keep_top(std::vector<Answer> &answers, size_t top) {
+void release(const std::vector<Answer> &answers, Budget &budget) {
+  for (const Answer &answer : answers) budget.release(held_by(answer));
+}
+
+void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, Most most) {
   if (top == 0) return;
   // Metrics in the order in which they came: a MiB is not more than a per cent.
   std::map<std::string_view, size_t> metrics;
@@ -218,15 +246,18 @@ void keep_top(std::vector<Answer> &answers, size_t top) {
   order.reserve(answers.size());
   for (size_t i = 0; i < answers.size(); ++i) {
     const size_t metric = metrics.try_emplace(answers[i].metric, metrics.size()).first->second;
-    const double average = average_of(answers[i]);
-    order.emplace_back(metric, std::isnan(average) ? std::numeric_limits<double>::infinity() : -average, i);
+    const double size = most == Most::sum ? total_of(answers[i]).sum : average_of(answers[i]);
+    order.emplace_back(metric, std::isnan(size) ? std::numeric_limits<double>::infinity() : -size, i);
   }
   std::sort(order.begin(), order.end());
   std::vector<size_t> left(metrics.size(), top);
   metrics.clear();  // its names go with the answers
   std::vector<Answer> kept;
   for (const auto &[metric, negative, i] : order) {
-    if (left[metric] == 0) continue;
+    if (left[metric] == 0) {
+      budget.release(held_by(answers[i]));
+      continue;
+    }
     --left[metric];
     kept.push_back(std::move(answers[i]));
   }
@@ -246,10 +277,11 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, Bud
 std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget) {
   const auto series = selected(query, store, budget);
   check_intervals(query, series.size(), budget.limits());
-  Collector collector(query, series, budget);
+  const std::vector<Group> groups = groups_of(series, query);
+  Collector collector(query, series, alone(groups, query, series.size()), budget);
   store.scan(series, query.range, collector);
   std::vector<Answer> answers;
-  for (const Group &group : groups_of(series, query)) {
+  for (const Group &group : groups) {
     std::vector<std::vector<Point>> points;
     points.reserve(group.series.size());
     for (const size_t i : group.series) points.push_back(collector.take_points(i));
@@ -258,8 +290,7 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
     answer.points = query.group ? merged(points, query.aggregator, budget) : std::move(points.front());
     if (query.group)
       for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
-    if (group.series.size() == 1 && (!query.group || query.aggregator.keeps_one()))
-      answer.counts = collector.take_counts(group.series.front());
+    if (group.series.size() == 1) answer.counts = collector.take_counts(group.series.front());
     if (answer.points.empty()) continue;
     set_tags(group, series, answer);
     answers.push_back(std::move(answer));

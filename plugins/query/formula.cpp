@@ -75,12 +75,12 @@ Answer with_number(char sign, const Answer &answer, double number, bool number_i
 
 size_t size_of(const std::vector<Answer> &answers) {
   size_t size = 0;
-  for (const Answer &answer : answers) size += answer.points.size();
+  for (const Answer &answer : answers) size += held_by(answer);
   return size;
 }
 
 void keep(Answer &&answer, std::vector<Answer> &answers, Budget &budget) {
-  budget.hold(answer.points.size());
+  budget.hold(held_by(answer));
   budget.work(answer.points.size());
   answers.push_back(std::move(answer));
 }

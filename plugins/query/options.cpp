@@ -55,17 +55,15 @@ ReadOptions read_options(Host host) {
   return options;
 }
 
-std::string sqlite_path(std::string store) {
-  constexpr std::string_view kSqlite = "sqlite:";
-  if (store.empty()) store = store::default_path();
+std::string sqlite_path(const std::string &text) {
+  std::string store = store::store_of(text);
   if (store.starts_with("clickhouse:"))
     throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
-  if (store.starts_with(kSqlite)) store.erase(0, kSqlite.size());
   return store;
 }
 
 Reading::Reading(const ReadOptions &options)
-    : store(store::open_store(options.store)),
+    : store(store::open_store(options.store, std::chrono::nanoseconds(options.limits.time_ns))),
       now_ns(core::realtime()),
       range(range_of(options, *store, now_ns)),
       budget(options.limits) {}
@@ -101,10 +99,11 @@ std::vector<Answer> answers_to(const Question &question, Reading &reading) {
   std::vector<Answer> answers;
   if (!question.formula.empty()) {
     answers = evaluate(question.formula, parts, reading.budget);
+    for (const std::vector<Answer> &part : parts) release(part, reading.budget);
   } else {
     for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
   }
-  keep_top(answers, question.top);
+  keep_top(answers, question.top, reading.budget);
   return answers;
 }
 

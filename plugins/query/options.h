@@ -23,7 +23,7 @@ struct ReadOptions {
 // Throws Failure.
 ReadOptions read_options(Host host);
 // The path of an embedded store that is meant: what --store says, else the default. Throws Wrong for a store of another engine.
-std::string sqlite_path(std::string store);
+std::string sqlite_path(const std::string &text);
 
 // A store that is open, the time that is asked about, and what the answer may cost.
 struct Reading {

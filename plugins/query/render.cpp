@@ -17,7 +17,7 @@ namespace {
 
 std::string value_text(const Answer &answer, const Point &point) {
   std::string text;
-  if (!std::isnan(point.value)) append_value(text, answer, point);
+  if (std::isfinite(point.value)) append_value(text, answer, point);  // a sum of the largest numbers is none
   return text;
 }
 
@@ -44,15 +44,15 @@ bool is_number(const std::string &text) {
 }
 
 std::string shown_value(const Answer &answer, const Point &point) {
-  if (std::isnan(point.value)) return "-";
+  if (!std::isfinite(point.value)) return "-";
   return answer.counts.empty() ? rounded_text(point.value) : value_text(answer, point);
 }
 
 std::string with_unit(const std::string &metric) {
-  const std::string_view unit = metric_info(metric).unit;
+  const std::string_view unit = shown_unit(metric);
   std::string text;
   core::append_visible(text, metric);
-  return unit.empty() || unit == "1" ? text : text + " (" + std::string(unit) + ")";
+  return unit.empty() ? text : text + " (" + std::string(unit) + ")";
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ std::string xml_text(std::string_view text) {
 
 std::string rounded_text(double value) {
   std::array<char, 32> text{};
-  const bool whole = std::fabs(value) < static_cast<double>(kExactCounts) && std::trunc(value) == value;
+  const bool whole = std::fabs(value) < 1e17 && std::trunc(value) == value;
   std::snprintf(text.data(), text.size(), whole ? "%.0f" : "%.10g", value + 0.0);
   return text.data();
 }

@@ -22,7 +22,8 @@ Tags common_tags(const std::vector<Answer> &answers);
 void append_tags(std::string &out, const Tags &tags);
 void append_list(std::string &out, const std::vector<std::string> &texts);
 
-// [{"metric":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}]. What is not known is null.
+// [{"metric":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}]. What is not known, or no finite number, is
+// null.
 std::string as_json(const std::vector<Answer> &answers);
 // A line a point: time, metric, a column for each tag, value. RFC 4180.
 std::string as_csv(const std::vector<Answer> &answers);
@@ -37,7 +38,7 @@ std::string as_csv_rows(const std::vector<Row> &rows);
 std::string xml_text(std::string_view text);
 // A point's value: the shortest decimal that is the same number, or the exact count. "NaN" is the caller's.
 void append_value(std::string &out, const Answer &answer, const Point &point);
-// 10 digits, and all of a whole number: without those that are only the arithmetic's.
+// 10 digits, and all of a whole number below 1e17: without those that are only the arithmetic's.
 std::string rounded_text(double value);
 
 }  // namespace atalaya::query

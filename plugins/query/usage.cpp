@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "plugins/query/engine.h"
 #include "plugins/query/metric_info.h"
@@ -72,8 +73,9 @@ class Integrals : public store::PointVisitor {
       usage.max = std::max_element(group.at.begin(), group.at.end(), by_value)->second;
       usages.push_back(std::move(usage));
     }
-    std::stable_sort(usages.begin(), usages.end(),
-                     [](const Usage &a, const Usage &b) { return a.metric == b.metric && a.sum > b.sum; });
+    std::stable_sort(usages.begin(), usages.end(), [](const Usage &a, const Usage &b) {
+      return std::tuple(std::string_view(a.metric), -a.sum) < std::tuple(std::string_view(b.metric), -b.sum);
+    });
     return usages;
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "core/util/now.h"
 #include "plugins/store/clickhouse/clickhouse_store.h"
 #include "plugins/store/clickhouse/writer.h"
 #include "plugins/store/location.h"
@@ -12,25 +11,24 @@
 namespace atalaya::store {
 namespace {
 
-constexpr std::string_view kSqlite = "sqlite:";
 constexpr std::string_view kClickHouse = "clickhouse:";
 
 // What a command writes is little, and somebody waits for it.
 constexpr std::chrono::seconds kPatience{30};
 
-std::string resolved(std::string_view text) {
-  return text.empty() || text == kSqlite ? default_path() : std::string(text);
+bool is_clickhouse(std::string_view store) {
+  return store.starts_with(kClickHouse);
 }
-std::string_view without(std::string_view prefix, std::string_view text) {
-  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+clickhouse::Location clickhouse_of(std::string_view store) {
+  return clickhouse::parse_location(store.substr(kClickHouse.size()));
 }
 
 // Writes spans that are all kept: what the database refuses is an error, for there is nobody who would look at dead letters.
 class SpansToClickHouse final : public StoreWriter {
  public:
   SpansToClickHouse(clickhouse::Location location, core::NameOf name_of)
-      : writer_({{std::move(location), kPatience, kPatience}, {}}, std::move(name_of)) {
-    writer_.prepare(core::realtime());
+      : writer_({.client = {std::move(location), kPatience, kPatience}, .corrects = true}, std::move(name_of)) {
+    writer_.prepare();
   }
 
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override {
@@ -47,18 +45,16 @@ class SpansToClickHouse final : public StoreWriter {
 
 }  // namespace
 
-std::unique_ptr<Store> open_store(std::string_view text) {
-  const std::string store = resolved(text);
-  if (store.starts_with(kClickHouse))
-    return std::make_unique<clickhouse::ClickHouseStore>(clickhouse::parse_location(without(kClickHouse, store)));
-  return std::make_unique<SqliteStore>(std::string(without(kSqlite, store)));
+std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds patience) {
+  const std::string store = store_of(text);
+  if (is_clickhouse(store)) return std::make_unique<clickhouse::ClickHouseStore>(clickhouse_of(store), patience);
+  return std::make_unique<SqliteStore>(store);
 }
 
 std::unique_ptr<StoreWriter> open_span_writer(std::string_view text, core::NameOf name_of) {
-  const std::string store = resolved(text);
-  if (store.starts_with(kClickHouse))
-    return std::make_unique<SpansToClickHouse>(clickhouse::parse_location(without(kClickHouse, store)), std::move(name_of));
-  return std::make_unique<SpanWriter>(std::string(without(kSqlite, store)), std::move(name_of));
+  const std::string store = store_of(text);
+  if (is_clickhouse(store)) return std::make_unique<SpansToClickHouse>(clickhouse_of(store), std::move(name_of));
+  return std::make_unique<SpanWriter>(store, std::move(name_of));
 }
 
 }  // namespace atalaya::store

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plugins/store/clickhouse/sql.h"
+#include "tests/fuzz/clickhouse_literal.h"
 
 namespace {
 
@@ -26,6 +27,7 @@ size_t end_of(std::string_view literal) {
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace atalaya::store::clickhouse;
+  using testing::unquote;
   const std::string_view text(reinterpret_cast<const char *>(data), size);
   const std::string literal = quote(text);
   if (end_of(literal) != literal.size()) std::abort();

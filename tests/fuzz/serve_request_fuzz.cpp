@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What strangers may ask: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments. The first byte chooses.
+#include <simdjson.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 
@@ -18,13 +21,19 @@
 
 using namespace atalaya;
 
+// What is written as JSON can be read as JSON.
+static void parse(const std::string &text) {
+  simdjson::dom::parser parser;
+  if (parser.parse(text).error() != simdjson::SUCCESS) std::abort();
+}
+
 // Every form of an answer.
 static void write(const std::vector<query::Answer> &answers, query::Budget &budget) {
-  (void)query::as_json(answers);
+  parse(query::as_json(answers));
   (void)query::as_csv(answers);
   (void)query::as_table(answers);
-  (void)serve::opentsdb_json(answers, query::Fill::null, {{}, true, false});
-  (void)serve::matrix_json(answers, {0, 3'600'000'000'000, 60'000'000'000}, budget);
+  parse("[" + serve::opentsdb_json(answers, query::Fill::null, {{}, true, false}) + "]");
+  parse("[" + serve::matrix_json(answers, {0, 3'600'000'000'000, 60'000'000'000}, budget) + "]");
 }
 
 // Whatever was understood is asked, of series at the ends of time.
@@ -32,6 +41,8 @@ static void ask(query::Query query) {
   query::test::MemoryStore store;
   store.add("a", {{"host", "h"}}, {{-1'699'000'000, 1}, {0, 2}, {10, 3}, {2'000'000'000, 4}});
   store.add("a", {{"host", "i"}}, {{5, 1}, {10, 3}});
+  store.add("c", {{"host", "h"}}, {{5, 1.7e308}, {10, -1.7e308}});
+  store.add("c", {{"host", "i"}}, {{5, 1.7e308}, {10, 1.7e308}});
   store.add_counts("b", {}, {{5, std::numeric_limits<int64_t>::max()}, {10, std::numeric_limits<int64_t>::min()}});
   query.metrics = {"*"};
   query.tags.clear();
@@ -67,7 +78,7 @@ static void read(uint8_t what, const std::string &text) {
       const query::Answer answer{"m", {}, {}, {{now, 1}}};
       query::Budget budget({100, 10'000, 1'000'000'000});
       (void)query::constant_of(text);
-      (void)query::evaluate(text, {{answer}, {answer, answer}}, budget);
+      write(query::evaluate(text, {{answer}, {answer, answer}}, budget), budget);
       break;
     }
     case 5:

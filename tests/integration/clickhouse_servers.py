@@ -77,9 +77,11 @@ class ClickHouse(Server):
     def start(self, shards=(), zookeeper=None, number=1):
         """`shards`: all servers of the cluster, this one included."""
         with open(os.path.join(self.folder, "users.xml"), "w") as file:
-            file.write(f"""<yandex><profiles><default/><readonly><readonly>2</readonly></readonly></profiles><quotas><default/></quotas><users>
+            file.write(f"""<yandex><profiles><default/><readonly><readonly>2</readonly></readonly>
+<breaker><max_rows_to_read>50</max_rows_to_read><read_overflow_mode>break</read_overflow_mode></breaker></profiles><quotas><default/></quotas><users>
 <default><password>{self.password}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
 <reader><password>look</password><networks><ip>127.0.0.1</ip></networks><profile>readonly</profile><quota>default</quota></reader>
+<breaker><password>look</password><networks><ip>127.0.0.1</ip></networks><profile>breaker</profile><quota>default</quota></breaker>
 </users></yandex>""")
         cluster = "".join(f"<shard><internal_replication>true</internal_replication><replica><host>127.0.0.1</host>"
                           f"<port>{shard.tcp_port}</port></replica></shard>" for shard in shards)

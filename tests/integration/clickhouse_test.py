@@ -97,7 +97,7 @@ class ServedCase(AgentCase):
     def hub(self, *sinks):
         """An agent that takes points by HTTP; a request is answered when all sinks have what it brought."""
         agent = self.run_agent('local a = require "atalaya"\na.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0" }, %s }\n'
-                               % ", ".join(sinks))
+                               % ", ".join(sinks)).running()
         return agent, "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0]
 
     def both(self, **parameters):
@@ -178,7 +178,8 @@ class OneServer(ServedCase):
         self.assertGreater(int(self.rows("SELECT count() FROM points")[0][0]), 38)
 
     def test_experiments_are_kept(self):
-        self.both()[0].wait_status(lambda status: True)
+        _, hub = self.both()
+        post(hub + "/api/put", json.dumps(list(documents())).encode())
         for store in (self.sqlite, self.clickhouse):
             self.atalaya("experiment", "start", "tera", "--notes", "it's a \\ note", "--user", "u", "--at", str(T0 + 5), store=store)
             self.atalaya("experiment", "start", "tera", "--workload", "w", "--at", str(T0 + 15), store=store)
@@ -193,9 +194,28 @@ class OneServer(ServedCase):
         self.atalaya("experiment", "import", "-", input=exported.encode())
         self.assertEqual(self.atalaya("experiment", "show", "tera", "--format", "json"), exported)
 
-    def test_an_experiment_comes_before_any_agent(self):
-        self.atalaya("experiment", "start", "early", "--at", str(T0))
-        self.assertIn("early", self.atalaya("experiment", "list"))
+    def test_an_experiment_makes_no_tables(self):
+        """It would make them on one server, and a sink may want them on a cluster."""
+        self.atalaya("experiment", "start", "early", "--at", str(T0), status=1)
+        self.assertIn("is empty; run a pipeline with the sink \"clickhouse\" first", self.errors)
+        self.assertEqual(self.rows("SHOW TABLES"), [])
+
+    def test_a_correction_wins_over_a_clock_that_is_ahead(self):
+        _, hub = self.both()
+        post(hub + "/api/put", json.dumps(list(documents())).encode())
+        self.atalaya("experiment", "start", "tera", "--at", str(T0))
+        columns = [name for name, *_ in self.rows("DESCRIBE TABLE spans") if name != "version"]
+        self.rows("INSERT INTO spans SELECT %s, version + 300000000000 AS version FROM spans" % ", ".join(f"`{name}`" for name in columns))
+        self.atalaya("experiment", "end", "tera", "--at", str(T0 + 9))
+        self.assertEqual(self.rows("SELECT duration_ns FROM spans FINAL"), [["9000000000"]])
+
+    def test_a_profile_that_cuts_answers_short_is_overruled(self):
+        _, hub = self.both()
+        post(hub + "/api/jsonlines", lines(odd_records()))
+        words = ["query", "--metric", "odd.days", "--from", str(T0 - 70 * DAY), "--to", str(T0 + 60), "--aggregate", "none"]
+        breaker = self.password_file(self.folder, "breaker:look", "breaker")
+        self.atalaya(*words, store=self.clickhouse.replace(self.basic, breaker), status=1)
+        self.assertIn("Limit for", self.errors)
 
     def test_stacks_and_spans_over_the_api(self):
         _, hub = self.both()
@@ -240,6 +260,8 @@ class OneServer(ServedCase):
         status = agent.wait_status(lambda status: agent.row("hub", "clickhouse", status)["dead_letter"] == 2)
         self.assert_balanced(status)
         self.assertEqual(self.rows("SELECT count() FROM points FINAL WHERE metric = 'm' AND value != 666"), [["48"]])
+        # A view is asked when its rows are in the table already: the manual says so.
+        self.assertEqual(self.rows("SELECT count() FROM points FINAL WHERE value = 666"), [["2"]])
         agent.stop()
         letters = []
         for folder, _, names in os.walk(self.folder):
@@ -313,6 +335,16 @@ class OneServer(ServedCase):
             statements = re.findall(r"^```sql\n(.*?)^```$", file.read(), re.M | re.S)
         answers = [self.rows(statement) for statement in statements]
         self.assertEqual([row[1:] for row in answers[0]], [["h", "5"]])
+
+    def test_tables_of_one_server_are_no_cluster(self):
+        agent, hub = self.hub(self.sink())
+        post(hub + "/api/put", json.dumps(list(documents())).encode())
+        agent.stop()
+        agent, _ = self.hub(self.sink(cluster=CLUSTER))
+        threading.Thread(target=self.post_until_killed, args=(agent,)).start()
+        line = agent.wait_line("points")
+        self.assertIn('of one server, and the sink names the cluster "pair"; write `cluster` as the tables were made', line)
+        agent.kill()
 
     def test_mistakes_in_the_pipeline_are_said_before_it_runs(self):
         for parameters, said in (({"url": "ftp://x/y"}, "begins with neither http:// nor https://"),

@@ -106,6 +106,32 @@ class Commands(QueryCase):
         self.atalaya("report", "--experiment", "tera", "-o", self.path("no/such/folder.html"), status=1)
         self.assertIn("No such file or directory", self.errors)
 
+    def put_two_metrics(self):
+        """Of three processes each, one of them in MiB, of which there are more than of per cents."""
+        self.put([{"metric": metric, "timestamp": T0 + second, "value": scale * (process + 1), "tags": {"host": "h", "process": f"p{process}"}}
+                  for metric, scale in (("proc.cpu.user", 1), ("proc.mem.resident", 1000)) for process in range(3) for second in (10, 20)])
+        return ["report", "--metric", "proc.[cm]*", "--tag", "host=h", *WHEN]
+
+    def test_report_has_rows_and_a_picture_of_each_metric_of_a_pattern(self):
+        words = self.put_two_metrics()
+        rows = json.loads(self.atalaya(*words, "--top", "1", "--format", "json"))
+        self.assertEqual([(row["metric"], row["process"]) for row in rows], [("proc.cpu.user", "p2"), ("proc.mem.resident", "p2")])
+        page = self.atalaya(*words, "--top", "2", "--format", "html")
+        pictures = [part.split("</svg>")[0] for part in page.split("<svg")[1:]]
+        self.assertEqual([metric for picture in pictures for metric in ("proc.cpu.user", "proc.mem.resident") if f">{metric}<" in picture],
+                         ["proc.cpu.user", "proc.mem.resident"])
+        self.assertEqual([picture.count("<path ") for picture in pictures], [2, 2])
+
+    def test_a_page_holds_one_picture_at_a_time(self):
+        words = self.put_two_metrics()
+        # Twelve points are asked for twice.
+        page = self.atalaya(*words, "--metric", "proc.*", "--format", "html", "--max-points", "20")
+        self.assertEqual(page.count("<svg"), 4)
+
+    def test_a_report_is_what_its_file_is_called(self):
+        self.atalaya("report", "--format", "csv", "-o", self.path("r.html"), status=2)
+        self.assertIn("r.html is a file of html, --format says csv", self.errors)
+
     def test_units_and_kinds_are_those_that_the_plugins_declare(self):
         declared = {}
         for row in json.loads(self.atalaya("plugins", "--format", "json")):
@@ -223,6 +249,23 @@ class Commands(QueryCase):
         self.assertIn("MiB/s", picture.toxml())
         self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.pdf"), status=2)
         self.assertIn("pictures are SVG or PNG", self.errors)
+        self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.webp"), status=2)
+        self.assertIn("pictures are SVG or PNG", self.errors)
+
+    def test_a_picture_is_well_formed_whatever_a_process_is_called(self):
+        self.put([{"metric": "proc.cpu.user", "timestamp": T0 + 10, "value": 1, "tags": {"process": name}} for name in ("a\uffff", "b\ufffe")])
+        file = self.path("a.svg")
+        self.atalaya("plot", "--metric", "proc.cpu.user", "--group-by", "process", "-o", file, *WHEN)
+        self.assertIn("a\\u{ffff}", xml.dom.minidom.parse(file).toxml())
+
+    def test_pixels_that_there_cannot_be_are_named(self):
+        names = ["proc.cpu.user", "proc.mem.resident", "proc.disk.writes.mb", "flow.rtt", "flow.sent.bytes", "proc.net.tcp.out.mb",
+                 "proc.net.tcp.in.packets"]
+        self.put([{"metric": name, "timestamp": T0 + 10, "value": 1, "tags": {"host": "h"}} for name in names])
+        file = self.path("a.png")
+        self.atalaya("plot", "--metric", "proc.*", "--metric", "flow.*", "--aggregate", "sum", "--height", "10000", "-o", file, *WHEN, status=1)
+        self.assertRegex(self.errors, r"1000 x 40\d+ pixels: .*size")
+        self.assertFalse(os.path.exists(file))
 
     def test_pictures_in_pixels(self):
         file = self.path("a.png")
@@ -313,8 +356,21 @@ class Served(QueryCase):
         self.assertEqual(self.get(base, "/api/v1/label/host/values", **{"match[]": '{pid="105"}'})["data"], ["host2"])
         self.assertEqual(self.get(base, "/api/v1/label/host/values", **{"match[]": "nobody_wrote_it"})["data"], [])
         self.assertEqual(self.get(base, "/api/v1/query", query="1+1", time=T0)["data"], {"resultType": "scalar", "result": [T0, "2"]})
+        self.assertEqual([value for _, value in self.get(base, "/api/v1/query_range", query="1+1", start=1, end=3, step=1)["data"]["result"][0]["values"]],
+                         ["2"] * 3)
         self.assertEqual(status_of(base + "/api/v1/query_range?query=rate(x[5m])&start=1&end=2&step=1"), 400)
         self.assertEqual(self.get(base, "/api/v1/query_range", query="nobody_wrote_it", start=1, end=2, step=1)["data"]["result"], [])
+
+    def test_many_matches_are_one_question(self):
+        base = self.serve()
+        both = {"match[]": ['{process="P2",host="host1"}', '{process="P2"}', "nobody_wrote_it"]}
+        self.assertEqual(len(self.get(base, "/api/v1/series", **both)["data"]), 2)
+        self.assertEqual(self.get(base, "/api/v1/label/pid/values", **both)["data"], ["33", "56"])
+        self.assertEqual(self.get(base, "/api/v1/labels", **both)["data"], ["__name__", "host", "pid", "process"])
+        hurried = self.serve("--timeout", "1ms")
+        many = urllib.parse.urlencode({"match[]": ['{host=~".+"}'] * 250}, doseq=True).encode()
+        for path in ("labels", "series", "label/host/values"):
+            self.assertEqual(status_of(f"{hurried}/api/v1/{path}", body=many), 422)
 
     def test_stacks_and_experiments(self):
         stacks = [{"timestamp": T0 + 20, "hostname": "h1", "stack": "java-7;a;b;a", "value": 3},
@@ -323,6 +379,8 @@ class Served(QueryCase):
         base = self.serve()
         times = {"start_time": T0, "end_time": T0 + 60}
         self.assertEqual(self.get(base, "/stacks/", **times, hostname="h1"), {"java-7;a;b;a": 3})
+        for pattern in ("h*", "!h2", "~.*", "~("):
+            self.assertEqual(self.get(base, "/stacks/", **times, hostname=pattern), {})
         tree = self.get(base, "/flamegraph/", **times, hostname="ALL")["profile"]
         self.assertEqual(tree["c"]["RUNNABLE"], 4)
         java = tree["a"][0]

@@ -77,7 +77,7 @@ class PlotCommand final : public Command {
       compare_ = query::answered([&] { return query::aggregator_of("--compare", compare->text()); });
     const std::string suffix = query::suffix_of(file_);
     png_ = suffix == "png";
-    if (suffix == "pdf" || suffix == "jpg" || suffix == "jpeg")
+    if (!png_ && suffix != "svg" && !suffix.empty())
       throw Failure(Code::bad_config, "-o " + file_ + ": pictures are SVG or PNG; name FILE.svg or FILE.png");
   }
 
@@ -103,7 +103,7 @@ class PlotCommand final : public Command {
  private:
   void draw(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
     const std::vector<Line> references = compare_ ? compared(answers, budget) : std::vector<Line>{};
-    query::keep_top(answers, top);
+    query::keep_top(answers, top, budget);
     if (answers.size() > kMostLines)
       throw query::TooMuch(std::to_string(answers.size()) +
                            " lines are more than a picture shows; choose with --tag or --top, or --aggregate them");

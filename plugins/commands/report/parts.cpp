@@ -2,6 +2,7 @@
 #include "plugins/commands/report/parts.h"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -39,6 +40,13 @@ std::vector<query::Row> rows_of(const Usages &usages, std::string (*text)(const 
   return rows;
 }
 
+void append_finite(std::string &out, double value) {
+  if (std::isfinite(value))
+    core::append_number(out, value);
+  else
+    out += "null";
+}
+
 void append_json(std::string &out, const Usages &usages, const Part &part, const Usage &usage) {
   out += '{';
   for (const std::string &key : usages.keys) {
@@ -50,7 +58,7 @@ void append_json(std::string &out, const Usages &usages, const Part &part, const
   }
   core::append_json_string(out += "\"metric\":", usage.metric);
   for (const auto &[name, value] : {std::pair{"sum", usage.sum}, {"avg", usage.average}, {"max", usage.max}, {"min", usage.min}})
-    core::append_number(out += ",\"" + std::string(name) + "\":", value);
+    append_finite(out += ",\"" + std::string(name) + "\":", value);
   core::append_json_string(out += ",\"sumUnit\":", query::integral_unit(usage.metric).name);
   core::append_json_string(out += ",\"unit\":", usage.unit);
   out += ",\"from\":\"" + query::time_text(part.range.from_ns) + "\",\"to\":\"" + query::time_text(part.range.to_ns) + "\"}";

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,8 +31,13 @@ constexpr size_t kMostLines = 10;  // of a picture: the tables have more
 // What the suffix of the file says, where it says one.
 std::string format_of(const std::string &file, const std::string &format) {
   std::string suffix = query::suffix_of(file);
-  if (suffix == "html" || suffix == "htm") return "html";
-  if (suffix == "csv" || suffix == "json") return suffix;
+  if (suffix == "htm") suffix = "html";
+  if (suffix == "html" || suffix == "csv" || suffix == "json") {
+    if (format != "table" && format != suffix)  // that is the default
+      throw Failure(Code::bad_config,
+                    "-o " + file + " is a file of " + suffix + ", --format says " + format + "; leave one of them out");
+    return suffix;
+  }
   if (file.empty() || file == "-" || suffix == "txt") return format;
   throw Failure(Code::bad_config, "-o " + file + ": reports are FILE.html, FILE.csv, FILE.json or FILE.txt");
 }
@@ -100,7 +105,7 @@ class Report final : public Command {
     Page page{title(), reading.store->name(), reading.range, reading.now_ns, {}, {}, std::move(usages)};
     for (query::Experiment &one : query::experiments(*reading.store, options_.experiment))
       if (meets(one, reading)) page.experiments.push_back(std::move(one));
-    for (const std::string &metric : metrics_) add_picture(metric, reading, page);
+    for (const std::string &metric : metrics_) add_pictures(metric, reading, page);
     return as_page(page);
   }
 
@@ -151,46 +156,42 @@ class Report final : public Command {
     std::vector<Usage> usages;
     for (const std::string &metric : metrics_)
       of_metric([&] {
-        std::vector<Usage> own = query::usage_of({metric}, tags_, keys(), range, *reading.store, reading.budget);
-        if (own.size() > top_) own.resize(top_);
-        std::move(own.begin(), own.end(), std::back_inserter(usages));
+        size_t row = 0;
+        for (Usage &usage : query::usage_of({metric}, tags_, keys(), range, *reading.store, reading.budget)) {
+          row = usages.empty() || usages.back().metric != usage.metric ? 0 : row + 1;
+          if (row < top_) usages.push_back(std::move(usage));
+        }
       });
     return usages;
   }
 
-  // Those that used most in all, as in the tables; a larger average may be that of a moment.
-  std::vector<query::Answer> largest(std::vector<query::Answer> answers) const {
-    std::vector<std::pair<double, size_t>> order;
-    order.reserve(answers.size());
-    for (size_t i = 0; i < answers.size(); ++i) {
-      double sum = 0;
-      for (const query::Point &point : answers[i].points) sum -= point.value;
-      order.emplace_back(sum, i);
-    }
-    std::sort(order.begin(), order.end());
-    if (order.size() > std::min(top_, kMostLines)) order.resize(std::min(top_, kMostLines));
-    std::vector<query::Answer> kept;
-    kept.reserve(order.size());
-    for (const auto &[sum, i] : order) kept.push_back(std::move(answers[i]));
-    return kept;
-  }
-
-  void add_picture(const std::string &metric, query::Reading &reading, Page &page) const {
+  // A picture of each metric, with those that used most in all, as in the tables; a larger average may be that of a moment.
+  void add_pictures(const std::string &pattern, query::Reading &reading, Page &page) const {
     query::Question question;
-    question.metrics = {metric};
+    question.metrics = {pattern};
     question.query.tags = tags_;
     question.query.group_by = keys();
     plot::set_interval(question, reading.range);
     of_metric([&] {
-      plot::Plot picture;
-      picture.title = metric;
-      picture.height = 260;
-      picture.from_ns = reading.range.from_ns;
-      picture.to_ns = reading.range.to_ns;
-      plot::add_lines(picture, largest(query::answers_to(question, reading)), question);
-      plot::add_bands(picture, page.experiments, options_.experiment, reading.now_ns);
-      if (!picture.lines.empty()) page.pictures.push_back(plot::svg_of(picture).svg);
+      std::vector<query::Answer> answers = query::answers_to(question, reading);
+      query::keep_top(answers, std::min(top_, kMostLines), reading.budget, query::Most::sum);
+      query::release(answers, reading.budget);
+      std::map<std::string, std::vector<query::Answer>> metrics;
+      for (query::Answer &answer : answers) metrics[answer.metric].push_back(std::move(answer));
+      for (auto &[metric, own] : metrics) page.pictures.push_back(picture_of(metric, std::move(own), question, reading, page));
     });
+  }
+
+  std::string picture_of(const std::string &metric, std::vector<query::Answer> answers, const query::Question &question,
+                         const query::Reading &reading, const Page &page) const {
+    plot::Plot picture;
+    picture.title = metric;
+    picture.height = 260;
+    picture.from_ns = reading.range.from_ns;
+    picture.to_ns = reading.range.to_ns;
+    plot::add_lines(picture, std::move(answers), question);
+    plot::add_bands(picture, page.experiments, options_.experiment, reading.now_ns);
+    return plot::svg_of(picture).svg;
   }
 
   const query::ReadOptions options_;

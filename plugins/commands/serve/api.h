@@ -4,8 +4,10 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +35,9 @@ class Api {
   Answer lookup(const Request &request);
   Answer query_range(const Request &request);
   Answer instant(const Request &request);
-  std::optional<std::vector<store::Series>> matched(const Request &request);
+  using Texts = std::set<std::string>;
+  using AddTexts = std::function<void(const store::Series &, Texts &)>;
+  std::optional<Texts> matched(const Request &request, const AddTexts &add);
   Answer labels(const Request &request);
   Answer label_values(const Request &request, const std::string &label);
   Answer series(const Request &request);

@@ -228,7 +228,7 @@ OpenTsdbQuestion read_body(const std::string &body, int64_t now_ns) {
 }
 
 void append_value(std::string &out, const query::Answer &answer, const query::Point &point, query::Fill fill) {
-  if (!std::isnan(point.value)) return query::append_value(out, answer, point);
+  if (std::isfinite(point.value)) return query::append_value(out, answer, point);
   out += fill == query::Fill::null ? "null" : "\"NaN\"";
 }
 

@@ -202,7 +202,11 @@ void append_labels(std::string &out, std::string_view metric, const query::Tags 
 void append_step(std::string &out, const query::Answer &answer, const Step &step) {
   out += '[';
   core::append_number(out, unix_seconds(step.time_ns));
-  query::append_value(out += ",\"", answer, step.point);
+  out += ",\"";
+  if (std::isfinite(step.point.value))
+    query::append_value(out, answer, step.point);
+  else
+    out += std::isnan(step.point.value) ? "NaN" : step.point.value > 0 ? "+Inf" : "-Inf";
   out += "\"]";
 }
 
@@ -222,6 +226,16 @@ std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &
     out += "]}";
   }
   return out;
+}
+
+std::string constant_json(double value, const Steps &steps) {
+  std::string out = R"({"resultType":"matrix","result":[{"metric":{},"values":[)";
+  const int64_t count = (steps.to_ns - steps.from_ns) / steps.step_ns;
+  for (int64_t i = 0; i <= count; ++i) {
+    const int64_t time = steps.from_ns + i * steps.step_ns;
+    append_step(i == 0 ? out : out += ',', {}, {time, {time, value}});
+  }
+  return out + "]}]}";
 }
 
 Answer prometheus_error(unsigned status, std::string_view message) {

@@ -40,6 +40,8 @@ double unix_seconds(int64_t time_ns);
 void append_step(std::string &out, const query::Answer &answer, const Step &step);
 // The elements of "result" of a matrix: one an answer, those without a value left out.
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);
+// "data" of a number without a metric: a matrix that has it at each step.
+std::string constant_json(double value, const Steps &steps);
 Answer prometheus_error(unsigned status, std::string_view message);
 
 }  // namespace atalaya::serve

@@ -33,9 +33,11 @@ void set_interval(query::Question &question, const query::Range &range) {
 }
 
 std::string unit_of(const query::Answer &answer, const query::Question &question) {
-  if (!question.formula.empty() || question.query.aggregator.function == query::Aggregator::Function::count) return "";
-  const query::MetricInfo &info = query::metric_info(answer.metric);
-  const std::string unit(info.unit == "1" ? "" : info.unit);
+  const auto counts = [](const query::Aggregator &one) { return one.function == query::Aggregator::Function::count; };
+  const auto &downsample = question.query.downsample;
+  const bool counted = counts(question.query.aggregator) || (downsample && downsample->function && counts(*downsample->function));
+  if (!question.formula.empty() || counted) return "";
+  const std::string unit(query::shown_unit(answer.metric));
   return question.query.rate ? (unit.empty() ? "1" : unit) + "/s" : unit;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <string_view>
 
 #include "core/sample/text.h"
@@ -204,16 +205,18 @@ class Drawing {
   const int top_;
 };
 
-// What the lines are called, in columns that have room for the longest name.
+// What the lines are called, in columns that have room for the longest name; what they are compared with comes first.
 class Legend {
  public:
-  explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMostLegends)) {
+  explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMostLegends)), order_(plot.lines.size()) {
+    std::iota(order_.begin(), order_.end(), size_t{0});
+    std::stable_partition(order_.begin(), order_.end(), [&](size_t i) { return plot.lines[i].reference; });
     const bool one_unit =
         std::all_of(plot.lines.begin(), plot.lines.end(), [&](const Line &line) { return line.unit == plot.lines.front().unit; });
     size_t longest = 1;
     labels_.reserve(shown_);
     for (size_t i = 0; i < shown_; ++i) {
-      const Line &line = plot.lines[i];
+      const Line &line = plot.lines[order_[i]];
       labels_.push_back(one_unit || line.unit.empty() ? line.label : line.label + " [" + line.unit + "]");
       longest = std::max(longest, core::display_width(labels_.back()));
     }
@@ -227,12 +230,12 @@ class Legend {
   void draw(std::string &out, int top) const {
     const auto y_of = [&](size_t row) { return top + 12 + static_cast<double>(row) * kLegendRow; };
     for (size_t i = 0; i < shown_; ++i) {
-      const Line &line = plot_.lines[i];
+      const Line &line = plot_.lines[order_[i]];
       const double x = kLeft + static_cast<double>(i % columns_) * column_;
       const double y = y_of(i / columns_);
       out += "<line x1=\"" + number(x) + "\" y1=\"" + number(y - 4) + "\" x2=\"" + number(x + kSwatch - 6) + "\" y2=\"" +
-             number(y - 4) + "\" stroke=\"" + Drawing::colour(i, line) + "\" stroke-width=\"2.5\"" + Drawing::dash(i, line) +
-             "/>\n";
+             number(y - 4) + "\" stroke=\"" + Drawing::colour(order_[i], line) + "\" stroke-width=\"2.5\"" +
+             Drawing::dash(order_[i], line) + "/>\n";
       add_text(out, x + kSwatch, y, "start", core::cut_to_width(labels_[i], static_cast<size_t>((column_ - kSwatch) / kLetter)));
     }
     if (plot_.lines.size() > shown_)
@@ -244,6 +247,7 @@ class Legend {
 
   const Plot &plot_;
   const size_t shown_;
+  std::vector<size_t> order_;  // indices of lines
   std::vector<std::string> labels_;
   int column_ = 1;
   size_t columns_ = 1;

@@ -104,6 +104,7 @@ class ClickHouse final : public Sink {
 
   void start() override {
     if (writer_) return;
+    if (const auto folder = host_.state_dir()) options_.version_file = *folder + "/version";
     if (!options_.client.location.basic.empty()) static_cast<void>(sinks::read_secret(options_.client.location.basic));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
     answer([&] { writer_ = std::make_unique<clickhouse::Writer>(options_, name_of); });

@@ -121,7 +121,8 @@ void Connection::connect(const Url &url, Deadline deadline) {
   const bool proxied = !options_.proxy_host.empty();
   const Poco::Net::SocketAddress address(proxied ? options_.proxy_host : url.host, proxied ? options_.proxy_port : url.port);
   Poco::Net::StreamSocket socket(address.family());
-  socket.connect(address, span_of(patience(deadline)));
+  const bool own_patience = options_.connect.count() > 0;
+  socket.connect(address, span_of(own_patience ? std::min(options_.connect, patience(deadline)) : patience(deadline)));
   const Deadlines::Guard guard(deadlines_, socket.impl()->sockfd(), deadline);
   socket.setNoDelay(true);
   socket.setSendTimeout(span_of(patience(deadline)));

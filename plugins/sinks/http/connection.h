@@ -31,7 +31,8 @@ struct ConnectionOptions {
   std::string proxy_host;       // empty: none
   uint16_t proxy_port = 0;
   bool chunked = false;
-  std::chrono::nanoseconds timeout{};   // to connect, and until the server moves
+  std::chrono::nanoseconds timeout{};   // until the server moves
+  std::chrono::nanoseconds connect{};   // until there is a connection; 0: as `timeout`
   std::chrono::nanoseconds deadline{};  // of a whole exchange
 };
 

@@ -14,9 +14,10 @@
 namespace atalaya::store::clickhouse {
 namespace {
 
-// A server may work for long before the first row comes; whoever asks sets limits of their own.
-ClientOptions reading(Location location) {
-  return {std::move(location), std::chrono::minutes(5), std::chrono::hours(1), "none"};
+// A server may work for long before the first row comes, and nobody looks at a clock until then.
+ClientOptions reading(Location location, std::chrono::nanoseconds patience) {
+  constexpr std::chrono::seconds kConnect{10};
+  return {std::move(location), patience, patience, "none", kConnect, patience};
 }
 
 Tags tags_of(const Cell &keys, const Cell &values) {
@@ -52,7 +53,8 @@ bool overlaps(int64_t start_ns, int64_t duration_ns, const Range &range) {
 
 }  // namespace
 
-ClickHouseStore::ClickHouseStore(Location location) : client_(reading(std::move(location))) {
+ClickHouseStore::ClickHouseStore(Location location, std::chrono::nanoseconds patience)
+    : client_(reading(std::move(location), patience)) {
   client_.connect();
   check_for_reading(client_);
 }

@@ -13,8 +13,8 @@ namespace atalaya::store::clickhouse {
 
 class ClickHouseStore final : public Store {
  public:
-  // Connects. Throws Error when there is no store, or one that this program cannot read.
-  explicit ClickHouseStore(Location location);
+  // Connects. Throws Error when there is no store, or one that this program cannot read. No question takes longer than `patience`.
+  ClickHouseStore(Location location, std::chrono::nanoseconds patience);
 
   std::string name() const override { return client_.name(); }
   std::vector<std::string> metrics() override;

@@ -18,15 +18,21 @@
 namespace atalaya::store::clickhouse {
 namespace {
 
-// The server's sorting goes to its disk beyond this.
-constexpr std::string_view kSelectSettings = "&max_bytes_before_external_sort=268435456&max_query_size=1048576";
+// The server's sorting goes to its disk beyond this. What a user's profile limits ends a question with an error: a mode "break", or
+// a shard that is passed over, would make a part of the answer look like all of it.
+constexpr std::string_view kSelectSettings =
+    "&max_bytes_before_external_sort=268435456&max_query_size=1048576&skip_unavailable_shards=0&read_overflow_mode=throw"
+    "&timeout_overflow_mode=throw&sort_overflow_mode=throw&group_by_overflow_mode=throw&result_overflow_mode=throw"
+    "&set_overflow_mode=throw&distinct_overflow_mode=throw&transfer_overflow_mode=throw";
 // An acknowledged row of a Distributed table is on its shard.
 constexpr std::string_view kInsertSettings = "&insert_distributed_sync=1";
-constexpr size_t kLongestRow = size_t{64} << 20;
+// Rows that are collected first are in memory only when they are acknowledged, and refused together with those of others.
+constexpr std::string_view kInsertAtOnce = "&async_insert=0";
 
 // Errors of ClickHouse, by number.
 constexpr int kUnknownTable = 60;
 constexpr int kUnknownDatabase = 81;
+constexpr int kTimeoutExceeded = 159;
 constexpr int kReadonly = 164;
 constexpr std::array kNotLetIn = {192, 193, 194, 195, 516, 497};
 // What constraints and materialized views throw at, and values beyond what a type of somebody else's column holds. An error of
@@ -67,62 +73,6 @@ Sql framed(const Query &query) {
   sql << ") ORDER BY last, " << query.order << " FORMAT RowBinary";
   return sql;
 }
-
-// Puts the pieces of an answer together to rows.
-class RowStream {
- public:
-  RowStream(const Query &query, const RowVisitor &visitor) : visitor_(visitor) {
-    types_.reserve(query.columns.size() + 1);
-    types_.push_back(Type::u8);
-    for (const Column &column : query.columns) types_.push_back(column.type);
-  }
-
-  bool take(std::string_view piece) {
-    buffer_ += piece;
-    std::string_view rest = buffer_;
-    const bool go_on = read(rest);
-    buffer_.erase(0, buffer_.size() - rest.size());
-    return go_on;
-  }
-  void finish(const std::string &name) const {
-    if (problem_) std::rethrow_exception(problem_);
-    if (done_) return;
-    const std::string said = buffer_.empty() ? "nothing more came" : refusal_of(buffer_).words;
-    throw Error(Cause::retry, name + ": the answer ended early: " + said);
-  }
-
- private:
-  bool read(std::string_view &rest) {
-    while (!rest.empty() && !done_) {
-      if (static_cast<unsigned char>(rest.front()) > 1) return false;  // no row: the server's words
-      const Parsed parsed = parse_row(rest, types_, row_);
-      if (parsed == Parsed::incomplete) return rest.size() <= kLongestRow;
-      if (parsed == Parsed::damaged) return false;
-      if (row_.front().bits == 1) {
-        done_ = true;
-      } else if (!visit()) {
-        return false;
-      }
-    }
-    return true;
-  }
-  // What a visitor throws must not pass through the connection's code.
-  bool visit() {
-    try {
-      done_ = !visitor_(row_);
-    } catch (...) {
-      problem_ = std::current_exception();
-    }
-    return !done_ && !problem_;
-  }
-
-  const RowVisitor &visitor_;
-  std::vector<Type> types_;
-  std::vector<Cell> row_;
-  std::string buffer_;
-  bool done_ = false;
-  std::exception_ptr problem_;
-};
 
 }  // namespace
 
@@ -189,6 +139,7 @@ Client::Client(ClientOptions options)
       compressor_(http_sink::make_compressor(options_.compress, 1)) {
   connection_options_.timeout = options_.timeout;
   connection_options_.deadline = options_.deadline;
+  connection_options_.connect = options_.connect;
   try {
     if (options_.location.url.tls) connection_options_.tls = http_sink::tls_context(options_.location.tls);
   } catch (const Failure &failure) {
@@ -244,11 +195,25 @@ void Client::execute(const Sql &sql) {
   if (answer.status != 200) fail(answer);
 }
 
+void Client::execute_on_cluster(const Sql &sql) {
+  const auto patience = std::chrono::floor<std::chrono::seconds>(std::min(options_.timeout, options_.deadline) / 2);
+  const Sql::Rendered rendered = sql.render(version_);
+  const std::string settings = "&distributed_ddl_task_timeout=" + std::to_string(std::max<int64_t>(1, patience.count()));
+  const http_sink::Answer answer = ask(settings + rendered.parameters, rendered.text, {});
+  if (answer.status != 200 && refusal_of(answer.body).code != kTimeoutExceeded) fail(answer);
+}
+
 void Client::select(const Query &query, const RowVisitor &visitor) {
   const Sql::Rendered rendered = framed(query).render(version_);
-  RowStream rows(query, visitor);
-  const http_sink::Answer answer = ask(std::string(kSelectSettings) + rendered.parameters, rendered.text, {},
-                                       [&](std::string_view piece) { return rows.take(piece); });
+  std::vector<Type> types;
+  types.reserve(query.columns.size());
+  for (const Column &column : query.columns) types.push_back(column.type);
+  RowStream rows(types, visitor);
+  std::string settings(kSelectSettings);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.execution).count();
+  if (seconds > 0) settings += "&max_execution_time=" + std::to_string(seconds);
+  const http_sink::Answer answer =
+      ask(settings + rendered.parameters, rendered.text, {}, [&](std::string_view piece) { return rows.take(piece); });
   if (answer.status != 200) fail(answer);
   rows.finish(name_);
 }
@@ -256,8 +221,8 @@ void Client::select(const Query &query, const RowVisitor &visitor) {
 std::optional<Refusal> Client::insert(std::string_view table_and_columns, std::string_view rows) {
   compressor_->compress(std::span(&rows, 1), body_);
   const std::string statement = "INSERT INTO " + std::string(table_and_columns) + " FORMAT RowBinary";
-  const http_sink::Answer answer =
-      ask(std::string(kInsertSettings) + "&query=" + url_encode(statement), body_, compressor_->encoding());
+  const std::string settings = std::string(kInsertSettings).append(version_.collects_inserts() ? kInsertAtOnce : "");
+  const http_sink::Answer answer = ask(settings + "&query=" + url_encode(statement), body_, compressor_->encoding());
   if (answer.status == 200) return std::nullopt;
   Refusal refusal = refusal_of(answer.body);
   if (!is_of_the_rows(refusal.code)) fail(answer);

@@ -14,6 +14,7 @@
 #include "plugins/sinks/http/compressor.h"
 #include "plugins/sinks/http/connection.h"
 #include "plugins/store/clickhouse/row_binary.h"
+#include "plugins/store/clickhouse/row_stream.h"
 #include "plugins/store/clickhouse/sql.h"
 #include "plugins/store/error.h"
 
@@ -35,7 +36,9 @@ bool is_plain_name(std::string_view name);
 struct ClientOptions {
   Location location;
   std::chrono::nanoseconds timeout{}, deadline{};
-  std::string compress = "none";  // of what is inserted
+  std::string compress = "none";         // of what is inserted
+  std::chrono::nanoseconds connect{};    // 0: as `timeout`
+  std::chrono::nanoseconds execution{};  // after which the server ends a question by itself; 0: when it likes
 };
 
 // The server's number of an error, and its words.
@@ -53,7 +56,6 @@ struct Query {
   Sql from;           // what follows FROM, conditions included
   const char *order;  // names of columns
 };
-using RowVisitor = std::function<bool(const std::vector<Cell> &row)>;  // false: enough
 
 // One thread. Everything throws Error, and begins with the name of the database.
 class Client {
@@ -67,6 +69,8 @@ class Client {
   void connect();
 
   void execute(const Sql &sql);
+  // A statement ON CLUSTER. Servers that are away do it when they come back: they are not waited for.
+  void execute_on_cluster(const Sql &sql);
   // Rows in order, read as they come. An answer that ends early is an error, however it ends.
   void select(const Query &query, const RowVisitor &visitor);
   // Rows in RowBinary. A refusal that is due to the rows comes back; every other is thrown.

@@ -13,7 +13,7 @@
 namespace atalaya::store::clickhouse {
 namespace {
 
-constexpr size_t kMostEntities = 200'000;  // remembered; some 60 MB
+constexpr size_t kMostEntities = size_t{64} << 20;  // bytes of entities that are remembered
 constexpr size_t kMostSeries = 1'000'000;
 constexpr uint32_t kNoMetric = 0;
 
@@ -42,6 +42,20 @@ std::string columns_of(const Tags &tags) {
   return columns;
 }
 
+// What a row may hold, so that whoever reads it believes its lengths. Names have 4096 bytes at most, and a byte that is no UTF-8
+// becomes three: a row stays below 64 MiB, and a text of it below 16.
+constexpr size_t kMostText = size_t{4} << 20;
+constexpr uint32_t kMostTags = 1024;
+constexpr uint32_t kMostFields = 2048;  // of a stack or a span; those of metrics are rows of their own
+static_assert(3 * kMostText <= kLongestText && kMostTags <= kLongestArray && kMostFields <= kLongestArray);
+
+bool has_room_for(const atalaya_sample &sample) {
+  if (sample.tag_count > kMostTags || (sample.kind != ATALAYA_METRICS && sample.field_count > kMostFields)) return false;
+  size_t size = sample.text.size;
+  for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size;
+  return size <= kMostText;
+}
+
 }  // namespace
 
 uint64_t number_of(std::string_view text) {
@@ -61,15 +75,17 @@ uint64_t entity_of(const Tags &tags) {
   return number_of(text);
 }
 
-bool Rows::add(const atalaya_sample &sample, size_t index, uint64_t version, Refused &refused) {
-  if (sample.time_ns < 0 || sample.time_ns / kDayNs >= kDays) return false;
+const char *Rows::add(const atalaya_sample &sample, size_t index, uint64_t version, Refused &refused) {
+  if (sample.time_ns < 0 || sample.time_ns / kDayNs >= kDays)
+    return "its time is before 1970 or after 2099, and the tables have no partition for it";
+  if (!has_room_for(sample)) return "its text and tags are longer than 4 MiB, or it has more than 1024 tags or 2048 fields";
   const auto day = static_cast<uint16_t>(sample.time_ns / kDayNs);
   const std::string_view text = valid_utf8(view(sample.text), scratch_);
   if (sample.kind != ATALAYA_METRICS && (sample.kind != ATALAYA_STACK || text.empty()) && sample.kind != ATALAYA_SPAN)
-    return ++refused.samples, true;
+    return ++refused.samples, "";
   const Entity &entity = entity_of_sample(sample);
   days_.insert(day);
-  if (sample.kind == ATALAYA_METRICS) return add_points(sample, entity, day, index, version, refused), true;
+  if (sample.kind == ATALAYA_METRICS) return add_points(sample, entity, day, index, version, refused), "";
   add_series(entity, kNoMetric, day, {0, 0, index, kAllFields});
   const bool is_stack = sample.kind == ATALAYA_STACK;
   TableRows &table = is_stack ? stacks : spans;
@@ -91,7 +107,7 @@ bool Rows::add(const atalaya_sample &sample, size_t index, uint64_t version, Ref
   append_fields(out, sample, refused);
   append_number(out, version);
   table.places.push_back({begin, out.size(), index, kAllFields});
-  return true;
+  return "";
 }
 
 void Rows::add_points(const atalaya_sample &sample, const Entity &entity, uint16_t day, size_t index, uint64_t version,
@@ -173,7 +189,7 @@ const Rows::Entity &Rows::entity_of_sample(const atalaya_sample &sample) {
   }
   const auto found = entities_.find(key_);
   if (found != entities_.end()) return found->second;
-  if (entities_.size() >= kMostEntities) entities_.clear();
+  if (entities_size_ >= kMostEntities) entities_.clear(), entities_size_ = 0;
   Tags tags;
   std::string value_scratch;
   for (uint32_t i = 0; i < sample.tag_count; ++i) {
@@ -181,7 +197,10 @@ const Rows::Entity &Rows::entity_of_sample(const atalaya_sample &sample) {
     if (key.empty()) continue;
     tags.insert_or_assign(std::string(key), std::string(valid_utf8(view(sample.tags[i].value), value_scratch)));
   }
-  return entities_.emplace(key_, Entity{entity_of(tags), columns_of(tags)}).first->second;
+  constexpr size_t kOverhead = 128;
+  const Entity &entity = entities_.emplace(key_, Entity{entity_of(tags), columns_of(tags)}).first->second;
+  entities_size_ += key_.size() + entity.tags.size() + kOverhead;
+  return entity;
 }
 
 void Rows::clear() {

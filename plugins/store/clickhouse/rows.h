@@ -43,8 +43,8 @@ class Rows {
  public:
   explicit Rows(core::NameOf name_of) : name_of_(std::move(name_of)) {}
 
-  // Adds the rows of a sample; `index` is its place in the batch. False: its time does not fit; nothing was added.
-  bool add(const atalaya_sample &sample, size_t index, uint64_t version, Refused &refused);
+  // Adds the rows of a sample; `index` is its place in the batch. Returns why it can never be kept; "": it was added, or counted.
+  const char *add(const atalaya_sample &sample, size_t index, uint64_t version, Refused &refused);
 
   TableRows series, points, stacks, spans;
   size_t count() const { return series.places.size() + points.places.size() + stacks.places.size() + spans.places.size(); }
@@ -76,6 +76,7 @@ class Rows {
 
   core::NameOf name_of_;
   std::unordered_map<std::string, Entity> entities_;  // by the tags as they stand in samples
+  size_t entities_size_ = 0;                          // in bytes, about
   std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> announced_;
   std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> announcing_;
   std::set<uint16_t> days_;

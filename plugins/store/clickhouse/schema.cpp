@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/clickhouse/schema.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -93,6 +94,15 @@ Found find_tables(Client &client) {
   return found;
 }
 
+// "Distributed(pair, ..." of newer servers, "Distributed('pair', ..." of both.
+bool is_of(const std::string &cluster, std::string_view made_as) {
+  made_as.remove_prefix(std::min(made_as.size(), std::string_view("Distributed(").size()));
+  if (made_as.starts_with('\'')) made_as.remove_prefix(1);
+  if (!made_as.starts_with(cluster)) return false;
+  made_as.remove_prefix(cluster.size());
+  return made_as.starts_with('\'') || made_as.starts_with(',');
+}
+
 void check_columns(const Client &client, const Found &found) {
   for (const Table &table : tables()) {
     const auto there = found.find(table.name);
@@ -106,6 +116,27 @@ void check_columns(const Client &client, const Found &found) {
                                        "; use another database");
     }
   }
+}
+
+// A sink that says another cluster than the one the tables were made for would write to one server what belongs to all, or the
+// reverse.
+void check_engines(Client &client, const std::string &cluster) {
+  Sql from("system.tables WHERE database = ");
+  from.bind(client.database()) << " AND name IN ('series', 'points', 'stacks', 'spans')";
+  client.select({{{"name", "table_name", Type::text}, {"engine_full", "made_as", Type::text}}, from, "table_name"},
+                [&](const std::vector<Cell> &row) {
+                  const bool spread = row[2].text.starts_with("Distributed");
+                  if (spread == !cluster.empty() && (!spread || is_of(cluster, row[2].text))) return true;
+                  throw Error(Cause::config, client.name() + " holds a table \"" + std::string(row[1].text) + "\" " +
+                                                 (spread ? "of a cluster: " + std::string(row[2].text) : "of one server") +
+                                                 (cluster.empty() ? ", and the sink names no cluster"
+                                                                  : ", and the sink names the cluster \"" + cluster + "\"") +
+                                                 "; write `cluster` as the tables were made, or use another database");
+                });
+}
+
+bool has_all(const Found &found) {
+  return std::all_of(tables().begin(), tables().end(), [&](const Table &table) { return found.contains(table.name); });
 }
 
 // The version of the schema; nothing when there is none.
@@ -139,10 +170,10 @@ void create_table(Client &client, const Table &table, const std::string &cluster
   const std::string &database = client.database();
   if (cluster.empty()) return client.execute(create(database, table, "", "") << replacing(table, ""));
   const std::string place = "'/clickhouse/tables/" + database + "/{shard}/" + table.name + "', '{replica}'";
-  client.execute(create(database, table, "_local", cluster) << replacing(table, place));
+  client.execute_on_cluster(create(database, table, "_local", cluster) << replacing(table, place));
   // All rows of an entity are on one shard: what replaces one another meets there.
-  client.execute(create(database, table, "", cluster)
-                 << "Distributed('" << cluster.c_str() << "', '" << database.c_str() << "', '" << table.name << "_local', entity)");
+  client.execute_on_cluster(create(database, table, "", cluster) << "Distributed('" << cluster.c_str() << "', '" << database.c_str()
+                                                                 << "', '" << table.name << "_local', entity)");
 }
 
 }  // namespace
@@ -150,13 +181,20 @@ void create_table(Client &client, const Table &table, const std::string &cluster
 void prepare_for_writing(Client &client, const std::string &cluster) {
   const Found found = find_tables(client);
   check_columns(client, found);
-  if (version_of(client, found) == kSchemaVersion) return;
-  for (const Table &table : tables()) create_table(client, table, cluster);
+  check_engines(client, cluster);
+  if (version_of(client, found) == kSchemaVersion && has_all(found)) return;
+  // Only these: the servers of a cluster do one after the other, and a slow one is not helped by more.
+  for (const Table &table : tables())
+    if (!found.contains(table.name)) create_table(client, table, cluster);
   // Last: where it is, the rest is.
   Sql view("CREATE VIEW IF NOT EXISTS ");
   view << client.database().c_str() << "." << kVersionView << (cluster.empty() ? "" : " ON CLUSTER ") << cluster.c_str()
        << " AS SELECT toUInt32(" << kSchemaVersion << ") AS version";
-  client.execute(view);
+  if (cluster.empty()) {
+    client.execute(view);
+  } else {
+    client.execute_on_cluster(view);
+  }
 }
 
 void check_for_reading(Client &client) {

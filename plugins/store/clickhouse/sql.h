@@ -16,14 +16,14 @@ namespace atalaya::store::clickhouse {
 struct ServerVersion {
   int major = 0, minor = 0;
   bool binds() const { return std::pair(major, minor) >= std::pair(19, 14); }
+  // Knows the setting async_insert.
+  bool collects_inserts() const { return std::pair(major, minor) >= std::pair(21, 11); }
 };
 // Of "18.16.1"; nothing for other texts.
 std::optional<ServerVersion> server_version(std::string_view text);
 
 // A string literal that means exactly these bytes.
 std::string quote(std::string_view text);
-// The bytes that a literal means, by ClickHouse's rules; nothing for what is no single literal.
-std::optional<std::string> unquote(std::string_view literal);
 // A text as ClickHouse's TSV, and so the value of a parameter, writes it.
 std::string escape(std::string_view text);
 // As a part of a URL.

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/sample/names.h"
@@ -28,8 +29,12 @@ struct RefusedRow {
 
 struct WriterOptions {
   ClientOptions client;
-  std::string cluster;  // empty: tables of one server
+  std::string cluster = {};  // empty: tables of one server
   size_t batch_rows = 100'000, batch_bytes = size_t{16} << 20;
+  std::string version_file = {};  // remembers the version of the last batch; empty: nobody does
+  // Beside the sinks: makes no tables, for it does not know of what cluster, and its spans win over those that they replace,
+  // whatever the clocks of the hosts are.
+  bool corrects = false;
 };
 
 // One thread at a time. Connects at the first write, and again after an error; throws Error, and then all of the batch has to come
@@ -39,8 +44,9 @@ class Writer final : public StoreWriter {
   Writer(const WriterOptions &options, core::NameOf name_of);
 
   // Connects, and makes the tables that are missing. write() does it where it was not done.
-  void prepare(int64_t now_ns);
-  // What is refused for good is in refused_rows() afterwards, and was kept from nothing else.
+  void prepare();
+  // What is refused for good is in refused_rows() afterwards; each of these rows was refused alone. Where nothing is taken at all
+  // the table is to blame: that is an error, which can be mended while the batch waits.
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
   // The server merges by itself.
   bool maintain(int64_t /*now_ns*/) override { return false; }
@@ -53,9 +59,14 @@ class Writer final : public StoreWriter {
     size_t first, last;  // rows
   };
   Refused put(std::span<const atalaya_sample> samples, int64_t now_ns);
+  void next_version(std::span<const atalaya_sample> samples, int64_t now_ns);
   void send();
-  void send(const char *columns, const TableRows &rows);
-  void search(const char *columns, const TableRows &rows, Part part, size_t &searches);
+  void send_series();
+  void send(const char *columns, const TableRows &all);
+  std::optional<Refusal> insert(const char *columns, const TableRows &rows, Part part);
+  bool takes_any(const char *columns, const TableRows &rows);
+  void search(const char *columns, const TableRows &rows, Part part, const Refusal &refusal, size_t &requests);
+  TableRows not_known(const char *columns, const TableRows &all);
 
   WriterOptions options_;
   Client client_;
@@ -63,6 +74,8 @@ class Writer final : public StoreWriter {
   bool ready_ = false;
   uint64_t version_ = 0;  // of the last batch
   std::vector<RefusedRow> refused_;
+  // Rows of a batch that comes again which were refused alone when it came before, by what they hold.
+  std::unordered_map<std::string, Refusal> known_;
 };
 
 }  // namespace atalaya::store::clickhouse

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "plugins/commands/report/page.h"
+#include "plugins/query/downsample.h"
 #include "plugins/query/plot/lines.h"
 #include "plugins/query/plot/svg.h"
 #include "plugins/query/plot/ticks.h"
@@ -51,6 +52,9 @@ TEST_CASE("numbers on an axis have the decimals of its step") {
   CHECK(tick_text(20, 20) == "20");
   CHECK(tick_text(0.25, 0.05) == "0.25");
   CHECK(tick_text(2e9, 5e8) == "2e+09");
+  CHECK(tick_text(50'002'000'000, 2e6) == "5.0002e+10");
+  CHECK(tick_text(-50'000'000'000, 2e6) == "-5e+10");
+  CHECK(tick_text(0, 5e8) == "0");
 }
 
 TEST_CASE("times on an axis are round, and few") {
@@ -127,6 +131,21 @@ TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each i
   CHECK(svg_of(plot_of(lines)).height > short_names.height);
   lines.resize(70, lines[0]);
   CHECK(svg_of(plot_of(lines)).svg.find("and 10 more lines") != std::string::npos);
+  lines.push_back({"avg of all", "%", ramp(), true});
+  CHECK(svg_of(plot_of(lines)).svg.find(">avg of all</text>") != std::string::npos);
+}
+
+TEST_CASE("a number of points has no unit, whoever counts them") {
+  const query::Answer answer{"proc.cpu.user", {}, {}, ramp(), {}};
+  query::Question question;
+  CHECK(unit_of(answer, question) == "%");
+  question.query.aggregator = *query::Aggregator::find("count");
+  CHECK(unit_of(answer, question).empty());
+  question.query.aggregator = *query::Aggregator::find("sum");
+  question.query.downsample = query::parse_downsample("1m-count").value();
+  CHECK(unit_of(answer, question).empty());
+  question.query.downsample = query::parse_downsample("1m-avg").value();
+  CHECK(unit_of(answer, question) == "%");
 }
 
 TEST_CASE("a group is called by its keys, less what all groups have") {

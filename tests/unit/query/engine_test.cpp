@@ -137,12 +137,27 @@ TEST_CASE("rates are made reading by reading, so that a reset spoils no average"
 TEST_CASE("the largest answers come first") {
   MemoryStore store = reference();
   Query query = all_of(kWrites, "none");
-  auto answers = ask(store, query);
-  keep_top(answers, 2);
+  Budget budget({100, 36, kSecond});
+  auto answers = answers_to(query, store, budget);
+  keep_top(answers, 2, budget);
   REQUIRE(answers.size() == 2);
   CHECK(answers[0].tags.at("pid") == "33");
   CHECK(answers[1].tags.at("host") == "host1");
   CHECK(answers[1].tags.at("process") == "P2");
+  budget.hold(30);  // the points of the other ten are no longer held
+  CHECK_THROWS_AS(budget.hold(1), TooMuch);
+}
+
+TEST_CASE("the most in all is not the most at a moment") {
+  MemoryStore store;
+  store.add("proc.cpu.user", {{"process", "short"}}, {{1, 90}});
+  store.add("proc.cpu.user", {{"process", "long"}}, {{1, 50}, {2, 50}, {3, 50}});
+  Budget budget({});
+  for (const auto &[most, first] : {std::pair{Most::average, "short"}, {Most::sum, "long"}}) {
+    auto answers = answers_to(all_of("proc.cpu.user", "none"), store, budget);
+    keep_top(answers, 1, budget, most);
+    CHECK(answers[0].tags.at("process") == first);
+  }
 }
 
 TEST_CASE("the largest are those of each metric: a MiB is not more than a per cent") {
@@ -151,8 +166,9 @@ TEST_CASE("the largest are those of each metric: a MiB is not more than a per ce
     store.add("proc.cpu.user", {{"host", host}}, {{1, host[0] - 'a' + 0.5}});
     store.add("proc.mem.resident", {{"host", host}}, {{1, 1000.0 + host[0]}});
   }
-  auto answers = ask(store, all_of("proc.*", "none"));
-  keep_top(answers, 2);
+  Budget budget({});
+  auto answers = answers_to(all_of("proc.*", "none"), store, budget);
+  keep_top(answers, 2, budget);
   REQUIRE(answers.size() == 4);
   CHECK(answers[0].metric == "proc.cpu.user");
   CHECK(answers[0].tags.at("host") == "c");
@@ -289,6 +305,16 @@ TEST_CASE("counts are answered as they are where they are too large for a number
   CHECK(ask(store, rate)[0].counts.empty());
   store.add_counts("net.bytes", {{"host", "i"}}, {{0, kLarge}});
   CHECK(ask(store, all_of("net.bytes"))[0].counts.empty());  // a sum is a number
+}
+
+TEST_CASE("counts that no answer has are not paid for") {
+  constexpr int64_t kLarge = (int64_t{1} << 53) + 1;
+  MemoryStore store;
+  store.add_counts("net.bytes", {{"host", "h"}}, {{0, kLarge}, {10, kLarge}});
+  store.add_counts("net.bytes", {{"host", "i"}}, {{0, kLarge}, {10, kLarge}});
+  Budget budget({100, 4 + 2 + 2, kSecond});  // four points at a time, and the two of each answer
+  CHECK(answers_to(all_of("net.bytes"), store, budget)[0].points.size() == 2);
+  CHECK(answers_to(all_of("net.bytes"), store, budget)[0].points.size() == 2);
 }
 
 TEST_CASE("a filter that an absent tag passes leaves the series without it") {

@@ -97,6 +97,12 @@ TEST_CASE("answers have seconds or milliseconds, an object or pairs, and a word 
       R"({"metric":"m","tags":{"host":"h"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5],[1700000000500,2],[1700000001000,null]]})");
 }
 
+TEST_CASE("a sum that is no finite number is not known") {
+  const query::Answer answer{"m", {}, {}, {{kNow, INFINITY}}, {}};
+  CHECK(opentsdb_json({answer}, query::Fill::nan, {}).find(R"("dps":{"1700000000":"NaN"})") != std::string::npos);
+  CHECK(opentsdb_json({answer}, query::Fill::null, {}).find(R"("dps":{"1700000000":null})") != std::string::npos);
+}
+
 TEST_CASE("explicit tags are refused, not ignored") {
   const std::string body = R"({"start":1,"queries":[{"aggregator":"sum","metric":"a","explicitTags":true,"tags":{"host":"h"}}]})";
   CHECK_THROWS_AS(read_opentsdb({"POST", "/api/query", {}, body, ""}, 2'000'000'000), query::Wrong);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 namespace atalaya::serve {
 namespace {
 
@@ -73,6 +75,22 @@ TEST_CASE("a matrix leaves out series without a value") {
   query::Budget budget({});
   CHECK(matrix_json({answer, {"n", {}, {}, {}}}, {1000 * kSecond, 1010 * kSecond, 10 * kSecond}, budget) ==
         R"({"metric":{"__name__":"m","host":"h"},"values":[[1000,"1.5"],[1010,"1.5"]]})");
+}
+
+TEST_CASE("what is no finite number is written as Prometheus does") {
+  const auto text = [](double value) {
+    std::string out;
+    append_step(out, {}, {kSecond, {kSecond, value}});
+    return out;
+  };
+  CHECK(text(INFINITY) == R"([1,"+Inf"])");
+  CHECK(text(-INFINITY) == R"([1,"-Inf"])");
+  CHECK(text(NAN) == R"([1,"NaN"])");
+}
+
+TEST_CASE("a number is one at each step") {
+  CHECK(constant_json(2, {1000 * kSecond, 1025 * kSecond, 10 * kSecond}) ==
+        R"({"resultType":"matrix","result":[{"metric":{},"values":[[1000,"2"],[1010,"2"],[1020,"2"]]}]})");
 }
 
 TEST_CASE("a count is exact, though it is more than a double holds") {

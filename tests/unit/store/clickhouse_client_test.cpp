@@ -2,6 +2,7 @@
 // The client against a server that answers as it is told: what today's versions are sent, and answers that go wrong.
 #include <doctest/doctest.h>
 
+#include <future>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,30 @@ TEST_CASE("clickhouse: half an answer is an error, however it ends") {
   const auto late = select(
       answer("200 OK", row(0, "one", 1) + "Code: 241, e.displayText() = DB::Exception: Memory limit exceeded, e.what() = x"));
   CHECK(late.error.find("the answer ended early: Memory limit exceeded") != std::string::npos);
+  const auto more = select(answer("200 OK", row(0, "one", 1) + row(1, "", 0) + std::string(1 << 20, 'x')));
+  CHECK(more.error.find(": the answer goes on after its last row") != std::string::npos);
+  const auto huge = select(answer("200 OK", row(0, "one", 1) + std::string("\0\xff\xff\xff\xff\x7f", 6) + "xxxx"));
+  CHECK(huge.error.find("the answer ended early: a row holds more than atalaya ever writes") != std::string::npos);
+}
+
+TEST_CASE("clickhouse: no setting of the user's makes a part of an answer look whole") {
+  const std::string asked = select(answer("200 OK", row(1, "", 0))).asked;
+  for (const char *limit : {"read", "timeout", "sort", "group_by", "result", "set", "distinct", "transfer"})
+    CHECK_MESSAGE(asked.find("&" + std::string(limit) + "_overflow_mode=throw") != std::string::npos, limit);
+  CHECK(asked.find("&skip_unavailable_shards=0") != std::string::npos);
+}
+
+TEST_CASE("clickhouse: servers that collect inserts are told to write each at once, older ones do not know the setting") {
+  const auto asked = [](const char *version) {
+    Server server([&](const Asked &) { return answer("200 OK", version); });
+    Client client(options_for(server.port));
+    client.connect();
+    CHECK_FALSE(client.insert("t (a)", "rows"));
+    return server.asked().back().head;
+  };
+  CHECK(asked("24.8.1.1\n").find("&async_insert=0") != std::string::npos);
+  CHECK(asked("21.11.1.1\n").find("&async_insert=0") != std::string::npos);
+  CHECK(asked("18.16.1\n").find("async_insert") == std::string::npos);
 }
 
 TEST_CASE("clickhouse: what is no ClickHouse is not taken for one") {
@@ -92,6 +117,31 @@ TEST_CASE("clickhouse: a refusal is the rows' fault, or somebody else's") {
   CHECK_THROWS_AS(client.insert("t (a)", "rows"), Error);
   said = answer("400 Bad Request", "Code: 33. DB::Exception: Cannot read all data");
   CHECK_THROWS_AS(client.insert("t (a)", "rows"), Error);
+}
+
+TEST_CASE("clickhouse: a question ends when its time is over, though nothing came") {
+  std::promise<void> over;
+  const std::shared_future<void> is_over = over.get_future();
+  Server server([&](const Asked &) {
+    is_over.wait();
+    return answer("200 OK");
+  });
+  ClientOptions options = options_for(server.port);
+  options.timeout = options.deadline = std::chrono::milliseconds(100);
+  Client client(options);
+  CHECK_THROWS_AS(client.select({{{"a", "name", Type::text}}, "t", "name"}, [](const std::vector<Cell> &) { return true; }), Error);
+  over.set_value();
+}
+
+TEST_CASE("clickhouse: the server is told how long a question may take") {
+  Server server([&](const Asked &) { return answer("200 OK", std::string("\1\0", 2)); });
+  {
+    ClientOptions options = options_for(server.port);
+    options.execution = std::chrono::milliseconds(1500);
+    Client client(options);
+    client.select({{{"a", "name", Type::text}}, "t", "name"}, [](const std::vector<Cell> &) { return true; });
+  }
+  CHECK(server.asked().back().has("&max_execution_time=2"));
 }
 
 TEST_CASE("clickhouse: where a database is") {

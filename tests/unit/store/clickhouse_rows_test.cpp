@@ -26,7 +26,7 @@ struct Fixture {
   Refused refused;
   bool add(uint64_t version = 1) {
     bool fits = true;
-    for (size_t i = 0; i < samples.span().size(); ++i) fits = rows.add(samples.span()[i], i, version, refused) && fits;
+    for (size_t i = 0; i < samples.span().size(); ++i) fits = *rows.add(samples.span()[i], i, version, refused) == 0 && fits;
     return fits;
   }
 };
@@ -108,6 +108,21 @@ TEST_CASE("clickhouse: what cannot be stored is counted, and a time without a pa
   late.samples.metrics(-1, {}).real("m", 1);
   CHECK_FALSE(late.add());
   CHECK(late.rows.count() == 0);
+}
+
+TEST_CASE("clickhouse: what would be too long to be read again is not written") {
+  Fixture f;
+  f.samples.add(ATALAYA_STACK, kNow, kSecond, {}, std::string((size_t{4} << 20) + 1, 'x'));
+  CHECK_FALSE(f.add());
+  CHECK(f.rows.count() == 0);
+  Fixture longest;  // each byte that is no UTF-8 becomes three
+  longest.samples.add(ATALAYA_STACK, kNow, kSecond, {}, std::string(size_t{4} << 20, '\xff')).count("n", 1);
+  longest.samples.metrics(kNow, {{"tag", std::string(size_t{5} << 20, 'x')}}).real("m", 1);
+  CHECK_FALSE(longest.add());
+  CHECK(longest.rows.points.places.empty());
+  constexpr std::array kStack = {Type::u64,  Type::u64,   Type::i64,  Type::i64,  Type::texts, Type::texts,
+                                 Type::text, Type::texts, Type::f64s, Type::i64s, Type::u8s,   Type::u64};
+  CHECK(first(longest.rows.stacks, kStack)[6].text.size() == size_t{12} << 20);
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 
 #include "plugins/store/clickhouse/conditions.h"
 #include "plugins/store/clickhouse/sql.h"
+#include "tests/fuzz/clickhouse_literal.h"
 
 namespace atalaya::store::clickhouse {
 namespace {
+
+using testing::unquote;
 
 constexpr ServerVersion kOld{18, 16};
 constexpr ServerVersion kNew{24, 8};
