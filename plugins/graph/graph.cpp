@@ -91,12 +91,6 @@ std::optional<By> by_of(std::string_view name) {
   return std::nullopt;
 }
 
-double Graph::between(size_t a, size_t b) const {
-  const auto one = bytes.find({a, b});
-  const auto back = a == b ? bytes.end() : bytes.find({b, a});
-  return (one == bytes.end() ? 0 : one->second) + (back == bytes.end() ? 0 : back->second);
-}
-
 Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, const std::vector<Worker> &workers, By by) {
   const Projection projection(flows, by);
   std::map<Node, Resources> used;

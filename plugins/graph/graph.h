@@ -55,8 +55,6 @@ struct Graph {
   std::map<std::pair<size_t, size_t>, double> bytes;  // from, to: what the first sent to the second
   double total = 0;                                   // sum of these
   double estimated = 0;                               // of them, what was divided among several clients and servers
-
-  double between(size_t a, size_t b) const;  // both ways
 };
 
 Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, const std::vector<Worker> &workers, By by);

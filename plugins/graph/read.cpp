@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/graph/read.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -73,23 +72,25 @@ std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const qu
 
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget) {
   std::map<Tags, Resources> used;
-  std::map<std::string, query::Range> seen;  // of each host
+  std::map<std::string, query::Coverage> told;  // by each host
   const auto add = [&](const char *metric, double Resources::*part, double scale) {
     for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget)) {
       used[usage.tags].*part += usage.average * scale;
-      query::Range &own = seen.try_emplace(value(usage.tags, "host"), usage.seen).first->second;
-      own = {std::min(own.from_ns, usage.seen.from_ns), std::max(own.to_ns, usage.seen.to_ns)};
+      told[value(usage.tags, "host")].add(usage.covered);
     }
   };
   add("proc.cpu.user", &Resources::cpu, 0.01);
   add("proc.cpu.kernel", &Resources::cpu, 0.01);
   add("proc.mem.resident", &Resources::memory, 1);
+  // Where a filter leaves idle processes out, windows in which all were idle have this alone.
+  for (const Usage &usage : sums_of("sys.mem.total", {}, {"host"}, range, store, budget))
+    told[value(usage.tags, "host")].add(usage.covered);
   std::vector<Worker> workers;
   workers.reserve(used.size());
   for (auto &[tags, resources] : used) {
     const std::string host = value(tags, "host");
-    // An average over the time that the host told of: before it had an agent nothing is known.
-    const double part = length_of(range) / length_of(seen[host]);
+    // An average over the time that the host told of: when it had no agent nothing is known.
+    const double part = length_of(range) / static_cast<double>(told[host].length_ns());
     workers.push_back({host,
                        value(tags, "pid"),
                        value(tags, "process"),

@@ -14,8 +14,6 @@ namespace {
 
 constexpr int64_t kLongestWindow = 300'000'000'000;
 
-constexpr Range kNever{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-
 struct Group {
   Usage usage;
   std::map<int64_t, double> at;  // its value at each time
@@ -32,7 +30,6 @@ class Integrals : public store::PointVisitor {
       Group &group = groups_[{one.metric, tags}];
       group.usage.tags = tags;
       group.usage.metric = one.metric;
-      group.usage.seen = kNever;
       of_series_.push_back(&group);
     }
   }
@@ -50,8 +47,7 @@ class Integrals : public store::PointVisitor {
       if (inside <= 0) continue;
       const double part = whole ? 1 : inside / static_cast<double>(length);
       group.usage.sum += points.values[i] * (delta ? part : inside / 1e9);
-      Range &seen = group.usage.seen;
-      seen = {std::min(seen.from_ns, std::max(time - length, range_.from_ns)), std::max(seen.to_ns, std::min(time, range_.to_ns))};
+      group.usage.covered.add(std::max(time - length, range_.from_ns), std::min(time, range_.to_ns));
       budget_.hold(group.at.try_emplace(time, 0).second ? 1 : 0);
       group.at[time] += points.values[i];
     }

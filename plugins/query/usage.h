@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/query/budget.h"
+#include "plugins/query/coverage.h"
 #include "plugins/query/types.h"
 
 namespace atalaya::query {
@@ -17,8 +18,8 @@ struct Usage {
   double sum = 0;           // in `sum_unit`: core-seconds, MiB-hours, MiB
   double average = 0;       // over the whole time, of the group
   double min = 0, max = 0;  // of the group, window by window
-  Range seen;               // from its first window to its last one, within the time
   std::string_view unit;
+  Coverage covered;  // the part of the time that windows of the group lie in
 };
 
 // The unit of the integral of a metric over time, and what a second at the value 1 is in it: core-seconds of per cent of a core.

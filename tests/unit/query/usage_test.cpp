@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::query::test {
@@ -42,11 +44,34 @@ TEST_CASE("a window counts by the part of it that lies in the time") {
   const auto usage = usage_between("proc.cpu.user", kT0 + half, kT0 + 2 * kSecond + half, store);
   CHECK(usage[0].sum == doctest::Approx(2));
   CHECK(usage[0].average == doctest::Approx(100));
-  CHECK(usage[0].seen.from_ns == kT0 + half);
-  CHECK(usage_between("proc.cpu.user", kT0 - kSecond, kT0 + 9 * kSecond, store)[0].seen.to_ns == kT0 + 3 * kSecond);
+  CHECK(usage[0].covered.length_ns() == 2 * kSecond);
+  CHECK(usage_between("proc.cpu.user", kT0 - kSecond, kT0 + 9 * kSecond, store)[0].covered.length_ns() == 3 * kSecond);
   MemoryStore deltas;
   deltas.add("flow.out.bytes", {}, {{1, 1000}, {2, 1000}});
   CHECK(usage_between("flow.*", kT0 + half, kT0 + 2 * kSecond, deltas)[0].sum == doctest::Approx(1500));
+}
+
+TEST_CASE("time that nothing was told of is not covered, and what two series tell of counts once") {
+  MemoryStore store;
+  store.add("proc.cpu.user", {{"pid", "1"}}, {{1, 100}, {2, 100}, {60, 100}});
+  store.add("proc.cpu.user", {{"pid", "2"}}, {{2, 100}, {3, 100}});
+  const auto usage = use(store, "proc.cpu.user", 0, 100);
+  REQUIRE(usage.size() == 1);
+  CHECK(usage[0].covered.length_ns() == 4 * kSecond);
+  CHECK(usage[0].covered.parts() == 2);
+}
+
+TEST_CASE("parts that meet are one, in whatever order they come") {
+  Coverage all;
+  for (const auto &[begin, end] : {std::pair(10, 20), {40, 50}, {0, 5}, {20, 30}, {5, 5}, {4, 12}, {35, 60}, {100, 90}})
+    all.add(begin, end);
+  CHECK(all.parts() == 2);
+  CHECK(all.length_ns() == 30 + 25);
+  Coverage more;
+  more.add(25, 36);
+  more.add(all);
+  CHECK(more.parts() == 1);
+  CHECK(more.length_ns() == 60);
 }
 
 TEST_CASE("those that used most come first") {

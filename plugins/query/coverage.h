@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a time that something was told of: windows, which overlap, follow one another, or leave gaps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+namespace atalaya::query {
+
+class Coverage {
+ public:
+  void add(int64_t begin_ns, int64_t end_ns);
+  void add(const Coverage &other);
+  int64_t length_ns() const;
+  size_t parts() const { return parts_.size(); }  // without a gap
+
+ private:
+  std::map<int64_t, int64_t> parts_;  // begin to end
+};
+
+}  // namespace atalaya::query
