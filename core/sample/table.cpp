@@ -35,12 +35,6 @@ struct Column {
   std::vector<std::string> cells;
 };
 
-std::string visible(std::string_view text) {
-  std::string out;
-  append_visible(out, text);
-  return out;
-}
-
 // At most three decimals and no trailing zeros; very large and very small values in scientific form.
 std::string number_text(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";

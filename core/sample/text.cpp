@@ -91,6 +91,12 @@ void append_visible(std::string &out, std::string_view text) {
   }
 }
 
+std::string visible(std::string_view text) {
+  std::string out;
+  append_visible(out, text);
+  return out;
+}
+
 size_t display_width(std::string_view text) {
   size_t width = 0;
   while (!text.empty()) {

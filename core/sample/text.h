@@ -20,6 +20,7 @@ CodePoint first_code_point(std::string_view text);
 // Appends the text with control characters as \x0a, C1 controls and characters that steer the direction of writing as \u{202e}, and
 // invalid bytes as U+FFFD. The result is one line.
 void append_visible(std::string &out, std::string_view text);
+std::string visible(std::string_view text);
 
 // Columns that valid UTF-8 takes on a terminal: 0 for combining marks, 2 for East Asian and emoji, roughly.
 size_t display_width(std::string_view text);

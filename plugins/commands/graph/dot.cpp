@@ -19,15 +19,9 @@ constexpr size_t kWidestName = 40;
 
 using Ends = std::pair<size_t, size_t>;
 
-std::string visible(std::string_view text) {
-  std::string out;
-  core::append_visible(out, text);
-  return out;
-}
-
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : visible(text)) {
+  for (const char c : core::visible(text)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
@@ -38,7 +32,7 @@ std::string quoted(std::string_view text) {
 std::string label(const std::vector<std::string> &lines) {
   std::string out;
   for (const std::string &line : lines) {
-    const std::string one = quoted(core::cut_to_width(visible(line), kWidestName));
+    const std::string one = quoted(core::cut_to_width(core::visible(line), kWidestName));
     out += (out.empty() ? "\"" : "\\n") + one.substr(1, one.size() - 2);
   }
   return out + '"';

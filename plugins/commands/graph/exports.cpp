@@ -49,10 +49,8 @@ void add_text(std::string &out, const char *key, std::string_view value) {
 }
 
 std::string cypher_text(std::string_view text) {
-  std::string visible;
-  core::append_visible(visible, text);
   std::string out = "'";
-  for (const char c : visible) {
+  for (const char c : core::visible(text)) {
     if (c == '\'' || c == '\\') out += '\\';
     out += c;
   }

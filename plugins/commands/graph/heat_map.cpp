@@ -15,10 +15,8 @@ namespace {
 constexpr size_t kWidestName = 34, kLettersOfAValue = 9;
 constexpr int kCell = 62, kRow = 26, kTitle = 40, kLetter = 7, kMargin = 14;
 
-std::string visible(const std::string &name) {
-  std::string text;
-  core::append_visible(text, name);
-  return core::cut_to_width(text, kWidestName);
+std::string shown(const std::string &name) {
+  return core::cut_to_width(core::visible(name), kWidestName);
 }
 
 std::string padded(const std::string &text, size_t width, bool right) {
@@ -52,7 +50,7 @@ class Picture {
  public:
   explicit Picture(const Matrix &matrix) : matrix_(matrix) {
     size_t widest = 4;
-    for (const std::string &name : matrix.names) widest = std::max(widest, core::display_width(visible(name)));
+    for (const std::string &name : matrix.names) widest = std::max(widest, core::display_width(shown(name)));
     const auto letters = static_cast<int>(widest) * kLetter + kMargin;
     left_ = letters;
     // The names of columns lean.
@@ -81,7 +79,7 @@ class Picture {
   double y_of(size_t row) const { return top_ + static_cast<double>(row) * kRow; }
 
   void row(size_t from) {
-    const std::string name = visible(matrix_.names[from]);
+    const std::string name = shown(matrix_.names[from]);
     out_ += text_at(left_ - 8, y_of(from) + kRow * 0.65, "end", name);
     const std::string x = short_number(x_of(from) + kCell / 2.0, 1), y = short_number(top_ - 8, 1);
     std::string turn = " transform=\"rotate(-45 ";
@@ -113,13 +111,13 @@ class Picture {
 
 std::string as_text(const Matrix &matrix) {
   size_t widest = 0;
-  for (const std::string &name : matrix.names) widest = std::max(widest, core::display_width(visible(name)));
+  for (const std::string &name : matrix.names) widest = std::max(widest, core::display_width(shown(name)));
   const size_t digits = std::to_string(matrix.names.size()).size();
   std::string out = std::string(digits + 1 + widest, ' ');
   for (size_t to = 0; to < matrix.names.size(); ++to) out += padded(std::to_string(to + 1), kLettersOfAValue + 3, true);
   out += '\n';
   for (size_t from = 0; from < matrix.names.size(); ++from) {
-    out += padded(std::to_string(from + 1), digits, true) + " " + padded(visible(matrix.names[from]), widest, false);
+    out += padded(std::to_string(from + 1), digits, true) + " " + padded(shown(matrix.names[from]), widest, false);
     for (const double bytes : matrix.bytes[from])
       out += padded(bytes > 0 ? bytes_text(bytes) : ".", kLettersOfAValue + 1, true) + " " + block(bytes, matrix.most);
     out += '\n';

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ class PlaceCommand final : public Command {
               .type = ATALAYA_STRING,
               .unit = "FILE|N"_str,
               .summary =
-                  "The hosts there are to place on: a file with lines NAME CORES MEMORY, or how many; without it those of the store."_str},
+                  "The hosts there are to place on: a file with lines NAME CORES MEMORY; or how many may be used of those of the store."_str},
           Param{.name = "by"_str,
                 .type = ATALAYA_ENUM,
                 .default_text = "container"_str,
@@ -107,7 +108,7 @@ class PlaceCommand final : public Command {
     search_.population = static_cast<unsigned>(host.integer("population"));
     search_.generations = static_cast<unsigned>(host.integer("generations"));
     search_.seed = static_cast<unsigned>(host.integer("seed"));
-    if (const auto hosts = host.find("hosts")) hosts_ = hosts->text();
+    if (const auto hosts = host.find("hosts")) take_hosts(std::string(hosts->text()));
     auto names = core::MatcherList::parse(host.texts("move"));
     if (!names) throw Failure(Code::bad_config, "--move: " + names.error());
     names_ = std::move(names.value());
@@ -118,10 +119,11 @@ class PlaceCommand final : public Command {
       query::Reading reading(read_);
       const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
       const graph::Graph graph = graph_in(reading, workers);
-      const Problem problem = problem_of(graph, workers, rooms_of(reading), fill_, movable());
+      Problem problem = problem_of(graph, workers, rooms_of(reading), fill_, movable());
+      if (count_) problem.most_hosts = *count_;
       check(problem, reading.range);
       const Present now = present(problem, graph, workers, reading);
-      const Placement after = search(problem, current(problem), search_, reading.budget);
+      const Placement after = search(problem, current(problem, reading.budget), search_, reading.budget);
       query::write_output("-", format_ == "json"         ? as_json(problem, now, after)
                                : format_ == "kubernetes" ? as_kubernetes(problem, after)
                                                          : as_table(problem, now, after));
@@ -130,6 +132,19 @@ class PlaceCommand final : public Command {
   }
 
  private:
+  // A number, or a file.
+  void take_hosts(const std::string &text) {
+    size_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      file_ = text;
+      return;
+    }
+    if (count == 0 || count > kMostHosts)
+      throw Failure(Code::bad_config, "--hosts: " + text + " is not between 1 and " + std::to_string(kMostHosts));
+    count_ = count;
+  }
+
   graph::Graph graph_in(query::Reading &reading, const std::vector<graph::Worker> &workers) const {
     const std::vector<graph::Flow> flows = graph::read_flows(tags_, reading.range, *reading.store, reading.budget);
     return graph_of(flows, graph::paired(flows, translations_), workers, by_container_ ? graph::By::container : graph::By::process);
@@ -160,15 +175,15 @@ class PlaceCommand final : public Command {
   // The load and traffic that there are, also of hosts that nothing may be placed on.
   Present present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
                   query::Reading &reading) const {
-    std::vector<std::string> left_out = others(problem);
-    if (left_out.empty()) return {problem, current(problem)};
-    say(hosts_.empty() ? "nothing is placed on these hosts, whose cores (sys.cpu.usage) or memory (sys.mem.total) are not known"
-                       : "nothing is placed on these hosts, which --hosts leaves out",
+    const std::vector<std::string> left_out = others(problem);
+    say(file_.empty() ? "nothing is placed on these hosts, whose cores (sys.cpu.usage) or memory (sys.mem.total) are not known"
+                      : "nothing is placed on these hosts, which --hosts leaves out",
         left_out);
-    const std::vector<Room> known = read_rooms(reading.range, *reading.store, reading.budget);
+    std::vector<Room> known;
+    if (!left_out.empty()) known = read_rooms(reading.range, *reading.store, reading.budget);
     Present now;
     now.problem = problem_of(graph, workers, with_others(problem.hosts, left_out, known), fill_, movable());
-    now.placement = current(now.problem);
+    now.placement = current(now.problem, reading.budget);
     return now;
   }
 
@@ -189,26 +204,21 @@ class PlaceCommand final : public Command {
   }
 
   std::vector<Room> rooms_of(query::Reading &reading) const {
-    size_t count = 0;
-    const auto [end, error] = std::from_chars(hosts_.data(), hosts_.data() + hosts_.size(), count);
-    const bool number = !hosts_.empty() && error == std::errc() && end == hosts_.data() + hosts_.size();
-    if (!hosts_.empty() && !number) return rooms_in_file();
-    if (number && (count == 0 || count > kMostHosts))
-      throw query::Wrong("--hosts: " + hosts_ + " is not between 1 and " + std::to_string(kMostHosts));
+    if (!file_.empty()) return rooms_in_file();
     std::vector<Room> rooms = read_rooms(reading.range, *reading.store, reading.budget);
     if (rooms.empty())
       throw query::Wrong(
           "the store does not know how large hosts are: source proc tells it (sys.cpu.usage, sys.mem.total), or name "
           "a file with lines NAME CORES MEMORY with --hosts");
-    return number ? so_many(std::move(rooms), count) : rooms;
+    return at_least(std::move(rooms), count_.value_or(0));
   }
 
   std::vector<Room> rooms_in_file() const {
-    const auto text = core::read_file(hosts_, kLargestFile);
+    const auto text = core::read_file(file_, kLargestFile);
     if (!text) throw query::Wrong("--hosts: " + text.error());
     auto rooms = parse_rooms(text.value());
-    if (!rooms) throw query::Wrong("--hosts " + hosts_ + ": " + rooms.error());
-    if (rooms.value().empty()) throw query::Wrong("--hosts " + hosts_ + ": no host in it; lines are NAME CORES MEMORY");
+    if (!rooms) throw query::Wrong("--hosts " + file_ + ": " + rooms.error());
+    if (rooms.value().empty()) throw query::Wrong("--hosts " + file_ + ": no host in it; lines are NAME CORES MEMORY");
     return std::move(rooms.value());
   }
 
@@ -218,7 +228,8 @@ class PlaceCommand final : public Command {
   const std::string format_;
   const std::vector<store::TagFilter> tags_;
   const graph::Translations translations_;
-  std::string hosts_;
+  std::string file_;             // of hosts
+  std::optional<size_t> count_;  // how many hosts may be used
   SearchOptions search_;
   core::MatcherList names_;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <string_view>
 
 namespace atalaya::place {
 namespace {
@@ -39,7 +41,39 @@ double crossing_of(const Problem &problem, const Placement &placement) {
   return bytes;
 }
 
+// Hosts in use beyond those that may be, the ones with the fewest items first.
+std::vector<size_t> too_many(const Problem &problem, const std::vector<std::vector<size_t>> &on) {
+  std::vector<size_t> used;
+  for (size_t host = 0; host < on.size(); ++host)
+    if (!on[host].empty()) used.push_back(host);
+  std::stable_sort(used.begin(), used.end(), [&](size_t a, size_t b) { return on[a].size() < on[b].size(); });
+  used.resize(used.size() - std::min(used.size(), problem.most_hosts));
+  return used;
+}
+
+// Each of these where it fits best beside those that are settled.
+void settle(const Problem &problem, const std::vector<size_t> &items, Placement &placement, query::Budget &budget) {
+  Score score;
+  for (const size_t item : items) {
+    double best = -std::numeric_limits<double>::infinity();
+    size_t where = 0;
+    for (size_t host = 0; host < problem.hosts.size(); ++host) {
+      budget.work(steps_of(problem));
+      placement[item] = host;
+      const double fitness = fitness_of(problem, placement, score);
+      if (fitness <= best) continue;
+      best = fitness;
+      where = host;
+    }
+    placement[item] = where;
+  }
+}
+
 }  // namespace
+
+size_t steps_of(const Problem &problem) {
+  return problem.items.size() + problem.between.size() + problem.to_host.size() + problem.hosts.size();
+}
 
 double fitness_of(const Problem &problem, const Placement &placement, Score &score) {
   score.used = problem.fixed;
@@ -53,41 +87,34 @@ double fitness_of(const Problem &problem, const Placement &placement, Score &sco
   score.memory = factor(problem, score, &graph::Resources::memory, &Room::memory);
   score.crossing = crossing_of(problem, placement);
   score.network = problem.total > 0 ? 1 / (1 + score.crossing / problem.total) : 1;
-  return score.fitness = score.cpu * score.memory * score.network;
+  score.hosts = static_cast<size_t>(std::count(score.in_use.begin(), score.in_use.end(), true));
+  score.fitness = score.hosts > problem.most_hosts ? -static_cast<double>(score.hosts - problem.most_hosts)
+                                                   : score.cpu * score.memory * score.network;
+  return score.fitness;
 }
 
 Score score_of(const Problem &problem, const Placement &placement) {
   Score score;
   fitness_of(problem, placement, score);
-  score.hosts = static_cast<size_t>(std::count(score.in_use.begin(), score.in_use.end(), true));
   return score;
 }
 
-Placement current(const Problem &problem) {
+Placement current(const Problem &problem, query::Budget &budget) {
+  std::map<std::string_view, size_t> numbers;
+  for (size_t host = 0; host < problem.hosts.size(); ++host) numbers[problem.hosts[host].host] = host;
   Placement placement(problem.items.size(), 0);
+  std::vector<std::vector<size_t>> on(problem.hosts.size());
   std::vector<size_t> homeless;
   for (size_t item = 0; item < problem.items.size(); ++item) {
-    const auto home = std::find_if(problem.hosts.begin(), problem.hosts.end(),
-                                   [&](const Room &room) { return room.host == problem.items[item].host; });
-    if (home == problem.hosts.end())
-      homeless.push_back(item);
-    else
-      placement[item] = static_cast<size_t>(home - problem.hosts.begin());
+    const auto home = numbers.find(problem.items[item].host);
+    if (home != numbers.end()) placement[item] = home->second;
+    (home == numbers.end() ? homeless : on[home->second]).push_back(item);
   }
-  Score score;
-  for (const size_t item : homeless) {
-    double best = -1;
-    size_t where = 0;
-    for (size_t host = 0; host < problem.hosts.size(); ++host) {
-      placement[item] = host;
-      const double fitness = fitness_of(problem, placement, score);
-      if (fitness > best) {
-        best = fitness;
-        where = host;
-      }
-    }
-    placement[item] = where;
-  }
+  for (const size_t host : too_many(problem, on)) homeless.insert(homeless.end(), on[host].begin(), on[host].end());
+  // Until their turn comes they are where most are, which leaves no host too many in use.
+  const auto fullest = std::max_element(on.begin(), on.end(), [](const auto &a, const auto &b) { return a.size() < b.size(); });
+  for (const size_t item : homeless) placement[item] = static_cast<size_t>(fullest - on.begin());
+  settle(problem, homeless, placement, budget);
   return placement;
 }
 

@@ -7,13 +7,16 @@
 //   is too much.
 //   network: 1 / (1 + the part of the bytes that cross hosts).
 // So what fits comes before what does not; then few hosts and little traffic between them, each against the other.
+// More hosts in use than are allowed are worse than anything else: then the fitness is how many too many, below 0.
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "plugins/graph/graph.h"
+#include "plugins/query/budget.h"
 
 namespace atalaya::place {
 
@@ -42,12 +45,13 @@ struct Traffic {
 struct Problem {
   std::vector<Room> hosts;
   std::vector<Item> items;
-  std::vector<graph::Resources> fixed;  // of each host: what stays there
-  std::vector<Traffic> between;         // of two items
-  std::vector<Traffic> to_host;         // of item a and what stays on host b
-  double crossing = 0;                  // bytes that cross hosts in every placement
-  double total = 0;                     // all bytes that could cross, with those
-  double fill = 1;                      // how much of a host's room counts as full
+  std::vector<graph::Resources> fixed;                     // of each host: what stays there
+  std::vector<Traffic> between;                            // of two items
+  std::vector<Traffic> to_host;                            // of item a and what stays on host b
+  double crossing = 0;                                     // bytes that cross hosts in every placement
+  double total = 0;                                        // all bytes that could cross, with those
+  double fill = 1;                                         // how much of a host's room counts as full
+  size_t most_hosts = std::numeric_limits<size_t>::max();  // that may be in use
 };
 
 struct Score {
@@ -62,8 +66,11 @@ struct Score {
 Score score_of(const Problem &problem, const Placement &placement);
 // The fitness alone, for a search that has one score to calculate in.
 double fitness_of(const Problem &problem, const Placement &placement, Score &score);
-// Where the items are; those of hosts that are not among the problem's go where they fit best, one by one.
-Placement current(const Problem &problem);
+// What that costs: sums of single items and pairs.
+size_t steps_of(const Problem &problem);
+// Where the items are, and a beginning for a search: those of hosts that are not among the problem's, or of the emptiest where more
+// are in use than may be, go where they fit best, one by one. Throws TooMuch when its time is over.
+Placement current(const Problem &problem, query::Budget &budget);
 
 // What there is now, on all hosts that items are on: also on those that nothing may be placed on.
 struct Present {

@@ -14,16 +14,11 @@
 namespace atalaya::place {
 namespace {
 
+using core::visible;
 using graph::bytes_text;
 using graph::short_number;
 
 constexpr double kMebi = 1 << 20, kUnknown = std::numeric_limits<double>::quiet_NaN();
-
-std::string visible(const std::string &text) {
-  std::string out;
-  core::append_visible(out, text);
-  return out;
-}
 
 std::string share(double used, double room) {
   return room > 0 ? short_number(100 * used / room, 1) + "%" : "-";

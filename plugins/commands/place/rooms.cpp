@@ -74,8 +74,8 @@ std::vector<Room> read_rooms(const query::Range &range, store::Store &store, que
   return known;
 }
 
-std::vector<Room> so_many(std::vector<Room> rooms, size_t count) {
-  if (rooms.empty()) return rooms;
+std::vector<Room> at_least(std::vector<Room> rooms, size_t count) {
+  if (rooms.empty() || rooms.size() >= count) return rooms;
   const Room last = rooms.back();
   const size_t known = rooms.size();
   rooms.resize(count, last);

@@ -22,7 +22,7 @@ core::Result<std::vector<Room>> parse_rooms(std::string_view text);
 // Hosts that the store has both cores (sys.cpu.usage by core) and memory (sys.mem.total) of in the time; by name.
 std::vector<Room> read_rooms(const query::Range &range, store::Store &store, query::Budget &budget);
 
-// So many hosts: the first of them, or all and more like the last one, named "new1", "new2".
-std::vector<Room> so_many(std::vector<Room> rooms, size_t count);
+// At least so many hosts: where there are fewer, more like the last one, named "new1", "new2".
+std::vector<Room> at_least(std::vector<Room> rooms, size_t count);
 
 }  // namespace atalaya::place

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <pagmo/algorithm.hpp>
 #include <pagmo/algorithms/sga.hpp>
 #include <pagmo/population.hpp>
@@ -15,15 +16,11 @@ namespace {
 
 using pagmo::vector_double;
 
-constexpr size_t kMostSteps = 200'000'000;  // of a walk: sums of single items and pairs
+constexpr size_t kMostSteps = 200'000'000;  // of a walk
 constexpr double kEqual = 1e-12;            // of it, what arithmetic makes of the same fitness
 
 bool is_better(double fitness, double than) {
-  return fitness > than * (1 + kEqual);
-}
-
-size_t steps_of(const Problem &problem) {
-  return problem.items.size() + problem.between.size() + problem.to_host.size() + problem.hosts.size();
+  return fitness > than + kEqual * std::abs(than);
 }
 
 Placement placement_of(const vector_double &genome) {
@@ -112,7 +109,7 @@ class Polish {
   }
   size_t best_but(size_t host, size_t item) {
     size_t where = host;
-    double most = -1;
+    double most = -std::numeric_limits<double>::infinity();
     for (best_[item] = 0; best_[item] < problem_.hosts.size(); ++best_[item]) {
       if (best_[item] == host || trials_ == 0) continue;
       const double fitness = tried();

@@ -35,6 +35,11 @@ void talk(Problem &problem, size_t a, size_t b, double bytes) {
   problem.total += bytes;
 }
 
+Placement current(const Problem &problem) {
+  query::Budget budget({});
+  return place::current(problem, budget);
+}
+
 Placement searched(const Problem &problem, const Placement &start) {
   query::Budget budget({});
   return search(problem, start, kShort, budget);
@@ -171,6 +176,26 @@ TEST_CASE("items of a host that is gone go where they fit") {
   CHECK(current(problem) == Placement{0, 1});
 }
 
+TEST_CASE("of the hosts that may be used those are that suit best") {
+  // The first by name are too small for what talks most; the last has what cannot move, and talks to one.
+  Problem problem = with_hosts(4, 4, 1000);
+  problem.hosts[0].memory = problem.hosts[1].memory = 100;
+  for (const char *host : {"h0", "h1", "h2", "h3", "h2"}) add_item(problem, host, host, 1, 90);
+  talk(problem, 0, 1, 1000);
+  problem.to_host.push_back({4, 3, 500});
+  problem.total += 500;
+  for (problem.most_hosts = 1; problem.most_hosts <= 4; ++problem.most_hosts) {
+    CAPTURE(problem.most_hosts);
+    const Placement start = current(problem), found = searched(problem, start);
+    CHECK(score_of(problem, start).hosts <= problem.most_hosts);
+    CHECK(score_of(problem, found).hosts <= problem.most_hosts);
+    CHECK(score_of(problem, found).fitness == doctest::Approx(best_of_all(problem)));
+  }
+  problem.most_hosts = 2;
+  CHECK(score_of(problem, {0, 1, 2, 3, 2}).fitness == -2);
+  CHECK(searched(problem, current(problem))[4] == 3);
+}
+
 TEST_CASE("hosts in a file") {
   const auto rooms = parse_rooms("# all\ndb1 8 32GiB\nweb1 2.5 4 GiB # small\n\n");
   REQUIRE(rooms);
@@ -190,12 +215,12 @@ TEST_CASE("hosts in a file") {
 
 TEST_CASE("more hosts than there are are like the last one") {
   const std::vector<Room> rooms = {{"a", 2, 100}, {"b", 4, 200}};
-  CHECK(so_many(rooms, 1).size() == 1);
-  const auto four = so_many(rooms, 4);
+  CHECK(at_least(rooms, 1).size() == 2);
+  const auto four = at_least(rooms, 4);
   REQUIRE(four.size() == 4);
   CHECK(four[3].host == "new2");
   CHECK(four[3].cpu == 4);
-  CHECK(so_many({}, 3).empty());
+  CHECK(at_least({}, 3).empty());
 }
 
 TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {

@@ -9,11 +9,6 @@
 using namespace atalaya::core;
 
 namespace {
-std::string visible(std::string_view text) {
-  std::string out;
-  append_visible(out, text);
-  return out;
-}
 std::string json(std::string_view text) {
   std::string out;
   append_json_string(out, text);
