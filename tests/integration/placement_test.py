@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four hosts in network namespaces, each with an agent that sends to a hub, run a small distributed system: servers of keys and values,
 and workers. A scan has each worker read mostly from the server beside it; a shuffle has the workers talk to each other. The graph has to
-show both as they are, place to find the best packing on half of the hosts, and the system to behave so when it is run as placed."""
+show both as they are, place to find the best packing on half of the hosts, and the system to behave so when each query is run as placed
+for it and for the other one. What hosts send to each other passes links of 200 Mbit/s, so that it takes its time."""
 
 import itertools
 import json
@@ -18,6 +19,8 @@ MIB = 1 << 20
 HOSTS = [f"h{i}" for i in range(COUNT)]
 NODES = [f"{role}-{i}" for role in ("kv", "worker") for i in range(COUNT)]
 PORT = {name: 9000 + number for number, name in enumerate(NODES)}
+QUERIES = ("scan", "shuffle")
+WINDOW = 0.5  # seconds
 FIRST = {name: f"h{name[-1]}" for name in NODES}  # where they run at first
 
 
@@ -50,6 +53,22 @@ def ip(*words):
     subprocess.run(["ip", *words], check=True, capture_output=True)
 
 
+def between_hosts(graph):
+    """Of each host by name: bytes that it received from others and sent to them."""
+    names = [node["name"] for node in graph["nodes"]]
+    moved = {name: [0, 0] for name in names}
+    for edge in graph["edges"]:
+        if edge["from"] != edge["to"]:
+            moved[names[edge["to"]]][0] += edge["bytes"]
+            moved[names[edge["from"]]][1] += edge["bytes"]
+    return moved
+
+
+def kept(graph):
+    """The part of all bytes that stays within hosts: the diagonal of the matrix."""
+    return sum(row[i] for i, row in enumerate(graph["matrix"]["bytes"])) / graph["bytes"]
+
+
 @unittest.skipUnless(os.environ.get("ATALAYA_FULL"), "one of the long tests: ./dev test --full")
 @unittest.skipUnless(os.geteuid() == 0 and os.path.exists("/sys/kernel/btf/vmlinux"), "hosts are network namespaces, read by BPF: root")
 class Placement(AgentCase):
@@ -71,6 +90,8 @@ class Placement(AgentCase):
         ip("link", "set", link, "master", self.tag, "up")
         for words in (["addr", "add", address + "/24", "dev", "eth0"], ["link", "set", "eth0", "up"], ["link", "set", "lo", "up"]):
             ip("-n", space, *words)
+        subprocess.run(["tc", "-n", space, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "200mbit", "burst", "256kb",
+                        "latency", "200ms"], check=True, capture_output=True)
 
     def space(self, host):
         return f"{self.tag}{host}"
@@ -103,7 +124,7 @@ class Placement(AgentCase):
             local a = require "atalaya"
             local mine = {{ {mine} }}
             a.pipeline "host" {{
-              every = "500ms", a.source.net {{}}, a.source.proc {{ host = false, cgroups = false }}, a.source.self {{}},
+              every = "{WINDOW}s", a.source.net {{}}, a.source.proc {{ host = false, cgroups = false }}, a.source.self {{}},
               function(s)
                 if not mine[s.tags.process] and s.fields["self.files"] == nil then return nil end
                 s.tags.host, s.tags.container = "{host}", s.tags.process
@@ -132,9 +153,9 @@ class Placement(AgentCase):
     def graph(self, by):
         return json.loads(self.atalaya("graph", "--by", by, *self.when, "--format", "json"))
 
-    def run_query(self, query, where):
-        """The slowest worker's seconds, and the graph by container."""
-        self.store = self.path(f"{query}-{len(set(where.values()))}.db")
+    def run_query(self, query, strategy, where):
+        """The slowest worker's seconds; edges have been compared with what was sent."""
+        self.store = self.path(f"{query}-{strategy}.db")
         begin = time.time()
         self.when = ["--from", str(begin), "--to", str(begin + 3600)]
         hub, hub_agent = self.start_hub()
@@ -147,7 +168,7 @@ class Placement(AgentCase):
                 nodes[worker].stdin.write(json.dumps(task) + "\n")
                 nodes[worker].stdin.flush()
             seconds = max(float(nodes[name].stdout.readline()) for name in NODES if name.startswith("worker"))
-            self.wait_for(sum(sent(query).values()))
+            graph = self.complete_graph(sum(sent(query).values()))
         finally:
             for node in nodes.values():
                 node.stdin.close()
@@ -156,15 +177,18 @@ class Placement(AgentCase):
             for agent in (*agents, hub_agent):
                 agent.stop()
         self.when[-1] = str(time.time())  # from here on nothing changes
-        return seconds, self.graph("container")
+        self.check_edges(graph, query)
+        return seconds
 
-    def wait_for(self, total):
-        """Until both ends of all have been told, or patience ends."""
-        def complete(graph):
-            return graph["bytes"] >= total and all("memory" in node and "outside" not in node for node in graph["nodes"])
+    def complete_graph(self, total):
+        """Once both ends of all have been told."""
         until = time.monotonic() + PATIENCE
-        while not complete(self.graph("container")) and time.monotonic() < until:
+        while time.monotonic() < until:
+            graph = self.graph("container")
+            if graph["bytes"] >= total and all("memory" in node and "outside" not in node for node in graph["nodes"]):
+                return graph
             time.sleep(0.3)
+        self.fail(f"of {total} bytes the graph has {graph['bytes']}, and the nodes {graph['nodes']}")
 
     def check_edges(self, graph, query):
         names = [node["name"] for node in graph["nodes"]]
@@ -174,9 +198,9 @@ class Placement(AgentCase):
             self.assertAlmostEqual(found[ends], amount, delta=amount / 100, msg=ends)
         self.assertAlmostEqual(graph["bytes"], sum(sent(query).values()), delta=graph["bytes"] / 100)
 
-    def placed(self, graph, query):
+    def placed(self, query):
         """As place has it on hosts that hold four of the eight, and no worse than any other such packing."""
-        memory = {node["name"]: node["memory"] for node in graph["nodes"]}
+        memory = {node["name"]: node["memory"] for node in self.graph("container")["nodes"]}
         room = 1.01 * sum(sorted(memory.values())[COUNT:])  # for any four
         with open(self.path("hosts"), "w") as file:
             file.writelines(f"{host} 64 {room * MIB:.0f}B\n" for host in HOSTS)
@@ -190,39 +214,52 @@ class Placement(AgentCase):
         self.assertEqual(crossing(query, where), min(crossing(query, packing) for packing in fitting))
         return where
 
-    def show(self, query, strategy, seconds, where):
+    def core_seconds(self):
+        """By host: of the processes of the system."""
+        answer = json.loads(self.atalaya("query", "--metric", "proc.cpu.*", *self.when, "--aggregate", "sum", "--group-by", "host",
+                                         "--every", "1h-sum", "--format", "json"))
+        used = dict.fromkeys(HOSTS, 0)
+        for series in answer:
+            used[series["tags"]["host"]] += sum(value for _, value in series["dps"]) / 100 * WINDOW
+        return used
+
+    def row(self, query, strategy, seconds, where):
         graph = self.graph("host")
-        own = sum(edge["bytes"] for edge in graph["edges"] if edge["from"] == edge["to"])
-        cpu = " ".join(f"{node['cpu']:.3f}" for node in graph["nodes"])
-        network = [sum(edge["bytes"] for edge in graph["edges"] if number in (edge["from"], edge["to"]) and edge["from"] != edge["to"])
-                   for number in range(len(graph["nodes"]))]
-        between = " ".join(f"{moved / MIB:.1f}" for moved in network)
-        print(f"\n{query:8} {strategy:9} {len(set(where.values()))} hosts, {(graph['bytes'] - own) / MIB:6.1f} of "
-              f"{graph['bytes'] / MIB:5.1f} MiB between hosts, by host [{between}] MiB and [{cpu}] cores; {seconds:.2f} s",
-              end="", file=sys.stderr)
-        return graph["bytes"] - own
+        moved, used = between_hosts(graph), self.core_seconds()
+        crossed = sum(received for received, _ in moved.values())
+        self.assertAlmostEqual(crossed, crossing(query, where), delta=crossed / 100 + 1)
+        def by_host(values, digits):
+            return " ".join(f"{values[host]:.{digits}f}" for host in sorted(moved))
+        return [query, strategy, str(len(moved)), f"{crossed / MIB:.1f} of {graph['bytes'] / MIB:.1f}", f"{seconds:.2f}", by_host(used, 2),
+                by_host({host: received / MIB for host, (received, _) in moved.items()}, 1),
+                by_host({host: sent / MIB for host, (_, sent) in moved.items()}, 1)]
 
-    def check(self, query):
-        seconds, graph = self.run_query(query, FIRST)
-        self.check_edges(graph, query)
-        before = self.show(query, "spread", seconds, FIRST)
-        where = self.placed(graph, query)
-        seconds, graph = self.run_query(query, where)
-        self.check_edges(graph, query)
-        after = self.show(query, "as placed", seconds, where)
-        self.assertAlmostEqual(after, crossing(query, where), delta=after / 100 + 1)
-        self.assertLess(after, before)
-        return where
+    @staticmethod
+    def show(rows):
+        """A table as of Markdown."""
+        rows.insert(1, ["---"] * len(rows[0]))
+        print("", *("| " + " | ".join(row) + " |" for row in rows), sep="\n", file=sys.stderr)
 
-    def test_a_scan_stays_within_pairs(self):
-        where = self.check("scan")
+    def test_queries_as_placed(self):
+        rows = [["query", "placed for", "hosts", "MiB between hosts", "run time, s", "CPU by host, s", "MiB in by host", "MiB out by host"]]
+        strategies, kept_within = {}, {}
+        for query in QUERIES:
+            seconds = self.run_query(query, "spread", FIRST)
+            rows.append(self.row(query, "(spread)", seconds, FIRST))
+            strategies[query] = self.placed(query)
+            kept_within[query] = kept(self.graph("host"))
+        self.assertGreater(kept_within["scan"], 0.7)
+        self.assertLess(kept_within["shuffle"], 0.1)
+        for query, strategy in itertools.product(QUERIES, QUERIES):
+            where = strategies[strategy]
+            seconds = self.run_query(query, strategy, where)
+            rows.append(self.row(query, strategy, seconds, where))
+        self.show([rows[0], *sorted(rows[1:], key=lambda row: row[0])])
         for i in range(COUNT):
-            self.assertEqual(where[f"worker-{i}"], where[f"kv-{i}"])
-
-    def test_a_shuffle_brings_the_workers_together(self):
-        where = self.check("shuffle")
-        self.assertEqual(len({where[f"worker-{i}"] for i in range(COUNT)}), 1)
-
+            self.assertEqual(strategies["scan"][f"worker-{i}"], strategies["scan"][f"kv-{i}"])
+        self.assertEqual(len({strategies["shuffle"][f"worker-{i}"] for i in range(COUNT)}), 1)
+        for own, other in (QUERIES, QUERIES[::-1]):
+            self.assertLess(crossing(own, strategies[own]), min(crossing(own, FIRST), crossing(own, strategies[other])))
 
 if __name__ == "__main__":
     main()
