@@ -24,7 +24,7 @@ std::optional<std::string_view> value_of(std::string_view word, std::string_view
 
 // As flows have it: the kernel's table has all digits of an address of IPv6.
 std::string address_of(std::string_view text) {
-  const std::string own(text);
+  std::string own(text);
   in6_addr address{};
   std::array<char, INET6_ADDRSTRLEN> shortest{};
   if (::inet_pton(AF_INET6, own.c_str(), &address) != 1) return own;

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where counting what processes move goes wrong easily: connections that linger, numbers that are used again, namespaces, and more of
+everything than there is room for."""
+
+import json
+import os
+import socket
+import subprocess
+import unittest
+
+from harness import main
+from net_case import HAS_BPF, Child, Gate, NetCase, exchange, libc, listen, serve
+
+CLONE_NEWPID = 0x20000000
+LAST_PID = "/proc/sys/kernel/ns_last_pid"  # the next process has the next number
+
+
+def lingering():
+    with open("/proc/net/sockstat") as file:
+        words = next(line for line in file if line.startswith("TCP:")).split()
+    return int(words[words.index("tw") + 1])
+
+
+def child_with(pid, name, function):
+    """A process of a number that was another's. Others that begin meanwhile may take it first."""
+    while True:
+        with open(LAST_PID, "w") as file:
+            file.write(str(pid - 1))
+        child = Child(name, lambda: function() if os.getpid() == pid else "")
+        if child.pid == pid:
+            return child
+        child.join()
+
+
+@unittest.skipUnless(HAS_BPF, "needs root and the kernel's type information")
+class Edges(NetCase):
+    def test_a_storm_that_lingers(self):
+        """Whoever closes first keeps each connection for a minute, as nobody's: it is no open connection, and counts no more."""
+        self.start_agent()
+        server, count = listen("0.0.0.0"), 3000
+        port = server.getsockname()[1]
+        gate = Gate()
+        def client():
+            for i in range(count):
+                with socket.create_connection((f"127.5.{i // 200}.{1 + i % 200}", port)) as connection:
+                    exchange(connection, 500, 40)
+            gate.wait()
+            return ""
+        children = [Child("net-server", lambda: serve(server, 40, count)), Child("net-client", client)]
+        children[0].join()
+        kept = lingering()
+        self.wait_windows(3)
+        last = max(sample["time"] for sample in self.samples())
+        gate.open()
+        children[1].join()
+        gate.close()
+        server.close()
+        self.finish()
+        self.assertGreaterEqual(kept, count)
+        still_open = [sample for sample in self.of("net-client") if sample["time"] == last and sample["fields"].get("proc.net.tcp.connections")]
+        self.assertEqual(still_open, [])
+        self.check_moved("net-client", count * 500, count * 40, port=str(port))
+        self.check_moved("net-server", count * 40, count * 500, port=str(port))
+        self.assertEqual(self.sum("net-client", "proc.net.tcp.connects"), count)
+
+    def test_the_same_ports_again(self):
+        """A connection between the ends of one that lingers is another one."""
+        self.start_agent()
+        server, ends = listen(), []
+        def client(size):
+            with socket.socket() as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                connection.bind(("127.0.0.1", ends[0] if ends else 0))
+                while connection.connect_ex(server.getsockname()) != 0:
+                    pass  # for a second the kernel does not want it again
+                port = connection.getsockname()[1]
+                exchange(connection, size, 7)
+            return port
+        both = Child("net-server", lambda: serve(server, 7, 2))
+        ends.append(int(Child("net-first", lambda: client(1000)).join()))
+        self.assertEqual(int(Child("net-second", lambda: client(2000)).join()), ends[0])
+        both.join()
+        server.close()
+        self.finish()
+        self.check_moved("net-first", 1000, 7)
+        self.check_moved("net-second", 2000, 7)
+        self.check_moved("net-server", 14, 3000)
+
+    @unittest.skipUnless(os.path.exists(LAST_PID), "pids cannot be chosen")
+    def test_a_pid_that_is_used_again(self):
+        """At once, and after a connection of the first process that had been told."""
+        self.start_agent()
+        server = listen()
+        gate = Gate()
+        def first():
+            with socket.create_connection(server.getsockname()) as connection:
+                connection.sendall(b"x" * 1000)
+                gate.wait()
+                exchange(connection, 500, 3)
+            return ""
+        def second():
+            with socket.create_connection(server.getsockname()) as connection:
+                exchange(connection, 70_000, 3)
+            return ""
+        answers = Child("net-server", lambda: serve(server, 3, 2))
+        one = Child("net-first", first)
+        self.wait_windows(2)
+        gate.open()
+        one.join()
+        child_with(one.pid, "net-second", second).join()
+        answers.join()
+        gate.close()
+        server.close()
+        self.finish()
+        self.check_moved("net-first", 1500, 3)
+        self.check_moved("net-second", 70_000, 3)
+        for name in ("net-first", "net-second"):
+            self.assertEqual(self.sum(name, "proc.net.tcp.connects"), 1)
+
+    def test_a_pid_namespace(self):
+        """A process is told by the number that it has here, not by the one that it has there."""
+        self.start_agent()
+        server = listen()
+        gate = Gate()
+        def inside():
+            gate.wait()
+            with socket.create_connection(server.getsockname()) as connection:
+                connection.sendall(b"x" * 10_000)
+                gate.wait()
+                exchange(connection, 2345, 3)
+            return os.getpid()
+        def outside():
+            assert libc.unshare(CLONE_NEWPID) == 0
+            child = Child("net-inside", inside)
+            gate.open()
+            return f"{child.pid} {child.join()}"
+        answers = Child("net-server", lambda: serve(server, 3))
+        here = Child("net-outside", outside)
+        self.wait_windows(3)
+        gate.open()
+        pid, there = here.join().split()
+        answers.join()
+        gate.close()
+        server.close()
+        self.finish()
+        self.assertEqual(there, "1")
+        self.check_moved("net-inside", 12_345, 3)
+        self.assertLessEqual({sample["tags"].get("pid", pid) for sample in self.of("net-inside")}, {pid})
+        self.assertTrue(any(sample["tags"].get("pid") == pid for sample in self.of("net-inside")))
+
+    def test_a_server_of_both_families(self):
+        """Clients of IPv4 come to a socket of IPv6: both ends name the same addresses."""
+        self.start_agent()
+        server = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+        port = server.getsockname()[1]
+        def client():
+            for address in ("127.0.0.1", "::1"):
+                with socket.create_connection((address, port)) as connection:
+                    exchange(connection, 4000, 50)
+            return ""
+        for child in [Child("net-server", lambda: serve(server, 50, 2)), Child("net-client", client)]:
+            child.join()
+        server.close()
+        self.finish()
+        for address in ("127.0.0.1", "::1"):
+            self.check_moved("net-client", 4000, 50, local=address, remote=address, port=str(port), direction="out")
+            self.check_moved("net-server", 50, 4000, local=address, remote=address, port=str(port), direction="in")
+
+    @unittest.skipUnless(os.environ.get("ATALAYA_FULL"), "one of the long tests: ./dev test --full")
+    def test_fifty_thousand_flows_in_a_window(self):
+        kept = 2000
+        self.start_agent(f'ports = "all", max_flows = {kept}, calls = 262144', every="10s")
+        said = json.loads(subprocess.run([os.environ["ATALAYA_STORM"], "9", "8000"], capture_output=True, check=True).stdout)
+        self.finish()
+        self.assertGreater(said["connections"], 50_000)
+        flows = {}
+        for sample in self.samples():
+            if "flow.out.bytes" in sample["fields"]:
+                flows.setdefault(sample["time"], []).append(sample)
+        self.assertLessEqual(max(map(len, flows.values())), kept + 1)
+        merged = sum(sample["fields"].get("flow.merged", 0) for all_of_it in flows.values() for sample in all_of_it)
+        self.assertGreaterEqual(merged, 2 * (said["connections"] - kept * len(flows)))
+        # In the flows of its processes and in the others together is all that was sent; whatever else this host did meanwhile is more.
+        sent = sum(sample["fields"]["flow.out.bytes"] for all_of_it in flows.values() for sample in all_of_it)
+        self.assertGreaterEqual(sent, 100 * said["connections"])
+        makers = [sample["fields"] for sample in self.samples() if sample["tags"].get("process") == "bench-maker"]
+        self.assertEqual(sum(fields.get("proc.net.tcp.connects", 0) for fields in makers), said["connections"])
+
+
+if __name__ == "__main__":
+    main()
