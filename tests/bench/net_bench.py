@@ -1,212 +1,149 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the source net costs: the data path of iperf3 on loopback, a window with 10,000 sockets, and nethogs beside it.
+"""What the source net costs the data, in each of its modes, and nethogs beside it: iperf3 on loopback with large and small messages.
 
-net_bench.py ATALAYA CONNECTION_STORM [PAIRS]. The data path: CPU time of both ends of iperf3 for a fixed amount of bytes, without the
-agent and with it (every = 1s) in turns ABBA; what is printed is the mean of the pairs and its 95 % interval.
+net_bench.py ATALAYA [PAIRS]. The same amount of bytes without and with the agent (windows of 1 s) in turns ABBA: CPU time of both ends
+of iperf3 for a byte, and bytes a second. Printed are the means of the pairs and their 95 % intervals. What is told of the bytes is
+compared with what iperf3 says it moved.
 """
 
 import contextlib
-import json
 import os
 import re
-import resource
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
+from dataclasses import dataclass, field
 
-from bench_tools import ROOT, SECOND, Ended, cpu_ns, running, spread, verdict
+import net_tools
+from bench_tools import cpu_ns, running, verdict
+from net_tools import iperf3
 
 ATALAYA = os.path.abspath(sys.argv[1])
-STORM = os.path.abspath(sys.argv[2])
-PAIRS = int(sys.argv[3]) if len(sys.argv) > 3 else 15
+PAIRS = int(sys.argv[2]) if len(sys.argv) > 2 else 15
 STUDENT = 2.14  # 95 %, 14 degrees of freedom
+GOAL = 0.5  # per cent, of what costs the data nothing
 # What of each message size takes about half a second.
 AMOUNTS = {"128K": "2G", "1K": "300M", "64": "24M"}
 MODES = {
-    "default": ("", list(AMOUNTS)),
-    "with udp": ("udp = true", ["128K", "64"]),
-    "connections": ('mode = "connections"', ["128K"]),
-    "by system call": ('attribution = "syscall"', ["128K", "64"]),
-    "events": ('mode = "events"', ["128K", "64"]),
+    "default": "",
+    "connections": 'mode = "connections"',
+    "udp": "udp = true",
+    "syscall": 'attribution = "syscall"',
+    "events": 'mode = "events"',
+    "nethogs": None,
 }
+CHEAP = ("default", "connections")
 
 
-def pipeline(folder, source, every="1s"):
-    path = os.path.join(folder, "net.lua")
-    with open(path, "w") as file:
-        file.write(f"""local a = require "atalaya"
-            a.pipeline "net" {{ every = "{every}", a.source.net {{ {source} }},
-              a.sink.file {{ path = "{folder}/out.jsonl", format = "samples" }} }}""")
-    return path
+class NetHogs:
+    """Its lines are totals a process: name, bytes sent, bytes received."""
 
+    def __init__(self, process):
+        self.process = process
+        self.lost = None
 
-@contextlib.contextmanager
-def agent(source, every=1):
-    with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
-        environment = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, ATALAYA_LUA=os.path.join(ROOT, "lua"))
-        path = pipeline(folder, source, f"{every}s")
-        command = [ATALAYA, "run", path, "--socket", os.path.join(folder, "s.sock")]
-        with running(command, environment) as process:
-            until = time.monotonic() + 30
-            while subprocess.run([ATALAYA, "status", "--socket", os.path.join(folder, "s.sock")], capture_output=True).returncode:
-                if process.poll() is not None or time.monotonic() > until:
-                    raise Ended("the agent did not start")
-                time.sleep(0.05)
-            time.sleep(every + 0.2)  # into its second window
-            yield process, folder
-
-
-def samples(folder):
-    with open(os.path.join(folder, "out.jsonl")) as file:
-        return [json.loads(line) for line in file if line.endswith("\n")]
-
-
-def transfer(size, amount):
-    """One run of iperf3: CPU seconds of both its ends, and the bytes that it says it moved."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    server = subprocess.Popen(["iperf3", "-s", "-1", "--forceflush", "-p", port], stdout=subprocess.PIPE, text=True)
-    while "Server listening" not in server.stdout.readline():
-        pass
-    client = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-n", amount, "-l", size, "-J"], capture_output=True, check=True)
-    server.communicate()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    moved = json.loads(client.stdout)["end"]["sum_sent"]["bytes"]
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), moved
-
-
-def per_byte(size):
-    cpu, moved = transfer(size, AMOUNTS[size])
-    return cpu / moved
-
-
-def data_path(name, source, size):
-    """What one mode adds to the CPU time of a transfer, in per cent."""
-    costs = []
-    for _ in range(PAIRS):
-        first = per_byte(size)
-        with agent(source) as _:
-            with_agent = per_byte(size) + per_byte(size)
-        without = first + per_byte(size)
-        costs.append((with_agent / without - 1) * 100)
-    mean = statistics.mean(costs)
-    half = STUDENT * statistics.stdev(costs) / len(costs) ** 0.5 if len(costs) > 1 else float("inf")
-    if half > 2:
-        word = "inconclusive"
-    elif mean - half <= 0:
-        word = "not distinguishable from 0"
-    else:
-        word = "at most 0.5 %: " + verdict(mean <= 0.5)
-    print(f"data path, {name:15} {size:>5} B messages: {mean:+6.2f} % CPU a byte, 95 % within {half:.2f}; {word}", flush=True)
-
-
-def watch_windows(pid, windows):
-    readings = []
-    for _ in range(windows + 1):
-        readings.append(cpu_ns(pid))
-        time.sleep(1)
-    return [(after - before) / 1e6 for before, after in zip(readings, readings[1:])]
-
-
-@contextlib.contextmanager
-def open_sockets(pairs):
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(20000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
-    with contextlib.ExitStack() as stack:
-        server = stack.enter_context(socket.socket())
-        server.bind(("0.0.0.0", 0))
-        server.listen(1000)
-        ends = []
-        for i in range(pairs):
-            client = stack.enter_context(socket.create_connection((f"127.9.{i // 200}.{1 + i % 200}", server.getsockname()[1])))
-            ends.append((client, stack.enter_context(server.accept()[0])))
-        yield ends
-
-
-def many_sockets():
-    with open_sockets(4900) as ends:
-        with agent("") as (process, folder):
-            time.sleep(2)
-            idle = watch_windows(process.pid, 8)
-            busy = []
-            for _ in range(4):
-                before = cpu_ns(process.pid)
-                until = time.monotonic() + 1
-                for client, server in ends:
-                    client.send(b"x" * 100)
-                    server.recv(100)
-                time.sleep(max(0, until - time.monotonic()))
-                busy.append((cpu_ns(process.pid) - before) / 1e6)
-        met = verdict(statistics.median(idle) <= 10)
-        print(f"9,800 open sockets, idle: {spread(idle)} ms a window of 1 s; goal at most 1 % of a core: {met}")
-        print(f"9,800 open sockets, each used in the window: {spread(busy)} ms a window")
-        if not shutil.which("nethogs"):
-            print("nethogs is not installed: left out")
-            return
-        with contextlib.suppress(Ended), running(["nethogs", "-t", "-a", "-d", "1"]) as process:
-            time.sleep(3)
-            print(f"9,800 open sockets, nethogs: {spread(watch_windows(process.pid, 5))} ms a window")
-
-
-def storm(seconds, every, rate):
-    """As many connections a second, or as many as can be made here: how many of them were told."""
-    with agent("", every) as (process, folder):
-        before = cpu_ns(process.pid)
-        said = json.loads(subprocess.run([STORM, str(seconds), str(rate)], capture_output=True, check=True).stdout)
-        cpu = (cpu_ns(process.pid) - before) / 1e6
-        time.sleep(2 * every + 0.5)
-        told = [sample["fields"] for sample in samples(folder) if sample["tags"]["process"] in ("bench-taker", "bench-maker")
-                and "proc.net.tcp.connects" in sample["fields"]]
-        lost = sum(sample["fields"].get("proc.net.lost", 0) for sample in samples(folder))
-        sent = sum(sample["fields"].get("flow.out.bytes", 0) for sample in samples(folder)
-                   if sample["tags"].get("port") == str(said["port"]))
-    count = said["connections"]
-    connects, accepts = (sum(fields[f"proc.net.tcp.{what}"] for fields in told) for what in ("connects", "accepts"))
-    print(f"{count / said['seconds']:.0f} connections a second (of {rate}), windows of {every} s: {connects / count:.4%} of connects, "
-          f"{accepts / count:.4%} of accepts and {sent / (100 * count):.4%} of bytes told, {lost} lost; "
-          f"agent {cpu / count * 1000:.1f} us a connection, {cpu / said['seconds'] / 10:.1f} % of a core", flush=True)
-
-
-def beside_nethogs():
-    """Both count the same transfer."""
-    with agent("") as (process, folder):
-        before = cpu_ns(process.pid)
-        nethogs = None
-        if shutil.which("nethogs"):
-            nethogs = subprocess.Popen(["nethogs", "-t", "-a", "-d", "1", "-v", "2", "lo"], stdout=subprocess.PIPE,
-                                       stderr=subprocess.DEVNULL, text=True)
-            time.sleep(2)
-        _, moved = transfer("128K", "1G")
+    def told(self, moved):
         time.sleep(2.5)
-        ours = sum(sample["fields"].get("flow.out.bytes", 0) for sample in samples(folder)
-                   if sample["tags"].get("process") == "iperf3" and sample["tags"].get("direction") == "out")
-        cpu = (cpu_ns(process.pid) - before) / 1e6
-        print(f"1 GiB by iperf3: net says {(ours / moved - 1) * 100:+.4f} %, agent {cpu:.1f} ms of CPU")
-        if nethogs:
-            cpu = cpu_ns(nethogs.pid) / 1e6
-            nethogs.terminate()
-            text = nethogs.communicate()[0]
-            sent = [float(match[1]) for match in re.finditer(r"^iperf3[^\t]*\t([0-9.e+]+)\t", text, re.M)]
-            said = f"{(max(sent) / moved - 1) * 100:+.2f} %" if sent else "nothing of it"
-            print(f"1 GiB by iperf3: nethogs says {said}, {cpu:.1f} ms of CPU")
+        self.process.terminate()
+        text = self.process.communicate()[0]
+        sent = {}
+        for match in re.finditer(r"^(\S*iperf3[^\t]*)\t([0-9.e+]+)\t", text, re.M):
+            sent[match[1]] = max(sent.get(match[1], 0), float(match[2]))
+        return sum(sent.values())
+
+
+class Ours:
+    def __init__(self, agent):
+        self.agent, self.process = agent, agent.process
+        self.lost = None
+
+    def told(self, moved):
+        self.agent.finish()
+        samples = self.agent.samples()
+        self.lost = sum(sample["fields"].get("proc.net.lost", 0) for sample in samples)
+        ports = {str(one.port) for one in moved}
+        return sum(sample["fields"].get("flow.out.bytes", 0) for sample in samples
+                   if sample["tags"].get("direction") == "out" and sample["tags"].get("port") in ports)
+
+
+@contextlib.contextmanager
+def contender(mode):
+    if mode != "nethogs":
+        with net_tools.agent(ATALAYA, MODES[mode]) as agent:
+            yield Ours(agent)
+        return
+    words = ["nethogs", "-t", "-a", "-d", "1", "-v", "2", "lo"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            time.sleep(2)
+            yield NetHogs(process)
+        finally:
+            process.terminate()
+
+
+@dataclass
+class Costs:
+    cpu: list = field(default_factory=list)  # per cent more for a byte
+    slower: list = field(default_factory=list)  # per cent of throughput
+    own: list = field(default_factory=list)  # per cent of a core
+    error: list = field(default_factory=list)  # per cent of bytes
+    lost: list = field(default_factory=list)  # a transfer
+
+    def add_pair(self, mode, size):
+        first = iperf3("-n", AMOUNTS[size], "-l", size)
+        with contender(mode) as one:
+            before, begin = cpu_ns(one.process.pid), time.monotonic()
+            moved = [iperf3("-n", AMOUNTS[size], "-l", size) for _ in range(2)]
+            self.own.append((cpu_ns(one.process.pid) - before) / 1e7 / (time.monotonic() - begin))
+            told = one.told(moved)
+        plain = [first, iperf3("-n", AMOUNTS[size], "-l", size)]
+        self.cpu.append((sum(each.cpu / each.sent for each in moved) / sum(each.cpu / each.sent for each in plain) - 1) * 100)
+        self.slower.append((1 - sum(each.rate for each in moved) / sum(each.rate for each in plain)) * 100)
+        self.error.append((told / sum(each.sent for each in moved) - 1) * 100)
+        if one.lost is not None:
+            self.lost.append(one.lost / len(moved))
+
+
+def interval(values):
+    return STUDENT * statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("inf")
+
+
+def words(mode, costs):
+    """The goal is of those that are meant to cost the data nothing."""
+    mean, half = statistics.mean(costs.cpu), interval(costs.cpu)
+    if half > 2:
+        return "inconclusive"
+    if mean - half <= 0:
+        return "not distinguishable from 0"
+    return f"at most {GOAL} %: " + verdict(mean <= GOAL) if mode in CHEAP else ""
+
+
+def row(mode, size):
+    costs = Costs()
+    for _ in range(PAIRS):
+        costs.add_pair(mode, size)
+    def figure(values, digits):
+        return f"{statistics.mean(values):+.{digits}f} ± {interval(values):.{digits}f}"
+    return [mode, size, figure(costs.cpu, 2), figure(costs.slower, 2), f"{statistics.median(costs.own):.1f}",
+            "-" if mode == "connections" else f"{statistics.median(costs.error):+.3f}",
+            f"{statistics.median(costs.lost):.0f}" if costs.lost else "-", words(mode, costs)]
+
+
+def rows():
+    for size in AMOUNTS:
+        for mode in MODES:
+            if mode != "nethogs" or shutil.which("nethogs"):
+                yield row(mode, size)
 
 
 def main():
     if not shutil.which("iperf3"):
         sys.exit("iperf3 is not installed: nothing to measure with")
-    for rate in (1000, 10_000, 100_000):
-        storm(5, 1, rate)
-    storm(12, 5, 10_000)
-    many_sockets()
-    beside_nethogs()
-    for name, (source, sizes) in MODES.items():
-        for size in sizes:
-            data_path(name, source, size)
+    if not shutil.which("nethogs"):
+        print("nethogs is not installed: left out")
+    net_tools.markdown(["mode", "message", "CPU a byte, %", "slower, %", "own CPU, % of a core", "error in bytes, %", "lost", ""], rows())
 
 
 main()
