@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ std::string shown(const std::vector<Flow> &flows, const Translations &translatio
     text += link.client == kUnknown ? "?" : flows[link.client].process;
     text += '>';
     text += link.server == kUnknown ? "?" : flows[link.server].process;
-    text += (link.estimated ? " ~" : " ") + std::to_string(static_cast<int>(link.forward + 0.5)) + "/" +
-            std::to_string(static_cast<int>(link.backward + 0.5));
+    text += (link.estimated ? " ~" : " ") + std::to_string(std::lround(link.forward)) + "/" +
+            std::to_string(std::lround(link.backward));
   }
   return text;
 }
