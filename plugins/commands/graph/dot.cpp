@@ -113,11 +113,12 @@ class Dot {
             colour_of(node.command) + "\" tooltip=" + quoted(node.name + used_text(node.used)) + "];\n";
   }
 
+  // The empty line keeps the label off a thick edge.
   void add_edge(const Ends &ends, double bytes) {
     const Node &a = graph_.nodes[ends.first], &b = graph_.nodes[ends.second];
     out_ += "  " + name(ends.first) + " -- " + name(ends.second) +
             " [penwidth=" + short_number(scaled(bytes, drawing_.largest, kThinnest, kThickestEdge), 2) + " color=\"" +
-            colour_of(a.command, b.command) + "\" label=" + quoted(bytes_text(bytes)) + "];\n";
+            colour_of(a.command, b.command) + "\" label=" + label({bytes_text(bytes), " "}) + "];\n";
   }
 
   const Graph &graph_;

@@ -50,6 +50,7 @@ TEST_CASE("height is memory, the line CPU, and the width of an edge bytes both w
   CHECK(has(silent, "tooltip=\"silent\""));
   CHECK(has(line_of(drawing.text, "n0 -- n1"), "penwidth=14.00"));
   CHECK(has(line_of(drawing.text, "n0 -- n2"), "penwidth=4.25"));
+  CHECK(has(line_of(drawing.text, "n0 -- n2"), R"(label="1000 B\n ")"));
 }
 
 TEST_CASE("edges with a small share are left out, with what only they touch") {
