@@ -18,10 +18,11 @@
 namespace atalaya::store::clickhouse {
 namespace {
 
-// The server's sorting goes to its disk beyond this. What a user's profile limits ends a question with an error: a mode "break", or
-// a shard that is passed over, would make a part of the answer look like all of it.
+// What the server sorts and adds up goes to its disk beyond this. What a user's profile limits ends a question with an error: a
+// mode "break", or a shard that is passed over, would make a part of the answer look like all of it.
 constexpr std::string_view kSelectSettings =
-    "&max_bytes_before_external_sort=268435456&max_query_size=1048576&skip_unavailable_shards=0&read_overflow_mode=throw"
+    "&max_bytes_before_external_sort=268435456&max_bytes_before_external_group_by=268435456"
+    "&distributed_aggregation_memory_efficient=1&max_query_size=1048576&skip_unavailable_shards=0&read_overflow_mode=throw"
     "&timeout_overflow_mode=throw&sort_overflow_mode=throw&group_by_overflow_mode=throw&result_overflow_mode=throw"
     "&set_overflow_mode=throw&distinct_overflow_mode=throw&transfer_overflow_mode=throw";
 // An acknowledged row of a Distributed table is on its shard.
