@@ -213,47 +213,54 @@ std::vector<ClickHouseStore::Begins> ClickHouseStore::begins_of_spans(const Sele
   return begins;
 }
 
+// Its patterns are compiled once.
+struct ClickHouseStore::SpanQuestion {
+  const Selection &selection;
+  core::MatcherList names;
+  TagMatchers tags;
+};
+
 void ClickHouseStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {
-  constexpr size_t kDaysAtOnce = 256;  // 24 KB of text
+  constexpr size_t kDaysAtOnce = 256;  // 32 KB of text
+  const SpanQuestion question{selection, matchers_of(selection.metrics), TagMatchers(selection.tags)};
   const std::vector<Begins> begins = begins_of_spans(selection);
   for (std::span<const Begins> rest = begins; !rest.empty(); rest = rest.subspan(std::min(kDaysAtOnce, rest.size())))
-    spans_that_began(rest.first(std::min(kDaysAtOnce, rest.size())), selection, visitor);
+    spans_that_began(rest.first(std::min(kDaysAtOnce, rest.size())), question, visitor);
 }
 
-void ClickHouseStore::spans_that_began(std::span<const Begins> days, const Selection &selection,
+void ClickHouseStore::spans_that_began(std::span<const Begins> days, const SpanQuestion &question,
                                        const std::function<void(const Span &)> &visitor) {
-  const core::MatcherList names = matchers_of(selection.metrics);
-  const TagMatchers matchers(selection.tags);
+  const Selection &selection = question.selection;
   Sql from("(SELECT * FROM spans FINAL WHERE (");
   const char *separator = "";
   for (const Begins &day : days)
-    from << std::exchange(separator, " OR ") << "(day = " << day_literal(day.first_ns / kDayNs).c_str()
-         << " AND start_ns >= " << day.first_ns << " AND start_ns <= " << day.last_ns << ")";
+    from << std::exchange(separator, " OR ") << "(start_ns >= " << day.first_ns << " AND start_ns <= " << day.last_ns
+         << day_conditions({day.first_ns, day.last_ns}) << ")";
   // The outer condition is one of the rows that FINAL leaves: an open span that has ended since must not come back.
   from << ")" << text_conditions("name", selection.metrics) << tag_conditions(selection.tags) << ") WHERE "
        << overlap_condition(selection.range);
   std::vector<Field> fields;
-  client_.select(
-      {{{"start_ns", "at", Type::i64},
-        {"duration_ns", "lasts", Type::i64},
-        {"entity", "who", Type::u64},
-        {"tags.key", "keys", Type::texts},
-        {"tags.value", "texts", Type::texts},
-        {"name", "called", Type::text},
-        {"fields.name", "names", Type::texts},
-        {"fields.value", "amounts", Type::f64s},
-        {"fields.count", "counts", Type::i64s},
-        {"fields.is_count", "counted", Type::u8s}},
-       from,
-       "at, who, called"},
-      [&](const std::vector<Cell> &row) {
-        const Tags tags = tags_of(row[4], row[5]);
-        if (!names.matches(row[6].text) || !matchers.accept(tags) || !overlaps(row[1].integer(), row[2].integer(), selection.range))
-          return true;
-        read_fields(&row[7], fields);
-        visitor({row[1].integer(), row[2].integer(), row[3].integer(), tags, row[6].text, fields});
-        return true;
-      });
+  client_.select({{{"start_ns", "at", Type::i64},
+                   {"duration_ns", "lasts", Type::i64},
+                   {"entity", "who", Type::u64},
+                   {"tags.key", "keys", Type::texts},
+                   {"tags.value", "texts", Type::texts},
+                   {"name", "called", Type::text},
+                   {"fields.name", "names", Type::texts},
+                   {"fields.value", "amounts", Type::f64s},
+                   {"fields.count", "counts", Type::i64s},
+                   {"fields.is_count", "counted", Type::u8s}},
+                  from,
+                  "at, who, called"},
+                 [&](const std::vector<Cell> &row) {
+                   const Tags tags = tags_of(row[4], row[5]);
+                   if (!question.names.matches(row[6].text) || !question.tags.accept(tags) ||
+                       !overlaps(row[1].integer(), row[2].integer(), selection.range))
+                     return true;
+                   read_fields(&row[7], fields);
+                   visitor({row[1].integer(), row[2].integer(), row[3].integer(), tags, row[6].text, fields});
+                   return true;
+                 });
 }
 
 }  // namespace atalaya::store::clickhouse

@@ -75,6 +75,7 @@ TEST_CASE_TEMPLATE("spans are those that overlap the range; open ones last for e
   CHECK(find({{"late"}, {}, {kNow, kNow + 50}}).empty());
   CHECK(find({{}, {}, {kNow - 10 * kDay, kNow - 9 * kDay}}) == Lines{"old"});
   CHECK(find({{}, {}, {0, 1}}).empty());
+  CHECK_THROWS_AS(find({{"["}, {}, {0, 1}}), Error);
 }
 
 TEST_CASE_TEMPLATE("a span is replaced when it ends", Tested, Sqlite, ClickHouse) {
