@@ -29,6 +29,8 @@ struct Aggregator {
 
   // Whether it makes of a single value that value.
   bool keeps_one() const { return function != Function::count && function != Function::dev; }
+  // Whether no sum, count or end of the values is enough.
+  bool needs_values() const { return function == Function::percentile || function == Function::dev; }
   // Of at least one value, none of them NaN; the values may be put into another order.
   double of(std::span<double> values) const;
 };

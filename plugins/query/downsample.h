@@ -23,6 +23,7 @@ class Intervals {
   // The name of the interval that holds the time.
   int64_t name_of(int64_t time_ns) const;
   int64_t length_ns() const { return length_ns_; }  // 0: the whole range
+  store::Steps steps() const { return {length_ns_, edge_ == Edge::end ? 1 : 0}; }
   // All names within the range, for fill policies. `range` is bounded.
   size_t count() const;
   int64_t first() const;
@@ -63,8 +64,7 @@ class Downsampler {
 
   const Intervals &intervals_;
   const Aggregator &function_;
-  const bool keeps_values_ =
-      function_.function == Aggregator::Function::percentile || function_.function == Aggregator::Function::dev;
+  const bool keeps_values_ = function_.needs_values();
   std::vector<Point> points_;
 
   // The interval that is being filled.

@@ -38,6 +38,12 @@ class Collector : public store::PointVisitor {
       if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.metric));
   }
 
+  std::optional<store::Steps> steps() const override {
+    if (!query_.downsample || query_.rate) return std::nullopt;
+    if (query_.downsample->function && query_.downsample->function->needs_values()) return std::nullopt;
+    return intervals_.steps();
+  }
+
   bool take(size_t series, const store::Summary &summary) override {
     if (!query_.downsample || query_.rate) return false;
     const size_t before = size_of(series);

@@ -40,7 +40,7 @@ std::vector<std::string> tag_keys(const std::vector<Answer> &answers) {
 
 // Or nothing: an empty cell does not make a column one of texts.
 bool is_number(const std::string &text) {
-  return text.find_first_not_of("0123456789.-+einf") == std::string::npos;
+  return text.find_first_not_of("0123456789.-+e") == std::string::npos;
 }
 
 std::string shown_value(const Answer &answer, const Point &point) {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,9 +63,17 @@ struct Summary {
   double sum = 0, min = 0, max = 0, first = 0, last = 0;
 };
 
+// Stretches of time of one length, each behind the other.
+struct Steps {
+  int64_t length_ns = 0;  // 0: the whole range is one
+  int64_t begin_ns = 0;   // the first time of one of them: from 0 to the length
+};
+
 class PointVisitor {
  public:
   virtual ~PointVisitor() = default;
+  // The steps of which `take` takes every summary. A store that lets a server work asks for these, and no point travels.
+  virtual std::optional<Steps> steps() const { return std::nullopt; }
   // Points between first_ns and last_ns, all of them in the range and all of this series in between: true takes the summary in
   // their place; then `points` is not called for them.
   virtual bool take(size_t /*series*/, const Summary &) { return false; }

@@ -23,6 +23,7 @@
 
 using namespace atalaya::bench;
 using namespace atalaya::core;
+using namespace atalaya::http_client;
 using namespace atalaya::http_sink;
 
 namespace {

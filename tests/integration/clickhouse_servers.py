@@ -3,7 +3,6 @@
 
 import base64
 import os
-import random
 import shutil
 import signal
 import socket
@@ -14,21 +13,9 @@ import urllib.parse
 import urllib.request
 
 from harness import PATIENCE
-from http_servers import Server
+from http_servers import Server, free_port
 
 CLUSTER = "pair"
-
-
-def free_port():
-    """Below the ports that connections get: a client that asks for a port where nobody listens could meet itself there, and the server
-    that comes back would find it taken."""
-    while True:
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", random.randrange(10000, 32000)))
-                return probe.getsockname()[1]
-            except OSError:
-                pass
 
 
 class ZooKeeper:

@@ -5,6 +5,7 @@ import gzip
 import http.server
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -19,10 +20,26 @@ import urllib.request
 from harness import PATIENCE
 
 
+claims = []  # they tell other tests which ports are taken, and go with this process
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that no other test gets while this one runs, and no connection either: where nobody listens, a client that gets the very port
+    it asks for would meet itself, and the server that comes back would find it taken."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        first_of_connections = int(file.read().split()[0])
+    while True:
+        port = random.randrange(10000, first_of_connections)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0atalaya-test-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        claims.append(claim)
+        return port
 
 
 def get(url):

@@ -73,6 +73,7 @@ std::string cell(const Part &part, const Usage &usage, const std::string &key) {
 }
 
 std::string shown(double value) {
+  if (!std::isfinite(value)) return "";
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), value > -1e15 && value < 1e15 ? "%.3f" : "%.6g", value);
   return text.data();
@@ -83,8 +84,9 @@ std::string as_table(const Usages &usages) {
 }
 
 std::string as_csv(const Usages &usages) {
+  const auto number = [](double value) { return std::isfinite(value) ? query::rounded_text(value) : ""; };
   return query::as_csv_rows(rows_of(
-      usages, [](const std::string &text) { return text; }, query::rounded_text));
+      usages, [](const std::string &text) { return text; }, number));
 }
 
 std::string as_json(const Usages &usages) {

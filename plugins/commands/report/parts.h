@@ -22,7 +22,7 @@ struct Usages {
 
 // The value of a key of that row; "" when it has none.
 std::string cell(const Part &part, const query::Usage &usage, const std::string &key);
-// With three decimals.
+// With three decimals; nothing of what is no number: a sum of the largest ones is none.
 std::string shown(double value);
 
 std::string as_table(const Usages &usages);

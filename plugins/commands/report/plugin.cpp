@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "plugins/commands/report/page.h"
 #include "plugins/commands/report/parts.h"
+#include "plugins/commands/report/pictures.h"
 #include "plugins/query/engine.h"
 #include "plugins/query/experiments.h"
 #include "plugins/query/options.h"
 #include "plugins/query/output.h"
-#include "plugins/query/plot/lines.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -105,7 +104,8 @@ class Report final : public Command {
     Page page{title(), reading.store->name(), reading.range, reading.now_ns, {}, {}, std::move(usages)};
     for (query::Experiment &one : query::experiments(*reading.store, options_.experiment))
       if (meets(one, reading)) page.experiments.push_back(std::move(one));
-    for (const std::string &metric : metrics_) add_pictures(metric, reading, page);
+    const PictureOptions pictures{tags_, keys(), std::min(top_, kMostLines), page.experiments, options_.experiment};
+    for (const std::string &metric : metrics_) of_metric([&] { add_pictures(metric, pictures, reading, page.pictures); });
     return as_page(page);
   }
 
@@ -163,35 +163,6 @@ class Report final : public Command {
         }
       });
     return usages;
-  }
-
-  // A picture of each metric, with those that used most in all, as in the tables; a larger average may be that of a moment.
-  void add_pictures(const std::string &pattern, query::Reading &reading, Page &page) const {
-    query::Question question;
-    question.metrics = {pattern};
-    question.query.tags = tags_;
-    question.query.group_by = keys();
-    plot::set_interval(question, reading.range);
-    of_metric([&] {
-      std::vector<query::Answer> answers = query::answers_to(question, reading);
-      query::keep_top(answers, std::min(top_, kMostLines), reading.budget, query::Most::sum);
-      query::release(answers, reading.budget);
-      std::map<std::string, std::vector<query::Answer>> metrics;
-      for (query::Answer &answer : answers) metrics[answer.metric].push_back(std::move(answer));
-      for (auto &[metric, own] : metrics) page.pictures.push_back(picture_of(metric, std::move(own), question, reading, page));
-    });
-  }
-
-  std::string picture_of(const std::string &metric, std::vector<query::Answer> answers, const query::Question &question,
-                         const query::Reading &reading, const Page &page) const {
-    plot::Plot picture;
-    picture.title = metric;
-    picture.height = 260;
-    picture.from_ns = reading.range.from_ns;
-    picture.to_ns = reading.range.to_ns;
-    plot::add_lines(picture, std::move(answers), question);
-    plot::add_bands(picture, page.experiments, options_.experiment, reading.now_ns);
-    return plot::svg_of(picture).svg;
   }
 
   const query::ReadOptions options_;

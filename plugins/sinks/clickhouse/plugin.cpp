@@ -8,9 +8,9 @@
 #include <string>
 
 #include "core/sample/encoder.h"
+#include "plugins/secret/secret.h"
 #include "plugins/sinks/shared/dead_letters.h"
 #include "plugins/sinks/shared/params.h"
-#include "plugins/sinks/shared/secret.h"
 #include "plugins/store/clickhouse/writer.h"
 
 namespace atalaya::clickhouse_sink {
@@ -51,36 +51,13 @@ class ClickHouse final : public Sink {
        .summary = "The most that one request holds before it is compressed."_str,
        .min = 1024,
        .max = 1 << 30},
-      {.name = "timeout"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "10s"_str,
-       .summary = "How long a connection may take, and how long the server may be silent."_str,
-       .min = 1e6,
-       .max = 3.6e12},
-      {.name = "deadline"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "30s"_str,
-       .summary = "How long a request may take in all, however slowly the server moves."_str,
-       .min = 1e6,
-       .max = 3.6e12},
-      {.name = "dead_letters"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "16 MiB"_str,
-       .summary =
-           "Room for the rows that the server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
-           "first. 0 B keeps none."_str,
-       .min = 0,
-       .max = 1e12},
+      sinks::span_of_time("timeout"_str, "10s"_str, "How long a connection may take, and how long the server may be silent."_str),
+      sinks::deadline("30s"_str),
+      sinks::dead_letters(
+          "Room for the rows that the server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
+          "first. 0 B keeps none."_str),
       {.name = "basic"_str, .type = ATALAYA_STRING, .summary = "A file that holds user:password; read anew for every request."_str},
-      {.name = "tls"_str,
-       .type = ATALAYA_RECORD,
-       .summary = "Certificates for https; TLS 1.2 is the least, and names are checked."_str,
-       .items = sinks::kTls,
-       .item_count = std::size(sinks::kTls),
-       .item_size = sizeof(Param)},
+      sinks::kHttpTls,
   };
   static constexpr Description description = {
       .name = "clickhouse"_str,
@@ -105,7 +82,7 @@ class ClickHouse final : public Sink {
   void start() override {
     if (writer_) return;
     if (const auto folder = host_.state_dir()) options_.version_file = *folder + "/version";
-    if (!options_.client.location.basic.empty()) static_cast<void>(sinks::read_secret(options_.client.location.basic));
+    if (!options_.client.location.basic.empty()) static_cast<void>(read_secret(options_.client.location.basic));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
     answer([&] { writer_ = std::make_unique<clickhouse::Writer>(options_, name_of); });
     encoder_ = core::make_encoder(core::Format::samples, name_of);

@@ -10,14 +10,13 @@
 #include <charconv>
 #include <utility>
 
-#include "core/sample/text.h"
+#include "plugins/http_client/words.h"
 
 namespace atalaya::http_sink {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kLongestWait = 300 * kSecond;
-constexpr size_t kLongestWords = 500;
 
 using simdjson::dom::element;
 
@@ -46,17 +45,6 @@ std::string key_of(const element &point) {
 bool server_could_not(std::string_view error) {
   return error.find("throttle") != std::string_view::npos || error.find("Storage exception") != std::string_view::npos ||
          error.find("timeout") != std::string_view::npos;
-}
-
-std::string message_in(std::string_view body) {
-  simdjson::dom::parser parser;
-  element root;
-  element error;
-  std::string_view text;
-  if (parser.parse(body.data(), body.size()).get(root) != simdjson::SUCCESS) return {};
-  if (root["error"].get(error) != simdjson::SUCCESS) return {};
-  if (error.get_string().get(text) == simdjson::SUCCESS) return std::string(text);
-  return error["message"].get_string().get(text) == simdjson::SUCCESS ? std::string(text) : std::string();
 }
 
 }  // namespace
@@ -92,7 +80,7 @@ std::optional<std::vector<RefusedPoint>> refused_points(std::string_view body) {
     std::string_view error;
     if (entry["datapoint"].get(point) != simdjson::SUCCESS || entry["error"].get_string().get(error) != simdjson::SUCCESS)
       return std::nullopt;
-    points.push_back({key_of(point), std::string(error.substr(0, kLongestWords)), server_could_not(error)});
+    points.push_back({key_of(point), std::string(error.substr(0, http_client::kLongestWords)), server_could_not(error)});
     if (points.back().key.empty()) return std::nullopt;
   }
   if (std::cmp_not_equal(points.size(), failed)) return std::nullopt;
@@ -103,14 +91,6 @@ std::string point_key(std::string_view point) {
   simdjson::dom::parser parser;
   element root;
   return parser.parse(point.data(), point.size()).get(root) == simdjson::SUCCESS ? key_of(root) : std::string();
-}
-
-std::string words_of(std::string_view body) {
-  std::string words = message_in(body);
-  if (words.empty()) words = body.substr(0, kLongestWords);
-  std::string visible;
-  core::append_visible(visible, std::string_view(words).substr(0, kLongestWords));
-  return visible.empty() ? "no explanation" : visible;
 }
 
 }  // namespace atalaya::http_sink

@@ -32,7 +32,4 @@ std::optional<std::vector<RefusedPoint>> refused_points(std::string_view body);
 // Metric, timestamp and tags of a point in OpenTSDB's JSON, tags in order of their keys; empty when it is none.
 std::string point_key(std::string_view point);
 
-// What the server says is wrong, for people: its JSON's message if it has one, else the beginning of its text. One line.
-std::string words_of(std::string_view body);
-
 }  // namespace atalaya::http_sink

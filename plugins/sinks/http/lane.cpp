@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/util/now.h"
+#include "plugins/http_client/words.h"
 
 namespace atalaya::http_sink {
 namespace {
@@ -34,12 +35,12 @@ Form form_of(std::string_view name) {
   return {core::Format::opentsdb, "application/json", "/api/put", true, true};
 }
 
-Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, Targets &targets, Connection connection)
+Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, Targets &targets, http_client::Connection connection)
     : options_(options),
       targets_(targets),
       connection_(std::move(connection)),
       encoder_(core::make_encoder(options.form.format, name_of, options.tags)),
-      compressor_(make_compressor(options.compress, options.level)),
+      compressor_(http_client::make_compressor(options.compress, options.level)),
       most_records_(options.batch_records) {}
 
 void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home) {
@@ -140,7 +141,7 @@ Lane::Outcome Lane::send(Range range, bool details) {
 }
 
 Lane::Outcome Lane::try_target(size_t index, bool suspect, bool details) {
-  const Url &url = targets_.url(index);
+  const http_client::Url &url = targets_.url(index);
   Outcome outcome{Verdict::retry, 0, url.text, {}};
   int64_t wait = 0;
   try {
@@ -150,25 +151,25 @@ Lane::Outcome Lane::try_target(size_t index, bool suspect, bool details) {
     }
     const std::string target =
         !details ? url.target : url.target + (url.target.find('?') == std::string::npos ? "?details" : "&details");
-    const Answer answer = connection_.exchange(
+    const http_client::Answer answer = connection_.exchange(
         url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_, std::string_view(body_)});
     outcome.status = answer.status;
     outcome.verdict = judge(answer.status);
     outcome.body = answer.body;
     if (outcome.verdict == Verdict::retry) {
       wait = retry_after(answer.retry_after, realtime());
-      problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + words_of(answer.body);
+      problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + http_client::words_of(answer.body);
       if (!answer.location.empty()) problem_ += "; it redirects, which is not followed: write the other url";
     }
-  } catch (const NoAnswer &none) {
+  } catch (const http_client::NoAnswer &none) {
     problem_ = url.text + ": " + none.what();
   }
   if (outcome.verdict == Verdict::retry) targets_.failed(index, wait, monotonic());
   return outcome;
 }
 
-bool Lane::healthy(const Url &url) {
-  const Answer answer = connection_.exchange(url, {"GET", options_.health, {}, {}, authorization_, {}});
+bool Lane::healthy(const http_client::Url &url) {
+  const http_client::Answer answer = connection_.exchange(url, {"GET", options_.health, {}, {}, authorization_, {}});
   if (judge(answer.status) == Verdict::accepted) return true;
   problem_ = url.text + " is not healthy: " + options_.health + " answered " + std::to_string(answer.status);
   return false;
@@ -246,7 +247,7 @@ bool Lane::use_details(Range range) {
       again.back().last = i + 1;
       problem_ = outcome.url + " could not store a point: " + found->second->error;
     } else {
-      dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, words_of(found->second->error)});
+      dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, http_client::words_of(found->second->error)});
     }
   }
   if (matched < by_key.size()) {  // it speaks of points that are not ours: do not believe it
@@ -263,7 +264,7 @@ bool Lane::use_details(Range range) {
 }
 
 void Lane::bury(Range range, const Outcome &refusal) {
-  const std::string words = words_of(refusal.body);
+  const std::string words = http_client::words_of(refusal.body);
   for (size_t i = range.first; i < range.last; ++i) {
     const std::string_view record = std::string_view(text_).substr(records_[i].begin, records_[i].end - records_[i].begin - 1);
     dead_.push_back({records_[i].sample, record, refusal.status, refusal.url, words});

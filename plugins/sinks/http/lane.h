@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/sample/encoder.h"
+#include "plugins/http_client/compressor.h"
+#include "plugins/http_client/connection.h"
 #include "plugins/sinks/http/answer.h"
-#include "plugins/sinks/http/compressor.h"
-#include "plugins/sinks/http/connection.h"
 #include "plugins/sinks/http/targets.h"
 
 namespace atalaya::http_sink {
@@ -51,7 +51,7 @@ struct DeadRecord {
 // Delivers its share of a batch, one request after the other, and knows how far it came. One thread at a time.
 class Lane {
  public:
-  Lane(const LaneOptions &options, const core::NameOf &name_of, Targets &targets, Connection connection);
+  Lane(const LaneOptions &options, const core::NameOf &name_of, Targets &targets, http_client::Connection connection);
 
   // Takes the samples with these indices as the batch at hand.
   void load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home);
@@ -81,7 +81,7 @@ class Lane {
   Outcome send(Range range, bool details);
   Outcome try_target(size_t index, bool suspect, bool details);
   void build(Range range);
-  bool healthy(const Url &url);
+  bool healthy(const http_client::Url &url);
   bool search(Range range, const Outcome &refusal);
   bool may_halve(Range range);
   void halve(Range range);
@@ -94,9 +94,9 @@ class Lane {
 
   const LaneOptions &options_;
   Targets &targets_;
-  Connection connection_;
+  http_client::Connection connection_;
   std::unique_ptr<core::Encoder> encoder_;
-  std::unique_ptr<Compressor> compressor_;
+  std::unique_ptr<http_client::Compressor> compressor_;
   std::string body_;
   size_t most_records_;  // as much as the servers have taken
 

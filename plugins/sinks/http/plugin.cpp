@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/sinks/http/authorization.h"
+#include "plugins/http_client/authorization.h"
+#include "plugins/secret/secret.h"
 #include "plugins/sinks/http/lane.h"
 #include "plugins/sinks/shared/dead_letters.h"
 #include "plugins/sinks/shared/fingerprint.h"
 #include "plugins/sinks/shared/params.h"
-#include "plugins/sinks/shared/secret.h"
 
 namespace atalaya::http_sink {
 namespace {
@@ -93,50 +93,21 @@ class Http final : public Sink {
        .summary = "Requests under way at the same time (to each url, with weights); each series keeps its order."_str,
        .min = 1,
        .max = 64},
-      {.name = "timeout"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "5s"_str,
-       .summary = "How long a connection may take, and how long a server may be silent."_str,
-       .min = 1e6,
-       .max = 3.6e12},
-      {.name = "deadline"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "10s"_str,
-       .summary = "How long a request may take in all, however slowly the server moves."_str,
-       .min = 1e6,
-       .max = 3.6e12},
-      {.name = "retry_max"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "5s"_str,
-       .summary = "The longest pause between two tries; a server's Retry-After is kept, up to five minutes."_str,
-       .min = 1e6,
-       .max = 3.6e12},
+      sinks::span_of_time("timeout"_str, "5s"_str, "How long a connection may take, and how long a server may be silent."_str),
+      sinks::deadline("10s"_str),
+      sinks::retry_max("The longest pause between two tries; a server's Retry-After is kept, up to five minutes."_str),
       sinks::kMaxTags,
       sinks::kDropTags,
-      {.name = "dead_letters"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "16 MiB"_str,
-       .summary =
-           "Room for the points that a server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
-           "first. 0 B keeps none."_str,
-       .min = 0,
-       .max = 1e12},
+      sinks::dead_letters(
+          "Room for the points that a server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
+          "first. 0 B keeps none."_str),
       {.name = "chunked"_str,
        .type = ATALAYA_BOOL,
        .default_text = "false"_str,
        .summary = "Sends bodies chunked and without Content-Length, which OpenTSDB refuses."_str},
       {.name = "basic"_str, .type = ATALAYA_STRING, .summary = "A file that holds user:password; read anew for every batch."_str},
       {.name = "bearer"_str, .type = ATALAYA_STRING, .summary = "A file that holds a token; read anew for every batch."_str},
-      {.name = "tls"_str,
-       .type = ATALAYA_RECORD,
-       .summary = "Certificates for https; TLS 1.2 is the least, and names are checked."_str,
-       .items = sinks::kTls,
-       .item_count = std::size(sinks::kTls),
-       .item_size = sizeof(Param)},
+      sinks::kHttpTls,
       {.name = "proxy"_str, .type = ATALAYA_STRING, .summary = "http://host:port of a proxy that all requests go through."_str},
   };
   static constexpr Description description = {
@@ -159,15 +130,16 @@ class Http final : public Sink {
   void start() override {
     if (!lanes_.empty()) return;
     static_cast<void>(authorization());
-    if (std::any_of(urls_.begin(), urls_.end(), [](const Url &url) { return url.tls; })) connection_.tls = tls_context(tls_files());
+    if (std::any_of(urls_.begin(), urls_.end(), [](const http_client::Url &url) { return url.tls; }))
+      connection_.tls = http_client::tls_context(tls_files());
     targets_.emplace(urls_, weights_, host_.integer("retry_max"));
-    deadlines_ = std::make_unique<Deadlines>();
+    deadlines_ = std::make_unique<http_client::Deadlines>();
     const auto senders = static_cast<size_t>(host_.integer("senders"));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
     // With weights each server has lanes of its own.
     lanes_of_a_home_ = senders;
     for (size_t i = 0; i < senders * (weights_.empty() ? 1 : urls_.size()); ++i)
-      lanes_.push_back(std::make_unique<Lane>(options_, name_of, *targets_, Connection(connection_, *deadlines_)));
+      lanes_.push_back(std::make_unique<Lane>(options_, name_of, *targets_, http_client::Connection(connection_, *deadlines_)));
     shares_.resize(lanes_.size());
     dead_letters_.open();
   }
@@ -223,7 +195,8 @@ class Http final : public Sink {
 
   void read_urls() {
     options_.form = form_of(host_.text("format"));
-    for (const std::string &text : host_.texts("url")) urls_.push_back(parse_url(text, std::string(options_.form.default_path)));
+    for (const std::string &text : host_.texts("url"))
+      urls_.push_back(http_client::parse_url(text, std::string(options_.form.default_path)));
     if (urls_.empty()) throw Failure(Code::bad_config, "url is empty; name a server: url = \"http://host:port\"");
     for (uint64_t i = 0; const auto weight = host_.child("weights", i); ++i) weights_.push_back(weight->integer());
     if (!weights_.empty() && weights_.size() != urls_.size())
@@ -232,7 +205,7 @@ class Http final : public Sink {
     if (!weights_.empty() && std::all_of(weights_.begin(), weights_.end(), [](int64_t weight) { return weight == 0; }))
       throw Failure(Code::bad_config, "all weights are 0; give one server at least a share");
     if (options_.form.format == core::Format::influx)
-      for (const Url &url : urls_)
+      for (const http_client::Url &url : urls_)
         if (url.target.find("precision=") != std::string::npos && url.target.find("precision=n") == std::string::npos)
           throw Failure(Code::bad_config, "times are sent in ns; leave precision out of " + url.text);
   }
@@ -255,15 +228,15 @@ class Http final : public Sink {
     connection_.deadline = std::chrono::nanoseconds(host_.integer("deadline"));
     const auto proxy = host_.find("proxy");
     if (!proxy) return;
-    const Url url = parse_url(std::string(proxy->text()), "/");
+    const http_client::Url url = http_client::parse_url(std::string(proxy->text()), "/");
     if (url.tls)
       throw Failure(Code::bad_config, "proxy begins with https://; what a proxy tunnels is encrypted anyway: write http://");
     connection_.proxy_host = url.host;
     connection_.proxy_port = url.port;
   }
 
-  TlsFiles tls_files() const {
-    TlsFiles files;
+  http_client::TlsFiles tls_files() const {
+    http_client::TlsFiles files;
     if (const auto ca = host_.find("tls.ca")) files.ca = ca->text();
     if (const auto certificate = host_.find("tls.certificate")) files.certificate = certificate->text();
     if (const auto key = host_.find("tls.key")) files.key = key->text();
@@ -273,8 +246,8 @@ class Http final : public Sink {
   // The header's value. Files are read for every batch, so that a new token needs no restart.
   std::string authorization() const {
     if (credentials_.empty()) return {};
-    const std::string text = sinks::read_secret(credentials_);
-    return bearer_ ? "Bearer " + text : basic_authorization(text);
+    const std::string text = read_secret(credentials_);
+    return bearer_ ? "Bearer " + text : http_client::basic_authorization(text);
   }
 
   void divide(std::span<const Sample> samples) {
@@ -297,16 +270,16 @@ class Http final : public Sink {
   }
 
   Host host_;
-  std::vector<Url> urls_;
+  std::vector<http_client::Url> urls_;
   std::vector<int64_t> weights_;
   LaneOptions options_;
-  ConnectionOptions connection_;
+  http_client::ConnectionOptions connection_;
   std::string credentials_;  // the file; empty: none
   bool bearer_ = false;
   sinks::DeadLetters dead_letters_;
 
   std::optional<Targets> targets_;
-  std::unique_ptr<Deadlines> deadlines_;
+  std::unique_ptr<http_client::Deadlines> deadlines_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t lanes_of_a_home_ = 1;
   std::vector<std::vector<size_t>> shares_;  // of the batch at hand, by lane

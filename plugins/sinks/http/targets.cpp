@@ -18,7 +18,7 @@ uint64_t mixed(uint64_t value) {  // splitmix64's finish: every bit of the hash 
 
 }  // namespace
 
-Targets::Targets(std::vector<Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns)
+Targets::Targets(std::vector<http_client::Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns)
     : spread_(!weights.empty()), retry_max_ns_(retry_max_ns), random_(std::random_device{}()) {
   for (size_t i = 0; i < urls.size(); ++i)
     targets_.push_back({std::move(urls[i]), spread_ ? static_cast<double>(weights[i]) : 1.0, 0, 0});

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "plugins/sinks/http/connection.h"
+#include "plugins/http_client/connection.h"
 
 namespace atalaya::http_sink {
 
@@ -16,11 +16,11 @@ namespace atalaya::http_sink {
 class Targets {
  public:
   // With weights, series are spread over the servers; without, the first that works is used.
-  Targets(std::vector<Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns);
+  Targets(std::vector<http_client::Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns);
 
   size_t size() const { return targets_.size(); }
   bool spread() const { return spread_; }
-  const Url &url(size_t index) const { return targets_[index].url; }
+  const http_client::Url &url(size_t index) const { return targets_[index].url; }
 
   // The server that a series with this hash belongs to: the same one for as long as the list is the same.
   size_t home(uint64_t hash) const;
@@ -39,7 +39,7 @@ class Targets {
 
  private:
   struct Target {
-    Url url;
+    http_client::Url url;
     double weight = 1;
     int failures = 0;
     int64_t down_until_ns = 0;

@@ -7,13 +7,13 @@
 #include <span>
 #include <string>
 
+#include "plugins/secret/secret.h"
 #include "plugins/sinks/kafka/delivery.h"
 #include "plugins/sinks/kafka/messages.h"
 #include "plugins/sinks/kafka/settings.h"
 #include "plugins/sinks/shared/dead_letters.h"
 #include "plugins/sinks/shared/fingerprint.h"
 #include "plugins/sinks/shared/params.h"
-#include "plugins/sinks/shared/secret.h"
 
 namespace atalaya::kafka_sink {
 namespace {
@@ -104,34 +104,17 @@ class Kafka final : public Sink {
        .summary = "How long a connection may take, and how long a broker may be silent, until the sink connects anew."_str,
        .min = 1e9,
        .max = 3e11},
-      {.name = "retry_max"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "5s"_str,
-       .summary = "The longest pause between two tries."_str,
-       .min = 1e6,
-       .max = 3.6e12},
+      sinks::retry_max("The longest pause between two tries."_str),
       sinks::kMaxTags,
       sinks::kDropTags,
-      {.name = "dead_letters"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "16 MiB"_str,
-       .summary =
-           "Room for the messages that the brokers refuse, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
-           "first. 0 B keeps none."_str,
-       .min = 0,
-       .max = 1e12},
+      sinks::dead_letters(
+          "Room for the messages that the brokers refuse, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
+          "first. 0 B keeps none."_str),
       {.name = "client_id"_str,
        .type = ATALAYA_STRING,
        .default_text = "atalaya"_str,
        .summary = "What the brokers call this agent in their logs and quotas."_str},
-      {.name = "tls"_str,
-       .type = ATALAYA_RECORD,
-       .summary = "Certificates; tls = {} encrypts with the system's authorities. Names are checked."_str,
-       .items = sinks::kTls,
-       .item_count = std::size(sinks::kTls),
-       .item_size = sizeof(Param)},
+      sinks::tls("Certificates; tls = {} encrypts with the system's authorities. Names are checked."_str),
       {.name = "sasl"_str,
        .type = ATALAYA_RECORD,
        .summary = "Who this agent is."_str,
@@ -229,7 +212,7 @@ class Kafka final : public Sink {
   }
 
   // Read for every batch, so that a new password needs no restart.
-  std::string password() const { return config_.sasl.on ? sinks::read_secret(config_.sasl.password_file) : std::string(); }
+  std::string password() const { return config_.sasl.on ? read_secret(config_.sasl.password_file) : std::string(); }
 
   // The batch is delivered: what was not taken is written down and counted.
   void settle() {

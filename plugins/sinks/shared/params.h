@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that several sinks have, word for word.
+// Parameters that several sinks have: the same names, types and limits everywhere. Where the words depend on the sink, it says
+// them.
 #pragma once
 
 #include <atalaya/plugin.hpp>
+
+#include <iterator>
 
 namespace atalaya::sinks {
 
@@ -35,5 +38,40 @@ inline constexpr Param kTls[] = {
      .summary = "PEM file of the certificate (and chain) that this agent shows."_str},
     {.name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file of that certificate's private key."_str},
 };
+constexpr Param tls(atalaya_str summary) {
+  return {.name = "tls"_str,
+          .type = ATALAYA_RECORD,
+          .summary = summary,
+          .items = kTls,
+          .item_count = std::size(kTls),
+          .item_size = sizeof(Param)};
+}
+inline constexpr Param kHttpTls = tls("Certificates for https; TLS 1.2 is the least, and names are checked."_str);
+
+// From a millisecond to an hour.
+constexpr Param span_of_time(atalaya_str name, atalaya_str default_text, atalaya_str summary) {
+  return {.name = name,
+          .type = ATALAYA_DURATION,
+          .flags = ATALAYA_BOUNDED,
+          .default_text = default_text,
+          .summary = summary,
+          .min = 1e6,
+          .max = 3.6e12};
+}
+constexpr Param deadline(atalaya_str default_text) {
+  return span_of_time("deadline"_str, default_text, "How long a request may take in all, however slowly the server moves."_str);
+}
+constexpr Param retry_max(atalaya_str summary) {
+  return span_of_time("retry_max"_str, "5s"_str, summary);
+}
+constexpr Param dead_letters(atalaya_str summary) {
+  return {.name = "dead_letters"_str,
+          .type = ATALAYA_SIZE,
+          .flags = ATALAYA_BOUNDED,
+          .default_text = "16 MiB"_str,
+          .summary = summary,
+          .min = 0,
+          .max = 1e12};
+}
 
 }  // namespace atalaya::sinks

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/store/clickhouse/client.h"
+#include "plugins/store/clickhouse/point_groups.h"
 #include "plugins/store/store.h"
 
 namespace atalaya::store::clickhouse {
@@ -26,7 +27,18 @@ class ClickHouseStore final : public Store {
   void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) override;
 
  private:
+  // The first and the last of a day.
+  struct Begins {
+    int64_t first_ns, last_ns;
+  };
+  struct SpanQuestion;
   std::vector<std::string> texts(const Query &query);
+  void scan_points(const PointQuestion &question, const Sql &from, PointVisitor &visitor);
+  void scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor);
+  // When the spans began that may be wanted.
+  std::vector<Begins> begins_of_spans(const Selection &selection);
+  void spans_that_began(std::span<const Begins> days, const SpanQuestion &question,
+                        const std::function<void(const Span &)> &visitor);
 
   Client client_;
 };

@@ -12,16 +12,17 @@
 #include <exception>
 #include <utility>
 
-#include "plugins/sinks/http/answer.h"
-#include "plugins/sinks/shared/secret.h"
+#include "plugins/http_client/words.h"
+#include "plugins/secret/secret.h"
 
 namespace atalaya::store::clickhouse {
 namespace {
 
-// The server's sorting goes to its disk beyond this. What a user's profile limits ends a question with an error: a mode "break", or
-// a shard that is passed over, would make a part of the answer look like all of it.
+// What the server sorts and adds up goes to its disk beyond this. What a user's profile limits ends a question with an error: a
+// mode "break", or a shard that is passed over, would make a part of the answer look like all of it.
 constexpr std::string_view kSelectSettings =
-    "&max_bytes_before_external_sort=268435456&max_query_size=1048576&skip_unavailable_shards=0&read_overflow_mode=throw"
+    "&max_bytes_before_external_sort=268435456&max_bytes_before_external_group_by=268435456"
+    "&distributed_aggregation_memory_efficient=1&max_query_size=1048576&skip_unavailable_shards=0&read_overflow_mode=throw"
     "&timeout_overflow_mode=throw&sort_overflow_mode=throw&group_by_overflow_mode=throw&result_overflow_mode=throw"
     "&set_overflow_mode=throw&distinct_overflow_mode=throw&transfer_overflow_mode=throw";
 // An acknowledged row of a Distributed table is on its shard.
@@ -86,7 +87,7 @@ bool is_plain_name(std::string_view name) {
 Location parse_location(std::string_view text) {
   Location location;
   try {
-    location.url = http_sink::parse_url(std::string(text), "/");
+    location.url = http_client::parse_url(std::string(text), "/");
     Poco::URI uri(location.url.target);
     location.database = uri.getPath().substr(1);
     for (const auto &[key, value] : uri.getQueryParameters()) {
@@ -124,7 +125,7 @@ Refusal refusal_of(std::string_view body) {
   constexpr std::string_view kWords = "DB::Exception: ";
   if (const size_t at = body.find(kWords); at != std::string_view::npos) body.remove_prefix(at + kWords.size());
   body = body.substr(0, body.find(", e.what() ="));
-  refusal.words = http_sink::words_of(body);
+  refusal.words = http_client::words_of(body);
   return refusal;
 }
 
@@ -136,12 +137,12 @@ Client::Client(ClientOptions options)
     : options_(std::move(options)),
       name_(options_.location.name()),
       connection_(connection_options_, deadlines_),
-      compressor_(http_sink::make_compressor(options_.compress, 1)) {
+      compressor_(http_client::make_compressor(options_.compress, 1)) {
   connection_options_.timeout = options_.timeout;
   connection_options_.deadline = options_.deadline;
   connection_options_.connect = options_.connect;
   try {
-    if (options_.location.url.tls) connection_options_.tls = http_sink::tls_context(options_.location.tls);
+    if (options_.location.url.tls) connection_options_.tls = http_client::tls_context(options_.location.tls);
   } catch (const Failure &failure) {
     throw Error(Cause::config, name_ + ": " + failure.what());
   }
@@ -152,7 +153,7 @@ Client::~Client() = default;
 void Client::connect() {
   std::string answer;
   const auto reader = [&](std::string_view piece) { return answer += piece, answer.size() < 100; };
-  const http_sink::Answer head = ask("", "SELECT version()", {}, reader);
+  const http_client::Answer head = ask("", "SELECT version()", {}, reader);
   if (head.status != 200) fail(head);
   const auto version = server_version(answer);
   if (!version)
@@ -160,22 +161,22 @@ void Client::connect() {
   version_ = *version;
 }
 
-http_sink::Answer Client::ask(const std::string &settings, std::string_view body, std::string_view encoding,
-                              const http_sink::BodyReader &reader) {
+http_client::Answer Client::ask(const std::string &settings, std::string_view body, std::string_view encoding,
+                                const http_client::BodyReader &reader) {
   try {
     const std::string authorization =
-        options_.location.basic.empty() ? "" : http_sink::basic_authorization(sinks::read_secret(options_.location.basic));
+        options_.location.basic.empty() ? "" : http_client::basic_authorization(read_secret(options_.location.basic));
     const std::string target = "/?database=" + options_.location.database + settings;
     return connection_.exchange(options_.location.url, {"POST", target, "application/octet-stream", encoding, authorization, body},
                                 reader);
   } catch (const Failure &failure) {
     throw Error(Cause::retry, name_ + ": " + failure.what());
-  } catch (const http_sink::NoAnswer &none) {
+  } catch (const http_client::NoAnswer &none) {
     throw Error(Cause::retry, name_ + ": " + none.what());
   }
 }
 
-void Client::fail(const http_sink::Answer &answer) const {
+void Client::fail(const http_client::Answer &answer) const {
   const Refusal refusal = refusal_of(answer.body);
   const std::string said = name_ + " answered " + std::to_string(answer.status) + ": " + refusal.words;
   if (refusal.code == kUnknownDatabase)
@@ -191,7 +192,7 @@ void Client::fail(const http_sink::Answer &answer) const {
 
 void Client::execute(const Sql &sql) {
   const Sql::Rendered rendered = sql.render(version_);
-  const http_sink::Answer answer = ask(rendered.parameters, rendered.text, {});
+  const http_client::Answer answer = ask(rendered.parameters, rendered.text, {});
   if (answer.status != 200) fail(answer);
 }
 
@@ -199,7 +200,7 @@ void Client::execute_on_cluster(const Sql &sql) {
   const auto patience = std::chrono::floor<std::chrono::seconds>(std::min(options_.timeout, options_.deadline) / 2);
   const Sql::Rendered rendered = sql.render(version_);
   const std::string settings = "&distributed_ddl_task_timeout=" + std::to_string(std::max<int64_t>(1, patience.count()));
-  const http_sink::Answer answer = ask(settings + rendered.parameters, rendered.text, {});
+  const http_client::Answer answer = ask(settings + rendered.parameters, rendered.text, {});
   if (answer.status != 200 && refusal_of(answer.body).code != kTimeoutExceeded) fail(answer);
 }
 
@@ -212,7 +213,7 @@ void Client::select(const Query &query, const RowVisitor &visitor) {
   std::string settings(kSelectSettings);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.execution).count();
   if (seconds > 0) settings += "&max_execution_time=" + std::to_string(seconds);
-  const http_sink::Answer answer =
+  const http_client::Answer answer =
       ask(settings + rendered.parameters, rendered.text, {}, [&](std::string_view piece) { return rows.take(piece); });
   if (answer.status != 200) fail(answer);
   rows.finish(name_);
@@ -222,7 +223,7 @@ std::optional<Refusal> Client::insert(std::string_view table_and_columns, std::s
   compressor_->compress(std::span(&rows, 1), body_);
   const std::string statement = "INSERT INTO " + std::string(table_and_columns) + " FORMAT RowBinary";
   const std::string settings = std::string(kInsertSettings).append(version_.collects_inserts() ? kInsertAtOnce : "");
-  const http_sink::Answer answer = ask(settings + "&query=" + url_encode(statement), body_, compressor_->encoding());
+  const http_client::Answer answer = ask(settings + "&query=" + url_encode(statement), body_, compressor_->encoding());
   if (answer.status == 200) return std::nullopt;
   Refusal refusal = refusal_of(answer.body);
   if (!is_of_the_rows(refusal.code)) fail(answer);

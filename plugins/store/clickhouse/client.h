@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/sinks/http/authorization.h"
-#include "plugins/sinks/http/compressor.h"
-#include "plugins/sinks/http/connection.h"
+#include "plugins/http_client/authorization.h"
+#include "plugins/http_client/compressor.h"
+#include "plugins/http_client/connection.h"
 #include "plugins/store/clickhouse/row_binary.h"
 #include "plugins/store/clickhouse/row_stream.h"
 #include "plugins/store/clickhouse/sql.h"
@@ -22,10 +22,10 @@ namespace atalaya::store::clickhouse {
 
 // Where a database is, and how one gets in.
 struct Location {
-  http_sink::Url url;  // of the server; its target is empty
+  http_client::Url url;  // of the server; its target is empty
   std::string database;
   std::string basic;  // a file with user:password; empty: the user "default" without a password
-  http_sink::TlsFiles tls;
+  http_client::TlsFiles tls;
   std::string name() const { return "clickhouse:" + url.text + "/" + database; }
 };
 // "http://host:8123/database", with ?basic=FILE&ca=FILE&certificate=FILE&key=FILE. Throws Error (config).
@@ -77,16 +77,16 @@ class Client {
   std::optional<Refusal> insert(std::string_view table_and_columns, std::string_view rows);
 
  private:
-  http_sink::Answer ask(const std::string &settings, std::string_view body, std::string_view encoding,
-                        const http_sink::BodyReader &reader = nullptr);
-  [[noreturn]] void fail(const http_sink::Answer &answer) const;
+  http_client::Answer ask(const std::string &settings, std::string_view body, std::string_view encoding,
+                          const http_client::BodyReader &reader = nullptr);
+  [[noreturn]] void fail(const http_client::Answer &answer) const;
 
   ClientOptions options_;
   std::string name_;
-  http_sink::ConnectionOptions connection_options_;
-  http_sink::Deadlines deadlines_;
-  http_sink::Connection connection_;
-  std::unique_ptr<http_sink::Compressor> compressor_;
+  http_client::ConnectionOptions connection_options_;
+  http_client::Deadlines deadlines_;
+  http_client::Connection connection_;
+  std::unique_ptr<http_client::Compressor> compressor_;
   ServerVersion version_;
   std::string body_;
 };

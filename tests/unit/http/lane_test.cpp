@@ -6,14 +6,15 @@
 #include <numeric>
 #include <set>
 
-#include "tests/unit/http/server.h"
+#include "tests/unit/http_client/server.h"
 #include "tests/unit/sample/sample_maker.h"
 
+using namespace atalaya::http_client;
 using namespace atalaya::http_sink;
 using atalaya::core::testing::Maker;
-using atalaya::http_sink::testing::answer;
-using atalaya::http_sink::testing::Asked;
-using atalaya::http_sink::testing::Server;
+using atalaya::http_client::testing::answer;
+using atalaya::http_client::testing::Asked;
+using atalaya::http_client::testing::Server;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <atalaya/plugin.hpp>
 
+using namespace atalaya::http_client;
 using namespace atalaya::http_sink;
 
 namespace {

@@ -177,5 +177,18 @@ TEST_CASE("a picture without points has its axes") {
   CHECK(svg_of(plot_of({})).svg.find("</svg>") != std::string::npos);
 }
 
+TEST_CASE("a report shows no number where there is none") {
+  query::Usage usage;
+  usage.metric = "m";
+  usage.sum = INFINITY;
+  usage.average = -INFINITY;
+  usage.max = usage.min = 1;
+  const report_command::Usages usages{{}, {{{}, {}, {usage}}}};
+  CHECK(report_command::as_csv(usages) == "metric,sum,of,avg,max,min,unit\r\nm,,value-seconds,,1,1,\r\n");
+  const std::string table = report_command::as_table(usages);
+  CHECK(table.find("1.000") != std::string::npos);
+  CHECK(table.find("inf") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace atalaya::plot

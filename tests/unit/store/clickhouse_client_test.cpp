@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "plugins/store/clickhouse/client.h"
-#include "tests/unit/http/server.h"
+#include "tests/unit/http_client/server.h"
 
 namespace atalaya::store::clickhouse {
 namespace {
 
-using http_sink::testing::answer;
-using http_sink::testing::Asked;
-using http_sink::testing::Server;
+using http_client::testing::answer;
+using http_client::testing::Asked;
+using http_client::testing::Server;
 
 std::string row(uint8_t last, std::string_view name, uint64_t number) {
   std::string bytes;

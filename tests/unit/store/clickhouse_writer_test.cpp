@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "plugins/store/clickhouse/writer.h"
-#include "tests/unit/http/server.h"
+#include "tests/unit/http_client/server.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::clickhouse {
 namespace {
 
-using http_sink::testing::answer;
-using http_sink::testing::Asked;
-using http_sink::testing::Server;
+using http_client::testing::answer;
+using http_client::testing::Asked;
+using http_client::testing::Server;
 using test::kNow;
 using test::kSecond;
 using test::Samples;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 
 // Makes a request's body of its pieces; reused, it allocates nothing in steady state.
 class Compressor {
@@ -19,4 +19,4 @@ class Compressor {
 // "gzip", "zstd" or "none". A level that the method does not have becomes its nearest.
 std::unique_ptr<Compressor> make_compressor(std::string_view method, int level);
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

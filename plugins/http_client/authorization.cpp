@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/authorization.h"
+#include "plugins/http_client/authorization.h"
 
 #include <Poco/Base64Encoder.h>
 #include <Poco/Net/NetSSL.h>
@@ -7,7 +7,7 @@
 
 #include <sstream>
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 
 Poco::Net::Context::Ptr tls_context(const TlsFiles &files) {
   Poco::Net::Context::Params params;
@@ -36,4 +36,4 @@ std::string basic_authorization(const std::string &credentials) {
   return "Basic " + encoded.str();
 }
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

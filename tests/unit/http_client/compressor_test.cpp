@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/compressor.h"
+#include "plugins/http_client/compressor.h"
 
 #include <doctest/doctest.h>
 #include <zlib.h>
 #include <zstd.h>
 
-using namespace atalaya::http_sink;
+using namespace atalaya::http_client;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/connection.h"
+#include "plugins/http_client/connection.h"
 
 #include <Poco/Exception.h>
 #include <Poco/Net/HTTPRequest.h>
@@ -14,7 +14,7 @@
 #include <ostream>
 #include <system_error>
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 namespace {
 
 using Poco::Net::HTTPMessage;
@@ -199,4 +199,4 @@ Answer Connection::receive(Deadline deadline, const BodyReader &reader) {
   return answer;
 }
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/deadlines.h"
+#include "plugins/http_client/deadlines.h"
 
 #include <doctest/doctest.h>
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 
 #include <array>
 
-using namespace atalaya::http_sink;
+using namespace atalaya::http_client;
 using namespace std::chrono_literals;
 
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace atalaya::http_sink::testing {
+namespace atalaya::http_client::testing {
 
 struct Asked {
   std::string head;  // with the line of the request
@@ -96,4 +96,4 @@ class Server {
   std::thread thread_;
 };
 
-}  // namespace atalaya::http_sink::testing
+}  // namespace atalaya::http_client::testing

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/connection.h"
+#include "plugins/http_client/connection.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/unit/http/server.h"
+#include "tests/unit/http_client/server.h"
 
-using namespace atalaya::http_sink;
-using atalaya::http_sink::testing::answer;
-using atalaya::http_sink::testing::Server;
+using namespace atalaya::http_client;
+using atalaya::http_client::testing::answer;
+using atalaya::http_client::testing::Server;
 
 namespace {
 

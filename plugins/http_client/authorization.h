@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 
 // PEM files; an empty `ca`: the system's authorities.
 struct TlsFiles {
@@ -18,4 +18,4 @@ Poco::Net::Context::Ptr tls_context(const TlsFiles &files);
 // The header's value for user:password.
 std::string basic_authorization(const std::string &credentials);
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/deadlines.h"
+#include "plugins/http_client/deadlines.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 
 Deadlines::~Deadlines() {
   {
@@ -58,4 +58,4 @@ void Deadlines::work() {
   }
 }
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

@@ -9,7 +9,7 @@
 
 #include "core/util/files.h"
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -47,4 +47,4 @@ class Deadlines {
   std::thread thread_;  // last: it uses the others
 };
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/shared/secret.h"
+#include "plugins/secret/secret.h"
 
 #include <sys/stat.h>
 #include <atalaya/plugin.hpp>
 
 #include "core/util/files.h"
 
-namespace atalaya::sinks {
+namespace atalaya {
 namespace {
 
 constexpr size_t kLongestSecret = 65536;
@@ -25,4 +25,4 @@ std::string read_secret(const std::string &path) {
   return *text;
 }
 
-}  // namespace atalaya::sinks
+}  // namespace atalaya

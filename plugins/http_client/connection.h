@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/sinks/http/deadlines.h"
+#include "plugins/http_client/deadlines.h"
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 
 // Where requests go.
 struct Url {
@@ -77,4 +77,4 @@ class Connection {
   std::string connected_to_;  // the URL's text
 };
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

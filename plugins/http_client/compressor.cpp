@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/compressor.h"
+#include "plugins/http_client/compressor.h"
 
 #include <zlib.h>
 #include <zstd.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 namespace {
 
 class None final : public Compressor {
@@ -94,4 +94,4 @@ std::unique_ptr<Compressor> make_compressor(std::string_view method, int level) 
   return std::make_unique<None>();
 }
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks and spans as the interface of the store gives them, whatever lies below.
+#include <set>
+
+#include "tests/unit/store/engines.h"
+
+namespace atalaya::store::test {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST_CASE_TEMPLATE("stacks come with their text, tags and numbers", Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  auto samples = engine.samples();
+  for (int i = 0; i < 3; ++i)
+    samples.add(ATALAYA_STACK, kNow + i, kSecond, {{"process", "java"}}, "main;run").count("profile.samples", i + 1);
+  samples.add(ATALAYA_STACK, kNow, kSecond, {{"process", "other"}}, "main;wait").count("profile.samples", 9);
+  engine.writer()->write(samples.span(), kNow);
+  Lines lines;
+  engine.open()->stacks({{}, {{"process", {"java"}}}, {kNow, kNow + kSecond}}, [&](const Stack &stack) {
+    lines.push_back(std::to_string(stack.time_ns - kNow) + " " + stack.tags.at("process") + " " + std::string(stack.folded) + " " +
+                    std::string(stack.fields[0].name) + " " + std::to_string(stack.fields[0].count));
+  });
+  CHECK(lines == Lines{"1 java main;run profile.samples 2", "2 java main;run profile.samples 3"});
+}
+
+TEST_CASE_TEMPLATE("stacks come back letter by letter: long ones, empty frames, none that is part of another one by its text only",
+                   Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  std::string deep = "main";
+  for (int i = 0; i < 2000; ++i) deep += ";f" + std::to_string(i % 7);
+  const std::vector<std::string> texts = {"a", "a;", "a;b", "ab", "a;b;a;b", ";a", ";;", deep, deep + "x"};
+  std::map<std::string, int64_t> wanted, got;
+  std::set<int64_t> numbers;
+  const auto writer = engine.writer();
+  for (size_t round = 0; round < 2; ++round) {
+    auto samples = engine.samples();
+    for (size_t i = 0; i < texts.size(); ++i)
+      samples.add(ATALAYA_STACK, kNow, kSecond, {{"process", "java"}}, texts[i])
+          .count("profile.samples", wanted[texts[i]] = static_cast<int64_t>(i));
+    writer->write(samples.span(), kNow);
+  }
+  engine.open()->stacks({}, [&](const Stack &stack) {
+    got[std::string(stack.folded)] += stack.fields[0].count;
+    numbers.insert(stack.number);
+  });
+  CHECK(got == wanted);
+  CHECK(numbers.size() == texts.size());
+}
+
+TEST_CASE_TEMPLATE("spans are those that overlap the range; open ones last for ever", Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  const auto writer = engine.writer();
+  auto samples = engine.samples();
+  samples.add(ATALAYA_SPAN, kNow - 9 * kDay, 10, {{"job", "1"}}, "old");
+  samples.add(ATALAYA_SPAN, kNow - 8 * kDay, 9 * kDay, {{"job", "3"}}, "long");
+  samples.add(ATALAYA_SPAN, kNow, 10, {{"job", "1"}}, "early");
+  samples.add(ATALAYA_SPAN, kNow + 5, 10, {{"job", "1"}}, "middle").real("share", 0.5);
+  samples.add(ATALAYA_SPAN, kNow + 6, -1, {{"job", "2"}}, "open");
+  samples.add(ATALAYA_SPAN, kNow + 100, 1, {{"job", "1"}}, "late");
+  writer->write(samples.span(), kNow);
+  const auto reader = engine.open();
+  const auto find = [&](const Selection &selection) {
+    Lines lines;
+    reader->spans(selection, [&](const Span &span) { lines.emplace_back(span.name); });
+    return lines;
+  };
+  CHECK(find({{}, {}, {kNow + 10, kNow + 50}}) == Lines{"long", "middle", "open"});
+  CHECK(find({{}, {{"job", {"1"}}}, {}}) == Lines{"old", "early", "middle", "late"});
+  CHECK(find({{"?????"}, {}, {}}) == Lines{"early"});
+  CHECK(find({{"late", "early"}, {}, {}}) == Lines{"early", "late"});
+  CHECK(find({{"late"}, {}, {kNow, kNow + 50}}).empty());
+  CHECK(find({{}, {}, {kNow - 10 * kDay, kNow - 9 * kDay}}) == Lines{"old"});
+  CHECK(find({{}, {}, {0, 1}}).empty());
+  CHECK_THROWS_AS(find({{"["}, {}, {0, 1}}), Error);
+}
+
+TEST_CASE_TEMPLATE("a span is replaced when it ends", Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  const auto writer = engine.writer();
+  const auto found = [&](const Range &range) {
+    Lines lines;
+    engine.open()->spans({{}, {}, range}, [&](const Span &span) {
+      lines.push_back(std::string(span.name) + " " + span.tags.at("job") + " " + std::to_string(span.duration_ns) + " " +
+                      std::to_string(span.fields.size()));
+    });
+    return lines;
+  };
+  auto open = engine.samples();
+  open.add(ATALAYA_SPAN, kNow, -1, {{"host", "ant"}, {"job", "1"}}, "map").count("progress", 1);
+  writer->write(open.span(), kNow);
+  CHECK(found({}) == Lines{"map 1 -1 1"});
+  auto ended = engine.samples();
+  ended.add(ATALAYA_SPAN, kNow, 90, {{"host", "ant"}, {"job", "1"}}, "map");
+  writer->write(ended.span(), kNow + 90);
+  CHECK(found({}) == Lines{"map 1 90 0"});
+  CHECK(found({kNow + kSecond, kNow + kDay}).empty());  // when it was open it would have been there
+}
+
+// More days than one statement asks for.
+TEST_CASE_TEMPLATE("spans of many days come in order", Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  auto samples = engine.samples();
+  constexpr int64_t kHowMany = 600;
+  for (int64_t day = 0; day < kHowMany; ++day)
+    samples.add(ATALAYA_SPAN, kNow - day * kDay, kSecond, {{"job", "1"}}, std::to_string(kHowMany - day));
+  engine.writer()->write(samples.span(), kNow);
+  Lines lines, wanted;
+  wanted.reserve(kHowMany);
+  engine.open()->spans({}, [&](const Span &span) { lines.emplace_back(span.name); });
+  for (int64_t day = 1; day <= kHowMany; ++day) wanted.push_back(std::to_string(day));
+  CHECK(lines == wanted);
+}
+
+}  // namespace
+}  // namespace atalaya::store::test
