@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Stacks and how often each was seen: at every tick of a perf event, or for how long threads waited in it.
+ *
+ * A stack is kept once, under the hash of its frames: the kernel's own map of stacks has one place for a hash of 32 bits and drops what
+ * collides. Counts lie in two maps; user space sets `set` to the other one and then reads the first at leisure.
+ */
+#include "kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "perf.h"
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+/* Which of the two sets is written to. */
+__u32 set;
+
+struct perf_totals totals[2];
+
+/* Shorter waits are not told. */
+__u64 min_wait_ns;
+
+struct counts {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct perf_key);
+  __type(value, struct perf_count);
+} counts_0 SEC(".maps"), counts_1 SEC(".maps");
+
+/* The least used make room. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, __u64);
+  __type(value, struct perf_stack);
+} stacks SEC(".maps");
+
+/* Where a stack is put together; one for each program, as ticks interrupt the other one. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 2);
+  __type(key, __u32);
+  __type(value, struct perf_stack);
+} scratch SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 8192);
+  __type(key, struct perf_process);
+  __type(value, __u8);
+} known SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 1 << 16);
+} seen SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 32768);
+  __type(key, __u32);
+  __type(value, struct perf_waiting);
+} waiting SEC(".maps");
+
+static __u64 hash_of(const struct perf_stack *stack) {
+  __u64 hash = stack->size;
+  for (__u32 i = 0; i < PERF_FRAMES; ++i) {
+    if (i >= stack->size) break;
+    hash = (hash ^ stack->frames[i]) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  return hash ? hash : 1;
+}
+
+/* The hash of the current stack, which `stacks` holds from then on (but for want of room: user space misses it there); 0: none. */
+static __u64 keep_stack(void *context, __u64 flags, __u32 place) {
+  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &place);
+  if (!stack) return 0;
+  const long size = bpf_get_stack(context, stack->frames, sizeof(stack->frames), flags);
+  if (size <= 0) return 0;
+  stack->size = size / sizeof(__u64);
+  const __u64 hash = hash_of(stack);
+  if (!bpf_map_lookup_elem(&stacks, &hash)) bpf_map_update_elem(&stacks, &hash, stack, BPF_NOEXIST);
+  return hash;
+}
+
+static void describe(struct perf_process *process, const struct task_struct *task) {
+  const struct mm_struct *mm = BPF_CORE_READ(task, mm);
+  process->pid = BPF_CORE_READ(task, tgid);
+  process->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+  if (!mm || BPF_CORE_READ(task, flags) & 0x00200000 /* PF_KTHREAD, which may borrow memory */) return;
+  const __u64 factor = 0x100000001b3;
+  process->image = (BPF_CORE_READ(mm, start_code) * factor + BPF_CORE_READ(mm, end_code)) * factor + BPF_CORE_READ(mm, start_stack);
+}
+
+/* User space reads what a process has mapped while it lives. */
+static void announce(const struct perf_process *process, const char *comm) {
+  if (process->image == 0 || bpf_map_lookup_elem(&known, process)) return;
+  const __u8 one = 1;
+  struct perf_seen *record = bpf_ringbuf_reserve(&seen, sizeof(*record), 0);
+  if (!record) return;
+  record->process = *process;
+  __builtin_memcpy(record->comm, comm, PERF_COMM);
+  bpf_ringbuf_submit(record, 0);
+  bpf_map_update_elem(&known, process, &one, BPF_ANY);
+}
+
+static void add(const struct perf_key *key, const char *comm, __u64 ns) {
+  const __u32 now = set & 1;
+  void *counts = now ? (void *)&counts_1 : (void *)&counts_0;
+  __sync_fetch_and_add(&totals[now].samples, 1);
+  struct perf_count *count = bpf_map_lookup_elem(counts, key);
+  if (!count) {
+    struct perf_count first = {};
+    __builtin_memcpy(first.comm, comm, PERF_COMM);
+    bpf_map_update_elem(counts, key, &first, BPF_NOEXIST);
+    count = bpf_map_lookup_elem(counts, key);
+  }
+  if (!count) {
+    __sync_fetch_and_add(&totals[now].lost, 1);
+    return;
+  }
+  __sync_fetch_and_add(&count->count, 1);
+  if (ns) __sync_fetch_and_add(&count->ns, ns);
+}
+
+static void fill(struct perf_key *key, char *comm, void *context, const struct task_struct *task, __u32 place) {
+  describe(&key->process, task);
+  bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
+  if (key->process.image) key->flags |= PERF_HAS_USER;
+  key->kernel = keep_stack(context, 0, place);
+  if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, place);
+}
+
+SEC("perf_event")
+int on_tick(void *context) {
+  const __u64 begin = bpf_ktime_get_ns();
+  const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
+  if (BPF_CORE_READ(task, pid) == 0) return 0; /* idle */
+  struct perf_key key = {};
+  char comm[PERF_COMM] = {};
+  fill(&key, comm, context, task, 0);
+  add(&key, comm, 0);
+  announce(&key.process, comm);
+  __sync_fetch_and_add(&totals[set & 1].cost_ns, bpf_ktime_get_ns() - begin);
+  return 0;
+}
+
+/* ---- Off-CPU ---- */
+
+/* A thread that leaves its CPU without having been made to: it waits. */
+static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
+  struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
+  const __u32 thread = BPF_CORE_READ(task, pid);
+  fill(&entry.key, entry.comm, context, task, 1);
+  bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
+}
+
+static void end_wait(__u32 thread, __u64 now) {
+  struct perf_waiting *entry = bpf_map_lookup_elem(&waiting, &thread);
+  if (!entry) return;
+  const __u64 ns = now - entry->since_ns;
+  if (ns >= min_wait_ns) {
+    const struct perf_key key = entry->key;
+    add(&key, entry->comm, ns);
+    announce(&key.process, entry->comm);
+  }
+  bpf_map_delete_elem(&waiting, &thread);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct *from, struct task_struct *to) {
+  const __u64 begin = bpf_ktime_get_ns();
+  if (from->pid != 0 && !preempted) begin_wait(ctx, from, begin);
+  if (to->pid != 0) end_wait(to->pid, begin);
+  __sync_fetch_and_add(&totals[set & 1].cost_ns, bpf_ktime_get_ns() - begin);
+  return 0;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks JVMs to write the names of their compiled code to their perf map (Compiler.perfmap, JDK 17 and later): each now and then,
+// all of them together no longer than a window's budget, those that do not answer ever more seldom.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "plugins/symbols/process_memory.h"
+
+namespace atalaya::jvm {
+
+class PerfMapRefresh {
+ public:
+  struct Options {
+    int64_t every_ns = 60'000'000'000;
+    int64_t timeout_ns = 2'000'000'000;  // for one JVM
+    int64_t budget_ns = 4'000'000'000;   // for all of a window
+  };
+  using Tell = std::function<void(std::string_view)>;
+
+  PerfMapRefresh(Options options, Tell tell) : options_(options), tell_(std::move(tell)) {}
+
+  void next_window() { spent_ns_ = 0; }
+  // Asks the JVM if it is its turn.
+  void refresh(int32_t pid, uint64_t start_ns, const std::optional<symbols::ProcessStatus> &status);
+  // Since the last call.
+  uint64_t take_failures() { return std::exchange(failures_, 0); }
+
+ private:
+  struct Known {
+    int64_t next_ns = 0, pause_ns = 0;
+  };
+  Options options_;
+  Tell tell_;
+  int64_t spent_ns_ = 0;
+  uint64_t failures_ = 0;
+  std::map<std::pair<int32_t, uint64_t>, Known> known_;
+};
+
+}  // namespace atalaya::jvm

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend "bpf": bpf/perf.bpf.c counts in the kernel.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/membarrier.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bpf/perf.h"
+#include "perf.skel.h"
+#include "plugins/bpf/loading.h"
+#include "plugins/sources/perf/perf_events.h"
+#include "plugins/sources/perf/sampler.h"
+
+namespace atalaya::perf {
+namespace {
+
+struct SkeletonDeleter {
+  void operator()(perf_bpf *skeleton) const { perf_bpf__destroy(skeleton); }
+};
+struct RingDeleter {
+  void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
+};
+
+ProcessId id_of(const perf_process &process) {
+  return {static_cast<int32_t>(process.pid), process.start_ns, process.image};
+}
+
+// Programs that still write to the set of before have done so when this returns.
+void wait_for_programs() {
+  ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+class BpfSampler final : public Sampler {
+ public:
+  // An empty text when it works.
+  std::string open(const SamplerOptions &options) {
+    options_ = options;
+    bpf::listen();
+    bpf::take_words();
+    std::string error = load();
+    ::malloc_trim(0);  // the kernel's type information took several MiB
+    return error;
+  }
+
+  std::string_view event() const override { return events_.name; }
+
+  void pump(int stop, const See &see) override {
+    see_ = &see;
+    std::array<pollfd, 2> wanted{pollfd{stop, POLLIN, 0}, pollfd{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}};
+    if (::poll(wanted.data(), wanted.size(), -1) > 0 && wanted[1].revents != 0) ring_buffer__consume(ring_.get());
+  }
+
+  Totals take(const Take &take) override {
+    auto &shared = *skeleton_->bss;
+    const uint32_t old = shared.set & 1;
+    __atomic_store_n(&shared.set, old ^ 1, __ATOMIC_SEQ_CST);
+    wait_for_programs();
+    stacks_.clear();
+    read_counts(bpf_map__fd(old == 0 ? skeleton_->maps.counts_0 : skeleton_->maps.counts_1), take);
+    const auto totals = std::exchange(shared.totals[old], {});
+    return {totals.samples, totals.lost, totals.cost_ns};
+  }
+
+ private:
+  std::string load() {
+    skeleton_.reset(perf_bpf__open());
+    if (!skeleton_) return words();
+    bpf_program__set_autoload(skeleton_->progs.on_tick, options_.on_cpu);
+    bpf_program__set_autoload(skeleton_->progs.on_switch, options_.off_cpu);
+    for (bpf_map *map : {skeleton_->maps.counts_0, skeleton_->maps.counts_1, skeleton_->maps.stacks})
+      bpf_map__set_max_entries(map, options_.max_stacks);
+    if (!options_.off_cpu) bpf_map__set_max_entries(skeleton_->maps.waiting, 1);
+    if (perf_bpf__load(skeleton_.get()) != 0) return words();
+    skeleton_->bss->min_wait_ns = static_cast<uint64_t>(options_.min_wait_ns);
+    ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
+    if (!ring_) return words();
+    if (std::string error = options_.on_cpu ? attach_ticks() : std::string(); !error.empty()) return error;
+    return options_.off_cpu ? attach_switch() : std::string();
+  }
+
+  static std::string words() {
+    std::string text = bpf::take_words();
+    return text.empty() ? "the kernel refused the program" : text;
+  }
+
+  std::string attach_ticks() {
+    auto events = open_events(options_.event, options_.frequency, {});
+    if (!events) return events.error();
+    events_ = std::move(*events);
+    for (CpuEvent &event : events_.events) {
+      // The link owns the descriptor from then on, and turns the event on.
+      links_.emplace_back(bpf_program__attach_perf_event(skeleton_->progs.on_tick, event.file.get()));
+      if (!links_.back()) return words();
+      event.file.release();
+    }
+    return {};
+  }
+
+  std::string attach_switch() {
+    links_.emplace_back(bpf_program__attach_trace(skeleton_->progs.on_switch));
+    return links_.back() ? std::string() : words();
+  }
+
+  static int on_seen(void *self, void *data, size_t size) {
+    if (size >= sizeof(perf_seen)) (*static_cast<BpfSampler *>(self)->see_)(id_of(static_cast<const perf_seen *>(data)->process));
+    return 0;
+  }
+
+  // Nobody else writes to the map: what is read and then deleted is the whole.
+  void read_counts(int map, const Take &take) {
+    keys_.clear();
+    perf_key key{};
+    for (const perf_key *last = nullptr; bpf_map_get_next_key(map, last, &key) == 0; last = &keys_.back()) keys_.push_back(key);
+    perf_count count{};
+    for (const perf_key &each : keys_) {
+      if (bpf_map_lookup_elem(map, &each, &count) != 0) continue;
+      bpf_map_delete_elem(map, &each);
+      give(each, count, take);
+    }
+  }
+
+  void give(const perf_key &key, const perf_count &count, const Take &take) {
+    StackCount stack{.process = id_of(key.process),
+                     .comm = std::string_view(count.comm, ::strnlen(count.comm, sizeof(count.comm))),
+                     .off_cpu = (key.flags & PERF_OFF_CPU) != 0,
+                     .has_user = (key.flags & PERF_HAS_USER) != 0,
+                     .count = count.count,
+                     .ns = count.ns};
+    stack.kernel = frames_of(key.kernel, stack.kernel_lost);
+    stack.user = frames_of(key.user, stack.user_lost);
+    stack.truncated = stack.user.size() == PERF_FRAMES || stack.kernel.size() == PERF_FRAMES;
+    take(stack);
+  }
+
+  std::span<const uint64_t> frames_of(uint64_t hash, bool &lost) {
+    if (hash == 0) return {};
+    auto [known, is_new] = stacks_.try_emplace(hash);
+    if (is_new) {
+      perf_stack stack{};
+      if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.stacks), &hash, &stack) == 0 && stack.size <= PERF_FRAMES)
+        known->second.assign(stack.frames, stack.frames + stack.size);
+    }
+    lost = known->second.empty();
+    return known->second;
+  }
+
+  SamplerOptions options_;
+  std::unique_ptr<perf_bpf, SkeletonDeleter> skeleton_;
+  std::unique_ptr<ring_buffer, RingDeleter> ring_;
+  CpuEvents events_;
+  std::vector<bpf::Link> links_;
+  const See *see_ = nullptr;
+  std::vector<perf_key> keys_;
+  std::unordered_map<uint64_t, std::vector<uint64_t>> stacks_;  // of this window
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<Sampler>> open_bpf_sampler(const SamplerOptions &options) {
+  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  auto sampler = std::make_unique<BpfSampler>();
+  if (std::string reason = sampler->open(options); !reason.empty()) return core::Error{std::move(reason)};
+  return std::unique_ptr<Sampler>(std::move(sampler));
+}
+
+}  // namespace atalaya::perf

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A window of stacks: from the sampler, named, added up, as samples.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/util/files.h"
+#include "core/util/matcher.h"
+#include "plugins/sources/perf/folder.h"
+#include "plugins/sources/perf/processes.h"
+#include "plugins/sources/perf/sampler.h"
+
+namespace atalaya::perf {
+
+struct Options {
+  SamplerOptions sampler;
+  std::string backend = "auto";
+  bool kernel = true;
+  core::MatcherList processes, cgroups;
+  bool jvm = true;
+  int64_t jvm_refresh_ns = 60'000'000'000;
+  size_t symbol_memory = size_t{64} << 20;
+  bool container_tag = false, runtime_tag = false;
+};
+
+class Collector {
+ public:
+  Collector(Host host, Options options);
+  Collector(const Collector &) = delete;
+  Collector &operator=(const Collector &) = delete;
+  ~Collector() { stop(); }
+
+  void start();
+  void stop();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  struct Sum {
+    uint64_t count = 0, ns = 0;
+  };
+  struct Group {  // a process in one of its profiles
+    std::string comm;
+    const Process *process = nullptr;
+    std::unordered_map<std::string, Sum> stacks;
+  };
+  // Amounts of one window.
+  struct Account {
+    uint64_t filtered = 0, incomplete = 0, lost_stacks = 0;
+  };
+  struct Names {
+    explicit Names(Host host);
+    uint32_t profile, process, pid, container, runtime, samples, ns;
+    uint32_t all, lost, lost_stacks, incomplete, filtered, frames, unnamed, cpu_kernel, cpu_user, memory, jvm_failures;
+  };
+
+  void open_sampler();
+  void pump();
+  void take(const StackCount &stack);
+  bool is_wanted(const StackCount &stack, const Process *process) const;
+  void refresh_kernel_symbols(int64_t now_ns);
+  void emit_stacks(Batch &batch);
+  void emit_group(const ProcessId &id, bool off_cpu, const Group &group, Batch &batch);
+  void emit_account(const Window &window, const Totals &totals, int64_t cpu_ns, Batch &batch);
+  int64_t pump_cpu_ns() const;
+
+  Host host_;
+  Options options_;
+  Names names_;
+  jvm::PerfMapRefresh jvm_;
+  symbols::ElfFiles files_;
+  Processes processes_;
+  Folder folder_;
+  std::optional<symbols::KernelSymbols> kernel_;
+  int64_t kernel_read_ns_ = 0;
+  std::unique_ptr<Sampler> sampler_;
+  std::thread thread_;
+  core::Descriptor stop_;
+  std::map<std::pair<ProcessId, bool>, Group> groups_;
+  Account account_;
+  std::string text_;
+  int64_t pump_before_ns_ = 0;
+};
+
+}  // namespace atalaya::perf

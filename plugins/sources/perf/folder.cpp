@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/perf/folder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace atalaya::perf {
+namespace {
+
+constexpr std::array<std::string_view, 22> kRoots = {"_start",
+                                                     "__libc_start_main",
+                                                     "__libc_start_main_impl",
+                                                     "__libc_start_call_main",
+                                                     "start_thread",
+                                                     "clone",
+                                                     "__clone",
+                                                     "clone3",
+                                                     "__clone3",
+                                                     "__clone_internal",
+                                                     "__GI___clone",
+                                                     "__GI___clone3",
+                                                     "_dl_start_user",
+                                                     "_dl_start",
+                                                     "thread_start",
+                                                     "libc_start_main_stage2",
+                                                     "_start_c",
+                                                     "start",
+                                                     "runtime.goexit",
+                                                     "runtime.mstart",
+                                                     "runtime.rt0_go",
+                                                     "runtime.mcall"};
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Stock libraries name only what they export, and threads begin in functions that they do not.
+bool may_begin_threads(const symbols::Mapping &mapping) {
+  const std::string_view name = base_name(mapping.path);
+  for (const std::string_view library : {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "ld-musl", "libc.musl"})
+    if (name.starts_with(library)) return true;
+  return false;
+}
+
+// Of a return address the call before it; it may be the last instruction of its function.
+uint64_t looked_up(std::span<const uint64_t> frames, size_t at) {
+  return at == 0 ? frames[at] : frames[at] - 1;
+}
+
+bool reaches_root(const symbols::Place &outermost, size_t frames) {
+  if (!outermost.name.empty()) return is_root(outermost.name);
+  return frames > 1 && outermost.mapping != nullptr && may_begin_threads(*outermost.mapping);
+}
+
+}  // namespace
+
+bool is_root(std::string_view function) {
+  return std::find(kRoots.begin(), kRoots.end(), function) != kRoots.end();
+}
+
+void append_frame(std::string_view name, std::string &out) {
+  for (const char c : name) {
+    const bool printed = static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
+    out += c == ';' ? ':' : printed ? c : '_';
+  }
+}
+
+Folder::Frames Folder::take_frames() {
+  return std::exchange(frames_, {});
+}
+
+bool Folder::fold(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out) {
+  out.clear();
+  append_frame(stack.comm, out);
+  std::replace(out.begin(), out.end(), ' ', '_');
+  out += '-';
+  out += std::to_string(stack.process.pid);
+  const bool whole = !stack.has_user || append_user(stack, memory, out);
+  if (kernel_) append_kernel(stack, out);
+  return whole;
+}
+
+bool Folder::append_user(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out) {
+  if (stack.user_lost) {
+    out += ";[stack lost]";
+    return false;
+  }
+  const std::span<const uint64_t> frames = stack.user;
+  symbols::Place outermost;
+  if (memory != nullptr && !frames.empty()) outermost = memory->find(looked_up(frames, frames.size() - 1), files_);
+  const bool whole = !stack.truncated && (stack.unwound || (!frames.empty() && reaches_root(outermost, frames.size())));
+  if (!whole) out += stack.truncated ? ";[truncated]" : ";[unwind failed]";
+  for (size_t i = frames.size(); i-- > 0;)
+    append_place(memory == nullptr ? symbols::Place{} : memory->find(looked_up(frames, i), files_), out);
+  return whole;
+}
+
+void Folder::append_place(const symbols::Place &place, std::string &out) {
+  ++frames_.all;
+  out += ';';
+  if (!place.name.empty()) {
+    append_frame(place.name, out);
+  } else {
+    ++frames_.unnamed;
+    const bool file = place.mapping != nullptr && place.origin == symbols::Origin::native && !place.mapping->path.empty();
+    std::string_view name = file ? base_name(place.mapping->path) : std::string_view("unknown");
+    if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+    out += '[';
+    append_frame(name, out);
+    out += ']';
+  }
+  if (place.origin == symbols::Origin::runtime) out += "_[j]";
+}
+
+void Folder::append_kernel(const StackCount &stack, std::string &out) {
+  if (stack.kernel_lost) out += ";[stack lost]_[k]";
+  for (size_t i = stack.kernel.size(); i-- > 0;) {
+    const std::string_view name =
+        kernel_symbols_ == nullptr ? std::string_view() : kernel_symbols_->find(looked_up(stack.kernel, i));
+    ++frames_.all;
+    if (name.empty()) ++frames_.unnamed;
+    out += ';';
+    append_frame(name.empty() ? "[kernel]" : name, out);
+    out += "_[k]";
+  }
+}
+
+}  // namespace atalaya::perf
