@@ -6,6 +6,7 @@
  */
 #include "kernel.h"
 
+#include <asm/ptrace.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -18,6 +19,9 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 __u32 set;
 
 struct perf_totals totals[2];
+
+/* Of no process, those in `copied`, or all. */
+const volatile __u32 copies;
 
 /* Shorter waits are not told. */
 __u64 min_wait_ns;
@@ -63,6 +67,18 @@ struct {
   __type(key, __u32);
   __type(value, struct perf_waiting);
 } waiting SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 8192);
+  __type(key, struct perf_process);
+  __type(value, __u8);
+} copied SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 8 << 20);
+} stack_copies SEC(".maps");
 
 static __u64 hash_of(const struct perf_stack *stack) {
   __u64 hash = stack->size;
@@ -126,13 +142,92 @@ static void add(const struct perf_key *key, const char *comm, __u64 ns) {
   if (ns) __sync_fetch_and_add(&count->ns, ns);
 }
 
-static void fill(struct perf_key *key, char *comm, void *context, const struct task_struct *task, __u32 place) {
+/* Who it is, and the kernel's part of the stack. */
+static void begin_key(struct perf_key *key, char *comm, void *context, const struct task_struct *task, __u32 place) {
   describe(&key->process, task);
   bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
   if (key->process.image) key->flags |= PERF_HAS_USER;
   key->kernel = keep_stack(context, 0, place);
+}
+
+static void add_user(struct perf_key *key, void *context, __u32 place) {
   if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, place);
 }
+
+/* ---- Copies of stacks ---- */
+
+static void number_registers(__u64 *to, const struct pt_regs *from) {
+#if defined(__TARGET_ARCH_x86)
+  to[0] = from->rax;
+  to[1] = from->rdx;
+  to[2] = from->rcx;
+  to[3] = from->rbx;
+  to[4] = from->rsi;
+  to[5] = from->rdi;
+  to[6] = from->rbp;
+  to[7] = from->rsp;
+  to[8] = from->r8;
+  to[9] = from->r9;
+  to[10] = from->r10;
+  to[11] = from->r11;
+  to[12] = from->r12;
+  to[13] = from->r13;
+  to[14] = from->r14;
+  to[15] = from->r15;
+  to[16] = from->rip;
+#else
+  const struct user_pt_regs *registers = (const struct user_pt_regs *)from;
+  for (int i = 0; i < 31; ++i) to[i] = registers->regs[i];
+  to[31] = registers->sp;
+  to[32] = registers->pc;
+#endif
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define STACK_POINTER(registers) ((registers)[7])
+typedef struct pt_regs user_registers;
+#else
+#define STACK_POINTER(registers) ((registers)[31])
+typedef struct user_pt_regs user_registers;
+#endif
+
+/* False: there is no room for it now. */
+static bool copy_stack(const struct perf_key *key, const char *comm) {
+  struct task_struct *task = bpf_get_current_task_btf();
+  user_registers registers;
+  if (bpf_probe_read_kernel(&registers, sizeof(registers), (void *)bpf_task_pt_regs(task)) != 0) return false;
+  struct perf_copy *copy = bpf_ringbuf_reserve(&stack_copies, sizeof(*copy), 0);
+  if (!copy) return false;
+  copy->process = key->process;
+  copy->kernel = key->kernel;
+  __builtin_memcpy(copy->comm, comm, PERF_COMM);
+  __builtin_memset(copy->registers, 0, sizeof(copy->registers));
+  number_registers(copy->registers, (const struct pt_regs *)&registers);
+  copy->begin = STACK_POINTER(copy->registers) & ~(__u64)(PERF_COPY_PART - 1);
+  __u32 parts = 0;
+  for (; parts < PERF_COPY_PARTS; ++parts) {
+    const __u64 from = copy->begin + (__u64)parts * PERF_COPY_PART;
+    if (bpf_probe_read_user(copy->bytes + parts * PERF_COPY_PART, PERF_COPY_PART, (void *)from) != 0) break;
+  }
+  copy->size = (__u64)parts * PERF_COPY_PART;
+  /* Its reader comes ten times a second, or when there is much. */
+  const bool much = bpf_ringbuf_query(&stack_copies, BPF_RB_AVAIL_DATA) > 2 << 20;
+  bpf_ringbuf_submit(copy, much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+  return true;
+}
+
+static bool hand_over(const struct perf_key *key, const char *comm) {
+  if (key->process.image == 0) return false;
+  if (copies == PERF_COPY_NAMED && !bpf_map_lookup_elem(&copied, &key->process)) return false;
+  if (copy_stack(key, comm)) {
+    __sync_fetch_and_add(&totals[set & 1].samples, 1);
+    return true;
+  }
+  __sync_fetch_and_add(&totals[set & 1].not_copied, 1);
+  return false;
+}
+
+/* ---- On-CPU ---- */
 
 SEC("perf_event")
 int on_tick(void *context) {
@@ -141,8 +236,11 @@ int on_tick(void *context) {
   if (BPF_CORE_READ(task, pid) == 0) return 0; /* idle */
   struct perf_key key = {};
   char comm[PERF_COMM] = {};
-  fill(&key, comm, context, task, 0);
-  add(&key, comm, 0);
+  begin_key(&key, comm, context, task, 0);
+  if (copies == PERF_COPY_NONE || !hand_over(&key, comm)) {
+    add_user(&key, context, 0);
+    add(&key, comm, 0);
+  }
   announce(&key.process, comm);
   __sync_fetch_and_add(&totals[set & 1].cost_ns, bpf_ktime_get_ns() - begin);
   return 0;
@@ -154,7 +252,8 @@ int on_tick(void *context) {
 static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
-  fill(&entry.key, entry.comm, context, task, 1);
+  begin_key(&entry.key, entry.comm, context, task, 1);
+  add_user(&entry.key, context, 1);
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
 }
 

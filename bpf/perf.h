@@ -52,6 +52,7 @@ struct perf_seen {
 struct perf_totals {
   __u64 samples;
   __u64 lost;    /* samples that no room was left for */
+  __u64 not_copied; /* stacks without room for their copy: their frame pointers were followed */
   __u64 cost_ns; /* of the program itself */
 };
 
@@ -60,6 +61,25 @@ struct perf_waiting {
   __u64 since_ns;
   struct perf_key key;
   char comm[PERF_COMM];
+};
+
+/* Whose stacks are handed over as they are. */
+enum { PERF_COPY_NONE, PERF_COPY_NAMED, PERF_COPY_ALL };
+
+/* The stack of a thread, for those whose functions keep no frame pointers. */
+enum {
+  PERF_COPY_PART = 512, /* read at once: a page holds whole parts, and the stack whole pages */
+  PERF_COPY_PARTS = 128,
+  PERF_REGISTERS = 33, /* by DWARF's numbers: 17 on x86-64, 33 on arm64 */
+};
+
+struct perf_copy {
+  struct perf_process process;
+  char comm[PERF_COMM];
+  __u64 kernel; /* hash of the kernel's part of the stack */
+  __u64 registers[PERF_REGISTERS];
+  __u64 begin, size; /* of the copy */
+  __u8 bytes[PERF_COPY_PART * PERF_COPY_PARTS];
 };
 
 #endif

@@ -9,8 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,7 +22,9 @@
 #include "perf.skel.h"
 #include "plugins/bpf/loading.h"
 #include "plugins/sources/perf/perf_events.h"
+#include "plugins/sources/perf/process_id.h"
 #include "plugins/sources/perf/sampler.h"
+#include "plugins/symbols/unwinder.h"
 
 namespace atalaya::perf {
 namespace {
@@ -55,9 +60,14 @@ class BpfSampler final : public Sampler {
   std::string_view event() const override { return events_.name; }
 
   void pump(int stop, const See &see) override {
-    see_ = &see;
+    static constexpr int kCopiesEveryMs = 100;
     std::array<pollfd, 2> wanted{pollfd{stop, POLLIN, 0}, pollfd{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}};
-    if (::poll(wanted.data(), wanted.size(), -1) > 0 && wanted[1].revents != 0) ring_buffer__consume(ring_.get());
+    ::poll(wanted.data(), wanted.size(), options_.dwarf ? kCopiesEveryMs : -1);
+    const std::lock_guard lock(mutex_);
+    see_ = &see;
+    for (const ProcessId &id : std::exchange(unseen_, {})) see(id);
+    ring_buffer__consume(ring_.get());
+    see_ = nullptr;
   }
 
   Totals take(const Take &take) override {
@@ -67,8 +77,9 @@ class BpfSampler final : public Sampler {
     wait_for_programs();
     stacks_.clear();
     read_counts(bpf_map__fd(old == 0 ? skeleton_->maps.counts_0 : skeleton_->maps.counts_1), take);
+    if (options_.dwarf) give_unwound(take);
     const auto totals = std::exchange(shared.totals[old], {});
-    return {totals.samples, totals.lost, totals.cost_ns};
+    return {totals.samples, totals.lost + std::exchange(lost_, 0), totals.cost_ns};
   }
 
  private:
@@ -80,10 +91,14 @@ class BpfSampler final : public Sampler {
     for (bpf_map *map : {skeleton_->maps.counts_0, skeleton_->maps.counts_1, skeleton_->maps.stacks})
       bpf_map__set_max_entries(map, options_.max_stacks);
     if (!options_.off_cpu) bpf_map__set_max_entries(skeleton_->maps.waiting, 1);
+    if (!options_.dwarf) bpf_map__set_max_entries(skeleton_->maps.stack_copies, static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)));
+    skeleton_->rodata->copies = !options_.dwarf                    ? PERF_COPY_NONE
+                                : options_.dwarf_processes.empty() ? PERF_COPY_ALL
+                                                                   : PERF_COPY_NAMED;
     if (perf_bpf__load(skeleton_.get()) != 0) return words();
     skeleton_->bss->min_wait_ns = static_cast<uint64_t>(options_.min_wait_ns);
     ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
-    if (!ring_) return words();
+    if (!ring_ || ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.stack_copies), on_copy, this) != 0) return words();
     if (std::string error = options_.on_cpu ? attach_ticks() : std::string(); !error.empty()) return error;
     return options_.off_cpu ? attach_switch() : std::string();
   }
@@ -112,8 +127,65 @@ class BpfSampler final : public Sampler {
   }
 
   static int on_seen(void *self, void *data, size_t size) {
-    if (size >= sizeof(perf_seen)) (*static_cast<BpfSampler *>(self)->see_)(id_of(static_cast<const perf_seen *>(data)->process));
+    if (size >= sizeof(perf_seen)) static_cast<BpfSampler *>(self)->see(*static_cast<const perf_seen *>(data));
     return 0;
+  }
+
+  void see(const perf_seen &seen) {
+    const uint8_t one = 1;
+    const std::string_view comm(seen.comm, ::strnlen(seen.comm, sizeof(seen.comm)));
+    if (options_.dwarf && !options_.dwarf_processes.empty() && options_.dwarf_processes.matches(comm))
+      bpf_map_update_elem(bpf_map__fd(skeleton_->maps.copied), &seen.process, &one, BPF_ANY);
+    if (see_ != nullptr)
+      (*see_)(id_of(seen.process));
+    else
+      unseen_.push_back(id_of(seen.process));
+  }
+
+  static int on_copy(void *self, void *data, size_t size) {
+    if (size >= sizeof(perf_copy)) static_cast<BpfSampler *>(self)->unwind(*static_cast<const perf_copy *>(data));
+    return 0;
+  }
+
+  // A stack that was handed over as it was.
+  void unwind(const perf_copy &copy) {
+    const ProcessId id = id_of(copy.process);
+    symbols::ProcessMemory &memory = memory_of(id);
+    symbols::Registers registers{};
+    std::copy(std::begin(copy.registers), std::end(copy.registers), registers.begin());
+    const std::span<const uint8_t> bytes(copy.bytes, std::min<size_t>(copy.size, sizeof(copy.bytes)));
+    Unwound key{id, copy.kernel, {}, End::failed};
+    const auto end =
+        unwinder_.unwind(memory, registers, {copy.begin, std::as_bytes(bytes)}, key.frames, [&] { memory.refresh(mark_of(id)); });
+    if (end != symbols::Unwound::failed) key.end = end == symbols::Unwound::to_root ? End::root : End::truncated;
+    if (unwound_.size() >= options_.max_stacks && unwound_.find(key) == unwound_.end()) {
+      ++lost_;
+      return;
+    }
+    auto &[comm, count] = unwound_[std::move(key)];
+    if (comm.empty()) comm.assign(copy.comm, ::strnlen(copy.comm, sizeof(copy.comm)));
+    ++count;
+  }
+
+  symbols::ProcessMemory &memory_of(const ProcessId &id) {
+    static constexpr size_t kMaxMemories = 1024;
+    if (const auto known = memories_.find(id); known != memories_.end()) return known->second;
+    if (memories_.size() >= kMaxMemories) memories_.clear();
+    symbols::ProcessMemory &memory = memories_.emplace(id, id.pid).first->second;
+    memory.refresh(mark_of(id));
+    return memory;
+  }
+
+  void give_unwound(const Take &take) {
+    const std::lock_guard lock(mutex_);
+    ring_buffer__consume(ring_.get());
+    for (const auto &[key, sum] : unwound_) {
+      StackCount stack{
+          .process = key.process, .comm = sum.first, .has_user = true, .end = key.end, .user = key.frames, .count = sum.second};
+      stack.kernel = frames_of(key.kernel, stack.kernel_lost);
+      take(stack);
+    }
+    unwound_.clear();
   }
 
   // Nobody else writes to the map: what is read and then deleted is the whole.
@@ -138,7 +210,7 @@ class BpfSampler final : public Sampler {
                      .ns = count.ns};
     stack.kernel = frames_of(key.kernel, stack.kernel_lost);
     stack.user = frames_of(key.user, stack.user_lost);
-    stack.truncated = stack.user.size() == PERF_FRAMES || stack.kernel.size() == PERF_FRAMES;
+    if (stack.user.size() == PERF_FRAMES) stack.end = End::truncated;
     take(stack);
   }
 
@@ -159,7 +231,23 @@ class BpfSampler final : public Sampler {
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   CpuEvents events_;
   std::vector<bpf::Link> links_;
+
+  // What the pump and the windows share.
+  std::mutex mutex_;
   const See *see_ = nullptr;
+  std::vector<ProcessId> unseen_;  // found while nobody listened
+  struct Unwound {
+    ProcessId process;
+    uint64_t kernel = 0;
+    std::vector<uint64_t> frames;
+    End end = End::failed;
+    auto operator<=>(const Unwound &) const = default;
+  };
+  std::map<Unwound, std::pair<std::string, uint64_t>> unwound_;
+  std::map<ProcessId, symbols::ProcessMemory> memories_;
+  symbols::Unwinder unwinder_;
+  uint64_t lost_ = 0;
+
   std::vector<perf_key> keys_;
   std::unordered_map<uint64_t, std::vector<uint64_t>> stacks_;  // of this window
 };

@@ -97,6 +97,7 @@ void Collector::open_sampler() {
     if (options_.backend == "bpf" || options_.sampler.off_cpu) throw Failure(Code::unsupported, "backend bpf: " + reason);
     host_.log(Level::info, "stacks are read sample by sample, without BPF: " + reason);
   }
+  if (options_.sampler.dwarf) host_.log(Level::warning, "unwind = \"dwarf\" takes BPF: frame pointers are followed instead");
   auto ring = open_ring_sampler(options_.sampler);
   if (!ring) throw Failure(Code::unsupported, ring.error() + (reason.empty() ? "" : "; without BPF: " + reason));
   sampler_ = std::move(*ring);

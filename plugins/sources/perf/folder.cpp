@@ -89,8 +89,9 @@ bool Folder::append_user(const StackCount &stack, const symbols::ProcessMemory *
   const std::span<const uint64_t> frames = stack.user;
   symbols::Place outermost;
   if (memory != nullptr && !frames.empty()) outermost = memory->find(looked_up(frames, frames.size() - 1), files_);
-  const bool whole = !stack.truncated && (stack.unwound || (!frames.empty() && reaches_root(outermost, frames.size())));
-  if (!whole) out += stack.truncated ? ";[truncated]" : ";[unwind failed]";
+  const bool whole =
+      stack.end == End::root || (stack.end == End::unknown && !frames.empty() && reaches_root(outermost, frames.size()));
+  if (!whole) out += stack.end == End::truncated ? ";[truncated]" : ";[unwind failed]";
   for (size_t i = frames.size(); i-- > 0;)
     append_place(memory == nullptr ? symbols::Place{} : memory->find(looked_up(frames, i), files_), out);
   return whole;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/perf/processes.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -10,18 +8,14 @@
 #include "core/util/files.h"
 #include "core/util/now.h"
 #include "plugins/containers/place.h"
+#include "plugins/sources/perf/process_id.h"
 
 namespace atalaya::perf {
 namespace {
 
-constexpr int kMaxASecond = 100;
+constexpr int kMaxASecond = 50;
 constexpr size_t kMaxFresh = 4096, kMaxKnown = 4096;
 constexpr uint64_t kForgottenAfter = 10;  // windows
-
-symbols::ProcessMark mark_of(const ProcessId &id) {
-  static const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
-  return {id.start_ns / (1'000'000'000 / ticks), id.image};
-}
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);

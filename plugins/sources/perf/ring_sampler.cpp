@@ -205,7 +205,7 @@ class RingSampler final : public Sampler {
     take({.process = id,
           .comm = count.comm,
           .has_user = key.process.image != 0 || !key.user.empty(),
-          .truncated = key.user.size() >= kMaxFrames || key.kernel.size() >= kMaxFrames,
+          .end = key.user.size() >= kMaxFrames ? End::truncated : End::unknown,
           .kernel = key.kernel,
           .user = key.user,
           .count = count.count});

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/util/matcher.h"
 #include "core/util/result.h"
 
 namespace atalaya::perf {
@@ -23,15 +24,18 @@ struct ProcessId {
   auto operator<=>(const ProcessId &) const = default;
 };
 
+// Where the user's part of a stack ends: at the function that its thread began with; at the kernel's limit of frames, or of what
+// was copied; or where nobody knows the caller. Frame pointers do not say which.
+enum class End : uint8_t { unknown, root, truncated, failed };
+
 struct StackCount {
   ProcessId process;
   std::string_view comm;
   bool off_cpu = false;
   bool has_user = false;                        // it is a process with memory of its own
   bool kernel_lost = false, user_lost = false;  // there was a stack, but no room for it
-  bool truncated = false;                       // the kernel gives no more frames than these
-  bool unwound = false;                         // by the tables of its files, and to where they end
-  std::span<const uint64_t> kernel, user;       // leaf first
+  End end = End::unknown;
+  std::span<const uint64_t> kernel, user;  // leaf first
   uint64_t count = 0;
   uint64_t ns = 0;  // off-CPU: the time waited
 };
@@ -47,6 +51,8 @@ struct SamplerOptions {
   bool on_cpu = true, off_cpu = false;
   int64_t min_wait_ns = 1'000'000;
   uint32_t max_stacks = 16384;
+  bool dwarf = false;                 // stacks are copied and unwound by the tables of files
+  core::MatcherList dwarf_processes;  // of these processes; empty: of all
 };
 
 class Sampler {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/perf/folder.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+
+#include "plugins/sources/perf/perf_events.h"
+
+namespace atalaya::perf {
+namespace {
+
+std::string folded(const StackCount &stack, bool kernel = true, bool *whole = nullptr) {
+  static const symbols::KernelSymbols names("ffffffff81000000 T outer\nffffffff81000100 T inner;x\nffffffff81000200 T end\n");
+  symbols::ElfFiles files(1 << 20);
+  Folder folder(files, kernel);
+  folder.use(&names);
+  std::string text;
+  const bool reached = folder.fold(stack, nullptr, text);
+  if (whole != nullptr) *whole = reached;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a kernel thread's stack is whole; names hold no separator") {
+  constexpr std::array<uint64_t, 2> frames = {0xffffffff81000100, 0xffffffff81000010};
+  bool whole = false;
+  CHECK(folded({.process = {.pid = 7}, .comm = "kworker/0:1 ;x", .kernel = frames}, true, &whole) ==
+        "kworker/0:1_:x-7;outer_[k];inner:x_[k]");
+  CHECK(whole);
+  CHECK(folded({.process = {.pid = 7}, .comm = "k", .kernel = frames}, false) == "k-7");
+}
+
+TEST_CASE("a return address belongs to the call before it") {
+  constexpr std::array<uint64_t, 2> frames = {0xffffffff81000200, 0xffffffff81000100};
+  CHECK(folded({.process = {.pid = 7}, .comm = "k", .kernel = frames}) == "k-7;outer_[k];end_[k]");
+}
+
+TEST_CASE("a stack that ends early says so") {
+  constexpr std::array<uint64_t, 1> user = {0x1000};
+  bool whole = true;
+  CHECK(folded({.process = {.pid = 7}, .comm = "p", .has_user = true, .user = user}, true, &whole) ==
+        "p-7;[unwind failed];[unknown]");
+  CHECK_FALSE(whole);
+  CHECK(folded({.process = {.pid = 7}, .comm = "p", .has_user = true}) == "p-7;[unwind failed]");
+  CHECK(folded({.process = {.pid = 7}, .comm = "p", .has_user = true, .end = End::truncated, .user = user}) ==
+        "p-7;[truncated];[unknown]");
+  CHECK(folded({.process = {.pid = 7}, .comm = "p", .has_user = true, .kernel_lost = true, .user_lost = true}) ==
+        "p-7;[stack lost];[stack lost]_[k]");
+}
+
+TEST_CASE("threads begin in few functions") {
+  CHECK(is_root("_start"));
+  CHECK(is_root("start_thread"));
+  CHECK_FALSE(is_root("main"));
+}
+
+TEST_CASE("lists of CPUs") {
+  CHECK(parse_cpus("0-2,5\n") == std::vector<int>{0, 1, 2, 5});
+  CHECK(parse_cpus("0") == std::vector<int>{0});
+  CHECK(parse_cpus("").empty());
+  CHECK(parse_cpus("x").empty());
+  CHECK(parse_cpus("0-99999999").empty());
+}
+
+}  // namespace atalaya::perf
