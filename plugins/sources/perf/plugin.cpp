@@ -158,7 +158,7 @@ class Perf final : public Source {
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str, "names of functions in other users' processes"_str, "symbols"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "names from programs and perf maps that not all may read"_str,
        "symbols"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYSLOG"_str, "names of the kernel's functions"_str, "kernel-symbols"_str},
+      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYSLOG"_str, "names of the kernel's functions"_str, "kallsyms"_str},
   };
   static constexpr Description description = {.name = "perf"_str,
                                               .summary = "Where CPU time goes, by stack: the whole host, sampled in the kernel"_str,

@@ -97,18 +97,21 @@ TEST_CASE("an address of nothing has no caller") {
 
 Taken *in_handler = nullptr;
 
+__attribute__((noinline)) int deep_and_kill(int depth) {
+  if (depth == 0) return ::pthread_kill(::pthread_self(), SIGUSR1);
+  volatile int below = deep_and_kill(depth - 1);
+  return below + depth;
+}
+
 TEST_CASE("a signal's handler is followed into what it interrupted") {
   Taken taken;
   in_handler = &taken;
   struct sigaction action {};
   struct sigaction before {};
-  action.sa_handler = [](int) { take(*in_handler, 8192); };
+  action.sa_handler = [](int) { take(*in_handler, 12288); };
   REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
   std::thread([] {
-    volatile char below[16384];  // so that the copy ends within the stack
-    below[0] = 1;
-    ::pthread_kill(::pthread_self(), SIGUSR1);
-    below[1] = 1;
+    deep_and_kill(200);  // so that the copy ends within the stack
   }).join();
   ::sigaction(SIGUSR1, &before, nullptr);
   const Result result = unwound(taken);

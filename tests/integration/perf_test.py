@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where real programs spend their time: C++ without frame pointers, a JVM, processes that have ended, a container of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+from harness import AgentCase, main
+
+PATIENCE = 60
+CPP = r"""
+#include <cstdint>
+volatile uint64_t x;
+static void work(int n) { for (int i = 0; i < n; ++i) x = x * 3 + 1; }
+extern "C" __attribute__((noinline)) void sixty() { work(600000); x = x + 1; }
+namespace shop { struct Cart { __attribute__((noinline)) void thirty(int) { work(300000); x = x + 1; } }; }
+__attribute__((noinline)) static void ten() { work(100000); x = x + 1; }
+int main() { shop::Cart cart; for (;;) { sixty(); cart.thirty(1); ten(); } }
+"""
+JAVA = """
+public class W {
+  static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+  public static void main(String[] a) { long x = 0; while (true) x += fib(30); }
+}
+"""
+
+
+def stacks(path):
+    """The STACK samples of a file of samples."""
+    found = []
+    if os.path.exists(path):
+        with open(path) as file:
+            for line in file:
+                sample = json.loads(line) if line.endswith("\n") else {}
+                if sample.get("kind") == "stack":
+                    found.append(sample)
+    return found
+
+
+def accounts(path):
+    with open(path) as file:
+        return [sample["fields"] for sample in map(json.loads, file) if sample["kind"] == "metrics"]
+
+
+@unittest.skipUnless(os.geteuid() == 0, "sampling other processes takes root")
+class Perf(AgentCase):
+    def setUp(self):
+        super().setUp()
+        self.children = []
+        self.output = self.path("samples")
+
+    def tearDown(self):
+        for child in self.children:
+            child.kill()
+            child.wait()
+        super().tearDown()
+
+    def start(self, *command, **options):
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+        self.children.append(child)
+        return child
+
+    def program(self, *flags):
+        compiler = shutil.which("g++") or shutil.which("clang++")
+        if not compiler:
+            self.skipTest("no compiler")
+        with open(self.path("w.cpp"), "w") as file:
+            file.write(CPP)
+        subprocess.run([compiler, "-O2", *flags, "-o", self.path("shares"), self.path("w.cpp")], check=True)
+        return self.path("shares")
+
+    def java(self, *options):
+        if not (shutil.which("javac") and shutil.which("java")):
+            self.skipTest("no JDK")
+        with open(self.path("W.java"), "w") as file:
+            file.write(JAVA)
+        subprocess.run(["javac", "-d", self.folder, self.path("W.java")], check=True)
+        return [shutil.which("java"), *options, "-cp", self.folder, "W"]
+
+    def sample(self, options, every="1s"):
+        return self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "profile" {{ every = "{every}", a.source.perf {{ {options} }},
+              a.sink.file {{ path = "{self.output}", format = "samples" }} }}""").running()
+
+    def until(self, agent, condition, what):
+        """Waits for windows until the condition on all stacks holds."""
+        def holds(_):
+            return condition(stacks(self.output))
+        try:
+            agent.wait_status(holds)
+        except AssertionError:
+            raise AssertionError(f"no {what} in {json.dumps(stacks(self.output)[-20:], indent=1)}\n{agent.errors()}") from None
+
+    @staticmethod
+    def count(samples, pid, part=""):
+        return sum(sample["fields"]["profile.samples"] for sample in samples
+                   if sample["tags"]["pid"] == str(pid) and part in sample["text"])
+
+    def check_shares(self, options, *flags):
+        child = self.start(self.program(*flags))
+        agent = self.sample(f'frequency = 499, processes = {{ "shares" }}, {options}')
+        self.until(agent, lambda all: self.count(all, child.pid) >= 2000, "2000 samples of the program")
+        agent.stop()
+        all = stacks(self.output)
+        whole = self.count(all, child.pid)
+        for function, share in (("sixty", 60), ("shop::Cart::thirty", 30), ("ten", 10)):
+            measured = 100 * self.count(all, child.pid, ";" + function) / whole
+            self.assertAlmostEqual(measured, share, delta=5, msg=function)
+        self.assertEqual({sample["tags"]["process"] for sample in all}, {"shares"})
+        for sample in all:
+            self.assertTrue(sample["text"].startswith(f"shares-{child.pid};"), sample)
+            self.assertEqual(sample["tags"]["profile"], "cpu")
+        return all, child
+
+    def test_shares_by_frame_pointers(self):
+        self.check_shares("", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+
+    def test_shares_by_tables_and_every_stack_whole(self):
+        all, child = self.check_shares('unwind = "dwarf"')
+        whole = self.count(all, child.pid, ";main;")
+        self.assertGreaterEqual(whole, 0.95 * self.count(all, child.pid))
+
+    def test_shares_without_bpf(self):
+        all, _ = self.check_shares('backend = "ring"', "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        for account in accounts(self.output):
+            self.assertNotIn("perf.cpu.kernel", account)
+
+    def test_samples_add_up(self):
+        child = self.start(self.program())
+        agent = self.sample("")
+        self.until(agent, lambda all: self.count(all, child.pid) >= 100, "sample")
+        agent.stop()
+        told = sum(account["perf.samples"] - account["perf.lost"] - account["perf.filtered"] for account in accounts(self.output))
+        self.assertEqual(told, sum(sample["fields"]["profile.samples"] for sample in stacks(self.output)))
+
+    def test_java_names(self):
+        child = self.start(*self.java("-XX:+PreserveFramePointer"))
+        agent = self.sample('tags = { "runtime" }, processes = { "java" }, jvm_refresh = "1s"')
+        self.until(agent, lambda all: self.count(all, child.pid, "long W.fib(int)_[j];long W.fib(int)_[j]") > 0, "Java function")
+        self.assertEqual({sample["tags"].get("runtime") for sample in stacks(self.output)
+                          if sample["tags"]["pid"] == str(child.pid) and "W.fib" in sample["text"]}, {"jvm"})
+        self.assertIsNone(child.poll())
+        self.remove_map(child.pid)
+
+    @staticmethod
+    def remove_map(pid):
+        if os.path.exists(f"/tmp/perf-{pid}.map"):
+            os.remove(f"/tmp/perf-{pid}.map")
+
+    def test_java_in_a_container(self):
+        """In namespaces of processes and files of its own, with another number and another /tmp."""
+        java = self.java("-XX:+PreserveFramePointer")
+        shared = self.path("tmp")
+        os.mkdir(shared)
+        script = 'mount --bind "$0" /tmp && exec "$@"'
+        outer = ["unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c", script, shared]
+        if subprocess.run([*outer, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no namespaces here")
+        # What it runs lies in a /tmp that it does not see.
+        classes = os.path.join(shared, "W.class")
+        shutil.copy(self.path("W.class"), classes)
+        java[java.index(self.folder)] = "/tmp"
+        self.start(*outer, *java)
+        agent = self.sample('processes = { "java" }, jvm_refresh = "1s"')
+        self.until(agent, lambda all: any("long W.fib(int)_[j]" in sample["text"] for sample in all), "Java function")
+        self.assertIn("perf-1.map", os.listdir(shared))
+
+    def test_a_jvm_that_refuses_costs_a_counted_failure(self):
+        child = self.start(*self.java("-XX:+DisableAttachMechanism", "-XX:+PreserveFramePointer"))
+        agent = self.sample('processes = { "java" }')
+        agent.wait_line("opens no socket for commands (-XX:+DisableAttachMechanism?)")
+        self.until(agent, lambda all: self.count(all, child.pid) > 0, "sample of it")
+        self.assertIsNone(child.poll())
+        self.assertFalse(os.path.exists(f"/tmp/.attach_pid{child.pid}"))
+        agent.stop()
+        self.assertEqual(sum(account["perf.jvm.failures"] for account in accounts(self.output)), 1)
+
+    def test_a_process_that_has_ended_keeps_its_names(self):
+        program = self.program("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        agent = self.sample('frequency = 499, processes = { "shares" }', every="3s")
+        self.until(agent, lambda _: len(accounts(self.output)) > 0, "first window")
+        child = self.start("timeout", "--foreground", "1", program)
+        child.wait()
+        self.until(agent, lambda all: any(";sixty" in sample["text"] for sample in all), "function of a process that has ended")
+
+    def test_waiting(self):
+        child = self.start(sys.executable, "-c", "import time\nwhile True: time.sleep(0.05)")
+        agent = self.sample('profile = "offcpu"')
+        def waited(all):
+            return [sample for sample in all if sample["tags"]["pid"] == str(child.pid) and "nanosleep" in sample["text"]]
+        self.until(agent, waited, "wait of the sleeper")
+        for sample in waited(stacks(self.output)):
+            self.assertEqual(sample["tags"]["profile"], "offcpu")
+            each = sample["fields"]["profile.ns"] / sample["fields"]["profile.samples"]
+            self.assertGreaterEqual(each, 0.049e9)
+
+
+main()
