@@ -150,7 +150,7 @@ class Perf final : public Source {
             .item_size = sizeof(Param)},
   };
   static constexpr Need needs[] = {
-      {ATALAYA_NEED_KERNEL, 0, "CONFIG_PERF_EVENTS"_str, "there are no perf events"_str},
+      {ATALAYA_NEED_FILE, 0, "/proc/sys/kernel/perf_event_paranoid"_str, "the kernel has no perf events"_str},
       {ATALAYA_NEED_CAPABILITY, 0, "CAP_PERFMON"_str, "the kernel lets nobody sample other users' processes"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_BPF"_str, "each sample is handed over, at several times the cost; no off-CPU profile"_str,
        "bpf"_str},
