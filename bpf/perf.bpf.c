@@ -111,16 +111,25 @@ static void describe(struct perf_process *process, const struct task_struct *tas
   process->image = (BPF_CORE_READ(mm, start_code) * factor + BPF_CORE_READ(mm, end_code)) * factor + BPF_CORE_READ(mm, start_stack);
 }
 
-/* User space reads what a process has mapped while it lives. */
+/* User space reads what a process has mapped while it lives. One that is seen twice is worth more of its time than one of many that come
+ * and go.
+ */
 static void announce(const struct perf_process *process, const char *comm) {
-  if (process->image == 0 || bpf_map_lookup_elem(&known, process)) return;
+  if (process->image == 0) return;
   const __u8 one = 1;
+  __u8 *times = bpf_map_lookup_elem(&known, process);
+  if (times && *times > 1) return;
   struct perf_seen *record = bpf_ringbuf_reserve(&seen, sizeof(*record), 0);
   if (!record) return;
   record->process = *process;
+  record->again = times != 0;
+  record->unused = 0;
   __builtin_memcpy(record->comm, comm, PERF_COMM);
   bpf_ringbuf_submit(record, 0);
-  bpf_map_update_elem(&known, process, &one, BPF_ANY);
+  if (times)
+    *times = 2;
+  else
+    bpf_map_update_elem(&known, process, &one, BPF_ANY);
 }
 
 static void add(const struct perf_key *key, const char *comm, __u64 ns) {

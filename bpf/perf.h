@@ -43,9 +43,11 @@ struct perf_stack {
   __u64 frames[PERF_FRAMES];
 };
 
-/* A process seen for the first time. */
+/* A process seen for the first or second time. */
 struct perf_seen {
   struct perf_process process;
+  __u32 again;
+  __u32 unused;
   char comm[PERF_COMM];
 };
 

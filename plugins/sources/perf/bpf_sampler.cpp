@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -65,7 +66,7 @@ class BpfSampler final : public Sampler {
     ::poll(wanted.data(), wanted.size(), options_.dwarf ? kCopiesEveryMs : -1);
     const std::lock_guard lock(mutex_);
     see_ = &see;
-    for (const ProcessId &id : std::exchange(unseen_, {})) see(id);
+    for (const auto &[id, again] : std::exchange(unseen_, {})) see(id, again);
     ring_buffer__consume(ring_.get());
     see_ = nullptr;
   }
@@ -137,9 +138,9 @@ class BpfSampler final : public Sampler {
     if (options_.dwarf && !options_.dwarf_processes.empty() && options_.dwarf_processes.matches(comm))
       bpf_map_update_elem(bpf_map__fd(skeleton_->maps.copied), &seen.process, &one, BPF_ANY);
     if (see_ != nullptr)
-      (*see_)(id_of(seen.process));
+      (*see_)(id_of(seen.process), seen.again != 0);
     else
-      unseen_.push_back(id_of(seen.process));
+      unseen_.emplace_back(id_of(seen.process), seen.again != 0);
   }
 
   static int on_copy(void *self, void *data, size_t size) {
@@ -188,16 +189,18 @@ class BpfSampler final : public Sampler {
     unwound_.clear();
   }
 
-  // Nobody else writes to the map: what is read and then deleted is the whole.
+  // Nobody else writes to the map: what is read and deleted is the whole.
   void read_counts(int map, const Take &take) {
-    keys_.clear();
-    perf_key key{};
-    for (const perf_key *last = nullptr; bpf_map_get_next_key(map, last, &key) == 0; last = &keys_.back()) keys_.push_back(key);
-    perf_count count{};
-    for (const perf_key &each : keys_) {
-      if (bpf_map_lookup_elem(map, &each, &count) != 0) continue;
-      bpf_map_delete_elem(map, &each);
-      give(each, count, take);
+    static constexpr uint32_t kBatch = 2048;  // more than any bucket holds
+    keys_.resize(kBatch);
+    counts_.resize(kBatch);
+    uint32_t place = 0;
+    for (bool first = true, more = true; more; first = false) {
+      uint32_t count = kBatch;
+      more = bpf_map_lookup_and_delete_batch(map, first ? nullptr : &place, &place, keys_.data(), counts_.data(), &count,
+                                             nullptr) == 0;
+      if (!more && errno != ENOENT) return;  // what is left is told in the next window
+      for (uint32_t i = 0; i < count; ++i) give(keys_[i], counts_[i], take);
     }
   }
 
@@ -235,7 +238,7 @@ class BpfSampler final : public Sampler {
   // What the pump and the windows share.
   std::mutex mutex_;
   const See *see_ = nullptr;
-  std::vector<ProcessId> unseen_;  // found while nobody listened
+  std::vector<std::pair<ProcessId, bool>> unseen_;  // found while nobody listened
   struct Unwound {
     ProcessId process;
     uint64_t kernel = 0;
@@ -249,6 +252,7 @@ class BpfSampler final : public Sampler {
   uint64_t lost_ = 0;
 
   std::vector<perf_key> keys_;
+  std::vector<perf_count> counts_;
   std::unordered_map<uint64_t, std::vector<uint64_t>> stacks_;  // of this window
 };
 

@@ -107,7 +107,7 @@ void Collector::pump() {
   pthread_setname_np(pthread_self(), "perf");
   uint64_t stopped = 0;
   while (::read(stop_.get(), &stopped, sizeof(stopped)) < 0)
-    sampler_->pump(stop_.get(), [this](const ProcessId &id) { processes_.see(id); });
+    sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
 }
 
 int64_t Collector::pump_cpu_ns() const {

@@ -13,7 +13,7 @@
 namespace atalaya::perf {
 namespace {
 
-constexpr int kMaxASecond = 50;
+constexpr size_t kMaxASecond = 50, kMaxNewASecond = 10;
 constexpr size_t kMaxFresh = 4096, kMaxKnown = 4096;
 constexpr uint64_t kForgottenAfter = 10;  // windows
 
@@ -46,18 +46,14 @@ std::unique_ptr<Process> Processes::read(const ProcessId &id) {
   return process;
 }
 
-void Processes::see(const ProcessId &id) {
-  {
-    const std::lock_guard lock(mutex_);
-    const int64_t second = core::monotonic() / 1'000'000'000;
-    in_second_ = second == second_ ? in_second_ + 1 : 1;
-    second_ = second;
-    if (in_second_ > kMaxASecond || fresh_.size() >= kMaxFresh) return;
-  }
+void Processes::see(const ProcessId &id, bool again) {
+  const int64_t second = core::monotonic() / 1'000'000'000;
+  if (second != second_) read_.clear();
+  second_ = second;
+  if (read_.size() >= (again ? kMaxASecond : kMaxNewASecond) || !read_.insert(id).second) return;
   auto process = read(id);
-  if (!process) return;
   const std::lock_guard lock(mutex_);
-  fresh_.emplace_back(id, std::move(process));
+  if (process && fresh_.size() < kMaxFresh) fresh_.emplace_back(id, std::move(process));
 }
 
 void Processes::next_window() {

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,8 +31,9 @@ class Processes {
   // jvm: null: JVMs are not asked for the names of their code.
   Processes(size_t max_bytes, jvm::PerfMapRefresh *jvm) : max_bytes_(max_bytes), jvm_(jvm) {}
 
-  // From any thread: a process that is new. Only so many a second are read.
-  void see(const ProcessId &id);
+  // From one other thread: a process that is new. Only so many a second are read, most of them when they are seen again: those that
+  // come and go are many.
+  void see(const ProcessId &id, bool again);
 
   // The rest from one thread.
   void next_window();
@@ -52,8 +53,10 @@ class Processes {
 
   std::mutex mutex_;  // for those below
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh_;
+
+  // Of `see` alone.
+  std::set<ProcessId> read_;  // in this second
   int64_t second_ = 0;
-  int in_second_ = 0;
 };
 
 }  // namespace atalaya::perf

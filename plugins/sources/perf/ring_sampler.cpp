@@ -88,7 +88,7 @@ class RingSampler final : public Sampler {
     if (::poll(&wanted, 1, kDrainEveryMs) != 0) return;
     const std::lock_guard lock(mutex_);
     drain();
-    for (const ProcessId &id : new_) see(id);
+    for (const ProcessId &id : new_) see(id, false);
     new_.clear();
   }
 

@@ -58,11 +58,11 @@ struct SamplerOptions {
 class Sampler {
  public:
   using Take = std::function<void(const StackCount &)>;
-  using See = std::function<void(const ProcessId &)>;
+  using See = std::function<void(const ProcessId &, bool again)>;
 
   virtual ~Sampler() = default;
   // On a thread of its own: waits until there is something to do, or until the descriptor can be read, and does it. Processes that
-  // are new are told while they live.
+  // are new are told while they live, and once more when they are seen again.
   virtual void pump(int stop, const See &see) = 0;
   // Everything since the last call; what the spans point to holds during the call of `take`.
   virtual Totals take(const Take &take) = 0;

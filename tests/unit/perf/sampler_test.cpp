@@ -50,7 +50,7 @@ void check(core::Result<std::unique_ptr<Sampler>> opened) {
   const int stop = ::eventfd(0, 0);
   std::atomic<bool> told = false, stopping = false;
   std::thread pump([&] {
-    while (!stopping) sampler.pump(stop, [&](const ProcessId &id) { told = told || id.pid == ::getpid(); });
+    while (!stopping) sampler.pump(stop, [&](const ProcessId &id, bool) { told = told || id.pid == ::getpid(); });
   });
   Totals totals;
   take(sampler, totals);
