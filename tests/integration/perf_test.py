@@ -139,12 +139,12 @@ class Perf(AgentCase):
 
     def test_java_names(self):
         child = self.start(*self.java("-XX:+PreserveFramePointer"))
+        self.addCleanup(self.remove_map, child.pid)  # behind its end
         agent = self.sample('tags = { "runtime" }, processes = { "java" }, jvm_refresh = "1s"')
         self.until(agent, lambda all: self.count(all, child.pid, "long W.fib(int)_[j];long W.fib(int)_[j]") > 0, "Java function")
         self.assertEqual({sample["tags"].get("runtime") for sample in stacks(self.output)
                           if sample["tags"]["pid"] == str(child.pid) and "W.fib" in sample["text"]}, {"jvm"})
         self.assertIsNone(child.poll())
-        self.remove_map(child.pid)
 
     @staticmethod
     def remove_map(pid):
