@@ -30,7 +30,7 @@ set(CPACK_DEBIAN_ATALAYA_PACKAGE_SHLIBDEPS ON)
 # systemd-sysusers makes the service's user.
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers | systemd-sysusers")
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_SUGGESTS "atalaya-kafka, sqlite3")
-set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/preinst ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)
 
 set(CPACK_DEBIAN_KAFKA_PACKAGE_NAME atalaya-kafka)
 set(CPACK_DEBIAN_KAFKA_DESCRIPTION "The plugin that lets a pipeline of atalaya send its samples to Kafka, with

@@ -30,7 +30,7 @@ a.pipeline "processes" {
   -- To a hub or a database as well; what it cannot take waits on disk:
   --   a.sink.http { url = "http://hub:4242", format = "jsonlines", compress = "zstd", spool = { dir = "spool/hub", max = "1 GiB" } },
   -- With a token, which only the service manager reads: `systemctl edit atalaya`, [Service], LoadCredential=token:/etc/atalaya/token; here
-  --   bearer = os.getenv("CREDENTIALS_DIRECTORY") .. "/token",
+  --   bearer = "/run/credentials/atalaya.service/token",
 }
 
 a.pipeline "self" {

@@ -6,13 +6,20 @@
 #include "core/cli/cli.h"
 #include "core/config/graph.h"
 #include "core/config/load.h"
+#include "core/isolation/capabilities.h"
+#include "core/util/log.h"
 
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array kOptions = {OptionSpec{"--quiet", "", "print what is wrong, not the graph"}};
+constexpr std::array kOptions = {OptionSpec{"--quiet", "", "print what is wrong, not the graph"},
+                                 OptionSpec{"--drop", "", "without capabilities, as `run --drop` reads the file"}};
 
 int check(const Arguments &arguments) {
+  if (const Status dropped = arguments.has("--drop") ? keep_capabilities(0) : Done{}; !dropped) {
+    log(LogLevel::error, dropped.error());
+    return kFailed;
+  }
   Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
   Symbols symbols;
   const LoadedFile file = load_file(arguments.positional.at(0), registry, symbols, default_lua_library());

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "core/cli/cli.h"
 #include "core/cli/features.h"
@@ -137,12 +138,17 @@ int write_drop_ins(const std::vector<Feature> &features, const std::string &fold
     log(LogLevel::error, made.error());
     return kFailed;
   }
+  std::set<std::string> written;
   for (const Feature &feature : features) {
     if (!feature.needs_capability()) continue;
     const std::string path = folder + "/" + feature.name + ".conf", text = drop_in_text(feature);
+    if (!written.insert(feature.name).second) {
+      log(LogLevel::error, "two components have a feature " + in_quotes(feature.name) + "; rename one: a drop-in is for one");
+      return kFailed;
+    }
     FILE *file = std::fopen(path.c_str(), "we");
-    const bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
-    if (file == nullptr || std::fclose(file) != 0 || !written) {
+    const bool put = file != nullptr && std::fputs(text.c_str(), file) >= 0;
+    if (file == nullptr || std::fclose(file) != 0 || !put) {
       log(LogLevel::error, path + " cannot be written: " + error_text(errno));
       return kFailed;
     }
@@ -156,11 +162,15 @@ int doctor(const Arguments &arguments) {
     log(LogLevel::error, "--format: " + in_quotes(format) + " is not one of table, json");
     return kWrongUse;
   }
-  Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
+  const std::string given = arguments.get("--plugins").value_or("");
+  // A package's drop-ins are made of its own plugins, whatever else the host has that builds it.
+  const bool only_given = arguments.has("--drop-ins") && !given.empty();
+  Registry registry = Registry::scan(only_given ? std::vector{given} : Registry::default_folders(given));
   for (const std::string &line : registry.refused()) log(LogLevel::warning, line);
   std::vector<Feature> features = features_of(registry);
   if (const auto name = arguments.get("--drop-in")) return print_drop_in(features, *name);
-  if (const auto folder = arguments.get("--drop-ins")) return write_drop_ins(features, *folder);
+  if (const auto folder = arguments.get("--drop-ins"))
+    return registry.refused().empty() ? write_drop_ins(features, *folder) : kFailed;
 
   auto subject = arguments.has("--unit") ? running_agent(arguments) : subject_of_process(0);
   if (!subject) {

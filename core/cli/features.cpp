@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::array<uint32_t, 5> kKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK, ATALAYA_COMMAND};
 constexpr size_t kMaxFile = 1 << 20;
+constexpr std::string_view kUnitFolder = "/etc/systemd/system/atalaya.service.d";
 
 // Files by which a running kernel shows how it was built, where its configuration cannot be read.
 struct KernelSign {
@@ -66,6 +67,10 @@ Met kernel_has(const std::string &option) {
   return Met::unknown;
 }
 
+std::string link_command(const Feature &feature) {
+  return "mkdir -p " + std::string(kUnitFolder) + " && ln -sf " + drop_in_path(feature) + " " + std::string(kUnitFolder);
+}
+
 void examine_capability(FeatureNeed &need, const Feature &feature, const Subject &subject) {
   const auto number = capability_number(need.name);
   if (!number) {
@@ -74,8 +79,7 @@ void examine_capability(FeatureNeed &need, const Feature &feature, const Subject
   }
   need.met = (subject.capabilities >> *number & 1) != 0 ? Met::yes : Met::no;
   if (need.met == Met::yes) return;
-  const std::string link = "ln -s " + drop_in_path(feature) +
-                           " /etc/systemd/system/atalaya.service.d/ && systemctl daemon-reload && systemctl restart atalaya";
+  const std::string link = link_command(feature) + " && systemctl daemon-reload && systemctl restart atalaya";
   need.remedy = subject.service ? link : "run as root; for the service: " + link;
 }
 
@@ -100,10 +104,12 @@ void examine(FeatureNeed &need, const Feature &feature, const Subject &subject) 
 struct UnitLine {
   std::string_view capability, line, why;
 };
-constexpr std::array<UnitLine, 4> kUnitLines = {
+constexpr std::array<UnitLine, 6> kUnitLines = {
     {{"CAP_BPF", "SystemCallFilter=bpf", "the system call that the capability is for"},
      {"CAP_BPF", "LimitMEMLOCK=infinity", "kernels before 5.11 count maps as locked memory"},
      {"CAP_PERFMON", "SystemCallFilter=perf_event_open", "the system call that the capability is for"},
+     {"CAP_SYSLOG", "ProtectKernelLogs=no", "the protection takes the capability away"},
+     {"CAP_SYS_RAWIO", "PrivateDevices=no", "the private devices take the capability away"},
      {"CAP_NET_ADMIN", "RestrictAddressFamilies=AF_NETLINK", "the kernel is asked over netlink sockets"}}};
 
 }  // namespace
@@ -170,8 +176,8 @@ std::string drop_in_path(const Feature &feature) {
 std::string drop_in_text(const Feature &feature) {
   if (!feature.needs_capability()) return "";
   std::string text = "# Turns on what " + feature.kind + " \"" + feature.component + "\" needs for " + feature.name +
-                     ". Made by: atalaya doctor --drop-in " + feature.name + "\n# Use it: ln -s " + drop_in_path(feature) +
-                     " /etc/systemd/system/atalaya.service.d/\n[Service]\n"
+                     ". Made by: atalaya doctor --drop-in " + feature.name + "\n# Use it: " + link_command(feature) +
+                     "\n[Service]\n"
                      "# The agent hands them on to the process of the component, and keeps none.\nSystemCallFilter=capset\n";
   for (const FeatureNeed &need : feature.needs) {
     if (need.type != ATALAYA_NEED_CAPABILITY) continue;

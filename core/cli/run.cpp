@@ -28,7 +28,6 @@ constexpr OptionSpec kOptions[] = {
 // What `run` is made of, beside the file.
 struct Parts {
   const Arguments &arguments;
-  uint64_t given = 0;  // the capabilities that the agent was started with
   Registry registry;
   Symbols symbols;
   Launcher launcher;
@@ -47,19 +46,23 @@ std::optional<FileDescription> load(const std::string &path, Parts &parts) {
   for (const std::string &line : loaded.errors) std::fprintf(stderr, "%s\n", line.c_str());
   // Who declares capabilities gets them in a process of its own; where there is none to get it may stay.
   const auto isolate_privileged = [&parts](StageDescription &stage) {
-    if (stage.function == 0 && (declared_capabilities(*stage.component.component) & parts.given) != 0) stage.isolation.on = true;
+    if (stage.function == 0 && usable_capabilities(*stage.component.component, parts.launcher.given()) != 0)
+      stage.isolation.on = true;
   };
   if (loaded.description && parts.arguments.has("--drop")) each_component(*loaded.description, isolate_privileged);
   return std::move(loaded.description);
 }
 
-// The launcher was the first thing to start; here it is kept or ended, and the agent's own capabilities are kept or dropped.
-Status settle(FileDescription &file, Parts &parts) {
-  const bool drop = parts.arguments.has("--drop");
-  bool wanted = drop && parts.given != 0;  // also for what a later file names
+// The first thing to start: it keeps the capabilities. The agent gives its own away before any code of a plugin runs in it.
+Status start_launcher(Parts &parts) {
+  if (const Status started = parts.launcher.start(); !started) log(LogLevel::warning, started.error());
+  return parts.arguments.has("--drop") ? keep_capabilities(0) : Done{};
+}
+
+void end_launcher_unless_wanted(FileDescription &file, Parts &parts) {
+  bool wanted = parts.arguments.has("--drop") && parts.launcher.given() != 0;  // also for what a later file names
   each_component(file, [&wanted](const StageDescription &stage) { wanted = wanted || stage.isolation.on; });
   if (!wanted) parts.launcher.end();
-  return drop ? keep_capabilities(0) : Done{};
 }
 
 // What came in, what the sinks have, what is lost.
@@ -100,20 +103,20 @@ int run(const Arguments &arguments) {
   }
   prepare_process();
   const ServiceManager service;  // it takes what it needs from the environment, so that no child inherits it
-  Parts parts{arguments, permitted_capabilities(), {}, {}, {}};
-  if (const Status started = parts.launcher.start(); !started) log(LogLevel::warning, started.error());
+  Parts parts{arguments, {}, {}, {}};
+  if (const Status started = start_launcher(parts); !started) {
+    log(LogLevel::error, started.error());
+    return kFailed;
+  }
   parts.registry = scan_plugins(arguments);
   auto description = load(path, parts);
   if (!description) return kWrongUse;
-  if (const Status settled = settle(*description, parts); !settled) {
-    log(LogLevel::error, settled.error());
-    return kFailed;
-  }
+  end_launcher_unless_wanted(*description, parts);
 
   Ledger *ledger = nullptr;
   // The status line comes with the sign of life, or every 15 s where no one waits for that.
   static constexpr int64_t kStatusEvery = 15'000'000'000;
-  const auto alive = [&service, &ledger] { service.tell("WATCHDOG=1\nSTATUS=" + ledger_line(ledger->snapshot())); };
+  const auto alive = [&service, &ledger] { service.alive(ledger_line(ledger->snapshot())); };
   Engine engine(parts.symbols, {.host = arguments.get("--host").value_or(""),
                                 .launcher = &parts.launcher,
                                 .alive_every_ns = service.watchdog_ns() > 0 ? service.watchdog_ns() : kStatusEvery,
@@ -139,14 +142,14 @@ int run(const Arguments &arguments) {
   options.reload = [&] {
     service.reloading();
     auto reloaded = reload(path, engine, parts);
-    if (!reloaded.valid()) service.tell("READY=1\nSTATUS=reload refused: the file has errors; the old one runs on");
+    if (!reloaded.valid()) service.reloaded("reload refused: the file has errors; the old one runs on");
     return reloaded;
   };
   options.reloaded = [&](const Status &reloaded) {
     std::string text = reloaded ? "reloaded " + path : "reload refused: " + reloaded.error();
     std::replace(text.begin(), text.end(), '\n', ' ');  // a message's lines are its parts
     log(reloaded ? LogLevel::info : LogLevel::error, text);
-    service.tell("READY=1\nSTATUS=" + text);
+    service.reloaded(text);
   };
   options.stopping = [&service] { service.tell("STOPPING=1\nSTATUS=delivering what is queued"); };
   if (live) options.tick = [&] { std::fprintf(stderr, "\r\x1b[K%s", ledger_line(engine.ledger().snapshot()).c_str()); };

@@ -2,6 +2,7 @@
 #include "core/cli/service.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 
 namespace atalaya::core::cli {
 namespace {
+
+constexpr int64_t kReloadPatience = 10;
 
 std::string take_variable(const char *name) {
   const char *value = std::getenv(name);
@@ -48,20 +51,36 @@ ServiceManager::ServiceManager() : address_(take_variable("NOTIFY_SOCKET")) {
   const auto pid = number(take_variable("WATCHDOG_PID"));
   if (address_.empty()) return;
   socket_ = Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const timeval moment{.tv_sec = 2, .tv_usec = 0};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof(moment));
   if (interval && *interval > 0 && (!pid || *pid == ::getpid())) watchdog_ns_ = *interval * 1000 / 2;
 }
 
-void ServiceManager::tell(std::string_view lines) const {
+void ServiceManager::send(std::string_view lines, int flags) const {
   sockaddr_un address;
   socklen_t size = 0;
   if (!socket_ || !fill_address(address_, address, size)) return;
-  // A manager that is too busy to read must not hold up the agent; of the watchdog's messages every second one may be lost.
-  ::sendto(socket_.get(), lines.data(), lines.size(), MSG_NOSIGNAL | MSG_DONTWAIT, reinterpret_cast<const sockaddr *>(&address),
-           size);
+  ::sendto(socket_.get(), lines.data(), lines.size(), MSG_NOSIGNAL | flags, reinterpret_cast<const sockaddr *>(&address), size);
+}
+
+void ServiceManager::tell(std::string_view lines) const {
+  send(lines, 0);
+}
+
+void ServiceManager::alive(const std::string &status) const {
+  send("WATCHDOG=1\nSTATUS=" + status, MSG_DONTWAIT);
 }
 
 void ServiceManager::reloading() const {
-  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(read_clocks().monotonic / 1000));
+  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(read_clocks().monotonic / 1000) + patience(kReloadPatience));
+}
+
+void ServiceManager::reloaded(const std::string &status) const {
+  tell("READY=1\nSTATUS=" + status + patience(1));
+}
+
+std::string ServiceManager::patience(int64_t times) const {
+  return watchdog_ns_ == 0 ? "" : "\nWATCHDOG_USEC=" + std::to_string(watchdog_ns_ / 1000 * 2 * times);
 }
 
 }  // namespace atalaya::core::cli

@@ -19,11 +19,19 @@ class ServiceManager {
   // How often it wants to hear that the agent is alive, halved for safety; 0 = it has no watchdog.
   int64_t watchdog_ns() const { return watchdog_ns_; }
 
-  // Lines such as "READY=1". Any thread; a manager that cannot be reached is no reason to fail.
+  // Lines such as "READY=1". Any thread; a manager that cannot be reached is no reason to fail, one that is busy is waited for a
+  // moment.
   void tell(std::string_view lines) const;
+  // The sign of life; `status` is a line. Never waits: every second one may be lost.
+  void alive(const std::string &status) const;
+  // While it reloads the engine starts and stops components, which may take longer than the watchdog waits.
   void reloading() const;
+  void reloaded(const std::string &status) const;
 
  private:
+  std::string patience(int64_t times) const;
+  void send(std::string_view lines, int flags) const;
+
   std::string address_;
   Descriptor socket_;
   int64_t watchdog_ns_ = 0;

@@ -90,6 +90,16 @@ constexpr atalaya_param kMemory = {
     .min = 16 * kMebi,
     .max = 64 * 1024 * kMebi};
 
+// Over some seconds, as one call may well take a whole core; RLIMIT_CPU counts a process's life and is of no use here.
+constexpr atalaya_param kCpu = {
+    .name = ATALAYA_STR("cpu"),
+    .type = ATALAYA_INT,
+    .flags = ATALAYA_BOUNDED,
+    .unit = ATALAYA_STR("% of a core"),
+    .summary = ATALAYA_STR("CPU time that its process may take, its threads together, over 10 s; absent: as much as it gets."),
+    .min = 1,
+    .max = 100'000};
+
 // How long a call may take. A stage holds up the engine for that time, a source its own windows, a sink its queue.
 constexpr atalaya_param time_param(atalaya_str default_text) {
   return {.name = ATALAYA_STR("time"),
@@ -100,9 +110,9 @@ constexpr atalaya_param time_param(atalaya_str default_text) {
           .min = kSecond / 100,
           .max = 3600 * kSecond};
 }
-constexpr std::array kStageLimits = {kMemory, time_param(ATALAYA_STR("250ms"))};
-constexpr std::array kSourceLimits = {kMemory, time_param(ATALAYA_STR("2s"))};
-constexpr std::array kSlowLimits = {kMemory, time_param(ATALAYA_STR("30s"))};  // sinks, and sources that say that they block
+constexpr std::array kStageLimits = {kCpu, kMemory, time_param(ATALAYA_STR("250ms"))};
+constexpr std::array kSourceLimits = {kCpu, kMemory, time_param(ATALAYA_STR("2s"))};
+constexpr std::array kSlowLimits = {kCpu, kMemory, time_param(ATALAYA_STR("30s"))};  // sinks, and sources that say that they block
 
 constexpr atalaya_param kIsolate = {
     .name = ATALAYA_STR("isolate"),
@@ -111,7 +121,7 @@ constexpr atalaya_param kIsolate = {
     .summary =
         ATALAYA_STR("Runs it in a process of its own; absent: only if its file is not among the plugins installed with atalaya.")};
 
-using Limits = std::array<atalaya_param, 2>;
+using Limits = std::array<atalaya_param, 3>;
 
 const Limits &limits_of(const atalaya_component &component) {
   if (component.kind == ATALAYA_SINK || (component.flags & ATALAYA_BLOCKING) != 0) return kSlowLimits;
@@ -172,8 +182,10 @@ Isolation isolation_of(const Parameters &parameters, const Registry::Component &
   const Parameters usual = isolation_defaults(*component.component);
   const auto limit = [&](const std::string &name) {
     const Parameter *own = parameters.find("isolation." + name);
-    return own != nullptr ? own->i64 : usual.find(name)->i64;
+    if (own == nullptr) own = usual.find(name);
+    return own == nullptr ? 0 : own->i64;
   };
+  isolation.cpu_percent = limit("cpu");
   isolation.memory_bytes = limit("memory");
   isolation.time_ns = limit("time");
   return isolation;

@@ -79,8 +79,9 @@ std::string differences(const StageDescription &stage) {
   if (stage.isolation.on) add("isolate = true");
   const Parameters limits = isolation_defaults(*stage.component.component);
   std::string written;
+  if (stage.isolation.cpu_percent != 0) written = "cpu = " + std::to_string(stage.isolation.cpu_percent);
   if (stage.isolation.memory_bytes != limits.find("memory")->i64)
-    written = "memory = " + in_quotes(format_size(stage.isolation.memory_bytes));
+    written += (written.empty() ? "" : ", ") + ("memory = " + in_quotes(format_size(stage.isolation.memory_bytes)));
   if (stage.isolation.time_ns != limits.find("time")->i64)
     written += (written.empty() ? "" : ", ") + ("time = " + in_quotes(format_duration(stage.isolation.time_ns)));
   if (stage.isolation.on && !written.empty()) add("isolation = { " + written + " }");

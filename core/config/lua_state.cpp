@@ -23,6 +23,7 @@ namespace {
 
 constexpr size_t kLargeBlock = 65536;        // an allocation that is worth a look at the clock
 constexpr uint64_t kChargedSteps = 100'000;  // steps in C that are worth one
+constexpr int kLevels = 1000;                // of the stack that are looked at: finding one takes as many steps as it is deep
 
 int64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -41,6 +42,14 @@ Result<std::string> read_text(const std::string &path) {
   auto text = read_file(path, LuaLimits::kFile);
   if (!text) return Error{"is larger than " + format_size(LuaLimits::kFile) + ", the limit of a Lua file"};
   return text;
+}
+
+// Where links lead, too: an error in a file that is no module would show a part of it.
+bool lies_below(const std::string &path, const std::string &folder) {
+  std::error_code error;
+  const auto inside = std::filesystem::canonical(folder.empty() ? "." : folder, error) / "";
+  const auto place = error ? std::filesystem::path() : std::filesystem::canonical(path, error);
+  return !error && place.native().starts_with(inside.native());
 }
 
 // How Lua abbreviates a chunk's name in messages.
@@ -163,6 +172,10 @@ bool LuaState::find_module(std::string_view name) noexcept {
           std::pair(folder_ + relative + ".lua", false)}) {
       std::error_code error;
       if (!std::filesystem::exists(path, error)) continue;
+      if (!of_library && !lies_below(path, folder_)) {
+        problem_ = path + " leads out of the folder of the pipeline file; put the file itself there";
+        return false;
+      }
       chunk_ = of_library ? "=" + std::string(name) : "@" + path;
       if (read_source(path, of_library)) return true;
       problem_.insert(0, path + " ");
@@ -257,7 +270,7 @@ void LuaState::charge(uint64_t steps) {
 // Where the innermost function of a file stands. Allocates nothing.
 void LuaState::note_place() {
   lua_Debug info{};
-  for (int level = 0; lua_getstack(lua_, level, &info) != 0; ++level) {
+  for (int level = 0; level < kLevels && lua_getstack(lua_, level, &info) != 0; ++level) {
     lua_getinfo(lua_, "Sl", &info);
     if (info.source[0] != '@' || info.currentline <= 0) continue;
     std::strncpy(failed_chunk_, info.source, sizeof(failed_chunk_) - 1);
@@ -278,7 +291,7 @@ int LuaState::handle_error(lua_State *lua) {
   }
   const char *text = lua_tostring(lua, 1);
   lua_Debug info{};
-  for (int level = 0; lua_getstack(lua, level, &info) != 0; ++level) {
+  for (int level = 0; level < kLevels && lua_getstack(lua, level, &info) != 0; ++level) {
     lua_getinfo(lua, "Sl", &info);
     if (info.currentline <= 0) continue;
     const char *prefix = lua_pushfstring(lua, "%s:%d: ", info.short_src, info.currentline);

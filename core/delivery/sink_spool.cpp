@@ -99,6 +99,7 @@ void SinkWorker::put_in_spool(Delivery delivery) {
     if (!stopping_) continue;
     lock.unlock();
     spool_->count_dropped(delivery.row->pipeline, "shutdown", delivery.batch->count());
+    lost_ += static_cast<int64_t>(delivery.batch->count());
     if (delivery.ack) delivery.ack->refuse();
     return left_memory(delivery, "shutdown");
   }

@@ -141,7 +141,7 @@ void SinkWorker::deliver_queue() {
     if (!in_time) fate.reason = "shutdown";
     settle(delivery, fate);
     if (in_time) continue;
-    lost_in_flight_ = samples_of(delivery);
+    lost_ += samples_of(delivery);
     return;
   }
 }
@@ -261,7 +261,6 @@ bool SinkWorker::end_stop() {
   std::deque<Delivery> left;
   bool finished = false;
   bool filled = false;
-  int64_t lost = 0;
   {
     std::unique_lock lock(ledger_.mutex());
     // The sink's own flush and stop get a second beyond the deadline before it counts as hung.
@@ -269,19 +268,18 @@ bool SinkWorker::end_stop() {
     finished_.wait_until(lock, at(stop_deadline_ns_ + kGrace), [this] { return done_ && filled_; });
     filled = filled_;
     finished = done_ && filled;
-    if (done_) lost = lost_in_flight_;
     left.swap(queue_);
     for (Delivery &delivery : left) {
       count_dropped(*delivery.row, "shutdown", samples_of(delivery));
       delivery.row->counts.queued -= samples_of(delivery);
       delivery.row->counts.queued_bytes -= bytes_of(delivery);
       queued_bytes_ -= bytes_of(delivery);
-      lost += samples_of(delivery);
+      lost_ += samples_of(delivery);
       if (delivery.ack) delivery.ack->refuse();
     }
   }
-  if (lost > 0)
-    log(LogLevel::warning, name_ + ": " + std::to_string(lost) + " samples could not be delivered before the stop and are lost" +
+  if (lost_ > 0)
+    log(LogLevel::warning, name_ + ": " + std::to_string(lost_) + " samples could not be delivered before the stop and are lost" +
                                (spool_ ? "" : "; a spool keeps them"));
   for (std::thread *thread : {&thread_, &filler_}) {
     if (!thread->joinable()) continue;

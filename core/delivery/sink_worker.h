@@ -130,7 +130,7 @@ class SinkWorker {
   int64_t queued_bytes_ = 0;  // in flight included
   bool stopping_ = false, done_ = true;
   int64_t stop_deadline_ns_ = 0;
-  int64_t lost_in_flight_ = 0;  // samples of the batch that the stop cut off; for whoever sees done_
+  std::atomic<int64_t> lost_ = 0;  // samples that the stop cut off
   std::thread thread_;
 
   std::unique_ptr<Spool> spool_;

@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cerrno>
+#include <map>
+#include <string_view>
 
 #include "core/plugin/capability_names.h"
 #include "core/plugin/strided.h"
@@ -43,16 +45,31 @@ bool set(const Sets &sets) {
   return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
+// What each feature wants; "" is what belongs to none.
+std::map<std::string_view, uint64_t> features_of(const atalaya_component &component) {
+  std::map<std::string_view, uint64_t> wanted;
+  const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
+  for (uint32_t i = 0; i < needs.count(); ++i) {
+    const atalaya_need need = needs.at(i);
+    if (need.type != ATALAYA_NEED_CAPABILITY) continue;
+    if (const auto number = capability_number(view_of(need.name))) wanted[view_of(need.feature)] |= uint64_t{1} << *number;
+  }
+  return wanted;
+}
+
 }  // namespace
 
 uint64_t declared_capabilities(const atalaya_component &component) {
   uint64_t declared = 0;
-  const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
-  for (uint32_t i = 0; i < needs.count(); ++i) {
-    if (needs.at(i).type != ATALAYA_NEED_CAPABILITY) continue;
-    if (const auto number = capability_number(view_of(needs.at(i).name))) declared |= uint64_t{1} << *number;
-  }
+  for (const auto &[feature, wanted] : features_of(component)) declared |= wanted;
   return declared;
+}
+
+uint64_t usable_capabilities(const atalaya_component &component, uint64_t given) {
+  uint64_t usable = 0;
+  for (const auto &[feature, wanted] : features_of(component))
+    if (feature.empty() || (wanted & ~given) == 0) usable |= wanted & given;
+  return usable;
 }
 
 uint64_t permitted_capabilities() {

@@ -13,6 +13,8 @@ namespace atalaya::core {
 
 // Those that the component declares as needs.
 uint64_t declared_capabilities(const atalaya_component &component);
+// Of those, what it can use of the given ones: a feature that lacks one of its own gets none.
+uint64_t usable_capabilities(const atalaya_component &component, uint64_t given);
 uint64_t permitted_capabilities();
 // "CAP_BPF, CAP_PERFMON"; "none".
 std::string capability_names(uint64_t set);

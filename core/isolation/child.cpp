@@ -20,6 +20,7 @@
 #include "core/isolation/launcher.h"
 #include "core/isolation/shared_memory.h"
 #include "core/isolation/wire.h"
+#include "core/plugin/check.h"
 #include "core/plugin/instance.h"
 
 namespace atalaya::core {
@@ -249,10 +250,18 @@ class ChildProcess : public Surroundings {
     auto order = decode_order(bytes);
     if (!order) return {ATALAYA_PERMANENT, "the order to create it is damaged"};
     ::prctl(PR_SET_NAME, order->name.substr(0, 15).c_str());
+    // Standard output is for results, which sinks write; what another plugin prints is no part of them.
+    if (order->kind != ATALAYA_SINK) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    // Who has taken over the agent may not choose what gets capabilities.
+    const uint64_t held = permitted_capabilities();
+    if (const Status roots = held == 0 ? Done{} : check_roots_file(order->path); !roots)
+      return {ATALAYA_PERMANENT, order->label + ": " + order->path + ": " + roots.error()};
     auto plugin = Plugin::open(order->path);
     if (!plugin) return {ATALAYA_PERMANENT, order->label + ": " + plugin.error()};
     for (const atalaya_component *component : (*plugin)->components()) {
       if (component->kind != order->kind || view_of(component->name) != order->name) continue;
+      if (const uint64_t undeclared = held & ~declared_capabilities(*component); undeclared != 0)
+        return {ATALAYA_PERMANENT, order->label + ": does not declare " + capability_names(undeclared) + ", so it does not get it"};
       auto made = Instance::create({*plugin, component}, std::move(order->parameters), std::move(order->label), names_, *this);
       if (!made) return {ATALAYA_BAD_CONFIG, made.error()};
       const std::lock_guard lock(instance_mutex_);
@@ -295,9 +304,17 @@ class ChildProcess : public Surroundings {
   std::unique_ptr<Instance> instance_;
 };
 
+// When memory is short, plugins go before the agent: RLIMIT_DATA does not see what they share, or put into files in memory.
+void go_before_the_agent() {
+  const Descriptor score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  static constexpr std::string_view kScore = "500";
+  static_cast<void>(::write(score.get(), kScore.data(), kScore.size()) < 0);
+}
+
 }  // namespace
 
 int child_main() {
+  go_before_the_agent();
   // A plugin may start programs; none of them gets what it has.
   if (!keep_capabilities_here()) return 1;
   if (permitted_capabilities() != 0) ::prctl(PR_SET_DUMPABLE, 0);  // no other process of this user may take them over

@@ -191,4 +191,11 @@ uint64_t ChildHandle::data_bytes() const {
   return at == std::string::npos ? 0 : std::strtoull(text.value().c_str() + at + kLine.size(), nullptr, 10) * 1024;
 }
 
+int64_t ChildHandle::cpu_ns() const {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(born_.pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 }  // namespace atalaya::core

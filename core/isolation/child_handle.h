@@ -51,6 +51,7 @@ class ChildHandle {
   int requests() const { return requests_.get(); }
   bool notify(std::string_view message) const;  // any thread; false when the child does not listen
   uint64_t data_bytes() const;                  // private writable memory that it has, 0 if unknown
+  int64_t cpu_ns() const;                       // CPU time of all its threads so far, 0 if unknown
 
   std::atomic<uint64_t> first_emitted{0};  // ids below are those of a child before it
 

@@ -113,16 +113,15 @@ class Taker {
  private:
   // A field at a time, without a branch: there are many. Its words are name, type, and the value, which may be anything.
   bool take_fields(const std::byte *from, uint32_t count, atalaya_field *to) const {
-    using Words = uint32_t __attribute__((vector_size(16), aligned(8), may_alias));
+    using Words = uint32_t __attribute__((vector_size(16)));
     static_assert(sizeof(atalaya_field) == sizeof(Words) && offsetof(atalaya_field, name) == 0 &&
                   offsetof(atalaya_field, type) == 4);
-    const auto *fields = reinterpret_cast<const volatile Words *>(from);
-    auto *copies = reinterpret_cast<Words *>(to);
     const Words highest = {names_, ATALAYA_I64, UINT32_MAX, UINT32_MAX};
     Words wrong = {};
     for (uint32_t i = 0; i < count; ++i) {
-      const Words field = fields[i];
-      copies[i] = field;
+      Words field;  // by copies, as fields are aligned to 8 only
+      read_once(&field, from + i * sizeof(field), sizeof(field));
+      std::memcpy(static_cast<void *>(to + i), &field, sizeof(field));
       wrong |= static_cast<Words>(field > highest);
     }
     return (wrong[0] | wrong[1]) == 0;

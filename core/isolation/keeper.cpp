@@ -22,6 +22,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstBackOff = kSecond / 10, kLongestBackOff = 32 * kFirstBackOff;  // back within 5 s, also after a hang
 constexpr int64_t kGoodLife = 10 * kSecond;                                            // after it, an end is the first one again
 constexpr int64_t kLongestStart = 10 * kSecond;                                        // create or start
+constexpr int64_t kCpuLook = 10 * kSecond;                                             // isolation.cpu holds over so long
 constexpr int kLongestDeath = 5000;                                                    // ms
 constexpr uint32_t kMostNames = uint32_t{1} << 16;                                     // that one process may add to the agent's
 
@@ -77,12 +78,13 @@ bool RemoteInstance::wait_for_turn() {
 }
 
 void RemoteInstance::bring_up() {
-  auto spawned =
-      ChildHandle::spawn(launcher_, declared_capabilities(component()), isolation_.memory_bytes, component().kind == ATALAYA_SINK);
+  auto spawned = ChildHandle::spawn(launcher_, usable_capabilities(component(), launcher_.given()), isolation_.memory_bytes,
+                                    component().kind == ATALAYA_SINK);
   if (!spawned) return give_up(nullptr, spawned.error());
   const Handle child = *spawned;
   names_ = 0;
-  born_at_ = monotonic();
+  born_at_ = looked_at_ = monotonic();
+  cpu_then_ = 0;
   {
     const std::lock_guard lock(mutex_);
     if (wish_ == Wish::ended) return;
@@ -168,7 +170,7 @@ std::optional<Outcome> RemoteInstance::ask_to(const Handle &child, Op op) {
 void RemoteInstance::attend(const Handle &child) {
   pollfd wait[3] = {{child->requests(), POLLIN, 0}, {child->born().process.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   if (!child->usable()) wait[0].fd = -1;
-  const int ready = ::poll(wait, 3, child->usable() ? -1 : kLongestDeath);
+  const int ready = ::poll(wait, 3, child->usable() ? until_look_ms() : kLongestDeath);
   if (wait[1].revents != 0) return mourn(child);
   if (wait[0].revents != 0 && !serve(child)) end_soon(*child);
   if (wait[2].revents != 0) {
@@ -181,11 +183,30 @@ void RemoteInstance::attend(const Handle &child) {
     }
     if (due) start_if_wished(child);
   }
-  if (ready == 0 && !child->usable())
+  if (child->usable()) return watch_cpu(child);
+  if (ready == 0)
     surroundings_.log(LogLevel::error,
                       label_ + ": its process " + std::to_string(child->born().pid) +
                           " was killed and does not end; it waits in the kernel (state D), most often for a disk or "
                           "a network file system; until it ends no other one is started");
+}
+
+int RemoteInstance::until_look_ms() const {
+  if (isolation_.cpu_percent == 0) return -1;
+  return static_cast<int>(std::max<int64_t>(looked_at_ + kCpuLook - monotonic(), 0) / 1'000'000 + 1);
+}
+
+void RemoteInstance::watch_cpu(const Handle &child) {
+  const int64_t now = monotonic();
+  if (isolation_.cpu_percent == 0 || now < looked_at_ + kCpuLook) return;
+  const int64_t cpu = child->cpu_ns();
+  const int64_t percent = 100 * (cpu - cpu_then_) / (now - looked_at_);
+  looked_at_ = now;
+  cpu_then_ = cpu;
+  if (percent > isolation_.cpu_percent)
+    child->kill("took " + std::to_string(percent) + " % of a core for " + format_duration(kCpuLook) + ", of " +
+                std::to_string(isolation_.cpu_percent) +
+                " (isolation.cpu); raise that if it needs more, else report it to the plugin's author");
 }
 
 // Answers one request; false when the connection is over.

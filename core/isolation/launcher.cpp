@@ -8,12 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 
+#include "core/isolation/capabilities.h"
 #include "core/isolation/launcher_messages.h"
 
 extern char **environ;  // NOLINT(readability-redundant-declaration): not every libc has it in a header
@@ -45,7 +45,7 @@ Status Launcher::start() {
 }
 
 Status Launcher::start_locked() {
-  if (pid_ >= 0) return Done{};
+  if (pid_ > 0) return Done{};
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     return Error{"launcher: socketpair: " + error_text(errno)};
@@ -55,23 +55,20 @@ Status Launcher::start_locked() {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kLauncherFd);
   const char *words[] = {"atalaya", kLauncherWord, nullptr};
-  const int failed = ::posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, const_cast<char **>(words), environ);
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, const_cast<char **>(words), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed == 0) return Done{};
-  pid_ = -1;
-  return Error{"launcher: " + error_text(failed)};
-}
-
-pid_t Launcher::pid() {
-  const std::lock_guard lock(mutex_);
-  return std::max(pid_, 0);
+  if (failed != 0) return Error{"launcher: " + error_text(failed)};
+  pid_ = pid;
+  given_ = permitted_capabilities();
+  return Done{};
 }
 
 void Launcher::end() {
   const std::lock_guard lock(mutex_);
   socket_.reset();
-  if (pid_ >= 0) ::waitpid(pid_, nullptr, 0);
-  pid_ = -1;
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  pid_ = 0;
 }
 
 Result<Born> Launcher::spawn(const ChildOrder &order) {

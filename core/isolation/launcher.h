@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -46,7 +47,8 @@ class Launcher {
   // dropped.
   Status start();
   void end();
-  pid_t pid();  // 0: it does not run
+  pid_t pid() const { return pid_; }         // 0: it does not run
+  uint64_t given() const { return given_; }  // the capabilities that it was started with
   Result<Born> spawn(const ChildOrder &order);
 
  private:
@@ -55,7 +57,8 @@ class Launcher {
 
   std::mutex mutex_;
   Descriptor socket_;
-  pid_t pid_ = -1;
+  std::atomic<pid_t> pid_ = 0;
+  std::atomic<uint64_t> given_ = 0;
 };
 
 // What became of a child, after its process descriptor has become readable. Waits a moment for the launcher's word.

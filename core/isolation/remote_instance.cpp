@@ -52,6 +52,12 @@ RemoteInstance::~RemoteInstance() {
   keeper_.join();
 }
 
+// The keeper has to know: a process in state D does not end, and nothing else would tell it.
+void RemoteInstance::kill(const Handle &child, const std::string &why) {
+  child->kill(why);
+  wake_keeper();
+}
+
 void RemoteInstance::wake_keeper() {
   const uint64_t one = 1;
   static_cast<void>(::write(wake_.get(), &one, sizeof(one)) < 0);
@@ -121,14 +127,14 @@ Outcome RemoteInstance::answered(const Handle &child) {
   if (outcome.ok() || outcome.code == ATALAYA_END) return outcome;
   const uint64_t bytes = child->data_bytes();
   if (static_cast<double>(bytes) < kFull * static_cast<double>(isolation_.memory_bytes)) return outcome;
-  child->kill("has used up its memory, " + format_size(isolation_.memory_bytes) +
-              " (isolation.memory); raise that if it needs more, else report it to the plugin's author");
+  kill(child, "has used up its memory, " + format_size(isolation_.memory_bytes) +
+                  " (isolation.memory); raise that if it needs more, else report it to the plugin's author");
   return away(outcome.text);
 }
 
 Outcome RemoteInstance::late(const Handle &child, Op op, int64_t limit_ns) {
-  child->kill(std::string("hangs: ") + word_of(op) + " took longer than " + format_duration(limit_ns) +
-              " (isolation.time); raise that if it needs more, else report it to the plugin's author");
+  kill(child, std::string("hangs: ") + word_of(op) + " took longer than " + format_duration(limit_ns) +
+                  " (isolation.time); raise that if it needs more, else report it to the plugin's author");
   return away(std::string(word_of(op)) + " took too long");
 }
 
@@ -139,7 +145,7 @@ Outcome RemoteInstance::take(const Handle &child, Batch &batch) {
   child->used(batch.used_bytes() - bytes);
   if (taken) return {};
   batch.raw().count = before;
-  child->kill("gave a batch that is not sound: " + taken.error() + "; report it to the plugin's author");
+  kill(child, "gave a batch that is not sound: " + taken.error() + "; report it to the plugin's author");
   return away("gave a batch that is not sound");
 }
 
@@ -225,7 +231,7 @@ void RemoteInstance::acked(uint64_t batch_id, int32_t status) {
   // What an earlier process emitted, this one knows nothing of.
   if (!child || child->first_emitted == 0 || batch_id < child->first_emitted) return;
   if (!child->notify(Writer().number(Notice::acked).number(batch_id).number(status).bytes()))
-    child->kill("does not hear what became of its batches; report it to the plugin's author");
+    kill(child, "does not hear what became of its batches; report it to the plugin's author");
 }
 
 void RemoteInstance::interrupt() {

@@ -48,6 +48,7 @@ class RemoteInstance final : public Instance {
   Outcome away(const std::string &why) const;
   Outcome take(const Handle &child, Batch &batch);
   void take_emitted(const Handle &child);
+  void kill(const Handle &child, const std::string &why);
 
   // Of the keeper.
   void keep();
@@ -59,6 +60,8 @@ class RemoteInstance final : public Instance {
   void start_if_wished(const Handle &child);
   bool serve(const Handle &child);
   std::string reply(uint8_t request, class Reader &reader);
+  void watch_cpu(const Handle &child);
+  int until_look_ms() const;  // at its CPU time; -1: never
   void mourn(const Handle &child);
   void try_later();
   void wake_keeper();
@@ -80,6 +83,7 @@ class RemoteInstance final : public Instance {
 
   // Of the keeper alone.
   int64_t turn_at_ = 0, back_off_ = 0, born_at_ = 0;
+  int64_t looked_at_ = 0, cpu_then_ = 0;  // at its CPU time, and what it was
   uint32_t names_ = 0;
   // Of the thread that runs a push source.
   uint64_t last_emitted_ = 0;

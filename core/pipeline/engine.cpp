@@ -81,7 +81,10 @@ Engine::~Engine() {
 }
 
 Status Engine::start(FileDescription file) {
-  return apply(std::move(file));
+  Status started = apply(std::move(file));
+  const std::lock_guard lock(mutex_);
+  running_ = static_cast<bool>(started);
+  return started;
 }
 
 Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) {
@@ -265,10 +268,6 @@ std::future<Status> Engine::reload(FileDescription file) {
 }
 
 bool Engine::run() {
-  {
-    const std::lock_guard lock(mutex_);
-    running_ = true;
-  }
   if (options_.alive && options_.alive_every_ns > 0) next_alive_ = 0;
   while (turn()) {
     show_alive();

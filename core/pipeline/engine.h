@@ -46,7 +46,7 @@ class Engine {
   // Any thread, also before run.
   void stop();
   // Any thread. Replaces the file: pipelines and sinks that are the same go on untouched. On an error the old file runs on, as far
-  // as it starts again, and the error says so. The answer comes when it is done; one reload at a time.
+  // as it starts again, and the error says so. The answer comes when it is done, by run; one reload at a time, once it has started.
   std::future<Status> reload(FileDescription file);
 
   // After run: it ended because its sources cannot work here.
@@ -96,7 +96,7 @@ class Engine {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
-  bool woken_ = false, stopping_ = false, running_ = false;
+  bool woken_ = false, stopping_ = false, running_ = false;  // running: from the start on, also before run
   std::optional<Reload> reload_;
 };
 

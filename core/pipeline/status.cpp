@@ -233,11 +233,14 @@ void StatusServer::answer(int client) const {
   send_all(client, answer_(std::strncmp(request, "json\n", 5) == 0));
 }
 
+static constexpr const char *kIsOneRunning =
+    "; is one running? (atalaya run FILE, or systemctl status atalaya, whose socket is /run/atalaya/status.sock: see --socket)";
+
 Result<std::string> ask_status(const std::string &path, bool json) {
   // Where others may write, others may answer.
-  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers there: " + own.error()};
+  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers there: " + own.error() + kIsOneRunning};
   auto socket = connect_to(path);
-  if (!socket) return Error{"no agent answers at " + socket.error() + "; is one running? (atalaya run FILE)"};
+  if (!socket) return Error{"no agent answers at " + socket.error() + kIsOneRunning};
   if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not take the request"};
   std::string text;
   char buffer[16384];

@@ -49,6 +49,22 @@ Status check_owner_and_mode(const struct stat &info, const std::string &what, co
   return Done{};
 }
 
+// Who may change a folder above may put another folder in the place of this one. A sticky bit, as /tmp has it, prevents that.
+// Folders that hold this program too are left out: who may change those needs no plugin.
+Status check_folders_above(const std::filesystem::path &folder) {
+  const std::filesystem::path binary = binary_folder();
+  const auto holds_binary = [&](const std::filesystem::path &above) {
+    return std::mismatch(above.begin(), above.end(), binary.begin(), binary.end()).first == above.end();
+  };
+  for (auto above = folder.parent_path(); above.has_relative_path() && !holds_binary(above); above = above.parent_path()) {
+    struct stat info {};
+    if (::stat(above.c_str(), &info) != 0) return Error{above.string() + ": " + error_text(errno) + "; check the path"};
+    if ((info.st_mode & S_ISVTX) != 0) info.st_mode &= ~mode_t{S_IWGRP | S_IWOTH};
+    if (auto allowed = check_owner_and_mode(info, above.string() + " above its folder is ", above); !allowed) return allowed;
+  }
+  return Done{};
+}
+
 Status too_short(std::string_view what, uint32_t size, uint32_t wanted) {
   return Error{std::string(what) + " has " + std::to_string(size) + " bytes, wanted at least " + std::to_string(wanted) +
                "; rebuild it with this atalaya's atalaya/plugin.h"};
@@ -151,7 +167,19 @@ Result<std::string> check_file(const std::string &path) {
   const std::string folder = file.parent_path();
   if (::stat(folder.c_str(), &info) != 0) return Error{folder + ": " + error_text(errno) + "; check the path"};
   if (auto allowed = check_owner_and_mode(info, "its folder " + folder + " is ", folder); !allowed) return Error{allowed.error()};
+  if (auto allowed = check_folders_above(folder); !allowed) return Error{allowed.error()};
   return file.string();
+}
+
+Status check_roots_file(const std::string &path) {
+  auto file = check_file(path);
+  if (!file) return Error{file.error()};
+  for (std::filesystem::path one = *file;; one = one.parent_path()) {
+    struct stat info {};
+    if (::stat(one.c_str(), &info) != 0) return Error{one.string() + ": " + error_text(errno) + "; check the path"};
+    if (info.st_uid != 0) return Error{one.string() + " is not root's, so it gets no capabilities; chown root " + one.string()};
+    if (!one.has_relative_path()) return Done{};
+  }
 }
 
 Status check_versions(uint32_t abi_major, uint32_t abi_minor, uint32_t sample_layout, const std::string &name) {

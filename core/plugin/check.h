@@ -15,6 +15,8 @@ namespace atalaya::core {
 // A regular file that nobody but root and the effective user can change, in such a folder. Gives the file that a link leads to:
 // what is checked is what is loaded.
 Result<std::string> check_file(const std::string &path);
+// For who has capabilities: nobody but root can change it.
+Status check_roots_file(const std::string &path);
 // `name` is the plugin's, for the advice.
 Status check_versions(uint32_t abi_major, uint32_t abi_minor, uint32_t sample_layout, const std::string &name);
 // Versions, sizes, names, kinds and operations; the components are appended to `components`.

@@ -93,4 +93,10 @@ Listener open_listener(const Address &address) {
   return listener;
 }
 
+void check_reach(const Listener &listener, bool asks_for_token, bool open) {
+  if (listener.reachable && !asks_for_token && !open)
+    throw Failure(Code::bad_config,
+                  "listen: " + listener.name + " can be reached from other hosts; name a file of tokens, or write open = true");
+}
+
 }  // namespace atalaya::http_server

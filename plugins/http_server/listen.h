@@ -21,5 +21,7 @@ struct Listener {
 };
 // Throws with what is wrong and what to do.
 Listener open_listener(const Address &address);
+// Throws when other hosts can reach it, no token is asked for, and nobody has said that this is meant.
+void check_reach(const Listener &listener, bool asks_for_token, bool open);
 
 }  // namespace atalaya::http_server

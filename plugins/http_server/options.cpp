@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/http_server/options.h"
 
+#include <sys/stat.h>
+
 #include "core/util/files.h"
 
 namespace atalaya::http_server {
@@ -37,6 +39,9 @@ TlsFiles read_tls_files(Host host) {
 void load_tls(const TlsFiles &files, Options &options) {
   if (files.certificate.empty()) return;
   options.certificate = read_pem("certificate", files.certificate);
+  struct stat status {};
+  if (::stat(files.key.c_str(), &status) == 0 && (status.st_mode & (S_IROTH | S_IWOTH)) != 0)
+    throw Failure(Code::bad_config, "key: " + files.key + ": everyone may read or write it; chmod 640 it, or less");
   options.key = read_pem("key", files.key);
 }
 

@@ -14,6 +14,11 @@ inline constexpr Param kCertificate = {
     .summary = "PEM file with the certificate and its chain; with it the server speaks TLS 1.2 and 1.3 only."_str};
 inline constexpr Param kKey = {
     .name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file with the certificate's private key."_str};
+inline constexpr Param kOpen = {
+    .name = "open"_str,
+    .type = ATALAYA_BOOL,
+    .default_text = "false"_str,
+    .summary = "Whoever reaches the address is answered, without a token; else only this host may."_str};
 inline constexpr Param kMaxHeader = {
     .name = "max_header"_str,
     .type = ATALAYA_SIZE,

@@ -147,6 +147,40 @@ TEST_CASE("a link is judged by the file that it leads to") {
                                            " is writable by others than its owner (mode 0777); chmod go-w " + elsewhere.path());
 }
 
+TEST_CASE("a linked folder is judged by the one that it leads to") {
+  const TemporaryFolder folder, elsewhere;
+  put(elsewhere, "tiny");
+  fs::create_directory_symlink(elsewhere.path(), folder / "plugins");
+  const std::string path = folder / "plugins/tiny.so";
+  CHECK(refusal(path) == "accepted");
+  ::chmod(elsewhere.path().c_str(), 0770);
+  CHECK(refusal(path) == path + ": its folder " + elsewhere.path() +
+                             " is writable by others than its owner (mode 0770); chmod go-w " + elsewhere.path());
+  const auto registry = Registry::scan({folder / "plugins"});
+  CHECK(registry.entries().empty());
+  CHECK(registry.refused().size() == 1);
+}
+
+TEST_CASE("folders above, where others may exchange the plugins' folder") {
+  const TemporaryFolder top;
+  fs::create_directories(top / "a/b");
+  const std::string path = top / "a/b/tiny.so";
+  fs::copy_file(std::string(ABI_PLUGINS) + "/tiny.so", path);
+  for (const std::string &made : {path, top / "a/b", top / "a"}) ::chmod(made.c_str(), 0755);
+  CHECK(refusal(path) == "accepted");
+  ::chmod(top.path().c_str(), 0777);
+  CHECK(refusal(path) ==
+        path + ": " + top.path() + " above its folder is writable by others than its owner (mode 0777); chmod go-w " + top.path());
+  ::chmod(top.path().c_str(), 01777);  // as /tmp: what is in there is its owner's
+  CHECK(refusal(path) == "accepted");
+  ::chmod(top.path().c_str(), 0755);
+  if (::geteuid() != 0) return;
+  REQUIRE(::chown((top / "a").c_str(), 65534, 65534) == 0);
+  CHECK(refusal(path) == path + ": " + (top / "a") +
+                             " above its folder is owned by user 65534, wanted root or the user that runs " +
+                             "atalaya (0); chown it or install the plugin again");
+}
+
 TEST_CASE("a folder full of bad plugins does not keep the good one from working") {
   const TemporaryFolder folder;
   for (const char *name : {"wrong_major", "no_note", "other_layout", "tiny"}) put(folder, name);

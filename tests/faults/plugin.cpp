@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components that work until the file `trouble` tells them how to fail: segfault, abort, hang, spin, leak, fork, close, heap,
-// garbage, exit. The file is removed first, so that each fault happens once.
+// Components that work until the file `trouble` tells them how to fail; kFaults has the words, beside which there are "garbage
+// WHAT" and "code" for the answers of a call. The file is removed first, so that each fault happens once.
 #include <atalaya/plugin.hpp>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace atalaya::faulty {
@@ -61,48 +64,95 @@ void corrupt_heap(Host host) {
   std::abort();
 }
 
+[[noreturn]] void spin() {
+  for (;;) sink_of_values = sink_of_values + 1;
+}
+
+[[noreturn]] void hang() {
+  for (;;) ::pause();
+}
+
+void block_signals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_IGN);
+}
+
+// More than a pipe holds. What reads it must not wait for it, nor take it for results.
+void talk() {
+  const std::string line(127, '#');
+  for (int i = 0; i < 1024; ++i) std::puts(line.c_str());
+  std::fflush(stdout);
+}
+
+void close_from(int first, int last) {
+  for (int fd = first; fd <= last; ++fd) ::close(fd);
+}
+
+struct Fault {
+  std::string_view word;
+  void (*happens)(const std::string &argument, Host host);
+};
+constexpr Fault kFaults[] = {
+    {"segfault", [](const std::string &, Host) { crash(); }},
+    {"abort", [](const std::string &, Host) { std::abort(); }},
+    {"exit", [](const std::string &, Host) { std::exit(3); }},  // NOLINT(concurrency-mt-unsafe): that is the fault
+    {"_exit", [](const std::string &, Host) { ::_exit(4); }},
+    {"hang", [](const std::string &, Host) { hang(); }},
+    {"spin", [](const std::string &, Host) { spin(); }},
+    {"thread", [](const std::string &, Host) { std::thread(spin).detach(); }},
+    {"leak", [](const std::string &, Host) { leak(); }},
+    {"heap", [](const std::string &, Host host) { corrupt_heap(host); }},
+    {"signals", [](const std::string &, Host) { block_signals(); }},
+    {"deaf", [](const std::string &, Host) { block_signals(), hang(); }},
+    {"stdout", [](const std::string &, Host) { talk(); }},
+    {"fork", [](const std::string &, Host) { fork_sleepers(), crash(); }},
+    {"twice", [](const std::string &, Host) { static_cast<void>(::fork() == 0); }},  // both go on
+    {"close", [](const std::string &fd, Host) { fd.empty() ? close_from(3, 1023) : close_from(std::stoi(fd), std::stoi(fd)); }},
+    {"open", [](const std::string &path, Host) { static_cast<void>(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); }},
+};
+
 class Trouble {
  public:
   explicit Trouble(Host host) : host_(host), path_(host.text("trouble")) {}
 
-  // Does what the file says. "garbage" is left to the caller: true.
-  bool happens() const {
+  // Does what the file says, if it is there. What is wrong with an answer is left to the caller: "garbage pointers", "code".
+  std::string happens() const {
     const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    char text[16] = {};
+    if (file < 0) return {};
+    char text[256] = {};
     const ssize_t size = ::read(file, text, sizeof(text) - 1);
     ::close(file);
     ::unlink(path_.c_str());
-    const std::string_view word(text, size > 0 ? static_cast<size_t>(size) : 0);
-    if (word == "segfault") crash();
-    if (word == "abort") std::abort();
-    if (word == "exit") ::_exit(3);
-    if (word == "hang") ::usleep(1'000'000'000);
-    if (word == "spin") spin();
-    if (word == "leak") leak();
-    if (word == "heap") corrupt_heap(host_);
-    if (word == "fork") {
-      fork_sleepers();
-      crash();
-    }
-    if (word == "close") {
-      for (int fd = 3; fd < 1024; ++fd) ::close(fd);
-      host_.log(Level::info, "has closed what is not its own");
-    }
-    return word == "garbage";
+    const std::string words(text, size > 0 ? static_cast<size_t>(size) : 0);
+    const std::string word = words.substr(0, words.find(' '));
+    for (const Fault &fault : kFaults)
+      if (fault.word == word) fault.happens(words.size() > word.size() ? words.substr(word.size() + 1) : "", host_);
+    return words;
   }
 
  private:
-  static void spin() {
-    for (;;) sink_of_values = sink_of_values + 1;
-  }
   Host host_;
   std::string path_;
 };
 
-void spoil(atalaya_batch &batch) {
-  batch.count = uint64_t{1} << 40;
-  batch.samples = reinterpret_cast<atalaya_sample *>(0xdeadbee8);
+// Batches that no host may believe.
+void spoil(atalaya_batch &batch, const std::string &how) {
+  auto *const nowhere = reinterpret_cast<char *>(0xdeadbee8);
+  Sample &sample = batch.samples[0];
+  if (how == "garbage samples") {
+    batch.count = uint64_t{1} << 40;
+    batch.samples = reinterpret_cast<Sample *>(nowhere);
+  }
+  if (how == "garbage tags") sample.tags = reinterpret_cast<atalaya_tag *>(nowhere), sample.tag_count = 3;
+  if (how == "garbage counts") sample.field_count = UINT32_MAX;
+  if (how == "garbage text") sample.text = {nowhere, 100};
+  static constexpr char kOwn[] = "memory of the plugin";
+  if (how == "garbage owner") sample.text = {kOwn, sizeof(kOwn)};
+  if (how == "garbage names") sample.fields[0].name = 0x7fffffff;
+  if (how == "garbage kind") sample.kind = 77;
+  if (how == "garbage types") sample.fields[0].type = 99;
 }
 
 class Pull final : public Source {
@@ -111,11 +161,11 @@ class Pull final : public Source {
   static constexpr Description description = {.name = "faulty"_str, .summary = "one sample a window"_str, .params = params};
   explicit Pull(Host host) : trouble_(host), name_(host.intern("test.number")) {}
   Code collect(const Window &, Batch &batch) override {
-    const bool garbage = trouble_.happens();
+    const std::string trouble = trouble_.happens();
     Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
     batch.field(sample, name_, ++number_);
-    if (garbage) spoil(*batch.raw());
-    return Code::ok;
+    spoil(*batch.raw(), trouble);
+    return trouble == "code" ? static_cast<Code>(12345) : Code::ok;
   }
 
  private:
@@ -168,7 +218,7 @@ class Push final : public PushSource {
         Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
         batch.field(sample, name_, ++number_);
       }
-      trouble_.happens();
+      spoil(*raw, trouble_.happens());
       uint64_t id = 0;
       if (host_.raw()->emit(host_.raw()->self, raw, &id) != ATALAYA_OK) return Code::ok;
       std::unique_lock lock(mutex_);
@@ -199,7 +249,8 @@ class Stage final : public Translator {
   explicit Stage(Host host) : trouble_(host), key_(host.intern("seen")) {}
   Code process(const Window &, Batch &batch) override {
     for (Sample &sample : batch.samples()) batch.tag(sample, key_, "yes");
-    if (trouble_.happens()) spoil(*batch.raw());
+    const std::string trouble = trouble_.happens();
+    if (batch.raw()->count > 0) spoil(*batch.raw(), trouble);
     return Code::ok;
   }
 

@@ -20,7 +20,7 @@ PATIENCE = 60  # seconds until an expected event counts as missing
 class Agent:
     """An agent on a pipeline file given as text. Its state, socket and outputs lie in `folder`."""
 
-    def __init__(self, folder, lua, *arguments, environment=None, preexec=None, user=None, wrapper=()):
+    def __init__(self, folder, lua, *arguments, environment=None, preexec=None, user=None, wrapper=(), binary=BINARY):
         self.folder = folder
         self.wrapper = wrapper  # words before the command, such as setpriv's
         self.file = os.path.join(folder, "pipeline.lua")
@@ -31,7 +31,7 @@ class Agent:
         self.lines = []
         self.changed = threading.Condition()
         self.process = subprocess.Popen(
-            [*wrapper, BINARY, "run", self.file, "--socket", self.socket, *arguments],
+            [*wrapper, binary, "run", self.file, "--socket", self.socket, *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, preexec_fn=preexec, **self.user)
         self.output = b""
         self.readers = [threading.Thread(target=self._read_errors), threading.Thread(target=self._read_output)]

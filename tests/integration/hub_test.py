@@ -24,7 +24,7 @@ a.pipeline "host" {{
     spool = {{ dir = "spool", min_free = "0 B", sync = "100ms" }} }},
 }}"""
 HUB = """local a = require "atalaya"
-a.pipeline "hub" {{ a.source.receive {{ listen = "{listen}" }}, a.sink.sqlite {{ path = "{store}" }} }}"""
+a.pipeline "hub" {{ a.source.receive {{ listen = "{listen}", open = true }}, a.sink.sqlite {{ path = "{store}" }} }}"""
 POINTS = "select metric, time, host, pid, process, tags, value from points order by 1, 2, 3, 4, 5, 6"
 
 

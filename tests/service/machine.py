@@ -15,6 +15,10 @@ MIRROR = os.environ.get("ATALAYA_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 RELEASE = "bookworm"
 
 
+class NoTree(Exception):
+    """Debian's mirror, or debootstrap, does not do its part."""
+
+
 def run(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, **options)
 
@@ -59,7 +63,7 @@ def cached_root(packages):
     done = run("debootstrap", "--variant=minbase", "--include=" + names, RELEASE, fresh, MIRROR)
     if done.returncode != 0:
         shutil.rmtree(fresh)
-        raise RuntimeError("debootstrap: " + done.stdout[-2000:] + done.stderr[-2000:])
+        raise NoTree("debootstrap: " + done.stdout[-2000:] + done.stderr[-2000:])
     run("chroot", fresh, "apt-get", "clean", check=True)
     os.rename(fresh, root)
     return root
@@ -82,7 +86,11 @@ class Machine:
              "--system-call-filter=bpf perf_event_open", "--directory=" + self.root, "--console=pipe"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.leader = None
-        self.until(self._booted, "the machine has booted")
+        try:
+            self.until(self._booted, "the machine has booted")
+        except BaseException:
+            self.close()
+            raise
 
     def _booted(self):
         if self.container.poll() is not None:

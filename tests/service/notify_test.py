@@ -40,8 +40,9 @@ class Notify(AgentCase):
         self.assertEqual(self.wait_for("READY")["READY"], "1")
         for _ in range(3):
             self.assertRegex(self.wait_for("WATCHDOG")["STATUS"], r"^\d+ samples in, \d+ delivered, \d+ queued, \d+ dropped by sinks$")
-        self.assertEqual(agent.stop(), 0)
-        self.wait_for("STOPPING")
+        agent.process.send_signal(signal.SIGTERM)
+        self.wait_for("STOPPING")  # a manager reads, also while it stops
+        self.assertEqual(agent.join(), 0)
 
     def test_reload(self):
         agent = self.start()
@@ -77,4 +78,4 @@ class Notify(AgentCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

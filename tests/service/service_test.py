@@ -85,7 +85,11 @@ class Service(unittest.TestCase):
         cls.debs = packages_in(folder)
         if not full and not machine.is_cached(cls.debs.values()):
             raise unittest.SkipTest(none)
-        cls.host = Machine(machine.cached_root(cls.debs.values()))
+        try:
+            root = machine.cached_root(cls.debs.values())
+        except machine.NoTree as why:
+            raise unittest.SkipTest(str(why)) from None
+        cls.host = Machine(root)
         cls.addClassCleanup(cls.host.close)
         for package in cls.debs.values():
             shutil.copy(package, cls.host.path("/root"))
@@ -130,7 +134,7 @@ class Service(unittest.TestCase):
 
     def restart_with(self, text):
         self.host.write(CONFIGURATION, text)
-        self.host.run(f"systemctl reset-failed atalaya; rm -f {LOG}; systemctl restart atalaya")
+        self.host.run(f"rm -f {LOG}; systemctl restart atalaya")
 
     def points(self):
         path = self.host.path(LOG)
@@ -147,6 +151,7 @@ class Service(unittest.TestCase):
         begin = time.monotonic()
         self.host.run("apt-get install -y --no-install-recommends ./" + os.path.basename(self.debs["atalaya"]))
         installed = time.monotonic()
+        self.addCleanup(self.install_the_others)
         self.host.until(lambda: self.sink("out") > 0, "the store holds samples")
         print(f"installed in {installed - begin:.1f} s, first data {time.monotonic() - installed:.1f} s later", file=sys.stderr)
         self.assertEqual(self.host.out("systemctl is-enabled atalaya"), "enabled")
@@ -154,6 +159,11 @@ class Service(unittest.TestCase):
         self.assertEqual(self.capabilities(), (0, 0))
         self.assertEqual(self.host.out("stat -c '%U %a' /var/lib/atalaya/atalaya.db"), "atalaya 640")
         self.assertNotIn("error", self.journal())
+
+    def install_the_others(self):
+        others = " ./".join(os.path.basename(self.debs[name]) for name in self.debs if name != "atalaya")
+        self.host.run("apt-get install -y --no-install-recommends ./" + others)
+        self.assertIn("kafka", self.host.out("atalaya plugins"))
 
     def test_02_the_unit_is_closed(self):
         self.host.run("systemd-analyze verify --man=no atalaya.service")
@@ -166,15 +176,24 @@ class Service(unittest.TestCase):
         self.host.until(lambda: re.search(r"\d+ samples in, \d+ delivered", self.show("StatusText")), "the status line")
 
     def test_04_the_watchdog_ends_what_hangs(self):
+        with open(self.host.path(CONFIGURATION)) as file:
+            good = file.read()
+        # One that runs in the agent itself hangs; all other threads go on.
+        shutil.copy(os.path.join(BUILD, "tests/plugins/test_faulty.so"), self.host.path("/usr/lib/atalaya"))
         self.host.write(DROP_INS + "/watchdog.conf", "[Service]\nWatchdogSec=3\n")
-        self.host.run("systemctl daemon-reload && systemctl restart atalaya")
+        self.host.run("systemctl daemon-reload")
+        self.restart_with(pipeline('a.source.faulty { trouble = "/var/lib/atalaya/trouble", isolate = false }'))
+        self.host.until(lambda: self.sink("out") > 0, "data")
         old = self.pid()
-        self.host.run(f"kill -STOP {old}")
+        self.host.write("/var/lib/atalaya/new", "hang")
+        self.host.run("cd /var/lib/atalaya && chown atalaya new && mv new trouble")
         self.host.until(lambda: self.pid() not in (0, old) and self.show("SubState") == "running", "the watchdog starts it again")
         self.assertEqual(self.show("NRestarts"), "1")
         self.assertIn("Watchdog timeout", self.host.out("journalctl -u atalaya"))
         shutil.rmtree(self.host.path(DROP_INS))
-        self.host.run("systemctl daemon-reload && systemctl restart atalaya")
+        os.remove(self.host.path("/usr/lib/atalaya/test_faulty.so"))
+        self.host.run("systemctl daemon-reload")
+        self.restart_with(good)
         self.host.until(lambda: self.sink("out") > 0, "data again")
 
     def test_05_reload(self):
@@ -195,9 +214,11 @@ class Service(unittest.TestCase):
         self.assertEqual((self.pid(), self.show("ActiveState")), (pid, "active"))
         self.assertTrue(any(row["pipeline"] == "more" for row in self.status()["ledger"]))
         # Started with such a file it does not run, and does not try for ever.
-        self.host.run("systemctl restart atalaya", check=False)
-        self.host.until(lambda: self.show("ActiveState") == "failed", "the start fails for good")
-        self.restart_with(good)
+        self.assertNotEqual(self.host.run("systemctl restart atalaya", check=False).returncode, 0)
+        self.assertEqual((self.show("ActiveState"), self.show("NRestarts")), ("failed", "0"))
+        # Mended, it needs nothing but the start.
+        self.host.write(CONFIGURATION, good)
+        self.host.run("systemctl restart atalaya")
         self.host.until(lambda: self.sink("out") > 0, "data again")
 
     def run_with_drop_ins(self, names, configuration):
@@ -206,45 +227,80 @@ class Service(unittest.TestCase):
         for name in names:
             os.symlink(f"/usr/share/atalaya/drop-ins/{name}.conf", self.host.path(f"{DROP_INS}/{name}.conf"))
         self.host.run("systemctl daemon-reload")
+        return self.windows(configuration)
+
+    def windows(self, configuration):
         self.restart_with(configuration)
-        self.host.until(lambda: len({point["timestamp"] for point in self.points()}) >= 3, "three windows: " + self.journal())
+        self.host.until(lambda: len({point["timestamp"] for point in self.points()}) > 3, "two whole windows")
         return self.points()
 
     def configuration_of(self, feature):
         """Where the component of the feature works."""
         name = feature["component"]
         processes = 'a.source.proc { host = false, cgroups = false }'
-        forms = {"source": (f"a.source.{name} {{}}",), "translator": (processes, f"a.translate.{name} {{}}"),
+        translate = f'a.translate.{name} {{ tags = {{ "container" }} }}' if name == "names" else f"a.translate.{name} {{}}"
+        forms = {"source": (f"a.source.{name} {{}}",), "translator": (processes, translate),
                  "filter": (processes, f"a.filter.{name} {{}}")}
         self.assertIn(feature["kind"], forms, "say here how a pipeline uses " + feature["feature"])
         return pipeline(*forms[feature["kind"]])
 
-    def test_06_each_feature_by_its_drop_in_and_no_more(self):
+    def test_06_a_token_by_the_service_manager(self):
+        with open(self.host.path(CONFIGURATION)) as file:
+            good = file.read()
+        self.host.run("umask 077; head -c 24 /dev/urandom | base64 > /root/token; echo wrong > /root/other")
+        token = "/run/credentials/atalaya.service/token"
+        hub = (f'local a = require "atalaya"\na.pipeline "hub" {{ a.source.receive {{ listen = "127.0.0.1:9700", tokens = "{token}" }},\n'
+               f'  a.sink.file {{ path = "{LOG}" }} }}\n'
+               f'a.pipeline "sends" {{ every = "1s", a.source.self {{}},\n'
+               f'  a.sink.http {{ url = "http://127.0.0.1:9700", format = "jsonlines", bearer = "{token}" }} }}\n')
+        self.host.write(DROP_INS + "/token.conf", "[Service]\nLoadCredential=token:/root/token\n")
+        self.host.run("systemctl daemon-reload")
+        self.restart_with(hub)
+        self.host.until(lambda: self.points(), "what was sent with the token")
+        self.host.run("systemctl reload atalaya")  # the file is checked without the credential, or with it
+        self.assertNotIn(self.host.out("cat /root/token"), self.journal())
+        shutil.rmtree(self.host.path(DROP_INS))
+        self.host.run("systemctl daemon-reload")
+        self.restart_with(good)
+
+    def test_07_each_feature_by_its_drop_in_and_no_more(self):
         features = [feature for feature in self.doctor().values() if feature["drop_in"]]
         self.assertTrue(features)
         shipped = {os.path.basename(path) for path in glob.glob(self.host.path("/usr/share/atalaya/drop-ins/*"))}
         self.assertEqual(shipped, {os.path.basename(feature["drop_in"]) for feature in features})
         numbers = capability_numbers()
+        # A container whose name only root can read.
+        place = self.host.path("/var/lib/docker/containers/" + "d1" * 32)
+        os.makedirs(place, mode=0o700)
+        with open(os.path.join(place, "config.v2.json"), "w") as file:
+            json.dump({"ID": "d1" * 32, "Name": "/web", "Config": {"Labels": {}}}, file)
+        os.chmod(os.path.dirname(place), 0o700)
+        self.host.run(f"systemd-run --scope --unit=docker-{'d1' * 32} sleep 1000 >/dev/null 2>&1 </dev/null &")
         for feature in features:
             with self.subTest(feature=feature["feature"]):
                 configuration = self.configuration_of(feature)
                 without = families(self.run_with_drop_ins([], configuration))
-                self.assertEqual(self.doctor()[feature["feature"]]["state"], "off")
-                points = self.run_with_drop_ins([feature["feature"]], configuration)
+                off = self.doctor()[feature["feature"]]
+                self.assertEqual(off["state"], "off")
+                # The remedy as it stands.
+                self.host.run("rm -rf " + DROP_INS)
+                for remedy in {need["remedy"] for need in off["needs"] if need["type"] == "capability" and need["remedy"]}:
+                    self.host.run(remedy)
+                points = self.windows(configuration)
                 wanted = [need["name"] for need in feature["needs"] if need["type"] == "capability"]
                 self.assertEqual(self.capabilities(), (0, sum(1 << numbers[name] for name in wanted)))
                 now = self.doctor()[feature["feature"]]
                 self.assertTrue(all(need["met"] == "yes" for need in now["needs"] if need["type"] == "capability"), now)
-                self.assertLessEqual(without, families(points))
+                self.assertLessEqual(without, families(points), self.journal())
                 print(f'{feature["feature"]}: {", ".join(wanted)}: exposure {self.exposure()}', file=sys.stderr)
-                # What one can see of it, for those that are known here. In a namespace of processes BPF is refused: see OnThisHost.
+                # What one sees of the others is in features_test.py; in a namespace of processes BPF is refused.
                 if feature["feature"] == "proc-bpf":
                     self.assertIn("bpf", self.show("SystemCallFilter").split())
                     reasons = [line for line in self.journal().splitlines() if "processes are read from procfs" in line]
                     self.assertTrue(all("pid namespace" in line for line in reasons), reasons)
-                if feature["feature"] == "proc-io":
-                    self.assertTrue([point for point in points if point["tags"].get("pid") == "1" and
-                                     point["metric"].startswith("proc.disk.")])
+                if feature["feature"] == "names-containers":
+                    containers = {point["tags"].get("container") for point in points}
+                    self.assertIn("web", containers)
         names = [feature["feature"] for feature in features]
         self.run_with_drop_ins(names, pipeline("a.source.proc {}", 'a.translate.names {}'))
         print(f"systemd-analyze security with all drop-ins: {self.exposure()}", file=sys.stderr)
@@ -254,33 +310,40 @@ class Service(unittest.TestCase):
     def spooled(self):
         return sum(row.get("queued", 0) for row in self.status()["ledger"] if row["type"] == "sink")
 
-    def test_07_upgrade_with_a_full_spool(self):
+    def oldest(self):
+        """When the first of what waits in the spool was put there."""
+        return json.loads(self.host.out("atalaya spool ls /var/lib/atalaya/spool/hub --format json"))["oldest"]
+
+    def test_08_upgrade_with_a_full_spool(self):
         # Nobody listens there.
         mine = ('local a = require "atalaya"\na.pipeline "spooled" { every = "1s", a.source.proc { processes = false },\n'
                 '  a.sink.http { url = "http://127.0.0.1:9", format = "jsonlines", spool = { dir = "spool/hub" } } }\n')
         self.restart_with(mine)
         self.host.until(lambda: self.spooled() >= 50, "a spool that holds something")
-        before, pid = self.spooled(), self.pid()
+        before, pid = self.oldest(), self.pid()
         self.host.run("apt-get install -y --no-install-recommends ./next.deb")
         self.assertEqual(self.host.out("dpkg-query -W -f '${Version}' atalaya"), self.version() + "+next")
-        self.host.until(lambda: self.spooled() >= before, "what was in the spool is in it still")
-        self.assertNotIn(self.pid(), (0, pid))
+        self.host.until(lambda: self.pid() not in (0, pid) and self.spooled() > 0, "the new one runs")
+        self.assertEqual(self.oldest(), before)
         with open(self.host.path(CONFIGURATION)) as file:
             self.assertEqual(file.read(), mine)
         self.host.run("atalaya spool verify /var/lib/atalaya/spool/hub")
 
-    def test_08_remove_then_purge(self):
+    def test_09_remove_then_purge(self):
         self.host.run("apt-get remove -y atalaya")
         self.assertNotEqual(self.host.run("systemctl is-active atalaya", check=False).returncode, 0)
         self.assertFalse(os.path.exists(self.host.path("/usr/bin/atalaya")))
         self.assertTrue(os.path.exists(self.host.path(CONFIGURATION)))
         self.assertTrue(os.path.exists(self.host.path("/var/lib/atalaya/spool/hub")))
-        self.host.run("apt-get purge -y atalaya")
+        # Again: what was kept is used, and it runs.
+        self.host.run("apt-get install -y --no-install-recommends ./next.deb")
+        self.assertEqual(self.show("ActiveState"), "active")
+        self.host.run("apt-get purge -y atalaya atalaya-kafka atalaya-dev")
         left = self.host.out("find / -xdev -path /proc -prune -o -iname '*atalaya*' -print | grep -v -e ^/root -e ^/proc || true")
         self.assertEqual(left, "")
         self.assertEqual(self.host.out("systemctl --failed --no-legend | grep -i atalaya || true"), "")
 
-    def test_09_every_command_of_the_operations_page(self):
+    def test_10_every_command_of_the_operations_page(self):
         with open(os.path.join(TREE, "docs/operations.md")) as file:
             blocks = re.findall(r"(?ms)^```sh\n(.*?)^```", file.read())
         self.assertTrue(blocks)
@@ -291,32 +354,6 @@ class Service(unittest.TestCase):
                 if command:
                     with self.subTest(command=command):
                         self.host.run(command)
-
-
-class OnThisHost(unittest.TestCase):
-    """What the container cannot show: the drop-in's capabilities, and no other, as another user."""
-
-    def test_processes_by_bpf(self):
-        if why := machine.missing():
-            self.skipTest(why)
-        atalaya = os.environ.get("ATALAYA", "build/release/atalaya")
-        plugins = os.path.join(os.path.dirname(os.path.abspath(atalaya)), "plugins")
-        if not os.path.exists("/sys/kernel/btf/vmlinux"):
-            self.skipTest("the kernel has no BTF")
-        drop_in = machine.run(atalaya, "doctor", "--plugins", plugins, "--drop-in", "proc-bpf", check=True).stdout
-        names = [name.lower().removeprefix("cap_") for name in re.findall(r"(?m)^AmbientCapabilities=(\S+)$", drop_in)]
-        self.assertEqual(sorted(names), ["bpf", "perfmon"])
-        with tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o755)  # a copy that the other user may run
-            shutil.copy(atalaya, folder)
-            shutil.copytree(plugins, os.path.join(folder, "plugins"))
-            given = ",".join("+" + name for name in names)
-            for capabilities, works in (("-all," + given, True), ("-all", False)):
-                done = machine.run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=" + capabilities,
-                                   "--ambient-caps=" + capabilities, "--bounding-set=" + capabilities, "--no-new-privs",
-                                   os.path.join(folder, "atalaya"), "try", "proc", "backend=bpf", "host=false", "cgroups=false",
-                                   "--windows", "2", "--format", "json", cwd="/")
-                self.assertEqual(done.returncode == 0 and '"proc.cpu.' in done.stdout, works, done.stderr)
 
 
 if __name__ == "__main__":

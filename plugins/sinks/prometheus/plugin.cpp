@@ -27,10 +27,7 @@ class Prometheus final : public Sink {
        .type = ATALAYA_STRING,
        .summary =
            "File with the secrets of which scrapers must show one, one a line, read again when it changes; absent: none is asked for."_str},
-      {.name = "open"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "false"_str,
-       .summary = "Whoever reaches the address may read, without a token; else only this host may."_str},
+      http_server::kOpen,
       http_server::kCertificate,
       http_server::kKey,
       {.name = "counters"_str,
@@ -115,9 +112,7 @@ class Prometheus final : public Sink {
     http_server::load_tls(tls_, options_.http);
     http_server::Listener listener = http_server::open_listener(address_);
     const std::string name = listener.name;
-    if (listener.reachable && !tokens_ && !host_.boolean("open"))
-      throw Failure(Code::bad_config,
-                    "listen: " + name + " can be reached from other hosts; name a file of tokens, or write open = true");
+    http_server::check_reach(listener, tokens_ != nullptr, host_.boolean("open"));
     server_ = std::make_unique<ScrapeServer>(options_, *table_, host_, tokens_.get());
     try {
       server_->start(std::move(listener));

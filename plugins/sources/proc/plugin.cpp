@@ -16,10 +16,33 @@
 namespace atalaya::proc {
 namespace {
 
-constexpr Param kTagParam[] = {{.name = "tag"_str,
-                                .type = ATALAYA_ENUM,
-                                .allowed = "user|parent|cgroup|unit|container|command"_str,
-                                .summary = "An extra tag."_str}};
+constexpr Param kTagParam[] = {
+    {.name = "tag"_str, .type = ATALAYA_ENUM, .allowed = "user|parent|cgroup|unit|container"_str, .summary = "An extra tag."_str}};
+
+constexpr Param kNamePattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern for the kernel's name."_str}};
+constexpr Param kArgumentPattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern for an argument."_str}};
+constexpr Param kCommandLines[] = {
+    {.name = "allow"_str,
+     .type = ATALAYA_LIST,
+     .flags = ATALAYA_REQUIRED,
+     .summary = "Processes that have the tag, by the name that the kernel gives them."_str,
+     .items = kNamePattern,
+     .item_count = 1,
+     .item_size = sizeof(Param)},
+    {.name = "redact"_str,
+     .type = ATALAYA_LIST,
+     .summary = "Arguments that are hidden beside the secrets that are known: all of it, or of an option what follows."_str,
+     .items = kArgumentPattern,
+     .item_count = 1,
+     .item_size = sizeof(Param)},
+};
+
+core::MatcherList patterns(const Host &host, const char *path) {
+  const std::vector<std::string> texts = host.texts(path);
+  auto list = core::MatcherList::parse(texts);
+  if (!list) throw Failure(Code::bad_config, "parameter \"" + std::string(path) + "\": " + list.error());
+  return std::move(*list);
+}
 
 ProcessOptions process_options(const Host &host) {
   return {.root = host.text("root"),
@@ -27,6 +50,7 @@ ProcessOptions process_options(const Host &host) {
           .kernel_threads = host.boolean("kernel_threads"),
           .active_only = host.boolean("active_only"),
           .tags = host.texts("tags"),
+          .commands = {patterns(host, "command_lines.allow"), patterns(host, "command_lines.redact")},
           .expensive_budget = static_cast<size_t>(host.integer("expensive_budget")),
           .exited = host.boolean("exited"),
           .unattributed = host.boolean("unattributed"),
@@ -76,9 +100,15 @@ constexpr std::array kOwnParams = {
               "The CPU time that the host counted and no process was charged with, as the processes irq and unattributed."_str},
     Param{.name = "tags"_str,
           .type = ATALAYA_LIST,
-          .summary = "Extra tags of processes; command lines may carry secrets and are read only when listed."_str,
+          .summary = "Extra tags of processes."_str,
           .items = kTagParam,
           .item_count = 1,
+          .item_size = sizeof(Param)},
+    Param{.name = "command_lines"_str,
+          .type = ATALAYA_RECORD,
+          .summary = "The extra tag command: arguments without secrets, of the processes that are allowed; absent: of none."_str,
+          .items = kCommandLines,
+          .item_count = std::size(kCommandLines),
           .item_size = sizeof(Param)},
     Param{
         .name = "expensive_budget"_str,

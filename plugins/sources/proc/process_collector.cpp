@@ -31,13 +31,13 @@ ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
       exits_(host, {options_.root, options_.exited, options_.unattributed, options_.exited_groups}),
       users_(options_.root),
       texts_({listed(options_.tags, "cgroup") || listed(options_.tags, "unit") || listed(options_.tags, "container"),
-              listed(options_.tags, "command")}),
+              options_.commands}),
       turns_(options_.expensive_budget) {
   if (options_.backend == "bpf" && options_.root != "/")
     throw Failure(Code::bad_config, "backend \"bpf\" asks the running kernel, not the tree below " + options_.root +
                                         "; leave out root or the backend");
   for (size_t i = 0; i < kExtraTags; ++i) {
-    if (!listed(options_.tags, kTagNames[i])) continue;
+    if (i == kCommand ? options_.commands.allow.empty() : !listed(options_.tags, kTagNames[i])) continue;
     extra_ids_[i] = host.intern(kTagNames[i]);
     ++extra_count_;
   }

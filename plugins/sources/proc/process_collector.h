@@ -25,6 +25,7 @@ struct ProcessOptions {
   bool kernel_threads = true;
   bool active_only = false;
   std::vector<std::string> tags;  // extra ones
+  CommandLines commands;          // the extra tag of those that are allowed
   size_t expensive_budget = 32;   // processes a window
   bool exited = true, unattributed = true;
   size_t exited_groups = 100;  // a window

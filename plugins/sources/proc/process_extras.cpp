@@ -15,8 +15,6 @@
 namespace atalaya::proc {
 namespace {
 
-constexpr size_t kMaxCommand = 1024;
-
 // "PID/file" in the buffer, terminated.
 const char *process_path(int32_t pid, std::string_view file, std::array<char, 32> &buffer) {
   char *end = std::to_chars(buffer.data(), buffer.data() + 11, pid).ptr;
@@ -38,14 +36,6 @@ double busy(const Process &process) {
 }
 
 }  // namespace
-
-std::string parse_command(std::string_view text) {
-  std::string command(text.substr(0, kMaxCommand));
-  for (char &c : command)
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  command.erase(command.find_last_not_of(' ') + 1);
-  return command;
-}
 
 void Users::refresh() {
   struct stat info {};
@@ -86,8 +76,17 @@ void ProcessTextCache::read(int folder, const Process &process, Entry &entry) {
   std::array<char, 32> path{};
   if (wanted_.cgroup)
     entry.texts.cgroup = parse_cgroup(read_path(folder, process_path(process.now.pid, "cgroup", path), buffer_).text);
-  if (wanted_.command)
-    entry.texts.command = parse_command(read_path(folder, process_path(process.now.pid, "cmdline", path), buffer_).text);
+  entry.texts.command = read_command(folder, process);
+}
+
+// What was read is wiped: it may hold secrets.
+std::string ProcessTextCache::read_command(int folder, const Process &process) {
+  if (!wanted_.commands.allows(process.now.name.text())) return {};
+  std::array<char, 32> path{};
+  const FileText file = read_path(folder, process_path(process.now.pid, "cmdline", path), buffer_);
+  std::string command = redacted_command(file.text, file.text.size() == buffer_.size(), wanted_.commands.redact);
+  ::explicit_bzero(buffer_.data(), file.text.size());
+  return command;
 }
 
 void ProcessTextCache::forget_ended(const ProcessModel &model) {

@@ -10,9 +10,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "plugins/containers/place.h"
+#include "plugins/sources/proc/command_lines.h"
 #include "plugins/sources/proc/files.h"
 #include "plugins/sources/proc/process_model.h"
 
@@ -21,9 +23,6 @@ namespace atalaya::proc {
 using containers::container_of;
 using containers::parse_cgroup;
 using containers::unit_of;
-
-// Arguments with a blank between them, without control characters, cut at 1024 bytes.
-std::string parse_command(std::string_view text);
 
 // Names of user ids from the passwd file below the root, read again when it changes: a recorded tree has users of its own, and the
 // host's name services may ask the network.
@@ -47,11 +46,12 @@ struct ProcessTexts {
 class ProcessTextCache {
  public:
   struct Wanted {
-    bool cgroup = false, command = false;
+    bool cgroup = false;
+    CommandLines commands;
   };
-  explicit ProcessTextCache(Wanted wanted) : wanted_(wanted) {}
+  explicit ProcessTextCache(Wanted wanted) : wanted_(std::move(wanted)) {}
 
-  bool reads() const { return wanted_.cgroup || wanted_.command; }
+  bool reads() const { return wanted_.cgroup || !wanted_.commands.allow.empty(); }
 
   const ProcessTexts &get(int folder, const Process &process);
   void refresh(int folder, const Process &process);
@@ -64,6 +64,7 @@ class ProcessTextCache {
     ProcessTexts texts;
   };
   void read(int folder, const Process &process, Entry &entry);
+  std::string read_command(int folder, const Process &process);
 
   Wanted wanted_;
   std::unordered_map<int32_t, Entry> entries_;

@@ -42,8 +42,7 @@ void ReceiveSource::start() {
   if (const auto path = host_.find("tokens")) tokens_ = std::make_unique<http_server::Tokens>(std::string(path->text()));
   http_server::load_tls(tls_, options_.http);
   http_server::Listener listener = http_server::open_listener(address_);
-  if (listener.reachable && !tokens_)
-    host_.log(Level::warning, "listens on " + listener.name + " and asks for no token: whoever reaches it may write; see tokens");
+  http_server::check_reach(listener, tokens_ != nullptr, host_.boolean("open"));
   const std::string name = listener.name;
   {
     const std::lock_guard lock(mutex_);

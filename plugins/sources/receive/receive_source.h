@@ -31,6 +31,7 @@ class ReceiveSource final : public PushSource {
        .type = ATALAYA_STRING,
        .summary =
            "File with the secrets that senders must show, one a line, read again when it changes; absent: none is asked for."_str},
+      http_server::kOpen,
       http_server::kCertificate,
       http_server::kKey,
       {.name = "strict"_str,

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "plugins/http_server/listen.h"
+#include "plugins/http_server/options.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::http_server {
@@ -67,6 +68,31 @@ TEST_CASE("http server: addresses") {
   CHECK_FALSE(first.reachable);
   CHECK_THROWS_WITH_AS(open_listener(parse_address(first.name)), doctest::Contains("another program listens there"),
                        std::runtime_error);
+}
+
+TEST_CASE("http server: a private key that everyone can read is no key") {
+  const testing::TemporaryFolder folder;
+  write(folder / "cert", "certificate", 0644);
+  write(folder / "key", "key", 0644);
+  Options options;
+  const TlsFiles files{folder / "cert", folder / "key"};
+  CHECK_THROWS_WITH_AS(load_tls(files, options), doctest::Contains("everyone may read or write it; chmod 640 it"),
+                       std::runtime_error);
+  write(folder / "key", "key", 0640);
+  load_tls(files, options);
+  CHECK(options.certificate == "certificate");
+  CHECK(options.key == "key");
+}
+
+TEST_CASE("http server: what other hosts can reach asks for a token, or somebody said that it need not") {
+  const Listener own = open_listener(parse_address("127.0.0.1:0"));
+  CHECK_NOTHROW(check_reach(own, false, false));
+  const Listener all = open_listener(parse_address("*:0"));
+  CHECK(all.reachable);
+  CHECK_THROWS_WITH_AS(check_reach(all, false, false), doctest::Contains("name a file of tokens, or write open = true"),
+                       std::runtime_error);
+  CHECK_NOTHROW(check_reach(all, true, false));
+  CHECK_NOTHROW(check_reach(all, false, true));
 }
 
 }  // namespace atalaya::http_server

@@ -199,7 +199,7 @@ TEST_CASE_FIXTURE(Fixture, "one that fails is away, says why, and comes back") {
     const char *how, *said;
   };
   const Case cases[] = {
-      {"abort", "crashed (SIGABRT)"}, {"exit", "ended itself with status 3"}, {"hang", "isolation.time"}, {"garbage", "not sound"}};
+      {"abort", "crashed (SIGABRT)"}, {"exit", "ended itself with status 3"}, {"hang", "isolation.time"}, {"garbage samples", "not sound"}};
   int restarts = 0;
   for (const Case &one : cases) {
     CAPTURE(one.how);

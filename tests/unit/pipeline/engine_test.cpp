@@ -281,6 +281,19 @@ TEST_CASE("an error at the start names file, line and component, and leaves noth
   CHECK(script().starts == 0);
 }
 
+TEST_CASE("a reload that is asked for between start and run is done, one before the start is refused") {
+  script().reset();
+  Builder builder;
+  Engine engine(builder.symbols, quick());
+  CHECK(engine.reload(one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep"))).get().error() == "the agent is not running");
+  REQUIRE(engine.start(one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep"))).ok());
+  std::future<Status> early =
+      engine.reload(one_pipeline(builder, {builder.make(ATALAYA_FILTER, "even")}, builder.make(ATALAYA_SINK, "keep")));
+  RunningEngine running(engine);
+  CHECK(early.get().ok());
+  CHECK(running.stop());
+}
+
 TEST_CASE("a reload restarts what changed and leaves the rest untouched: nothing lost, nothing doubled") {
   script().reset();
   Builder builder;

@@ -35,14 +35,6 @@ TEST_CASE("unit and container come from the cgroup's path") {
   CHECK(container_of("/system.slice/ssh.service").empty());
 }
 
-TEST_CASE("a command line is its arguments on one line, cut at a length") {
-  using namespace std::string_literals;
-  CHECK(parse_command("java\0-Xmx1g\0Main\0"s) == "java -Xmx1g Main");
-  CHECK(parse_command("a\nb\0\0"s) == "a b");
-  CHECK(parse_command("").empty());
-  CHECK(parse_command(std::string(5000, 'x')).size() == 1024);
-}
-
 TEST_CASE("open files are counted as the kernel lists them") {
   const core::Descriptor folder = open_root("/", "proc");
   const auto before = count_open_files(folder.get(), ::getpid());

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs what README.md and docs/*.md show: each ```sh block in order, a page in a folder of its own with the pipelines beside it; each
+```lua block is checked as a pipeline file, or as part of one. A comment before a block says what is special about it:
+
+    <!-- not run: REASON -->                 it is shown only
+    <!-- while this runs: COMMAND -->        the agent of that command runs, and has delivered something, while the block does
+
+Links between the pages must lead somewhere. The tables of docs/metrics.md are tests/readme_tables.py's."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import harness
+
+BINARY = os.path.abspath(harness.BINARY)
+# The pages whose commands have a test of their own: under a real systemd, and against an installed package.
+ELSEWHERE = {"docs/operations.md", "docs/plugin-guide.md"}
+PAGES = ["README.md", *sorted(glob.glob("docs/*.md"))]
+BLOCK = re.compile(r"^(?:<!-- (not run|while this runs): ([^\n]*?) -->\n+)?```(sh|lua)\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+
+# Before single components: each gets a pipeline of its own, as only what is used is checked.
+PART_OF_A_FILE = """
+local real, count = require "atalaya", 0
+local function used(kind, build)
+  return setmetatable({}, { __index = function(_, name)
+    return function(parameters)
+      count = count + 1
+      real.pipeline("p" .. count)(build(real[kind][name](parameters)))
+    end
+  end })
+end
+local function of(stage) return { every = "1s", real.source.self {}, stage, real.sink.stdout {} } end
+local a = {
+  source = used("source", function(source) return { every = "1s", source, real.sink.stdout {} } end),
+  translate = used("translate", of), filter = used("filter", of),
+  sink = used("sink", function(sink) return { every = "1s", real.source.self {}, sink } end),
+}
+"""
+
+
+class Page:
+    """A scratch folder that looks like the tree to the page's commands. The state folder of the pages is one in it."""
+
+    def __init__(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="atalaya-docs-")
+        self.folder = os.path.join(self.temporary.name, "tree")
+        self.state = os.path.join(self.temporary.name, "state")
+        os.mkdir(self.state)
+        os.makedirs(os.path.join(self.folder, "build/release"))
+        os.makedirs(os.path.join(self.temporary.name, "bin"))
+        for place in ("tree/build/release", "bin"):
+            os.symlink(BINARY, os.path.join(self.temporary.name, place, "atalaya"))
+        shutil.copytree("pipelines", os.path.join(self.folder, "pipelines"))
+        self.environment = dict(os.environ, STATE_DIRECTORY=self.state, RUNTIME_DIRECTORY=self.state,
+                                ATALAYA_LUA=os.path.abspath("lua"),
+                                PATH=os.path.join(self.temporary.name, "bin") + ":" + os.environ["PATH"])
+
+    def run(self, script):
+        return subprocess.run(["sh", "-e", "-c", script.replace("/var/lib/atalaya", self.state)], cwd=self.folder,
+                              env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                              timeout=harness.PATIENCE, check=False)
+
+    def start(self, command):
+        """The agent that the block is about, once it has delivered something."""
+        agent = subprocess.Popen(["sh", "-c", "exec " + command], cwd=self.folder, env=self.environment,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = []
+        reader = threading.Thread(target=lambda: said.extend(agent.stderr))
+        reader.start()
+        until = time.monotonic() + harness.PATIENCE
+        while time.monotonic() < until and agent.poll() is None:
+            if self.delivered():
+                return agent, reader
+        agent.kill()
+        agent.wait()
+        reader.join()
+        raise AssertionError(f"{command} delivered nothing: {''.join(said)}")
+
+    def delivered(self):
+        status = self.run("atalaya status --format json")
+        return status.returncode == 0 and any(row["type"] == "sink" and row["out"] > 0
+                                              for row in json.loads(status.stdout)["ledger"])
+
+
+class Docs(unittest.TestCase):
+    def blocks(self, language):
+        for path in PAGES:
+            with open(path) as file:
+                text = file.read()
+            for found in BLOCK.finditer(text):
+                mark, value, kind, body = found.groups()
+                if kind == language and mark != "not run":
+                    yield path, text.count("\n", 0, found.start(4)) + 1, value if mark else None, body
+
+    def test_commands(self):
+        pages, ran = {}, 0
+        try:
+            for path, line, beside, script in self.blocks("sh"):
+                if path in ELSEWHERE:
+                    continue
+                if path not in pages:
+                    pages[path] = Page()
+                page = pages[path]
+                with self.subTest(f"{path}:{line}"):
+                    agent, reader = page.start(beside) if beside else (None, None)
+                    try:
+                        done = page.run(script)
+                        self.assertEqual(done.returncode, 0, f"{script}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+                        ran += 1
+                    finally:
+                        if agent:
+                            agent.terminate()
+                            self.assertEqual(agent.wait(harness.PATIENCE), 0)
+                            reader.join()
+                            agent.stderr.close()
+        finally:
+            for page in pages.values():
+                page.temporary.cleanup()
+        self.assertGreater(ran, 3)
+
+    def test_pipeline_files(self):
+        checked = 0
+        page = Page()
+        self.addCleanup(page.temporary.cleanup)
+        for path, line, _, text in self.blocks("lua"):
+            with self.subTest(f"{path}:{line}"):
+                if 'require "atalaya"' not in text:
+                    text = PART_OF_A_FILE + text
+                with open(os.path.join(page.folder, "page.lua"), "w") as file:
+                    file.write(text)
+                done = page.run("atalaya check page.lua" + (" && atalaya test page.lua" if "a.test " in text else ""))
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                checked += 1
+        self.assertGreater(checked, 3)
+
+    def test_links_lead_somewhere(self):
+        for path in PAGES + ["CONTRIBUTING.md", *glob.glob("docs/adr/*.md"), *glob.glob("plugins/*/*/README.md")]:
+            with open(path) as file:
+                links = [link for link in LINK.findall(file.read()) if "://" not in link]
+            for link in links:
+                with self.subTest(f"{path}: {link}"):
+                    self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), link)))
+
+    def test_every_page_is_in_the_index(self):
+        with open("docs/README.md") as file:
+            index = set(LINK.findall(file.read()))
+        for path in PAGES[1:]:
+            if path != "docs/README.md":
+                self.assertIn(os.path.basename(path), index)
+
+    def test_every_pipeline_is_explained(self):
+        with open("docs/pipelines.md") as file:
+            text = file.read()
+        for path in glob.glob("pipelines/*.lua"):
+            self.assertIn(f"../{path}", text)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each feature with the capabilities of its drop-in and no others, as another user on this host: what one sees of it is there, and is
+not without them. What needs a host of its own is in service_test.py."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+from harness import BINARY, AgentCase, points  # noqa: E402
+
+USER = 65534
+IN_THE_MACHINE = {"names-containers"}  # service_test.py
+SLEEPER = "class Sleeper { public static void main(String[] a) throws Exception { System.out.println(); System.in.read(); } }"
+
+
+def drop_in(atalaya, feature):
+    done = subprocess.run([atalaya, "doctor", "--drop-in", feature], capture_output=True, text=True, check=True)
+    return sorted(name.lower().removeprefix("cap_") for name in re.findall(r"(?m)^AmbientCapabilities=(\S+)$", done.stdout))
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can give single capabilities")
+@unittest.skipUnless(shutil.which("setpriv"), "needs setpriv: apt-get install util-linux")
+class Features(AgentCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="atalaya-test-")
+        cls.addClassCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)  # a copy that the other user may run
+        cls.atalaya = shutil.copy(BINARY, folder.name)
+        shutil.copytree(os.path.join(os.path.dirname(os.path.abspath(BINARY)), "plugins"), os.path.join(folder.name, "plugins"))
+
+    def as_user(self, names):
+        given = ",".join(["-all", *("+" + name for name in names)])
+        return ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=" + given, "--ambient-caps=" + given,
+                "--bounding-set=" + given, "--no-new-privs"]
+
+    def windows(self, names, *stages):
+        """What the pipeline gives in two whole windows."""
+        out = self.path("out")
+        if os.path.exists(out):
+            os.remove(out)
+        os.chown(self.folder, USER, USER)
+        lines = "".join(f"  {stage},\n" for stage in stages)
+        agent = self.run_agent(f'local a = require "atalaya"\na.pipeline "test" {{\n  every = "500ms",\n{lines}'
+                               f'  a.sink.file {{ path = "{out}" }},\n}}\n', "--drop", wrapper=self.as_user(names), binary=self.atalaya)
+        agent.running()
+        agent.wait_status(lambda status: len({point["timestamp"] for point in self.points(out)}) > 3)
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        return self.points(out)
+
+    @staticmethod
+    def points(path):
+        return points(path) if os.path.exists(path) and open(path).read().endswith("\n") else []
+
+    def proc_bpf(self, names):
+        if not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("the kernel has no BTF")
+        done = subprocess.run([*self.as_user(names), self.atalaya, "try", "proc", "backend=bpf", "host=false", "cgroups=false", "--windows",
+                               "2", "--format", "json"], capture_output=True, text=True, cwd="/")
+        return done.returncode == 0 and '"proc.cpu.' in done.stdout
+
+    def proc_exits(self, names):
+        short = shutil.copy("/bin/true", self.path("short-lived"))
+        ends = subprocess.Popen(["sh", "-c", f"while true; do {short}; done"])
+        try:
+            return any(point["tags"].get("process") == "short-lived" and "pid" not in point["tags"]
+                       for point in self.windows(names, 'a.source.proc { host = false, cgroups = false, backend = "procfs" }'))
+        finally:
+            ends.kill()
+            ends.wait()
+
+    def proc_io(self, names):
+        me = str(os.getpid())
+        return any(point["metric"].startswith("proc.io.") and point["tags"].get("pid") == me
+                   for point in self.windows(names, 'a.source.proc { host = false, cgroups = false, backend = "procfs" }'))
+
+    def names_jvms(self, names):
+        if shutil.which("javac") is None:
+            self.skipTest("needs javac: apt-get install default-jdk-headless")
+        with open(self.path("Sleeper.java"), "w") as file:
+            file.write(SLEEPER)
+        subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "-d", self.folder, self.path("Sleeper.java")], check=True)
+        with open(self.path("options"), "w") as file:
+            file.write(f"-cp {self.folder} Sleeper")
+        # Its command line does not say what it runs.
+        jvm = subprocess.Popen(["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "@" + self.path("options")], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+        try:
+            jvm.stdout.readline()
+            found = self.windows(names, 'a.source.proc { host = false, cgroups = false, backend = "procfs" }', "a.translate.names {}")
+            return any(point["tags"].get("process") == "Sleeper" for point in found)
+        finally:
+            jvm.kill()
+            jvm.communicate()
+
+    def test_each_is_there_with_its_drop_in_and_not_without(self):
+        features = json.loads(subprocess.run([self.atalaya, "doctor", "--format", "json"], capture_output=True, text=True).stdout)
+        wanting = {feature["feature"] for feature in features if feature["drop_in"]} - IN_THE_MACHINE
+        self.assertTrue(wanting)
+        for feature in sorted(wanting):
+            with self.subTest(feature=feature):
+                seen = getattr(self, feature.replace("-", "_"), None)
+                self.assertIsNotNone(seen, "say here what one sees of " + feature)
+                self.assertTrue(seen(drop_in(self.atalaya, feature)))
+                self.assertFalse(seen([]))
+
+    def test_only_what_root_installed_gets_capabilities(self):
+        plugins = self.path("plugins")
+        os.mkdir(plugins)
+        shutil.copy(os.path.join(os.path.dirname(self.atalaya), "plugins", "source_proc.so"), plugins)
+        for path in (self.folder, plugins, os.path.join(plugins, "source_proc.so")):
+            os.chown(path, USER, USER)
+        agent = self.run_agent(f'local a = require "atalaya"\na.pipeline "test" {{ every = "500ms", a.source.proc {{}}, '
+                               f'a.sink.file {{ path = "{self.path("out")}" }} }}', "--drop", "--plugins", plugins,
+                               wrapper=self.as_user(["bpf", "perfmon"]), binary=self.atalaya)
+        self.assertNotEqual(agent.join(), 0)
+        self.assertIn("is not root's, so it gets no capabilities", agent.errors())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
