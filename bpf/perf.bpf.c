@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Stacks and how often each was seen: at every tick of a perf event, or for how long threads waited in it.
  *
- * A stack is kept once, under the hash of its frames: the kernel's own map of stacks has one place for a hash of 32 bits and drops what
- * collides. Counts lie in two maps; user space sets `set` to the other one and then reads the first at leisure.
+ * A stack is kept once, under the hash of its frames: the kernel's own map of stacks has one place for a hash of 32 bits and drops
+ * what collides. Counts lie in two maps; user space sets `set` to the other one and then reads the first at leisure.
  */
 #include "kernel.h"
 
@@ -111,8 +111,8 @@ static void describe(struct perf_process *process, const struct task_struct *tas
   process->image = (BPF_CORE_READ(mm, start_code) * factor + BPF_CORE_READ(mm, end_code)) * factor + BPF_CORE_READ(mm, start_stack);
 }
 
-/* User space reads what a process has mapped while it lives. One that is seen twice is worth more of its time than one of many that come
- * and go.
+/* User space reads what a process has mapped while it lives. One that is seen twice is worth more of its time than one of many that
+ * come and go.
  */
 static void announce(const struct perf_process *process, const char *comm) {
   if (process->image == 0) return;

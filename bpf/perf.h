@@ -53,9 +53,9 @@ struct perf_seen {
 
 struct perf_totals {
   __u64 samples;
-  __u64 lost;    /* samples that no room was left for */
+  __u64 lost;       /* samples that no room was left for */
   __u64 not_copied; /* stacks without room for their copy: their frame pointers were followed */
-  __u64 cost_ns; /* of the program itself */
+  __u64 cost_ns;    /* of the program itself */
 };
 
 /* A thread that waits. */
