@@ -16,6 +16,9 @@ option(ATALAYA_BPF "Build the BPF programs" ${BPF_POSSIBLE})
 string(REGEX MATCH "^(x86|aarch64|arm64)" BPF_ARCH "${CMAKE_SYSTEM_PROCESSOR}")
 string(REGEX REPLACE "^(aarch64)$" "arm64" BPF_ARCH "${BPF_ARCH}")
 
+# All that is generated and that sources include.
+add_custom_target(generated)
+
 function(atalaya_bpf name)
   set(common ${PROJECT_SOURCE_DIR}/bpf)
   set(folder ${common})
@@ -38,6 +41,7 @@ function(atalaya_bpf name)
     COMMENT "Building BPF ${name}"
     VERBATIM)
   add_custom_target(bpf_${name}_skeleton DEPENDS ${out}/${name}.skel.h)
+  add_dependencies(generated bpf_${name}_skeleton)
   add_library(bpf_${name} INTERFACE)
   add_dependencies(bpf_${name} bpf_${name}_skeleton)
   target_include_directories(bpf_${name} SYSTEM INTERFACE ${out})

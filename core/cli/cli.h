@@ -2,6 +2,7 @@
 // The command line: one file a command, each a row of one table from which parsing, --help, man page and completion come.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -17,17 +18,18 @@ struct OptionSpec {
   std::string_view name;   // "--for"
   std::string_view value;  // what follows it: "30s"; "" for a flag
   std::string_view summary;
+  bool repeats = false;
 };
 
 // The parsed words after the command's name.
 struct Arguments {
   std::vector<std::string> positional;
-  std::map<std::string, std::string, std::less<>> options;  // by name; "" for a flag
+  std::map<std::string, std::vector<std::string>, std::less<>> options;  // by name, in order; "" for a flag
 
   bool has(std::string_view name) const { return options.find(name) != options.end(); }
   std::optional<std::string> get(std::string_view name) const {
     const auto found = options.find(name);
-    return found == options.end() ? std::nullopt : std::optional(found->second);
+    return found == options.end() ? std::nullopt : std::optional(found->second.back());
   }
 };
 
@@ -38,8 +40,8 @@ struct Command {
   std::string_view summary;   // one line
   std::string_view example;   // one line that works
   size_t min_operands, max_operands;
-  std::span<const OptionSpec> options;     // beside those that every command has: --plugins DIR, --help
-  int (*run)(const Arguments &arguments);  // exit status
+  std::span<const OptionSpec> options;        // beside those that every command has: --plugins DIR, --help
+  std::function<int(const Arguments &)> run;  // exit status
 };
 
 extern const Command run_command, check_command, test_command, try_command, plugins_command, status_command, doctor_command,

@@ -106,7 +106,11 @@ std::string zsh(const CommandLine &line) {
   for (const Command *command : line.commands) {
     page += "  " + std::string(command->name) + ") _arguments";
     const auto add = [&page](const OptionSpec &option) {
-      std::string text = std::string(option.name) + (option.value.empty() ? "" : "=") + "[" + zsh_text(option.summary) + "]";
+      std::string text = (option.repeats ? "*" : "") + std::string(option.name) +
+                         (option.value.empty()      ? ""
+                          : option.name.size() == 2 ? "+"
+                                                    : "=") +
+                         "[" + zsh_text(option.summary) + "]";
       if (!option.value.empty()) text += ":" + zsh_text(option.value) + ":_files";
       page += " \\\n    " + quoted(text);
     };
@@ -125,7 +129,8 @@ std::string fish(const CommandLine &line) {
     page += "complete -c atalaya -n __fish_use_subcommand -a " + name + " -d " + quoted(command->summary) + "\n";
     const std::string within = "complete -c atalaya -n " + quoted("__fish_seen_subcommand_from " + name);
     const auto add = [&](const OptionSpec &option) {
-      page += within + " -l " + std::string(option.name.substr(2)) + (option.value.empty() ? "" : " -r -F") + " -d " +
+      page += within + (option.name.size() == 2 ? " -s " : " -l ") +
+              std::string(option.name.substr(option.name.size() == 2 ? 1 : 2)) + (option.value.empty() ? "" : " -r -F") + " -d " +
               quoted(option.summary) + "\n";
     };
     for (const OptionSpec &option : command->options) add(option);

@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "core/cli/agent.h"
 #include "core/cli/cli.h"
 #include "core/cli/help_pages.h"
+#include "core/cli/plugin_commands.h"
 #include "core/cli/version.h"
 #include "core/isolation/launcher.h"
+#include "core/util/log.h"
+#include "core/util/suggest.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -31,7 +35,7 @@ void print_help(FILE *to, const Command &command) {
   if (!command.operands.empty()) usage += " " + std::string(command.operands);
   std::string rows;
   const auto add = [&](const OptionSpec &option) {
-    usage += " [" + flag_text(option) + "]";
+    usage += " [" + flag_text(option) + "]" + (option.repeats ? "..." : "");
     std::string flag = "  " + flag_text(option);
     flag.resize(std::max<size_t>(flag.size() + 1, 26), ' ');
     rows += flag + std::string(option.summary) + "\n";
@@ -42,9 +46,34 @@ void print_help(FILE *to, const Command &command) {
                std::string(command.example).c_str());
 }
 
-void print_overview(FILE *to) {
+// --plugins says where commands are, so it is read before the command is known.
+PluginCommands plugin_commands(const std::vector<std::string> &words) {
+  Arguments arguments;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") break;
+    if (words[i] == "--plugins" && i + 1 < words.size()) arguments.options["--plugins"] = {words[i + 1]};
+    if (words[i].rfind("--plugins=", 0) == 0) arguments.options["--plugins"] = {words[i].substr(words[i].find('=') + 1)};
+  }
+  return PluginCommands(scan_plugins(arguments));
+}
+
+// All commands; every plugin that offers one is opened.
+std::vector<const Command *> all_commands(PluginCommands &plugins) {
+  std::vector<const Command *> commands(kCommands.begin(), kCommands.end());
+  for (const std::string &name : plugins.names()) {
+    const auto row = plugins.row(name);
+    if (row) {
+      commands.push_back(row.value());
+    } else {
+      log(LogLevel::warning, row.error());
+    }
+  }
+  return commands;
+}
+
+void print_overview(FILE *to, PluginCommands plugins) {
   std::fprintf(to, "usage: atalaya COMMAND ...\n\nWatches what the processes of a host do.\n\n");
-  for (const Command *command : kCommands) {
+  for (const Command *command : all_commands(plugins)) {
     std::string name = "  " + std::string(command->name) + " " + std::string(command->operands);
     name.resize(std::max<size_t>(name.size() + 1, 38), ' ');
     std::fprintf(to, "%s%s\n", name.c_str(), std::string(command->summary).c_str());
@@ -54,8 +83,9 @@ void print_overview(FILE *to) {
                "  atalaya help man|bash|zsh|fish    the manual page, or completion for a shell\n  atalaya --version\n");
 }
 
-int print_page(const std::string &form) {
-  const auto page = help_page({kCommands, kCommon}, form);
+int print_page(const std::string &form, PluginCommands plugins) {
+  const auto commands = all_commands(plugins);
+  const auto page = help_page({commands, kCommon}, form);
   if (!page) {
     std::fprintf(stderr, "atalaya help: \"%s\" is not one of man, bash, zsh, fish\n", form.c_str());
     return kWrongUse;
@@ -91,11 +121,11 @@ std::string parse(const Command &command, const std::vector<std::string> &words,
     if (option == nullptr) return "unknown option \"" + name + "\"";
     if (option->value.empty()) {
       if (equals != std::string::npos) return name + " takes no value";
-      arguments.options[name] = "";
+      arguments.options[name] = {""};
     } else if (equals != std::string::npos) {
-      arguments.options[name] = word.substr(equals + 1);
+      arguments.options[name].push_back(word.substr(equals + 1));
     } else if (i + 1 < words.size()) {
-      arguments.options[name] = words[++i];
+      arguments.options[name].push_back(words[++i]);
     } else {
       return name + " needs a value: " + flag_text(*option);
     }
@@ -107,27 +137,46 @@ std::string parse(const Command &command, const std::vector<std::string> &words,
   return "";
 }
 
+int help(const std::vector<std::string> &words) {
+  if (words.size() > 1 && words[1][0] != '-') return print_page(words[1], plugin_commands(words));
+  print_overview(stdout, plugin_commands(words));
+  return kDone;
+}
+
+// The row of a command, or null; said is why.
+const Command *find_command(const std::string &name, PluginCommands &plugins) {
+  for (const Command *command : kCommands)
+    if (command->name == name) return command;
+  if (!plugins.known(name)) {
+    std::vector<std::string> known = plugins.names();
+    for (const Command *command : kCommands) known.emplace_back(command->name);
+    std::fprintf(stderr, "atalaya: \"%s\" is not a command%s; atalaya --help lists them\n", name.c_str(),
+                 did_you_mean(name, known).c_str());
+    return nullptr;
+  }
+  const auto row = plugins.row(name);
+  if (!row) std::fprintf(stderr, "atalaya %s: %s\n", name.c_str(), row.error().c_str());
+  return row ? row.value() : nullptr;
+}
+
+bool is_built_in(const std::string &name) {
+  return std::any_of(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == name; });
+}
+
 int dispatch(const std::vector<std::string> &words) {
   if (words.empty()) {
-    print_overview(stderr);
+    print_overview(stderr, plugin_commands(words));
     return kWrongUse;
   }
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    if (words.size() > 1) return print_page(words[1]);
-    print_overview(stdout);
-    return kDone;
-  }
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return help(words);
   if (words[0] == "--version") {
     std::printf("atalaya %s\n", kVersion);
     return kDone;
   }
-  const auto found =
-      std::find_if(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == words[0]; });
-  if (found == kCommands.end()) {
-    std::fprintf(stderr, "atalaya: \"%s\" is not a command; atalaya --help lists them\n", words[0].c_str());
-    return kWrongUse;
-  }
-  const Command &command = **found;
+  PluginCommands plugins = is_built_in(words[0]) ? PluginCommands({}) : plugin_commands(words);
+  const Command *found = find_command(words[0], plugins);
+  if (found == nullptr) return kWrongUse;
+  const Command &command = *found;
   Arguments arguments;
   const std::string wrong = parse(command, {words.begin() + 1, words.end()}, arguments);
   if (!wrong.empty()) {

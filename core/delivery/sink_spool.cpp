@@ -12,11 +12,6 @@
 namespace atalaya::core {
 namespace {
 
-using Steady = std::chrono::steady_clock;
-Steady::time_point at(int64_t monotonic_ns) {
-  return Steady::time_point(std::chrono::nanoseconds(monotonic_ns));
-}
-
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFullRetry = kSecond / 10;
 

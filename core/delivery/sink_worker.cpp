@@ -17,11 +17,6 @@ namespace {
 constexpr int64_t kFirstRetry = 100'000'000;
 constexpr int64_t kLongestRetry = 30'000'000'000;
 
-using Steady = std::chrono::steady_clock;  // CLOCK_MONOTONIC
-Steady::time_point at(int64_t monotonic_ns) {
-  return Steady::time_point(std::chrono::nanoseconds(monotonic_ns));
-}
-
 // In [0, spread): the same for a host every time, spread evenly over hosts.
 int64_t offset_of(std::string_view host, int64_t spread_ns) {
   return static_cast<int64_t>(static_cast<double>(crc32c(host)) / 4294967296.0 * static_cast<double>(spread_ns));

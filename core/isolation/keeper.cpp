@@ -71,7 +71,7 @@ bool RemoteInstance::wait_for_turn() {
     } else if (monotonic() >= turn_at_) {
       return true;
     } else {
-      changed_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(turn_at_)));
+      changed_.wait_until(lock, at(turn_at_));
     }
   }
   return false;

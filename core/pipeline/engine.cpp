@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "core/util/log.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
@@ -342,7 +343,7 @@ void Engine::wait_for_work() {
   if (deadline == INT64_MAX) {
     wake_.wait(lock, woken);
   } else {
-    wake_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline)), woken);
+    wake_.wait_until(lock, at(deadline), woken);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/pipeline/clock.h"
 #include "core/util/log.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
@@ -153,8 +154,7 @@ bool SourceThread::stop(int64_t deadline_ns) {
     if (is_push(*instance_)) instance_->interrupt();
     std::unique_lock lock(mutex_);
     const int64_t until = std::min(deadline_ns, read_clocks().monotonic + kInterruptAgain);
-    finished =
-        wake_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(until)), [this] { return done_; });
+    finished = wake_.wait_until(lock, at(until), [this] { return done_; });
   } while (!finished && read_clocks().monotonic < deadline_ns);
   if (finished) {
     thread_.join();

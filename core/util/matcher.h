@@ -24,6 +24,7 @@ class Matcher {
   bool negated() const { return negated_; }
   // Without metacharacters, not negated: it can match one text only.
   bool exact() const { return kind_ == Kind::exact && !negated_; }
+  const std::string &exact_text() const { return text_; }  // where it is exact
 
  private:
   enum class Kind { exact, glob, regex };

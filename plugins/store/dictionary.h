@@ -3,6 +3,7 @@
 
 #include <atalaya/plugin.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,8 +24,9 @@ class Dictionary {
 
   // 0 when the name is not known.
   int64_t metric(uint32_t name);
-  // The entity of a sample that arrives now.
-  int64_t entity(const atalaya_sample &sample, int64_t now_ns);
+  // The entity of a sample that arrives now. `metrics` is the text of the fields that it has, as a JSON array of metric ids; ""
+  // when they are not to be listed.
+  int64_t entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns);
   int64_t stack_text(std::string_view folded, int64_t now_ns);
 
   // After a rollback: nothing that was remembered since may be believed.
@@ -35,6 +37,12 @@ class Dictionary {
  private:
   struct Entity {
     int64_t id = 0, seen_ns = 0;
+    int64_t first_ns = 0, last_ns = 0;   // as in its row: no sample before or after
+    int64_t used_ns = 0;                 // when a sample of it arrived last
+    std::array<int64_t, 4> shapes = {};  // of its last samples; a source often has two in turns
+  };
+  struct Text {
+    int64_t id = 0, seen_ns = 0;
   };
   struct Hash {
     using is_transparent = void;
@@ -42,16 +50,23 @@ class Dictionary {
   };
 
   Entity look_up(const atalaya_sample &sample, int64_t now_ns);
+  void trim(int64_t now_ns);
+  void widen(Entity &entity, int64_t time_ns);
+  void add_shape(Entity &entity, std::string_view metrics);
+  int64_t shape(std::string_view metrics);
   int64_t look_up_metric(std::string_view name);
 
   core::NameOf name_of_;
   Database &database_;
   Statement find_metric_, add_metric_;
-  Statement find_entity_, add_entity_, see_entity_, expire_entities_;
+  Statement find_entity_, find_active_, add_entity_, see_entity_, widen_entity_, expire_entities_;
+  Statement find_shape_, add_shape_, add_entity_shape_, expire_shapes_;
   Statement find_stack_, add_stack_, see_stack_, expire_stacks_;
 
   std::vector<int64_t> metrics_;  // by name id
   std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> shapes_;  // by text
+  int64_t trimmed_ns_ = 0;
   int64_t expired_before_ns_ = 0;  // an entity last seen before may be gone from the table
   std::string identity_, scratch_;
 };

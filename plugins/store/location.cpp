@@ -37,6 +37,17 @@ bool is_network(const std::string &folder) {
   return false;
 }
 
+// A file that root makes belongs to whom the folder belongs to: a command that root calls before the agent's first start leaves
+// nothing that the agent cannot write. Only what this very call made changes hands, never what a link leads to.
+core::Descriptor open_private(const std::string &path, int flags) {
+  core::Descriptor made(::open(path.c_str(), flags | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  if (!made) return core::Descriptor(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, kMode));
+  struct stat folder {};
+  if (::geteuid() == 0 && ::stat(folder_of(path).c_str(), &folder) == 0 && folder.st_uid != 0)
+    (void)!::fchown(made.get(), folder.st_uid, folder.st_gid);
+  return made;
+}
+
 // The pid that the holder of the lock left in it.
 std::string holder(int lock) {
   std::array<char, 16> text{};
@@ -73,7 +84,7 @@ void prepare_folder(const std::string &path) {
 
 core::Descriptor lock_for_writing(const std::string &path) {
   const std::string lock_path = path + "-lock";
-  core::Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode));
+  core::Descriptor lock = open_private(lock_path, O_RDWR | O_NOFOLLOW);
   if (!lock)
     throw Error(Cause::config, "the store's lock " + lock_path + ": " + core::error_text(errno) +
                                    "; allow the agent's user to write in its folder, or choose another path");
@@ -92,11 +103,10 @@ void create_private(const std::string &path) {
   // Closing a file that SQLite has open in this process would end its locks.
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return;
-  const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, kMode));
+  const core::Descriptor file = open_private(path, O_RDONLY);
 }
 
-Reserve::Reserve(const std::string &path)
-    : file_(::open((path + "-reserve").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode)) {
+Reserve::Reserve(const std::string &path) : file_(open_private(path + "-reserve", O_RDWR | O_NOFOLLOW)) {
   hold();
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
 constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
+constexpr int64_t kRowsAChunk = 16;       // what deleting a chunk costs
 constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
 
 int64_t free_disk_bytes(const std::string &folder) {
@@ -29,10 +30,14 @@ Retention::Retention(Database &database, const Limits &limits)
       pages_(database, "PRAGMA page_count"),
       free_pages_(database, "PRAGMA freelist_count"),
       expired_window_(database, "SELECT id FROM windows WHERE arrived_ns < ?1 ORDER BY arrived_ns DESC, id DESC LIMIT 1"),
-      oldest_window_(database, "SELECT min(id) FROM windows"),
-      oldest_arrival_(database, "SELECT min(arrived_ns) FROM windows"),
+      oldest_window_(database, "SELECT id, arrived_ns FROM windows ORDER BY id LIMIT 1"),
+      oldest_chunk_(database,
+                    "SELECT id, arrived_ns FROM chunks WHERE id < coalesce((SELECT min(chunk) FROM unfinished), "
+                    "9223372036854775807) ORDER BY arrived_ns, id LIMIT 1"),
+      oldest_arrival_(database,
+                      "SELECT min(arrived_ns) FROM (SELECT min(arrived_ns) AS arrived_ns FROM windows UNION ALL "
+                      "SELECT min(arrived_ns) FROM chunks)"),
       expired_span_(database, "SELECT 1 FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT 1"),
-      arrival_(database, "SELECT arrived_ns FROM windows WHERE id = ?1"),
       delete_samples_(database,
                       "DELETE FROM samples WHERE window = ?1 AND entity IN "
                       "(SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
@@ -42,19 +47,30 @@ Retention::Retention(Database &database, const Limits &limits)
       delete_spans_(database,
                     "DELETE FROM spans WHERE (start_ns, entity, name) IN "
                     "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
-      delete_window_(database, "DELETE FROM windows WHERE id = ?1") {}
+      delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
+      delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1") {}
 
-void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary) {
+void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer) {
   Need need = this->need(now_ns);
-  if (!need.any()) return;
+  if (!need.any()) return give_space_back();
   Transaction transaction(database_);
   if (need.spans) rows -= delete_spans(now_ns - limits_.retain_ns, rows);
   bool deleted = false;
   while (rows > 0) {
-    const auto oldest = oldest_window_.number();
-    if (!oldest || (*oldest > need.last_window && need.missing_bytes <= 0)) break;
-    const bool gone = delete_window(*oldest, rows);
-    deleted = deleted || gone;
+    const auto window = first_of(oldest_window_), chunk = first_of(oldest_chunk_);
+    const bool old_window = window && (window->id <= need.last_window || need.missing_bytes > 0);
+    const bool old_chunk = chunk && (chunk->arrived_ns < need.before_ns || need.missing_bytes > 0);
+    if (!old_window && !old_chunk) break;
+    // Of what arrived at the same time the rows go first: they may be those that are in the chunk.
+    if (old_window && (!old_chunk || window->arrived_ns <= chunk->arrived_ns)) {
+      packer.lose(window->id);
+      deleted = delete_window(*window, rows) || deleted;
+    } else {
+      delete_chunk_.run(chunk->id);
+      rows -= kRowsAChunk;
+      if (rows > 0) rows -= delete_spans(chunk->arrived_ns + 1, rows);
+      deleted = true;
+    }
     need.missing_bytes = missing_bytes();
   }
   if (deleted) dictionary.expire(oldest_arrival_.number().value_or(now_ns));
@@ -62,10 +78,19 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary) {
   give_space_back();
 }
 
+std::optional<Retention::Arrived> Retention::first_of(Statement &statement) {
+  std::optional<Arrived> first;
+  statement.each([&](const Row &row) { first = Arrived{row.integer(0), row.integer(1)}; });
+  return first;
+}
+
 Retention::Need Retention::need(int64_t now_ns) {
   Need need;
   if (limits_.retain_ns > 0) {
     need.last_window = expired_window_.number(now_ns - limits_.retain_ns).value_or(0);
+    need.before_ns = now_ns - limits_.retain_ns;
+    const auto chunk = first_of(oldest_chunk_);
+    need.chunks = chunk && chunk->arrived_ns < need.before_ns;
     need.spans = expired_span_.number(now_ns - limits_.retain_ns).has_value();
   }
   need.missing_bytes = missing_bytes();
@@ -83,15 +108,15 @@ int64_t Retention::missing_bytes() {
   return missing;
 }
 
-bool Retention::delete_window(int64_t id, int64_t &rows) {
+bool Retention::delete_window(const Arrived &window, int64_t &rows) {
   for (Statement *table : {&delete_samples_, &delete_stacks_}) {
-    table->run(id, rows);
+    table->run(window.id, rows);
     rows -= database_.changes();
     if (rows <= 0) return false;
   }
-  rows -= delete_spans(arrival_.number(id).value_or(0) + 1, rows);
+  rows -= delete_spans(window.arrived_ns + 1, rows);
   if (rows <= 0) return false;
-  delete_window_.run(id);
+  delete_window_.run(window.id);
   --rows;
   return true;
 }
@@ -103,8 +128,10 @@ int64_t Retention::delete_spans(int64_t before_ns, int64_t rows) {
 
 void Retention::give_space_back() {
   const int64_t unused = free_pages_.number().value_or(0) * page_size_;
+  // Rows that become chunks leave their pages to the next rows.
+  const int64_t used = pages_.number().value_or(0) * page_size_ - unused;
   const bool disk_is_short = limits_.min_free_bytes > 0 && free_disk_bytes(folder_) < limits_.min_free_bytes;
-  if (unused > kSlackBytes || (disk_is_short && unused > 0)) database_.execute(kVacuum);
+  if (unused > std::max(kSlackBytes, used / 2) || (disk_is_short && unused > 0)) database_.execute(kVacuum);
 }
 
 }  // namespace atalaya::store

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "plugins/store/dictionary.h"
+#include "plugins/store/packer.h"
 #include "plugins/store/sqlite.h"
 
 namespace atalaya::store {
@@ -20,20 +22,26 @@ class Retention {
  public:
   Retention(Database &database, const Limits &limits);
 
-  // One step: deletes at most `rows` samples and stacks, if anything is over a limit. Throws Error.
-  void step(int64_t now_ns, int64_t rows, Dictionary &dictionary);
+  // One step: deletes at most `rows` samples and stacks, or chunks that cost as much, if anything is over a limit. Throws Error.
+  void step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer);
 
  private:
   struct Need {
-    int64_t last_window = 0;    // windows up to this id are past their time
-    int64_t missing_bytes = 0;  // so much is to be freed inside the file
-    bool spans = false;         // there are spans past their time
-    bool any() const { return last_window > 0 || missing_bytes > 0 || spans; }
+    int64_t last_window = 0;        // windows up to this id are past their time
+    int64_t before_ns = INT64_MIN;  // chunks that arrived before are
+    bool chunks = false;            // there are such
+    int64_t missing_bytes = 0;      // so much is to be freed inside the file
+    bool spans = false;             // there are spans past their time
+    bool any() const { return last_window > 0 || chunks || missing_bytes > 0 || spans; }
   };
   Need need(int64_t now_ns);
   int64_t missing_bytes();
+  struct Arrived {
+    int64_t id = 0, arrived_ns = 0;
+  };
+  static std::optional<Arrived> first_of(Statement &statement);
   // Deletes the window, or as much of it as `rows` allows; true when the whole window is gone.
-  bool delete_window(int64_t id, int64_t &rows);
+  bool delete_window(const Arrived &window, int64_t &rows);
   // Those that arrived before and have ended; returns how many.
   int64_t delete_spans(int64_t before_ns, int64_t rows);
   void give_space_back();
@@ -43,8 +51,8 @@ class Retention {
   std::string folder_;
   int64_t page_size_;
   Statement pages_, free_pages_;
-  Statement expired_window_, oldest_window_, oldest_arrival_, expired_span_, arrival_;
-  Statement delete_samples_, delete_stacks_, delete_spans_, delete_window_;
+  Statement expired_window_, oldest_window_, oldest_chunk_, oldest_arrival_, expired_span_;
+  Statement delete_samples_, delete_stacks_, delete_spans_, delete_window_, delete_chunk_;
 };
 
 }  // namespace atalaya::store

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/schema.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <string>
+#include <unordered_map>
+
+#include "plugins/store/fields.h"
 
 namespace atalaya::store {
 namespace {
@@ -54,8 +60,84 @@ CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
   FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
        JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key;
+)sql",
+    // 2: chunks (packer.h), and what is known of an entity without reading its samples.
+    R"sql(
+DROP VIEW points;
+CREATE TABLE windows_2(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  time_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, arrived_ns INTEGER NOT NULL,
+  packed INTEGER NOT NULL DEFAULT 0); -- its samples are 0: rows, 1: in chunks, the rows are to be deleted, 2: in chunks only
+INSERT INTO sqlite_sequence SELECT 'windows_2', seq FROM sqlite_sequence WHERE name = 'windows';
+INSERT INTO windows_2 SELECT id, time_ns, duration_ns, arrived_ns, 0 FROM windows;
+DROP TABLE windows;
+ALTER TABLE windows_2 RENAME TO windows;
+CREATE UNIQUE INDEX windows_open ON windows(time_ns, duration_ns) WHERE packed = 0;
+CREATE INDEX windows_time ON windows(time_ns);
+CREATE INDEX windows_arrived ON windows(arrived_ns);
+CREATE INDEX windows_packed ON windows(id) WHERE packed = 1;
+-- No sample of the entity is older or newer; NULL: not known.
+ALTER TABLE entities ADD COLUMN first_ns INTEGER;
+ALTER TABLE entities ADD COLUMN last_ns INTEGER;
+CREATE TABLE shapes(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  metrics TEXT NOT NULL UNIQUE); -- the fields that a sample had: a JSON array of metric ids
+CREATE TABLE entity_shapes(
+  entity INTEGER NOT NULL, shape INTEGER NOT NULL,
+  PRIMARY KEY(entity, shape)) WITHOUT ROWID;
+CREATE TABLE chunks(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  entity INTEGER NOT NULL,
+  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, -- times of the first and the last point; chunks of an entity do not overlap
+  arrived_ns INTEGER NOT NULL,                         -- when the last of it arrived
+  head BLOB NOT NULL, data BLOB NOT NULL);             -- chunk.h
+CREATE INDEX chunks_entity ON chunks(entity, last_ns, first_ns);
+CREATE INDEX chunks_arrived ON chunks(arrived_ns);
+-- The end of a span; those that are open end last.
+CREATE INDEX spans_end ON spans(iif(duration_ns = -1, 9223372036854775807, start_ns + duration_ns));
+CREATE INDEX spans_name ON spans(name, start_ns);
+CREATE TABLE unfinished(chunk INTEGER PRIMARY KEY); -- chunks from this id on do not count yet
+CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
+  FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
+       JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key
+  WHERE w.packed = 0;
 )sql"};
-constexpr int64_t kVersion = kSteps.size();
+static_assert(kSteps.size() == kSchemaVersion);
+
+// What version 2 knows of an entity: read from all samples, once.
+void list_shapes(Database &database) {
+  struct Known {
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    std::set<int64_t> shapes;
+  };
+  std::map<int64_t, Known> entities;
+  std::unordered_map<std::string, int64_t> shapes;
+  Statement add_shape(database, "INSERT INTO shapes(metrics) VALUES(?1)");
+  std::string shape;
+  Statement(database, "SELECT s.entity, s.fields, w.time_ns FROM samples s CROSS JOIN windows w ON w.id = s.window")
+      .each([&](const Row &row) {
+        Known &known = entities[row.integer(0)];
+        known.first_ns = std::min(known.first_ns, row.integer(2));
+        known.last_ns = std::max(known.last_ns, row.integer(2));
+        shape = '[';
+        for (FieldReader fields(row.text(1)); fields.next();)
+          shape.append(shape.size() > 1 ? "," : "").append(std::to_string(fields.metric()));
+        shape += ']';
+        const auto [place, is_new] = shapes.try_emplace(shape);
+        if (is_new) {
+          add_shape.run(std::string_view(shape));
+          place->second = database.last_id();
+        }
+        known.shapes.insert(place->second);
+      });
+  Statement add(database, "INSERT INTO entity_shapes(entity, shape) VALUES(?1, ?2)");
+  Statement bound(database, "UPDATE entities SET first_ns = ?2, last_ns = ?3 WHERE id = ?1");
+  for (const auto &[entity, known] : entities) {
+    for (const int64_t id : known.shapes) add.run(entity, id);
+    bound.run(entity, known.first_ns, known.last_ns);
+  }
+}
 
 }  // namespace
 
@@ -66,9 +148,9 @@ void check_is_store(Database &database) {
     throw Error(Cause::config, "database " + database.path() +
                                    " belongs to another program and was left as it is; choose another path for the store");
   const int64_t version = database.number("PRAGMA user_version");
-  if (version > kVersion)
+  if (version > kSchemaVersion)
     throw Error(Cause::config, "database " + database.path() + " has schema version " + std::to_string(version) +
-                                   ", this program knows up to " + std::to_string(kVersion) +
+                                   ", this program knows up to " + std::to_string(kSchemaVersion) +
                                    "; use the newer atalaya that wrote it, or choose another path");
 }
 
@@ -81,8 +163,9 @@ void prepare_for_writing(Database &database, bool full_sync) {
   database.execute("PRAGMA mmap_size = 0");  // an I/O error through a mapping would be a SIGBUS
 
   Transaction transaction(database);
-  for (int64_t version = database.number("PRAGMA user_version"); version < kVersion; ++version) {
+  for (int64_t version = database.number("PRAGMA user_version"); version < kSchemaVersion; ++version) {
     database.execute(kSteps.at(static_cast<size_t>(version)));
+    if (version == 1) list_shapes(database);
     database.execute(("PRAGMA user_version = " + std::to_string(version + 1)).c_str());
   }
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());

@@ -90,6 +90,11 @@ void Statement::bind(int index, std::string_view value) {
   check(sqlite3_bind_text64(handle_.get(), index, data, value.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
+void Statement::bind(int index, Blob value) {
+  const char *data = value.bytes.data() == nullptr ? "" : value.bytes.data();
+  check(sqlite3_bind_blob64(handle_.get(), index, data, value.bytes.size(), SQLITE_STATIC));
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(handle_.get());
   if (code == SQLITE_ROW) return true;

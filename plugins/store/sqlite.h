@@ -7,28 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "plugins/store/error.h"
+
 namespace atalaya::store {
-
-// What the caller should do about an error.
-enum class Cause {
-  retry,      // busy, an I/O error: may work later
-  full,       // no space on the disk: may work after something was deleted
-  permanent,  // damaged database, impossible value
-  config,     // the path or the file cannot work: tell the operator
-};
-
-class Error : public std::runtime_error {
- public:
-  Error(Cause cause, const std::string &text) : std::runtime_error(text), cause_(cause) {}
-  Cause cause() const { return cause_; }
-
- private:
-  Cause cause_;
-};
 
 enum class Access { read_only, read_write };
 
@@ -68,9 +52,19 @@ class Row {
     return data == nullptr ? std::string_view{}
                            : std::string_view(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
   }
+  std::string_view blob(int column) const {
+    const auto *data = static_cast<const char *>(sqlite3_column_blob(statement_, column));
+    return data == nullptr ? std::string_view{}
+                           : std::string_view(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+  }
 
  private:
   sqlite3_stmt *statement_;
+};
+
+// A text that is bound as bytes.
+struct Blob {
+  std::string_view bytes;
 };
 
 // A prepared statement. Every call binds all parameters, and leaves the statement reset, so that no read stays open.
@@ -110,6 +104,7 @@ class Statement {
 
   void bind(int index, int64_t value);
   void bind(int index, std::string_view value);  // not copied: it outlives the call
+  void bind(int index, Blob value);              // the same
   template <class T>
   void bind(int index, const std::optional<T> &value) {
     if (value) return bind(index, *value);
@@ -122,6 +117,18 @@ class Statement {
 
   Database *database_;
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+// One state of the database for all statements in its scope.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Database &database) : database_(database) { database_.execute("BEGIN"); }
+  ReadTransaction(const ReadTransaction &) = delete;
+  ReadTransaction &operator=(const ReadTransaction &) = delete;
+  ~ReadTransaction() { sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr); }
+
+ private:
+  Database &database_;
 };
 
 // Takes the write lock at once; rolls back unless it was committed.

@@ -14,8 +14,10 @@
 #include "core/util/files.h"
 #include "plugins/store/dictionary.h"
 #include "plugins/store/location.h"
+#include "plugins/store/packer.h"
 #include "plugins/store/retention.h"
 #include "plugins/store/sqlite.h"
+#include "plugins/store/store.h"
 
 namespace atalaya::store {
 
@@ -23,25 +25,18 @@ struct Options {
   std::string path;  // "": default_path()
   Limits limits;
   bool full_sync = false;  // true: a commit survives a power cut, not only the end of the process
-};
-
-// What was not stored of a batch.
-struct Refused {
-  uint64_t samples = 0;  // had nothing that could be stored
-  uint64_t values = 0;   // not finite, or without a known name; the rest of their samples was stored
+  Warn warn = nullptr;     // is told what the operator should know, once each
 };
 
 // The only writer of a database. One thread at a time. Everything throws Error.
-class Writer {
+class Writer final : public StoreWriter {
  public:
   Writer(const Options &options, core::NameOf name_of);
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
-  // All of the batch is committed, or nothing. `now_ns` is when it arrived.
-  Refused write(std::span<const atalaya_sample> samples, int64_t now_ns);
-  // A bounded step of retention; call it after each write.
-  void maintain(int64_t now_ns);
+  Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
+  bool maintain(int64_t now_ns) override;
 
   const std::string &path() const { return database_.path(); }
 
@@ -52,15 +47,23 @@ class Writer {
     std::vector<int64_t> others;  // windows that end at the same time with another duration
   };
 
+  // Samples of one entity in a batch, in their order.
+  using Group = std::vector<const atalaya_sample *>;
+
+  void put_all(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused);
+  void put_many(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused);
+  bool can_be_chunks(int64_t entity, const Group &group);
+  void put_chunks(int64_t entity, Group &group, int64_t now_ns, Refused &refused);
   void put(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_metrics(const atalaya_sample &sample, int64_t now_ns);
   void put_stack(const atalaya_sample &sample, int64_t now_ns);
   void put_span(const atalaya_sample &sample, int64_t now_ns);
-  // Makes the JSON text of the fields, and `nulls_`, the same with nulls; returns how many values were refused.
+  // Makes the JSON texts of the fields, of the same with nulls, and of their metrics; returns how many values were refused.
   uint64_t render_fields(const atalaya_sample &sample);
   bool is_given(uint32_t name);
   const Window &window_of(const atalaya_sample &sample, int64_t now_ns);
 
+  void forget();
   void make_room(int64_t now_ns);
 
   core::Descriptor lock_;
@@ -68,13 +71,14 @@ class Writer {
   Database database_;
   Dictionary dictionary_;
   Retention retention_;
+  Packer packer_;
   Statement find_windows_, add_window_, put_sample_, put_stack_, put_span_, clear_sample_, clear_stack_;
 
   std::optional<Window> window_;  // of the last sample of the running batch
   std::vector<uint64_t> given_;   // by name id: the number of the last sample that had the field
   uint64_t sample_number_ = 0;
   int64_t batch_size_ = 0;  // of the last batch
-  std::string fields_, nulls_, scratch_;
+  std::string fields_, nulls_, metrics_, scratch_;
 };
 
 }  // namespace atalaya::store

@@ -110,6 +110,8 @@ int main(void) {
   MEMBER(atalaya_component, need_count);
   MEMBER(atalaya_component, need_size);
   MEMBER(atalaya_component, ops);
+  MEMBER(atalaya_component, operands);
+  MEMBER(atalaya_component, example);
   STRUCT(atalaya_plugin);
   MEMBER(atalaya_plugin, struct_size);
   MEMBER(atalaya_plugin, abi_major);

@@ -234,16 +234,24 @@ def compare_free(samples, report):
         report.line(f"{field} and free -m", len(seen), [f"{value} is not {total}" for value in seen if abs(value - total) > 1])
 
 
-def compare_df(samples, report):
+def df():
+    """Of each mount the bytes: size, used, available, and the per cent in use."""
+    command = ["df", "-B1", "--output=target,size,used,avail,pcent"]
+    lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[1:]
+    return {words[0]: words[1:] for words in map(str.split, lines)}
+
+
+def compare_df(samples, before, report):
     mounts = sorted({sample["tags"]["mount"] for sample in samples if "sys.fs.size" in sample["fields"]})
     if not mounts or not shutil.which("df"):
         print("skip df: no file system was sampled" if not mounts else "skip df: it is not installed")
         return
+    after = df()
     for mount in mounts:
-        command = ["df", "-B1", "--output=size,used,avail,pcent", mount]
-        size, used, available, percent = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[1].split()
-        # The load comes and goes between the last window and df.
-        for field, expected, margin in (("size", int(size) / MIB, 0.01), ("used", int(used) / MIB, 64), ("available", int(available) / MIB, 64),
+        size, used, available, percent = after[mount]
+        # The load comes and goes between the last window and df, and others write too.
+        margin = 64 + 2 * abs(int(used) - int(before[mount][1])) / MIB
+        for field, expected, margin in (("size", int(size) / MIB, 0.01), ("used", int(used) / MIB, margin), ("available", int(available) / MIB, margin),
                                         ("usage", int(percent.rstrip("%")) - 0.5, 1)):
             seen = values(samples, "sys.fs." + field, mount=mount)[-1:]
             report.line(f"sys.fs.{field} of {mount} and df", len(seen),
@@ -269,6 +277,7 @@ def main():
     options = parser.parse_args()
     report = Report()
     # Beside the build, not in /tmp: that is often memory, and the load must reach a disk.
+    before = df() if shutil.which("df") else {}
     with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(options.atalaya))) as folder:
         samples, poller = run(options, folder)
         compare_rates(samples, poller.tracks, RATES, "/proc", report)
@@ -278,7 +287,7 @@ def main():
             print("skip iostat: it is not installed (package sysstat)")
         compare_gauges(samples, poller.tracks, report)
         compare_free(samples, report)
-        compare_df(samples, report)
+        compare_df(samples, before, report)
     print(f"{report.failures} disagreements")
     return 1 if report.failures else 0
 

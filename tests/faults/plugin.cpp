@@ -125,7 +125,7 @@ class Trouble {
     const ssize_t size = ::read(file, text, sizeof(text) - 1);
     ::close(file);
     ::unlink(path_.c_str());
-    const std::string words(text, size > 0 ? static_cast<size_t>(size) : 0);
+    std::string words(text, size > 0 ? static_cast<size_t>(size) : 0);
     const std::string word = words.substr(0, words.find(' '));
     for (const Fault &fault : kFaults)
       if (fault.word == word) fault.happens(words.size() > word.size() ? words.substr(word.size() + 1) : "", host_);

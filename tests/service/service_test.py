@@ -30,7 +30,7 @@ LOG = "/var/log/atalaya/test.jsonl"
 def packages_in(folder):
     """Of each package its file, by name."""
     found = {os.path.basename(path).split("_")[0]: path for path in sorted(glob.glob(os.path.join(folder, "atalaya*.deb")))}
-    if not {"atalaya", "atalaya-kafka", "atalaya-dev"} <= set(found):
+    if not {"atalaya", "atalaya-analysis", "atalaya-kafka", "atalaya-dev"} <= set(found):
         raise RuntimeError(f"the packages are not in {folder}")
     return found
 
@@ -338,7 +338,7 @@ class Service(unittest.TestCase):
         # Again: what was kept is used, and it runs.
         self.host.run("apt-get install -y --no-install-recommends ./next.deb")
         self.assertEqual(self.show("ActiveState"), "active")
-        self.host.run("apt-get purge -y atalaya atalaya-kafka atalaya-dev")
+        self.host.run("apt-get purge -y " + " ".join(self.debs))
         left = self.host.out("find / -xdev -path /proc -prune -o -iname '*atalaya*' -print | grep -v -e ^/root -e ^/proc || true")
         self.assertEqual(left, "")
         self.assertEqual(self.host.out("systemctl --failed --no-legend | grep -i atalaya || true"), "")

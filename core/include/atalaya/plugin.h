@@ -195,7 +195,8 @@ typedef struct atalaya_ops {
   int32_t (*run)(void *instance, atalaya_error *error);
   /* Optional. Every sink holds the emitted batch durably (OK) or it was refused (PERMANENT). Any thread. */
   void (*acked)(void *instance, uint64_t batch_id, int32_t status);
-  /* Wakes a run that waits, which then returns soon; called again until it does. Any thread. */
+  /* Wakes a run that waits, which then returns soon; called again until it does. A command that has it hears of SIGINT and SIGTERM so,
+   * else they end the process. Any thread. */
   void (*interrupt)(void *instance);
   /* Edits the batch in place or replaces its samples from the batch's arena; a filter compacts it. Called every window, also
    * with no samples. Samples that disappear are counted as dropped, unless the stage counts them by host->count. */
@@ -205,7 +206,8 @@ typedef struct atalaya_ops {
   int32_t (*write)(void *instance, const atalaya_batch *batch, int64_t *retry_after_ns, atalaya_error *error);
   /* Optional: hand everything on before the deadline (CLOCK_MONOTONIC). */
   int32_t (*flush)(void *instance, int64_t deadline_ns, atalaya_error *error);
-  /* A command: its exit status (0 done, 1 failed, 2 wrong use) goes to *status. */
+  /* A command: its exit status (0 done, 1 failed, 2 wrong use) goes to *status. Parameters are its options, argv the other words. Results
+   * go to standard output. */
   int32_t (*command)(void *instance, uint64_t argc, const atalaya_str *argv, int32_t *status, atalaya_error *error);
 } atalaya_ops;
 
@@ -222,6 +224,8 @@ typedef struct atalaya_component {
   const atalaya_need *needs;
   uint32_t need_count, need_size;
   const atalaya_ops *ops;
+  /* A command: the words that follow its name ("FILE", "start|end NAME"; empty: none), and a line that works. */
+  atalaya_str operands, example;
 } atalaya_component;
 
 typedef struct atalaya_plugin {

@@ -216,8 +216,8 @@ class Batch {
     return sample;
   }
 
-  // Arrays of the sample's own with at least this room. Call it before editing tags or fields in place: samples whose arrays the host's
-  // functions did not make may share them.
+  // Arrays of the sample's own with at least this room. Call it before editing tags or fields in place: samples whose arrays the
+  // host's functions did not make may share them.
   void reserve(Sample &sample, uint32_t tags, uint32_t fields) { grow(sample, tags, fields); }
 
   void tag(Sample &sample, uint32_t key, std::string_view value) { tag_shared(sample, key, copy(value)); }
@@ -321,7 +321,9 @@ class Sink : public Component {
 
 class Command : public Component {
  public:
-  virtual int run(std::span<const atalaya_str> arguments) = 0;  // exit status: 0 done, 1 failed, 2 wrong use
+  // Exit status: 0 done, 1 failed, 2 wrong use. One that waits has a `void interrupt() noexcept`, too; else SIGINT and SIGTERM end
+  // the process.
+  virtual int run(std::span<const atalaya_str> arguments) = 0;
 };
 
 // What a component says of itself; the kind comes from its base class.
@@ -331,6 +333,7 @@ struct Description {
   std::span<const Metric> metrics{};
   std::span<const Need> needs{};
   uint32_t flags = 0;
+  atalaya_str operands{}, example{};  // of a command
 };
 
 namespace detail {
@@ -465,7 +468,10 @@ constexpr atalaya_ops make_ops() {
     ops.write = write<T>;
     ops.flush = flush<T>;
   }
-  if constexpr (std::is_base_of_v<Command, T>) ops.command = command<T>;
+  if constexpr (std::is_base_of_v<Command, T>) {
+    ops.command = command<T>;
+    if constexpr (requires(T & t) { t.interrupt(); }) ops.interrupt = interrupt<T>;
+  }
   return ops;
 }
 
@@ -491,6 +497,8 @@ constexpr atalaya_component make_component() {
   c.need_count = static_cast<uint32_t>(d.needs.size());
   c.need_size = sizeof(Need);
   c.ops = &ops_of<T>;
+  c.operands = d.operands;
+  c.example = d.example;
   return c;
 }
 

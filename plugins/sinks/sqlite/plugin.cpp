@@ -64,6 +64,7 @@ class SqliteSink final : public Sink {
   explicit SqliteSink(Host host) : host_(host) {
     if (const auto path = host_.find("path")) options_.path = path->text();
     options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free")};
+    options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
     options_.full_sync = host_.text("sync") == "full";
   }
 
@@ -79,9 +80,9 @@ class SqliteSink final : public Sink {
     answer([&] { report(writer_->write(samples, now)); });
     try {
       writer_->maintain(now);
-    } catch (const store::Error &error) {
-      // The batch is committed whatever becomes of the deletion, which the next batch tries again.
-      host_.log(Level::warning, std::string("retention has to wait: ") + error.what());
+    } catch (const std::exception &error) {
+      // The batch is committed whatever becomes of deletion and compression, which the next batch tries again.
+      host_.log(Level::warning, std::string("retention and compression have to wait: ") + error.what());
     }
     return Code::ok;
   }

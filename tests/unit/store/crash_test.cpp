@@ -1,69 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
+// SIGKILL at any moment: during ingest, packing, retention, migration.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 
+#include "plugins/store/sql/points_table.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {
 namespace {
 
 constexpr int kSamples = 50;
+constexpr int64_t kWindowsARound = 100;  // at most
+constexpr int64_t kRetained = 3000;      // windows, each a second later
+constexpr int64_t kStart = kNow - kNow % kHour;
 
-// Writes windows until it is killed; a byte for each that was acknowledged. Retention runs too.
-[[noreturn]] void write_for_ever(const std::string &path, int64_t first_window, int progress) {
+// Runs it in a child until some bytes of progress have come and a while after that, then kills it. Returns the bytes that came.
+template <class Work>
+int64_t run_and_kill(Work &&work, int64_t wanted, uint64_t spins) {
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(pipe[0]);
+    work(pipe[1]);
+    ::_exit(0);
+  }
+  ::close(pipe[1]);
+  int64_t came = 0;
+  char byte = 0;
+  while (came < wanted && ::read(pipe[0], &byte, 1) == 1) ++came;
+  for (volatile uint64_t spin = spins; spin > 0;) spin = spin - 1;  // into the middle of what comes next
+  ::kill(child, SIGKILL);
+  while (::read(pipe[0], &byte, 1) == 1) ++came;
+  ::close(pipe[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return came;
+}
+
+// Writes windows, a byte for each that was acknowledged, and does what an agent does after each.
+void write_windows(const std::string &path, int64_t first, int progress) {
   core::Symbols symbols;
-  Writer writer({path, {.retain_ns = kHour}, false}, [&](uint32_t id) { return symbols.name(id); });
-  for (int64_t window = first_window;; ++window) {
+  Writer writer({path, {.retain_ns = kRetained * kSecond}, false}, [&](uint32_t id) { return symbols.name(id); });
+  for (int64_t window = first; window < first + kWindowsARound; ++window) {
+    const int64_t time_ns = kStart + window * kSecond;
     Samples samples(symbols);
     for (int i = 0; i < kSamples; ++i)
-      samples.metrics(kNow + window, {{"pid", std::to_string(window % 7 * 1000 + i)}}).real("a", i).count("window", window);
-    writer.write(samples.span(), kNow + window);
+      samples.metrics(time_ns, {{"pid", std::to_string(window / 300 * 1000 + i)}}).real("a", i).count("window", window);
+    writer.write(samples.span(), time_ns);
     if (::write(progress, "x", 1) != 1) ::_exit(1);
-    writer.maintain(kNow + window);
+    writer.maintain(time_ns);
   }
 }
 
-TEST_CASE("after SIGKILL at any moment the database is sound and holds everything that was acknowledged") {
-  Store store;
-  std::mt19937 random(20'11);
-  int64_t windows = 0;  // acknowledged, at least
-  for (int round = 0; round < 20; ++round) {
-    int pipe[2];
-    REQUIRE(::pipe(pipe) == 0);
-    const int64_t first = windows + int64_t{1'000'000} * round;
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(pipe[0]);
-      write_for_ever(store.path, first, pipe[1]);
-    }
-    ::close(pipe[1]);
-    int64_t acknowledged = 0;
-    char byte = 0;
-    for (auto wanted = static_cast<int64_t>(1 + random() % 12); acknowledged < wanted && ::read(pipe[0], &byte, 1) == 1;)
-      ++acknowledged;
-    for (volatile auto spin = random() % 2'000'000; spin > 0;) spin = spin - 1;  // into the middle of the next window
-    ::kill(child, SIGKILL);
-    while (::read(pipe[0], &byte, 1) == 1) ++acknowledged;
-    ::close(pipe[0]);
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    REQUIRE(WIFSIGNALED(status));
-    REQUIRE(acknowledged > 0);
+void check_sound(const TestStore &store) {
+  CHECK(store.sql("PRAGMA integrity_check") == std::vector<std::string>{"ok"});
+}
 
-    CHECK(store.sql("PRAGMA integrity_check") == std::vector<std::string>{"ok"});
-    Database database(store.path, Access::read_only);
-    Statement points(database, "SELECT count(*) FROM points WHERE metric = 'window' AND value BETWEEN ?1 AND ?2");
-    CHECK(points.number(first, first + acknowledged - 1).value_or(0) == acknowledged * kSamples);
-    // Whole windows only.
-    CHECK(database.number("SELECT count(*) FROM samples") % kSamples == 0);
-    windows += acknowledged;
+// Points of the metric "window" between two values, rows and chunks, each once.
+int64_t windows_between(const TestStore &store, int64_t first, int64_t last) {
+  Database database(store.path, Access::read_only);
+  std::string error;
+  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
+  Statement count(database,
+                  "SELECT count(*) FROM points WHERE metric = 'window' AND value BETWEEN ?1 AND ?2 AND time = value * 1000 + ?3");
+  return count.number(first, last, kStart / 1'000'000).value_or(-1);
+}
+
+TEST_CASE("after SIGKILL at any moment the database is sound and holds everything that was acknowledged") {
+  TestStore store;
+  std::mt19937 random(20'11);
+  int64_t acknowledged = 0;
+  std::vector<std::pair<int64_t, int64_t>> rounds;  // first and last window
+  for (int64_t round = 0; round < 40; ++round) {
+    const int64_t first = round * kWindowsARound;
+    const auto wanted = static_cast<int64_t>(1 + random() % kWindowsARound);
+    const int64_t came =
+        run_and_kill([&](int progress) { write_windows(store.path, first, progress); }, wanted, random() % 2'000'000);
+    REQUIRE(came > 0);
+    acknowledged += came;
+    rounds.emplace_back(first, first + came - 1);
+    check_sound(store);
+    CHECK(windows_between(store, first, first + came - 1) == came * kSamples);
+    // Whole batches only: nothing of the one after the last but all of it.
+    CHECK(windows_between(store, first, first + kWindowsARound) % kSamples == 0);
   }
-  CHECK(Reader(store.path).point_count() >= windows * kSamples * 2);
+  CHECK(acknowledged > 1000);
+  const int64_t last = rounds.back().second;
+  for (const auto &[from, to] : rounds)
+    if (from > last - kRetained) CHECK(windows_between(store, from, to) == (to - from + 1) * kSamples);
+  CHECK(store.number("SELECT count(*) FROM chunks") > 0);
+  CHECK(windows_between(store, 0, 500) == 0);  // retention went on, too
+}
+
+TEST_CASE("an older store that is killed while it is brought up to date and packed loses nothing") {
+  std::mt19937 random(4);
+  std::ifstream file("tests/fixtures/store/schema-1.sql");
+  const std::string script{std::istreambuf_iterator<char>(file), {}};
+  for (int round = 0; round < 10; ++round) {
+    TestStore store;
+    Database(store.path, Access::read_write).execute(script.c_str());
+    const auto work = [&](int progress) {
+      if (::write(progress, "x", 1) != 1) ::_exit(1);
+      Writer writer({store.path, {}, false}, [](uint32_t) { return std::string_view{}; });
+      for (int i = 0; i < 40; ++i) writer.write({}, kNow);
+      while (writer.maintain(kNow + 2 * kDay)) {
+      }
+    };
+    run_and_kill(work, 1, random() % 20'000'000);
+    check_sound(store);
+    run_and_kill(work, 2, 0);  // to its end, or nearly
+    check_sound(store);
+    store.writer();
+    const auto values = scan(*open_store(store.path), {{"proc.threads"}, {}, {}});
+    REQUIRE(values.size() == 2);
+    for (const auto &series : values) {
+      CHECK(series.size() == 700);
+      CHECK(series.front().count == 11 * 1'000'003);
+      CHECK(series.back().count == 710 * 1'000'003);
+    }
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 
 #include "core/sample/batch.h"
 #include "core/sample/symbols.h"
-#include "plugins/store/reader.h"
+#include "plugins/store/sqlite_store.h"
 #include "plugins/store/writer.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -65,8 +66,33 @@ class Samples {
   core::Batch batch_;
 };
 
+struct Point {
+  int64_t time_ns = 0, duration_ns = 0;
+  double value = 0;
+  std::optional<int64_t> count;
+  bool operator==(const Point &) const = default;
+};
+
+// The points of the series that a selection gives, one list a series.
+inline std::vector<std::vector<Point>> scan(store::Store &store, const Selection &selection) {
+  struct Collect final : PointVisitor {
+    std::vector<std::vector<Point>> all;
+    void points(size_t series, const Points &points) override {
+      for (size_t i = 0; i < points.times_ns.size(); ++i) {
+        Point point{points.times_ns[i], points.durations_ns[i], points.values[i], {}};
+        if (!points.counts.empty()) point.count = points.counts[i];
+        all[series].push_back(point);
+      }
+    }
+  } collect;
+  const auto series = store.series(selection, SIZE_MAX);
+  collect.all.resize(series.size());
+  store.scan(series, selection.range, collect);
+  return collect.all;
+}
+
 // A store in a folder of its own.
-struct Store {
+struct TestStore {
   Folder folder;
   core::Symbols symbols;
   std::string path = folder / "atalaya.db";
@@ -75,6 +101,14 @@ struct Store {
     return [this](uint32_t id) { return symbols.name(id); };
   }
   Writer writer(const Limits &limits = {}) { return Writer({path, limits, false}, names()); }
+  // One series.
+  std::vector<Point> scan(std::string metric, std::string_view key, std::string value, Range range = {}) const {
+    SqliteStore store(path);
+    const auto all = test::scan(store, {{std::move(metric)}, {{std::string(key), {std::move(value)}}}, range});
+    return all.empty() ? std::vector<Point>{} : all.front();
+  }
+  int64_t number(const char *statement) const { return Database(path, Access::read_only).number(statement); }
+  int64_t point_count() const { return number("SELECT count(*) FROM points"); }
   Samples samples() { return Samples(symbols); }
 
   // What `sqlite3 file "statement"` prints.

@@ -11,7 +11,8 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-void write(Store &store, Writer &writer, int64_t time_ns, int64_t arrived_ns, const std::string &process, int samples_count = 1) {
+void write(TestStore &store, Writer &writer, int64_t time_ns, int64_t arrived_ns, const std::string &process,
+           int samples_count = 1) {
   auto samples = store.samples();
   for (int i = 0; i < samples_count; ++i)
     samples.metrics(time_ns, {{"process", process}, {"pid", std::to_string(i)}}).real("a", 0.123456789 + i);
@@ -19,12 +20,12 @@ void write(Store &store, Writer &writer, int64_t time_ns, int64_t arrived_ns, co
   writer.maintain(arrived_ns);
 }
 
-int64_t number(const Store &store, const char *sql) {
+int64_t number(const TestStore &store, const char *sql) {
   return Database(store.path, Access::read_only).number(sql);
 }
 
 TEST_CASE("what arrived long ago goes, whatever its own time says") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer({.retain_ns = kDay});
   write(store, writer, kNow, kNow, "old");
   write(store, writer, kNow - 1000 * kDay, kNow + kHour, "imported history");
@@ -35,7 +36,7 @@ TEST_CASE("what arrived long ago goes, whatever its own time says") {
 }
 
 TEST_CASE("entities and stacks go with their last row, and come back with the next") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer({.retain_ns = kDay});
   auto stack = store.samples();
   stack.add(ATALAYA_STACK, kNow, kSecond, {{"process", "old"}}, "main;run").count("profile.samples", 1);
@@ -56,7 +57,7 @@ TEST_CASE("entities and stacks go with their last row, and come back with the ne
 }
 
 TEST_CASE("a clock that was in the future for a while does not stop retention") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer({.retain_ns = kDay});
   write(store, writer, kNow, kNow + 1000 * kDay, "from the future");
   write(store, writer, kNow + 1, kNow, "now");
@@ -65,7 +66,7 @@ TEST_CASE("a clock that was in the future for a while does not stop retention") 
 }
 
 TEST_CASE("spans that have ended go, open ones and who they are about stay") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer({.retain_ns = kDay});
   auto samples = store.samples();
   samples.add(ATALAYA_SPAN, kNow, 5, {{"job", "1"}}, "ended");
@@ -77,7 +78,7 @@ TEST_CASE("spans that have ended go, open ones and who they are about stay") {
 }
 
 TEST_CASE("the data stays under max_size by deleting the oldest, and a smaller limit shrinks the file") {
-  Store store;
+  TestStore store;
   constexpr int64_t kLimit = 8 << 20;
   {
     Writer writer = store.writer({.max_bytes = 2 * kLimit});
@@ -94,7 +95,7 @@ TEST_CASE("the data stays under max_size by deleting the oldest, and a smaller l
 }
 
 TEST_CASE("a step deletes a bounded number of rows, and the rest later") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer({.retain_ns = kDay});
   write(store, writer, kNow, kNow, "java", 10'000);
   write(store, writer, kNow + 1, kNow + kDay + 1, "new");
@@ -104,7 +105,7 @@ TEST_CASE("a step deletes a bounded number of rows, and the rest later") {
 }
 
 TEST_CASE("too little free space on the disk takes no more than all but a rest") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer({.min_free_bytes = int64_t{1} << 60});
   for (int64_t i = 0; i < 20; ++i) write(store, writer, kNow + i, kNow + i, "java", 100);
   CHECK(number(store, "SELECT count(*) FROM samples") == 2000);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -16,7 +17,7 @@ using testing::allocations;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("the view shows points in milliseconds, with columns and a JSON object of the other tags") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();
   samples.metrics(kNow, {{"unit", "a\"b.service"}, {"pid", "42"}, {"host", "ant"}, {"process", "java"}, {"cgroup", "/x"}})
@@ -35,14 +36,14 @@ TEST_CASE("the view shows points in milliseconds, with columns and a JSON object
 }
 
 TEST_CASE("a query of a time range reads no sample outside of it") {
-  Store store;
+  TestStore store;
   store.writer();
   for (const auto &line : store.sql("EXPLAIN QUERY PLAN SELECT value FROM points WHERE time > 5 AND metric = 'a' AND pid = 7"))
     CHECK(line.find("SCAN s") == std::string::npos);
 }
 
 TEST_CASE("numbers come back exactly") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   const std::vector<double> reals = {0.1, -0.0, 1e22, 123456.78, 1.0 / 3, 2e-308};
   auto samples = store.samples();
@@ -51,15 +52,15 @@ TEST_CASE("numbers come back exactly") {
       .count("least", std::numeric_limits<int64_t>::min())
       .count("most", std::numeric_limits<int64_t>::max());
   writer.write(samples.span(), kNow);
-  const auto points = Reader(store.path).scan("x", {{"host", "ant"}}, kNow - 1, kNow + kSecond);
+  const auto points = store.scan("x", "host", "ant", {kNow - 1, kNow + kSecond});
   REQUIRE(points.size() == reals.size());
-  for (size_t i = 0; i < reals.size(); ++i) CHECK(points[i].value == doctest::Approx(reals[i]).epsilon(1e-15));
+  for (size_t i = 0; i < reals.size(); ++i) CHECK(std::bit_cast<int64_t>(points[i].value) == std::bit_cast<int64_t>(reals[i]));
   CHECK(store.sql("SELECT value, typeof(value) FROM points WHERE host = 'bee' ORDER BY metric") ==
         Lines{"-9223372036854775808|integer", "9223372036854775807|integer"});
 }
 
 TEST_CASE("of the same series at the same time the last one wins") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   const auto write = [&](int64_t duration_ns, std::string_view metric, double value) {
     auto samples = store.samples();
@@ -73,7 +74,7 @@ TEST_CASE("of the same series at the same time the last one wins") {
   }
   SUBCASE("for another length of the window") {
     write(5 * kSecond, "a", 10);
-    CHECK(Reader(store.path).scan("a", {{"host", "ant"}}, 0, kNow).front().duration_ns == 5 * kSecond);
+    CHECK(store.scan("a", "host", "ant", {0, kNow}).front().duration_ns == 5 * kSecond);
   }
   SUBCASE("twice in one sample") {
     auto samples = store.samples();
@@ -94,7 +95,7 @@ TEST_CASE("of the same series at the same time the last one wins") {
 }
 
 TEST_CASE("a store goes on after it was closed: no id means something else") {
-  Store store;
+  TestStore store;
   for (int run = 0; run < 3; ++run) {
     core::Symbols symbols;  // another process gives names other numbers
     symbols.intern("metric of run " + std::to_string(run));
@@ -107,14 +108,14 @@ TEST_CASE("a store goes on after it was closed: no id means something else") {
   CHECK(store.sql("SELECT host, metric, value FROM points ORDER BY time, host") ==
         Lines{"ant|shared|0.0", "own0|metric of run 0|0.0", "ant|shared|1.0", "own1|metric of run 1|1.0", "ant|shared|2.0",
               "own2|metric of run 2|2.0"});
-  Reader reader(store.path);
-  CHECK(reader.point_count() == 6);
+  SqliteStore reader(store.path);
+  CHECK(store.point_count() == 6);
   CHECK(reader.metrics() == Lines{"metric of run 0", "metric of run 1", "metric of run 2", "shared"});
-  CHECK(reader.scan("shared", {{"host", "ant"}}, kNow, kNow + kSecond).size() == 1);
+  CHECK(store.scan("shared", "host", "ant", {kNow, kNow + kSecond}).size() == 1);
 }
 
 TEST_CASE("what is no number is left out and counted; the rest of the sample stays") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();
   samples.metrics(kNow, {{"host", "ant"}}).real("a", std::nan("")).real("b", 1);
@@ -128,7 +129,7 @@ TEST_CASE("what is no number is left out and counted; the rest of the sample sta
 }
 
 TEST_CASE("any byte may stand in a tag, and readers get valid UTF-8") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();
   samples.metrics(kNow, {{"process", "a\xff"}, {"pid", "007"}, {"k\n", "\"\x01\xc3\xa9\xf0"}}).real("m\xfe", 1);
@@ -138,7 +139,7 @@ TEST_CASE("any byte may stand in a tag, and readers get valid UTF-8") {
 }
 
 TEST_CASE("a span is replaced when it ends") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   auto open = store.samples();
   open.add(ATALAYA_SPAN, kNow, -1, {{"host", "ant"}, {"job", "1"}}, "map").count("progress", 1);
@@ -152,7 +153,7 @@ TEST_CASE("a span is replaced when it ends") {
 }
 
 TEST_CASE("a stack's text is kept once, its counts per window") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   for (int i = 0; i < 3; ++i) {
     auto samples = store.samples();
@@ -167,7 +168,7 @@ TEST_CASE("a stack's text is kept once, its counts per window") {
 }
 
 TEST_CASE("a reader sees a steady picture and does not stop the writer") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   const auto write = [&](int64_t time_ns) {
     auto samples = store.samples();
@@ -185,7 +186,7 @@ TEST_CASE("a reader sees a steady picture and does not stop the writer") {
 }
 
 TEST_CASE("writing known samples allocates nothing per sample") {
-  Store store;
+  TestStore store;
   Writer writer = store.writer();
   const auto allocations_of = [&](int count, int64_t time_ns) {
     auto samples = store.samples();

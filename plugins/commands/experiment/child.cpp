@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/experiment/child.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atalaya/plugin.hpp>
+#include <cerrno>
+
+#include "core/util/files.h"
+
+namespace atalaya::experiment_command {
+
+Child::Child() {
+  sigemptyset(&taken_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&taken_, signal);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as some parent may have left it, it would not come
+  pthread_sigmask(SIG_BLOCK, &taken_, &before_);
+}
+
+Child::~Child() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void Child::start(const std::vector<std::string> &words) {
+  std::vector<char *> arguments;
+  arguments.reserve(words.size() + 1);
+  for (const std::string &word : words) arguments.push_back(const_cast<char *>(word.c_str()));
+  arguments.push_back(nullptr);
+  // It gets the signals that this process blocks or ignores, as if it were run without us.
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigemptyset(&defaults);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&defaults, signal);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  pid_t pid = 0;
+  const int error = ::posix_spawnp(&pid, words[0].c_str(), nullptr, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) throw Failure(Code::permanent, words[0] + " cannot be run: " + core::error_text(error));
+  pid_ = pid;
+}
+
+int Child::wait() {
+  int status = 0;
+  for (pid_t ended = 0; ended == 0;) {
+    siginfo_t info{};
+    const int signal = sigwaitinfo(&taken_, &info);
+    // What the terminal sends goes to all that run on it.
+    const bool of_terminal = info.si_code == SI_KERNEL;
+    if (signal > 0 && signal != SIGCHLD && !of_terminal) ::kill(pid_, signal);
+    ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended < 0) throw Failure(Code::permanent, "the command was lost: " + core::error_text(errno));
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace atalaya::experiment_command

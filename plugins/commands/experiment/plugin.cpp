@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command experiment: names for stretches of time, kept as spans in the store.
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atalaya/plugin.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/sample/text.h"
+#include "core/util/files.h"
+#include "core/util/now.h"
+#include "core/util/suggest.h"
+#include "core/util/text.h"
+#include "core/util/units.h"
+#include "plugins/commands/experiment/child.h"
+#include "plugins/query/experiment_json.h"
+#include "plugins/query/experiment_log.h"
+#include "plugins/query/options.h"
+#include "plugins/query/time_text.h"
+
+namespace atalaya::experiment_command {
+namespace {
+
+using namespace atalaya::literals;
+using query::Experiment;
+using query::ExperimentLog;
+using query::Wrong;
+
+constexpr size_t kMaxImport = size_t{64} << 20;
+
+std::string user_name() {
+  const passwd *entry = ::getpwuid(::getuid());
+  return entry == nullptr ? std::to_string(::getuid()) : entry->pw_name;
+}
+
+std::string text_or(Host host, std::string_view name, const std::string &otherwise) {
+  const auto value = host.find(name);
+  return value ? std::string(value->text()) : otherwise;
+}
+
+std::string read_standard_input() {
+  std::string text;
+  char buffer[65536];
+  for (size_t size = 0; (size = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 && text.size() <= kMaxImport;)
+    text.append(buffer, size);
+  if (text.size() > kMaxImport) throw Wrong("what is imported has at most 64 MiB");
+  return text;
+}
+
+void print_table(const std::vector<Experiment> &experiments) {
+  std::printf("%-24s %-20s %-20s %-20s %-10s %s\n", "experiment", "workload", "start", "end", "duration", "user");
+  for (const Experiment &one : experiments) {
+    const int64_t second = 1'000'000'000;
+    const std::string end = one.open() ? "open" : query::time_text(one.end_ns(0) / second * second);
+    const std::string length = one.open() ? "" : core::format_duration(one.duration_ns / second * second);
+    std::string user;
+    core::append_visible(user, one.user);
+    std::printf("%-24s %-20s %-20s %-20s %-10s %s\n", one.name.c_str(), one.workload.c_str(),
+                query::time_text(one.start_ns / second * second).c_str(), end.c_str(), length.c_str(), user.c_str());
+  }
+}
+
+class ExperimentCommand final : public Command {
+ public:
+  static constexpr Param params[] = {
+      {.name = "workload"_str, .type = ATALAYA_STRING, .unit = "NAME"_str, .summary = "A run within the experiment."_str},
+      {.name = "at"_str,
+       .type = ATALAYA_STRING,
+       .default_text = "now"_str,
+       .unit = "TIME"_str,
+       .summary = "When it began or ended."_str},
+      {.name = "user"_str, .type = ATALAYA_STRING, .unit = "NAME"_str, .summary = "Whose it is; without it whoever types."_str},
+      {.name = "notes"_str, .type = ATALAYA_STRING, .summary = "What it is about."_str},
+      {.name = "tag"_str,
+       .type = ATALAYA_LIST,
+       .unit = "KEY=VALUE"_str,
+       .summary = "A tag of its own, such as nodes=7."_str,
+       .items = query::kText,
+       .item_count = 1,
+       .item_size = sizeof(Param)},
+      query::kStore,
+      {.name = "format"_str,
+       .type = ATALAYA_ENUM,
+       .default_text = "table"_str,
+       .allowed = "table|json"_str,
+       .summary = "How list and show write; what JSON they write can be imported."_str},
+  };
+  static constexpr Description description = {
+      .name = "experiment"_str,
+      .summary = "names for stretches of time: experiments and the workloads in them"_str,
+      .params = params,
+      .operands = "start|end|show|delete NAME | list | import FILE | run NAME -- COMMAND"_str,
+      .example = "atalaya experiment run terasort --workload run1 -- ./terasort.sh"_str};
+
+  explicit ExperimentCommand(Host host)
+      : host_(host),
+        workload_(text_or(host, "workload", "")),
+        store_(text_or(host, "store", "")),
+        format_(host.text("format")),
+        at_(host.text("at")),
+        user_(text_or(host, "user", user_name())),
+        notes_(text_or(host, "notes", "")),
+        tags_(host.texts("tag")) {}
+
+  int run(std::span<const atalaya_str> arguments) override {
+    std::vector<std::string> words;
+    for (const atalaya_str &word : arguments) words.emplace_back(view(word));
+    return query::answered([&] { return dispatch(words); });
+  }
+
+ private:
+  int dispatch(const std::vector<std::string> &words) {
+    static const std::vector<std::string> verbs = {"start", "end", "list", "show", "delete", "import", "run"};
+    if (words.empty()) throw Wrong("needs one of start, end, list, show, delete, import, run");
+    const std::string &verb = words[0];
+    if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
+      throw Wrong(core::in_quotes(verb) + " is not one of start, end, list, show, delete, import, run" +
+                  core::did_you_mean(verb, verbs));
+    if (verb == "list") return count(words, 1), list("");
+    if (words.size() < 2) throw Wrong(verb + (verb == "import" ? " needs FILE, or - for standard input" : " needs NAME"));
+    if (verb == "run") return run_command(words);
+    count(words, 2);
+    if (verb == "start") return log().start(described(words[1], at())), 0;
+    if (verb == "end") return log().end(words[1], workload_, at()), 0;
+    if (verb == "show") return list(words[1]);
+    if (verb == "import") return import(words[1]);
+    std::fprintf(stderr, "deleted %zu\n", log().remove(words[1], workload_));
+    return 0;
+  }
+
+  static void count(const std::vector<std::string> &words, size_t most) {
+    if (words.size() > most) throw Wrong(core::in_quotes(words[most]) + " is one word too many");
+  }
+  ExperimentLog log() const { return {host_, store_}; }
+
+  int64_t at() const {
+    const auto time = query::parse_time(at_, core::realtime());
+    if (!time) throw Wrong("--at: " + time.error());
+    return time.value();
+  }
+
+  Experiment described(const std::string &name, int64_t start_ns) const {
+    Experiment one;
+    one.name = name;
+    one.workload = workload_;
+    one.user = user_;
+    one.notes = notes_;
+    for (const store::TagFilter &tag : query::tag_filters(tags_)) one.tags[tag.key] = tag.patterns.back();
+    one.start_ns = start_ns;
+    return one;
+  }
+
+  int list(const std::string &name) const {
+    const auto store = store::open_store(store_);
+    if (!name.empty()) query::find_experiment(*store, name, workload_);
+    auto found = query::experiments(*store, name);
+    if (!workload_.empty()) std::erase_if(found, [&](const Experiment &one) { return one.workload != workload_; });
+    if (format_ == "json") {
+      std::fputs(query::experiments_json(found).c_str(), stdout);
+    } else {
+      print_table(found);
+    }
+    return 0;
+  }
+
+  int import(const std::string &path) const {
+    const auto text = path == "-" ? core::Result<std::string>(read_standard_input()) : core::read_file(path, kMaxImport);
+    if (!text) throw Wrong(text.error());
+    const auto read = query::read_experiments(text.value(), core::realtime());
+    ExperimentLog writer = log();
+    writer.put(read);
+    std::fprintf(stderr, "imported %zu\n", read.size());
+    return 0;
+  }
+
+  // The experiment ends with the command, also when that fails.
+  int run_command(const std::vector<std::string> &words) const {
+    if (words.size() < 3) throw Wrong("run needs a command: run NAME -- COMMAND");
+    ExperimentLog writer = log();
+    Child child;
+    Experiment one = described(words[1], core::realtime());
+    writer.start(one);
+    int status = 0;
+    try {
+      child.start({words.begin() + 2, words.end()});
+      status = child.wait();
+    } catch (...) {
+      writer.put(one, true);
+      throw;
+    }
+    one.duration_ns = core::realtime() - one.start_ns;
+    writer.put(one);
+    return status;
+  }
+
+  Host host_;
+  const std::string workload_, store_, format_, at_, user_, notes_;
+  const std::vector<std::string> tags_;
+};
+
+}  // namespace
+}  // namespace atalaya::experiment_command
+
+ATALAYA_PLUGIN("experiment", "0.1.0", "command experiment", atalaya::experiment_command::ExperimentCommand)

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/serve/api.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "core/sample/json.h"
+#include "core/util/now.h"
+#include "plugins/commands/serve/opentsdb.h"
+#include "plugins/commands/serve/prometheus.h"
+#include "plugins/commands/serve/stacks.h"
+#include "plugins/query/engine.h"
+#include "plugins/query/experiment_json.h"
+#include "plugins/query/experiment_log.h"
+#include "plugins/query/time_text.h"
+
+namespace atalaya::serve {
+namespace {
+
+using query::Wrong;
+
+// Grafana shows the filters that this names.
+constexpr const char *kFilters = R"~({
+"literal_or":{"examples":"host=literal_or(a|b)","description":"One of these texts."},
+"iliteral_or":{"examples":"host=iliteral_or(a|b)","description":"The same in any case."},
+"not_literal_or":{"examples":"host=not_literal_or(a|b)","description":"None of these texts."},
+"not_iliteral_or":{"examples":"host=not_iliteral_or(a|b)","description":"The same in any case."},
+"wildcard":{"examples":"host=wildcard(web*)","description":"* stands for any text."},
+"iwildcard":{"examples":"host=iwildcard(web*)","description":"The same in any case."},
+"regexp":{"examples":"host=regexp(^web.*)","description":"An extended regular expression."}})~";
+constexpr const char *kVersion =
+    R"({"version":"2.4.0","short_revision":"","full_revision":"","repo":"atalaya","host":"","user":""})";
+
+size_t limit_of(const std::string &text, size_t otherwise) {
+  if (text.empty()) return otherwise;
+  size_t limit = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error != std::errc() || end != text.data() + text.size() || limit == 0) throw Wrong("\"" + text + "\" is not a count");
+  return limit;
+}
+
+std::string list_json(const std::vector<std::string> &texts) {
+  std::string out = "[";
+  for (const std::string &text : texts) core::append_json_string(out.size() > 1 ? out += ',' : out, text);
+  return out + "]";
+}
+
+Answer success(const std::string &data) {
+  return {200, "{\"status\":\"success\",\"data\":" + data + "}"};
+}
+
+Answer not_found() {
+  return error_answer(404, "Endpoint not found");
+}
+Answer wrong_method(const Request &request) {
+  return error_answer(405, "The HTTP method [" + request.method + "] is not permitted for this endpoint");
+}
+
+bool reads(const Request &request) {
+  return request.method == "GET" || request.method == "HEAD" || request.method == "POST";
+}
+
+// As the reference design's profiler writes it: "java-7;a;b".
+std::string reference_stack(const store::Stack &stack) {
+  const auto process = stack.tags.find("process");
+  const auto pid = stack.tags.find("pid");
+  std::string text;
+  if (process != stack.tags.end()) text += process->second;
+  if (pid != stack.tags.end()) text += (text.empty() ? "" : "-") + pid->second;
+  return (text.empty() ? text : text + ";") + std::string(stack.folded);
+}
+
+// A member of a JSON body as text; "" when it is not there.
+std::string body_text(const std::string &body, const char *key) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  if (parser.parse(body).get(root) != simdjson::SUCCESS || !root.is_object()) throw Wrong("Unable to parse the given JSON");
+  std::string_view text;
+  int64_t number = 0;
+  if (root[key].get(text) == simdjson::SUCCESS) return std::string(text);
+  return root[key].get(number) == simdjson::SUCCESS ? std::to_string(number) : "";
+}
+
+std::string argument_of(const Request &request, const char *key) {
+  const bool json = request.method == "POST" && !request.body.empty() && request.body[0] == '{';
+  return json ? body_text(request.body, key) : request.text(key);
+}
+
+// To Prometheus a metric that nobody has written is one without points.
+std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
+  try {
+    return query::answers_to(wanted, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
+}  // namespace
+
+store::Store &Api::store() {
+  if (!store_) store_ = store::open_store(path_);
+  return *store_;
+}
+
+Answer Api::answer(const Request &request) {
+  const bool prometheus_form = request.path.starts_with("/api/v1/");
+  const auto refuse = [&](unsigned status, const char *why) {
+    return prometheus_form ? prometheus_error(status, why) : error_answer(status, why);
+  };
+  try {
+    return route(request);
+  } catch (const Wrong &wrong) {
+    return refuse(400, wrong.what());
+  } catch (const query::TooMuch &much) {
+    return refuse(prometheus_form ? 422 : 413, much.what());
+  } catch (const store::Error &error) {
+    store_.reset();
+    return refuse(503, error.what());
+  } catch (const std::bad_alloc &) {
+    return refuse(503, "out of memory");
+  } catch (const std::exception &error) {
+    return refuse(500, error.what());
+  }
+}
+
+Answer Api::route(const Request &request) {
+  const std::string &path = request.path;
+  if (path == "/health") return {200, R"({"status":"ok"})"};
+  if (path.starts_with("/experiments") || path.starts_with("/tests")) return experiments(request);
+  if (!reads(request)) return wrong_method(request);
+  if (path.starts_with("/api/v1/")) return prometheus(request);
+  if (path.starts_with("/api/")) return opentsdb(request);
+  if (path == "/stacks" || path == "/stacks/" || path == "/flamegraph" || path == "/flamegraph/") return stacks(request);
+  return not_found();
+}
+
+Answer Api::opentsdb(const Request &request) {
+  const std::string_view path = std::string_view(request.path).substr(4);
+  if (path == "/query") return query(request);
+  if (path == "/suggest") return suggest(request);
+  if (path == "/search/lookup") return lookup(request);
+  if (path == "/aggregators") return {200, list_json(query::Aggregator::names())};
+  if (path == "/version") return {200, kVersion};
+  if (path == "/config/filters") return {200, kFilters};
+  return not_found();
+}
+
+Answer Api::query(const Request &request) {
+  const OpenTsdbQuestion question = read_opentsdb(request, core::realtime());
+  query::Budget budget(limits_);
+  std::string body;
+  for (const query::Query &one : question.queries) {
+    const auto fill = one.downsample ? one.downsample->fill : query::Fill::none;
+    const std::string part = opentsdb_json(query::answers_to(one, store(), budget), fill, question);
+    if (!part.empty()) body += (body.empty() ? "" : ",") + part;
+  }
+  return {200, "[" + body + "]"};
+}
+
+Answer Api::suggest(const Request &request) {
+  const std::string type = argument_of(request, "type");
+  const std::string prefix = argument_of(request, "q");
+  const size_t most = limit_of(argument_of(request, "max"), 25);
+  std::set<std::string> known;
+  if (type == "metrics") {
+    for (std::string &name : store().metrics()) known.insert(std::move(name));
+  } else if (type == "tagk") {
+    for (std::string &key : store().tag_keys()) known.insert(std::move(key));
+  } else if (type == "tagv") {
+    for (const std::string &key : store().tag_keys())
+      for (std::string &value : store().tag_values(key)) known.insert(std::move(value));
+  } else {
+    throw Wrong("Invalid 'type' parameter: \"" + type + "\"; write metrics, tagk or tagv");
+  }
+  std::vector<std::string> fitting;
+  for (auto name = known.lower_bound(prefix); name != known.end() && name->starts_with(prefix) && fitting.size() < most; ++name)
+    fitting.push_back(*name);
+  return {200, list_json(fitting)};
+}
+
+Answer Api::lookup(const Request &request) {
+  const std::string m = argument_of(request, request.method == "POST" && !request.body.empty() ? "metric" : "m");
+  const query::Query wanted = read_lookup(m);
+  const size_t most = limit_of(argument_of(request, "limit"), 25);
+  const auto found = store().series({wanted.metrics, wanted.tags, {}}, limits_.series);
+  std::string out = "{\"type\":\"LOOKUP\",\"metric\":";
+  core::append_json_string(out, m.substr(0, m.find('{')));
+  out += ",\"limit\":" + std::to_string(most) + ",\"time\":0,\"startIndex\":0,\"totalResults\":" + std::to_string(found.size()) +
+         ",\"results\":[";
+  for (size_t i = 0; i < std::min(most, found.size()); ++i) {
+    core::append_json_string(out += i > 0 ? ",{\"metric\":" : "{\"metric\":", found[i].metric);
+    out += ",\"tags\":{";
+    for (const auto &[key, value] : found[i].tags) {
+      core::append_json_string(out.back() == '{' ? out : out += ',', key);
+      core::append_json_string(out += ':', value);
+    }
+    out += "},\"tsuid\":\"\"}";
+  }
+  return {200, out + "]}"};
+}
+
+Answer Api::prometheus(const Request &request) {
+  const std::string_view path = std::string_view(request.path).substr(8);
+  constexpr std::string_view kLabel = "label/", kValues = "/values";
+  if (path == "query_range") return query_range(request);
+  if (path == "query") return instant(request);
+  if (path == "labels") return labels();
+  if (path == "series") return series(request);
+  if (path.starts_with(kLabel) && path.ends_with(kValues) && path.size() > kLabel.size() + kValues.size())
+    return label_values(std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
+  return prometheus_error(404, "not served here");
+}
+
+Answer Api::query_range(const Request &request) {
+  const Steps steps = read_steps(request, core::realtime());
+  query::Query wanted = read_selector(request.text("query"), store().metrics());
+  wanted.range = {steps.from_ns - kLookback, steps.to_ns};
+  query::Budget budget(limits_);
+  const auto answers = answers_to_selector(wanted, store(), budget);
+  return success("{\"resultType\":\"matrix\",\"result\":[" + matrix_json(answers, steps, budget) + "]}");
+}
+
+Answer Api::instant(const Request &request) {
+  const int64_t now = core::realtime();
+  const auto time = query::parse_time(request.text("time").empty() ? "now" : request.text("time"), now);
+  if (!time) throw Wrong("time: " + time.error());
+  const Steps step{time.value(), time.value(), kLookback};
+  query::Query wanted = read_selector(request.text("query"), store().metrics());
+  wanted.range = {time.value() - kLookback, time.value()};
+  std::string out = "{\"resultType\":\"vector\",\"result\":[";
+  query::Budget budget(limits_);
+  for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
+    const auto points = at_steps(answer.points, step);
+    if (points.empty()) continue;
+    append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
+    core::append_number(out += ",\"value\":[", unix_seconds(points[0].time_ns));
+    core::append_number(out += ",\"", points[0].value);
+    out += "\"]}";
+  }
+  return success(out + "]}");
+}
+
+Answer Api::labels() {
+  std::vector<std::string> names = store().tag_keys();
+  names.insert(names.begin(), "__name__");
+  return success(list_json(names));
+}
+
+Answer Api::label_values(const std::string &label) {
+  return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
+}
+
+Answer Api::series(const Request &request) {
+  const auto matches = request.texts("match[]");
+  if (matches.empty()) throw Wrong("parameter match[] is missing");
+  const std::string start = request.text("start"), end = request.text("end");
+  const int64_t now = core::realtime();
+  query::Range range;
+  if (!start.empty()) {
+    const auto time = query::parse_time(start, now);
+    if (!time) throw Wrong("start: " + time.error());
+    range.from_ns = time.value() - 1;
+  }
+  if (!end.empty()) {
+    const auto time = query::parse_time(end, now);
+    if (!time) throw Wrong("end: " + time.error());
+    range.to_ns = time.value();
+  }
+  std::set<std::string> found;
+  for (const std::string &match : matches) {
+    const query::Query wanted = read_selector(match, store().metrics());
+    for (const store::Series &one : store().series({wanted.metrics, wanted.tags, range}, limits_.series)) {
+      std::string text;
+      append_labels(text, one.metric, one.tags);
+      found.insert(std::move(text));
+    }
+  }
+  std::string out = "[";
+  for (const std::string &text : found) out += (out.size() > 1 ? "," : "") + text;
+  return success(out + "]");
+}
+
+Answer Api::stacks(const Request &request) {
+  const std::string start = request.text("start_time"), end = request.text("end_time"), host = request.text("hostname");
+  if (start.empty() || end.empty()) throw Wrong("start_time and end_time are needed, in seconds");
+  const int64_t now = core::realtime();
+  const auto from = query::parse_time(start, now), to = query::parse_time(end, now);
+  if (!from || !to) throw Wrong(!from ? "start_time: " + from.error() : "end_time: " + to.error());
+  // Time on a CPU and time without one do not go into one picture.
+  store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from.value() - 1, to.value()}};
+  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {host}});
+  StackSums sums;
+  size_t points = 0;
+  const int64_t deadline = core::monotonic() + limits_.time_ns;
+  store().stacks(selection, [&](const store::Stack &stack) {
+    if (++points > limits_.points || sums.size() > limits_.series || core::monotonic() > deadline)
+      throw query::TooMuch("too many stacks in this time; ask for a shorter one");
+    for (const store::Field &field : stack.fields)
+      if (field.name == "profile.samples") sums[reference_stack(stack)] += field.value;
+  });
+  return {200, request.path.starts_with("/stacks") ? sums_json(sums) : tree_json(sums)};
+}
+
+Answer Api::experiments(const Request &request) {
+  const bool workloads = request.path.starts_with("/tests");
+  std::string name = request.path.substr(workloads ? 6 : 12);
+  if (name.starts_with('/'))
+    name.erase(0, 1);
+  else if (!name.empty())
+    return not_found();
+  if (request.method == "GET" || request.method == "HEAD") return list_experiments(request, workloads, name);
+  // A page of another site can make a browser send a form, but not JSON.
+  if (!request.content_type.starts_with("application/json") && request.method == "POST")
+    return error_answer(415, "Content-Type must be application/json");
+  if (request.method == "POST" && name.empty()) return put_experiments(request);
+  if (request.method != "DELETE" || name.empty()) return wrong_method(request);
+  const std::string workload = workloads ? request.text("test_name") : "";
+  if (workloads && workload.empty()) throw Wrong("which workload? DELETE /tests/EXPERIMENT?test_name=WORKLOAD");
+  query::ExperimentLog(host_, path_).remove(name, workload);
+  return {204, ""};
+}
+
+Answer Api::list_experiments(const Request &request, bool workloads, const std::string &name) {
+  const std::string where = request.text("where");
+  const std::string wanted = !name.empty() ? name : where.empty() ? "" : body_text(where, "experiment_id");
+  const std::string user = where.empty() ? "" : body_text(where, "username");
+  const std::string workload = where.empty() ? "" : body_text(where, "test_name");
+  std::string items;
+  size_t count = 0;
+  for (const query::Experiment &one : query::experiments(store(), wanted)) {
+    if (one.workload.empty() == workloads) continue;
+    if ((!user.empty() && one.user != user) || (!workload.empty() && one.workload != workload)) continue;
+    items += (count++ > 0 ? "," : "") + query::reference_document(one);
+  }
+  if (!name.empty() && count == 0) return error_answer(404, "experiment not found");
+  const std::string total = std::to_string(count);
+  return {200, "{\"_items\":[" + items + "],\"_links\":{},\"_meta\":{\"page\":1,\"max_results\":" + total + ",\"total\":" + total +
+                   "}}"};
+}
+
+Answer Api::put_experiments(const Request &request) {
+  const auto read = query::read_experiments(request.body, core::realtime());
+  query::ExperimentLog(host_, path_).put(read);
+  return {201, R"({"_status":"OK"})"};
+}
+
+}  // namespace atalaya::serve

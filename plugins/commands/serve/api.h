@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paths that are served, over one store. One object a thread.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <memory>
+#include <string>
+
+#include "plugins/commands/serve/request.h"
+#include "plugins/query/types.h"
+
+namespace atalaya::serve {
+
+class Api {
+ public:
+  Api(Host host, std::string store, const query::Limits &limits) : host_(host), path_(std::move(store)), limits_(limits) {}
+
+  // Answers everything; what fails is an answer with a status and a reason.
+  Answer answer(const Request &request);
+
+ private:
+  Answer route(const Request &request);
+  Answer opentsdb(const Request &request);
+  Answer prometheus(const Request &request);
+  Answer stacks(const Request &request);
+  Answer experiments(const Request &request);
+
+  Answer query(const Request &request);
+  Answer suggest(const Request &request);
+  Answer lookup(const Request &request);
+  Answer query_range(const Request &request);
+  Answer instant(const Request &request);
+  Answer labels();
+  Answer label_values(const std::string &label);
+  Answer series(const Request &request);
+  Answer list_experiments(const Request &request, bool workloads, const std::string &name);
+  Answer put_experiments(const Request &request);
+
+  // Opened at the first question, and again when it failed.
+  store::Store &store();
+
+  Host host_;
+  const std::string path_;
+  const query::Limits limits_;
+  std::unique_ptr<store::Store> store_;
+};
+
+}  // namespace atalaya::serve

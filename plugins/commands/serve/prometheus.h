@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selectors of Prometheus, and series at steps. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/commands/serve/request.h"
+#include "plugins/query/budget.h"
+#include "plugins/query/types.h"
+
+namespace atalaya::serve {
+
+// name{label="value",other!="x",third=~"a|b"}: a name as Prometheus writes ours ("proc_cpu_user"), or {__name__="proc.cpu.user"}.
+// `known` are the metrics of the store, among which a name is looked up. Throws query::Wrong: functions and operators are not here.
+query::Query read_selector(std::string_view text, const std::vector<std::string> &known);
+
+struct Steps {
+  int64_t from_ns = 0, to_ns = 0, step_ns = 0;
+};
+// start, end, step; at most 11,000 steps. Throws query::Wrong.
+Steps read_steps(const Request &request, int64_t now_ns);
+
+// How far back the value of a step may lie.
+constexpr int64_t kLookback = 300'000'000'000;
+// The last point at or before each step, not older than kLookback.
+std::vector<query::Point> at_steps(const std::vector<query::Point> &points, const Steps &steps);
+
+// {"__name__":"..","label":".."}
+void append_labels(std::string &out, std::string_view metric, const query::Tags &tags);
+// As a time is written: seconds, to the millisecond.
+double unix_seconds(int64_t time_ns);
+// The elements of "result" of a matrix: one an answer, those without a value left out.
+std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);
+Answer prometheus_error(unsigned status, std::string_view message);
+
+}  // namespace atalaya::serve

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was asked over HTTP, and the answer. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace atalaya::serve {
+
+struct Request {
+  std::string method, path;
+  std::vector<std::pair<std::string, std::string>> arguments;  // of the URL, then of a form
+  std::string body;
+  std::string content_type;
+
+  // The first of that name; null when there is none.
+  const std::string *argument(std::string_view name) const;
+  std::string text(std::string_view name) const;  // "" when there is none
+  std::vector<std::string> texts(std::string_view name) const;
+  bool flag(std::string_view name) const;  // there, and not "false"
+};
+
+struct Answer {
+  unsigned status = 200;
+  std::string body;
+  const char *content_type = "application/json; charset=UTF-8";
+};
+
+// Adds what a body of type application/x-www-form-urlencoded says; false when it is no such text.
+bool read_form(std::string_view body, std::vector<std::pair<std::string, std::string>> &arguments);
+
+// {"error":{"code":..,"message":..}}, OpenTSDB's form.
+Answer error_answer(unsigned status, std::string_view message);
+
+}  // namespace atalaya::serve

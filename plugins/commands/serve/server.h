@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plugins/commands/serve/request.h"
+#include "plugins/http_server/daemon.h"
+
+namespace atalaya::serve {
+
+struct ServerOptions {
+  http_server::Options http;
+  size_t max_body = size_t{1} << 20;
+  size_t max_waiting = 256;  // requests that wait for a worker
+  unsigned workers = 4;
+  bool local = true;  // only this host reaches it, and nobody shows a token
+};
+
+// Gathers requests and lets a few workers answer them, each with what `make` made for it.
+class Server final : private http_server::Handler {
+ public:
+  using Work = std::function<Answer(const Request &)>;
+
+  Server(const ServerOptions &options, http_server::Tokens *tokens, std::function<Work()> make, http_server::Daemon::Notice notice);
+  ~Server() override;
+
+  void start(http_server::Listener listener);
+  void stop();
+
+ private:
+  struct Call;
+
+  MHD_Result on_request(MHD_Connection *connection, const char *url, const char *method, const char *data, size_t *size,
+                        void **context) override;
+  void on_completed(void *context) noexcept override;
+
+  std::optional<Answer> refusal(MHD_Connection *connection, const Request &request) const;
+  MHD_Result finish(MHD_Connection *connection, Call &call);
+  static MHD_Result send(MHD_Connection *connection, const Answer &answer);
+  void work(const Work &work);
+
+  const ServerOptions options_;
+  const std::function<Work()> make_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Call *> waiting_;
+  bool stopping_ = false;
+  std::vector<std::thread> workers_;
+  http_server::Daemon daemon_;  // last: its threads use all of the above
+};
+
+}  // namespace atalaya::serve

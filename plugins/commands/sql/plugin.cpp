@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command sql: reads the embedded store by SQL.
+#include <unistd.h>
+
+#include <atalaya/plugin.hpp>
+#include <cstdlib>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/sample/json.h"
+#include "core/sample/text.h"
+#include "plugins/query/options.h"
+#include "plugins/query/render.h"
+#include "plugins/store/schema.h"
+#include "plugins/store/sql/points_table.h"
+#include "plugins/store/sqlite.h"
+
+namespace atalaya::sql_command {
+namespace {
+
+using namespace atalaya::literals;
+
+// One answer of a statement, as it comes.
+class Printer {
+ public:
+  Printer(const std::string &format, bool header) : format_(format), header_(header) {}
+
+  void add(sqlite3_stmt *statement) {
+    if (format_ == "json") return add_json(statement);
+    query::Row row = cells(statement, sqlite3_column_text);
+    if (format_ == "table") {
+      if (rows_.empty()) rows_.push_back(names(statement));
+      rows_.push_back(std::move(row));
+      return;
+    }
+    if (header_) print(query::as_csv_rows({names(statement)}));
+    header_ = false;
+    print(query::as_csv_rows({row}));
+  }
+  void end() {
+    if (format_ == "json") print(any_ ? "]\n" : "[]\n");
+    if (!rows_.empty()) print(query::as_columns(rows_));
+  }
+
+ private:
+  static void print(const std::string &text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+  query::Row names(sqlite3_stmt *statement) const {
+    query::Row row;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) row.emplace_back(sqlite3_column_name(statement, i));
+    return row;
+  }
+  template <class Text>
+  query::Row cells(sqlite3_stmt *statement, Text text) const {
+    query::Row row;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      const auto *data = reinterpret_cast<const char *>(text(statement, i));
+      const std::string value = data == nullptr ? "" : std::string(data, static_cast<size_t>(sqlite3_column_bytes(statement, i)));
+      row.emplace_back();
+      if (format_ == "table")
+        core::append_visible(row.back(), value);
+      else
+        row.back() = value;
+    }
+    return row;
+  }
+  void add_json(sqlite3_stmt *statement) {
+    std::string out = any_ ? ",\n{" : "[{";
+    any_ = true;
+    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      core::append_json_string(i > 0 ? out += ',' : out, sqlite3_column_name(statement, i));
+      out += ':';
+      const int type = sqlite3_column_type(statement, i);
+      const auto *data = reinterpret_cast<const char *>(sqlite3_column_text(statement, i));
+      const std::string_view text(data == nullptr ? "" : data, static_cast<size_t>(sqlite3_column_bytes(statement, i)));
+      if (type == SQLITE_NULL)
+        out += "null";
+      else if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+        out += text == "Inf" || text == "-Inf" ? "null" : text;
+      else
+        core::append_json_string(out, text);
+    }
+    print(out + "}");
+  }
+
+  const std::string format_;
+  bool header_, any_ = false;
+  std::vector<query::Row> rows_;
+};
+
+class Sql final : public Command {
+ public:
+  static constexpr Param params[] = {
+      query::kStore,
+      {.name = "format"_str,
+       .type = ATALAYA_ENUM,
+       .default_text = "table"_str,
+       .allowed = "table|csv|json"_str,
+       .summary = "How the rows are written; CSV and JSON row by row, however many there are."_str},
+  };
+  static constexpr Description description = {
+      .name = "sql"_str,
+      .summary = "SQL on the embedded store, which it cannot change; without a statement those of standard input"_str,
+      .params = params,
+      .operands = "[STATEMENT]"_str,
+      .example = "atalaya sql \"select metric, count(*) from points group by 1\""_str};
+
+  explicit Sql(Host host) : options_(query::read_options(host)), format_(host.text("format")) {}
+
+  int run(std::span<const atalaya_str> arguments) override {
+    return query::answered([&] {
+      if (arguments.size() > 1) throw query::Wrong("one statement, in quotes");
+      store::Database database(query::sqlite_path(options_.store), store::Access::read_only);
+      store::check_is_store(database);
+      if (store::register_points(database.handle(), problem_) != SQLITE_OK) throw Failure(Code::permanent, problem_);
+      if (!arguments.empty()) {
+        if (execute(database, std::string(view(arguments[0])))) return 0;
+        throw Failure(Code::permanent, problem_);
+      }
+      return session(database);
+    });
+  }
+
+ private:
+  // All statements of the text; false: what is wrong stands in problem_.
+  bool execute(store::Database &database, const std::string &text) {
+    const char *rest = text.c_str();
+    while (*rest != '\0') {
+      sqlite3_stmt *statement = nullptr;
+      const int code = sqlite3_prepare_v2(database.handle(), rest, -1, &statement, &rest);
+      const bool good = code == SQLITE_OK && (statement == nullptr || print_rows(statement));
+      if (!good) problem_ = sqlite3_errmsg(database.handle());
+      sqlite3_finalize(statement);
+      if (!good) return false;
+    }
+    return true;
+  }
+
+  bool print_rows(sqlite3_stmt *statement) const {
+    Printer printer(format_, true);
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) printer.add(statement);
+    if (code == SQLITE_DONE) printer.end();
+    return code == SQLITE_DONE;
+  }
+
+  // A line may hold a part of a statement; what is wrong with one does not end the session.
+  int session(store::Database &database) {
+    const bool terminal = ::isatty(0) == 1;
+    if (terminal) std::fprintf(stderr, "%s: end a statement with ; and the session with Ctrl-D\n", database.path().c_str());
+    std::string text;
+    int status = 0;
+    char *line = nullptr;
+    size_t room = 0;
+    while (prompt(terminal, text.empty()), ::getline(&line, &room, stdin) >= 0) {
+      text += line;
+      if (sqlite3_complete(text.c_str()) == 0) continue;
+      if (!execute(database, text)) status = say_problem();
+      std::fflush(stdout);
+      text.clear();
+    }
+    std::free(line);
+    if (!execute(database, text)) status = say_problem();
+    return terminal ? 0 : status;
+  }
+  int say_problem() const {
+    std::fprintf(stderr, "atalaya sql: %s\n", problem_.c_str());
+    return 1;
+  }
+  static void prompt(bool terminal, bool first) {
+    if (terminal) std::fputs(first ? "sql> " : "  -> ", stderr);
+  }
+
+  const query::ReadOptions options_;
+  const std::string format_;
+  std::string problem_;
+};
+
+}  // namespace
+}  // namespace atalaya::sql_command
+
+ATALAYA_PLUGIN("sql", "0.1.0", "command sql", atalaya::sql_command::Sql)

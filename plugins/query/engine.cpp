@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/query/engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "core/util/matcher.h"
+#include "core/util/suggest.h"
+#include "core/util/text.h"
+#include "plugins/query/downsample.h"
+#include "plugins/query/merge.h"
+#include "plugins/query/metric_info.h"
+#include "plugins/query/rate.h"
+
+namespace atalaya::query {
+namespace {
+
+// Takes the points of all series as the store hands them over.
+class Collector : public store::PointVisitor {
+ public:
+  Collector(const Query &query, const std::vector<store::Series> &series, Budget &budget)
+      : query_(query), budget_(budget), intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
+    if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
+    raw_.resize(query.downsample ? 0 : series.size());
+    downsamplers_.reserve(query.downsample ? series.size() : 0);
+    for (const store::Series &one : series)
+      if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.metric));
+  }
+
+  bool take(size_t series, const store::Summary &summary) override {
+    if (!query_.downsample || query_.rate) return false;
+    const size_t before = size_of(series);
+    if (!downsamplers_[series].add(summary)) return false;
+    budget_.release(before);
+    budget_.hold(size_of(series));
+    budget_.work(kSummary);
+    return true;
+  }
+
+  void points(size_t series, const store::Points &points) override {
+    const size_t before = size_of(series);
+    for (size_t i = 0; i < points.times_ns.size(); ++i) {
+      const auto count = points.counts.empty() ? std::nullopt : std::optional(points.counts[i]);
+      add(series, points.times_ns[i], points.values[i], count);
+    }
+    budget_.release(before);
+    budget_.hold(size_of(series));
+    budget_.check_time();
+  }
+
+  std::vector<Point> take_points(size_t series) {
+    if (!query_.downsample) return std::move(raw_[series]);
+    const size_t before = size_of(series);
+    std::vector<Point> points = downsamplers_[series].take();
+    if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
+    budget_.release(before);
+    budget_.hold(points.size());
+    budget_.work(points.size());
+    return points;
+  }
+
+ private:
+  static constexpr size_t kSummary = 100;  // it costs about as much as so many steps
+
+  const Aggregator &function_for(const std::string &metric) const {
+    static const Aggregator average = *Aggregator::find("avg");
+    static const Aggregator sum = *Aggregator::find("sum");
+    if (query_.downsample->function) return *query_.downsample->function;
+    return metric_info(metric).kind == Kind::delta && !query_.rate ? sum : average;
+  }
+  size_t size_of(size_t series) const { return query_.downsample ? downsamplers_[series].size() : raw_[series].size(); }
+
+  void add(size_t series, int64_t time_ns, double value, std::optional<int64_t> count) {
+    if (query_.rate) {
+      const auto rate = rates_[series].add(time_ns, value, count);
+      if (!rate) return;
+      value = *rate;
+    }
+    if (query_.downsample) return downsamplers_[series].add(time_ns, value);
+    raw_[series].push_back({time_ns, value});
+  }
+
+  const Query &query_;
+  Budget &budget_;
+  const Intervals intervals_;
+  std::vector<RateOf> rates_;
+  std::vector<Downsampler> downsamplers_;
+  std::vector<std::vector<Point>> raw_;
+};
+
+// Which series make one answer.
+struct Group {
+  std::string metric;
+  std::vector<size_t> series;
+};
+
+std::vector<std::string> group_key(const store::Series &series, const Query &query) {
+  std::vector<std::string> key = {series.metric};
+  const bool all = !query.group || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
+  if (all) {
+    for (const auto &[name, value] : series.tags) {
+      key.push_back(name);
+      key.push_back(value);
+    }
+    return key;
+  }
+  for (const std::string &name : query.group_by) {
+    const auto found = series.tags.find(name);
+    key.push_back(found == series.tags.end() ? "" : found->second);
+  }
+  return key;
+}
+
+std::vector<Group> groups_of(const std::vector<store::Series> &series, const Query &query) {
+  std::map<std::vector<std::string>, Group> groups;
+  for (size_t i = 0; i < series.size(); ++i) {
+    Group &group = groups[group_key(series[i], query)];
+    group.metric = series[i].metric;
+    group.series.push_back(i);
+  }
+  std::vector<Group> list;
+  list.reserve(groups.size());
+  for (auto &[key, group] : groups) list.push_back(std::move(group));
+  return list;
+}
+
+void set_tags(const Group &group, const std::vector<store::Series> &series, Answer &answer) {
+  answer.tags = series[group.series.front()].tags;
+  std::set<std::string> differing;
+  for (const size_t i : group.series) {
+    const Tags &tags = series[i].tags;
+    for (const auto &[key, value] : tags)
+      if (const auto common = answer.tags.find(key); common == answer.tags.end() || common->second != value) differing.insert(key);
+    std::erase_if(answer.tags, [&](const auto &tag) {
+      const auto own = tags.find(tag.first);
+      if (own != tags.end() && own->second == tag.second) return false;
+      differing.insert(tag.first);
+      return true;
+    });
+  }
+  answer.aggregated_tags.assign(differing.begin(), differing.end());
+}
+
+// A metric that is not there is a mistake; one that has no point in the range is not.
+void check_known(const Query &query, store::Store &store) {
+  const std::vector<std::string> known = store.metrics();
+  for (const std::string &pattern : query.metrics) {
+    const auto matcher = core::Matcher::parse(pattern);
+    if (!matcher) throw Wrong("metric " + core::in_quotes(pattern) + ": " + matcher.error());
+    if (std::any_of(known.begin(), known.end(), [&](const std::string &name) { return matcher.value().matches(name); })) continue;
+    throw UnknownMetric("metric " + core::in_quotes(pattern) + " is not in the store " + store.name() +
+                        (known.empty() ? "; it is empty" : core::did_you_mean(pattern, known)));
+  }
+}
+
+void check(const Query &query) {
+  if (query.range.to_ns <= query.range.from_ns) throw Wrong("the time ends before it begins; --from must be before --to");
+  for (const store::TagFilter &filter : query.tags)
+    for (const std::string &pattern : filter.patterns)
+      if (const auto matcher = core::Matcher::parse(pattern); !matcher)
+        throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matcher.error());
+}
+
+// Fill policies make points out of nothing: all that there would be are counted before any is made.
+void check_intervals(const Query &query, size_t series, const Limits &limits) {
+  if (!query.downsample || query.downsample->fill == Fill::none || query.downsample->interval_ns == 0) return;
+  const double wanted = (static_cast<double>(query.range.to_ns) - static_cast<double>(query.range.from_ns)) /
+                        static_cast<double>(query.downsample->interval_ns) * static_cast<double>(series);
+  if (wanted > static_cast<double>(limits.points))
+    throw TooMuch("a point for each interval of each series would be more than " + std::to_string(limits.points) + " points" +
+                  kAskForLess);
+}
+
+}  // namespace
+
+double average_of(const Answer &answer) {
+  double sum = 0;
+  size_t count = 0;
+  for (const Point &point : answer.points) {
+    if (std::isnan(point.value)) continue;
+    sum += point.value;
+    ++count;
+  }
+  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+}
+
+void keep_top(std::vector<Answer> &answers, size_t top) {
+  if (top == 0 || answers.size() <= top) return;
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const double average = average_of(answers[i]);
+    order.emplace_back(std::isnan(average) ? -std::numeric_limits<double>::infinity() : average, i);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::vector<Answer> kept;
+  for (size_t i = 0; i < top; ++i) kept.push_back(std::move(answers[order[i].second]));
+  answers = std::move(kept);
+}
+
+std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget) {
+  check(query);
+  const Limits &limits = budget.limits();
+  auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
+  if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kAskForLess);
+  if (series.empty()) check_known(query, store);
+  return series;
+}
+
+std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget) {
+  const auto series = selected(query, store, budget);
+  check_intervals(query, series.size(), budget.limits());
+  Collector collector(query, series, budget);
+  store.scan(series, query.range, collector);
+  std::vector<Answer> answers;
+  for (const Group &group : groups_of(series, query)) {
+    std::vector<std::vector<Point>> points;
+    points.reserve(group.series.size());
+    for (const size_t i : group.series) points.push_back(collector.take_points(i));
+    Answer answer;
+    answer.metric = group.metric;
+    answer.points = query.group ? merged(points, query.aggregator, budget) : std::move(points.front());
+    if (query.group)
+      for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
+    if (answer.points.empty()) continue;
+    set_tags(group, series, answer);
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+}  // namespace atalaya::query

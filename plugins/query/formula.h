@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic between answers: "a / b * 100", where a is what the first metric gave, b the second.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "plugins/query/budget.h"
+#include "plugins/query/types.h"
+
+namespace atalaya::query {
+
+// Numbers, the letters of `inputs`, + - * / and parentheses. Answers of two letters meet when all tags that both have are equal,
+// and the result has the tags of both; points meet at equal times. A division by 0 gives no point. Throws Wrong.
+std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget);
+
+}  // namespace atalaya::query

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/query/metric_info.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/util/matcher.h"
+
+namespace atalaya::query {
+namespace {
+
+// The first one that fits has it.
+constexpr MetricInfo kInfos[] = {
+    {"proc.exits*", Kind::delta, "1"},
+    {"*.oom.kills", Kind::delta, "1"},
+    {"flow.*.bytes", Kind::delta, "By"},
+    {"flow.*", Kind::delta, "1"},
+    {"self.cpu.*", Kind::gauge_or_rate, "%"},
+    {"self.busy", Kind::gauge_or_rate, "%"},
+    {"self.mem.*", Kind::gauge_or_rate, "MiB"},
+    {"self.queue.bytes", Kind::gauge_or_rate, "By"},
+    {"self.queue.samples", Kind::gauge_or_rate, "1"},
+    {"self.files", Kind::gauge_or_rate, "1"},
+    {"self.threads", Kind::gauge_or_rate, "1"},
+    {"self.*", Kind::total, "1"},
+    {"cgroup.cpu.limit", Kind::gauge_or_rate, "{core}"},
+    {"cgroup.cpu.throttled.periods", Kind::gauge_or_rate, "1/s"},
+    {"cgroup.cpu.throttled.time", Kind::gauge_or_rate, "ms/s"},
+    {"*.cpu.*", Kind::gauge_or_rate, "%"},
+    {"cgroup.mem.*", Kind::gauge_or_rate, "MiB"},
+    {"*.pressure.*", Kind::gauge_or_rate, "%"},
+    {"*.usage", Kind::gauge_or_rate, "%"},
+    {"proc.disk.*.mb", Kind::gauge_or_rate, "MiB/s"},
+    {"sys.disk.*.mb", Kind::gauge_or_rate, "MiB/s"},
+    {"sys.disk.*.await", Kind::gauge_or_rate, "ms"},
+    {"sys.disk.*.time", Kind::gauge_or_rate, "ms/s"},
+    {"sys.disk.queue", Kind::gauge_or_rate, "1"},
+    {"*.net.*.mb", Kind::gauge_or_rate, "Mibit/s"},
+    {"*.bytes", Kind::gauge_or_rate, "B/s"},
+    {"*.ios", Kind::gauge_or_rate, "1/s"},
+    {"*.merges", Kind::gauge_or_rate, "1/s"},
+    {"*.packets", Kind::gauge_or_rate, "1/s"},
+    {"*.net.*.errors", Kind::gauge_or_rate, "1/s"},
+    {"*.net.*.drops", Kind::gauge_or_rate, "1/s"},
+    {"*.calls", Kind::gauge_or_rate, "1/s"},
+    {"*.faults.*", Kind::gauge_or_rate, "1/s"},
+    {"*.switches.*", Kind::gauge_or_rate, "1/s"},
+    {"*.mem.*", Kind::gauge_or_rate, "MiB"},
+    {"sys.swap.*", Kind::gauge_or_rate, "MiB"},
+    {"sys.fs.inodes.*", Kind::gauge_or_rate, "1"},
+    {"sys.fs.*", Kind::gauge_or_rate, "MiB"},
+    {"proc.threads", Kind::gauge_or_rate, "1"},
+    {"proc.state", Kind::gauge_or_rate, "1"},
+    {"proc.parent.pid", Kind::gauge_or_rate, "1"},
+    {"proc.files.open", Kind::gauge_or_rate, "1"},
+    {"proc.start.time", Kind::gauge_or_rate, "ns"},
+    {"cgroup.tasks*", Kind::gauge_or_rate, "1"},
+    {"sys.load.*", Kind::gauge_or_rate, "1"},
+    {"sys.context.switches", Kind::gauge_or_rate, "1/s"},
+    {"sys.interrupts*", Kind::gauge_or_rate, "1/s"},
+    {"sys.tasks.created", Kind::gauge_or_rate, "1/s"},
+    {"sys.tasks.*", Kind::gauge_or_rate, "1"},
+    {"sys.uptime", Kind::gauge_or_rate, "s"},
+};
+
+using Rule = std::pair<core::Matcher, const MetricInfo *>;
+
+std::vector<Rule> make_rules() {
+  std::vector<Rule> rules;
+  for (const MetricInfo &info : kInfos) rules.emplace_back(core::Matcher::parse(info.pattern).value(), &info);
+  return rules;
+}
+
+}  // namespace
+
+const MetricInfo &metric_info(std::string_view metric) {
+  static const std::vector<Rule> rules = make_rules();
+  static const MetricInfo unknown;
+  for (const auto &[matcher, info] : rules)
+    if (matcher.matches(metric)) return *info;
+  return unknown;
+}
+
+}  // namespace atalaya::query

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers as texts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/query/types.h"
+
+namespace atalaya::query {
+
+// "proc.cpu.user{host=h,pid=1}"; without the braces when there are no tags.
+std::string label_of(const Answer &answer);
+
+// [{"metric":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}]. What is not known is null.
+std::string as_json(const std::vector<Answer> &answers);
+// A line a point: time, metric, a column for each tag, value. RFC 4180.
+std::string as_csv(const std::vector<Answer> &answers);
+// The same for people, in columns.
+std::string as_table(const std::vector<Answer> &answers);
+
+// Rows in columns with the room they need; the first row is the header, columns of numbers stand to the right.
+using Row = std::vector<std::string>;
+std::string as_columns(const std::vector<Row> &rows);
+std::string as_csv_rows(const std::vector<Row> &rows);
+// 10 digits: without those that are only the arithmetic's.
+std::string rounded_text(double value);
+
+}  // namespace atalaya::query

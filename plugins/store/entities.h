@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which entities a selection means.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/util/matcher.h"
+#include "plugins/store/sqlite.h"
+#include "plugins/store/store.h"
+
+namespace atalaya::store {
+
+// A list of patterns, compiled. Throws Error where one is none.
+core::MatcherList matchers_of(const std::vector<std::string> &patterns);
+
+// The texts of a list of exact patterns as a JSON array: what an index can look up. Nothing where one is not exact, or there is
+// none.
+std::optional<std::string> exact_texts(const std::vector<std::string> &patterns);
+
+struct Entity {
+  Tags tags;
+  Range active;  // no sample of it lies outside
+};
+using Entities = std::map<int64_t, Entity>;
+
+// `wanted` is asked first, before the tags are read: a call that has enough says no from then on.
+using Wanted = std::function<bool(int64_t entity)>;
+using EntityVisitor = std::function<void(int64_t id, Entity &&entity)>;
+void each_entity(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
+
+// Those that pass the filters and may have samples in the range.
+Entities find_entities(Database &database, const Selection &selection);
+
+}  // namespace atalaya::store

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/store/chunk.h"
+#include "plugins/store/sqlite.h"
+
+namespace atalaya::store {
+
+using Warn = std::function<void(const std::string &)>;
+
+// Turns rows into chunks, in bounded steps on the thread of the writer.
+//
+// It takes the windows of a stretch of time that nobody writes to any more: lists who is in them, reads a slice of the entities
+// after another, adds their chunks, and then, in one transaction, makes the chunks count and the windows packed. Their rows are
+// deleted afterwards. Whatever ends it in between, the rows are there: chunks that do not count yet are deleted and made again.
+class Packer {
+ public:
+  Packer(Database &database, Warn warn);
+
+  // `work`: about how many rows it may read or delete. True: there is more to do at once.
+  bool step(int64_t now_ns, int64_t work);
+  // A batch is about to write to the window.
+  void touch(int64_t window, int64_t time_ns);
+  // What was read of the window is not true any more.
+  void lose(int64_t window);
+  void begin_batch() { ++batch_; }
+  // Makes chunks of an entity's points at once, in the caller's transaction. No row that is not packed lies between them.
+  void put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns);
+  bool has_rows(int64_t entity, int64_t first_ns, int64_t last_ns);
+  // After a rollback of what a step did.
+  void forget();
+
+ private:
+  enum class Stage { choose, survey, read, encode, finish, clean };
+  struct Window {
+    int64_t id = 0, time_ns = 0, duration_ns = 0, arrived_ns = 0;
+    bool is_damaged = false;
+  };
+  struct Entity {
+    int64_t id = 0;
+    std::vector<Column> columns;
+    size_t next = 0;  // where the next field is likely to go
+    int64_t rows = 0, arrived_ns = INT64_MIN;
+  };
+
+  struct OldChunk {
+    int64_t id = 0, first_ns = 0, last_ns = 0, arrived_ns = 0;
+    std::string head, data;
+  };
+
+  bool sweep(int64_t &work);
+  bool choose(int64_t now_ns);
+  bool is_quiet(int64_t begin_ns, int64_t end_ns) const;
+  void begin(int64_t begin_ns, int64_t end_ns);
+  void survey(int64_t &work);
+  void begin_slice();
+  void read(int64_t &work);
+  // False: the row is damaged, from some field on.
+  bool add_row(Entity &entity, const Window &window, std::string_view fields);
+  void leave(Window &window);
+  void encode(int64_t &work);
+  void encode_next(Entity &entity, int64_t &work);
+  std::optional<OldChunk> first_old_chunk(const Entity &entity);
+  bool merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work);
+  void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns);
+  void finish();
+  void delete_replaced();
+  void clean(int64_t &work);
+  void start_again();
+
+  Database &database_;
+  Warn warn_;
+  bool has_warned_ = false;
+  Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
+  Statement list_entities_, read_rows_, any_row_, old_chunk_, add_chunk_, delete_chunk_;
+  Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
+  Statement leave_window_, pack_window_, packed_window_, delete_samples_, has_stacks_, delete_window_, swept_window_;
+
+  Stage stage_ = Stage::clean;
+  uint64_t batch_ = 0;
+  std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
+  std::vector<Window> windows_;          // being packed, in order of time
+  std::map<int64_t, size_t> entities_;   // in them, with their rows; those of a slice are taken out
+  size_t at_window_ = 0;
+  std::vector<Entity> slice_;
+  size_t at_slice_ = 0;
+  std::vector<int64_t> replaced_;  // chunks whose points are in new ones
+  ChunkEncoder encoder_;
+  ChunkReader reader_;
+  Chunk chunk_;
+};
+
+}  // namespace atalaya::store

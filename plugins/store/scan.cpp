@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/scan.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace atalaya::store {
+namespace {
+
+constexpr size_t kEntitiesAtOnce = 64;
+constexpr int64_t kGap = 16;             // rather step over so many entities that are not wanted than seek
+constexpr size_t kBuffered = 256 << 10;  // points
+
+}  // namespace
+
+Scan::Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor)
+    : database_(database),
+      series_(series),
+      range_(range),
+      visitor_(visitor),
+      rows_(database,
+            "SELECT w.time_ns, w.duration_ns, s.entity, s.fields, w.id FROM windows w CROSS JOIN samples s "
+            "ON s.window = w.id AND s.entity BETWEEN ?1 AND ?2 "
+            "WHERE w.packed = 0 AND w.time_ns > ?3 AND w.time_ns <= ?4 ORDER BY w.time_ns, w.duration_ns"),
+      chunks_(database,
+              "SELECT id, head, data FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
+              "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns") {}
+
+void Scan::run() {
+  Group all;
+  for (size_t i = 0; i < series_.size(); ++i) {
+    const int64_t metric = series_[i].metric_id;
+    if (metric < 0) continue;
+    all[series_[i].entity].push_back({metric, i, {}});
+    if (static_cast<size_t>(metric) >= metrics_.size()) metrics_.resize(static_cast<size_t>(metric) + 1);
+    metrics_[static_cast<size_t>(metric)] = true;
+  }
+  while (!all.empty()) {
+    Group group;
+    do {
+      group.insert(all.extract(all.begin()));
+    } while (!all.empty() && group.size() < kEntitiesAtOnce && all.begin()->first - group.rbegin()->first <= kGap);
+    run_group(group);
+  }
+}
+
+void Scan::run_group(Group &group) {
+  for (auto &[entity, wanted] : group)
+    std::sort(wanted.begin(), wanted.end(), [](const Wanted &a, const Wanted &b) { return a.metric < b.metric; });
+  Range rest = range_;
+  int64_t last_ns = rest.from_ns;
+  rows_.each(
+      [&](const Row &row) {
+        const int64_t time_ns = row.integer(0);
+        // Only whole times: of those that windows of several lengths share, each has its part.
+        if (buffered_ >= kBuffered && time_ns != last_ns) {
+          hand_over(group, {rest.from_ns, last_ns});
+          rest.from_ns = last_ns;
+        }
+        last_ns = time_ns;
+        const auto found = group.find(row.integer(2));
+        if (found != group.end()) add_row(found->second, time_ns, row.integer(1), row.text(3), row.integer(4));
+      },
+      group.begin()->first, group.rbegin()->first, range_.from_ns, range_.to_ns);
+  hand_over(group, rest);
+}
+
+void Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields, int64_t window) {
+  FieldReader reader(fields);
+  while (reader.next()) {
+    const int64_t metric = reader.metric();
+    if (metric < 0 || static_cast<size_t>(metric) >= metrics_.size() || !metrics_[static_cast<size_t>(metric)]) continue;
+    auto place = std::lower_bound(wanted.begin(), wanted.end(), metric, [](const Wanted &a, int64_t b) { return a.metric < b; });
+    for (; place != wanted.end() && place->metric == metric; ++place) {
+      place->rows.add(time_ns, duration_ns, reader.value());
+      ++buffered_;
+    }
+  }
+  if (reader.damaged())
+    visitor_.damaged("a row of the window " + std::to_string(window) +
+                     " in the table samples is no object of numbers; delete that window's rows, or restore the store from a copy");
+}
+
+void Scan::hand_over(Group &group, const Range &range) {
+  for (auto &[entity, wanted] : group) {
+    chunks_.each([&, &all = wanted](const Row &row) { hand_over_chunk(all, row, range); }, entity, range.from_ns, range.to_ns);
+    for (Wanted &one : wanted) {
+      hand_over_rows(one, one.rows.size());
+      one.rows.clear();
+      one.given = 0;
+    }
+  }
+  buffered_ = 0;
+}
+
+void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range) {
+  bool good = reader_.open(chunk.blob(1));
+  bool has_data = false;
+  for (Wanted &one : wanted) {
+    const Part *part = good ? reader_.find(one.metric) : nullptr;
+    if (part == nullptr) continue;
+    const auto &times = one.rows.times_ns;
+    const auto from = times.begin() + static_cast<ptrdiff_t>(one.given);
+    const auto first = std::lower_bound(from, times.end(), part->summary.first_ns);
+    hand_over_rows(one, static_cast<size_t>(first - times.begin()));
+    const bool is_mixed = first != times.end() && *first <= part->summary.last_ns;
+    const bool is_inside = part->summary.first_ns > range.from_ns && part->summary.last_ns <= range.to_ns;
+    if (!is_mixed && is_inside && part->has_summary && visitor_.take(one.series, part->summary)) continue;
+    if (!std::exchange(has_data, true)) reader_.set_data(chunk.blob(2));
+    good = hand_over_part(one, *part, range);
+  }
+  if (!good) damaged(chunk.integer(0));
+}
+
+bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) {
+  const Times *stored = reader_.times(part);
+  if (stored == nullptr || !reader_.values(part, values_)) return false;
+  const std::vector<int64_t> &times = stored->times_ns;
+  const auto begin = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), range.from_ns) - times.begin());
+  const auto end = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), range.to_ns) - times.begin());
+  const Column &rows = wanted.rows;
+  const bool is_mixed = wanted.given < rows.size() && rows.times_ns[wanted.given] <= part.summary.last_ns;
+  if (!is_mixed && values_.is_count.empty()) {
+    if (begin < end)
+      visitor_.points(wanted.series,
+                      {std::span(times).subspan(begin, end - begin), std::span(stored->durations_ns).subspan(begin, end - begin),
+                       std::span(values_.reals).subspan(begin, end - begin),
+                       values_.counts.empty() ? std::span<const int64_t>{}
+                                              : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
+    return true;
+  }
+  merged_.clear();
+  for (size_t i = begin; i < end; ++i) {
+    for (; wanted.given < rows.size() && rows.times_ns[wanted.given] < times[i]; ++wanted.given)
+      merged_.add(rows.times_ns[wanted.given], rows.durations_ns[wanted.given], rows.values[wanted.given]);
+    // A row came later than the chunk.
+    const bool is_replaced = wanted.given < rows.size() && rows.times_ns[wanted.given] == times[i];
+    if (!is_replaced) merged_.add(times[i], stored->durations_ns[i], values_.at(i));
+  }
+  give(wanted.series, merged_, 0, merged_.size());
+  return true;
+}
+
+void Scan::damaged(int64_t chunk) {
+  visitor_.damaged(
+      "chunk " + std::to_string(chunk) + " of database " + database_.path() +
+      " is damaged and was left out; the rest can be read. Restore the database from a copy, or, with the agent stopped, "
+      "DELETE FROM chunks WHERE id = " +
+      std::to_string(chunk));
+}
+
+void Scan::hand_over_rows(Wanted &wanted, size_t end) {
+  give(wanted.series, wanted.rows, wanted.given, end);
+  wanted.given = end;
+}
+
+void Scan::give(size_t series, const Column &points, size_t begin, size_t end) {
+  while (begin < end) {
+    const bool counts = points.values[begin].is_count;
+    size_t stop = begin;
+    reals_.clear();
+    counts_.clear();
+    for (; stop < end && points.values[stop].is_count == counts; ++stop) {
+      reals_.push_back(points.values[stop].as_real());
+      if (counts) counts_.push_back(points.values[stop].count);
+    }
+    const size_t size = stop - begin;
+    visitor_.points(series, {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size),
+                             reals_, counts_});
+    begin = stop;
+  }
+}
+
+}  // namespace atalaya::store

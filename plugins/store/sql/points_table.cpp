@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/store/sql/points_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "plugins/store/chunk.h"
+#include "plugins/store/fields.h"
+
+namespace atalaya::store {
+namespace {
+
+constexpr int64_t kApplication = 0x4174616c;
+constexpr int64_t kMillisecond = 1'000'000;
+
+constexpr const char *kTable = "CREATE TABLE x(time INTEGER, metric INTEGER, entity INTEGER, value)";
+enum class TableColumn { time, metric, entity, value };
+
+constexpr const char *kView =
+    "CREATE TEMP VIEW IF NOT EXISTS points AS SELECT * FROM main.points UNION ALL "
+    "SELECT p.time, m.name, e.host, e.pid, e.process, e.tags, p.value FROM atalaya_chunk_points p "
+    "JOIN main.metrics m ON m.id = p.metric JOIN main.entities e ON e.id = p.entity";
+
+#define CHUNKS                                                                                                \
+  "SELECT id, entity, first_ns, last_ns, head, data FROM main.chunks WHERE last_ns >= ?2 AND first_ns <= ?3 " \
+  "AND id < coalesce((SELECT min(chunk) FROM main.unfinished), 9223372036854775807) "
+constexpr const char *kAllChunks = CHUNKS "AND ?1 IS NULL";
+constexpr const char *kChunksOfEntity = CHUNKS "AND entity = ?1";
+#undef CHUNKS
+// Rows came later than the chunk.
+constexpr const char *kRowsBeside =
+    "SELECT w.time_ns, s.fields FROM main.windows w CROSS JOIN main.samples s ON s.window = w.id AND s.entity = ?1 "
+    "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3";
+
+// Which bounds a scan has: bits of sqlite3_index_info::idxNum, in the order of their arguments.
+enum Bound : unsigned { of_entity = 1, of_metric = 2, above = 4, below = 8 };
+
+struct Finalize {
+  void operator()(sqlite3_stmt *statement) const { sqlite3_finalize(statement); }
+};
+using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+Prepared prepare(sqlite3 *database, const char *sql) {
+  sqlite3_stmt *statement = nullptr;
+  sqlite3_prepare_v2(database, sql, -1, &statement, nullptr);
+  return Prepared(statement);
+}
+
+std::string_view blob(sqlite3_stmt *statement, int column) {
+  const auto *data = static_cast<const char *>(sqlite3_column_blob(statement, column));
+  return data == nullptr ? std::string_view{}
+                         : std::string_view(data, static_cast<size_t>(sqlite3_column_bytes(statement, column)));
+}
+
+struct Table : sqlite3_vtab {
+  sqlite3 *database = nullptr;
+
+  int fail(int code, const std::string &text) {
+    sqlite3_free(zErrMsg);
+    zErrMsg = sqlite3_mprintf("%s", text.c_str());
+    return code;
+  }
+  int fail() { return fail(sqlite3_errcode(database), sqlite3_errmsg(database)); }
+};
+
+// From chunk to chunk, in it from metric to metric, in that from point to point.
+class Cursor : public sqlite3_vtab_cursor {
+ public:
+  explicit Cursor(Table &table) : sqlite3_vtab_cursor{&table}, table_(table) {}
+
+  int filter(unsigned bounds, sqlite3_value **arguments) {
+    read_bounds(bounds, arguments);
+    at_end_ = false;
+    part_ = parts_end_ = nullptr;
+    chunks_ = prepare(table_.database, entity_ ? kChunksOfEntity : kAllChunks);
+    if (!chunks_) return table_.fail();
+    rows_ = prepare(table_.database, kRowsBeside);
+    if (!rows_) return table_.fail();
+    if (entity_) sqlite3_bind_int64(chunks_.get(), 1, *entity_);
+    sqlite3_bind_int64(chunks_.get(), 2, nanoseconds(least_ms_ - 1));
+    sqlite3_bind_int64(chunks_.get(), 3, nanoseconds(most_ms_ + 1));
+    point_ = points_end_ = 0;
+    return settle();
+  }
+  int next() {
+    ++point_;
+    ++number_;
+    return settle();
+  }
+  bool at_end() const { return at_end_; }
+  int64_t number() const { return number_; }
+
+  void column(sqlite3_context *context, TableColumn column) const {
+    switch (column) {
+      case TableColumn::time:
+        return sqlite3_result_int64(context, times_->times_ns[point_] / kMillisecond);
+      case TableColumn::metric:
+        return sqlite3_result_int64(context, part_->metric);
+      case TableColumn::entity:
+        return sqlite3_result_int64(context, chunk_entity_);
+      case TableColumn::value:
+        break;
+    }
+    const Number value = values_.at(point_);
+    if (value.is_count) {
+      sqlite3_result_int64(context, value.count);
+    } else {
+      sqlite3_result_double(context, value.real);
+    }
+  }
+
+ private:
+  static int64_t nanoseconds(int64_t ms) {
+    constexpr int64_t most = INT64_MAX / kMillisecond;
+    return std::clamp(ms, -most, most) * kMillisecond;
+  }
+
+  // What is no number bounds nothing: SQLite looks at every row again.
+  void read_bounds(unsigned bounds, sqlite3_value **arguments) {
+    entity_ = metric_ = std::nullopt;
+    least_ms_ = INT64_MIN / 2;
+    most_ms_ = INT64_MAX / 2;
+    const auto take = [&](Bound bound) -> sqlite3_value * {
+      if ((bounds & bound) == 0) return nullptr;
+      sqlite3_value *value = *arguments++;
+      const int type = sqlite3_value_type(value);
+      return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? value : nullptr;
+    };
+    const auto milliseconds = [](sqlite3_value *value) {
+      constexpr double most = 9e18 / kMillisecond;
+      return static_cast<int64_t>(std::clamp(sqlite3_value_double(value), -most, most));
+    };
+    if (auto *value = take(of_entity)) entity_ = sqlite3_value_int64(value);
+    if (auto *value = take(of_metric)) metric_ = sqlite3_value_int64(value);
+    if (auto *value = take(above)) least_ms_ = milliseconds(value) - 1;
+    if (auto *value = take(below)) most_ms_ = milliseconds(value) + 1;
+  }
+
+  // To the next point that counts, if this one does not.
+  int settle() {
+    for (;;) {
+      for (; point_ < points_end_; ++point_)
+        if (is_wanted(times_->times_ns[point_])) return SQLITE_OK;
+      if (part_ != nullptr && ++part_ != parts_end_) {
+        if (!open_part()) return damaged();
+        continue;
+      }
+      const int code = sqlite3_step(chunks_.get());
+      if (code == SQLITE_DONE) {
+        at_end_ = true;
+        return SQLITE_OK;
+      }
+      if (code != SQLITE_ROW) return table_.fail();
+      if (const int opened = open_chunk(); opened != SQLITE_OK) return opened;
+    }
+  }
+  bool is_wanted(int64_t time_ns) const {
+    const int64_t ms = time_ns / kMillisecond;
+    return ms >= least_ms_ && ms <= most_ms_ && (replaced_.empty() || !replaced_.contains({part_->metric, time_ns}));
+  }
+
+  int open_chunk() {
+    sqlite3_stmt *row = chunks_.get();
+    chunk_ = sqlite3_column_int64(row, 0);
+    chunk_entity_ = sqlite3_column_int64(row, 1);
+    point_ = points_end_ = 0;
+    part_ = parts_end_ = nullptr;
+    if (!reader_.open(blob(row, 4))) return damaged();
+    if (metric_) {
+      part_ = reader_.find(*metric_);
+      if (part_ == nullptr) return SQLITE_OK;
+      parts_end_ = part_ + 1;
+    } else {
+      const auto parts = reader_.parts();
+      if (parts.empty()) return SQLITE_OK;
+      part_ = parts.data();
+      parts_end_ = part_ + parts.size();
+    }
+    reader_.set_data(blob(row, 5));
+    if (!find_replaced(sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3))) return table_.fail();
+    return open_part() ? SQLITE_OK : damaged();
+  }
+  bool open_part() {
+    times_ = reader_.times(*part_);
+    if (times_ == nullptr || !reader_.values(*part_, values_)) return false;
+    point_ = 0;
+    points_end_ = times_->times_ns.size();
+    return true;
+  }
+  bool find_replaced(int64_t first_ns, int64_t last_ns) {
+    replaced_.clear();
+    sqlite3_stmt *rows = rows_.get();
+    sqlite3_reset(rows);
+    sqlite3_bind_int64(rows, 1, chunk_entity_);
+    sqlite3_bind_int64(rows, 2, first_ns);
+    sqlite3_bind_int64(rows, 3, last_ns);
+    int code = SQLITE_OK;
+    while ((code = sqlite3_step(rows)) == SQLITE_ROW)
+      for (FieldReader fields(blob(rows, 1)); fields.next();) replaced_.emplace(fields.metric(), sqlite3_column_int64(rows, 0));
+    return code == SQLITE_DONE;
+  }
+  int damaged() {
+    return table_.fail(SQLITE_CORRUPT, "chunk " + std::to_string(chunk_) +
+                                           " is damaged; restore the database from a copy, or, with the agent stopped, DELETE FROM "
+                                           "chunks WHERE id = " +
+                                           std::to_string(chunk_));
+  }
+
+  Table &table_;
+  std::optional<int64_t> entity_, metric_;
+  int64_t least_ms_ = 0, most_ms_ = 0;
+  Prepared chunks_, rows_;
+  bool at_end_ = true;
+  int64_t number_ = 0;
+  int64_t chunk_ = 0, chunk_entity_ = 0;
+  ChunkReader reader_;
+  const Part *part_ = nullptr, *parts_end_ = nullptr;
+  const Times *times_ = nullptr;
+  Values values_;
+  size_t point_ = 0, points_end_ = 0;
+  std::set<std::pair<int64_t, int64_t>> replaced_;  // metric and time
+};
+
+// No exception may pass through SQLite.
+template <class Action>
+int guarded(Action &&action) {
+  try {
+    return action();
+  } catch (const std::bad_alloc &) {
+    return SQLITE_NOMEM;
+  } catch (...) {
+    return SQLITE_ERROR;
+  }
+}
+
+Cursor &cursor_of(sqlite3_vtab_cursor *cursor) {
+  return *static_cast<Cursor *>(cursor);
+}
+
+int connect(sqlite3 *database, void *, int, const char *const *, sqlite3_vtab **result, char **) {
+  return guarded([&] {
+    const int code = sqlite3_declare_vtab(database, kTable);
+    if (code != SQLITE_OK) return code;
+    auto table = std::make_unique<Table>();
+    table->database = database;
+    *result = table.release();
+    return SQLITE_OK;
+  });
+}
+
+int disconnect(sqlite3_vtab *table) {
+  delete static_cast<Table *>(table);
+  return SQLITE_OK;
+}
+
+// The place of a bound's argument, and how much of the chunks it leaves.
+int best_index(sqlite3_vtab *, sqlite3_index_info *info) {
+  struct Use {
+    Bound bound;
+    double share;
+    int constraint = -1;
+  };
+  std::array<Use, 4> uses = {{{of_entity, 0.001}, {of_metric, 0.2}, {above, 0.3}, {below, 0.6}}};
+  for (int i = 0; i < info->nConstraint; ++i) {
+    const auto &constraint = info->aConstraint[i];
+    if (constraint.usable == 0) continue;
+    const bool equal = constraint.op == SQLITE_INDEX_CONSTRAINT_EQ;
+    const bool greater = constraint.op == SQLITE_INDEX_CONSTRAINT_GT || constraint.op == SQLITE_INDEX_CONSTRAINT_GE;
+    const bool less = constraint.op == SQLITE_INDEX_CONSTRAINT_LT || constraint.op == SQLITE_INDEX_CONSTRAINT_LE;
+    const auto column = static_cast<TableColumn>(constraint.iColumn);
+    if (column == TableColumn::entity && equal) uses[0].constraint = i;
+    if (column == TableColumn::metric && equal) uses[1].constraint = i;
+    if (column == TableColumn::time && (equal || greater)) uses[2].constraint = i;
+    // An argument can be bound once; the other half of "equal" is checked by SQLite.
+    if (column == TableColumn::time && less) uses[3].constraint = i;
+  }
+  double cost = 1e7;
+  unsigned bounds = 0;
+  int arguments = 0;
+  for (const Use &use : uses) {
+    if (use.constraint < 0) continue;
+    info->aConstraintUsage[use.constraint].argvIndex = ++arguments;
+    bounds |= use.bound;
+    cost *= use.share;
+  }
+  info->idxNum = static_cast<int>(bounds);
+  info->estimatedCost = cost;
+  info->estimatedRows = static_cast<sqlite3_int64>(cost);
+  return SQLITE_OK;
+}
+
+int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **result) {
+  return guarded([&] {
+    *result = new Cursor(*static_cast<Table *>(table));
+    return SQLITE_OK;
+  });
+}
+
+int close_cursor(sqlite3_vtab_cursor *cursor) {
+  delete static_cast<Cursor *>(cursor);
+  return SQLITE_OK;
+}
+
+int filter(sqlite3_vtab_cursor *cursor, int bounds, const char *, int, sqlite3_value **arguments) {
+  return guarded([&] { return cursor_of(cursor).filter(static_cast<unsigned>(bounds), arguments); });
+}
+
+int next(sqlite3_vtab_cursor *cursor) {
+  return guarded([&] { return cursor_of(cursor).next(); });
+}
+
+int at_end(sqlite3_vtab_cursor *cursor) {
+  return cursor_of(cursor).at_end() ? 1 : 0;
+}
+
+int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int index) {
+  cursor_of(cursor).column(context, static_cast<TableColumn>(index));
+  return SQLITE_OK;
+}
+
+int row_id(sqlite3_vtab_cursor *cursor, sqlite3_int64 *result) {
+  *result = cursor_of(cursor).number();
+  return SQLITE_OK;
+}
+
+constexpr sqlite3_module make_module() {
+  sqlite3_module module{};
+  module.xConnect = connect;  // without xCreate: the table is there without being created
+  module.xBestIndex = best_index;
+  module.xDisconnect = disconnect;
+  module.xOpen = open_cursor;
+  module.xClose = close_cursor;
+  module.xFilter = filter;
+  module.xNext = next;
+  module.xEof = at_end;
+  module.xColumn = column;
+  module.xRowid = row_id;
+  return module;
+}
+constexpr sqlite3_module kModule = make_module();
+
+bool is_store(sqlite3 *database) {
+  const Prepared application = prepare(database, "PRAGMA main.application_id");
+  if (!application || sqlite3_step(application.get()) != SQLITE_ROW || sqlite3_column_int64(application.get(), 0) != kApplication)
+    return false;
+  const Prepared chunks = prepare(database, "SELECT 1 FROM main.sqlite_schema WHERE name = 'chunks'");
+  return chunks && sqlite3_step(chunks.get()) == SQLITE_ROW;
+}
+
+}  // namespace
+
+int register_points(sqlite3 *database, std::string &error) {
+  int code = sqlite3_create_module_v2(database, "atalaya_chunk_points", &kModule, nullptr, nullptr);
+  if (code == SQLITE_OK && is_store(database)) code = sqlite3_exec(database, kView, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) error = sqlite3_errmsg(database);
+  return code;
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store as everything else sees it: one interface, several engines, no second way to what is kept.
+//
+// Threads: an object belongs to one thread at a time; several threads open several. Readers never block a writer, nor it them. Each
+// call sees one state of the store, which no write changes meanwhile.
+// Errors: everything throws store::Error (error.h); its cause says what to do. What a callback throws passes through, and the
+// object can be used again: that is also how a limit of time or memory ends a call. Times are Unix nanoseconds. A range is (from,
+// to] of the ends of windows.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/store/error.h"
+#include "plugins/store/identity.h"
+
+namespace atalaya::store {
+
+struct Range {
+  int64_t from_ns = std::numeric_limits<int64_t>::min();
+  int64_t to_ns = std::numeric_limits<int64_t>::max();
+};
+
+// The patterns are the core's (core/util/matcher.h): texts, globs, ~regex, !negations; a list is "any of".
+struct TagFilter {
+  std::string key;
+  std::vector<std::string> patterns;  // an absent tag passes only if all of them are negated
+};
+struct Selection {
+  std::vector<std::string> metrics;  // patterns of names; none: all. Of spans: patterns of their names
+  std::vector<TagFilter> tags;       // all of them hold
+  Range range;
+};
+
+struct Series {
+  int64_t entity = 0, metric_id = 0;  // numbers of this store: for `scan`; equal tags have an equal entity
+  std::string metric;
+  Tags tags;
+};
+
+// Points of one series in ascending time, no time twice. Valid during the call only.
+struct Points {
+  std::span<const int64_t> times_ns, durations_ns;
+  std::span<const double> values;
+  std::span<const int64_t> counts;  // where the values are counts: the exact ones; else empty
+};
+
+// What the store knows of a stretch of a series without reading its points.
+struct Summary {
+  int64_t count = 0;
+  int64_t first_ns = 0, last_ns = 0;  // times of the first and the last point
+  double sum = 0, min = 0, max = 0, first = 0, last = 0;
+};
+
+class PointVisitor {
+ public:
+  virtual ~PointVisitor() = default;
+  // Points between first_ns and last_ns, all of them in the range and all of this series in between: true takes the summary in
+  // their place; then `points` is not called for them.
+  virtual bool take(size_t /*series*/, const Summary &) { return false; }
+  virtual void points(size_t series, const Points &) = 0;
+  // A part of the store cannot be read; the text names it and the remedy. To go on without that part, do not throw.
+  virtual void damaged(const std::string &what) { throw Error(Cause::permanent, what); }
+};
+
+struct Field {
+  std::string_view name;
+  bool is_count = false;
+  double value = 0;
+  int64_t count = 0;  // the exact value where is_count
+};
+
+// Equal texts of one call have equal numbers, and equal tags an equal entity: sums need not look at the texts.
+struct Stack {
+  int64_t time_ns = 0, duration_ns = 0;
+  int64_t entity = 0, number = 0;
+  const Tags &tags;
+  std::string_view folded;
+  std::span<const Field> fields;
+};
+struct Span {
+  int64_t start_ns = 0, duration_ns = 0;  // -1: still open
+  int64_t entity = 0;
+  const Tags &tags;
+  std::string_view name;
+  std::span<const Field> fields;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual std::string name() const = 0;  // for messages: "sqlite:/var/lib/atalaya/atalaya.db"
+
+  // All sorted. What is listed has been written once; it may have expired since.
+  virtual std::vector<std::string> metrics() = 0;
+  virtual std::vector<std::string> tag_keys() = 0;
+  virtual std::vector<std::string> tag_values(std::string_view key) = 0;
+
+  // By metric, then by tags; at most `limit`: of more, whichever are found first. The range leaves out what surely has no point
+  // there: some that stay may have none.
+  virtual std::vector<Series> series(const Selection &selection, size_t limit = std::numeric_limits<size_t>::max()) = 0;
+
+  // The points of these series, as `series` returned them. Those of one series come in ascending time, in any number of calls;
+  // calls of different series alternate. Memory does not depend on the length of the range.
+  virtual void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) = 0;
+
+  // In order of time. `metrics` of the selection is not used.
+  virtual void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) = 0;
+  // Those that overlap the range, in order of their start; open ones last for ever.
+  virtual void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) = 0;
+};
+
+// What was not stored of a batch.
+struct Refused {
+  uint64_t samples = 0;  // had nothing that could be stored
+  uint64_t values = 0;   // not finite, or without a known name; the rest of their samples was stored
+};
+
+class StoreWriter {
+ public:
+  virtual ~StoreWriter() = default;
+  // All of the batch is kept, or nothing. `now_ns` is when it arrived. Of the same series at the same time the last one wins.
+  virtual Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) = 0;
+  // A bounded step of what is done now and then: retention, compression. Call it after each write. True: there is more to do, if
+  // there is time now.
+  virtual bool maintain(int64_t now_ns) = 0;
+};
+
+// What --store takes: PATH or sqlite:PATH; "": $ATALAYA_STORE, else atalaya.db in the state folder.
+std::unique_ptr<Store> open_store(std::string_view text);
+
+}  // namespace atalaya::store

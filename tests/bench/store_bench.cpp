@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the embedded store costs: store_bench.py starts this and victoria-metrics, and prints both.
+//   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
+//   store_bench day STORE LINES                200 series of a day at 1 s into a new store; the same as lines
+//   store_bench import STORE                   such a day, a series a batch
+//   store_bench scan STORE                     sums of ten minutes over all series of that day
+// Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
+#include <ctime>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/sample/batch.h"
+#include "core/sample/json.h"
+#include "core/sample/symbols.h"
+#include "plugins/store/entities.h"
+#include "plugins/store/fields.h"
+#include "plugins/store/sqlite_store.h"
+#include "plugins/store/writer.h"
+
+using namespace atalaya;
+using namespace atalaya::store;
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kDay = 86'400 * kSecond;
+constexpr int64_t kBucket = 600 * kSecond;
+constexpr int kSeries = 200;
+
+double cpu_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+double wall_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// The influx line protocol, a line a sample.
+class Lines {
+ public:
+  explicit Lines(const char *path) : out_(path, std::ios::binary) {}
+  void add(const atalaya_sample &sample, core::Symbols &symbols) {
+    line_ = "m";
+    for (uint32_t i = 0; i < sample.tag_count; ++i) {
+      line_ += ',';
+      line_ += symbols.name(sample.tags[i].key);
+      line_ += '=';
+      for (const char c : std::string_view(sample.tags[i].value.data, sample.tags[i].value.size)) {
+        if (c == ' ' || c == ',' || c == '=' || c == '\\') line_ += '\\';
+        line_ += c == '\n' ? ' ' : c;
+      }
+    }
+    for (uint32_t i = 0; i < sample.field_count; ++i) {
+      line_ += i == 0 ? ' ' : ',';
+      line_ += symbols.name(sample.fields[i].name);
+      line_ += '=';
+      if (sample.fields[i].type == ATALAYA_I64) {
+        core::append_integer(line_, sample.fields[i].value.i64);
+        line_ += 'i';
+      } else {
+        core::append_real(line_, sample.fields[i].value.f64);
+      }
+    }
+    line_ += ' ';
+    core::append_integer(line_, sample.time_ns);
+    line_ += '\n';
+    out_ << line_;
+  }
+
+ private:
+  std::ofstream out_;
+  std::string line_;
+};
+
+// The store under test, and what it cost.
+class Target {
+ public:
+  Target(const char *path, core::Symbols &symbols)
+      : writer_({path, {}, false}, [&symbols](uint32_t id) { return symbols.name(id); }), path_(path) {}
+
+  void write(const core::Batch &batch, int64_t now_ns) {
+    for (uint64_t i = 0; i < batch.raw().count; ++i) points_ += batch.raw().samples[i].field_count;
+    const double before = cpu_seconds();
+    writer_.write({batch.raw().samples, batch.raw().count}, now_ns);
+    written_ += cpu_seconds() - before;
+    maintain(now_ns);
+  }
+  // All that is whole is packed.
+  void finish(int64_t now_ns) {
+    for (int i = 0; i < 40; ++i) writer_.write({}, now_ns);
+    while (maintain(now_ns + 2 * kDay)) {
+    }
+  }
+  void print() {
+    Database database(path_, Access::read_only);
+    const int64_t bytes =
+        (database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")) * database.number("PRAGMA page_size");
+    std::sort(steps_.begin(), steps_.end());
+    std::printf(
+        "{\"points\": %lld, \"entities\": %lld, \"write_s\": %.4f, \"maintain_s\": %.4f, \"step_p99_ms\": %.2f, \"step_max_ms\": "
+        "%.2f, "
+        "\"bytes\": %lld}\n",
+        static_cast<long long>(points_), static_cast<long long>(database.number("SELECT count(*) FROM entities")), written_,
+        maintained_, steps_[steps_.size() * 99 / 100] * 1e3, steps_.back() * 1e3, static_cast<long long>(bytes));
+  }
+
+ private:
+  bool maintain(int64_t now_ns) {
+    const double before = cpu_seconds();
+    const bool more = writer_.maintain(now_ns);
+    steps_.push_back(cpu_seconds() - before);
+    maintained_ += steps_.back();
+    return more;
+  }
+
+  Writer writer_;
+  std::string path_;
+  int64_t points_ = 0;
+  double written_ = 0, maintained_ = 0;
+  std::vector<double> steps_;
+};
+
+void add_sample(core::Batch &batch, core::Symbols &symbols, int64_t time_ns, int64_t duration_ns, const Tags &tags) {
+  atalaya_sample &sample = batch.add_sample(ATALAYA_METRICS);
+  sample.time_ns = time_ns;
+  sample.duration_ns = duration_ns;
+  for (const auto &[key, value] : tags) batch.add_tag(sample, symbols.intern(key), value);
+}
+
+void add_field(core::Batch &batch, uint32_t name, const Number &value) {
+  atalaya_field field{name, value.is_count ? uint32_t{ATALAYA_I64} : uint32_t{ATALAYA_F64}, {}};
+  if (value.is_count) {
+    field.value.i64 = value.count;
+  } else {
+    field.value.f64 = value.real;
+  }
+  batch.add_field(batch.raw().samples[batch.count() - 1], field);
+}
+
+void replay(const char *recording, const char *path, const char *lines_path) {
+  {
+    const Writer brings_it_up_to_date({recording, {}, false}, [](uint32_t) { return std::string_view{}; });
+  }
+  Database source(recording, Access::read_only);
+  core::Symbols symbols;
+  std::vector<uint32_t> names;
+  Statement(source, "SELECT id, name FROM metrics").each([&](const Row &row) {
+    names.resize(std::max(names.size(), static_cast<size_t>(row.integer(0)) + 1));
+    names[static_cast<size_t>(row.integer(0))] = symbols.intern(row.text(1));
+  });
+  const Entities entities = find_entities(source, {});
+  Target target(path, symbols);
+  Lines lines(lines_path);
+  auto batch = std::make_unique<core::Batch>();
+  int64_t time_ns = 0;
+  const auto flush = [&] {
+    for (uint64_t i = 0; i < batch->raw().count; ++i) lines.add(batch->raw().samples[i], symbols);
+    if (batch->count() > 0) target.write(*batch, time_ns);
+    batch = std::make_unique<core::Batch>();
+  };
+  Statement(source,
+            "SELECT w.time_ns, w.duration_ns, s.entity, s.fields FROM windows w CROSS JOIN samples s ON s.window = w.id "
+            "WHERE w.packed = 0 ORDER BY w.time_ns, w.duration_ns")
+      .each([&](const Row &row) {
+        if (row.integer(0) != time_ns) flush();
+        time_ns = row.integer(0);
+        add_sample(*batch, symbols, time_ns, row.integer(1), entities.at(row.integer(2)).tags);
+        for (FieldReader fields(row.text(3)); fields.next();)
+          add_field(*batch, names.at(static_cast<size_t>(fields.metric())), fields.value());
+      });
+  flush();
+  target.finish(time_ns);
+  target.print();
+}
+
+int64_t day_begin() {
+  const int64_t now_ns = static_cast<int64_t>(std::time(nullptr)) * kSecond;
+  return now_ns / kDay * kDay - 2 * kDay;
+}
+
+// Processes that are idle for a while and then busy, in hundredths of a per cent.
+class Processes {
+ public:
+  Tags tags(size_t i) const {
+    return {{"host", "bench"}, {"process", "process" + std::to_string(i / 5)}, {"pid", std::to_string(1000 + i)}};
+  }
+  Number next(size_t i) {
+    double &level = levels_.at(i);
+    if (random_() % 300 == 0) level = random_() % 3 == 0 ? static_cast<double>(random_() % 100) : 0;
+    Number value;
+    value.real = level == 0 ? 0 : std::round((level + static_cast<double>(random_() % 200) / 100) * 100) / 100;
+    return value;
+  }
+
+ private:
+  std::mt19937 random_{1};
+  std::array<double, kSeries> levels_{};
+};
+
+void day(const char *path, const char *lines_path) {
+  core::Symbols symbols;
+  const uint32_t name = symbols.intern("proc.cpu.user");
+  Target target(path, symbols);
+  Lines lines(lines_path);
+  Processes processes;
+  const int64_t begin_ns = day_begin();
+  for (int64_t second = 1; second <= kDay / kSecond; ++second) {
+    core::Batch batch;
+    const int64_t time_ns = begin_ns + second * kSecond;
+    for (size_t i = 0; i < kSeries; ++i) {
+      add_sample(batch, symbols, time_ns, kSecond, processes.tags(i));
+      add_field(batch, name, processes.next(i));
+      lines.add(batch.raw().samples[batch.count() - 1], symbols);
+    }
+    target.write(batch, time_ns);
+  }
+  target.finish(begin_ns + kDay);
+  target.print();
+}
+
+void import(const char *path) {
+  core::Symbols symbols;
+  const uint32_t name = symbols.intern("proc.cpu.user");
+  Target target(path, symbols);
+  Processes processes;
+  const int64_t begin_ns = day_begin();
+  for (size_t i = 0; i < kSeries; ++i) {
+    core::Batch batch;
+    for (int64_t second = 1; second <= kDay / kSecond; ++second) {
+      add_sample(batch, symbols, begin_ns + second * kSecond, kSecond, processes.tags(i));
+      add_field(batch, name, processes.next(i));
+    }
+    target.write(batch, begin_ns + kDay);
+  }
+  target.finish(begin_ns + kDay);
+  target.print();
+}
+
+// What a query of a day does: a sum in each ten minutes over all series.
+class Buckets final : public PointVisitor {
+ public:
+  Buckets(int64_t begin_ns, bool use_summaries) : begin_ns_(begin_ns), use_summaries_(use_summaries), sums_(kDay / kBucket + 1) {}
+  bool take(size_t, const Summary &summary) override {
+    if (!use_summaries_ || bucket_of(summary.first_ns) != bucket_of(summary.last_ns)) return false;
+    sums_[bucket_of(summary.first_ns)] += summary.sum;
+    return true;
+  }
+  void points(size_t, const Points &points) override {
+    for (size_t i = 0; i < points.values.size();) {
+      const size_t bucket = bucket_of(points.times_ns[i]);
+      const int64_t end_ns = begin_ns_ + (static_cast<int64_t>(bucket) + 1) * kBucket;
+      double sum = 0;
+      for (; i < points.values.size() && points.times_ns[i] <= end_ns; ++i) sum += points.values[i];
+      sums_[bucket] += sum;
+    }
+  }
+  double total() const {
+    double total = 0;
+    for (const double sum : sums_) total += sum;
+    return total;
+  }
+
+ private:
+  size_t bucket_of(int64_t time_ns) const { return static_cast<size_t>((time_ns - 1 - begin_ns_) / kBucket); }
+  int64_t begin_ns_;
+  bool use_summaries_;
+  std::vector<double> sums_;
+};
+
+void scan(const char *path) {
+  SqliteStore store(path);
+  const int64_t begin_ns = day_begin();
+  const Range range{begin_ns, begin_ns + kDay};
+  std::string figures;
+  double total = 0;
+  for (const bool use_summaries : {true, false}) {
+    std::vector<double> times;
+    for (int round = 0; round < 5; ++round) {
+      const double before = wall_seconds();
+      const auto series = store.series({{"proc.cpu.user"}, {}, range}, SIZE_MAX);
+      Buckets buckets(begin_ns, use_summaries);
+      store.scan(series, range, buckets);
+      times.push_back((wall_seconds() - before) * 1e3);
+      if (series.size() != kSeries) throw std::runtime_error("series are missing");
+      total = buckets.total();
+    }
+    std::sort(times.begin(), times.end());
+    figures += std::string(use_summaries ? "{\"summaries_ms\": " : ", \"points_ms\": ") + std::to_string(times[times.size() / 2]);
+  }
+  std::printf("%s, \"begin\": %lld, \"total\": %.2f}\n", figures.c_str(), static_cast<long long>(begin_ns / kSecond), total);
+}
+
+}  // namespace
+
+int main(int count, char **arguments) {
+  const std::string_view what = count > 1 ? arguments[1] : "";
+  try {
+    if (what == "replay" && count == 5) {
+      replay(arguments[2], arguments[3], arguments[4]);
+    } else if (what == "day" && count == 4) {
+      day(arguments[2], arguments[3]);
+    } else if (what == "import" && count == 3) {
+      import(arguments[2]);
+    } else if (what == "scan" && count == 3) {
+      scan(arguments[2]);
+    } else {
+      std::fprintf(stderr, "usage: store_bench replay RECORDING STORE LINES | day STORE LINES | import STORE | scan STORE\n");
+      return 2;
+    }
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "store_bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What strangers may ask: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments. The first byte chooses.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "plugins/commands/serve/opentsdb.h"
+#include "plugins/commands/serve/prometheus.h"
+#include "plugins/commands/serve/stacks.h"
+#include "plugins/query/downsample.h"
+#include "plugins/query/engine.h"
+#include "plugins/query/experiment_json.h"
+#include "plugins/query/formula.h"
+#include "plugins/query/time_text.h"
+#include "tests/unit/query/memory_store.h"
+
+using namespace atalaya;
+
+// Whatever was understood is asked, of series at the ends of time.
+static void ask(query::Query query) {
+  query::test::MemoryStore store;
+  store.add("a", {{"host", "h"}}, {{-1'699'000'000, 1}, {0, 2}, {10, 3}, {2'000'000'000, 4}});
+  store.add("a", {{"host", "i"}}, {{5, 1}, {10, 3}});
+  query.metrics = {"*"};
+  query.tags.clear();
+  query::Budget budget({100, 10'000, 1'000'000'000});
+  (void)query::answers_to(query, store, budget);
+}
+
+static void read(uint8_t what, const std::string &text) {
+  constexpr int64_t now = 1'700'000'000'000'000'000;
+  serve::Request request{"POST", "/", {}, text, ""};
+  switch (what % 8) {
+    case 0:
+      (void)serve::read_form(text, request.arguments);
+      request.method = "GET";
+      (void)serve::read_steps(request, now);
+      break;
+    case 1: {
+      query::Query query = serve::read_m(text);
+      query.range = {now - 3'600'000'000'000, now};
+      ask(query);
+      break;
+    }
+    case 2:
+      for (const query::Query &query : serve::read_opentsdb(request, now).queries) ask(query);
+      break;
+    case 3:
+      (void)serve::read_selector(text, {"proc.cpu.user"});
+      break;
+    case 4: {
+      const query::Answer answer{"m", {}, {}, {{now, 1}}};
+      query::Budget budget({100, 10'000, 1'000'000'000});
+      (void)query::evaluate(text, {{answer}, {answer, answer}}, budget);
+      break;
+    }
+    case 5:
+      (void)query::parse_time(text, now);
+      break;
+    case 6:
+      (void)query::experiments_json(query::read_experiments(text, now));
+      break;
+    default:
+      if (const auto downsample = query::parse_downsample(text))
+        for (const query::Edge edge : {query::Edge::start, query::Edge::end}) {
+          query::Query query;
+          query.downsample = downsample.value();
+          query.edge = edge;
+          query.range = {-1, 7'258'118'400'000'000'000};
+          ask(query);
+        }
+      (void)serve::tree_json({{text, 1}});
+  }
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  try {
+    read(data[0], std::string(reinterpret_cast<const char *>(data) + 1, size - 1));
+  } catch (const query::Wrong &) {
+    // said what is wrong
+  } catch (const query::TooMuch &) {
+    // or that it is too much
+  }
+  return 0;
+}

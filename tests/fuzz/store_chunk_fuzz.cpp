@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks and rows of a store: of any bytes, the same with right checksums, and series that must come back.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/sample/crc32c.h"
+#include "plugins/store/chunk.h"
+#include "plugins/store/fields.h"
+
+using namespace atalaya::store;
+
+namespace {
+
+// What is read is whole and in order.
+void walk(std::string_view head, std::string_view data) {
+  static ChunkReader reader;  // what an earlier chunk left must do no harm
+  if (!reader.open(head)) return;
+  reader.set_data(data);
+  Values values;
+  int64_t metric = -1;
+  for (const Part &part : reader.parts()) {
+    if (part.metric <= metric || reader.find(part.metric) != &part) std::abort();
+    metric = part.metric;
+    const Times *times = reader.times(part);
+    if (times == nullptr || !reader.values(part, values)) continue;
+    const auto count = static_cast<size_t>(part.summary.count);
+    if (times->times_ns.size() != count || times->durations_ns.size() != count || values.reals.size() != count) std::abort();
+    for (size_t i = 0; i < count; ++i) {
+      static_cast<void>(values.at(i));
+      if (i > 0 && times->times_ns[i] <= times->times_ns[i - 1]) std::abort();
+    }
+    if (times->times_ns.front() != part.summary.first_ns || times->times_ns.back() != part.summary.last_ns) std::abort();
+  }
+}
+
+void put_crc(std::string &bytes, size_t at, std::string_view of) {
+  const uint32_t crc = atalaya::core::crc32c(of);
+  std::memcpy(bytes.data() + at, &crc, sizeof(crc));
+}
+
+void chunk(std::string_view bytes) {
+  if (bytes.size() < 2) return;
+  const size_t size =
+      std::min(bytes.size() - 2, static_cast<size_t>(static_cast<uint8_t>(bytes[0]) << 8 | static_cast<uint8_t>(bytes[1])));
+  std::string head(bytes.substr(2, size));
+  const std::string_view data = bytes.substr(2 + size);
+  walk(head, data);
+  if (head.size() < 9) return;
+  put_crc(head, head.size() - 4, data);
+  put_crc(head, 0, std::string_view(head).substr(4));
+  walk(head, data);
+}
+
+void fields(std::string_view bytes) {
+  FieldReader reader(bytes);
+  while (reader.next())
+    if (!reader.value().is_count && !std::isfinite(reader.value().real) && !std::isinf(reader.value().real)) std::abort();
+}
+
+// Every nine bytes are a point.
+void series(std::string_view bytes) {
+  std::vector<Column> columns(2);
+  columns[0].metric = 1;
+  columns[1].metric = 200;
+  int64_t time_ns = 1'700'000'000'000'000'000;
+  for (; bytes.size() >= 9; bytes.remove_prefix(9)) {
+    const auto how = static_cast<uint8_t>(bytes[0]);
+    Number value;
+    value.is_count = (how & 1) != 0;
+    std::memcpy(&value.count, bytes.data() + 1, 8);
+    if ((how & 2) != 0) value.count >>= 40;
+    if (!value.is_count && (how & 2) != 0) value.real = static_cast<double>(value.count) / 100;
+    time_ns += 1 + (how >> 4) * int64_t{1'000'000'000};
+    columns[how >> 2 & 1].add(time_ns, how >> 3, value);
+  }
+  std::erase_if(columns, [](const Column &column) { return column.size() == 0; });
+  if (columns.empty()) return;
+  Chunk packed;
+  static ChunkEncoder encoder;
+  encoder.encode(columns, packed);
+  ChunkReader reader;
+  if (!reader.open(packed.head)) std::abort();
+  reader.set_data(packed.data);
+  Values values;
+  for (const Column &column : columns) {
+    const Part *part = reader.find(column.metric);
+    if (part == nullptr) std::abort();
+    const Times *times = reader.times(*part);
+    if (times == nullptr || !reader.values(*part, values)) std::abort();
+    if (times->times_ns != column.times_ns || times->durations_ns != column.durations_ns) std::abort();
+    for (size_t i = 0; i < column.size(); ++i) {
+      const Number value = values.at(i);
+      if (value.is_count != column.values[i].is_count || std::memcmp(&value.count, &column.values[i].count, 8) != 0) std::abort();
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char *>(data) + 1, size - 1);
+  switch (data[0] % 3) {
+    case 0:
+      chunk(bytes);
+      break;
+    case 1:
+      fields(bytes);
+      break;
+    default:
+      series(bytes);
+  }
+  return 0;
+}

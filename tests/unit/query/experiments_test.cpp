@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/query/experiments.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/query/memory_store.h"
+
+namespace atalaya::query::test {
+namespace {
+
+// A store that holds spans.
+class SpanStore : public MemoryStore {
+ public:
+  void span(const Experiment &experiment, bool deleted = false) { spans_.push_back({experiment, deleted}); }
+  void spans(const store::Selection &selection, const std::function<void(const store::Span &)> &visitor) override {
+    const auto names = core::MatcherList::parse(selection.metrics).value();
+    for (const auto &[experiment, deleted] : spans_) {
+      const Tags tags = span_tags(experiment);
+      const store::Field field{kDeleted, true, 1, 1};
+      const std::span<const store::Field> fields(&field, deleted ? 1 : 0);
+      const bool wanted = std::all_of(selection.tags.begin(), selection.tags.end(), [&](const store::TagFilter &filter) {
+        return core::MatcherList::parse(filter.patterns).value().matches(tags.at(filter.key));
+      });
+      if (wanted && names.matches(span_name(experiment)))
+        visitor({experiment.start_ns, experiment.duration_ns, 0, tags, span_name(experiment), fields});
+    }
+  }
+
+ private:
+  std::vector<std::pair<Experiment, bool>> spans_;
+};
+
+Experiment made(const char *name, const char *workload, int64_t start, int64_t duration) {
+  return {name, workload, "ada", "a note", {{"nodes", "7"}}, start, duration};
+}
+
+TEST_CASE("an experiment is a span, and the span says all of it") {
+  SpanStore store;
+  store.span(made("terasort", "", 10, 50));
+  store.span(made("terasort", "run 1", 12, -1));
+  store.span(made("tera*", "", 100, 5));
+  const auto all = experiments(store, "terasort");
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].user == "ada");
+  CHECK(all[0].notes == "a note");
+  CHECK(all[0].tags == Tags{{"nodes", "7"}});
+  CHECK(all[1].workload == "run 1");
+  CHECK(all[1].open());
+  CHECK(all[1].end_ns(99) == 99);
+  CHECK(experiments(store, "tera*").size() == 1);
+  CHECK(experiments(store).size() == 3);
+}
+
+TEST_CASE("the last one of a name counts, and a deleted one not at all") {
+  SpanStore store;
+  store.span(made("e", "", 10, 5));
+  store.span(made("e", "", 20, 5));
+  store.span(made("e", "", 30, 5), true);
+  CHECK(find_experiment(store, "e", "").start_ns == 20);
+}
+
+TEST_CASE("one that is not there is named together with what is near") {
+  SpanStore store;
+  store.span(made("terasort", "", 10, 50));
+  store.span(made("terasort", "run1", 12, 5));
+  const auto error = [&](const char *name, const char *workload) {
+    try {
+      find_experiment(store, name, workload);
+    } catch (const Wrong &wrong) {
+      return std::string(wrong.what());
+    }
+    return std::string();
+  };
+  CHECK(error("terasrot", "") == "experiment \"terasrot\" is not in the store memory; did you mean \"terasort\"?");
+  CHECK(error("terasort", "run2") == "experiment \"terasort\" has no workload \"run2\"; did you mean \"run1\"?");
+}
+
+TEST_CASE("names are short and plain") {
+  CHECK_NOTHROW(check_name("experiment", "TeraSort 2026-11/a_b.c:d@e+f"));
+  CHECK_NOTHROW(check_name("experiment", "Versuch für Köln"));
+  for (const char *name : {"", "-x", "a\"b", "a\nb", "<script>"}) CHECK_THROWS_AS(check_name("experiment", name), Wrong);
+  CHECK_THROWS_AS(check_name("experiment", std::string(201, 'a')), Wrong);
+}
+
+}  // namespace
+}  // namespace atalaya::query::test

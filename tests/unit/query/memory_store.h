@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A store that is a list of series, as plain as it can be: what the engine is tested against.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/util/matcher.h"
+#include "plugins/query/types.h"
+#include "plugins/store/store.h"
+
+namespace atalaya::query::test {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kDay = 86'400 * kSecond;
+constexpr int64_t kT0 = 1'700'000'000 * kSecond - 1'700'000'000 * kSecond % (3600 * kSecond);
+
+// Points by seconds after kT0.
+using Values = std::vector<std::pair<int, double>>;
+
+class MemoryStore : public store::Store {
+ public:
+  void add(const std::string &metric, const Tags &tags, const Values &values) {
+    Kept kept;
+    for (const auto &[second, value] : values) kept.points.push_back({kT0 + second * kSecond, value});
+    kept.series = {static_cast<int64_t>(all_.size()), 0, metric, tags};
+    all_.push_back(std::move(kept));
+  }
+  size_t block = 3;        // points a call
+  bool summarize = false;  // hand out summaries, too
+  int64_t duration_ns = kSecond;
+
+  struct Kept {
+    store::Series series;
+    std::vector<Point> points;
+  };
+  const std::vector<Kept> &all() const { return all_; }
+
+  std::string name() const override { return "memory"; }
+  std::vector<std::string> metrics() override {
+    std::vector<std::string> names;
+    for (const Kept &kept : all_) names.push_back(kept.series.metric);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+  }
+  std::vector<std::string> tag_keys() override { return {}; }
+  std::vector<std::string> tag_values(std::string_view) override { return {}; }
+
+  std::vector<store::Series> series(const store::Selection &selection, size_t limit) override {
+    std::vector<store::Series> found;
+    const auto metrics = core::MatcherList::parse(selection.metrics).value();
+    for (const Kept &kept : all_)
+      if (found.size() < limit && metrics.matches(kept.series.metric) && fits(kept.series.tags, selection.tags))
+        found.push_back(kept.series);
+    return found;
+  }
+
+  void scan(std::span<const store::Series> series, const Range &range, store::PointVisitor &visitor) override {
+    std::vector<std::vector<Point>> left(series.size());
+    for (size_t i = 0; i < series.size(); ++i)
+      for (const Point &point : all_[static_cast<size_t>(series[i].entity)].points)
+        if (point.time_ns > range.from_ns && point.time_ns <= range.to_ns) left[i].push_back(point);
+    for (bool any = true; any;) {
+      any = false;
+      for (size_t i = 0; i < series.size(); ++i) any = hand_on(i, left[i], visitor) || any;
+    }
+  }
+  void stacks(const store::Selection &, const std::function<void(const store::Stack &)> &) override {}
+  void spans(const store::Selection &, const std::function<void(const store::Span &)> &) override {}
+
+ private:
+  static bool fits(const Tags &tags, const std::vector<store::TagFilter> &filters) {
+    return std::all_of(filters.begin(), filters.end(), [&](const store::TagFilter &filter) {
+      const auto matchers = core::MatcherList::parse(filter.patterns).value();
+      const auto tag = tags.find(filter.key);
+      return tag == tags.end() ? matchers.matches_absent() : matchers.matches(tag->second);
+    });
+  }
+  bool hand_on(size_t i, std::vector<Point> &left, store::PointVisitor &visitor) const {
+    const size_t count = std::min(block, left.size());
+    if (count == 0) return false;
+    std::vector<int64_t> times, durations(count, duration_ns);
+    std::vector<double> values;
+    store::Summary summary{static_cast<int64_t>(count), left.front().time_ns, left[count - 1].time_ns, 0,
+                           left.front().value,          left.front().value,   left.front().value,      left[count - 1].value};
+    for (size_t p = 0; p < count; ++p) {
+      times.push_back(left[p].time_ns);
+      values.push_back(left[p].value);
+      summary.sum += left[p].value;
+      summary.min = std::min(summary.min, left[p].value);
+      summary.max = std::max(summary.max, left[p].value);
+    }
+    if (!summarize || !visitor.take(i, summary)) visitor.points(i, {times, durations, values, {}});
+    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count));
+    return true;
+  }
+
+  std::vector<Kept> all_;
+};
+
+// "0:10 10:20 20:nan": seconds after kT0 and values.
+inline std::string shown(const std::vector<Point> &points) {
+  std::string text;
+  for (const Point &point : points) {
+    char piece[64];
+    std::snprintf(piece, sizeof piece, "%s%g:%g", text.empty() ? "" : " ", static_cast<double>(point.time_ns - kT0) / 1e9,
+                  point.value);
+    text += piece;
+  }
+  return text;
+}
+
+inline Query all_of(const std::string &metric, const std::string &aggregator = "zimsum") {
+  Query query;
+  query.metrics = {metric};
+  query.range = {kT0 - 1, kT0 + 3600 * kSecond};
+  query.group = aggregator != "none";
+  if (query.group) query.aggregator = *Aggregator::find(aggregator);
+  return query;
+}
+
+}  // namespace atalaya::query::test

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/query/render.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/unit/query/memory_store.h"
+
+namespace atalaya::query::test {
+namespace {
+
+std::vector<Answer> answers() {
+  Answer one{"proc.cpu.user", {{"host", "h"}, {"process", "a \"b\", c\n"}}, {"pid"}, {{1'700'000'000'000'000'000, 1.5}}};
+  Answer other{"x", {}, {}, {{1'700'000'001'500'000'000, 2}, {1'700'000'002'000'000'000, std::nan("")}}};
+  return {one, other};
+}
+
+TEST_CASE("JSON has milliseconds, and null for what is not known") {
+  CHECK(
+      as_json(answers()) ==
+      R"([{"metric":"proc.cpu.user","tags":{"host":"h","process":"a \"b\", c\n"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5]]},
+{"metric":"x","tags":{},"aggregateTags":[],"dps":[[1700000001500,2],[1700000002000,null]]}]
+)");
+  CHECK(as_json({}) == "[]\n");
+}
+
+TEST_CASE("CSV has a column a tag, and quotes what needs it") {
+  CHECK(as_csv(answers()) ==
+        "time,metric,host,process,value\r\n"
+        "2023-11-14T22:13:20Z,proc.cpu.user,h,\"a \"\"b\"\", c\n\",1.5\r\n"
+        "2023-11-14T22:13:21.5Z,x,,,2\r\n"
+        "2023-11-14T22:13:22Z,x,,,\r\n");
+}
+
+TEST_CASE("a table has units, and no control characters") {
+  CHECK(as_table(answers()) ==
+        "time                    metric             tags                         value\n"
+        "2023-11-14T22:13:20Z    proc.cpu.user (%)  host=h,process=a \"b\", c\\x0a    1.5\n"
+        "2023-11-14T22:13:21.5Z  x                                                   2\n"
+        "2023-11-14T22:13:22Z    x                                                   -\n");
+}
+
+}  // namespace
+}  // namespace atalaya::query::test

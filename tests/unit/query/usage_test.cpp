@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/query/usage.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/query/memory_store.h"
+
+namespace atalaya::query::test {
+namespace {
+
+std::vector<Usage> usage_between(const char *metric, int64_t from_ns, int64_t to_ns, MemoryStore &store,
+                                 const std::vector<std::string> &by = {}) {
+  Budget budget({});
+  return usage_of({metric}, {}, by, {from_ns, to_ns}, store, budget);
+}
+
+std::vector<Usage> use(MemoryStore &store, const char *metric, int from, int to, const std::vector<std::string> &by = {}) {
+  return usage_between(metric, kT0 + from * kSecond, kT0 + to * kSecond, store, by);
+}
+
+TEST_CASE("CPU per cent over time are core-seconds, memory MiB-hours, a rate an amount") {
+  MemoryStore store;  // windows of a second
+  store.add("proc.cpu.user", {{"process", "a"}, {"pid", "1"}}, {{1, 100}, {2, 50}, {3, 200}});
+  store.add("proc.cpu.user", {{"process", "a"}, {"pid", "2"}}, {{2, 50}});
+  store.add("proc.mem.resident", {{"process", "a"}}, {{1, 3600}, {2, 7200}});
+  store.add("proc.disk.writes.mb", {{"process", "a"}}, {{1, 5}, {2, 7}});
+  const auto cpu = use(store, "proc.cpu.user", 0, 10, {"process"});
+  REQUIRE(cpu.size() == 1);
+  CHECK(cpu[0].sum == doctest::Approx(4));
+  CHECK(cpu[0].average == doctest::Approx(40));
+  CHECK(cpu[0].max == 200);
+  CHECK(cpu[0].min == 100);  // both processes at second 2
+  CHECK(integral_unit("proc.cpu.user").name == "core-seconds");
+  CHECK(use(store, "proc.mem.resident", 0, 10)[0].sum == doctest::Approx(3));
+  CHECK(use(store, "proc.disk.writes.mb", 0, 10)[0].sum == doctest::Approx(12));
+}
+
+TEST_CASE("a window counts by the part of it that lies in the time") {
+  MemoryStore store;
+  store.add("proc.cpu.user", {}, {{1, 100}, {2, 100}, {3, 100}});
+  const int64_t half = kSecond / 2;
+  const auto usage = usage_between("proc.cpu.user", kT0 + half, kT0 + 2 * kSecond + half, store);
+  CHECK(usage[0].sum == doctest::Approx(2));
+  CHECK(usage[0].average == doctest::Approx(100));
+  MemoryStore deltas;
+  deltas.add("flow.out.bytes", {}, {{1, 1000}, {2, 1000}});
+  CHECK(usage_between("flow.*", kT0 + half, kT0 + 2 * kSecond, deltas)[0].sum == doctest::Approx(1500));
+}
+
+TEST_CASE("those that used most come first") {
+  MemoryStore store;
+  store.add("proc.cpu.user", {{"process", "small"}}, {{1, 1}});
+  store.add("proc.cpu.user", {{"process", "big"}}, {{1, 9}});
+  const auto usage = use(store, "proc.cpu.user", 0, 10, {"process"});
+  REQUIRE(usage.size() == 2);
+  CHECK(usage[0].tags.at("process") == "big");
+}
+
+TEST_CASE("instants of neighbouring times add up") {
+  MemoryStore store;
+  store.duration_ns = 0;
+  store.add("proc.mem.resident", {}, {{0, 3600}, {10, 7200}, {20, 3600}, {30, 1800}});
+  const double all = use(store, "proc.mem.resident", 0, 30)[0].sum;
+  CHECK(all == doctest::Approx(35));  // 10 s at 7200, 3600 and 1800 MiB
+  CHECK(use(store, "proc.mem.resident", 0, 15)[0].sum + use(store, "proc.mem.resident", 15, 30)[0].sum == doctest::Approx(all));
+  CHECK(use(store, "proc.mem.resident", 12, 14)[0].sum == doctest::Approx(2));  // no sample lies in it
+}
+
+}  // namespace
+}  // namespace atalaya::query::test

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/serve/prometheus.h"
+
+#include <doctest/doctest.h>
+
+namespace atalaya::serve {
+namespace {
+
+using Patterns = std::vector<std::string>;
+constexpr int64_t kSecond = 1'000'000'000;
+const std::vector<std::string> kKnown = {"proc.cpu.user", "proc_cpu_user", "sys.load.1m"};
+
+std::string error_of(const char *text) {
+  try {
+    read_selector(text, kKnown);
+  } catch (const query::Wrong &wrong) {
+    return wrong.what();
+  }
+  return "";
+}
+
+TEST_CASE("names as Prometheus writes them find ours") {
+  CHECK(read_selector("sys_load_1m", kKnown).metrics == Patterns{"sys.load.1m"});
+  CHECK(read_selector("proc_cpu_user", kKnown).metrics == Patterns{"proc.cpu.user", "proc_cpu_user"});
+  CHECK(read_selector("sys\\.load\\.1m", kKnown).metrics == Patterns{"sys.load.1m"});
+  CHECK(read_selector("{__name__=\"sys.load.1m\"}", kKnown).metrics == Patterns{"sys.load.1m"});
+  CHECK(read_selector("other", kKnown).metrics == Patterns{"other"});
+}
+
+TEST_CASE("matchers become our patterns, anchored as theirs are") {
+  const query::Query query = read_selector(R"(x{a="b*", c!="d", e=~"f|g", h!~'i.*', j="",})", {});
+  REQUIRE(query.tags.size() == 5);
+  CHECK(query.tags[0].patterns == Patterns{"b\\*"});
+  CHECK(query.tags[1].patterns == Patterns{"!d"});
+  CHECK(query.tags[2].patterns == Patterns{"~^(f|g)$"});
+  CHECK(query.tags[3].patterns == Patterns{"!~^(i.*)$"});
+  CHECK(query.tags[4].patterns == Patterns{"!*"});
+  CHECK_FALSE(query.group);
+}
+
+TEST_CASE("what is no selector is refused, and said where") {
+  CHECK(error_of("rate(x[5m])").find("expected the end at position 5") != std::string::npos);
+  CHECK(error_of("x{a=b}").find("expected a text in quotes") != std::string::npos);
+  CHECK(error_of("x{a=\"b\"").find("expected \",\" or \"}\"") != std::string::npos);
+  CHECK(error_of("").find("expected a name or a matcher") != std::string::npos);
+  CHECK(error_of("x{a=\"b").find("the end of a text") != std::string::npos);
+}
+
+TEST_CASE("a step has the last value before it, unless that is too old") {
+  const std::vector<query::Point> points = {{100 * kSecond, 1}, {110 * kSecond, 2}};
+  const auto at = at_steps(points, {95 * kSecond, 500 * kSecond, 15 * kSecond});
+  REQUIRE(at.size() == 20);
+  CHECK(at[0].time_ns == 110 * kSecond);
+  CHECK(at[0].value == 2);
+  CHECK(at.back().time_ns == 395 * kSecond);
+  CHECK(at_steps({}, {0, 10, 1}).empty());
+}
+
+TEST_CASE("steps are counted before they are made") {
+  const auto steps = [](const char *start, const char *end, const char *step) {
+    return read_steps({"GET", "", {{"start", start}, {"end", end}, {"step", step}}, "", ""}, 0);
+  };
+  CHECK(steps("1000", "2000", "15s").step_ns == 15 * kSecond);
+  CHECK(steps("1000", "2000", "0.5").step_ns == kSecond / 2);
+  CHECK_THROWS_AS(steps("1000", "2000000", "1"), query::Wrong);
+  CHECK_THROWS_AS(steps("1000", "900", "1"), query::Wrong);
+  CHECK_THROWS_AS(steps("1000", "2000", "0"), query::Wrong);
+  CHECK_THROWS_AS(steps("1000", "2000", ""), query::Wrong);
+}
+
+TEST_CASE("a matrix leaves out series without a value") {
+  const query::Answer answer{"m", {{"host", "h"}}, {}, {{1000 * kSecond, 1.5}}};
+  query::Budget budget({});
+  CHECK(matrix_json({answer, {"n", {}, {}, {}}}, {1000 * kSecond, 1010 * kSecond, 10 * kSecond}, budget) ==
+        R"({"metric":{"__name__":"m","host":"h"},"values":[[1000,"1.5"],[1010,"1.5"]]})");
+}
+
+TEST_CASE("an absent label is an empty one, to expressions too") {
+  CHECK(read_selector(R"(x{a=~".*"})", {}).tags.empty());
+  CHECK(read_selector(R"(x{a=~""})", {}).tags[0].patterns == Patterns{"!*"});
+  const query::Query query = read_selector(R"(x{a!~"b|"})", {});
+  REQUIRE(query.tags.size() == 2);
+  CHECK(query.tags[0].patterns == Patterns{"*"});
+  CHECK(query.tags[1].patterns == Patterns{"!~^(b|)$"});
+  CHECK(error_of("x{a=~\"b|\"}").find("that an absent label matches is not supported") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace atalaya::serve
