@@ -1,34 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/jvm/perf_map_refresh.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 
 #include "core/util/now.h"
-#include "plugins/jvm/attach.h"
 
 namespace atalaya::jvm {
 namespace {
 
 constexpr int64_t kLongestPause = 3'600'000'000'000;
-constexpr size_t kMostKnown = 4096;
+constexpr size_t kMostKnown = 1024;
 
 }  // namespace
 
-void PerfMapRefresh::refresh(int32_t pid, uint64_t start_ns, const std::optional<symbols::ProcessStatus> &status) {
-  static const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+void PerfMapRefresh::next_window() {
+  spent_ns_ = 0;
+  const bool waiting =
+      std::any_of(known_.begin(), known_.end(), [](const auto &entry) { return entry.second.attachment.is_waiting(); });
+  if (waiting || known_.size() >= kMostKnown) forget_ended();
+}
+
+// Only those: a JVM that was signalled is remembered as long as it lives.
+void PerfMapRefresh::forget_ended() {
+  std::erase_if(known_, [](const auto &entry) {
+    const auto mark = symbols::read_mark(entry.first.first);
+    return !mark || mark->start_ticks != entry.first.second;
+  });
+}
+
+// Null: there are too many.
+PerfMapRefresh::Known *PerfMapRefresh::known_of(int32_t pid, const symbols::ProcessMark &mark) {
+  const auto known = known_.find({pid, mark.start_ticks});
+  if (known != known_.end()) return &known->second;
+  return known_.size() < kMostKnown ? &known_[{pid, mark.start_ticks}] : nullptr;
+}
+
+void PerfMapRefresh::refresh(int32_t pid, const symbols::ProcessMark &mark, const std::optional<symbols::ProcessStatus> &status) {
   const int64_t begin = core::monotonic();
   if (!status || spent_ns_ + options_.timeout_ns > options_.budget_ns) return;
-  if (known_.size() >= kMostKnown) std::erase_if(known_, [begin](const auto &entry) { return entry.second.next_ns < begin; });
-  Known &known = known_[{pid, start_ns}];
-  if (begin < known.next_ns) return;
-  auto answer = run_jcmd({pid, start_ns / (1'000'000'000 / ticks), *status}, "Compiler.perfmap", options_.timeout_ns);
+  Known *known = known_of(pid, mark);
+  if (known == nullptr || begin < known->next_ns) return;
+  auto answer = known->attachment.run({pid, mark, *status}, "Compiler.perfmap", options_.timeout_ns);
   const int64_t end = core::monotonic();
   spent_ns_ += end - begin;
-  known.pause_ns = answer ? options_.every_ns : std::clamp(known.pause_ns * 2, options_.every_ns, kLongestPause);
-  known.next_ns = end + known.pause_ns;
+  known->pause_ns = answer ? options_.every_ns : std::clamp(known->pause_ns * 2, options_.every_ns, kLongestPause);
+  known->next_ns = end + known->pause_ns;
   if (answer) return;
   ++failures_;
   tell_("the names of Java code are missing: " + answer.error());

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "plugins/symbols/process_memory.h"
+#include "plugins/jvm/attach.h"
 
 namespace atalaya::jvm {
 
@@ -25,21 +25,25 @@ class PerfMapRefresh {
 
   PerfMapRefresh(Options options, Tell tell) : options_(options), tell_(std::move(tell)) {}
 
-  void next_window() { spent_ns_ = 0; }
+  void next_window();
   // Asks the JVM if it is its turn.
-  void refresh(int32_t pid, uint64_t start_ns, const std::optional<symbols::ProcessStatus> &status);
+  void refresh(int32_t pid, const symbols::ProcessMark &mark, const std::optional<symbols::ProcessStatus> &status);
   // Since the last call.
   uint64_t take_failures() { return std::exchange(failures_, 0); }
 
  private:
   struct Known {
+    Attachment attachment;
     int64_t next_ns = 0, pause_ns = 0;
   };
+  Known *known_of(int32_t pid, const symbols::ProcessMark &mark);
+  void forget_ended();
+
   Options options_;
   Tell tell_;
   int64_t spent_ns_ = 0;
   uint64_t failures_ = 0;
-  std::map<std::pair<int32_t, uint64_t>, Known> known_;
+  std::map<std::pair<int32_t, uint64_t>, Known> known_;  // by number and start
 };
 
 }  // namespace atalaya::jvm

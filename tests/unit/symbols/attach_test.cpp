@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/jvm/attach.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <future>
+#include <string>
+
+#include "plugins/jvm/as_user.h"
+#include "plugins/jvm/facts.h"
+#include "tests/unit/names/hsperfdata_maker.h"
+
+namespace atalaya::jvm {
+namespace {
+
+using testing::shared_file;
+constexpr int64_t kTimeout = 200'000'000;
+
+int answers = -1;
+
+// A process that shares what a JVM shares and counts signals, but opens no socket.
+class Pretender {
+ public:
+  explicit Pretender(const std::string &shared, const char *folder = "/") {
+    REQUIRE(::pipe(pipe_.data()) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) pretend(shared, folder);
+    char byte = 0;
+    REQUIRE(::read(pipe_[0], &byte, 1) == 1);
+    ::fcntl(pipe_[0], F_SETFL, O_NONBLOCK);
+  }
+  Pretender(const Pretender &) = delete;
+  Pretender &operator=(const Pretender &) = delete;
+  ~Pretender() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
+    ::unlink(path(pid_).c_str());
+    ::rmdir("/tmp/hsperfdata_atalaya-test");
+  }
+
+  Target target() const { return {pid_, *symbols::read_mark(pid_), *symbols::read_status(pid_)}; }
+  int signals() const {
+    int count = 0;
+    for (char byte = 0; ::read(pipe_[0], &byte, 1) == 1;) ++count;
+    return count;
+  }
+  bool is_alive() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
+  std::string trigger(const std::string &folder) const { return folder + "/.attach_pid" + std::to_string(pid_); }
+
+ private:
+  static std::string path(pid_t pid) { return "/tmp/hsperfdata_atalaya-test/" + std::to_string(pid); }
+  [[noreturn]] void pretend(const std::string &shared, const char *folder) const {
+    ::mkdir("/tmp/hsperfdata_atalaya-test", 0755);
+    std::ofstream(path(::getpid())) << shared;
+    const int file = ::open(path(::getpid()).c_str(), O_RDWR | O_CLOEXEC);
+    if (file >= 0) ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    answers = pipe_[1];
+    ::signal(SIGQUIT, [](int) { (void)!::write(answers, "q", 1); });
+    (void)!::chdir(folder);
+    (void)!::write(answers, "r", 1);
+    for (;;) ::pause();
+  }
+
+  std::array<int, 2> pipe_{};
+  pid_t pid_ = -1;
+};
+
+std::string jdk(const std::string &version, const std::string &options = "-Xmx64m") {
+  return shared_file({{"java.property.java.version", version}, {"java.rt.vmArgs", options}});
+}
+
+bool exists(const std::string &path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("requests to a JVM, and what it answers") {
+  CHECK(request_bytes("Compiler.perfmap") == std::string("1\0jcmd\0Compiler.perfmap\0\0\0", 26));
+  CHECK(*parse_answer("0\ndone\n") == "done\n");
+  CHECK(parse_answer("").error() == "it answered nothing");
+  CHECK(parse_answer("1\njava.lang.IllegalArgumentException: Unknown diagnostic command\n").error() ==
+        "it refused: java.lang.IllegalArgumentException: Unknown diagnostic command");
+}
+
+TEST_CASE("what a JVM says of itself") {
+  CHECK(parse_facts(jdk("17.0.15"), "").version == 17);
+  CHECK(parse_facts(jdk("1.8.0_292"), "").version == 8);
+  CHECK(parse_facts(jdk("22-ea"), "").version == 22);
+  CHECK(parse_facts("", "").version == 0);
+  CHECK(parse_facts(jdk("17"), "").takes_calls);
+  CHECK_FALSE(parse_facts(jdk("17", "-Xmx1g -XX:+DisableAttachMechanism"), "").takes_calls);
+  CHECK_FALSE(parse_facts(jdk("17"), std::string("java\0-XX:+DisableAttachMechanism\0", 34)).takes_calls);
+}
+
+TEST_CASE("the file that a JVM shares is found by its number") {
+  const std::string maps =
+      "7f00-7f10 r-xp 00000000 fe:01 12 /usr/lib/libjvm.so\n7f10-7f20 rw-s 00000000 fe:01 13 /tmp/hsperfdata_a b/77\n";
+  CHECK(shared_path_in(maps, 77) == "/tmp/hsperfdata_a b/77");
+  CHECK(shared_path_in(maps, 7).empty());
+  CHECK(shared_path_in("7f10-7f20 rw-s 0 0:0 13 /tmp/hsperfdata_a/b/77\n", 77).empty());
+  CHECK(shared_path_in("7f10-7f20 rw-s 0 0:0 13 /tmp/hsperfdata_a/77 (deleted)\n", 77).empty());
+}
+
+TEST_CASE("a JVM that does not answer is signalled once, and what explains the signal stays until then") {
+  const Pretender jvm(jdk("17.0.15"));
+  const std::string trigger = jvm.trigger("/tmp");
+  {
+    Attachment attachment;
+    CHECK(attachment.run(jvm.target(), "VM.version", kTimeout).error().ends_with("opens no socket for commands"));
+    CHECK(attachment.is_waiting());
+    CHECK(exists(trigger));
+    CHECK(attachment.run(jvm.target(), "VM.version", kTimeout)
+              .error()
+              .ends_with("was called before and has opened no socket for commands"));
+    CHECK(jvm.signals() == 1);
+  }
+  CHECK_FALSE(exists(trigger));
+}
+
+TEST_CASE("a JVM that would not take the signal as a call is not sent it") {
+  const auto refused = [](const Pretender &jvm) {
+    Attachment attachment;
+    const auto answer = attachment.run(jvm.target(), "VM.version", kTimeout);
+    CHECK_FALSE(answer);
+    CHECK(jvm.signals() == 0);
+    CHECK_FALSE(attachment.is_waiting());
+    return answer.error();
+  };
+  const std::string who = "the JVM ";
+  CHECK(refused(Pretender(jdk("17", "-XX:+DisableAttachMechanism"))).ends_with("takes no commands: -XX:+DisableAttachMechanism"));
+  CHECK(refused(Pretender(jdk("11.0.2"))).find("is of version 11, and only those from 17 on") != std::string::npos);
+  CHECK(refused(Pretender("")).find("does not say whether it takes commands") != std::string::npos);
+
+  const Pretender called(jdk("17"), "/var/tmp");
+  std::ofstream(called.trigger("/var/tmp")) << "";
+  CHECK(refused(called).ends_with("is being called by somebody else"));
+  ::unlink(called.trigger("/var/tmp").c_str());
+  std::ofstream(called.trigger("/tmp")) << "";
+  CHECK(refused(called).ends_with("File exists"));
+  CHECK(exists(called.trigger("/tmp")));
+  ::unlink(called.trigger("/tmp").c_str());
+}
+
+TEST_CASE("a process that does not handle SIGQUIT, or is another one by now, is not sent it") {
+  const Pretender jvm(jdk("17"));
+  Target target = jvm.target();
+  target.mark.image += 1;
+  Attachment attachment;
+  CHECK_FALSE(attachment.run(target, "VM.version", kTimeout));
+  ::kill(target.pid, SIGSTOP);
+  while (::waitpid(target.pid, nullptr, WUNTRACED) != target.pid) continue;
+  CHECK(attachment.run(jvm.target(), "VM.version", kTimeout)
+            .error()
+            .ends_with("is stopped, has ended, or does not listen to signals (-Xrs)"));
+  ::kill(target.pid, SIGCONT);
+  CHECK(jvm.signals() == 0);
+  CHECK(jvm.is_alive());
+}
+
+TEST_CASE("a thread is another user, and others are not") {
+  static constexpr uint32_t kNobody = 65534;
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root");
+    return;
+  }
+  std::promise<void> changed;
+  auto other = std::async(std::launch::async, [wait = changed.get_future().share()] { return wait.wait(), ::geteuid(); });
+  {
+    const AsUser user(kNobody, kNobody);
+    CHECK(user);
+    CHECK(::geteuid() == kNobody);
+    CHECK(::getegid() == kNobody);
+    CHECK(::access("/root/.", R_OK) == 0);  // by the real ids
+    CHECK(::open("/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC) == -1);
+    changed.set_value();
+    CHECK(other.get() == 0);
+  }
+  CHECK(::geteuid() == 0);
+  CHECK(::getegid() == 0);
+  const core::Descriptor folder(::open("/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  CHECK(folder);
+}
+
+}  // namespace atalaya::jvm
