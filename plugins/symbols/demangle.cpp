@@ -1,21 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/symbols/demangle.h"
 
-#include <cxxabi.h>
+#include <libiberty/demangle.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
+#include <optional>
 
 namespace atalaya::symbols {
 namespace {
 
-// Nested templates can make a name that is far longer than its mangled form, and take as long.
-constexpr size_t kLongestMangled = 4096, kLongestName = 512;
+// Substitutions can double what each ten bytes of a mangled name stand for: what comes out is bounded, not what goes in.
+constexpr size_t kLongestMangled = 4096, kLongestDemangled = 16384, kLongestName = 512;
 
-struct Free {
-  void operator()(char *text) const { std::free(text); }  // NOLINT(cppcoreguidelines-no-malloc): the library's memory
-};
+struct TooLong {};
+
+// libiberty keeps nothing on the heap meanwhile.
+void append(const char *part, size_t size, void *text) {
+  auto &whole = *static_cast<std::string *>(text);
+  if (whole.size() + size > kLongestDemangled) throw TooLong();
+  whole.append(part, size);
+}
+
+// Nothing: it is no such name, or is too long.
+std::optional<std::string> demangled_whole(const std::string &name) {
+  std::string text;
+  try {
+    if (rust_demangle_callback(name.c_str(), DMGL_NO_OPTS, append, &text) != 0) return text;
+    text.clear();
+    if (cplus_demangle_v3_callback(name.c_str(), DMGL_PARAMS | DMGL_ANSI, append, &text) != 0) return text;
+  } catch (const TooLong &) {
+  }
+  return std::nullopt;
+}
 
 // Where the parenthesis opens that the last character closes; npos: nowhere.
 size_t opening(std::string_view name) {
@@ -25,15 +41,6 @@ size_t opening(std::string_view name) {
     if (name[at] == '(' && --depth == 0) return at;
   }
   return std::string_view::npos;
-}
-
-// "core::fmt::write::h0123456789abcdef"
-std::string_view without_rust_hash(std::string_view name) {
-  static constexpr size_t kHash = 19;
-  if (name.size() <= kHash) return name;
-  const std::string_view tail = name.substr(name.size() - kHash);
-  const bool hash = tail.starts_with("::h") && tail.find_first_not_of("0123456789abcdef", 3) == std::string_view::npos;
-  return hash ? name.substr(0, name.size() - kHash) : name;
 }
 
 }  // namespace
@@ -49,11 +56,9 @@ std::string_view without_parameters(std::string_view name) {
 }
 
 std::string demangled(std::string_view name) {
-  if (!name.starts_with("_Z") || name.size() > kLongestMangled) return std::string(name.substr(0, kLongestName));
-  int status = 0;
-  const std::unique_ptr<char, Free> text(abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status));
-  if (!text || status != 0) return std::string(name.substr(0, kLongestName));
-  return std::string(without_rust_hash(without_parameters(text.get())).substr(0, kLongestName));
+  const bool mangled = name.starts_with("_Z") || name.starts_with("_R");
+  const auto text = mangled && name.size() <= kLongestMangled ? demangled_whole(std::string(name)) : std::nullopt;
+  return std::string((text ? without_parameters(*text) : name).substr(0, kLongestName));
 }
 
 }  // namespace atalaya::symbols

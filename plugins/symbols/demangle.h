@@ -6,7 +6,7 @@
 
 namespace atalaya::symbols {
 
-// A function's name as people write it: C++ without its parameters, Rust (as the C++ scheme holds it) without its hash. Other names
+// A function's name as people write it: C++ without its parameters, Rust (both of its schemes) without its hash. Other names
 // are as they are.
 std::string demangled(std::string_view name);
 

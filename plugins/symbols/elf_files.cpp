@@ -1,34 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/symbols/elf_files.h"
 
-#include <fcntl.h>
-#include <sys/auxv.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <iterator>
-#include <set>
-#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "plugins/symbols/mapped_file.h"
+#include "plugins/symbols/process_root.h"
+#include "plugins/symbols/vdso.h"
 
 namespace atalaya::symbols {
 namespace {
 
-core::Descriptor open_regular(const std::string &path) {
-  // Not to wait for the other end of a pipe that somebody put there.
-  core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat info {};
-  if (file && (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))) file.reset();
-  return file;
-}
-
-std::string hexadecimal(uint64_t number) {
-  std::array<char, 16> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number, 16).ptr};
-}
+constexpr size_t kMaxFiles = 16384;
 
 std::string hexadecimal(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
@@ -40,63 +25,54 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
-std::string folder_of(int32_t pid) {
-  return "/proc/" + std::to_string(pid);
+// Where debuggers look.
+std::vector<std::string> debug_paths(const std::string &build, const std::string &link, const std::string &mapped) {
+  const std::string name = hexadecimal(build), folder = mapped.substr(0, mapped.rfind('/') + 1);
+  std::vector<std::string> paths = {"/usr/lib/debug/.build-id/" + name.substr(0, 2) + "/" + name.substr(2) + ".debug"};
+  if (link.empty() || link.find('/') != std::string::npos) return paths;
+  for (const std::string &place : {folder, folder + ".debug/", "/usr/lib/debug" + folder}) paths.push_back(place + link);
+  return paths;
 }
-
-// File systems in layers show another device in maps than in stat; the number of the file is the same.
-bool is_mapped_file(int file, const Mapping &mapping) {
-  struct stat info {};
-  return ::fstat(file, &info) == 0 && info.st_ino == mapping.file.inode;
-}
-
-constexpr std::string_view kDeleted = " (deleted)";
 
 }  // namespace
 
-core::Descriptor ElfFiles::open(int32_t pid, const Mapping &mapping) {
-  // The very file, whatever has become of its name. It takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
-  const std::string range = hexadecimal(mapping.begin) + "-" + hexadecimal(mapping.end);
-  if (auto file = open_regular(folder_of(pid) + "/map_files/" + range); file && is_mapped_file(file.get(), mapping)) return file;
-  if (mapping.path.ends_with(kDeleted)) return {};
-  // By its name, as the process sees it; after the end of the process as this one does.
-  for (const std::string &root : {folder_of(pid) + "/root", std::string()})
-    if (auto file = open_regular(root + mapping.path); file && is_mapped_file(file.get(), mapping)) return file;
-  return {};
+std::string_view ElfFiles::name_in_vdso(const Mapping &mapping, uint64_t address) {
+  if (!is_own_vdso(mapping)) return {};
+  if (!vdso_)
+    if (const auto image = ElfImage::of_memory(own_vdso())) vdso_ = std::make_unique<ElfSymbols>(*image);
+  return vdso_ ? vdso_->find(address - mapping.begin) : std::string_view();
 }
 
-ElfSymbols *ElfFiles::vdso() {
-  static constexpr size_t kMaxMaps = size_t{32} << 20;
-  const auto base = ::getauxval(AT_SYSINFO_EHDR);
-  if (vdso_ || base == 0) return vdso_.get();
-  auto own = core::read_file("/proc/self/maps", kMaxMaps);
-  const auto mappings = parse_maps(own ? *own : std::string());
-  const Mapping *mapping = find_mapping(mappings, base);
-  if (mapping == nullptr) return nullptr;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it as a number
-  const auto image = ElfImage::of_memory({reinterpret_cast<const std::byte *>(base), mapping->end - mapping->begin});
-  if (image) vdso_ = std::make_unique<ElfSymbols>(*image);
-  return vdso_.get();
+std::string_view ElfFiles::name_at(int32_t pid, const Mapping &mapping, uint64_t address) {
+  Entry *entry = entry_of(mapping);
+  if (entry == nullptr) return {};
+  if (!entry->symbols && entry->read != window_) look(pid, mapping, *entry);
+  entry->used = ++uses_;
+  if (!entry->symbols) return {};
+  const size_t before = entry->symbols->bytes();
+  const std::string_view name = entry->symbols->find(address - mapping.begin + mapping.offset);
+  bytes_ += entry->symbols->bytes() - before;
+  make_room(*entry);
+  return name;
 }
 
-ElfSymbols *ElfFiles::find(int32_t pid, const Mapping &mapping) {
-  Entry &entry = entries_[mapping.file];
-  if (entry.looked_at != window_) look(pid, mapping, entry);
-  entry.used = ++uses_;
-  return entry.symbols.get();
+// Null: nobody knows which file it is, or there are too many.
+ElfFiles::Entry *ElfFiles::entry_of(const Mapping &mapping) {
+  if (!mapping.stamp) return nullptr;
+  if (const auto known = entries_.find(mapping.stamp); known != entries_.end()) return &known->second;
+  return entries_.size() < kMaxFiles ? &entries_[mapping.stamp] : nullptr;
 }
 
-// A process that has ended leaves what was known of the file; one that cannot read it does not speak for the others.
+// A process that has ended, or that cannot be looked into, does not speak for others that have the same file.
 void ElfFiles::look(int32_t pid, const Mapping &mapping, Entry &entry) {
-  const core::Descriptor file = open(pid, mapping);
-  struct stat info {};
-  if (!file || ::fstat(file.get(), &info) != 0) return;
-  entry.looked_at = window_;
-  const bool same =
-      entry.size == info.st_size && entry.changed.tv_sec == info.st_mtim.tv_sec && entry.changed.tv_nsec == info.st_mtim.tv_nsec;
-  if (same) return;
-  entry.size = info.st_size;
-  entry.changed = info.st_mtim;
+  if (entry.failed == window_ && entry.failed_pid == pid) return;
+  const core::Descriptor file = open_noted(pid, mapping);
+  if (!file) {
+    entry.failed = window_;
+    entry.failed_pid = pid;
+    return;
+  }
+  entry.read = window_;
   entry.symbols = load(file.get(), pid, mapping);
 }
 
@@ -109,42 +85,48 @@ std::shared_ptr<ElfSymbols> ElfFiles::load(int file, int32_t pid, const Mapping 
   auto symbols = std::make_shared<ElfSymbols>(*image);
   if (symbols->stripped()) add_debug_file(*symbols, *image, pid, mapping);
   if (!build.empty()) builds_[build] = symbols;
+  bytes_ += symbols->bytes();
   return symbols;
 }
 
-// Where debuggers look, in the process's files and in the host's. Only a file of the same build counts.
+// In the process's files and in the host's. Only a file of the same build counts.
 void ElfFiles::add_debug_file(ElfSymbols &symbols, const ElfImage &image, int32_t pid, const Mapping &mapping) {
   const std::string build = image.build_id();
   if (build.size() < 2) return;
-  const std::string name = hexadecimal(build);
-  std::vector<std::string> paths = {"/usr/lib/debug/.build-id/" + name.substr(0, 2) + "/" + name.substr(2) + ".debug"};
-  const std::string folder = mapping.path.substr(0, mapping.path.rfind('/') + 1), link = image.debug_link();
-  if (!link.empty() && link.find('/') == std::string::npos)
-    for (const std::string &place : {folder, folder + ".debug/", "/usr/lib/debug" + folder}) paths.push_back(place + link);
-  for (const std::string &root : {folder_of(pid) + "/root", std::string()}) {
-    for (const std::string &path : paths) {
-      const core::Descriptor file = open_regular(root + path);
+  const ProcessRoot root(pid);
+  for (const bool of_process : {true, false}) {
+    for (const std::string &path : debug_paths(build, image.debug_link(), mapping.path)) {
+      const core::Descriptor file = of_process ? root.open_regular(path) : open_regular(path);
       const auto debug = file ? ElfImage::of_file(file.get()) : std::nullopt;
       if (debug && debug->build_id() == build) return symbols.add(*debug);
     }
   }
 }
 
-size_t ElfFiles::bytes() const {
-  std::set<const ElfSymbols *> counted;
-  size_t sum = 0;
-  for (const auto &[file, entry] : entries_)
-    if (entry.symbols && counted.insert(entry.symbols.get()).second) sum += entry.symbols->bytes();
-  return sum + entries_.size() * sizeof(std::pair<FileId, Entry>);
+void ElfFiles::drop(Entry &entry) {
+  if (entry.symbols.use_count() == 1) bytes_ -= entry.symbols->bytes();
+  entry.symbols.reset();
 }
 
-void ElfFiles::trim() {
-  static constexpr size_t kMaxFiles = 16384;
-  while (!entries_.empty() && (entries_.size() > kMaxFiles || bytes() > max_bytes_))
-    entries_.erase(std::min_element(entries_.begin(), entries_.end(),
-                                    [](const auto &a, const auto &b) { return a.second.used < b.second.used; }));
-  for (auto build = builds_.begin(); build != builds_.end();)
-    build = build->second.expired() ? builds_.erase(build) : std::next(build);
+// Those not used for longest go.
+void ElfFiles::make_room(const Entry &wanted) {
+  while (bytes_ > max_bytes_) {
+    Entry *oldest = nullptr;
+    for (auto &[stamp, entry] : entries_)
+      if (entry.symbols && &entry != &wanted && (oldest == nullptr || entry.used < oldest->used)) oldest = &entry;
+    if (oldest == nullptr) return;
+    drop(*oldest);
+  }
+}
+
+void ElfFiles::next_window() {
+  ++window_;
+  const bool many = entries_.size() > kMaxFiles / 2;
+  for (auto &[stamp, entry] : entries_)
+    if (entry.symbols && (bytes_ > max_bytes_ || (many && entry.used <= uses_before_))) drop(entry);
+  uses_before_ = uses_;
+  std::erase_if(entries_, [](const auto &entry) { return !entry.second.symbols; });
+  std::erase_if(builds_, [](const auto &build) { return build.second.expired(); });
 }
 
 }  // namespace atalaya::symbols

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that processes have mapped, opened as the processes see them and kept with their functions: once per build, however
-// many processes, containers and image layers have it, and no more of them than fit.
+// The functions of the files that processes have mapped: once per build, however many processes, containers and image layers have
+// it, and never more of them at a time than fit.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "core/util/files.h"
 #include "plugins/symbols/elf_symbols.h"
 #include "plugins/symbols/memory_map.h"
 
@@ -21,35 +19,33 @@ class ElfFiles {
  public:
   explicit ElfFiles(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Files may have changed since: each is looked at again when it is next asked for.
-  void next_window() { ++window_; }
+  // A file is read once a window at most: one that had to make room for another has no names until the next one.
+  void next_window();
 
-  // The functions of a file that the process has mapped; null: it cannot be read, or is no ELF file. Valid until the next call of
-  // trim.
-  ElfSymbols *find(int32_t pid, const Mapping &mapping);
-  // The kernel's own code in every process: there is no file, and this process has the same. Null: there is none.
-  ElfSymbols *vdso();
-  // The file itself, as it was mapped; closed: it cannot be opened, or another one lies there now.
-  static core::Descriptor open(int32_t pid, const Mapping &mapping);
+  // The function at an address in a file that the process has mapped; empty: unknown. Valid until the next call of any of these.
+  std::string_view name_at(int32_t pid, const Mapping &mapping, uint64_t address);
+  std::string_view name_in_vdso(const Mapping &mapping, uint64_t address);
 
-  // Drops those not used for longest until the rest fits.
-  void trim();
-  size_t bytes() const;
+  size_t bytes() const { return bytes_; }
 
  private:
   struct Entry {
-    std::shared_ptr<ElfSymbols> symbols;  // null: not readable
-    int64_t size = -1;
-    timespec changed{};
-    uint64_t looked_at = 0, used = 0;
+    std::shared_ptr<ElfSymbols> symbols;  // null: not readable, or dropped
+    uint64_t read = 0;                    // window
+    uint64_t failed = 0;                  // window in which this process could not open it
+    int32_t failed_pid = 0;
+    uint64_t used = 0;
   };
+  Entry *entry_of(const Mapping &mapping);
   void look(int32_t pid, const Mapping &mapping, Entry &entry);
   std::shared_ptr<ElfSymbols> load(int file, int32_t pid, const Mapping &mapping);
   static void add_debug_file(ElfSymbols &symbols, const ElfImage &image, int32_t pid, const Mapping &mapping);
+  void make_room(const Entry &wanted);
+  void drop(Entry &entry);
 
-  size_t max_bytes_;
-  uint64_t window_ = 1, uses_ = 0;
-  std::map<FileId, Entry> entries_;
+  size_t max_bytes_, bytes_ = 0;
+  uint64_t window_ = 1, uses_ = 0, uses_before_ = 0;
+  std::map<FileStamp, Entry> entries_;
   std::map<std::string, std::weak_ptr<ElfSymbols>> builds_;
   std::unique_ptr<ElfSymbols> vdso_;
 };

@@ -13,7 +13,7 @@
 namespace atalaya::symbols {
 namespace {
 
-constexpr size_t kMaxNames = size_t{512} << 20;
+constexpr size_t kMaxNames = size_t{64} << 20;
 constexpr size_t kLongestName = 4096;
 
 // .gnu_debugdata holds an ELF file in one or more xz streams.

@@ -14,7 +14,7 @@
 
 namespace atalaya::symbols {
 
-inline constexpr size_t kMaxSymbols = 4 << 20;
+inline constexpr size_t kMaxSymbols = 1 << 20;             // of a file; what is beyond has no names
 inline constexpr size_t kMaxDebugData = size_t{64} << 20;  // .gnu_debugdata unpacked
 
 class ElfSymbols {

@@ -26,7 +26,7 @@ std::optional<Mapping> parse_line(std::string_view line) {
   const auto minor = major ? number(line, 16, ' ') : std::nullopt, inode = minor ? number(line, 10, ' ') : std::nullopt;
   if (!inode) return std::nullopt;
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  return Mapping{*begin, *end, *offset, {*major << 32 | *minor, *inode}, std::string(line)};
+  return Mapping{*begin, *end, *offset, {*major << 32 | *minor, *inode}, {}, std::string(line)};
 }
 
 }  // namespace

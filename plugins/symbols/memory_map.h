@@ -18,10 +18,19 @@ struct FileId {
   auto operator<=>(const FileId &) const = default;
 };
 
+// Which file it is, noted while it was mapped; all 0: unknown.
+struct FileStamp {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0, changed_ns = 0;
+  auto operator<=>(const FileStamp &) const = default;
+  explicit operator bool() const { return inode != 0; }
+};
+
 struct Mapping {
   uint64_t begin = 0, end = 0;
   uint64_t offset = 0;  // in the file
   FileId file;
+  FileStamp stamp;
   std::string path;  // as the process sees it; "[vdso]"; empty for memory without a name
 
   // A file that is not just memory with a name, such as /memfd:x or /dev/zero.

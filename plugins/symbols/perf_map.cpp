@@ -25,11 +25,17 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
+std::string_view last_lines(std::string_view text) {
+  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  for (size_t i = kMaxPerfMapLines; i < lines; ++i) text.remove_prefix(text.find('\n') + 1);
+  return text;
+}
+
 }  // namespace
 
 PerfMap::PerfMap(std::string_view text) {
-  text = text.substr(0, kMaxPerfMap);
-  for (size_t lines = 0; lines < kMaxPerfMapLines && !text.empty(); ++lines) {
+  text = last_lines(text.substr(text.size() - std::min(text.size(), kMaxPerfMap)));
+  while (!text.empty()) {
     const size_t size = text.find('\n');
     if (size == std::string_view::npos) break;  // the runtime is writing it
     std::string_view line = text.substr(0, size);

@@ -6,34 +6,13 @@
 #include <cstdint>
 #include <ctime>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "plugins/symbols/elf_files.h"
-#include "plugins/symbols/memory_map.h"
 #include "plugins/symbols/perf_map.h"
+#include "plugins/symbols/process_maps.h"
 
 namespace atalaya::symbols {
-
-// What /proc/PID/stat says of who the process is.
-struct ProcessMark {
-  uint64_t start_ticks = 0;
-  uint64_t image = 0;  // where its program and its stack lie; exec puts them elsewhere
-  bool operator==(const ProcessMark &) const = default;
-};
-uint64_t image_mark(uint64_t start_code, uint64_t end_code, uint64_t start_stack);
-std::optional<ProcessMark> parse_mark(std::string_view stat);
-std::optional<ProcessMark> read_mark(int32_t pid);
-
-// From /proc/PID/status.
-struct ProcessStatus {
-  uint32_t user = 0;      // effective
-  int32_t inner_pid = 0;  // in its own namespace
-  uint64_t caught = 0;    // signals that it handles
-};
-std::optional<ProcessStatus> parse_status(std::string_view text);
-std::optional<ProcessStatus> read_status(int32_t pid);
 
 enum class Origin : uint8_t { native, runtime };
 struct Place {
@@ -44,27 +23,25 @@ struct Place {
 
 class ProcessMemory {
  public:
-  explicit ProcessMemory(int32_t pid) : pid_(pid) {}
+  explicit ProcessMemory(int32_t pid) : maps_(pid) {}
 
   // Reads the mappings and whether the runtime has named more code, if the process is still the one with this mark; false: it is
-  // not. What was read last stays, for addresses of before.
+  // not.
   bool refresh(const ProcessMark &mark);
 
-  // Valid until the next call of refresh or ElfFiles::trim.
+  // Valid until the next call of refresh, or of find with these files.
   Place find(uint64_t address, ElfFiles &files) const;
-  const Mapping *mapping_at(uint64_t address) const;
 
-  int32_t pid() const { return pid_; }
-  const std::vector<Mapping> &mappings() const { return mappings_; }
+  const ProcessMaps &maps() const { return maps_; }
   bool has_perf_map() const { return perf_map_.size() > 0; }
   const std::optional<ProcessStatus> &status() const { return status_; }
-  size_t bytes() const;
+  size_t bytes() const { return maps_.bytes() + perf_map_.bytes(); }
 
  private:
-  void refresh_perf_map();
+  void refresh_perf_map(const ProcessMark &mark);
+  void read_perf_map(int file, int64_t size);
 
-  int32_t pid_;
-  std::vector<Mapping> mappings_, before_;
+  ProcessMaps maps_;
   std::optional<ProcessStatus> status_;
   PerfMap perf_map_;
   int64_t perf_map_size_ = -1;

@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <gelf.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +13,7 @@
 namespace atalaya::symbols {
 namespace {
 
-constexpr size_t kMaxRules = 1 << 15;
+constexpr size_t kMaxTable = size_t{48} << 20, kMaxRules = size_t{8} << 20;  // bytes
 constexpr size_t kMaxOps = 64, kMaxDepth = 16;
 
 struct FreeFrame {
@@ -147,7 +148,13 @@ std::optional<uint64_t> StackCopy::word(uint64_t address) const {
   return value;
 }
 
-UnwindTable::UnwindTable(core::Descriptor file, ElfImage image) : file_(std::move(file)), image_(std::move(image)) {
+size_t UnwindRule::bytes() const {
+  size_t ops = frame.capacity() + caller.ops.capacity();
+  for (const auto &[number, place] : registers) ops += place.ops.capacity();
+  return sizeof(UnwindRule) + registers.capacity() * sizeof(registers[0]) + ops * sizeof(Dwarf_Op);
+}
+
+UnwindTable::UnwindTable(ElfImage image, size_t table_bytes) : image_(std::move(image)), table_bytes_(table_bytes) {
   size_t headers = 0;
   if (elf_getphdrnum(image_.raw(), &headers) != 0) headers = 0;
   for (size_t i = 0; i < headers; ++i) {
@@ -162,14 +169,22 @@ UnwindTable::~UnwindTable() {
   if (table_ != nullptr) dwarf_cfi_end(table_);
 }
 
-std::unique_ptr<UnwindTable> UnwindTable::of_file(core::Descriptor file) {
-  auto image = ElfImage::of_file(file.get());
-  return image ? std::unique_ptr<UnwindTable>(new UnwindTable(std::move(file), std::move(*image))) : nullptr;
+// libdw reads the two sections as they are; without a table of sections all from where they begin to the end of the file.
+std::unique_ptr<UnwindTable> UnwindTable::of_file(int file) {
+  struct stat info {};
+  auto image = ElfImage::of_file(file);
+  if (!image || ::fstat(file, &info) != 0) return nullptr;
+  const auto rest = static_cast<uint64_t>(info.st_size);
+  const uint64_t size = image->section_size(".eh_frame").value_or(rest) + image->section_size(".eh_frame_hdr").value_or(0);
+  if (size > kMaxTable) return nullptr;
+  std::unique_ptr<UnwindTable> table(new UnwindTable(std::move(*image), size));
+  elf_cntl(table->image_.raw(), ELF_C_FDDONE);
+  return table;
 }
 
 std::unique_ptr<UnwindTable> UnwindTable::of_memory(std::span<const std::byte> bytes) {
   auto image = ElfImage::of_memory(bytes);
-  return image ? std::unique_ptr<UnwindTable>(new UnwindTable({}, std::move(*image))) : nullptr;
+  return image ? std::unique_ptr<UnwindTable>(new UnwindTable(std::move(*image), 0)) : nullptr;
 }
 
 std::optional<uint64_t> UnwindTable::address_of(uint64_t file_offset) const {
@@ -182,11 +197,17 @@ std::optional<uint64_t> UnwindTable::address_of(uint64_t file_offset) const {
 const UnwindRule *UnwindTable::rule_at(uint64_t address) {
   if (table_ == nullptr) return nullptr;
   if (const auto known = rules_.find(address); known != rules_.end()) return known->second.get();
-  if (rules_.size() >= kMaxRules) rules_.clear();
+  if (rule_bytes_ >= kMaxRules) {
+    rules_.clear();
+    rule_bytes_ = 0;
+  }
   Dwarf_Frame *raw = nullptr;
   const bool found = dwarf_cfi_addrframe(table_, address, &raw) == 0;
   const std::unique_ptr<Dwarf_Frame, FreeFrame> frame(raw);
-  return rules_.emplace(address, found ? read_rule(frame.get()) : nullptr).first->second.get();
+  static constexpr size_t kNode = 64;
+  const UnwindRule *rule = rules_.emplace(address, found ? read_rule(frame.get()) : nullptr).first->second.get();
+  rule_bytes_ += kNode + (rule != nullptr ? rule->bytes() : 0);
+  return rule;
 }
 
 std::unique_ptr<UnwindRule> UnwindTable::read_rule(Dwarf_Frame *frame) {

@@ -14,7 +14,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/util/files.h"
 #include "plugins/symbols/elf_image.h"
 
 namespace atalaya::symbols {
@@ -46,14 +45,16 @@ struct UnwindRule {
   std::vector<std::pair<size_t, Place>> registers;
   Place caller;         // where the return address is
   bool signal = false;  // the caller was interrupted here: its address is exact
+  size_t bytes() const;
 };
 
 enum class Step : uint8_t { done, root, unknown, beyond_copy };
 
 class UnwindTable {
  public:
-  // Of a file, which is kept open; of memory, which has to outlive this.
-  static std::unique_ptr<UnwindTable> of_file(core::Descriptor file);
+  // Of a file, read as a whole: it may be closed then; of memory, which has to outlive this. Null: it is no ELF file, or has more
+  // than programs have.
+  static std::unique_ptr<UnwindTable> of_file(int file);
   static std::unique_ptr<UnwindTable> of_memory(std::span<const std::byte> bytes);
   UnwindTable(const UnwindTable &) = delete;
   UnwindTable &operator=(const UnwindTable &) = delete;
@@ -63,16 +64,17 @@ class UnwindTable {
   const UnwindRule *rule_at(uint64_t address);
   // Where an offset of the file is in its addresses.
   std::optional<uint64_t> address_of(uint64_t file_offset) const;
+  size_t bytes() const { return table_bytes_ + rule_bytes_; }
 
  private:
-  UnwindTable(core::Descriptor file, ElfImage image);
+  UnwindTable(ElfImage image, size_t table_bytes);
   static std::unique_ptr<UnwindRule> read_rule(Dwarf_Frame *frame);
 
   struct Segment {
     uint64_t offset, size, address;
   };
-  core::Descriptor file_;
   ElfImage image_;
+  size_t table_bytes_, rule_bytes_ = 0;
   std::vector<Segment> segments_;
   Dwarf_CFI *table_ = nullptr;
   std::unordered_map<uint64_t, std::unique_ptr<UnwindRule>> rules_;  // null: none

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 namespace atalaya::symbols {
 
 TEST_CASE("names of C++ are written without parameters") {
@@ -16,6 +18,19 @@ TEST_CASE("names of C++ are written without parameters") {
 
 TEST_CASE("names of Rust lose their hash") {
   CHECK(demangled("_ZN4core3fmt5write17h0123456789abcdefE") == "core::fmt::write");
+  CHECK(demangled("_RNvMs_NtCs1234_7mycrate3fooNtB4_3Bar3baz") == "<mycrate::foo::Bar>::baz");
+  CHECK(demangled("_Rnotmangled") == "_Rnotmangled");
+}
+
+TEST_CASE("a short name that stands for gigabytes stays as it is") {
+  std::string name = "_Z1f1AIiiE";
+  for (const char digit : std::string("0123456789ABCDEFGHIJKLMNOPQRST")) {
+    const std::string part = std::string("S") + digit + "_";
+    name += "S_I" + part + part + "E";
+  }
+  REQUIRE(name.size() == 310);
+  CHECK(demangled(name) == name);
+  CHECK(demangled("_Z" + std::string(5000, 'x')).size() == 512);
 }
 
 TEST_CASE("only the list of parameters is cut") {

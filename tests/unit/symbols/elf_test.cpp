@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real files: the test's own program, before and after its names have been taken away.
+#include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <elf.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <span>
 #include <string>
 
+#include "core/util/files.h"
 #include "plugins/symbols/elf_files.h"
 #include "plugins/symbols/process_memory.h"
 #include "tests/unit/temporary_folder.h"
@@ -29,7 +36,7 @@ Offset here() {
   ProcessMemory memory(::getpid());
   REQUIRE(memory.refresh(*read_mark(::getpid())));
   const auto address = reinterpret_cast<uint64_t>(&a_function_to_be_found);
-  const Mapping *mapping = memory.mapping_at(address);
+  const Mapping *mapping = memory.maps().at(address);
   REQUIRE(mapping != nullptr);
   return {address - mapping->begin + mapping->offset, mapping->path};
 }
@@ -85,23 +92,73 @@ TEST_CASE("what is no ELF file is none, and its process has no names from it") {
   CHECK_FALSE(ElfImage::of_file(file.get()));
 }
 
-TEST_CASE("the cache keeps what fits, and a build once") {
-  const testing::TemporaryFolder folder;
-  const Offset at = here();
+TEST_CASE("a file that has to make room has no names until the next window") {
   ProcessMemory memory(::getpid());
   REQUIRE(memory.refresh(*read_mark(::getpid())));
   ElfFiles files(0);
-  const auto address = reinterpret_cast<uint64_t>(&a_function_to_be_found);
-  CHECK(memory.find(address, files).name == "atalaya::symbols::a_function_to_be_found");
+  const auto own = reinterpret_cast<uint64_t>(&a_function_to_be_found);
+  const auto other = reinterpret_cast<uint64_t>(::dlsym(RTLD_DEFAULT, "getpid"));
+  CHECK(memory.find(own, files).name == "atalaya::symbols::a_function_to_be_found");
   CHECK(files.bytes() > 0);
-  files.trim();
+  CHECK_FALSE(memory.find(other, files).name.empty());
+  const size_t of_other = files.bytes();
+  CHECK(memory.find(own, files).name.empty());
+  CHECK(files.bytes() == of_other);
+  files.next_window();
   CHECK(files.bytes() == 0);
-  CHECK(memory.find(address, files).name == "atalaya::symbols::a_function_to_be_found");
+  CHECK(memory.find(own, files).name == "atalaya::symbols::a_function_to_be_found");
+}
+
+TEST_CASE("what lies under the number and the name of a file by now gives no names for it") {
+  const testing::TemporaryFolder folder;
+  const Offset at = here();
+  const std::string copy = folder.path() + "/copy";
+  REQUIRE(run("cp " + at.path + " " + copy));
+  const core::Descriptor file(::open(copy.c_str(), O_RDWR | O_CLOEXEC));
+  const size_t size = 16 << 20;
+  void *code = ::mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
+  REQUIRE(code != MAP_FAILED);
+  ProcessMemory memory(::getpid());
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  ::munmap(code, size);
+  const uint64_t address = reinterpret_cast<uint64_t>(code) + at.in_file;
+  ElfFiles before(size_t{64} << 20);
+  CHECK(memory.find(address, before).name == "atalaya::symbols::a_function_to_be_found");
+  // The same number and the same bytes, only written later.
+  REQUIRE(::futimens(file.get(), nullptr) == 0);
+  ElfFiles after(size_t{64} << 20);
+  CHECK(memory.find(address, after).name.empty());
+  CHECK(memory.find(address, before).name == "atalaya::symbols::a_function_to_be_found");
+}
+
+TEST_CASE("a file that says it has more sections than fit in its header is none") {
+  const testing::TemporaryFolder folder;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_version = EV_CURRENT;
+  header.e_shoff = sizeof(header);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  std::string bytes(reinterpret_cast<const char *>(&header), sizeof(header));
+  bytes.resize(4096);
+  CHECK_FALSE(ElfImage::of_memory(std::as_bytes(std::span(bytes))));
 }
 
 TEST_CASE("the kernel's code in every process has names") {
-  ElfFiles files(1 << 20);
-  CHECK((files.vdso() == nullptr || files.vdso()->bytes() > 0));
+  ProcessMemory memory(::getpid());
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  ElfFiles files(size_t{64} << 20);
+  for (const Mapping &mapping : memory.maps().mappings()) {
+    if (mapping.path != "[vdso]") continue;
+    bool named = false;
+    for (uint64_t at = mapping.begin; at < mapping.end; at += 16) named = named || !memory.find(at, files).name.empty();
+    CHECK(named);
+    Mapping of_others = mapping;
+    of_others.end += 4096;
+    CHECK(files.name_in_vdso(of_others, mapping.begin + 0xa00).empty());
+  }
 }
 
 }  // namespace atalaya::symbols

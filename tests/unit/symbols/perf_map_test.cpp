@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 namespace atalaya::symbols {
 
 TEST_CASE("both ways to write numbers, names with blanks, and no blanks behind them") {
@@ -32,6 +34,15 @@ TEST_CASE("a later line holds where two overlap") {
 TEST_CASE("what is no line, and the one that is being written, are left out") {
   const PerfMap map("zz 10 a\n1000\n1000 10\n1000 0 empty\nffffffffffffffff 10 wraps\n2000 10 cut");
   CHECK(map.size() == 0);
+}
+
+TEST_CASE("of too many lines the last ones count") {
+  std::string text = "1000 10 first\n";
+  for (size_t i = 0; i < kMaxPerfMapLines - 1; ++i) text += "2000 10 x\n";
+  CHECK(PerfMap(text).find(0x1000) == "first");
+  text += "3000 10 last\n";
+  CHECK(PerfMap(text).find(0x1000).empty());
+  CHECK(PerfMap(text).find(0x3000) == "last");
 }
 
 }  // namespace atalaya::symbols

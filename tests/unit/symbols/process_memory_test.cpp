@@ -2,16 +2,17 @@
 #include "plugins/symbols/process_memory.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <string>
-
-#include "plugins/jvm/attach.h"
 
 namespace atalaya::symbols {
 namespace {
@@ -33,9 +34,10 @@ TEST_CASE("a process is marked by its start and where its program lies") {
 }
 
 TEST_CASE("the status says who it is inside its namespace") {
-  const auto status = parse_status("Name:\tx\nUid:\t1 2 3 4\nNSpid:\t100\t7\nSigCgt:\t0000000000000004\n");
+  const auto status = parse_status("Name:\tx\nUid:\t1 2 3 4\nGid:\t5 6 7 8\nNSpid:\t100\t7\nSigCgt:\t0000000000000004\n");
   REQUIRE(status);
   CHECK(status->user == 2);
+  CHECK(status->group == 6);
   CHECK(status->inner_pid == 7);
   CHECK(status->caught == 4);
   CHECK_FALSE(parse_status("Name:\tx\n"));
@@ -46,7 +48,7 @@ TEST_CASE("a process that is not the one that was meant is not read") {
   ProcessMark mark = *read_mark(::getpid());
   mark.image += 1;
   CHECK_FALSE(memory.refresh(mark));
-  CHECK(memory.mappings().empty());
+  CHECK(memory.maps().mappings().empty());
 }
 
 TEST_CASE("exec makes another process of it, a fork does not") {
@@ -69,30 +71,74 @@ TEST_CASE("exec makes another process of it, a fork does not") {
   ::close(ready[1]);
 }
 
+namespace {
+
+// A page of code of nobody, as runtimes make it.
+class Code {
+ public:
+  Code() : at_(::mmap(nullptr, kSize, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) { REQUIRE(at_ != MAP_FAILED); }
+  Code(const Code &) = delete;
+  Code &operator=(const Code &) = delete;
+  ~Code() {
+    ::munmap(at_, kSize);
+    ::unlink(perf_map_path().c_str());
+  }
+  uint64_t address() const { return reinterpret_cast<uint64_t>(at_); }
+  // A line that names its first bytes.
+  std::string line(int size, const std::string &name) const {
+    std::array<char, 64> text{};
+    (void)std::snprintf(text.data(), text.size(), "%lx %x %s\n", address(), static_cast<unsigned>(size), name.c_str());
+    return text.data();
+  }
+
+ private:
+  static constexpr size_t kSize = 4096;
+  void *at_;
+};
+
+}  // namespace
+
 TEST_CASE("code made at run time is named by the perf map, as it is now") {
-  const size_t page = 4096;
-  void *code = ::mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(code != MAP_FAILED);
-  const auto address = reinterpret_cast<uint64_t>(code);
+  const Code code;
   ProcessMemory memory(::getpid());
   ElfFiles files(1 << 20);
   const ProcessMark mark = *read_mark(::getpid());
   REQUIRE(memory.refresh(mark));
-  CHECK(memory.find(address, files).origin == Origin::runtime);
-  CHECK(memory.find(address, files).name.empty());
+  CHECK(memory.find(code.address(), files).origin == Origin::runtime);
+  CHECK(memory.find(code.address(), files).name.empty());
+  std::ofstream(perf_map_path()) << code.line(16, "hot");
+  REQUIRE(memory.refresh(mark));
+  CHECK(memory.find(code.address(), files).name == "hot");
+  CHECK(memory.find(code.address() + 16, files).name.empty());
+  std::ofstream(perf_map_path()) << code.line(32, "other");
+  REQUIRE(memory.refresh(mark));
+  CHECK(memory.find(code.address() + 16, files).name == "other");
+}
 
-  char line[64];
-  (void)std::snprintf(line, sizeof(line), "%lx 10 hot\n", address);
-  std::ofstream(perf_map_path()) << line;
-  REQUIRE(memory.refresh(mark));
-  CHECK(memory.find(address, files).name == "hot");
-  CHECK(memory.find(address + 0x10, files).name.empty());
-  (void)std::snprintf(line, sizeof(line), "%lx 20 other\n", address);
-  std::ofstream(perf_map_path()) << line;
-  REQUIRE(memory.refresh(mark));
-  CHECK(memory.find(address + 0x10, files).name == "other");
-  ::munmap(code, page);
-  ::unlink(perf_map_path().c_str());
+TEST_CASE("a perf map of before the process is that of another one") {
+  const Code code;
+  std::ofstream(perf_map_path()) << code.line(16, "stale");
+  const timespec long_ago[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
+  REQUIRE(::utimensat(AT_FDCWD, perf_map_path().c_str(), long_ago, 0) == 0);
+  ProcessMemory memory(::getpid());
+  ElfFiles files(1 << 20);
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  CHECK_FALSE(memory.has_perf_map());
+  std::ofstream(perf_map_path()) << code.line(16, "new");
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  CHECK(memory.find(code.address(), files).name == "new");
+}
+
+TEST_CASE("of a perf map that is too long the end is read") {
+  const Code code;
+  std::ofstream(perf_map_path()) << code.line(32, "old");
+  REQUIRE(::truncate(perf_map_path().c_str(), static_cast<off_t>(kMaxPerfMap)) == 0);
+  std::ofstream(perf_map_path(), std::ios::app) << "\n" << code.line(16, "new");
+  ProcessMemory memory(::getpid());
+  ElfFiles files(1 << 20);
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  CHECK(memory.find(code.address(), files).name == "new");
+  CHECK(memory.find(code.address() + 16, files).name.empty());
 }
 
 TEST_CASE("a perf map behind a link is not followed") {
@@ -101,28 +147,6 @@ TEST_CASE("a perf map behind a link is not followed") {
   REQUIRE(memory.refresh(*read_mark(::getpid())));
   CHECK_FALSE(memory.has_perf_map());
   ::unlink(perf_map_path().c_str());
-}
-
-TEST_CASE("requests to a JVM, and what it answers") {
-  CHECK(jvm::request_bytes("Compiler.perfmap") == std::string("1\0jcmd\0Compiler.perfmap\0\0\0", 26));
-  CHECK(*jvm::parse_answer("0\ndone\n") == "done\n");
-  CHECK(jvm::parse_answer("").error() == "it answered nothing");
-  CHECK(jvm::parse_answer("1\njava.lang.IllegalArgumentException: Unknown diagnostic command\n").error() ==
-        "it refused: java.lang.IllegalArgumentException: Unknown diagnostic command");
-}
-
-TEST_CASE("a process that does not handle SIGQUIT is not sent it") {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGQUIT, SIG_DFL);
-    for (;;) ::pause();
-  }
-  const auto answer = jvm::run_jcmd({child, read_mark(child)->start_ticks, *read_status(child)}, "VM.version", 1'000'000'000);
-  CHECK_FALSE(answer);
-  CHECK(answer.error() == "the JVM " + std::to_string(child) + " is stopped, or does not listen to signals (-Xrs)");
-  CHECK(::waitpid(child, nullptr, WNOHANG) == 0);
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
 }
 
 }  // namespace atalaya::symbols

@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "plugins/symbols/process_memory.h"
 #include "plugins/symbols/unwinder.h"
 
 namespace atalaya::symbols {
@@ -71,16 +74,22 @@ __attribute__((noinline)) int deep(int depth, Taken &taken, size_t bytes) {
 struct Result {
   Unwound end;
   std::vector<std::string> names;
+  ptrdiff_t files = 0;  // that are open then
 };
 
-Result unwound(const Taken &taken) {
+ptrdiff_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::distance(begin(files), end(files));
+}
+
+Result unwound(const Taken &taken, size_t max_bytes = size_t{64} << 20) {
   ProcessMemory memory(::getpid());
   REQUIRE(memory.refresh(*read_mark(::getpid())));
-  Unwinder unwinder;
+  Unwinder unwinder(max_bytes);
   ElfFiles files(size_t{64} << 20);
   std::vector<uint64_t> frames;
-  const Unwound end = unwinder.unwind(memory, taken.registers, {taken.registers[kStackPointer], taken.stack}, frames, [] {});
-  Result result{end, {}};
+  const Unwound end = unwinder.unwind(memory.maps(), taken.registers, {taken.registers[kStackPointer], taken.stack}, frames, [] {});
+  Result result{end, {}, open_files()};
   for (size_t i = 0; i < frames.size(); ++i) result.names.emplace_back(memory.find(frames[i] - (i > 0 ? 1 : 0), files).name);
   return result;
 }
@@ -97,6 +106,15 @@ TEST_CASE("a thread's stack is followed to where it began") {
   CHECK(result.end == Unwound::to_root);
   CHECK(count(result, "take") >= 1);
   CHECK(count(result, "deep") >= 20);
+}
+
+TEST_CASE("tables are read at once, and read again when they had to make room") {
+  Taken taken;
+  std::thread([&] { deep(20, taken, 65536); }).join();
+  const ptrdiff_t before = open_files();
+  const Result result = unwound(taken, 0);
+  CHECK(result.end == Unwound::to_root);
+  CHECK(result.files == before);
 }
 
 TEST_CASE("a copy that is too short ends the stack, and says so") {
