@@ -132,8 +132,7 @@ static void announce(const struct perf_process *process, const char *comm) {
     bpf_map_update_elem(&known, process, &one, BPF_ANY);
 }
 
-static void add(const struct perf_key *key, const char *comm, __u64 ns) {
-  const __u32 now = set & 1;
+static void add(const struct perf_key *key, const char *comm, __u64 ns, __u32 now) {
   void *counts = now ? (void *)&counts_1 : (void *)&counts_0;
   __sync_fetch_and_add(&totals[now].samples, 1);
   struct perf_count *count = bpf_map_lookup_elem(counts, key);
@@ -201,7 +200,7 @@ typedef struct user_pt_regs user_registers;
 #endif
 
 /* False: there is no room for it now. */
-static bool copy_stack(const struct perf_key *key, const char *comm) {
+static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) {
   struct task_struct *task = bpf_get_current_task_btf();
   user_registers registers;
   if (bpf_probe_read_kernel(&registers, sizeof(registers), (void *)bpf_task_pt_regs(task)) != 0) return false;
@@ -209,6 +208,7 @@ static bool copy_stack(const struct perf_key *key, const char *comm) {
   if (!copy) return false;
   copy->process = key->process;
   copy->kernel = key->kernel;
+  copy->set = now;
   __builtin_memcpy(copy->comm, comm, PERF_COMM);
   __builtin_memset(copy->registers, 0, sizeof(copy->registers));
   number_registers(copy->registers, (const struct pt_regs *)&registers);
@@ -225,14 +225,14 @@ static bool copy_stack(const struct perf_key *key, const char *comm) {
   return true;
 }
 
-static bool hand_over(const struct perf_key *key, const char *comm) {
+static bool hand_over(const struct perf_key *key, const char *comm, __u32 now) {
   if (key->process.image == 0) return false;
   if (copies == PERF_COPY_NAMED && !bpf_map_lookup_elem(&copied, &key->process)) return false;
-  if (copy_stack(key, comm)) {
-    __sync_fetch_and_add(&totals[set & 1].samples, 1);
+  if (copy_stack(key, comm, now)) {
+    __sync_fetch_and_add(&totals[now].samples, 1);
     return true;
   }
-  __sync_fetch_and_add(&totals[set & 1].not_copied, 1);
+  __sync_fetch_and_add(&totals[now].not_copied, 1);
   return false;
 }
 
@@ -241,23 +241,30 @@ static bool hand_over(const struct perf_key *key, const char *comm) {
 SEC("perf_event")
 int on_tick(void *context) {
   const __u64 begin = bpf_ktime_get_ns();
+  const __u32 now = set & 1;
   const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
   if (BPF_CORE_READ(task, pid) == 0) return 0; /* idle */
   struct perf_key key = {};
   char comm[PERF_COMM] = {};
   begin_key(&key, comm, context, task, 0);
-  if (copies == PERF_COPY_NONE || !hand_over(&key, comm)) {
+  if (copies == PERF_COPY_NONE || !hand_over(&key, comm, now)) {
     add_user(&key, context, 0);
-    add(&key, comm, 0);
+    add(&key, comm, 0, now);
   }
   announce(&key.process, comm);
-  __sync_fetch_and_add(&totals[set & 1].cost_ns, bpf_ktime_get_ns() - begin);
+  __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
   return 0;
 }
 
 /* ---- Off-CPU ---- */
 
-/* A thread that leaves its CPU without having been made to: it waits. */
+/* Whether a thread that leaves its CPU without having been made to wants it back at once: it only yields. */
+static bool is_runnable(const struct task_struct *task) {
+  if (bpf_core_field_exists(task->__state)) return BPF_CORE_READ(task, __state) == 0;
+  return BPF_CORE_READ((const struct task_struct___before_5_14 *)task, state) == 0;
+}
+
+/* It waits. */
 static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
@@ -266,13 +273,19 @@ static void begin_wait(void *context, const struct task_struct *task, __u64 now)
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
 }
 
-static void end_wait(__u32 thread, __u64 now) {
+/* It never comes back, and its number is used again. */
+static void forget_wait(const struct task_struct *task) {
+  const __u32 thread = BPF_CORE_READ(task, pid);
+  bpf_map_delete_elem(&waiting, &thread);
+}
+
+static void end_wait(__u32 thread, __u64 now, __u32 into) {
   struct perf_waiting *entry = bpf_map_lookup_elem(&waiting, &thread);
   if (!entry) return;
   const __u64 ns = now - entry->since_ns;
   if (ns >= min_wait_ns) {
     const struct perf_key key = entry->key;
-    add(&key, entry->comm, ns);
+    add(&key, entry->comm, ns, into);
     announce(&key.process, entry->comm);
   }
   bpf_map_delete_elem(&waiting, &thread);
@@ -281,8 +294,12 @@ static void end_wait(__u32 thread, __u64 now) {
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct *from, struct task_struct *to) {
   const __u64 begin = bpf_ktime_get_ns();
-  if (from->pid != 0 && !preempted) begin_wait(ctx, from, begin);
-  if (to->pid != 0) end_wait(to->pid, begin);
-  __sync_fetch_and_add(&totals[set & 1].cost_ns, bpf_ktime_get_ns() - begin);
+  const __u32 now = set & 1;
+  if (from->exit_state != 0)
+    forget_wait(from);
+  else if (from->pid != 0 && !preempted && !is_runnable(from))
+    begin_wait(ctx, from, begin);
+  if (to->pid != 0) end_wait(to->pid, begin, now);
+  __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
   return 0;
 }

@@ -79,6 +79,8 @@ struct perf_copy {
   struct perf_process process;
   char comm[PERF_COMM];
   __u64 kernel; /* hash of the kernel's part of the stack */
+  __u32 set;    /* that it was counted in */
+  __u32 unused;
   __u64 registers[PERF_REGISTERS];
   __u64 begin, size; /* of the copy */
   __u8 bytes[PERF_COPY_PART * PERF_COPY_PARTS];

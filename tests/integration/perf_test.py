@@ -58,8 +58,8 @@ class Perf(AgentCase):
             child.wait()
         super().tearDown()
 
-    def start(self, *command, **options):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    def start(self, *command, stdout=subprocess.DEVNULL, **options):
+        child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, **options)
         self.children.append(child)
         return child
 
@@ -129,22 +129,75 @@ class Perf(AgentCase):
         for account in accounts(self.output):
             self.assertNotIn("perf.cpu.kernel", account)
 
+    def check_sums(self):
+        """In each window for itself; and no two samples are of the same entity."""
+        told, given, seen = {}, {}, set()
+        with open(self.output) as file:
+            for sample in map(json.loads, file):
+                fields, time = sample["fields"], sample["time_ns"]
+                if sample["kind"] == "metrics":
+                    told[time] = fields["perf.samples"] - fields["perf.lost"] - fields["perf.filtered"]
+                    continue
+                given[time] = given.get(time, 0) + fields["profile.samples"]
+                identity = (time, sample["text"], *sorted(sample["tags"].items()))
+                self.assertNotIn(identity, seen)
+                seen.add(identity)
+        self.assertGreater(len(told), 1)
+        self.assertEqual({time: count for time, count in told.items() if count > 0}, given)
+
     def test_samples_add_up(self):
-        child = self.start(self.program())
-        agent = self.sample("")
-        self.until(agent, lambda all: self.count(all, child.pid) >= 100, "sample")
+        for options in ("", 'unwind = "dwarf"', 'backend = "ring"', 'profile = "both"'):
+            with self.subTest(options=options):
+                self.output = self.path("samples-" + options.replace('"', ""))
+                child = self.start(self.program())
+                agent = self.sample(f"frequency = 499, {options}")
+                self.until(agent, lambda all: self.count(all, child.pid) >= 1000, "sample")
+                agent.stop()
+                self.check_sums()
+                child.kill()
+
+    def test_exec_makes_no_second_sample_of_the_same_entity(self):
+        """A program that becomes itself again and again has the same name and number, and the same stacks."""
+        again = "import os, sys, time\nend = time.monotonic() + 0.2\nwhile time.monotonic() < end: pass\nos.execv(sys.argv[1], sys.argv[1:])"
+        script = self.path("again.py")
+        with open(script, "w") as file:
+            file.write("import sys\nsys.argv.insert(1, sys.executable)\nsys.argv.insert(2, __file__)\ndel sys.argv[3:]\n" + again)
+        child = self.start(sys.executable, script)
+        agent = self.sample("frequency = 499", every="2s")
+        self.until(agent, lambda all: self.count(all, child.pid) >= 1500, "sample")
         agent.stop()
-        told = sum(account["perf.samples"] - account["perf.lost"] - account["perf.filtered"] for account in accounts(self.output))
-        self.assertEqual(told, sum(sample["fields"]["profile.samples"] for sample in stacks(self.output)))
+        self.assertIsNone(child.poll())
+        self.check_sums()
 
     def test_java_names(self):
-        child = self.start(*self.java("-XX:+PreserveFramePointer"))
-        self.addCleanup(self.remove_map, child.pid)  # behind its end
+        child, said = self.start_java("-XX:+PreserveFramePointer")
         agent = self.sample('tags = { "runtime" }, processes = { "java" }, jvm_refresh = "1s"')
         self.until(agent, lambda all: self.count(all, child.pid, "long W.fib(int)_[j];long W.fib(int)_[j]") > 0, "Java function")
         self.assertEqual({sample["tags"].get("runtime") for sample in stacks(self.output)
                           if sample["tags"]["pid"] == str(child.pid) and "W.fib" in sample["text"]}, {"jvm"})
         self.assertIsNone(child.poll())
+        self.assertEqual(self.said(said), "")
+
+    def test_java_names_of_another_user(self):
+        os.chmod(self.folder, 0o755)
+        child, said = self.start_java("-XX:+PreserveFramePointer", user=65534, group=65534, extra_groups=[])
+        agent = self.sample('processes = { "java" }, jvm_refresh = "1s"')
+        self.until(agent, lambda all: self.count(all, child.pid, "long W.fib(int)_[j]") > 0, "Java function")
+        self.assertEqual(self.said(said), "")
+        self.assertFalse(os.path.exists(f"/tmp/.attach_pid{child.pid}"))
+
+    def start_java(self, *options, **more):
+        """With what it prints, which has to be nothing: a JVM that is signalled and does not know why prints its threads."""
+        said = self.path("said")
+        with open(said, "w") as file:
+            child = self.start(*self.java(*options), stdout=file, **more)
+        self.addCleanup(self.remove_map, child.pid)  # behind its end
+        return child, said
+
+    @staticmethod
+    def said(path):
+        with open(path) as file:
+            return file.read()
 
     @staticmethod
     def remove_map(pid):
@@ -169,15 +222,28 @@ class Perf(AgentCase):
         self.until(agent, lambda all: any("long W.fib(int)_[j]" in sample["text"] for sample in all), "Java function")
         self.assertIn("perf-1.map", os.listdir(shared))
 
-    def test_a_jvm_that_refuses_costs_a_counted_failure(self):
-        child = self.start(*self.java("-XX:+DisableAttachMechanism", "-XX:+PreserveFramePointer"))
-        agent = self.sample('processes = { "java" }')
-        agent.wait_line("opens no socket for commands (-XX:+DisableAttachMechanism?)")
-        self.until(agent, lambda all: self.count(all, child.pid) > 0, "sample of it")
+    def check_refusal(self, line, *options):
+        child, said = self.start_java("-XX:+PreserveFramePointer", *options)
+        agent = self.sample('processes = { "java" }, jvm_refresh = "1s"')
+        agent.wait_line(line)
+        self.until(agent, lambda all: self.count(all, child.pid) > 0 and
+                   sum(account["perf.jvm.failures"] for account in accounts(self.output)) > 1, "second refusal")
         self.assertIsNone(child.poll())
         self.assertFalse(os.path.exists(f"/tmp/.attach_pid{child.pid}"))
-        agent.stop()
-        self.assertEqual(sum(account["perf.jvm.failures"] for account in accounts(self.output)), 1)
+        self.assertEqual(self.said(said), "")
+
+    def test_a_jvm_that_takes_no_commands_is_left_alone(self):
+        self.check_refusal("takes no commands: -XX:+DisableAttachMechanism", "-XX:+DisableAttachMechanism")
+
+    def test_a_jvm_that_does_not_say_whether_it_takes_commands_is_left_alone(self):
+        self.check_refusal("does not say whether it takes commands (-XX:-UsePerfData?)", "-XX:-UsePerfData")
+
+    def test_a_jvm_that_is_not_wanted_is_not_asked(self):
+        child, said = self.start_java("-XX:+PreserveFramePointer")
+        agent = self.sample('cgroups = { "/none" }, jvm_refresh = "1s"')
+        self.until(agent, lambda _: sum(account["perf.filtered"] for account in accounts(self.output)) > 500, "filtered sample")
+        self.assertFalse(os.path.exists(f"/tmp/.java_pid{child.pid}"))
+        self.assertEqual(stacks(self.output), [])
 
     def test_a_process_that_has_ended_keeps_its_names(self):
         program = self.program("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
@@ -197,6 +263,42 @@ class Perf(AgentCase):
             self.assertEqual(sample["tags"]["profile"], "offcpu")
             each = sample["fields"]["profile.ns"] / sample["fields"]["profile.samples"]
             self.assertGreaterEqual(each, 0.049e9)
+
+    def test_the_end_of_a_thread_is_no_wait(self):
+        """Its number goes to a new thread, which takes over nothing."""
+        agent = self.sample('profile = "offcpu"')
+        agent.wait_status(lambda _: os.path.exists(self.output) and len(accounts(self.output)) > 0)
+        old = self.start("true").pid
+        self.children[-1].wait()
+        child = self.with_number(old)
+        self.until(agent, lambda all: self.count(all, child.pid, "nanosleep") > 5, "wait of the new process")
+        for sample in stacks(self.output):
+            self.assertNotIn("do_task_dead", sample["text"])
+
+    def with_number(self, number):
+        """A process with this number: the kernel lets root say which one comes next."""
+        sleeper = "import time\nwhile True: time.sleep(0.05)"
+        for _ in range(50):
+            try:
+                with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+                    file.write(str(number - 1))
+            except OSError as error:
+                self.skipTest(f"numbers cannot be chosen: {error}")
+            child = self.start(sys.executable, "-c", sleeper)
+            if child.pid == number:
+                return child
+            child.kill()
+            child.wait()
+        self.skipTest("others were always faster")
+
+    def test_yielding_is_no_wait(self):
+        yielder = "import os\nos.sched_setaffinity(0, {0})\nwhile True: os.sched_yield()"
+        yielders = [self.start(sys.executable, "-c", yielder) for _ in range(2)]
+        sleeper = self.start(sys.executable, "-c", "import time\nwhile True: time.sleep(0.05)")
+        agent = self.sample('profile = "offcpu", min_wait = "0s"')
+        self.until(agent, lambda all: self.count(all, sleeper.pid, "nanosleep") > 20, "wait of the sleeper")
+        self.assertEqual([sample for sample in stacks(self.output) if "sched_yield" in sample["text"]], [])
+        self.assertTrue(all(child.poll() is None for child in yielders))
 
 
 main()

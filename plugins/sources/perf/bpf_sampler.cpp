@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "bpf/perf.h"
+#include "core/util/now.h"
 #include "perf.skel.h"
 #include "plugins/bpf/loading.h"
 #include "plugins/sources/perf/perf_events.h"
@@ -43,14 +45,19 @@ ProcessId id_of(const perf_process &process) {
 
 // Programs that still write to the set of before have done so when this returns.
 void wait_for_programs() {
-  ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) return;
+  // There is no such barrier with nohz_full; a program takes microseconds.
+  static constexpr timespec kLongest{0, 50'000'000};
+  ::nanosleep(&kLongest, nullptr);
 }
 
 class BpfSampler final : public Sampler {
  public:
+  explicit BpfSampler(const SamplerOptions &options) : options_(options), unwinder_(options.dwarf_memory) {}
+
   // An empty text when it works.
-  std::string open(const SamplerOptions &options) {
-    options_ = options;
+  std::string open() {
+    max_frames_ = std::min<size_t>(PERF_FRAMES, max_frames());
     bpf::listen();
     bpf::take_words();
     std::string error = load();
@@ -64,11 +71,13 @@ class BpfSampler final : public Sampler {
     static constexpr int kCopiesEveryMs = 100;
     std::array<pollfd, 2> wanted{pollfd{stop, POLLIN, 0}, pollfd{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}};
     ::poll(wanted.data(), wanted.size(), options_.dwarf ? kCopiesEveryMs : -1);
-    const std::lock_guard lock(mutex_);
-    see_ = &see;
-    for (const auto &[id, again] : std::exchange(unseen_, {})) see(id, again);
-    ring_buffer__consume(ring_.get());
-    see_ = nullptr;
+    std::vector<std::pair<ProcessId, bool>> seen;
+    {
+      const std::lock_guard lock(mutex_);
+      ring_buffer__consume(ring_.get());
+      seen.swap(seen_);
+    }
+    for (const auto &[id, again] : seen) see(id, again);
   }
 
   Totals take(const Take &take) override {
@@ -76,11 +85,14 @@ class BpfSampler final : public Sampler {
     const uint32_t old = shared.set & 1;
     __atomic_store_n(&shared.set, old ^ 1, __ATOMIC_SEQ_CST);
     wait_for_programs();
-    stacks_.clear();
-    read_counts(bpf_map__fd(old == 0 ? skeleton_->maps.counts_0 : skeleton_->maps.counts_1), take);
-    if (options_.dwarf) give_unwound(take);
+    const Copies copies = take_copies(old);
+    read_counts(bpf_map__fd(old == 0 ? skeleton_->maps.counts_0 : skeleton_->maps.counts_1));
+    for (const auto &[key, count] : counts_) give(key, count, take);
+    for (const auto &[key, sum] : copies.stacks) give(key, sum.first, sum.second, take);
+    counts_ = {};
+    stacks_ = {};
     const auto totals = std::exchange(shared.totals[old], {});
-    return {totals.samples, totals.lost + std::exchange(lost_, 0), totals.cost_ns};
+    return {totals.samples, totals.lost + copies.lost, totals.not_copied, totals.cost_ns};
   }
 
  private:
@@ -133,14 +145,12 @@ class BpfSampler final : public Sampler {
   }
 
   void see(const perf_seen &seen) {
+    static constexpr size_t kMostSeen = 4096;
     const uint8_t one = 1;
     const std::string_view comm(seen.comm, ::strnlen(seen.comm, sizeof(seen.comm)));
     if (options_.dwarf && !options_.dwarf_processes.empty() && options_.dwarf_processes.matches(comm))
       bpf_map_update_elem(bpf_map__fd(skeleton_->maps.copied), &seen.process, &one, BPF_ANY);
-    if (see_ != nullptr)
-      (*see_)(id_of(seen.process), seen.again != 0);
-    else
-      unseen_.emplace_back(id_of(seen.process), seen.again != 0);
+    if (seen_.size() < kMostSeen) seen_.emplace_back(id_of(seen.process), seen.again != 0);
   }
 
   static int on_copy(void *self, void *data, size_t size) {
@@ -151,57 +161,103 @@ class BpfSampler final : public Sampler {
   // A stack that was handed over as it was.
   void unwind(const perf_copy &copy) {
     const ProcessId id = id_of(copy.process);
-    symbols::ProcessMemory &memory = memory_of(id);
+    Known &known = known_of(id);
     symbols::Registers registers{};
     std::copy(std::begin(copy.registers), std::end(copy.registers), registers.begin());
     const std::span<const uint8_t> bytes(copy.bytes, std::min<size_t>(copy.size, sizeof(copy.bytes)));
     Unwound key{id, copy.kernel, {}, End::failed};
     const auto end =
-        unwinder_.unwind(memory, registers, {copy.begin, std::as_bytes(bytes)}, key.frames, [&] { memory.refresh(mark_of(id)); });
+        unwinder_.unwind(known.maps, registers, {copy.begin, std::as_bytes(bytes)}, key.frames, [&] { refresh(id, known); });
     if (end != symbols::Unwound::failed) key.end = end == symbols::Unwound::to_root ? End::root : End::truncated;
-    if (unwound_.size() >= options_.max_stacks && unwound_.find(key) == unwound_.end()) {
-      ++lost_;
+    Copies &copies = copies_[copy.set & 1];
+    if (copies.stacks.size() >= options_.max_stacks && copies.stacks.find(key) == copies.stacks.end()) {
+      ++copies.lost;
       return;
     }
-    auto &[comm, count] = unwound_[std::move(key)];
+    auto &[comm, count] = copies.stacks[std::move(key)];
     if (comm.empty()) comm.assign(copy.comm, ::strnlen(copy.comm, sizeof(copy.comm)));
     ++count;
   }
 
-  symbols::ProcessMemory &memory_of(const ProcessId &id) {
-    static constexpr size_t kMaxMemories = 1024;
-    if (const auto known = memories_.find(id); known != memories_.end()) return known->second;
-    if (memories_.size() >= kMaxMemories) memories_.clear();
-    symbols::ProcessMemory &memory = memories_.emplace(id, id.pid).first->second;
-    memory.refresh(mark_of(id));
-    return memory;
+  struct Known {
+    symbols::ProcessMaps maps;
+    int64_t read_ns = 0;
+  };
+
+  Known &known_of(const ProcessId &id) {
+    static constexpr size_t kMostKnown = 1024;
+    if (const auto known = known_.find(id); known != known_.end()) return known->second;
+    if (known_.size() >= kMostKnown) known_.clear();
+    Known &known = known_.emplace(id, Known{symbols::ProcessMaps(id.pid), 0}).first->second;
+    refresh(id, known);
+    return known;
   }
 
-  void give_unwound(const Take &take) {
+  // A stack that is garbage leads to addresses of nothing each time.
+  static void refresh(const ProcessId &id, Known &known) {
+    static constexpr int64_t kNotBefore = 1'000'000'000;
+    const int64_t now = core::monotonic();
+    if (known.read_ns != 0 && now - known.read_ns < kNotBefore) return;
+    known.read_ns = now;
+    known.maps.refresh(mark_of(id));
+  }
+
+  struct Unwound {
+    ProcessId process;
+    uint64_t kernel = 0;
+    std::vector<uint64_t> frames;
+    End end = End::failed;
+    auto operator<=>(const Unwound &) const = default;
+  };
+  struct Copies {  // by one set of the program
+    std::map<Unwound, std::pair<std::string, uint64_t>> stacks;
+    uint64_t lost = 0;
+  };
+
+  // All of this set lie in the ring by now. What is mapped may change until the next window.
+  Copies take_copies(uint32_t set) {
+    if (!options_.dwarf) return {};
     const std::lock_guard lock(mutex_);
     ring_buffer__consume(ring_.get());
-    for (const auto &[key, sum] : unwound_) {
-      StackCount stack{
-          .process = key.process, .comm = sum.first, .has_user = true, .end = key.end, .user = key.frames, .count = sum.second};
-      stack.kernel = frames_of(key.kernel, stack.kernel_lost);
-      take(stack);
-    }
-    unwound_.clear();
+    known_.clear();
+    unwinder_.next_window();
+    return std::exchange(copies_[set], {});
+  }
+
+  void give(const Unwound &key, const std::string &comm, uint64_t count, const Take &take) {
+    StackCount stack{.process = key.process, .comm = comm, .has_user = true, .end = key.end, .user = key.frames, .count = count};
+    stack.kernel = frames_of(key.kernel, stack.kernel_lost);
+    take(stack);
   }
 
   // Nobody else writes to the map: what is read and deleted is the whole.
-  void read_counts(int map, const Take &take) {
+  void read_counts(int map) {
     static constexpr uint32_t kBatch = 2048;  // more than any bucket holds
-    keys_.resize(kBatch);
-    counts_.resize(kBatch);
+    std::vector<perf_key> keys(kBatch);
+    std::vector<perf_count> counts(kBatch);
     uint32_t place = 0;
     for (bool first = true, more = true; more; first = false) {
       uint32_t count = kBatch;
-      more = bpf_map_lookup_and_delete_batch(map, first ? nullptr : &place, &place, keys_.data(), counts_.data(), &count,
-                                             nullptr) == 0;
-      if (!more && errno != ENOENT) return;  // what is left is told in the next window
-      for (uint32_t i = 0; i < count; ++i) give(keys_[i], counts_[i], take);
+      more =
+          bpf_map_lookup_and_delete_batch(map, first ? nullptr : &place, &place, keys.data(), counts.data(), &count, nullptr) == 0;
+      if (!more && errno != ENOENT) return read_one_by_one(map);
+      for (uint32_t i = 0; i < count; ++i) counts_.emplace_back(keys[i], counts[i]);
     }
+    sort_counts();
+  }
+
+  void read_one_by_one(int map) {
+    perf_key key{};
+    for (perf_count count{}; bpf_map_get_next_key(map, nullptr, &key) == 0;) {
+      if (bpf_map_lookup_elem(map, &key, &count) == 0) counts_.emplace_back(key, count);
+      if (bpf_map_delete_elem(map, &key) != 0) break;
+    }
+    sort_counts();
+  }
+
+  void sort_counts() {
+    std::sort(counts_.begin(), counts_.end(),
+              [](const auto &a, const auto &b) { return id_of(a.first.process) < id_of(b.first.process); });
   }
 
   void give(const perf_key &key, const perf_count &count, const Take &take) {
@@ -213,7 +269,7 @@ class BpfSampler final : public Sampler {
                      .ns = count.ns};
     stack.kernel = frames_of(key.kernel, stack.kernel_lost);
     stack.user = frames_of(key.user, stack.user_lost);
-    if (stack.user.size() == PERF_FRAMES) stack.end = End::truncated;
+    if (stack.user.size() >= max_frames_) stack.end = End::truncated;
     take(stack);
   }
 
@@ -237,31 +293,23 @@ class BpfSampler final : public Sampler {
 
   // What the pump and the windows share.
   std::mutex mutex_;
-  const See *see_ = nullptr;
-  std::vector<std::pair<ProcessId, bool>> unseen_;  // found while nobody listened
-  struct Unwound {
-    ProcessId process;
-    uint64_t kernel = 0;
-    std::vector<uint64_t> frames;
-    End end = End::failed;
-    auto operator<=>(const Unwound &) const = default;
-  };
-  std::map<Unwound, std::pair<std::string, uint64_t>> unwound_;
-  std::map<ProcessId, symbols::ProcessMemory> memories_;
+  std::vector<std::pair<ProcessId, bool>> seen_;
+  std::array<Copies, 2> copies_;
+  std::map<ProcessId, Known> known_;
   symbols::Unwinder unwinder_;
-  uint64_t lost_ = 0;
 
-  std::vector<perf_key> keys_;
-  std::vector<perf_count> counts_;
-  std::unordered_map<uint64_t, std::vector<uint64_t>> stacks_;  // of this window
+  size_t max_frames_ = PERF_FRAMES;
+  // Of this window.
+  std::vector<std::pair<perf_key, perf_count>> counts_;
+  std::unordered_map<uint64_t, std::vector<uint64_t>> stacks_;
 };
 
 }  // namespace
 
 core::Result<std::unique_ptr<Sampler>> open_bpf_sampler(const SamplerOptions &options) {
   if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
-  auto sampler = std::make_unique<BpfSampler>();
-  if (std::string reason = sampler->open(options); !reason.empty()) return core::Error{std::move(reason)};
+  auto sampler = std::make_unique<BpfSampler>(options);
+  if (std::string reason = sampler->open(); !reason.empty()) return core::Error{std::move(reason)};
   return std::unique_ptr<Sampler>(std::move(sampler));
 }
 

@@ -51,6 +51,7 @@ Collector::Names::Names(Host host)
       lost_stacks(host.intern("perf.stacks.lost")),
       incomplete(host.intern("perf.stacks.incomplete")),
       filtered(host.intern("perf.filtered")),
+      not_copied(host.intern("perf.stacks.uncopied")),
       frames(host.intern("perf.frames")),
       unnamed(host.intern("perf.frames.unnamed")),
       cpu_kernel(host.intern("perf.cpu.kernel")),
@@ -119,7 +120,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   const int64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
   account_ = {};
-  groups_.clear();
+  forget_groups();
   processes_.next_window();
   files_.next_window();
   jvm_.next_window();
@@ -132,8 +133,12 @@ void Collector::collect(const Window &window, Batch &batch) {
   const int64_t cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - begin + pump - pump_before_ns_;
   pump_before_ns_ = pump;
   if (!baseline) emit_account(window, totals, cpu, batch);
-  groups_.clear();  // it points to processes
-  files_.trim();
+  forget_groups();
+}
+
+void Collector::forget_groups() {
+  groups_.clear();
+  group_bytes_ = 0;
 }
 
 void Collector::refresh_kernel_symbols(int64_t now_ns) {
@@ -154,36 +159,56 @@ bool Collector::is_wanted(const StackCount &stack, const Process *process) const
 }
 
 void Collector::take(const StackCount &stack) {
-  // Names are looked up for those that are wanted only.
+  // Names are looked up for those that are wanted only, and only they are asked for some.
   const bool named = options_.processes.empty() || options_.processes.matches(stack.comm);
   Process *process = named ? processes_.find(stack.process) : nullptr;
   if (!is_wanted(stack, process)) {
     account_.filtered += stack.count;
     return;
   }
-  Group &group = groups_[{stack.process, stack.off_cpu}];
-  if (group.comm.empty()) group.comm = stack.comm;
-  group.process = process;
+  if (process != nullptr) processes_.refresh(stack.process, *process);
   if (stack.kernel_lost || stack.user_lost) account_.lost_stacks += stack.count;
   if (!folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_)) account_.incomplete += stack.count;
-  Sum &sum = group.stacks[text_];
-  sum.count += stack.count;
-  sum.ns += stack.ns;
+  add(stack, group_of(stack, process));
+}
+
+Collector::Group &Collector::group_of(const StackCount &stack, const Process *process) {
+  Group &group = groups_[{stack.process.pid, std::string(stack.comm), stack.off_cpu}];
+  if (process == nullptr) return group;
+  if (options_.container_tag) group.container = containers::container_of(process->cgroup);
+  if (options_.runtime_tag) group.runtime = process->runtime;
+  return group;
+}
+
+// Programs that make up long names, a new one each time, fill no memory: their stacks are told without frames then.
+void Collector::add(const StackCount &stack, Group &group) {
+  static constexpr size_t kMostText = size_t{64} << 20;
+  auto found = group.stacks.find(text_);
+  if (found == group.stacks.end() && group_bytes_ + text_.size() > kMostText) {
+    text_.resize(text_.find(';') == std::string::npos ? text_.size() : text_.find(';'));
+    text_ += ";[stack lost]";
+    account_.lost_stacks += stack.count;
+    found = group.stacks.find(text_);
+  }
+  if (found == group.stacks.end()) {
+    group_bytes_ += text_.size();
+    found = group.stacks.try_emplace(text_).first;
+  }
+  found->second.count += stack.count;
+  found->second.ns += stack.ns;
 }
 
 void Collector::emit_stacks(Batch &batch) {
-  for (const auto &[key, group] : groups_) emit_group(key.first, key.second, group, batch);
+  for (const auto &[id, group] : groups_) emit_group(id, group, batch);
 }
 
-void Collector::emit_group(const ProcessId &id, bool off_cpu, const Group &group, Batch &batch) {
+void Collector::emit_group(const GroupId &id, const Group &group, Batch &batch) {
   std::array<char, 12> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), id.pid).ptr;
-  const atalaya_str profile = str(off_cpu ? "offcpu" : "cpu");
-  const atalaya_str shared_profile = batch.copy(view(profile)), process = batch.copy(group.comm);
+  const atalaya_str profile = str(id.off_cpu ? "offcpu" : "cpu");
+  const atalaya_str shared_profile = batch.copy(view(profile)), process = batch.copy(id.comm);
   const atalaya_str pid = batch.copy({digits.data(), static_cast<size_t>(end - digits.data())});
-  atalaya_str container{}, runtime{};
-  if (options_.container_tag && group.process != nullptr) container = batch.copy(containers::container_of(group.process->cgroup));
-  if (options_.runtime_tag && group.process != nullptr) runtime = batch.copy(group.process->runtime);
+  const atalaya_str container = batch.copy(group.container), runtime = batch.copy(group.runtime);
   for (const auto &[text, sum] : group.stacks) {
     Sample &sample = batch.add(ATALAYA_STACK, 5, 2);
     batch.tag_shared(sample, names_.profile, shared_profile);
@@ -192,18 +217,19 @@ void Collector::emit_group(const ProcessId &id, bool off_cpu, const Group &group
     if (container.size > 0) batch.tag_shared(sample, names_.container, container);
     if (runtime.size > 0) batch.tag_shared(sample, names_.runtime, runtime);
     batch.field(sample, names_.samples, as_count(sum.count));
-    if (off_cpu) batch.field(sample, names_.ns, as_count(sum.ns));
+    if (id.off_cpu) batch.field(sample, names_.ns, as_count(sum.ns));
     sample.text = batch.copy(text);
   }
 }
 
 void Collector::emit_account(const Window &window, const Totals &totals, int64_t cpu_ns, Batch &batch) {
   const Folder::Frames frames = folder_.take_frames();
-  Sample &sample = batch.add(ATALAYA_METRICS, 0, 11);
+  Sample &sample = batch.add(ATALAYA_METRICS, 0, 14);
   batch.field(sample, names_.all, as_count(totals.samples));
   batch.field(sample, names_.lost, as_count(totals.lost));
   batch.field(sample, names_.lost_stacks, as_count(account_.lost_stacks));
   batch.field(sample, names_.incomplete, as_count(account_.incomplete));
+  if (options_.sampler.dwarf) batch.field(sample, names_.not_copied, as_count(totals.not_copied));
   batch.field(sample, names_.filtered, as_count(account_.filtered));
   batch.field(sample, names_.frames, as_count(frames.all));
   batch.field(sample, names_.unnamed, as_count(frames.unnamed));

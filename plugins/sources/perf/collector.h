@@ -47,9 +47,16 @@ class Collector {
   struct Sum {
     uint64_t count = 0, ns = 0;
   };
-  struct Group {  // a process in one of its profiles
+  // What makes an entity of the stacks: a process keeps them over an exec, and two that had the number in one window share them.
+  struct GroupId {
+    int32_t pid = 0;
     std::string comm;
-    const Process *process = nullptr;
+    bool off_cpu = false;
+    auto operator<=>(const GroupId &) const = default;
+  };
+  struct Group {
+    std::string container;
+    std::string_view runtime;
     std::unordered_map<std::string, Sum> stacks;
   };
   // Amounts of one window.
@@ -59,16 +66,19 @@ class Collector {
   struct Names {
     explicit Names(Host host);
     uint32_t profile, process, pid, container, runtime, samples, ns;
-    uint32_t all, lost, lost_stacks, incomplete, filtered, frames, unnamed, cpu_kernel, cpu_user, memory, jvm_failures;
+    uint32_t all, lost, lost_stacks, incomplete, filtered, not_copied, frames, unnamed, cpu_kernel, cpu_user, memory, jvm_failures;
   };
 
   void open_sampler();
   void pump();
   void take(const StackCount &stack);
+  Group &group_of(const StackCount &stack, const Process *process);
+  void add(const StackCount &stack, Group &group);
   bool is_wanted(const StackCount &stack, const Process *process) const;
   void refresh_kernel_symbols(int64_t now_ns);
+  void forget_groups();
   void emit_stacks(Batch &batch);
-  void emit_group(const ProcessId &id, bool off_cpu, const Group &group, Batch &batch);
+  void emit_group(const GroupId &id, const Group &group, Batch &batch);
   void emit_account(const Window &window, const Totals &totals, int64_t cpu_ns, Batch &batch);
   int64_t pump_cpu_ns() const;
 
@@ -84,7 +94,8 @@ class Collector {
   std::unique_ptr<Sampler> sampler_;
   std::thread thread_;
   core::Descriptor stop_;
-  std::map<std::pair<ProcessId, bool>, Group> groups_;
+  std::map<GroupId, Group> groups_;
+  size_t group_bytes_ = 0;
   Account account_;
   std::string text_;
   int64_t pump_before_ns_ = 0;

@@ -37,6 +37,8 @@ inline constexpr std::array kMetrics = {
     metric(
         "perf.stacks.incomplete"_str, "1"_str, ATALAYA_DELTA, kIsCount, kHostTags, "the stacks"_str,
         "Samples whose stack does not reach the function that its thread began with: [unwind failed], [truncated], [stack lost]."_str),
+    metric("perf.stacks.uncopied"_str, "1"_str, ATALAYA_DELTA, kIsCount, kHostTags, "perf ring"_str,
+           "With unwind = \"dwarf\": stacks without room for their copy, whose frame pointers were followed."_str),
     metric("perf.frames"_str, "1"_str, ATALAYA_DELTA, kIsCount, kHostTags, "the stacks"_str,
            "Frames of the distinct stacks of the window."_str),
     metric("perf.frames.unnamed"_str, "1"_str, ATALAYA_DELTA, kIsCount, kHostTags, "the stacks"_str,

@@ -42,6 +42,13 @@ core::Result<CpuEvents> open_on_all(const std::string &name, const perf_event_at
 
 }  // namespace
 
+size_t max_frames() {
+  size_t frames = 127;  // the kernel's default
+  if (auto text = core::read_file("/proc/sys/kernel/perf_event_max_stack", 64))
+    std::from_chars(text->data(), text->data() + text->size(), frames);
+  return frames;
+}
+
 std::vector<int> parse_cpus(std::string_view text) {
   std::vector<int> cpus;
   const char *at = text.data(), *const end = at + text.size();

@@ -4,7 +4,9 @@
 
 #include <linux/perf_event.h>
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/util/files.h"
@@ -25,6 +27,9 @@ struct CpuEvents {
 // `event`: "cycles", "cpu-clock", or "auto" for the first that works. What else is asked for stands in `attributes`. The events do
 // not count yet.
 core::Result<CpuEvents> open_events(const std::string &event, int frequency, perf_event_attr attributes);
+
+// So many frames of a stack the kernel writes down (kernel.perf_event_max_stack).
+size_t max_frames();
 
 // "0-2,5" -> 0 1 2 5, as /sys/devices/system/cpu/online has it.
 std::vector<int> parse_cpus(std::string_view text);

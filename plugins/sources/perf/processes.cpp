@@ -42,7 +42,7 @@ std::unique_ptr<Process> Processes::read(const ProcessId &id) {
   auto process = std::make_unique<Process>(id.pid);
   if (!process->memory.refresh(mark_of(id))) return nullptr;
   process->cgroup = cgroup_of(id.pid);
-  process->runtime = runtime_of(process->memory.mappings());
+  process->runtime = runtime_of(process->memory.maps().mappings());
   return process;
 }
 
@@ -52,57 +52,75 @@ void Processes::see(const ProcessId &id, bool again) {
   second_ = second;
   if (read_.size() >= (again ? kMaxASecond : kMaxNewASecond) || !read_.insert(id).second) return;
   auto process = read(id);
+  if (!process) return;
   const std::lock_guard lock(mutex_);
-  if (process && fresh_.size() < kMaxFresh) fresh_.emplace_back(id, std::move(process));
+  if (fresh_.size() >= kMaxFresh || fresh_bytes_ + process->bytes() > max_bytes_) return;
+  fresh_bytes_ += process->bytes();
+  fresh_.emplace_back(id, std::move(process));
 }
 
+// Of several readings of one process the last.
 void Processes::next_window() {
   ++window_;
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh;
   {
     const std::lock_guard lock(mutex_);
     fresh.swap(fresh_);
+    fresh_bytes_ = 0;
   }
-  for (auto &[id, process] : fresh) {
-    process->used = window_;
-    known_.try_emplace(id, std::move(process));
+  for (auto &[id, process] : fresh) keep(id, std::move(process));
+  for (auto known = known_.begin(); known != known_.end();) {
+    const bool forgotten = known->second->used + kForgottenAfter < window_;
+    if (forgotten) bytes_ -= known->second->bytes();
+    known = forgotten ? known_.erase(known) : std::next(known);
   }
-  drop_old();
 }
 
-void Processes::drop_old() {
-  std::erase_if(known_, [this](const auto &entry) { return entry.second->used + kForgottenAfter < window_; });
-  while (!known_.empty() && (known_.size() > kMaxKnown || bytes() > max_bytes_))
-    known_.erase(std::min_element(known_.begin(), known_.end(),
-                                  [](const auto &a, const auto &b) { return a.second->used < b.second->used; }));
+void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
+  process->used = window_;
+  std::unique_ptr<Process> &known = known_[id];
+  if (known) bytes_ -= known->bytes();
+  known = std::move(process);
+  bytes_ += known->bytes();
+  make_room(known.get());
+}
+
+// Those not seen for longest go.
+void Processes::make_room(const Process *wanted) {
+  while (known_.size() > 1 && (known_.size() > kMaxKnown || bytes_ > max_bytes_)) {
+    auto oldest = known_.end();
+    for (auto it = known_.begin(); it != known_.end(); ++it)
+      if (it->second.get() != wanted && (oldest == known_.end() || it->second->used < oldest->second->used)) oldest = it;
+    bytes_ -= oldest->second->bytes();
+    known_.erase(oldest);
+  }
 }
 
 Process *Processes::find(const ProcessId &id) {
   if (id.image == 0) return nullptr;
-  auto known = known_.find(id);
-  if (known == known_.end()) {
-    auto process = read(id);
-    if (!process) return nullptr;
-    known = known_.emplace(id, std::move(process)).first;
+  const auto known = known_.find(id);
+  if (known != known_.end()) {
+    known->second->used = window_;
+    return known->second.get();
   }
-  Process &process = *known->second;
-  process.used = window_;
-  if (process.refreshed != window_) refresh(id, process);
-  return &process;
+  auto process = read(id);
+  if (!process) return nullptr;
+  Process *found = process.get();
+  keep(id, std::move(process));
+  return found;
 }
 
 void Processes::refresh(const ProcessId &id, Process &process) {
+  if (process.refreshed == window_) return;
   process.refreshed = window_;
-  if (process.runtime == "jvm" && jvm_ != nullptr) jvm_->refresh(id.pid, id.start_ns, process.memory.status());
-  if (!process.memory.refresh(mark_of(id))) return;  // it has ended
-  process.cgroup = cgroup_of(id.pid);
-  process.runtime = runtime_of(process.memory.mappings());
-}
-
-size_t Processes::bytes() const {
-  size_t sum = 0;
-  for (const auto &[id, process] : known_) sum += sizeof(Process) + process->memory.bytes() + process->cgroup.capacity();
-  return sum;
+  if (process.runtime == "jvm" && jvm_ != nullptr) jvm_->refresh(id.pid, mark_of(id), process.memory.status());
+  bytes_ -= process.bytes();
+  if (process.memory.refresh(mark_of(id))) {
+    process.cgroup = cgroup_of(id.pid);
+    process.runtime = runtime_of(process.memory.maps().mappings());
+  }
+  bytes_ += process.bytes();
+  make_room(&process);
 }
 
 }  // namespace atalaya::perf

@@ -24,6 +24,7 @@ struct Process {
   std::string cgroup;                // path
   std::string_view runtime;          // "jvm", "node", "python"; empty: none that we know
   uint64_t refreshed = 0, used = 0;  // windows
+  size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
 };
 
 class Processes {
@@ -37,22 +38,25 @@ class Processes {
 
   // The rest from one thread.
   void next_window();
-  // Null: nothing is known of it, as it ended before anyone could look.
+  // Null: nothing is known of it, as it ended before anyone could look. Valid until the next call.
   Process *find(const ProcessId &id);
-  size_t bytes() const;
+  // Once a window: what has changed, and names of code from a JVM.
+  void refresh(const ProcessId &id, Process &process);
+  size_t bytes() const { return bytes_; }
 
  private:
   static std::unique_ptr<Process> read(const ProcessId &id);
-  void refresh(const ProcessId &id, Process &process);
-  void drop_old();
+  void keep(const ProcessId &id, std::unique_ptr<Process> process);
+  void make_room(const Process *wanted);
 
-  size_t max_bytes_;
+  size_t max_bytes_, bytes_ = 0;
   jvm::PerfMapRefresh *jvm_;
   uint64_t window_ = 0;
   std::map<ProcessId, std::unique_ptr<Process>> known_;
 
   std::mutex mutex_;  // for those below
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh_;
+  size_t fresh_bytes_ = 0;
 
   // Of `see` alone.
   std::set<ProcessId> read_;  // in this second

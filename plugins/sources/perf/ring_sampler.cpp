@@ -27,7 +27,6 @@ namespace {
 
 constexpr size_t kRingBytes = 256 << 10;
 constexpr int kDrainEveryMs = 250;
-constexpr size_t kMaxFrames = 127;  // the kernel's default, kernel.perf_event_max_stack
 constexpr size_t kMaxProcesses = 65536;
 
 class Ring {
@@ -86,19 +85,24 @@ class RingSampler final : public Sampler {
   void pump(int stop, const See &see) override {
     pollfd wanted{stop, POLLIN, 0};
     if (::poll(&wanted, 1, kDrainEveryMs) != 0) return;
-    const std::lock_guard lock(mutex_);
-    drain();
-    for (const ProcessId &id : new_) see(id, false);
-    new_.clear();
+    std::vector<ProcessId> seen;
+    {
+      const std::lock_guard lock(mutex_);
+      drain();
+      seen.swap(new_);
+    }
+    for (const ProcessId &id : seen) see(id, false);
   }
 
   Totals take(const Take &take) override {
-    const std::lock_guard lock(mutex_);
-    drain();
-    for (const auto &[key, count] : counts_) give(key, count, take);
-    counts_.clear();
-    doubtful_.clear();
-    return std::exchange(totals_, {});
+    Counted counted;
+    {
+      const std::lock_guard lock(mutex_);
+      drain();
+      counted = std::exchange(counted_, {});
+    }
+    for (const auto &[key, count] : counted.stacks) give(key, count, counted.doubtful, take);
+    return counted.totals;
   }
 
  private:
@@ -110,6 +114,11 @@ class RingSampler final : public Sampler {
   struct Count {
     std::string comm;
     uint64_t count = 0;
+  };
+  struct Counted {
+    std::map<Key, Count> stacks;
+    std::set<ProcessId> doubtful;
+    Totals totals;
   };
   struct Known {
     ProcessId id;
@@ -137,8 +146,8 @@ class RingSampler final : public Sampler {
 
   void handle(RingRecord &record) {
     if (record.type == RingRecord::Type::lost) {
-      totals_.lost += record.lost;
-      totals_.samples += record.lost;
+      counted_.totals.lost += record.lost;
+      counted_.totals.samples += record.lost;
       known_.clear();  // an exec may have been among them
     }
     if (is_end(record)) forget(record);
@@ -151,7 +160,7 @@ class RingSampler final : public Sampler {
     const auto known = known_.find(record.pid);
     if (known == known_.end()) return;
     // It was read when this had happened already: what was counted for it may be of the program before.
-    if (known->second.read_ns >= record.time_ns) doubtful_.insert(known->second.id);
+    if (known->second.read_ns >= record.time_ns) counted_.doubtful.insert(known->second.id);
     known_.erase(known);
   }
 
@@ -161,15 +170,15 @@ class RingSampler final : public Sampler {
 
   void count(RingRecord &record) {
     const Known &process = process_of(record);
-    ++totals_.samples;
+    ++counted_.totals.samples;
     Key key{process.id, std::move(record.kernel), std::move(record.user)};
-    auto found = counts_.find(key);
-    if (found == counts_.end()) {
-      if (counts_.size() >= max_stacks_) {
-        ++totals_.lost;
+    auto found = counted_.stacks.find(key);
+    if (found == counted_.stacks.end()) {
+      if (counted_.stacks.size() >= max_stacks_) {
+        ++counted_.totals.lost;
         return;
       }
-      found = counts_.emplace(std::move(key), Count{process.comm}).first;
+      found = counted_.stacks.emplace(std::move(key), Count{process.comm}).first;
     }
     ++found->second.count;
   }
@@ -199,13 +208,13 @@ class RingSampler final : public Sampler {
     return known;
   }
 
-  void give(const Key &key, const Count &count, const Take &take) const {
+  void give(const Key &key, const Count &count, const std::set<ProcessId> &doubtful, const Take &take) const {
     ProcessId id = key.process;
-    if (doubtful_.count(id) != 0) id.image = 0;
+    if (doubtful.count(id) != 0) id.image = 0;
     take({.process = id,
           .comm = count.comm,
           .has_user = key.process.image != 0 || !key.user.empty(),
-          .end = key.user.size() >= kMaxFrames ? End::truncated : End::unknown,
+          .end = key.kernel.size() + key.user.size() >= max_frames_ ? End::truncated : End::unknown,
           .kernel = key.kernel,
           .user = key.user,
           .count = count.count});
@@ -213,16 +222,15 @@ class RingSampler final : public Sampler {
 
   std::mutex mutex_;
   size_t max_stacks_ = 0;
+  size_t max_frames_ = max_frames();  // of the kernel's part and the program's together
   CpuEvents events_;
   std::vector<Ring> rings_;
   std::vector<RingRecord> records_;
   std::unordered_map<int32_t, uint64_t> ends_;  // of this drain
   std::unordered_map<int32_t, Known> known_;
   Known gone_;
-  std::set<ProcessId> doubtful_;
   std::vector<ProcessId> new_;
-  std::map<Key, Count> counts_;
-  Totals totals_;
+  Counted counted_;
 };
 
 }  // namespace

@@ -42,7 +42,8 @@ struct StackCount {
 
 struct Totals {
   uint64_t samples = 0, lost = 0;
-  uint64_t cost_ns = 0;  // in the kernel, where it is known
+  uint64_t not_copied = 0;  // stacks that were to be copied, and whose frame pointers were followed
+  uint64_t cost_ns = 0;     // in the kernel, where it is known
 };
 
 struct SamplerOptions {
@@ -51,8 +52,9 @@ struct SamplerOptions {
   bool on_cpu = true, off_cpu = false;
   int64_t min_wait_ns = 1'000'000;
   uint32_t max_stacks = 16384;
-  bool dwarf = false;                 // stacks are copied and unwound by the tables of files
-  core::MatcherList dwarf_processes;  // of these processes; empty: of all
+  bool dwarf = false;                      // stacks are copied and unwound by the tables of files
+  core::MatcherList dwarf_processes;       // of these processes; empty: of all
+  size_t dwarf_memory = size_t{32} << 20;  // for the tables
 };
 
 class Sampler {
@@ -64,7 +66,7 @@ class Sampler {
   // On a thread of its own: waits until there is something to do, or until the descriptor can be read, and does it. Processes that
   // are new are told while they live, and once more when they are seen again.
   virtual void pump(int stop, const See &see) = 0;
-  // Everything since the last call; what the spans point to holds during the call of `take`.
+  // Everything since the last call, one process after the other; what the spans point to holds during the call of `take`.
   virtual Totals take(const Take &take) = 0;
   // "cycles", "cpu-clock"
   virtual std::string_view event() const = 0;
