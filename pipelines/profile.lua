@@ -1,6 +1,6 @@
 -- Where the CPU time of this host goes, by stack: 101 samples a second on each CPU, a window a minute, beside what processes use.
 --   atalaya run pipelines/profile.lua
--- It goes to the store, atalaya.db in the state folder; look with `atalaya flamegraph`. Programs without frame pointers: unwind = "dwarf".
+-- It goes to the store, atalaya.db in the state folder. Programs without frame pointers, as most distributions build them: unwind = "dwarf".
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}

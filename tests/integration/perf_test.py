@@ -134,7 +134,7 @@ class Perf(AgentCase):
         told, given, seen = {}, {}, set()
         with open(self.output) as file:
             for sample in map(json.loads, file):
-                fields, time = sample["fields"], sample["time_ns"]
+                fields, time = sample["fields"], sample["time"]
                 if sample["kind"] == "metrics":
                     told[time] = fields["perf.samples"] - fields["perf.lost"] - fields["perf.filtered"]
                     continue
