@@ -266,7 +266,7 @@ class Perf(AgentCase):
 
     def test_the_end_of_a_thread_is_no_wait(self):
         """Its number goes to a new thread, which takes over nothing."""
-        agent = self.sample('profile = "offcpu"')
+        agent = self.sample('profile = "offcpu", min_wait = "0s"')
         agent.wait_status(lambda _: os.path.exists(self.output) and len(accounts(self.output)) > 0)
         old = self.start("true").pid
         self.children[-1].wait()
@@ -274,6 +274,7 @@ class Perf(AgentCase):
         self.until(agent, lambda all: self.count(all, child.pid, "nanosleep") > 5, "wait of the new process")
         for sample in stacks(self.output):
             self.assertNotIn("do_task_dead", sample["text"])
+            self.assertNotIn("bpf_trace_run", sample["text"])
 
     def with_number(self, number):
         """A process with this number: the kernel lets root say which one comes next."""

@@ -114,11 +114,23 @@ void Folder::append_place(const symbols::Place &place, std::string &out) {
   if (place.origin == symbols::Origin::runtime) out += "_[j]";
 }
 
+std::string_view Folder::kernel_name(std::span<const uint64_t> frames, size_t at) const {
+  return kernel_symbols_ == nullptr ? std::string_view() : kernel_symbols_->find(looked_up(frames, at));
+}
+
+// The program that looks at a switch is called in it, and calls others.
+size_t Folder::own_frames(std::span<const uint64_t> frames) const {
+  static constexpr size_t kMost = 8;
+  for (size_t i = std::min(frames.size(), kMost); i-- > 0;)
+    if (kernel_name(frames, i).starts_with("bpf_trace_run")) return i + 1;
+  return 0;
+}
+
 void Folder::append_kernel(const StackCount &stack, std::string &out) {
   if (stack.kernel_lost) out += ";[stack lost]_[k]";
-  for (size_t i = stack.kernel.size(); i-- > 0;) {
-    const std::string_view name =
-        kernel_symbols_ == nullptr ? std::string_view() : kernel_symbols_->find(looked_up(stack.kernel, i));
+  const size_t leaf = stack.off_cpu ? own_frames(stack.kernel) : 0;
+  for (size_t i = stack.kernel.size(); i-- > leaf;) {
+    const std::string_view name = kernel_name(stack.kernel, i);
     ++frames_.all;
     if (name.empty()) ++frames_.unnamed;
     out += ';';

@@ -2,7 +2,9 @@
 // A stack as one text, root first: "comm-pid;main;f;do_syscall_64_[k]".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,6 +31,8 @@ class Folder {
 
  private:
   bool append_user(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out);
+  std::string_view kernel_name(std::span<const uint64_t> frames, size_t at) const;
+  size_t own_frames(std::span<const uint64_t> frames) const;
   void append_kernel(const StackCount &stack, std::string &out);
   void append_place(const symbols::Place &place, std::string &out);
 

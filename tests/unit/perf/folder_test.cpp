@@ -12,7 +12,9 @@ namespace atalaya::perf {
 namespace {
 
 std::string folded(const StackCount &stack, bool kernel = true, bool *whole = nullptr) {
-  static const symbols::KernelSymbols names("ffffffff81000000 T outer\nffffffff81000100 T inner;x\nffffffff81000200 T end\n");
+  static const symbols::KernelSymbols names(
+      "ffffffff81000000 T outer\nffffffff81000100 T inner;x\nffffffff81000200 T end\n"
+      "ffffffff81000300 T bpf_trace_run4\nffffffffc0000000 t bpf_prog_1_on_switch\t[bpf]\n");
   symbols::ElfFiles files(1 << 20);
   Folder folder(files, kernel);
   folder.use(&names);
@@ -36,6 +38,13 @@ TEST_CASE("a kernel thread's stack is whole; names hold no separator") {
 TEST_CASE("a return address belongs to the call before it") {
   constexpr std::array<uint64_t, 2> frames = {0xffffffff81000200, 0xffffffff81000100};
   CHECK(folded({.process = {.pid = 7}, .comm = "k", .kernel = frames}) == "k-7;outer_[k];end_[k]");
+}
+
+TEST_CASE("where a thread waits, the program that looks is left out") {
+  constexpr std::array<uint64_t, 4> frames = {0xffffffffc0000010, 0xffffffff81000310, 0xffffffff81000110, 0xffffffff81000010};
+  CHECK(folded({.process = {.pid = 7}, .comm = "k", .off_cpu = true, .kernel = frames}) == "k-7;outer_[k];inner:x_[k]");
+  CHECK(folded({.process = {.pid = 7}, .comm = "k", .kernel = frames}) ==
+        "k-7;outer_[k];inner:x_[k];bpf_trace_run4_[k];bpf_prog_1_on_switch_[k]");
 }
 
 TEST_CASE("a stack that ends early says so") {
