@@ -30,12 +30,13 @@ bool capabilities(long call, std::array<__user_cap_data_struct, 2> &data) {
 
 AsUser::AsUser(uint32_t user, uint32_t group)
     : own_user_(::geteuid()), own_group_(::getegid()), dumpable_(::prctl(PR_GET_DUMPABLE)) {
+  // From root back to another user all capabilities would go, those that may be taken up again too.
+  keeps_ = ::prctl(PR_GET_KEEPCAPS);
   is_user_ = (user == own_user_ && group == own_group_) || (capabilities(SYS_capget, own_capabilities_) && change(user, group));
 }
 
 bool AsUser::change(uint32_t user, uint32_t group) {
-  if (!set_group(group)) return false;
-  if (set_user(user)) return true;
+  if (::prctl(PR_SET_KEEPCAPS, 1) == 0 && set_group(group) && set_user(user)) return true;
   const int error = errno;
   change_back();
   errno = error;
@@ -50,8 +51,8 @@ AsUser::~AsUser() {
 
 // Everyone may go back to the real ids. From root to another user the effective capabilities are dropped, the permitted ones stay.
 void AsUser::change_back() {
-  if (!set_user(own_user_) || !set_group(own_group_)) std::terminate();
-  capabilities(SYS_capset, own_capabilities_);
+  if (!set_user(own_user_) || !set_group(own_group_) || !capabilities(SYS_capset, own_capabilities_)) std::terminate();
+  ::prctl(PR_SET_KEEPCAPS, keeps_);
   ::prctl(PR_SET_DUMPABLE, dumpable_);
 }
 

@@ -27,7 +27,7 @@ class AsUser {
   uid_t own_user_;
   gid_t own_group_;
   std::array<__user_cap_data_struct, 2> own_capabilities_{};
-  int dumpable_;
+  int dumpable_, keeps_ = 0;
   bool is_user_ = false;
 };
 

@@ -139,8 +139,8 @@ class Features(AgentCase):
         return "long Busy.fib(int)_[j]" in self.profile(names, "jvm_refresh=1s", busy=java)
 
     def perf_deleted(self, names):
-        copy = shutil.copy(os.path.realpath(sys.executable), self.path("copy"))
-        return "_PyEval_EvalFrameDefault" in self.profile(names, busy=(copy, "-S", "-c", "import os\nos.remove(os.readlink('/proc/self/exe'))\nwhile True: pass"))
+        copy = shutil.copy("/bin/bash", self.path("copy"))
+        return "execute_command" in self.profile(names, busy=(copy, "-c", 'rm "$0"; while :; do :; done', copy))
 
     def test_each_is_there_with_its_drop_in_and_not_without(self):
         features = json.loads(subprocess.run([self.atalaya, "doctor", "--format", "json"], capture_output=True, text=True).stdout)

@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,6 +193,33 @@ TEST_CASE("a thread is another user, and others are not") {
   CHECK(::getegid() == 0);
   const core::Descriptor folder(::open("/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   CHECK(folder);
+}
+
+TEST_CASE("a thread that was root for a while has the capabilities of before, and no more") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root");
+    return;
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Another user with single capabilities, as services have them.
+    ::prctl(PR_SET_KEEPCAPS, 1);
+    if (::setresgid(65534, 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0) ::_exit(1);
+    const uint32_t few = 1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_SYS_PTRACE;
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, 2> data{};
+    data[0] = {few, few, 0};
+    if (::syscall(SYS_capset, &header, data.data()) != 0) ::_exit(2);
+    {
+      const AsUser root(0, 0);
+      if (!root || ::geteuid() != 0) ::_exit(3);
+    }
+    if (::syscall(SYS_capget, &header, data.data()) != 0) ::_exit(4);
+    ::_exit(::geteuid() == 65534 && data[0].effective == few && data[0].permitted == few && data[1].effective == 0 ? 0 : 5);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 }  // namespace atalaya::jvm
