@@ -172,6 +172,7 @@ class Perf final : public Source {
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_PERFMON"_str, "no samples"_str, "deleted"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str,
        "names from files that were deleted or replaced while programs run them"_str, "deleted"_str},
+      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "the same"_str, "deleted"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_CHECKPOINT_RESTORE"_str, "the same"_str, "deleted"_str},
   };
   static constexpr Description description = {.name = "perf"_str,
