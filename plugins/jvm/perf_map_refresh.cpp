@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/util/now.h"
 
@@ -48,6 +49,7 @@ void PerfMapRefresh::refresh(int32_t pid, const symbols::ProcessMark &mark, cons
   known->next_ns = end + known->pause_ns;
   if (answer) return;
   ++failures_;
+  if (std::exchange(known->told, answer.error()) == answer.error()) return;
   tell_("the names of Java code are missing: " + answer.error());
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -35,6 +36,7 @@ class PerfMapRefresh {
   struct Known {
     Attachment attachment;
     int64_t next_ns = 0, pause_ns = 0;
+    std::string told;  // what was wrong last
   };
   Known *known_of(int32_t pid, const symbols::ProcessMark &mark);
   void forget_ended();

@@ -187,19 +187,26 @@ class BpfSampler final : public Sampler {
   Known &known_of(const ProcessId &id) {
     static constexpr size_t kMostKnown = 1024;
     if (const auto known = known_.find(id); known != known_.end()) return known->second;
-    if (known_.size() >= kMostKnown) known_.clear();
+    if (known_.size() >= kMostKnown || known_bytes_ > options_.dwarf_memory) forget_known();
     Known &known = known_.emplace(id, Known{symbols::ProcessMaps(id.pid), 0}).first->second;
     refresh(id, known);
     return known;
   }
 
+  void forget_known() {
+    known_.clear();
+    known_bytes_ = 0;
+  }
+
   // A stack that is garbage leads to addresses of nothing each time.
-  static void refresh(const ProcessId &id, Known &known) {
+  void refresh(const ProcessId &id, Known &known) {
     static constexpr int64_t kNotBefore = 1'000'000'000;
     const int64_t now = core::monotonic();
     if (known.read_ns != 0 && now - known.read_ns < kNotBefore) return;
     known.read_ns = now;
+    known_bytes_ -= known.maps.bytes();
     known.maps.refresh(mark_of(id));
+    known_bytes_ += known.maps.bytes();
   }
 
   struct Unwound {
@@ -219,7 +226,7 @@ class BpfSampler final : public Sampler {
     if (!options_.dwarf) return {};
     const std::lock_guard lock(mutex_);
     ring_buffer__consume(ring_.get());
-    known_.clear();
+    forget_known();
     unwinder_.next_window();
     return std::exchange(copies_[set], {});
   }
@@ -296,6 +303,7 @@ class BpfSampler final : public Sampler {
   std::vector<std::pair<ProcessId, bool>> seen_;
   std::array<Copies, 2> copies_;
   std::map<ProcessId, Known> known_;
+  size_t known_bytes_ = 0;
   symbols::Unwinder unwinder_;
 
   size_t max_frames_ = PERF_FRAMES;
