@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "plugins/jvm/attach.h"
+#include "plugins/jvm/facts.h"
 #include "plugins/sources/perf/ring_records.h"
 #include "plugins/symbols/demangle.h"
 #include "plugins/symbols/elf_symbols.h"
@@ -87,13 +88,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       break;
     case 'd':
       require(without_parameters(text).size() <= text.size());
-      demangled(text);
+      require(demangled(text).size() <= 512);
       break;
     case 'r':
       check_ring(text);
       break;
     case 'a':
       (void)atalaya::jvm::parse_answer(text);
+      break;
+    case 'f':
+      (void)atalaya::jvm::parse_facts(text.substr(0, text.size() / 2), text.substr(text.size() / 2));
+      break;
+    case 'h':
+      require(atalaya::jvm::shared_path_in(text, 77).size() <= text.size());
       break;
     default:
       break;
