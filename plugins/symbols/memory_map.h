@@ -15,14 +15,14 @@ namespace atalaya::symbols {
 struct FileId {
   uint64_t device = 0;  // major << 32 | minor
   uint64_t inode = 0;   // 0: no file
-  auto operator<=>(const FileId &) const = default;
+  auto operator<=>(const FileId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
 // Which file it is, noted while it was mapped; all 0: unknown.
 struct FileStamp {
   uint64_t device = 0, inode = 0;
   int64_t size = 0, changed_ns = 0;
-  auto operator<=>(const FileStamp &) const = default;
+  auto operator<=>(const FileStamp &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   explicit operator bool() const { return inode != 0; }
 };
 

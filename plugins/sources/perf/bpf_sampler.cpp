@@ -214,7 +214,7 @@ class BpfSampler final : public Sampler {
     uint64_t kernel = 0;
     std::vector<uint64_t> frames;
     End end = End::failed;
-    auto operator<=>(const Unwound &) const = default;
+    auto operator<=>(const Unwound &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   };
   struct Copies {  // by one set of the program
     std::map<Unwound, std::pair<std::string, uint64_t>> stacks;

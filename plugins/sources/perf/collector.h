@@ -52,7 +52,7 @@ class Collector {
     int32_t pid = 0;
     std::string comm;
     bool off_cpu = false;
-    auto operator<=>(const GroupId &) const = default;
+    auto operator<=>(const GroupId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   };
   struct Group {
     std::string container;

@@ -109,7 +109,7 @@ class RingSampler final : public Sampler {
   struct Key {
     ProcessId process;
     std::vector<uint64_t> kernel, user;
-    auto operator<=>(const Key &) const = default;
+    auto operator<=>(const Key &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   };
   struct Count {
     std::string comm;

@@ -21,7 +21,7 @@ struct ProcessId {
   int32_t pid = 0;
   uint64_t start_ns = 0;  // since boot
   uint64_t image = 0;     // as symbols::image_mark has it; 0: a thread of the kernel, or unknown
-  auto operator<=>(const ProcessId &) const = default;
+  auto operator<=>(const ProcessId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
 // Where the user's part of a stack ends: at the function that its thread began with; at the kernel's limit of frames, or of what
