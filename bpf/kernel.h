@@ -140,6 +140,77 @@ struct task_struct___before_5_14 {
   long state;
 };
 
+/* Sockets: include/net/sock.h, inet_sock.h, linux/tcp.h, linux/net.h. */
+struct ns_common {
+  unsigned int inum;
+};
+
+struct net {
+  struct ns_common ns;
+};
+
+typedef struct {
+  struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+  union {
+    __u8 u6_addr8[16];
+  } in6_u;
+};
+
+struct sock_common {
+  struct {
+    __be32 skc_daddr;
+    __be32 skc_rcv_saddr;
+  };
+  struct {
+    __be16 skc_dport;
+    __u16 skc_num;
+  };
+  unsigned short skc_family;
+  volatile unsigned char skc_state;
+  possible_net_t skc_net;
+  struct in6_addr skc_v6_daddr;
+  struct in6_addr skc_v6_rcv_saddr;
+  unsigned long skc_flags;
+};
+
+typedef struct {
+  int owned;
+} socket_lock_t;
+
+struct upid {
+  int nr;
+};
+
+struct pid {
+  struct upid numbers[1];
+};
+
+struct sock {
+  struct sock_common __sk_common;
+  socket_lock_t sk_lock;
+  __u8 sk_userlocks;
+  struct pid *sk_peer_pid;
+  __u16 sk_protocol; /* a field of its own since 5.6: bf9765145b85 */
+};
+
+struct inet_sock {
+  __be16 inet_sport;
+};
+
+struct tcp_sock {
+  __u32 segs_in, segs_out, srtt_us, write_seq, snd_una, total_retrans;
+  __u64 bytes_received, bytes_acked;
+};
+
+struct socket {
+  struct sock *sk;
+};
+
+struct file;
+
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -149,6 +220,13 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
   struct bpf_iter_meta *meta;
   struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+  struct bpf_iter_meta *meta;
+  struct task_struct *task;
+  __u32 fd;
+  struct file *file;
 };
 
 #pragma clang attribute pop

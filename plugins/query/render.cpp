@@ -136,6 +136,31 @@ std::string as_table(const std::vector<Answer> &answers) {
   return as_columns(rows);
 }
 
+std::string xml_text(std::string_view text) {
+  std::string visible;
+  core::append_visible(visible, text);
+  std::string out;
+  for (const char c : visible) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 std::string rounded_text(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.10g", value);

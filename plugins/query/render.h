@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugins/query/types.h"
@@ -23,6 +24,8 @@ std::string as_table(const std::vector<Answer> &answers);
 using Row = std::vector<std::string>;
 std::string as_columns(const std::vector<Row> &rows);
 std::string as_csv_rows(const std::vector<Row> &rows);
+// Text of an XML document, its quotes and control characters made harmless.
+std::string xml_text(std::string_view text);
 // 10 digits: without those that are only the arithmetic's.
 std::string rounded_text(double value);
 

@@ -7,9 +7,11 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
@@ -83,6 +85,29 @@ class Features(AgentCase):
         me = str(os.getpid())
         return any(point["metric"].startswith("proc.io.") and point["tags"].get("pid") == me
                    for point in self.windows(names, 'a.source.proc { host = false, cgroups = false, backend = "procfs" }'))
+
+    def net_bpf(self, names):
+        if not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("the kernel has no BTF")
+        with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+            taken, _ = server.accept()
+            ended = threading.Event()
+
+            def talk():
+                while not ended.wait(0.1):
+                    client.send(b"x" * 1000)
+                    taken.recv(1000)
+            talks = threading.Thread(target=talk)
+            talks.start()
+            try:
+                found = self.windows(names, "a.source.net {}")
+            finally:
+                ended.set()
+                talks.join()
+                taken.close()
+            port = str(server.getsockname()[1])
+            return any(point["metric"] == "flow.out.bytes" and point["tags"].get("pid") == str(os.getpid()) and point["value"] > 0
+                       and point["tags"].get("port") == port for point in found)
 
     def names_jvms(self, names):
         if shutil.which("javac") is None:

@@ -10,6 +10,7 @@
 
 #include "core/sample/text.h"
 #include "plugins/commands/plot/ticks.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::plot {
 namespace {
@@ -21,31 +22,6 @@ constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73
                                                   "#e69f00", "#56b4e9", "#8c6d31", "#444444"};
 constexpr std::array<const char *, 3> kDashes = {"", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 2\""};
 
-std::string escaped(std::string_view text) {
-  std::string visible;
-  core::append_visible(visible, text);
-  std::string out;
-  for (const char c : visible) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f", value);
@@ -53,8 +29,8 @@ std::string number(double value) {
 }
 
 void add_text(std::string &out, double x, double y, const char *anchor, std::string_view text, const char *more = "") {
-  out += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" + escaped(text) +
-         "</text>\n";
+  out += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
+         query::xml_text(text) + "</text>\n";
 }
 
 void add_line(std::string &out, double x1, double y1, double x2, double y2, const char *stroke) {
@@ -148,7 +124,7 @@ class Drawing {
       if (to - from < 0.1) continue;
       out_ += "<rect x=\"" + number(from) + "\" y=\"" + number(upper()) + "\" width=\"" + number(to - from) + "\" height=\"" +
               number(lower() - upper()) + "\" fill=\"" + (row % 2 == 0 ? "#0072b2" : "#e69f00") +
-              "\" fill-opacity=\"0.08\"><title>" + escaped(band.label) + "</title></rect>\n";
+              "\" fill-opacity=\"0.08\"><title>" + query::xml_text(band.label) + "</title></rect>\n";
       const auto room = static_cast<size_t>((to - from) / 7);
       if (labelled && room > 2)
         add_text(out_, from + 4, upper() + 12 + static_cast<double>(row % 4) * 12, "start", core::cut_to_width(band.label, room),
@@ -208,7 +184,7 @@ class Drawing {
     if (path.empty()) return;
     out_ += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour(index, line) + "\" stroke-width=\"" +
             (line.reference ? "2.5" : "1.4") + "\" stroke-linejoin=\"round\"" + dash(index, line) + "><title>" +
-            escaped(line.label) + "</title></path>\n";
+            query::xml_text(line.label) + "</title></path>\n";
   }
 
  public:

@@ -3,9 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <malloc.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,17 +12,15 @@
 
 #include <cerrno>
 #include <climits>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "bpf/proc.h"
 #include "core/util/files.h"
+#include "plugins/bpf/loading.h"
 #include "plugins/sources/proc/bpf_records.h"
 #include "plugins/sources/proc/files.h"
 #include "plugins/sources/proc/process_backend.h"
@@ -43,59 +39,9 @@ struct SkeletonDeleter {
 };
 using Skeleton = std::unique_ptr<proc_bpf, SkeletonDeleter>;
 
-struct LinkDeleter {
-  void operator()(bpf_link *link) const { bpf_link__destroy(link); }
-};
-using Link = std::unique_ptr<bpf_link, LinkDeleter>;
-
 struct RingDeleter {
   void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
 };
-
-// libbpf prints what it has to say, by one function for the whole process; the first line of a failure names the cause, the others
-// what it led to.
-std::mutex words_mutex;
-std::string first_words;
-int keep_words(libbpf_print_level level, const char *format, va_list arguments) {
-  if (level != LIBBPF_WARN) return 0;
-  std::array<char, 512> line{};
-  const int size = std::vsnprintf(line.data(), line.size(), format, arguments);
-  std::string text(line.data(), std::min(line.size() - 1, static_cast<size_t>(std::max(size, 0))));
-  text.erase(text.find_last_not_of(" \n") + 1);
-  const std::lock_guard lock(words_mutex);
-  if (first_words.empty()) first_words = text.substr(0, text.find('\n'));
-  return 0;
-}
-
-std::string take_words() {
-  const std::lock_guard lock(words_mutex);
-  return std::exchange(first_words, {});
-}
-
-// The capability that is missing, else an empty text.
-std::string missing_capability() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, 2> data{};
-  if (::syscall(SYS_capget, &header, data.data()) != 0) return {};
-  const auto has = [&](unsigned capability) { return (data[capability / 32].effective >> capability % 32 & 1) != 0; };
-  if (has(CAP_SYS_ADMIN)) return {};
-  if (!has(CAP_BPF)) return "CAP_BPF";
-  if (!has(CAP_PERFMON)) return "CAP_PERFMON";
-  return {};
-}
-
-// Why it cannot work here, before anything is loaded; else an empty text.
-std::string obstacle() {
-  std::array<char, 64> space{};
-  const ssize_t size = ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1);
-  // The number of the host's own, PROC_PID_INIT_INO of include/linux/proc_ns.h.
-  if (size > 0 && std::string_view(space.data()) != "pid:[4026531836]")
-    return "the agent is in a pid namespace of its own, where the kernel's process numbers are not those seen here";
-  if (const std::string missing = missing_capability(); !missing.empty()) return missing + " is missing; run as root or add it";
-  if (::access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-    return "the kernel has no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)";
-  return {};
-}
 
 int64_t now(clockid_t clock) {
   timespec time{};
@@ -107,17 +53,17 @@ class BpfBackend final : public ProcessBackend {
  public:
   // An empty text when it works.
   std::string open(bool exits) {
-    libbpf_set_print(keep_words);
+    bpf::listen();
     // What an older kernel refuses is left out: first the exact memory (5.14 and 5.18), then the ends of processes.
     std::string error;
     for (const Parts parts : {Parts{exits, true}, Parts{exits, false}, Parts{false, false}}) {
-      take_words();
+      bpf::take_words();
       if (load(parts)) {
         if (exits && !parts.exits) lacks_ = "processes that end are not known, their CPU time is in unattributed: " + error;
         error.clear();
         break;
       }
-      error = take_words();
+      error = bpf::take_words();
       if (error.empty()) error = "the kernel refused the program";
     }
     ::malloc_trim(0);  // the kernel's type information took several MiB
@@ -254,7 +200,7 @@ class BpfBackend final : public ProcessBackend {
   };
 
   Skeleton skeleton_;
-  Link iterator_, exit_, free_;
+  bpf::Link iterator_, exit_, free_;
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   const TakeExit *take_exit_ = nullptr;
   std::string lacks_;
@@ -268,7 +214,7 @@ class BpfBackend final : public ProcessBackend {
 }  // namespace
 
 core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool exits) {
-  if (std::string reason = obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
   auto backend = std::make_unique<BpfBackend>();
   if (std::string reason = backend->open(exits); !reason.empty()) return core::Error{std::move(reason)};
   return std::unique_ptr<ProcessBackend>(std::move(backend));

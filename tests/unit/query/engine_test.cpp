@@ -229,6 +229,12 @@ TEST_CASE("units and kinds of metrics are known by their names") {
   CHECK(metric_info("proc.cpu.user").unit == "%");
   CHECK(metric_info("flow.sent.bytes").kind == Kind::delta);
   CHECK(metric_info("self.samples.in").kind == Kind::total);
+  CHECK(metric_info("flow.rtt").kind == Kind::gauge_or_rate);
+  CHECK(metric_info("flow.rtt").unit == "ms");
+  CHECK(metric_info("flow.in.packets").kind == Kind::delta);
+  CHECK(metric_info("proc.net.tcp.in.packets").unit == "1/s");
+  CHECK(metric_info("proc.net.tcp.out.mb").unit == "Mibit/s");
+  CHECK(metric_info("proc.net.tcp.accepts").kind == Kind::delta);
   CHECK(metric_info("something.else").unit.empty());
 }
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What net.bpf.c tells the source "net": plain fixed-width types, the same on both sides. */
+#ifndef ATALAYA_BPF_NET_H
+#define ATALAYA_BPF_NET_H
+
+#include <linux/types.h>
+
+enum {
+  NET_COMM = 16,
+  NET_UNIX = 1000, /* as a protocol, beside IPPROTO_TCP and IPPROTO_UDP: a Unix socket */
+
+  /* net_record.kind */
+  NET_OPEN = 1,    /* a connection as it is now, of one of the processes that hold it */
+  NET_LISTENS = 2, /* a socket that takes connections */
+  NET_CLOSED = 3,  /* a connection at its end */
+  NET_MOVED = 4,   /* one send or receive: amounts are of this call alone */
+};
+
+/* net_record.flags and net_use.flags */
+enum {
+  NET_BORN = 1,        /* it began under our eyes: its amounts are known from the first byte */
+  NET_OUTGOING = 2,    /* opened from this side */
+  NET_INCOMING = 4,    /* taken by a socket that listens */
+  NET_ESTABLISHED = 8, /* it was at least once */
+  NET_TOLD = 16,       /* it has been told before as NET_OPEN */
+  NET_BOUND = 32,      /* its program chose the local port */
+  NET_MET = 64,        /* a walk has met it: it has been told, or is just being told */
+};
+
+struct net_owner {
+  __u64 start_ns; /* of the process, since boot; with the pid its identity */
+  __s32 pid;      /* 0: unknown */
+  __u32 reserved;
+  char comm[NET_COMM];
+};
+
+/* Addresses as of IPv6; one of IPv4 is mapped (::ffff:a.b.c.d). */
+struct net_ends {
+  __u8 local[16], remote[16];
+  __u16 local_port, remote_port;
+  __u32 space; /* network namespace: its inode number */
+};
+
+/* Since the connection began. */
+struct net_amounts {
+  __u64 in_bytes, out_bytes; /* payload: received in order; sent and acknowledged */
+  __u32 in_packets, out_packets, retransmits;
+  __u32 rtt_us; /* smoothed; 0: unknown */
+};
+
+struct net_record {
+  __u32 kind, flags;
+  __u64 cookie; /* the kernel's own number of the socket, never used again */
+  struct net_owner owner;
+  struct net_ends ends;
+  struct net_amounts amounts;
+  __u32 protocol;
+  __s32 peer; /* of a Unix socket: the pid of who opened the other end; 0: unknown */
+};
+
+struct net_use_key {
+  __u64 cookie;
+  __s32 pid;
+  __u32 reserved;
+};
+
+/* What one process has sent and received by one socket, as its system calls say. */
+struct net_use {
+  struct net_owner owner;
+  struct net_ends ends;
+  __u32 protocol, flags;
+  __s32 peer; /* as above */
+  __u32 reserved;
+  __u64 in_bytes, out_bytes, in_calls, out_calls;
+};
+
+#endif

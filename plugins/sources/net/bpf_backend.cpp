@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend "bpf": bpf/net.bpf.c in the kernel.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atalaya/plugin.hpp>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bpf/net.h"
+#include "core/util/files.h"
+#include "net.skel.h"
+#include "plugins/bpf/loading.h"
+#include "plugins/sources/net/backend.h"
+#include "plugins/sources/net/record_ring.h"
+#include "plugins/sources/net/records.h"
+
+namespace atalaya::net {
+namespace {
+
+// The kernel's buffer of an iterator holds 8 pages; a read gives what is in it, whole records.
+constexpr size_t kBuffer = size_t{64} << 10;
+constexpr uint32_t kUsesAtOnce = 256;
+
+struct SkeletonDeleter {
+  void operator()(net_bpf *skeleton) const { net_bpf__destroy(skeleton); }
+};
+using Skeleton = std::unique_ptr<net_bpf, SkeletonDeleter>;
+
+// The sizes of rings are powers of two, and multiples of a page.
+uint32_t ring_size(size_t wanted) {
+  return static_cast<uint32_t>(std::clamp<size_t>(std::bit_ceil(wanted), size_t{64} << 10, size_t{1} << 30));
+}
+
+class BpfBackend final : public Backend {
+ public:
+  explicit BpfBackend(const BackendOptions &options)
+      : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses, options.merge_ports) {}
+
+  // An empty text when it works. What an older kernel refuses is left out: the calls (before 6.3).
+  std::string open() {
+    bpf::listen();
+    bpf::take_words();
+    std::string error = load();
+    if (!error.empty() && calls_) {
+      lacks_ = "what system calls move is not known, so nothing of UDP: " + error;
+      calls_ = false;
+      error = load();
+    }
+    ::malloc_trim(0);  // the kernel's type information took several MiB
+    return error;
+  }
+
+  void walk(bool whole, const Take &take) override {
+    ++skeleton_->bss->pass;
+    skeleton_->bss->whole = whole ? 1 : 0;
+    const core::Descriptor pass(bpf_iter_create(bpf_link__fd(iterator_.get())));
+    if (!pass) fail(errno);
+    size_t kept = 0;
+    for (;;) {
+      const ssize_t size = ::read(pass.get(), buffer_.data() + kept, buffer_.size() - kept);
+      if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      if (size < 0) fail(errno);
+      if (size == 0) return;
+      const size_t filled = kept + static_cast<size_t>(size);
+      const size_t taken = take_records(std::span(buffer_).first(filled), take);
+      kept = filled - taken;
+      std::memmove(buffer_.data(), buffer_.data() + taken, kept);
+    }
+  }
+
+  void take_ends(const Take &take, const TakeBrief &take_brief) override { ring_.take(take, take_brief); }
+
+  void take_uses(const TakeUse &take) override {
+    if (!calls_) return;
+    if (options_.every_call) return ring_.take_uses(take);
+    keys_.resize(kUsesAtOnce);
+    uses_.resize(kUsesAtOnce);
+    done_.clear();
+    uint32_t at = 0;
+    for (bool more = true, first = true; more; first = false) {
+      uint32_t count = kUsesAtOnce;
+      bpf_map_batch_opts batch{};
+      batch.sz = sizeof(batch);
+      const int error = bpf_map_lookup_batch(map(), first ? nullptr : &at, &at, keys_.data(), uses_.data(), &count, &batch);
+      if (error != 0 && error != -ENOENT) break;  // the others are told next time: amounts are since the first call
+      more = error == 0;
+      for (uint32_t i = 0; i < count; ++i)
+        if (take(keys_[i], uses_[i], false)) done_.emplace_back(keys_[i], uses_[i]);
+    }
+    for (const auto &[key, use] : done_) forget(key, use, take);
+  }
+
+  Lost lost() const override {
+    const auto &counted = *skeleton_->bss;
+    return {counted.lost_records + ring_.lost() + missed(skeleton_->progs.state_changes),
+            counted.lost_calls + missed(skeleton_->progs.socket_sends) + missed(skeleton_->progs.socket_receives)};
+  }
+  bool sees_ends() const override { return true; }
+  std::string_view lacks() const override { return lacks_; }
+
+ private:
+  // The kernel does not run a program within itself on the same processor.
+  static uint64_t missed(const bpf_program *program) {
+    bpf_prog_info info{};
+    uint32_t size = sizeof(info);
+    const int fd = bpf_program__fd(program);
+    return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
+  }
+  int map() const { return bpf_map__fd(skeleton_->maps.uses); }
+
+  // Half a walk would count what was lost with it as still to be told, which it is: the kernel knows what it has written.
+  [[noreturn]] static void fail(int error) {
+    throw Failure(Code::retry, "the kernel's list of sockets cannot be read: " + core::error_text(error));
+  }
+
+  // A call may have come since it was read; when it is not there any more, what was read was the last.
+  void forget(const net_use_key &key, const net_use &read, const TakeUse &take) const {
+    net_use last{};
+    const int error = bpf_map_lookup_and_delete_elem(map(), &key, &last);
+    if (error == 0 || error == -ENOENT) take(key, error == 0 ? last : read, true);
+  }
+
+  std::string load() {
+    for (bpf::Link *link : {&iterator_, &changes_, &sends_, &receives_}) link->reset();  // of an attempt before
+    Skeleton skeleton(net_bpf__open());
+    if (!skeleton) return words();
+    auto &settings = *skeleton->rodata;
+    settings.calls_of_tcp = options_.tcp_by_call ? 1 : 0;
+    settings.calls_of_udp = options_.udp ? 1 : 0;
+    settings.calls_of_unix = options_.tcp_by_call ? 1 : 0;
+    settings.every_call = options_.every_call ? 1 : 0;
+    settings.own_pid = ::getpid();
+    const uint32_t size = ring_size(options_.buffer);
+    settings.wake_at = size / 4;
+    bpf_map__set_max_entries(skeleton->maps.records, size);
+    bpf_map__set_max_entries(skeleton->maps.uses, static_cast<uint32_t>(options_.uses));
+    bpf_program__set_autoload(skeleton->progs.socket_sends, calls_);
+    bpf_program__set_autoload(skeleton->progs.socket_receives, calls_);
+    if (net_bpf__load(skeleton.get()) != 0) return words();
+    skeleton_ = std::move(skeleton);
+    return attach();
+  }
+
+  // The hooks first: what begins before the first walk is then known from its beginning.
+  std::string attach() {
+    changes_.reset(bpf_program__attach_trace(skeleton_->progs.state_changes));
+    if (!changes_) return words();
+    if (calls_) {
+      sends_.reset(bpf_program__attach_trace(skeleton_->progs.socket_sends));
+      receives_.reset(bpf_program__attach_trace(skeleton_->progs.socket_receives));
+      if (!sends_ || !receives_) return words();
+    }
+    iterator_.reset(bpf_program__attach_iter(skeleton_->progs.every_socket, nullptr));
+    if (!iterator_ || !ring_.open(bpf_map__fd(skeleton_->maps.records))) return words();
+    return {};
+  }
+
+  static std::string words() {
+    std::string text = bpf::take_words();
+    return text.empty() ? "the kernel refused the program" : text;
+  }
+
+  BackendOptions options_;
+  bool calls_;
+  Skeleton skeleton_;
+  bpf::Link iterator_, changes_, sends_, receives_;
+  RecordRing ring_;
+  std::string lacks_;
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
+  std::vector<net_use_key> keys_;
+  std::vector<net_use> uses_;
+  std::vector<std::pair<net_use_key, net_use>> done_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<Backend>> open_bpf_backend(const BackendOptions &options) {
+  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  auto backend = std::make_unique<BpfBackend>(options);
+  if (std::string reason = backend->open(); !reason.empty()) return core::Error{std::move(reason)};
+  return std::unique_ptr<Backend>(std::move(backend));
+}
+
+}  // namespace atalaya::net

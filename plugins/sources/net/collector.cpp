@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/net/collector.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <string_view>
+#include <utility>
+
+#include "plugins/sources/net/diag_backend.h"
+#include "plugins/sources/net/text.h"
+
+namespace atalaya::net {
+namespace {
+
+constexpr double kMibitPerByte = 8.0 / (1 << 20);
+constexpr double kNanosecondsPerSecond = 1e9;
+// Every socket is told once in so many walks, those that do nothing too.
+constexpr uint64_t kWholeEvery = 16;
+constexpr std::string_view kOther = "other", kUnattributed = "unattributed";
+
+uint32_t own_network() {
+  struct stat status {};
+  return ::stat("/proc/self/ns/net", &status) == 0 ? static_cast<uint32_t>(status.st_ino) : 0;
+}
+
+uint64_t ticks_of(uint64_t ns) {
+  static const auto ticks = static_cast<uint64_t>(std::max(::sysconf(_SC_CLK_TCK), 1L));
+  return ns / (static_cast<uint64_t>(kNanosecondsPerSecond) / ticks);
+}
+
+}  // namespace
+
+Collector::Collector(Host host, CollectorOptions options)
+    : host_(host),
+      options_(std::move(options)),
+      pid_id_(host.intern("pid")),
+      process_id_(host.intern("process")),
+      local_id_(host.intern("local")),
+      remote_id_(host.intern("remote")),
+      port_id_(host.intern("port")),
+      protocol_id_(host.intern("protocol")),
+      direction_id_(host.intern("direction")),
+      netns_id_(host.intern("netns")),
+      shown_flows_(options_.model.max_flows) {
+  for (size_t i = 0; i < kShown; ++i) ids_[i] = host.intern(view(kNetMetrics[i].name));
+}
+
+void Collector::start() {
+  backend_ = open_backend();
+  model_ = std::make_unique<SocketModel>(options_.model);
+  procfs_ = core::Descriptor(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  own_space_ = own_network();
+  walks_ = 0;
+  previous_ns_ = 0;
+  lost_before_ = lost_ = 0;
+}
+
+// Nothing stays hooked into the kernel.
+void Collector::stop() {
+  backend_.reset();
+}
+
+std::unique_ptr<Backend> Collector::open_backend() {
+  const bool plain = !options_.sockets.tcp_by_call;
+  if (options_.backend != "diag") {
+    auto bpf = open_bpf_backend(options_.sockets);
+    if (bpf) {
+      if (!(*bpf)->lacks().empty()) {
+        if (!plain) throw Failure(Code::unsupported, "calls cannot be counted here: " + std::string((*bpf)->lacks()));
+        host_.log(Level::info, (*bpf)->lacks());
+      }
+      return std::move(*bpf);
+    }
+    if (options_.backend == "bpf" || !plain)
+      throw Failure(Code::unsupported, "the programs in the kernel do not work here: " + bpf.error());
+    return open_fallback(bpf.error());
+  }
+  auto diag = open_diag_backend();
+  if (!diag) throw Failure(Code::unsupported, diag.error());
+  return std::move(*diag);
+}
+
+std::unique_ptr<Backend> Collector::open_fallback(const std::string &reason) {
+  auto diag = open_diag_backend();
+  if (!diag) {
+    host_.log(Level::warning, "nothing is known of the network: " + reason + "; " + diag.error());
+    return nullptr;
+  }
+  host_.log(
+      Level::info,
+      "sockets are read by sock_diag: those that end within a window, other network namespaces and UDP are not seen: " + reason);
+  return std::move(*diag);
+}
+
+void Collector::collect(const Window &window, Batch &batch) {
+  if (!backend_) return;
+  read(window);
+  if (elapsed_ns_ <= 0) return;
+  part_processes();
+  if (options_.processes) {
+    for (const NetProcess *process : living_) show(*process, batch);
+    for (const NetProcess &process : exited_) show(process, batch);
+  }
+  if (options_.flows) show_flows(batch);
+  show_lost(batch);
+}
+
+void Collector::read(const Window &window) {
+  const int64_t now_ns = host_.monotonic();
+  const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0 || previous_ns_ == 0;
+  const bool whole = walks_++ % kWholeEvery == 0;
+  model_->begin(baseline, whole);
+  const auto tell = [this](const net_record &record) { model_->tell(record); };
+  backend_->walk(whole, tell);
+  model_->walked();
+  backend_->take_ends(tell, [this](const net_record &like, const Traffic &together) { model_->brief(like, together); });
+  backend_->take_uses([this](const net_use_key &key, const net_use &use, bool gone) { return model_->use(key, use, gone); });
+  model_->end();
+  elapsed_ns_ = baseline ? 0 : now_ns - previous_ns_;
+  previous_ns_ = now_ns;
+  const Lost lost = backend_->lost();
+  const uint64_t all = lost.records + lost.calls;
+  lost_ += model_->lost() + all - std::exchange(lost_before_, all);
+}
+
+// One without open connections may have ended, and its number be another's.
+bool Collector::lives(const NetProcess &process) const {
+  const int32_t pid = process.owner.pid;
+  if (pid <= 0 || (::kill(pid, 0) != 0 && errno != EPERM)) return false;
+  if (process.connections > 0) return true;
+  std::array<char, 32> path{};
+  char *end = std::to_chars(path.data(), path.data() + path.size(), pid).ptr;
+  std::copy_n("/stat", 6, end);
+  const core::Descriptor file(::openat(procfs_.get(), path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> text{};
+  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  if (size <= 0) return false;
+  return start_ticks({text.data(), static_cast<size_t>(size)}) == ticks_of(process.owner.start_ns);
+}
+
+// Those that have ended lose their numbers: they are told by name, together.
+void Collector::part_processes() {
+  living_.clear();
+  gone_.clear();
+  exited_.clear();
+  for (const NetProcess *process : model_->processes()) {
+    if (lives(*process)) {
+      living_.push_back(process);
+    } else {
+      gone_.push_back(process);
+      add_exited(*process);
+    }
+  }
+}
+
+void Collector::add_exited(const NetProcess &process) {
+  const auto of_name = [this](std::string_view name) {
+    return std::find_if(exited_.begin(), exited_.end(), [name](const NetProcess &known) { return known.owner.text() == name; });
+  };
+  auto at = of_name(process.owner.text());
+  const bool full = at == exited_.end() && exited_.size() >= options_.exited_groups;
+  if (full) at = of_name(kOther);
+  if (at == exited_.end()) {
+    exited_.emplace_back();
+    exited_.back().owner = Owner(0, 0, full ? kOther : process.owner.text());
+    at = exited_.end() - 1;
+  }
+  at->add(process);
+}
+
+void Collector::show(const NetProcess &process, Batch &batch) {
+  Sample &sample = batch.add(ATALAYA_METRICS, 2, kShown);
+  add_owner(process.owner, sample, batch);
+  if (process.tcp) show_tcp(process, sample, batch);
+  if (process.udp) show_calls(Show::udp_in_mb, process.moved_udp, sample, batch);
+  if (process.local) show_calls(Show::local_in_mb, process.moved_local, sample, batch);
+}
+
+void Collector::show_tcp(const NetProcess &process, Sample &sample, Batch &batch) {
+  const Traffic &moved = process.moved_tcp;
+  if (options_.model.amounts) {
+    rate(Show::tcp_in_mb, moved.in_bytes, kMibitPerByte, sample, batch);
+    rate(Show::tcp_in_packets, moved.in_packets, 1, sample, batch);
+    rate(Show::tcp_out_mb, moved.out_bytes, kMibitPerByte, sample, batch);
+    rate(Show::tcp_out_packets, moved.out_packets, 1, sample, batch);
+    rate(Show::tcp_retransmits, moved.retransmits, 1, sample, batch);
+    mean_rtt(Show::tcp_rtt, moved, sample, batch);
+  }
+  if (process.owner.pid != 0) count(Show::tcp_connections, process.connections, sample, batch);
+  if (!backend_->sees_ends()) return;
+  count(Show::tcp_connects, process.connects, sample, batch);
+  count(Show::tcp_accepts, process.accepts, sample, batch);
+  count(Show::tcp_failures, process.failures, sample, batch);
+}
+
+void Collector::show_calls(Show first, const Traffic &moved, Sample &sample, Batch &batch) const {
+  const auto metric = [first](size_t offset) { return static_cast<Show>(static_cast<size_t>(first) + offset); };
+  rate(metric(0), moved.in_bytes, kMibitPerByte, sample, batch);
+  rate(metric(1), moved.in_packets, 1, sample, batch);
+  rate(metric(2), moved.out_bytes, kMibitPerByte, sample, batch);
+  rate(metric(3), moved.out_packets, 1, sample, batch);
+}
+
+void Collector::show_flows(Batch &batch) {
+  shown_flows_.clear();
+  for (const Flow &flow : model_->flows().gathered()) {
+    FlowKey key = flow.key;
+    if (is_gone(key.owner)) key.owner = Owner(0, 0, key.owner.text());
+    shown_flows_.add(key, flow.moved);
+  }
+  shown_flows_.add_others(model_->flows().others());
+  for (const Flow &flow : shown_flows_.flows()) show(flow, batch);
+}
+
+bool Collector::is_gone(const Owner &owner) const {
+  const auto at = std::lower_bound(gone_.begin(), gone_.end(), owner, [](const NetProcess *process, const Owner &wanted) {
+    return process->owner.pid != wanted.pid ? process->owner.pid < wanted.pid : process->owner.start_ns < wanted.start_ns;
+  });
+  return at != gone_.end() && (*at)->owner.same_process(owner);
+}
+
+void Collector::show(const Flow &flow, Batch &batch) {
+  const FlowKey &key = flow.key;
+  Sample &sample = batch.add(ATALAYA_METRICS, 8, 8);
+  if (key.other) {
+    batch.tag(sample, process_id_, kOther);
+    count(Show::flow_merged, flow.merged, sample, batch);
+  } else {
+    add_owner(key.owner, sample, batch);
+    add_ends(key, sample, batch);
+  }
+  const Traffic &moved = flow.moved;
+  count(Show::flow_connections, moved.connections, sample, batch);
+  if (!options_.model.amounts) return;
+  count(Show::flow_in_bytes, moved.in_bytes, sample, batch);
+  count(Show::flow_in_packets, moved.in_packets, sample, batch);
+  count(Show::flow_out_bytes, moved.out_bytes, sample, batch);
+  count(Show::flow_out_packets, moved.out_packets, sample, batch);
+  if (key.protocol != Protocol::tcp) return;
+  count(Show::flow_retransmits, moved.retransmits, sample, batch);
+  mean_rtt(Show::flow_rtt, moved, sample, batch);
+}
+
+void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const {
+  if (key.protocol == Protocol::local) {
+    std::array<char, 20> peer{"pid:"};
+    const char *end = std::to_chars(&peer[4], peer.data() + peer.size(), key.peer).ptr;
+    if (key.peer != 0) batch.tag(sample, remote_id_, {peer.data(), static_cast<size_t>(end - peer.data())});
+    batch.tag(sample, protocol_id_, "unix");
+    return;
+  }
+  const bool whole = !options_.model.merge_ports;
+  const AddressText local(key.ends.local, whole ? key.ends.local_port : 0);
+  const AddressText remote(key.ends.remote, whole ? key.ends.remote_port : 0);
+  batch.tag(sample, local_id_, local.text());
+  batch.tag(sample, remote_id_, remote.text());
+  if (key.port() != 0) add_number(port_id_, key.port(), sample, batch);
+  batch.tag(sample, protocol_id_, key.protocol == Protocol::tcp ? "tcp" : "udp");
+  batch.tag(sample, direction_id_, key.direction == Direction::out ? "out" : "in");
+  if (key.ends.space != own_space_ && key.ends.space != 0 && own_space_ != 0) add_number(netns_id_, key.ends.space, sample, batch);
+}
+
+void Collector::show_lost(Batch &batch) {
+  if (lost_ == 0) return;
+  Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
+  batch.tag(sample, process_id_, kUnattributed);
+  count(Show::lost, std::exchange(lost_, 0), sample, batch);
+}
+
+void Collector::add_owner(const Owner &owner, Sample &sample, Batch &batch) const {
+  if (owner.pid != 0) add_number(pid_id_, static_cast<uint64_t>(owner.pid), sample, batch);
+  batch.tag(sample, process_id_, owner.text().empty() ? kUnattributed : owner.text());
+}
+
+void Collector::add_number(uint32_t tag, uint64_t number, Sample &sample, Batch &batch) {
+  std::array<char, 20> digits{};
+  const char *end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  batch.tag(sample, tag, {digits.data(), static_cast<size_t>(end - digits.data())});
+}
+
+void Collector::rate(Show what, uint64_t amount, double scale, Sample &sample, Batch &batch) const {
+  const double per_second = static_cast<double>(amount) * kNanosecondsPerSecond / static_cast<double>(elapsed_ns_);
+  batch.field(sample, id(what), round_to(per_second * scale, kNetMetrics[static_cast<size_t>(what)].decimals));
+}
+
+void Collector::count(Show what, uint64_t amount, Sample &sample, Batch &batch) const {
+  batch.field(sample, id(what), static_cast<int64_t>(amount));
+}
+
+void Collector::mean_rtt(Show what, const Traffic &moved, Sample &sample, Batch &batch) const {
+  if (moved.rtt_readings == 0) return;
+  const double ms = static_cast<double>(moved.rtt_us) / static_cast<double>(moved.rtt_readings) / 1000;
+  batch.field(sample, id(what), round_to(ms, kNetMetrics[static_cast<size_t>(what)].decimals));
+}
+
+}  // namespace atalaya::net

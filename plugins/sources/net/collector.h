@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samples of processes and flows.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/util/files.h"
+#include "plugins/sources/net/backend.h"
+#include "plugins/sources/net/flow_table.h"
+#include "plugins/sources/net/net_metrics.h"
+#include "plugins/sources/net/socket_model.h"
+
+namespace atalaya::net {
+
+struct CollectorOptions {
+  std::string backend = "auto";  // auto, bpf, diag
+  BackendOptions sockets;
+  ModelOptions model;
+  bool processes = true, flows = true;
+  size_t exited_groups = 100;  // names of processes that have ended, a window
+};
+
+class Collector {
+ public:
+  Collector(Host host, CollectorOptions options);
+  void start();
+  void stop();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  std::unique_ptr<Backend> open_backend();
+  // Null, and said once, when there is no way at all.
+  std::unique_ptr<Backend> open_fallback(const std::string &reason);
+  void read(const Window &window);
+  void part_processes();
+  void add_exited(const NetProcess &process);
+  // At the end of the window.
+  bool lives(const NetProcess &process) const;
+  bool is_gone(const Owner &owner) const;
+
+  void show(const NetProcess &process, Batch &batch);
+  void show_tcp(const NetProcess &process, Sample &sample, Batch &batch);
+  // By the number of its first metric, of four.
+  void show_calls(Show first, const Traffic &moved, Sample &sample, Batch &batch) const;
+  void show_flows(Batch &batch);
+  void show(const Flow &flow, Batch &batch);
+  void show_lost(Batch &batch);
+
+  void add_owner(const Owner &owner, Sample &sample, Batch &batch) const;
+  void add_ends(const FlowKey &key, Sample &sample, Batch &batch) const;
+  static void add_number(uint32_t tag, uint64_t number, Sample &sample, Batch &batch);
+  void rate(Show what, uint64_t amount, double scale, Sample &sample, Batch &batch) const;
+  void count(Show what, uint64_t amount, Sample &sample, Batch &batch) const;
+  void mean_rtt(Show what, const Traffic &moved, Sample &sample, Batch &batch) const;
+  uint32_t id(Show what) const { return ids_[static_cast<size_t>(what)]; }
+
+  Host host_;
+  CollectorOptions options_;
+  std::array<uint32_t, kShown> ids_{};
+  uint32_t pid_id_, process_id_, local_id_, remote_id_, port_id_, protocol_id_, direction_id_, netns_id_;
+
+  std::unique_ptr<Backend> backend_;
+  core::Descriptor procfs_;
+  uint32_t own_space_ = 0;
+  std::unique_ptr<SocketModel> model_;
+  FlowTable shown_flows_;
+  std::vector<const NetProcess *> living_, gone_;  // of this window
+  std::vector<NetProcess> exited_;                 // the gone ones by name
+  uint64_t walks_ = 0;
+  int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
+  uint64_t lost_before_ = 0, lost_ = 0;       // not told yet
+};
+
+}  // namespace atalaya::net

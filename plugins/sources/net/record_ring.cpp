@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/net/record_ring.h"
+
+#include <bpf/libbpf.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace atalaya::net {
+
+void RecordRing::RingDeleter::operator()(ring_buffer *ring) const {
+  ring_buffer__free(ring);
+}
+
+bool RecordRing::open(int map) {
+  ring_.reset(ring_buffer__new(map, on_record, this, nullptr));
+  stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC));
+  if (!ring_ || !stop_) return false;
+  thread_ = std::thread([this] { run(); });
+  return true;
+}
+
+RecordRing::~RecordRing() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  (void)!::write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+void RecordRing::run() {
+  std::array<pollfd, 2> waits{{{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+  for (;;) {
+    if (::poll(waits.data(), waits.size(), -1) < 0) continue;  // a signal
+    if (waits[1].revents != 0) return;
+    const std::lock_guard lock(mutex_);
+    ring_buffer__poll(ring_.get(), 0);  // takes what it was woken for, too
+  }
+}
+
+int RecordRing::on_record(void *self, void *data, size_t size) {
+  if (size >= sizeof(net_record)) static_cast<RecordRing *>(self)->keep(*static_cast<const net_record *>(data));
+  return 0;
+}
+
+bool RecordRing::BriefKey::operator==(const BriefKey &with) const {
+  return flags == with.flags && std::memcmp(&owner, &with.owner, sizeof(owner)) == 0 &&
+         std::memcmp(&ends, &with.ends, sizeof(ends)) == 0;
+}
+
+size_t RecordRing::BriefHash::operator()(const BriefKey &key) const {
+  const std::hash<std::string_view> hash;
+  return hash({reinterpret_cast<const char *>(&key.ends), sizeof(key.ends)}) * 31 +
+         hash({reinterpret_cast<const char *>(&key.owner), sizeof(key.owner)}) + key.flags;
+}
+
+void RecordRing::keep(const net_record &record) {
+  if (record.kind == NET_MOVED) return add_call(record);
+  if ((record.flags & (NET_MET | NET_TOLD)) == 0) return add_brief(record);
+  if (kept_.size() < max_kept_)
+    kept_.push_back(record);
+  else
+    ++lost_;
+}
+
+// Nobody has heard of it, so nobody asks for it by itself: in a storm of them there is room for all.
+void RecordRing::add_brief(const net_record &record) {
+  BriefKey key{record.owner, record.ends, record.flags};
+  if (merge_ports_) ((record.flags & NET_INCOMING) != 0 ? key.ends.remote_port : key.ends.local_port) = 0;
+  auto at = briefs_.find(key);
+  if (at == briefs_.end()) {
+    if (briefs_.size() >= max_kept_) {
+      ++lost_;
+      return;
+    }
+    at = briefs_.emplace(key, Traffic()).first;
+  }
+  at->second.add(traffic_of(record.amounts));
+}
+
+void RecordRing::add_call(const net_record &record) {
+  const Key key{record.cookie, record.owner.pid};
+  auto at = uses_.find(key);
+  if (at == uses_.end()) {
+    if (uses_.size() >= max_kept_) {
+      ++lost_;
+      return;
+    }
+    at = uses_.emplace(key, net_use{record.owner, record.ends, record.protocol, record.flags, record.peer, 0, 0, 0, 0, 0}).first;
+  }
+  at->second.in_bytes += record.amounts.in_bytes;
+  at->second.out_bytes += record.amounts.out_bytes;
+  at->second.in_calls += record.amounts.in_packets;
+  at->second.out_calls += record.amounts.out_packets;
+}
+
+void RecordRing::take(const Backend::Take &take, const Backend::TakeBrief &take_brief) {
+  taken_.clear();
+  taken_briefs_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    ring_buffer__consume(ring_.get());
+    taken_.swap(kept_);
+    taken_briefs_.swap(briefs_);
+  }
+  for (const net_record &record : taken_) take(record);
+  for (const auto &[key, together] : taken_briefs_) {
+    net_record like{};
+    like.kind = NET_CLOSED;
+    like.flags = key.flags;
+    like.owner = key.owner;
+    like.ends = key.ends;
+    like.protocol = IPPROTO_TCP;
+    take_brief(like, together);
+  }
+}
+
+void RecordRing::take_uses(const Backend::TakeUse &take) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(uses_, [&take](const auto &entry) {
+    const net_use_key key{entry.first.cookie, entry.first.pid, 0};
+    const bool rests = take(key, entry.second, false);
+    if (rests) take(key, entry.second, true);
+    return rests;
+  });
+}
+
+uint64_t RecordRing::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+}  // namespace atalaya::net

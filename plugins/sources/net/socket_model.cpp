@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/net/socket_model.h"
+
+#include <netinet/in.h>
+
+#include <algorithm>
+
+namespace atalaya::net {
+namespace {
+
+// A use that nobody has added to for so many windows is forgotten, in the kernel too.
+constexpr uint32_t kRests = 2;
+// A connection that no process holds may still send for minutes; its end is told. When that was lost, it is forgotten after so many
+// whole walks.
+constexpr uint32_t kForgottenAfter = 16;
+
+// Counters of the kernel's sockets are read while they change, and corrected by a byte here and there: they never fall by more.
+uint64_t grown(uint64_t from, uint64_t to) {
+  return to > from ? to - from : 0;
+}
+uint32_t grown_mod(uint32_t from, uint32_t to) {
+  const uint32_t growth = to - from;  // they wrap
+  return growth < 1u << 31 ? growth : 0;
+}
+
+Traffic growth_of(const net_amounts &from, const net_amounts &to) {
+  Traffic moved = traffic_of(to);
+  moved.in_bytes = grown(from.in_bytes, to.in_bytes);
+  moved.out_bytes = grown(from.out_bytes, to.out_bytes);
+  moved.in_packets = grown_mod(from.in_packets, to.in_packets);
+  moved.out_packets = grown_mod(from.out_packets, to.out_packets);
+  moved.retransmits = grown_mod(from.retransmits, to.retransmits);
+  return moved;
+}
+
+net_amounts largest(net_amounts a, const net_amounts &b) {
+  a.in_bytes = std::max(a.in_bytes, b.in_bytes);
+  a.out_bytes = std::max(a.out_bytes, b.out_bytes);
+  a.in_packets = b.in_packets;
+  a.out_packets = b.out_packets;
+  a.retransmits = b.retransmits;
+  a.rtt_us = b.rtt_us;
+  return a;
+}
+
+uint64_t place_of(const net_ends &ends) {
+  return uint64_t{ends.space} << 16 | ends.local_port;
+}
+
+uint64_t key_of_process(const Owner &owner) {
+  return (owner.start_ns << 22) ^ static_cast<uint32_t>(owner.pid);  // pids have 22 bits
+}
+
+Protocol protocol_of(const net_use &use) {
+  if (use.protocol == NET_UNIX) return Protocol::local;
+  return use.protocol == IPPROTO_UDP ? Protocol::udp : Protocol::tcp;
+}
+
+bool &has(NetProcess &process, Protocol protocol) {
+  if (protocol == Protocol::local) return process.local;
+  return protocol == Protocol::udp ? process.udp : process.tcp;
+}
+
+Traffic &moved_by(NetProcess &process, Protocol protocol) {
+  if (protocol == Protocol::local) return process.moved_local;
+  return protocol == Protocol::udp ? process.moved_udp : process.moved_tcp;
+}
+
+}  // namespace
+
+void NetProcess::add(const NetProcess &more) {
+  connections += more.connections;
+  tcp = tcp || more.tcp;
+  udp = udp || more.udp;
+  local = local || more.local;
+  moved_tcp.add(more.moved_tcp);
+  moved_udp.add(more.moved_udp);
+  moved_local.add(more.moved_local);
+  connects += more.connects;
+  accepts += more.accepts;
+  failures += more.failures;
+}
+
+SocketModel::SocketModel(const ModelOptions &options) : options_(options), flows_(options.max_flows) {}
+
+void SocketModel::begin(bool baseline, bool whole) {
+  baseline_ = baseline;
+  whole_ = whole;
+  ++walk_;
+  if (whole) {
+    ++wholes_;
+    listening_.clear();
+  }
+  flows_.clear();
+  lost_ = 0;
+  shown_.clear();
+  std::erase_if(processes_, [](const auto &entry) { return entry.second.connections == 0; });
+  for (auto &[key, process] : processes_) {
+    const NetProcess before = process;
+    process = {};
+    process.owner = before.owner;
+    process.connections = before.connections;
+    process.tcp = true;
+  }
+}
+
+void SocketModel::tell(const net_record &record) {
+  if (record.kind == NET_OPEN) open(record);
+  if (record.kind == NET_CLOSED) closed(record);
+  if (record.kind == NET_LISTENS) listening_.insert(place_of(record.ends));
+}
+
+void SocketModel::open(const net_record &record) {
+  const auto [at, fresh] = sockets_.try_emplace(record.cookie);
+  Socket &socket = at->second;
+  const Owner holder(record.owner);
+  socket.flags = record.flags;
+  socket.ends = record.ends;
+  if (fresh && (record.flags & NET_BORN) == 0) socket.last = record.amounts;
+  if (whole_) socket.seen_whole = wholes_;
+  if (fresh) socket.seen_whole = wholes_;
+  if (socket.walk != walk_) {
+    socket.walk = walk_;
+    socket.now = record.amounts;
+    socket.candidate = holder;
+    touched_.push_back(&socket);
+    return;
+  }
+  // Several processes hold it. It stays with the one that had it, else it goes to the first.
+  socket.now = largest(socket.now, record.amounts);
+  if (holder.same_process(socket.owner)) socket.candidate = holder;
+}
+
+void SocketModel::walked() {
+  for (Socket *socket : touched_) settle(*socket);
+  touched_.clear();
+}
+
+void SocketModel::settle(Socket &socket) {
+  const bool fresh = !socket.owned;
+  own(socket, socket.candidate);
+  const Traffic moved = growth_of(socket.last, socket.now);
+  socket.last = largest(socket.last, socket.now);
+  if (!socket.direction) socket.direction = direction_of(socket.ends, socket.flags);
+  if (baseline_) return;
+  NetProcess &process = process_of(socket.owner);
+  process.tcp = true;
+  if (!fresh && !options_.amounts) return;
+  if (fresh && (socket.flags & NET_BORN) != 0) ++((socket.flags & NET_INCOMING) != 0 ? process.accepts : process.connects);
+  count(socket.owner, socket.ends, *socket.direction, moved);
+}
+
+void SocketModel::own(Socket &socket, const Owner &owner) {
+  if (socket.owned && socket.owner.same_process(owner)) {
+    socket.owner = owner;  // it may have another name now
+    process_of(owner).owner = owner;
+    return;
+  }
+  if (socket.owned) --process_of(socket.owner).connections;
+  socket.owner = owner;
+  socket.owned = true;
+  ++process_of(owner).connections;
+}
+
+void SocketModel::closed(const net_record &record) {
+  const auto at = sockets_.find(record.cookie);
+  if (at == sockets_.end()) {
+    // What was told of it before, and is known no more, must not be counted again.
+    if ((record.flags & NET_TOLD) != 0) ++lost_;
+    if ((record.flags & NET_TOLD) == 0 && (record.flags & NET_BORN) != 0) brief(record, traffic_of(record.amounts));
+    return;
+  }
+  if (at->second.owned) --process_of(at->second.owner).connections;
+  const net_amounts from = at->second.last;
+  const Direction direction = at->second.direction.value_or(direction_of(record.ends, record.flags));
+  sockets_.erase(at);
+  if (baseline_ || !options_.amounts) return;
+  count(Owner(record.owner), record.ends, direction, growth_of(from, largest(from, record.amounts)));
+}
+
+void SocketModel::brief(const net_record &like, const Traffic &together) {
+  if (baseline_) return;
+  const Owner owner(like.owner);
+  NetProcess &process = process_of(owner);
+  process.tcp = true;
+  if ((like.flags & NET_ESTABLISHED) == 0) {
+    if ((like.flags & NET_OUTGOING) != 0) process.failures += together.connections;
+    return;
+  }
+  ((like.flags & NET_INCOMING) != 0 ? process.accepts : process.connects) += together.connections;
+  count(owner, like.ends, direction_of(like.ends, like.flags), together);
+}
+
+void SocketModel::count(const Owner &owner, const net_ends &ends, Direction direction, const Traffic &all) {
+  NetProcess &process = process_of(owner);
+  process.tcp = true;
+  Traffic moved = all;
+  if (!options_.amounts) {
+    moved = {};
+    moved.connections = all.connections;
+  } else if (all.bytes() + all.in_packets + all.out_packets == 0) {
+    return;
+  } else if (options_.tcp_by_call) {
+    moved.in_bytes = moved.out_bytes = 0;
+  }
+  process.moved_tcp.add(moved);
+  flows_.add(key_of(owner, ends, Protocol::tcp, direction), moved);
+}
+
+bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
+  Use &last = uses_[{key.cookie, key.pid}];
+  Traffic moved;
+  moved.in_bytes = grown(last.in_bytes, use.in_bytes);
+  moved.out_bytes = grown(last.out_bytes, use.out_bytes);
+  const uint64_t in_calls = grown(last.in_calls, use.in_calls), out_calls = grown(last.out_calls, use.out_calls);
+  last.rests = in_calls + out_calls == 0 ? last.rests + 1 : 0;
+  const bool rests = last.rests >= kRests;
+  const uint32_t windows = last.rests;
+  last = {use.in_bytes, use.out_bytes, use.in_calls, use.out_calls, windows};
+  if (gone) uses_.erase({key.cookie, key.pid});
+  if (baseline_) return rests;
+
+  const Protocol protocol = protocol_of(use);
+  NetProcess &process = process_of(Owner(use.owner));
+  has(process, protocol) = true;
+  if (in_calls + out_calls == 0) return rests;
+  if (protocol != Protocol::tcp) {  // of TCP the sockets count segments; a datagram is a call
+    moved.in_packets = in_calls;
+    moved.out_packets = out_calls;
+    moved.connections = 1;
+  }
+  moved_by(process, protocol).add(moved);
+  FlowKey flow = key_of(process.owner, use.ends, protocol, direction_of(key.cookie, use));
+  flow.peer = use.peer;
+  flows_.add(flow, moved);
+  return rests;
+}
+
+Direction SocketModel::direction_of(const net_ends &ends, uint32_t flags) const {
+  if ((flags & NET_INCOMING) != 0) return Direction::in;
+  if ((flags & NET_OUTGOING) != 0) return Direction::out;
+  return listening_.contains(place_of(ends)) ? Direction::in : Direction::out;
+}
+
+Direction SocketModel::direction_of(uint64_t cookie, const net_use &use) const {
+  if (use.protocol == NET_UNIX) return Direction::out;
+  if (use.protocol == IPPROTO_UDP) return (use.flags & NET_BOUND) != 0 ? Direction::in : Direction::out;
+  const auto at = sockets_.find(cookie);
+  return at != sockets_.end() && at->second.direction ? *at->second.direction : direction_of(use.ends, use.flags);
+}
+
+FlowKey SocketModel::key_of(const Owner &owner, const net_ends &ends, Protocol protocol, Direction direction) const {
+  FlowKey key;
+  key.owner = owner;
+  key.protocol = protocol;
+  key.direction = direction;
+  if (protocol == Protocol::local) return key;  // has none
+  key.ends = ends;
+  if (options_.merge_ports) (direction == Direction::in ? key.ends.remote_port : key.ends.local_port) = 0;
+  return key;
+}
+
+NetProcess &SocketModel::process_of(const Owner &owner) {
+  NetProcess &process = processes_[key_of_process(owner)];
+  if (process.owner.pid == 0) process.owner = owner;
+  return process;
+}
+
+void SocketModel::end() {
+  if (whole_) forget_lost();
+  for (const auto &[key, process] : processes_)
+    if (process.tcp || process.udp || process.local) shown_.push_back(&process);
+  std::sort(shown_.begin(), shown_.end(), [](const NetProcess *a, const NetProcess *b) {
+    return a->owner.pid != b->owner.pid ? a->owner.pid < b->owner.pid : a->owner.start_ns < b->owner.start_ns;
+  });
+}
+
+void SocketModel::forget_lost() {
+  std::erase_if(sockets_, [this](const auto &entry) {
+    const Socket &socket = entry.second;
+    if (wholes_ - socket.seen_whole < kForgottenAfter) return false;
+    if (socket.owned) --process_of(socket.owner).connections;
+    return true;
+  });
+}
+
+}  // namespace atalaya::net

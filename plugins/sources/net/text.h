@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small texts: of addresses, and of what /proc says about a process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace atalaya::net {
+
+// "10.0.0.1", "fe80::1"; "*" for any; with a port "10.0.0.1:80", "[fe80::1]:80".
+class AddressText {
+ public:
+  explicit AddressText(const uint8_t (&address)[16], uint16_t port = 0);
+  std::string_view text() const { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 64> text_{};
+  size_t size_ = 0;
+};
+
+// The start of a process since boot, in clock ticks, from the text of its file stat: its name may hold any bytes.
+std::optional<uint64_t> start_ticks(std::string_view stat);
+// Its name, from the same text.
+std::string_view name_in(std::string_view stat);
+
+}  // namespace atalaya::net

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/net/flow_table.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/net/records.h"
+
+namespace atalaya::net {
+namespace {
+
+FlowKey key(int32_t pid, uint16_t port, std::string_view name = "x") {
+  FlowKey key;
+  key.owner = Owner(pid, 7, name);
+  key.ends = ends(1, 0, 2, port);
+  return key;
+}
+
+Traffic bytes(uint64_t count) {
+  Traffic moved;
+  moved.out_bytes = count;
+  moved.connections = 1;
+  return moved;
+}
+
+TEST_CASE("flows that only their network namespace tells apart are one, and of none") {
+  FlowTable table(10);
+  FlowKey one = key(0, 80), two = one;
+  one.ends.space = 1;
+  two.ends.space = 2;
+  table.add(one, bytes(5));
+  table.add(two, bytes(6));
+  REQUIRE(table.flows().size() == 1);
+  CHECK(table.flows()[0].moved.out_bytes == 11);
+  CHECK(table.flows()[0].key.ends.space == 0);
+}
+
+TEST_CASE("the same flow is summed, processes that have ended are the same by name") {
+  FlowTable table(10);
+  table.add(key(1, 80), bytes(5));
+  table.add(key(1, 80), bytes(6));
+  table.add(key(2, 80), bytes(7));
+  FlowKey ended = key(0, 80);
+  ended.owner.start_ns = 0;
+  table.add(ended, bytes(1));
+  FlowKey named = ended;
+  named.owner = Owner(0, 0, "y");
+  table.add(named, bytes(2));
+  table.add(ended, bytes(1));
+  const auto flows = table.flows();
+  REQUIRE(flows.size() == 4);
+  CHECK(flows[0].moved.out_bytes == 11);
+  CHECK(flows[0].moved.connections == 2);
+  CHECK(flows[1].moved.out_bytes == 7);
+  CHECK(flows[3].key.owner.text() == "y");
+}
+
+TEST_CASE("fifty thousand flows: the largest are kept, the others are one, and the sum is exact") {
+  FlowTable table(100);
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < 50'000; ++i) {
+    const uint64_t amount = i % 500 == 0 ? 1'000'000 + i : i % 97;
+    sum += amount;
+    table.add(key(static_cast<int32_t>(i / 60'000 + 1), static_cast<uint16_t>(i + 1)), bytes(amount));
+  }
+  const auto flows = table.flows();
+  REQUIRE(flows.size() == 101);
+  uint64_t shown = 0;
+  for (const Flow &flow : flows) shown += flow.moved.out_bytes;
+  CHECK(shown == sum);
+  CHECK(flows[0].moved.out_bytes == 1'049'500);
+  CHECK(flows[99].moved.out_bytes == 1'000'000);
+  CHECK(flows.back().key.other);
+  CHECK(flows.back().merged == 49'900);
+  table.clear();
+  CHECK(table.flows().empty());
+}
+
+}  // namespace
+}  // namespace atalaya::net
