@@ -26,6 +26,16 @@ public class W {
   public static void main(String[] a) { long x = 0; while (true) x += fib(30); }
 }
 """
+SHARES = """
+public class S {
+  static volatile long x;
+  static void work(int n) { for (int i = 0; i < n; ++i) x = x * 3 + 1; }
+  static void sixty() { work(600000); x = x + 1; }
+  static void thirty() { work(300000); x = x + 1; }
+  static void ten() { work(100000); x = x + 1; }
+  public static void main(String[] a) { while (true) { sixty(); thirty(); ten(); } }
+}
+"""
 
 
 def stacks(path):
@@ -72,13 +82,13 @@ class Perf(AgentCase):
         subprocess.run([compiler, "-O2", *flags, "-o", self.path("shares"), self.path("w.cpp")], check=True)
         return self.path("shares")
 
-    def java(self, *options):
+    def java(self, *options, name="W", text=JAVA):
         if not (shutil.which("javac") and shutil.which("java")):
             self.skipTest("no JDK")
-        with open(self.path("W.java"), "w") as file:
-            file.write(JAVA)
-        subprocess.run(["javac", "-d", self.folder, self.path("W.java")], check=True)
-        return [shutil.which("java"), *options, "-cp", self.folder, "W"]
+        with open(self.path(name + ".java"), "w") as file:
+            file.write(text)
+        subprocess.run(["javac", "-d", self.folder, self.path(name + ".java")], check=True)
+        return [shutil.which("java"), *options, "-cp", self.folder, name]
 
     def sample(self, options, every="1s"):
         return self.run_agent(f"""
@@ -106,15 +116,38 @@ class Perf(AgentCase):
         self.until(agent, lambda all: self.count(all, child.pid) >= 2000, "2000 samples of the program")
         agent.stop()
         all = stacks(self.output)
-        whole = self.count(all, child.pid)
-        for function, share in (("sixty", 60), ("shop::Cart::thirty", 30), ("ten", 10)):
-            measured = 100 * self.count(all, child.pid, ";" + function) / whole
-            self.assertAlmostEqual(measured, share, delta=5, msg=function)
+        parts = self.check_parts(all, child.pid, 5, sixty=";sixty", thirty=";shop::Cart::thirty", ten=";ten")
+        self.assertGreater(parts, 0.95 * self.count(all, child.pid))
         self.assertEqual({sample["tags"]["process"] for sample in all}, {"shares"})
         for sample in all:
-            self.assertTrue(sample["text"].startswith(f"shares-{child.pid};"), sample)
+            self.assertTrue(sample["text"].startswith(f"shares-{sample['tags']['pid']};"), sample)
             self.assertEqual(sample["tags"]["profile"], "cpu")
         return all, child
+
+    def check_parts(self, all, pid, delta, **functions):
+        counts = {name: self.count(all, pid, text) for name, text in functions.items()}
+        measured = {name: 100 * count / sum(counts.values()) for name, count in counts.items()}
+        print(", ".join(f"{name} {share:.2f} %" for name, share in measured.items()), file=sys.stderr)
+        for name, share in (("sixty", 60), ("thirty", 30), ("ten", 10)):
+            self.assertAlmostEqual(measured[name], share, delta=delta, msg=name)
+        return sum(counts.values())
+
+    @unittest.skipUnless("ATALAYA_FULL" in os.environ, "takes minutes: ./dev test --full")
+    def test_shares_after_a_minute_at_the_default_rate(self):
+        program = self.start(self.program("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"))
+        options = ("-XX:+PreserveFramePointer", "-XX:-UseOnStackReplacement", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,S::*")
+        jvm = self.start(*self.java(*options, name="S", text=SHARES))
+        self.addCleanup(self.remove_map, jvm.pid)
+        agent = self.sample('processes = { "shares", "java" }', every="10s")
+        for windows in range(1, 8):
+            agent.wait_status(lambda _: os.path.exists(self.output) and len(accounts(self.output)) >= windows)
+        agent.stop()
+        all = stacks(self.output)
+        parts = self.check_parts(all, program.pid, 2, sixty=";sixty", thirty=";shop::Cart::thirty", ten=";ten")
+        self.assertGreater(parts, 0.95 * self.count(all, program.pid))
+        # What the first window has is from before the JVM was asked.
+        parts = self.check_parts(all, jvm.pid, 2, sixty="void S.sixty()", thirty="void S.thirty()", ten="void S.ten()")
+        self.assertGreater(parts, 0.75 * self.count(all, jvm.pid))
 
     def test_shares_by_frame_pointers(self):
         self.check_shares("", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
