@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <utility>
 
 #include "core/util/files.h"
 #include "plugins/jvm/as_user.h"
@@ -25,9 +27,18 @@ int version_in(std::string_view text) {
   return version;
 }
 
-bool is_refused_in(std::string_view options) {
-  return options.find("+DisableAttachMechanism") != std::string_view::npos;
-}
+// Options carry secrets: they are wiped when they were looked at.
+class Wiped {
+ public:
+  explicit Wiped(std::string text) : text_(std::move(text)) {}
+  Wiped(const Wiped &) = delete;
+  Wiped &operator=(const Wiped &) = delete;
+  ~Wiped() { ::explicit_bzero(text_.data(), text_.size()); }
+  operator std::string_view() const { return text_; }
+
+ private:
+  std::string text_;
+};
 
 std::string read_shared(int file) {
   std::string bytes(kMaxShared, '\0');
@@ -41,14 +52,26 @@ std::string read_process_file(int32_t pid, std::string_view name, size_t max_byt
   return text ? std::move(*text) : std::string();
 }
 
+core::Descriptor open_shared(const core::Descriptor &found, const symbols::ProcessStatus &status) {
+  const AsUser user(status.user, status.group);  // nobody else may read it
+  return symbols::reopened_if_regular(found);
+}
+
 }  // namespace
 
-Facts parse_facts(std::string_view shared, std::string_view command_line) {
+bool is_refused_in(std::string_view options) {
+  return options.find("+DisableAttachMechanism") != std::string_view::npos;
+}
+
+Facts parse_facts(std::string_view shared) {
+  static constexpr size_t kLongest = 1023;  // of a text that a JVM shares
   Facts facts;
   if (const auto text = text_in(shared, "java.property.java.version")) facts.version = version_in(*text);
-  for (const std::string_view name : {"java.rt.vmArgs", "java.rt.vmFlags"})
-    if (const auto text = text_in(shared, name); text && is_refused_in(*text)) facts.takes_calls = false;
-  if (is_refused_in(command_line)) facts.takes_calls = false;
+  for (const std::string_view name : {"java.rt.vmArgs", "java.rt.vmFlags"}) {
+    const auto text = text_in(shared, name);
+    if (text && is_refused_in(*text)) facts.takes_calls = false;
+    if (text && text->size() >= kLongest) facts.is_cut = true;
+  }
   return facts;
 }
 
@@ -70,10 +93,11 @@ std::optional<Facts> read_facts(int32_t pid, const symbols::ProcessStatus &statu
   const core::Descriptor found = path.empty() ? core::Descriptor() : root.open(path, O_PATH | O_NOFOLLOW);
   struct stat info {};
   if (!found || ::fstat(found.get(), &info) != 0 || info.st_uid != status.user) return std::nullopt;
-  const std::string command_line = read_process_file(pid, "cmdline", kMaxText);
-  const AsUser user(status.user, status.group);  // nobody else may read it
-  const core::Descriptor file = symbols::reopened_if_regular(found);
-  return file ? std::optional(parse_facts(read_shared(file.get()), command_line)) : std::nullopt;
+  const core::Descriptor file = open_shared(found, status);
+  if (!file) return std::nullopt;
+  Facts facts = parse_facts(Wiped(read_shared(file.get())));
+  if (facts.is_cut && is_refused_in(Wiped(read_process_file(pid, "cmdline", kMaxText)))) facts.takes_calls = false;
+  return facts;
 }
 
 }  // namespace atalaya::jvm

@@ -15,10 +15,13 @@ namespace atalaya::jvm {
 struct Facts {
   int version = 0;          // 8, 17; 0: unknown
   bool takes_calls = true;  // not -XX:+DisableAttachMechanism
+  bool is_cut = false;      // there are more options than the JVM says
 };
 
-// From the bytes of hsperfdata_USER/PID and of /proc/PID/cmdline, since the former cuts long texts. Pure.
-Facts parse_facts(std::string_view shared, std::string_view command_line);
+// From the bytes of hsperfdata_USER/PID. Pure.
+Facts parse_facts(std::string_view shared);
+// Whether these options keep a JVM from taking calls. Pure.
+bool is_refused_in(std::string_view options);
 // The path of the file that a JVM with this number shares, in /proc/PID/maps; empty: there is none. Pure.
 std::string_view shared_path_in(std::string_view maps, int32_t inner_pid);
 

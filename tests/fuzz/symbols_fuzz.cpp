@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       (void)atalaya::jvm::parse_answer(text);
       break;
     case 'f':
-      (void)atalaya::jvm::parse_facts(text.substr(0, text.size() / 2), text.substr(text.size() / 2));
+      atalaya::jvm::parse_facts(text);
       break;
     case 'h':
       require(atalaya::jvm::shared_path_in(text, 77).size() <= text.size());

@@ -97,13 +97,16 @@ TEST_CASE("requests to a JVM, and what it answers") {
 }
 
 TEST_CASE("what a JVM says of itself") {
-  CHECK(parse_facts(jdk("17.0.15"), "").version == 17);
-  CHECK(parse_facts(jdk("1.8.0_292"), "").version == 8);
-  CHECK(parse_facts(jdk("22-ea"), "").version == 22);
-  CHECK(parse_facts("", "").version == 0);
-  CHECK(parse_facts(jdk("17"), "").takes_calls);
-  CHECK_FALSE(parse_facts(jdk("17", "-Xmx1g -XX:+DisableAttachMechanism"), "").takes_calls);
-  CHECK_FALSE(parse_facts(jdk("17"), std::string("java\0-XX:+DisableAttachMechanism\0", 34)).takes_calls);
+  CHECK(parse_facts(jdk("17.0.15")).version == 17);
+  CHECK(parse_facts(jdk("1.8.0_292")).version == 8);
+  CHECK(parse_facts(jdk("22-ea")).version == 22);
+  CHECK(parse_facts("").version == 0);
+  CHECK(parse_facts(jdk("17")).takes_calls);
+  CHECK_FALSE(parse_facts(jdk("17", "-Xmx1g -XX:+DisableAttachMechanism")).takes_calls);
+  CHECK_FALSE(parse_facts(jdk("17")).is_cut);
+  CHECK(parse_facts(jdk("17", std::string(1023, 'x'))).is_cut);
+  CHECK(is_refused_in(std::string("java\0-XX:+DisableAttachMechanism\0", 34)));
+  CHECK_FALSE(is_refused_in("java -XX:-DisableAttachMechanism"));
 }
 
 TEST_CASE("the file that a JVM shares is found by its number") {
