@@ -3,16 +3,19 @@
 // in the same run. isolation_bench PLUGINS
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -121,10 +124,11 @@ class Bench {
 // What two processes pay that only wake each other by futexes: CPU us a round. Nothing that waits for an answer costs less.
 double floor_us() {
   static constexpr uint32_t kRounds = 20000;
-  auto memory = SharedMemory::make("bench", 4096);
-  if (!memory) throw std::runtime_error(memory.error());
-  auto &asked = *new (memory->data()) std::atomic<uint32_t>(0);
-  auto &answered = *new (memory->data() + 64) std::atomic<uint32_t>(0);
+  // SharedMemory is not for forks: its mapping stays behind.
+  void *memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+  auto &asked = *new (memory) std::atomic<uint32_t>(0);
+  auto &answered = *new (static_cast<char *>(memory) + 64) std::atomic<uint32_t>(0);
   const pid_t child = ::fork();
   if (child == 0) {
     for (uint32_t done = 0;;) {  // until it is killed
@@ -144,6 +148,7 @@ double floor_us() {
   const double spent = clock.seconds() - begin;
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
+  ::munmap(memory, 4096);
   return spent * 1e6 / kRounds;
 }
 
