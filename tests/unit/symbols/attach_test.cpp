@@ -66,7 +66,7 @@ class Pretender {
     ::mkdir("/tmp/hsperfdata_atalaya-test", 0755);
     std::ofstream(path(::getpid())) << shared;
     const int file = ::open(path(::getpid()).c_str(), O_RDWR | O_CLOEXEC);
-    if (file >= 0) ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file >= 0) (void)::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     answers = pipe_[1];
     ::signal(SIGQUIT, [](int) { (void)!::write(answers, "q", 1); });
     (void)!::chdir(folder);
@@ -105,7 +105,7 @@ TEST_CASE("what a JVM says of itself") {
   CHECK_FALSE(parse_facts(jdk("17", "-Xmx1g -XX:+DisableAttachMechanism")).takes_calls);
   CHECK_FALSE(parse_facts(jdk("17")).is_cut);
   CHECK(parse_facts(jdk("17", std::string(1023, 'x'))).is_cut);
-  CHECK(is_refused_in(std::string("java\0-XX:+DisableAttachMechanism\0", 34)));
+  CHECK(is_refused_in(std::string("java\0-XX:+DisableAttachMechanism", 32)));
   CHECK_FALSE(is_refused_in("java -XX:-DisableAttachMechanism"));
 }
 
