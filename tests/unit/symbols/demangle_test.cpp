@@ -25,8 +25,8 @@ TEST_CASE("names of Rust lose their hash") {
 TEST_CASE("a short name that stands for gigabytes stays as it is") {
   std::string name = "_Z1f1AIiiE";
   for (const char digit : std::string("0123456789ABCDEFGHIJKLMNOPQRST")) {
-    const std::string part = std::string("S") + digit + "_";
-    name += "S_I" + part + part + "E";
+    const std::string part = {'S', digit, '_'};
+    name.append("S_I").append(part).append(part).append("E");
   }
   REQUIRE(name.size() == 310);
   CHECK(demangled(name) == name);
