@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <exception>
+#include <ctime>
+#include <mutex>
 
 namespace atalaya::jvm {
 namespace {
@@ -21,39 +22,74 @@ bool set_group(uint32_t group) {
   return ::syscall(SYS_setresgid, kKept, group, kKept) == 0;
 }
 
-bool capabilities(long call, std::array<__user_cap_data_struct, 2> &data) {
+template <class Data>
+bool capabilities(long call, Data &data) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   return ::syscall(call, &header, data.data()) == 0;
 }
 
-}  // namespace
+// Whether the process can be looked into is the process's, not the thread's: the last thread that goes back restores what the
+// first one found.
+std::mutex dumpable_mutex;
+int users = 0, dumpable = 0;
 
-AsUser::AsUser(uint32_t user, uint32_t group)
-    : own_user_(::geteuid()), own_group_(::getegid()), dumpable_(::prctl(PR_GET_DUMPABLE)) {
-  // From root back to another user all capabilities would go, those that may be taken up again too.
-  keeps_ = ::prctl(PR_GET_KEEPCAPS);
-  is_user_ = (user == own_user_ && group == own_group_) || (capabilities(SYS_capget, own_capabilities_) && change(user, group));
+void note_dumpable() {
+  const std::lock_guard lock(dumpable_mutex);
+  if (users++ == 0) dumpable = ::prctl(PR_GET_DUMPABLE);
 }
 
-bool AsUser::change(uint32_t user, uint32_t group) {
-  if (::prctl(PR_SET_KEEPCAPS, 1) == 0 && set_group(group) && set_user(user)) return true;
+void restore_dumpable() {
+  const std::lock_guard lock(dumpable_mutex);
+  if (--users == 0) ::prctl(PR_SET_DUMPABLE, dumpable);
+}
+
+}  // namespace
+
+AsUser::AsUser(uint32_t user, uint32_t group) : own_user_(::geteuid()), own_group_(::getegid()) {
+  if (user == own_user_ && group == own_group_) {
+    is_user_ = true;
+    return;
+  }
+  // What leads back is tried before anything changes.
+  if (!capabilities(SYS_capget, own_capabilities_) || !capabilities(SYS_capset, own_capabilities_)) return;
+  if (!set_group(own_group_) || !set_user(own_user_)) return;
+  // From root back to another user all capabilities would go, those that may be taken up again too.
+  keeps_ = ::prctl(PR_GET_KEEPCAPS);
+  if (::prctl(PR_SET_KEEPCAPS, 1) != 0) return;
+  note_dumpable();
+  has_changed_ = true;
+  is_user_ = change(user, group);
+  if (is_user_) return;
   const int error = errno;
   change_back();
   errno = error;
-  return false;
+}
+
+bool AsUser::change(uint32_t user, uint32_t group) {
+  return set_group(group) && set_user(user) && drop_capabilities();
+}
+
+bool AsUser::drop_capabilities() const {
+  Capabilities none = own_capabilities_;
+  for (auto &part : none) part.effective = 0;
+  return capabilities(SYS_capset, none);
 }
 
 AsUser::~AsUser() {
   const int error = errno;
-  if (is_user_ && (::geteuid() != own_user_ || ::getegid() != own_group_)) change_back();
+  if (has_changed_) change_back();
   errno = error;
 }
 
-// Everyone may go back to the real ids. From root to another user the effective capabilities are dropped, the permitted ones stay.
+// What is permitted may be taken up again, and from root back to another user it is lost once more. That all this is possible was
+// tried a moment ago; a thread that the kernel has no memory for waits here, as it must do nothing else as that user.
 void AsUser::change_back() {
-  if (!set_user(own_user_) || !set_group(own_group_) || !capabilities(SYS_capset, own_capabilities_)) std::terminate();
+  static constexpr timespec kPause{0, 100'000'000};
+  const auto take_up = [this] { return capabilities(SYS_capset, own_capabilities_); };
+  while (!take_up() || !set_group(own_group_) || !set_user(own_user_) || !take_up()) ::nanosleep(&kPause, nullptr);
   ::prctl(PR_SET_KEEPCAPS, keeps_);
-  ::prctl(PR_SET_DUMPABLE, dumpable_);
+  restore_dumpable();
+  has_changed_ = false;
 }
 
 }  // namespace atalaya::jvm

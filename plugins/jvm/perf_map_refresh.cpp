@@ -2,10 +2,13 @@
 #include "plugins/jvm/perf_map_refresh.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
 
+#include "core/util/files.h"
 #include "core/util/now.h"
+#include "plugins/jvm/as_user.h"
 
 namespace atalaya::jvm {
 namespace {
@@ -37,20 +40,36 @@ PerfMapRefresh::Known *PerfMapRefresh::known_of(int32_t pid, const symbols::Proc
   return known_.size() < kMostKnown ? &known_[{pid, mark.start_ticks}] : nullptr;
 }
 
+// A JVM answers its own user.
+bool PerfMapRefresh::may_ask(const symbols::ProcessStatus &status) {
+  const AsUser user(status.user, status.group);
+  const int error = errno;
+  if (user) return true;
+  if (!std::exchange(refused_, true))
+    tell_("the names of other users' Java code are missing: a JVM answers its own user, and this process cannot become it: " +
+          core::error_text(error) + "; run as root, or link the drop-in perf-jvm");
+  return false;
+}
+
+void PerfMapRefresh::tell_of(Known &known, const std::string &error) {
+  if (std::exchange(known.told, error) != error) tell_("the names of Java code are missing: " + error);
+}
+
 void PerfMapRefresh::refresh(int32_t pid, const symbols::ProcessMark &mark, const std::optional<symbols::ProcessStatus> &status) {
   const int64_t begin = core::monotonic();
   if (!status || spent_ns_ + options_.timeout_ns > options_.budget_ns) return;
   Known *known = known_of(pid, mark);
   if (known == nullptr || begin < known->next_ns) return;
-  auto answer = known->attachment.run({pid, mark, *status}, "Compiler.perfmap", options_.timeout_ns);
+  core::Result<std::string> answer = core::Error{};
+  const bool asked = may_ask(*status);
+  if (asked) answer = known->attachment.run({pid, mark, *status}, "Compiler.perfmap", options_.timeout_ns);
   const int64_t end = core::monotonic();
   spent_ns_ += end - begin;
   known->pause_ns = answer ? options_.every_ns : std::clamp(known->pause_ns * 2, options_.every_ns, kLongestPause);
   known->next_ns = end + known->pause_ns;
   if (answer) return;
   ++failures_;
-  if (std::exchange(known->told, answer.error()) == answer.error()) return;
-  tell_("the names of Java code are missing: " + answer.error());
+  if (asked) tell_of(*known, answer.error());
 }
 
 }  // namespace atalaya::jvm

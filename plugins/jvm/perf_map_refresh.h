@@ -40,11 +40,15 @@ class PerfMapRefresh {
   };
   Known *known_of(int32_t pid, const symbols::ProcessMark &mark);
   void forget_ended();
+  // False: it is told, once of all of them.
+  bool may_ask(const symbols::ProcessStatus &status);
+  void tell_of(Known &known, const std::string &error);
 
   Options options_;
   Tell tell_;
   int64_t spent_ns_ = 0;
   uint64_t failures_ = 0;
+  bool refused_ = false;
   std::map<std::pair<int32_t, uint64_t>, Known> known_;  // by number and start
 };
 

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,10 +14,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <fstream>
 #include <future>
+#include <initializer_list>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "plugins/jvm/as_user.h"
 #include "plugins/jvm/facts.h"
@@ -223,6 +230,93 @@ TEST_CASE("a thread that was root for a while has the capabilities of before, an
   int status = -1;
   ::waitpid(child, &status, 0);
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+namespace {
+
+// As the service does: what is not listed fails with EPERM. Few fields of the kernel's program are looked at, the number of the
+// call.
+void forbid(std::initializer_list<long> calls) {
+  std::vector<sock_filter> program = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (const long call : calls) {
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 1));
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+  }
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) ::_exit(10);
+}
+
+// 0: it becomes the user and itself again; 1: it is refused, and stays what it was; else something is wrong.
+int become(uint32_t user, uint32_t capabilities, std::initializer_list<long> forbidden) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_KEEPCAPS, 1);
+    if (::setresgid(65534, 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0) ::_exit(11);
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, 2> data{};
+    data[0] = {capabilities, capabilities, 0};
+    if (::syscall(SYS_capset, &header, data.data()) != 0) ::_exit(12);
+    forbid(forbidden);
+    bool is_user = false;
+    {
+      const AsUser other(user, user);
+      is_user = static_cast<bool>(other);
+      if (::geteuid() != (is_user ? user : 65534) || ::getegid() != (is_user ? user : 65534)) ::_exit(13);
+      if (!is_user && errno != EPERM) ::_exit(14);
+      if (::syscall(SYS_capget, &header, data.data()) != 0 || data[0].effective != (is_user ? 0 : capabilities)) ::_exit(15);
+    }
+    if (::geteuid() != 65534 || ::getegid() != 65534 || ::prctl(PR_GET_KEEPCAPS) != 1) ::_exit(16);
+    if (::syscall(SYS_capget, &header, data.data()) != 0 || data[0].effective != capabilities) ::_exit(17);
+    ::_exit(is_user ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST_CASE("under the service's filter a thread becomes another user with the drop-in, and else stays what it is") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root");
+    return;
+  }
+  constexpr uint32_t kNone = 0, kOfDropIn = 1U << CAP_SETUID | 1U << CAP_SETGID;
+  for (const uint32_t user : {0U, 1234U}) {
+    CAPTURE(user);
+    CHECK(become(user, kOfDropIn, {SYS_setfsuid, SYS_setgroups, SYS_setreuid, SYS_setuid}) == 0);
+    CHECK(become(user, kOfDropIn, {SYS_capset}) == 1);
+    CHECK(become(user, kOfDropIn, {SYS_setresuid, SYS_capset}) == 1);
+    CHECK(become(user, kNone, {SYS_setresuid, SYS_capset}) == 1);
+    CHECK(become(user, kNone, {}) == 1);
+    CHECK(become(user, 1U << CAP_SETGID, {}) == 1);
+    CHECK(become(user, 1U << CAP_SETUID, {}) == 1);
+  }
+}
+
+TEST_CASE("the process can be looked into again when the last of its threads is itself again") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root");
+    return;
+  }
+  const int before = ::prctl(PR_GET_DUMPABLE);
+  auto first = std::make_unique<AsUser>(1234, 1234);
+  std::async(std::launch::async, [] { return static_cast<bool>(AsUser(65534, 65534)); }).wait();
+  first.reset();
+  CHECK(::prctl(PR_GET_DUMPABLE) == before);
+  std::promise<void> changed, go;
+  auto other = std::async(std::launch::async, [&] {
+    const AsUser second(65534, 65534);
+    changed.set_value();
+    go.get_future().wait();
+  });
+  first = std::make_unique<AsUser>(1234, 1234);
+  changed.get_future().wait();
+  first.reset();
+  go.set_value();
+  other.get();
+  CHECK(::prctl(PR_GET_DUMPABLE) == before);
 }
 
 }  // namespace atalaya::jvm
