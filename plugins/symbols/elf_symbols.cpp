@@ -44,14 +44,7 @@ bool is_function(const GElf_Sym &symbol) {
 
 }  // namespace
 
-ElfSymbols::ElfSymbols(const ElfImage &image) {
-  size_t headers = 0;
-  if (elf_getphdrnum(image.raw(), &headers) != 0) headers = 0;
-  for (size_t i = 0; i < headers; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(image.raw(), static_cast<int>(i), &header) == nullptr) break;
-    if (header.p_type == PT_LOAD) segments_.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
-  }
+ElfSymbols::ElfSymbols(const ElfImage &image) : segments_(image) {
   stripped_ = !collect(image, SHT_SYMTAB);
   if (stripped_) {
     collect(image, SHT_DYNSYM);
@@ -70,11 +63,13 @@ bool ElfSymbols::collect(const ElfImage &image, uint32_t type) {
   for (Elf_Scn *section = nullptr; (section = elf_nextscn(image.raw(), section)) != nullptr;) {
     GElf_Shdr header, strings;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type != type || header.sh_entsize == 0) continue;
-    if (header.sh_size > kMaxSection || gelf_getshdr(elf_getscn(image.raw(), header.sh_link), &strings) == nullptr) continue;
-    Elf_Data *data = elf_getdata(section, nullptr);
-    const std::string_view names = section_bytes(elf_getscn(image.raw(), header.sh_link));
-    if (data == nullptr || strings.sh_type != SHT_STRTAB || names.empty()) continue;
+    Elf_Scn *texts = elf_getscn(image.raw(), header.sh_link);
+    if (gelf_getshdr(texts, &strings) == nullptr || strings.sh_type != SHT_STRTAB) continue;
+    Elf_Data *data = image.section_data(section);
+    const std::string_view names = image.section_bytes(texts);
+    if (data == nullptr || names.empty()) continue;
     const size_t count = std::min<size_t>(header.sh_size / header.sh_entsize, kMaxSymbols);
+    names_.reserve(std::min(names_.size() + names.size(), kMaxNames + kLongestName));
     for (size_t i = 0; i < count && symbols_.size() < kMaxSymbols && names_.size() < kMaxNames; ++i) {
       GElf_Sym symbol;
       if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
@@ -108,13 +103,6 @@ void ElfSymbols::sort() {
   names_.shrink_to_fit();
 }
 
-std::optional<uint64_t> ElfSymbols::address_of(uint64_t file_offset) const {
-  for (const Segment &segment : segments_)
-    if (file_offset >= segment.offset && file_offset - segment.offset < segment.size)
-      return file_offset - segment.offset + segment.address;
-  return std::nullopt;
-}
-
 // A symbol without a size reaches to the next one.
 const ElfSymbols::Symbol *ElfSymbols::symbol_at(uint64_t address) const {
   auto after =
@@ -129,7 +117,7 @@ const ElfSymbols::Symbol *ElfSymbols::symbol_at(uint64_t address) const {
 }
 
 std::string_view ElfSymbols::find(uint64_t file_offset) {
-  const auto address = address_of(file_offset);
+  const auto address = segments_.address_of(file_offset);
   const Symbol *symbol = address ? symbol_at(*address) : nullptr;
   if (symbol == nullptr) return {};
   auto [known, is_new] = known_.try_emplace(symbol->address);

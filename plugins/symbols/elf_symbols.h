@@ -15,7 +15,7 @@
 namespace atalaya::symbols {
 
 inline constexpr size_t kMaxSymbols = 1 << 20;             // of a file; what is beyond has no names
-inline constexpr size_t kMaxDebugData = size_t{64} << 20;  // .gnu_debugdata unpacked
+inline constexpr size_t kMaxDebugData = size_t{32} << 20;  // .gnu_debugdata unpacked
 
 class ElfSymbols {
  public:
@@ -28,14 +28,9 @@ class ElfSymbols {
 
   // The function that holds this offset of the file, demangled; empty: unknown. Valid as long as this.
   std::string_view find(uint64_t file_offset);
-  // Where the offset is in the file's own addresses; nothing: it is not loaded from there.
-  std::optional<uint64_t> address_of(uint64_t file_offset) const;
   size_t bytes() const { return symbols_.capacity() * sizeof(Symbol) + names_.capacity() + known_bytes_; }
 
  private:
-  struct Segment {
-    uint64_t offset, size, address;
-  };
   struct Symbol {
     uint64_t address, size;  // size 0: unknown
     uint32_t name, name_size;
@@ -45,7 +40,7 @@ class ElfSymbols {
   void sort();
   const Symbol *symbol_at(uint64_t address) const;
 
-  std::vector<Segment> segments_;
+  Segments segments_;
   std::vector<Symbol> symbols_;  // by address
   std::string names_;
   bool stripped_ = false;

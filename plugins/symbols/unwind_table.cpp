@@ -139,6 +139,38 @@ Machine::Result restored(const UnwindRule::Place &place, const StackCopy &stack,
   return word ? Machine::Result{Step::done, *word, true} : Machine::Result{Step::beyond_copy, 0, false};
 }
 
+bool is_table(const ElfImage &image, Elf_Scn *section, uint64_t &bytes) {
+  const std::string_view name = image.name_of(section);
+  GElf_Shdr header;
+  if ((name != ".eh_frame" && name != ".eh_frame_hdr") || gelf_getshdr(section, &header) == nullptr) return false;
+  bytes = header.sh_size;
+  return header.sh_type != SHT_NOBITS && name == ".eh_frame" && bytes > 0;
+}
+
+bool has_large_segment(const ElfImage &image) {
+  size_t segments = 0;
+  if (elf_getphdrnum(image.raw(), &segments) != 0) return true;
+  for (size_t i = 0; i < segments; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(image.raw(), static_cast<int>(i), &header) == nullptr) return true;
+    if (header.p_type == PT_GNU_EH_FRAME && header.p_filesz > kMaxTable) return true;
+  }
+  return false;
+}
+
+// What libdw will read; nothing: too much.
+std::optional<size_t> table_size(const ElfImage &image, uint64_t file_bytes) {
+  uint64_t sum = 0;
+  bool found = false;
+  for (Elf_Scn *section = nullptr; (section = elf_nextscn(image.raw(), section)) != nullptr;) {
+    uint64_t bytes = 0;
+    found = is_table(image, section, bytes) || found;
+    if (bytes > kMaxTable || (sum += bytes) > kMaxTable) return std::nullopt;
+  }
+  if (!found) sum = file_bytes;
+  return sum > kMaxTable || has_large_segment(image) ? std::nullopt : std::optional<size_t>(sum);
+}
+
 }  // namespace
 
 std::optional<uint64_t> StackCopy::word(uint64_t address) const {
@@ -154,30 +186,21 @@ size_t UnwindRule::bytes() const {
   return sizeof(UnwindRule) + registers.capacity() * sizeof(registers[0]) + ops * sizeof(Dwarf_Op);
 }
 
-UnwindTable::UnwindTable(ElfImage image, size_t table_bytes) : image_(std::move(image)), table_bytes_(table_bytes) {
-  size_t headers = 0;
-  if (elf_getphdrnum(image_.raw(), &headers) != 0) headers = 0;
-  for (size_t i = 0; i < headers; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(image_.raw(), static_cast<int>(i), &header) == nullptr) break;
-    if (header.p_type == PT_LOAD) segments_.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
-  }
-  table_ = dwarf_getcfi_elf(image_.raw());
-}
+UnwindTable::UnwindTable(ElfImage image, size_t table_bytes)
+    : image_(std::move(image)), table_bytes_(table_bytes), segments_(image_), table_(dwarf_getcfi_elf(image_.raw())) {}
 
 UnwindTable::~UnwindTable() {
   if (table_ != nullptr) dwarf_cfi_end(table_);
 }
 
-// libdw reads the two sections as they are; without a table of sections all from where they begin to the end of the file.
+// libdw reads the two sections as they are, of any size, and without them the file as a whole.
 std::unique_ptr<UnwindTable> UnwindTable::of_file(int file) {
   struct stat info {};
   auto image = ElfImage::of_file(file);
   if (!image || ::fstat(file, &info) != 0) return nullptr;
-  const auto rest = static_cast<uint64_t>(info.st_size);
-  const uint64_t size = image->section_size(".eh_frame").value_or(rest) + image->section_size(".eh_frame_hdr").value_or(0);
-  if (size > kMaxTable) return nullptr;
-  std::unique_ptr<UnwindTable> table(new UnwindTable(std::move(*image), size));
+  const auto size = table_size(*image, static_cast<uint64_t>(info.st_size));
+  if (!size) return nullptr;
+  std::unique_ptr<UnwindTable> table(new UnwindTable(std::move(*image), *size));
   elf_cntl(table->image_.raw(), ELF_C_FDDONE);
   return table;
 }
@@ -185,13 +208,6 @@ std::unique_ptr<UnwindTable> UnwindTable::of_file(int file) {
 std::unique_ptr<UnwindTable> UnwindTable::of_memory(std::span<const std::byte> bytes) {
   auto image = ElfImage::of_memory(bytes);
   return image ? std::unique_ptr<UnwindTable>(new UnwindTable(std::move(*image), 0)) : nullptr;
-}
-
-std::optional<uint64_t> UnwindTable::address_of(uint64_t file_offset) const {
-  for (const Segment &segment : segments_)
-    if (file_offset >= segment.offset && file_offset - segment.offset < segment.size)
-      return file_offset - segment.offset + segment.address;
-  return std::nullopt;
 }
 
 const UnwindRule *UnwindTable::rule_at(uint64_t address) {

@@ -63,20 +63,17 @@ class UnwindTable {
   // The rule at an address of the file; null: there is none. Valid until the next call.
   const UnwindRule *rule_at(uint64_t address);
   // Where an offset of the file is in its addresses.
-  std::optional<uint64_t> address_of(uint64_t file_offset) const;
+  std::optional<uint64_t> address_of(uint64_t file_offset) const { return segments_.address_of(file_offset); }
   size_t bytes() const { return table_bytes_ + rule_bytes_; }
 
  private:
   UnwindTable(ElfImage image, size_t table_bytes);
   static std::unique_ptr<UnwindRule> read_rule(Dwarf_Frame *frame);
 
-  struct Segment {
-    uint64_t offset, size, address;
-  };
   ElfImage image_;
   size_t table_bytes_, rule_bytes_ = 0;
-  std::vector<Segment> segments_;
-  Dwarf_CFI *table_ = nullptr;
+  Segments segments_;
+  Dwarf_CFI *table_;
   std::unordered_map<uint64_t, std::unique_ptr<UnwindRule>> rules_;  // null: none
 };
 
