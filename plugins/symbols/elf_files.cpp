@@ -34,6 +34,14 @@ std::vector<std::string> debug_paths(const std::string &build, const std::string
   return paths;
 }
 
+// A process may see others' folders where those of the host are: there it has to be a file of the same owner on the same file
+// system. Of the host's files those of root count too.
+bool is_as_good(const core::Descriptor &file, const struct stat &of, bool of_process) {
+  struct stat info {};
+  if (!file || ::fstat(file.get(), &info) != 0) return false;
+  return of_process ? info.st_uid == of.st_uid && info.st_dev == of.st_dev : info.st_uid == of.st_uid || info.st_uid == 0;
+}
+
 }  // namespace
 
 std::string_view ElfFiles::name_in_vdso(const Mapping &mapping, uint64_t address) {
@@ -76,35 +84,35 @@ void ElfFiles::look(int32_t pid, const Mapping &mapping, Entry &entry) {
   entry.symbols = load(file.get(), pid, mapping);
 }
 
-std::shared_ptr<ElfSymbols> ElfFiles::load(int file, int32_t pid, const Mapping &mapping) {
+std::unique_ptr<ElfSymbols> ElfFiles::load(int file, int32_t pid, const Mapping &mapping) {
+  struct stat info {};
   const auto image = ElfImage::of_file(file);
-  if (!image) return nullptr;
-  const std::string build = image->build_id();
-  if (const auto known = builds_.find(build); !build.empty() && known != builds_.end())
-    if (auto symbols = known->second.lock()) return symbols;
-  auto symbols = std::make_shared<ElfSymbols>(*image);
-  if (symbols->stripped()) add_debug_file(*symbols, *image, pid, mapping);
-  if (!build.empty()) builds_[build] = symbols;
+  if (!image || ::fstat(file, &info) != 0) return nullptr;
+  auto symbols = std::make_unique<ElfSymbols>(*image);
+  if (symbols->stripped()) add_debug_file(*symbols, *image, info, pid, mapping);
   bytes_ += symbols->bytes();
   return symbols;
 }
 
-// In the process's files and in the host's. Only a file of the same build counts.
-void ElfFiles::add_debug_file(ElfSymbols &symbols, const ElfImage &image, int32_t pid, const Mapping &mapping) {
+// In the process's files and in the host's. Only a file of the same build counts, and since every process that has the file mapped
+// gets its names, only one that who gave the file can have laid there.
+void ElfFiles::add_debug_file(ElfSymbols &symbols, const ElfImage &image, const struct stat &of, int32_t pid,
+                              const Mapping &mapping) {
   const std::string build = image.build_id();
   if (build.size() < 2) return;
   const ProcessRoot root(pid);
   for (const bool of_process : {true, false}) {
     for (const std::string &path : debug_paths(build, image.debug_link(), mapping.path)) {
       const core::Descriptor file = of_process ? root.open_regular(path) : open_regular(path);
-      const auto debug = file ? ElfImage::of_file(file.get()) : std::nullopt;
+      if (!is_as_good(file, of, of_process)) continue;
+      const auto debug = ElfImage::of_file(file.get());
       if (debug && debug->build_id() == build) return symbols.add(*debug);
     }
   }
 }
 
 void ElfFiles::drop(Entry &entry) {
-  if (entry.symbols.use_count() == 1) bytes_ -= entry.symbols->bytes();
+  bytes_ -= entry.symbols->bytes();
   entry.symbols.reset();
 }
 
@@ -126,7 +134,6 @@ void ElfFiles::next_window() {
     if (entry.symbols && (bytes_ > max_bytes_ || (many && entry.used <= uses_before_))) drop(entry);
   uses_before_ = uses_;
   std::erase_if(entries_, [](const auto &entry) { return !entry.second.symbols; });
-  std::erase_if(builds_, [](const auto &build) { return build.second.expired(); });
 }
 
 }  // namespace atalaya::symbols

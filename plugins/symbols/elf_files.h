@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the files that processes have mapped: once per build, however many processes, containers and image layers have
-// it, and never more of them at a time than fit.
+// The functions of the files that processes have mapped: once a file, however many processes have it, and never more of them at a
+// time than fit. Files of one build are not the same: a build id is what a file says of itself.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +32,7 @@ class ElfFiles {
 
  private:
   struct Entry {
-    std::shared_ptr<ElfSymbols> symbols;  // null: not readable, or dropped
+    std::unique_ptr<ElfSymbols> symbols;  // null: not readable, or dropped
     uint64_t read = 0;                    // window
     uint64_t failed = 0;                  // window in which this process could not open it
     int32_t failed_pid = 0;
@@ -38,15 +40,15 @@ class ElfFiles {
   };
   Entry *entry_of(const Mapping &mapping);
   void look(int32_t pid, const Mapping &mapping, Entry &entry);
-  std::shared_ptr<ElfSymbols> load(int file, int32_t pid, const Mapping &mapping);
-  static void add_debug_file(ElfSymbols &symbols, const ElfImage &image, int32_t pid, const Mapping &mapping);
+  std::unique_ptr<ElfSymbols> load(int file, int32_t pid, const Mapping &mapping);
+  static void add_debug_file(ElfSymbols &symbols, const ElfImage &image, const struct stat &of, int32_t pid,
+                             const Mapping &mapping);
   void make_room(const Entry &wanted);
   void drop(Entry &entry);
 
   size_t max_bytes_, bytes_ = 0;
   uint64_t window_ = 1, uses_ = 0, uses_before_ = 0;
   std::map<FileStamp, Entry> entries_;
-  std::map<std::string, std::weak_ptr<ElfSymbols>> builds_;
   std::unique_ptr<ElfSymbols> vdso_;
 };
 

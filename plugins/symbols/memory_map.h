@@ -13,8 +13,8 @@ namespace atalaya::symbols {
 
 // A file as the kernel knows it, whatever its name is by now.
 struct FileId {
-  uint64_t device = 0;  // major << 32 | minor
-  uint64_t inode = 0;   // 0: no file
+  uint64_t device = 0;                               // major << 32 | minor
+  uint64_t inode = 0;                                // 0: no file
   auto operator<=>(const FileId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 

@@ -131,6 +131,70 @@ TEST_CASE("what lies under the number and the name of a file by now gives no nam
   CHECK(memory.find(address, before).name == "atalaya::symbols::a_function_to_be_found");
 }
 
+namespace {
+
+// A file that is mapped as code as long as this lives.
+class Mapped {
+ public:
+  explicit Mapped(const std::string &path) {
+    const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    code_ = ::mmap(nullptr, kSize, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
+    REQUIRE(code_ != MAP_FAILED);
+  }
+  Mapped(const Mapped &) = delete;
+  Mapped &operator=(const Mapped &) = delete;
+  ~Mapped() { ::munmap(code_, kSize); }
+  uint64_t at(uint64_t offset) const { return reinterpret_cast<uint64_t>(code_) + offset; }
+
+ private:
+  static constexpr size_t kSize = 16 << 20;
+  void *code_ = MAP_FAILED;
+};
+
+constexpr std::string_view kPlanted = " --redefine-sym _ZN7atalaya7symbols22a_function_to_be_foundEi=planted ";
+
+}  // namespace
+
+TEST_CASE("a file that says it is of another one's build names only itself") {
+  if (!run("command -v objcopy >/dev/null")) {
+    MESSAGE("skipped: no binutils");
+    return;
+  }
+  const testing::TemporaryFolder folder;
+  const Offset at = here();
+  const std::string real = folder.path() + "/real", other = folder.path() + "/other";
+  REQUIRE(run("objcopy -g " + at.path + " " + real + " && objcopy -g" + std::string(kPlanted) + at.path + " " + other));
+  const Mapped first(other), second(real);
+  ProcessMemory memory(::getpid());
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  ElfFiles files(size_t{256} << 20);
+  CHECK(memory.find(first.at(at.in_file), files).name == "planted");
+  CHECK(memory.find(second.at(at.in_file), files).name == "atalaya::symbols::a_function_to_be_found");
+}
+
+TEST_CASE("a debug file beside a program names it if it belongs to the same owner") {
+  if (!run("command -v objcopy >/dev/null")) {
+    MESSAGE("skipped: no binutils");
+    return;
+  }
+  const testing::TemporaryFolder folder;
+  const Offset at = here();
+  const std::string stripped = folder.path() + "/stripped", debug = folder.path() + "/x.debug";
+  REQUIRE(run("objcopy --only-keep-debug" + std::string(kPlanted) + at.path + " " + debug));
+  REQUIRE(run("strip -o " + stripped + " " + at.path + " && objcopy --add-gnu-debuglink=" + debug + " " + stripped));
+  const Mapped code(stripped);
+  ProcessMemory memory(::getpid());
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  ElfFiles files(size_t{256} << 20);
+  CHECK(memory.find(code.at(at.in_file), files).name == "planted");
+  if (::chown(debug.c_str(), 65534, 65534) != 0) {
+    MESSAGE("skipped in part: only root");
+    return;
+  }
+  ElfFiles others(size_t{256} << 20);
+  CHECK(memory.find(code.at(at.in_file), others).name.empty());
+}
+
 TEST_CASE("a file that says it has more sections than fit in its header is none") {
   const testing::TemporaryFolder folder;
   Elf64_Ehdr header{};
