@@ -146,6 +146,16 @@ core::Result<std::string> talk(const Target &target, int socket, std::string_vie
 
 }  // namespace
 
+core::Status may_write_map(const Target &target) {
+  const std::string name = "tmp/perf-" + std::to_string(target.status.inner_pid) + ".map";
+  const core::Descriptor found = symbols::ProcessRoot(target.pid).open(name, O_PATH | O_NOFOLLOW);
+  if (!found && errno == ENOENT) return core::Done{};
+  struct stat info {};
+  const bool own = found && ::fstat(found.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
+  if (own && info.st_uid == target.status.user) return core::Done{};
+  return core::Error{who(target) + " is not asked for names: its /" + name + " is no plain file of its own user; remove it"};
+}
+
 // Version, command and three arguments, each ended by a zero.
 std::string request_bytes(std::string_view command) {
   std::string bytes("1\0jcmd\0", 7);

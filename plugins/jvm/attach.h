@@ -60,6 +60,9 @@ class Attachment {
 // The oldest version that knows Compiler.perfmap.
 inline constexpr int kOldestVersion = 17;
 
+// Whether the JVM would write its perf map to a file of its own. It follows what link lies there, and else nobody would have asked.
+core::Status may_write_map(const Target &target);
+
 // The bytes of a request, and the text of an answer; the first line of that is a number, 0 when all went well. Pure.
 std::string request_bytes(std::string_view command);
 core::Result<std::string> parse_answer(std::string_view bytes);

@@ -51,6 +51,11 @@ bool PerfMapRefresh::may_ask(const symbols::ProcessStatus &status) {
   return false;
 }
 
+core::Result<std::string> PerfMapRefresh::ask(const Target &target, Known &known) const {
+  if (auto good = may_write_map(target); !good) return core::Error{good.error()};
+  return known.attachment.run(target, "Compiler.perfmap", options_.timeout_ns);
+}
+
 void PerfMapRefresh::tell_of(Known &known, const std::string &error) {
   if (std::exchange(known.told, error) != error) tell_("the names of Java code are missing: " + error);
 }
@@ -62,7 +67,7 @@ void PerfMapRefresh::refresh(int32_t pid, const symbols::ProcessMark &mark, cons
   if (known == nullptr || begin < known->next_ns) return;
   core::Result<std::string> answer = core::Error{};
   const bool asked = may_ask(*status);
-  if (asked) answer = known->attachment.run({pid, mark, *status}, "Compiler.perfmap", options_.timeout_ns);
+  if (asked) answer = ask({pid, mark, *status}, *known);
   const int64_t end = core::monotonic();
   spent_ns_ += end - begin;
   known->pause_ns = answer ? options_.every_ns : std::clamp(known->pause_ns * 2, options_.every_ns, kLongestPause);

@@ -42,6 +42,7 @@ class PerfMapRefresh {
   void forget_ended();
   // False: it is told, once of all of them.
   bool may_ask(const symbols::ProcessStatus &status);
+  core::Result<std::string> ask(const Target &target, Known &known) const;
   void tell_of(Known &known, const std::string &error);
 
   Options options_;

@@ -295,6 +295,23 @@ TEST_CASE("under the service's filter a thread becomes another user with the dro
   }
 }
 
+TEST_CASE("a JVM is not made to write through what others have laid in its way") {
+  const Target own{::getpid(), *symbols::read_mark(::getpid()), *symbols::read_status(::getpid())};
+  const std::string map = "/tmp/perf-" + std::to_string(own.status.inner_pid) + ".map", other = map + ".other";
+  ::unlink(map.c_str());
+  CHECK(may_write_map(own));
+  std::ofstream(other) << "1 1 x\n";
+  REQUIRE(::symlink(other.c_str(), map.c_str()) == 0);
+  CHECK_FALSE(may_write_map(own));
+  ::unlink(map.c_str());
+  REQUIRE(::link(other.c_str(), map.c_str()) == 0);
+  CHECK_FALSE(may_write_map(own));
+  ::unlink(other.c_str());
+  CHECK(may_write_map(own));
+  if (::chown(map.c_str(), 1234, 1234) == 0) CHECK_FALSE(may_write_map(own));
+  ::unlink(map.c_str());
+}
+
 TEST_CASE("the process can be looked into again when the last of its threads is itself again") {
   if (::geteuid() != 0) {
     MESSAGE("skipped: only root");
