@@ -14,10 +14,16 @@ constexpr size_t kLongestMangled = 4096, kLongestDemangled = 16384, kLongestName
 
 struct TooLong {};
 
-// libiberty keeps nothing on the heap meanwhile.
+// libiberty keeps nothing on the heap meanwhile, but for names of Rust that are not in ASCII: those parts are left out, and what
+// follows them ends it.
 void append(const char *part, size_t size, void *text) {
   auto &whole = *static_cast<std::string *>(text);
-  if (whole.size() + size > kLongestDemangled) throw TooLong();
+  const bool ascii = std::all_of(part, part + size, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (whole.size() + size > kLongestDemangled) {
+    whole.resize(kLongestDemangled);
+    if (ascii && size > 0) throw TooLong();
+    return;
+  }
   whole.append(part, size);
 }
 

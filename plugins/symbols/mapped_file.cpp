@@ -6,7 +6,10 @@
 
 #include <array>
 #include <charconv>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "plugins/symbols/process_root.h"
 
@@ -38,15 +41,24 @@ FileStamp stamp_of_mapped(const core::Descriptor &file, const Mapping &mapping) 
   return stamp.inode == mapping.file.inode ? stamp : FileStamp{};
 }
 
+FileStamp note(int32_t pid, const ProcessRoot &root, const Mapping &mapping) {
+  const FileStamp stamp = stamp_of_mapped(by_range(pid, mapping), mapping);
+  if (stamp || mapping.path.ends_with(kDeleted)) return stamp;
+  return stamp_of_mapped(root.open(mapping.path, O_PATH), mapping);
+}
+
 }  // namespace
 
 void note_files(int32_t pid, std::vector<Mapping> &mappings) {
+  static constexpr size_t kMostFiles = 1024;  // of a process; others have no names
   const ProcessRoot root(pid);
+  std::map<std::pair<FileId, std::string_view>, FileStamp> noted;
   for (Mapping &mapping : mappings) {
     if (!mapping.is_file()) continue;
-    mapping.stamp = stamp_of_mapped(by_range(pid, mapping), mapping);
-    if (!mapping.stamp && !mapping.path.ends_with(kDeleted))
-      mapping.stamp = stamp_of_mapped(root.open(mapping.path, O_PATH), mapping);
+    const std::pair<FileId, std::string_view> file(mapping.file, mapping.path);
+    auto known = noted.find(file);
+    if (known == noted.end() && noted.size() < kMostFiles) known = noted.emplace(file, note(pid, root, mapping)).first;
+    if (known != noted.end()) mapping.stamp = known->second;
   }
 }
 

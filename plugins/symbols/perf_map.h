@@ -11,8 +11,8 @@
 
 namespace atalaya::symbols {
 
-inline constexpr size_t kMaxPerfMap = size_t{64} << 20;  // bytes of it that are read
-inline constexpr size_t kMaxPerfMapLines = 1 << 20;      // of more the last ones
+inline constexpr size_t kMaxPerfMap = size_t{16} << 20;  // bytes of it that are read
+inline constexpr size_t kMaxPerfMapLines = 1 << 17;      // of more the last ones
 inline constexpr size_t kMaxName = 1024;                 // of a symbol; the rest is cut
 
 class PerfMap {

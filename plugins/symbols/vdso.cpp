@@ -3,6 +3,7 @@
 
 #include <sys/auxv.h>
 
+#include <cstdint>
 #include <string>
 
 #include "core/util/files.h"
@@ -23,8 +24,9 @@ std::span<const std::byte> own_vdso() {
   return bytes;
 }
 
+// Programs of 32 bits have theirs where they can reach it.
 bool is_own_vdso(const Mapping &mapping) {
-  return mapping.end - mapping.begin == own_vdso().size();
+  return mapping.begin > UINT32_MAX && mapping.end - mapping.begin == own_vdso().size();
 }
 
 }  // namespace atalaya::symbols

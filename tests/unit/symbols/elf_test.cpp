@@ -222,6 +222,9 @@ TEST_CASE("the kernel's code in every process has names") {
     Mapping of_others = mapping;
     of_others.end += 4096;
     CHECK(files.name_in_vdso(of_others, mapping.begin + 0xa00).empty());
+    of_others.begin = 0xf7fc0000;
+    of_others.end = of_others.begin + (mapping.end - mapping.begin);
+    for (uint64_t at = of_others.begin; at < of_others.end; at += 16) CHECK(files.name_in_vdso(of_others, at).empty());
   }
 }
 
