@@ -33,15 +33,21 @@ struct counts {
   __type(value, struct perf_count);
 } counts_0 SEC(".maps"), counts_1 SEC(".maps");
 
+/* Ticks are not masked where there is a counter of cycles: one that interrupts the other program while that holds a lock of a map
+ * without a way to give up, as those of the least used have, would wait for it for ever. So each program has its own of these, and
+ * what is inline below knows at build time which.
+ */
+enum { TICK, SWITCH };
+
 /* The least used make room. */
-struct {
+struct stacks {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
   __type(key, __u64);
   __type(value, struct perf_stack);
-} stacks SEC(".maps");
+} tick_stacks SEC(".maps"), switch_stacks SEC(".maps");
 
-/* Where a stack is put together; one for each program, as ticks interrupt the other one. */
+/* Where a stack is put together, by program. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 2);
@@ -49,12 +55,12 @@ struct {
   __type(value, struct perf_stack);
 } scratch SEC(".maps");
 
-struct {
+struct known {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 8192);
   __type(key, struct perf_process);
   __type(value, __u8);
-} known SEC(".maps");
+} tick_known SEC(".maps"), switch_known SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -90,15 +96,18 @@ static __u64 hash_of(const struct perf_stack *stack) {
   return hash ? hash : 1;
 }
 
-/* The hash of the current stack, which `stacks` holds from then on (but for want of room: user space misses it there); 0: none. */
-static __u64 keep_stack(void *context, __u64 flags, __u32 place) {
-  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &place);
+/* The hash of the current stack, which the program's stacks hold from then on (but for want of room: user space misses it there);
+ * 0: none.
+ */
+static __always_inline __u64 keep_stack(void *context, __u64 flags, __u32 program) {
+  void *stacks = program == TICK ? (void *)&tick_stacks : (void *)&switch_stacks;
+  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
   if (!stack) return 0;
   const long size = bpf_get_stack(context, stack->frames, sizeof(stack->frames), flags);
   if (size <= 0) return 0;
   stack->size = size / sizeof(__u64);
   const __u64 hash = hash_of(stack);
-  if (!bpf_map_lookup_elem(&stacks, &hash)) bpf_map_update_elem(&stacks, &hash, stack, BPF_NOEXIST);
+  if (!bpf_map_lookup_elem(stacks, &hash)) bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
   return hash;
 }
 
@@ -114,10 +123,11 @@ static void describe(struct perf_process *process, const struct task_struct *tas
 /* User space reads what a process has mapped while it lives. One that is seen twice is worth more of its time than one of many that
  * come and go.
  */
-static void announce(const struct perf_process *process, const char *comm) {
+static __always_inline void announce(const struct perf_process *process, const char *comm, __u32 program) {
   if (process->image == 0) return;
+  void *known = program == TICK ? (void *)&tick_known : (void *)&switch_known;
   const __u8 one = 1;
-  __u8 *times = bpf_map_lookup_elem(&known, process);
+  __u8 *times = bpf_map_lookup_elem(known, process);
   if (times && *times > 1) return;
   struct perf_seen *record = bpf_ringbuf_reserve(&seen, sizeof(*record), 0);
   if (!record) return;
@@ -129,7 +139,7 @@ static void announce(const struct perf_process *process, const char *comm) {
   if (times)
     *times = 2;
   else
-    bpf_map_update_elem(&known, process, &one, BPF_ANY);
+    bpf_map_update_elem(known, process, &one, BPF_ANY);
 }
 
 static void add(const struct perf_key *key, const char *comm, __u64 ns, __u32 now) {
@@ -151,15 +161,16 @@ static void add(const struct perf_key *key, const char *comm, __u64 ns, __u32 no
 }
 
 /* Who it is, and the kernel's part of the stack. */
-static void begin_key(struct perf_key *key, char *comm, void *context, const struct task_struct *task, __u32 place) {
+static __always_inline void begin_key(struct perf_key *key, char *comm, void *context, const struct task_struct *task,
+                                      __u32 program) {
   describe(&key->process, task);
   bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
   if (key->process.image) key->flags |= PERF_HAS_USER;
-  key->kernel = keep_stack(context, 0, place);
+  key->kernel = keep_stack(context, 0, program);
 }
 
-static void add_user(struct perf_key *key, void *context, __u32 place) {
-  if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, place);
+static __always_inline void add_user(struct perf_key *key, void *context, __u32 program) {
+  if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, program);
 }
 
 /* ---- Copies of stacks ---- */
@@ -246,12 +257,12 @@ int on_tick(void *context) {
   if (BPF_CORE_READ(task, pid) == 0) return 0; /* idle */
   struct perf_key key = {};
   char comm[PERF_COMM] = {};
-  begin_key(&key, comm, context, task, 0);
+  begin_key(&key, comm, context, task, TICK);
   if (copies == PERF_COPY_NONE || !hand_over(&key, comm, now)) {
-    add_user(&key, context, 0);
+    add_user(&key, context, TICK);
     add(&key, comm, 0, now);
   }
-  announce(&key.process, comm);
+  announce(&key.process, comm, TICK);
   __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
   return 0;
 }
@@ -268,8 +279,8 @@ static bool is_runnable(const struct task_struct *task) {
 static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
-  begin_key(&entry.key, entry.comm, context, task, 1);
-  add_user(&entry.key, context, 1);
+  begin_key(&entry.key, entry.comm, context, task, SWITCH);
+  add_user(&entry.key, context, SWITCH);
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
 }
 
@@ -286,7 +297,7 @@ static void end_wait(__u32 thread, __u64 now, __u32 into) {
   if (ns >= min_wait_ns) {
     const struct perf_key key = entry->key;
     add(&key, entry->comm, ns, into);
-    announce(&key.process, entry->comm);
+    announce(&key.process, entry->comm, SWITCH);
   }
   bpf_map_delete_elem(&waiting, &thread);
 }

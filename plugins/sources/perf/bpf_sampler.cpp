@@ -11,12 +11,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -69,14 +70,18 @@ class BpfSampler final : public Sampler {
 
   void pump(int stop, const See &see) override {
     static constexpr int kCopiesEveryMs = 100;
+    static constexpr int64_t kAtOnce = 50'000'000;
+    static constexpr timespec kPause{0, 1'000'000};
     std::array<pollfd, 2> wanted{pollfd{stop, POLLIN, 0}, pollfd{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}};
     ::poll(wanted.data(), wanted.size(), options_.dwarf ? kCopiesEveryMs : -1);
     std::vector<std::pair<ProcessId, bool>> seen;
     {
       const std::lock_guard lock(mutex_);
-      ring_buffer__consume(ring_.get());
+      consume(kAtOnce);
       seen.swap(seen_);
     }
+    // Whoever waits for the window comes between.
+    if (is_behind_) ::nanosleep(&kPause, nullptr);
     for (const auto &[id, again] : seen) see(id, again);
   }
 
@@ -89,10 +94,15 @@ class BpfSampler final : public Sampler {
     read_counts(bpf_map__fd(old == 0 ? skeleton_->maps.counts_0 : skeleton_->maps.counts_1));
     for (const auto &[key, count] : counts_) give(key, count, take);
     for (const auto &[key, sum] : copies.stacks) give(key, sum.first, sum.second, take);
-    counts_ = {};
     stacks_ = {};
     const auto totals = std::exchange(shared.totals[old], {});
-    return {totals.samples, totals.lost + copies.lost, totals.not_copied, totals.cost_ns};
+    // What could not be read is in no stack: a sample is in one, or lost.
+    uint64_t told = totals.lost + copies.lost;
+    for (const auto &[key, count] : counts_) told += count.count;
+    for (const auto &[key, sum] : copies.stacks) told += sum.second;
+    const uint64_t unread = totals.samples - std::min<uint64_t>(told, totals.samples);
+    counts_ = {};
+    return {totals.samples, totals.lost + copies.lost + unread, totals.not_copied, totals.cost_ns};
   }
 
  private:
@@ -101,9 +111,13 @@ class BpfSampler final : public Sampler {
     if (!skeleton_) return words();
     bpf_program__set_autoload(skeleton_->progs.on_tick, options_.on_cpu);
     bpf_program__set_autoload(skeleton_->progs.on_switch, options_.off_cpu);
-    for (bpf_map *map : {skeleton_->maps.counts_0, skeleton_->maps.counts_1, skeleton_->maps.stacks})
+    const auto &maps = skeleton_->maps;
+    for (bpf_map *map : {maps.counts_0, maps.counts_1, maps.tick_stacks, maps.switch_stacks})
       bpf_map__set_max_entries(map, options_.max_stacks);
-    if (!options_.off_cpu) bpf_map__set_max_entries(skeleton_->maps.waiting, 1);
+    if (!options_.on_cpu)
+      for (bpf_map *map : {maps.tick_stacks, maps.tick_known}) bpf_map__set_max_entries(map, 1);
+    if (!options_.off_cpu)
+      for (bpf_map *map : {maps.switch_stacks, maps.switch_known, maps.waiting}) bpf_map__set_max_entries(map, 1);
     if (!options_.dwarf) bpf_map__set_max_entries(skeleton_->maps.stack_copies, static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)));
     skeleton_->rodata->copies = !options_.dwarf                    ? PERF_COPY_NONE
                                 : options_.dwarf_processes.empty() ? PERF_COPY_ALL
@@ -139,8 +153,11 @@ class BpfSampler final : public Sampler {
     return links_.back() ? std::string() : words();
   }
 
-  static int on_seen(void *self, void *data, size_t size) {
-    if (size >= sizeof(perf_seen)) static_cast<BpfSampler *>(self)->see(*static_cast<const perf_seen *>(data));
+  static int on_seen(void *self, void *data, size_t size) noexcept {
+    try {
+      if (size >= sizeof(perf_seen)) static_cast<BpfSampler *>(self)->see(*static_cast<const perf_seen *>(data));
+    } catch (const std::exception &) {  // no memory: it is read when its stacks are
+    }
     return 0;
   }
 
@@ -153,9 +170,26 @@ class BpfSampler final : public Sampler {
     if (seen_.size() < kMostSeen) seen_.emplace_back(id_of(seen.process), seen.again != 0);
   }
 
-  static int on_copy(void *self, void *data, size_t size) {
-    if (size >= sizeof(perf_copy)) static_cast<BpfSampler *>(self)->unwind(*static_cast<const perf_copy *>(data));
-    return 0;
+  // Copies may come faster than one thread unwinds them: the rest stays in the ring for the next time.
+  void consume(int64_t at_most_ns) {
+    until_ns_ = core::monotonic() + at_most_ns;
+    is_behind_ = ring_buffer__consume(ring_.get()) < 0;
+  }
+
+  // Called from C: nothing is thrown through it. Less than 0: no more.
+  static int on_copy(void *self, void *data, size_t size) noexcept {
+    auto &sampler = *static_cast<BpfSampler *>(self);
+    if (size < sizeof(perf_copy)) return 0;
+    const auto &copy = *static_cast<const perf_copy *>(data);
+    try {
+      if (!sampler.skips_)
+        sampler.unwind(copy);
+      else
+        ++sampler.copies_[copy.set & 1].lost;
+    } catch (const std::exception &) {
+      ++sampler.copies_[copy.set & 1].lost;
+    }
+    return core::monotonic() < sampler.until_ns_ ? 0 : -ECANCELED;
   }
 
   // A stack that was handed over as it was.
@@ -221,11 +255,16 @@ class BpfSampler final : public Sampler {
     uint64_t lost = 0;
   };
 
-  // All of this set lie in the ring by now. What is mapped may change until the next window.
+  // All of this set lie in the ring by now; those that there is no time for are lost. What is mapped may change until the next
+  // window.
   Copies take_copies(uint32_t set) {
     if (!options_.dwarf) return {};
+    static constexpr int64_t kForWindow = 1'000'000'000;
     const std::lock_guard lock(mutex_);
-    ring_buffer__consume(ring_.get());
+    consume(kForWindow);
+    skips_ = is_behind_;
+    if (skips_) consume(kForWindow);
+    skips_ = false;
     forget_known();
     unwinder_.next_window();
     return std::exchange(copies_[set], {});
@@ -233,7 +272,7 @@ class BpfSampler final : public Sampler {
 
   void give(const Unwound &key, const std::string &comm, uint64_t count, const Take &take) {
     StackCount stack{.process = key.process, .comm = comm, .has_user = true, .end = key.end, .user = key.frames, .count = count};
-    stack.kernel = frames_of(key.kernel, stack.kernel_lost);
+    stack.kernel = frames_of(key.kernel, false, stack.kernel_lost);
     take(stack);
   }
 
@@ -274,18 +313,19 @@ class BpfSampler final : public Sampler {
                      .has_user = (key.flags & PERF_HAS_USER) != 0,
                      .count = count.count,
                      .ns = count.ns};
-    stack.kernel = frames_of(key.kernel, stack.kernel_lost);
-    stack.user = frames_of(key.user, stack.user_lost);
+    stack.kernel = frames_of(key.kernel, stack.off_cpu, stack.kernel_lost);
+    stack.user = frames_of(key.user, stack.off_cpu, stack.user_lost);
     if (stack.user.size() >= max_frames_) stack.end = End::truncated;
     take(stack);
   }
 
-  std::span<const uint64_t> frames_of(uint64_t hash, bool &lost) {
+  std::span<const uint64_t> frames_of(uint64_t hash, bool off_cpu, bool &lost) {
     if (hash == 0) return {};
-    auto [known, is_new] = stacks_.try_emplace(hash);
+    auto [known, is_new] = stacks_.try_emplace({hash, off_cpu});
     if (is_new) {
+      const bpf_map *stacks = off_cpu ? skeleton_->maps.switch_stacks : skeleton_->maps.tick_stacks;
       perf_stack stack{};
-      if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.stacks), &hash, &stack) == 0 && stack.size <= PERF_FRAMES)
+      if (bpf_map_lookup_elem(bpf_map__fd(stacks), &hash, &stack) == 0 && stack.size <= PERF_FRAMES)
         known->second.assign(stack.frames, stack.frames + stack.size);
     }
     lost = known->second.empty();
@@ -305,11 +345,14 @@ class BpfSampler final : public Sampler {
   std::map<ProcessId, Known> known_;
   size_t known_bytes_ = 0;
   symbols::Unwinder unwinder_;
+  int64_t until_ns_ = 0;
+  bool skips_ = false;
+  std::atomic<bool> is_behind_ = false;
 
   size_t max_frames_ = PERF_FRAMES;
   // Of this window.
   std::vector<std::pair<perf_key, perf_count>> counts_;
-  std::unordered_map<uint64_t, std::vector<uint64_t>> stacks_;
+  std::map<std::pair<uint64_t, bool>, std::vector<uint64_t>> stacks_;  // by hash, and whether it waited
 };
 
 }  // namespace
