@@ -19,6 +19,11 @@ class ProcessMaps {
   // before.
   bool refresh(const ProcessMark &mark);
 
+  // That one was read before this: its mappings are for addresses of before.
+  void follow(const ProcessMaps &earlier) {
+    if (before_.empty()) before_ = earlier.mappings_;
+  }
+
   // Null: the address is of nothing. Valid until the next refresh.
   const Mapping *at(uint64_t address) const;
   const std::vector<Mapping> &mappings() const { return mappings_; }

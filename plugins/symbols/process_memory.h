@@ -29,6 +29,9 @@ class ProcessMemory {
   // not.
   bool refresh(const ProcessMark &mark);
 
+  // That one was read before this.
+  void follow(const ProcessMemory &earlier) { maps_.follow(earlier.maps_); }
+
   // Valid until the next call of refresh, or of find with these files.
   Place find(uint64_t address, ElfFiles &files) const;
 

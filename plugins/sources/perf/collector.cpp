@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <ctime>
+#include <exception>
 #include <utility>
 
 #include "plugins/containers/place.h"
@@ -107,8 +108,17 @@ void Collector::open_sampler() {
 void Collector::pump() {
   pthread_setname_np(pthread_self(), "perf");
   uint64_t stopped = 0;
-  while (::read(stop_.get(), &stopped, sizeof(stopped)) < 0)
+  while (::read(stop_.get(), &stopped, sizeof(stopped)) < 0) pump_once();
+}
+
+// A process that takes more memory than there is does not end the agent.
+void Collector::pump_once() {
+  try {
     sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
+  } catch (const std::exception &error) {
+    if (!std::exchange(pump_failed_, true))
+      host_.log(Level::warning, std::string("some processes will be read when their stacks are, and not before: ") + error.what());
+  }
 }
 
 int64_t Collector::pump_cpu_ns() const {
@@ -158,7 +168,15 @@ bool Collector::is_wanted(const StackCount &stack, const Process *process) const
                                                         : options_.cgroups.matches_absent();
 }
 
+// A program may take its name away.
 void Collector::take(const StackCount &stack) {
+  if (!stack.comm.empty()) return take_named(stack);
+  StackCount named = stack;
+  named.comm = "unknown";
+  take_named(named);
+}
+
+void Collector::take_named(const StackCount &stack) {
   // Names are looked up for those that are wanted only, and only they are asked for some.
   const bool named = options_.processes.empty() || options_.processes.matches(stack.comm);
   Process *process = named ? processes_.find(stack.process) : nullptr;

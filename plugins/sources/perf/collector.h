@@ -71,7 +71,9 @@ class Collector {
 
   void open_sampler();
   void pump();
+  void pump_once();
   void take(const StackCount &stack);
+  void take_named(const StackCount &stack);
   Group &group_of(const StackCount &stack, const Process *process);
   void add(const StackCount &stack, Group &group);
   bool is_wanted(const StackCount &stack, const Process *process) const;
@@ -94,6 +96,7 @@ class Collector {
   std::unique_ptr<Sampler> sampler_;
   std::thread thread_;
   core::Descriptor stop_;
+  bool pump_failed_ = false;
   std::map<GroupId, Group> groups_;
   size_t group_bytes_ = 0;
   Account account_;

@@ -8,7 +8,7 @@
 namespace atalaya::perf {
 namespace {
 
-constexpr std::array<std::string_view, 22> kRoots = {"_start",
+constexpr std::array<std::string_view, 20> kRoots = {"_start",
                                                      "__libc_start_main",
                                                      "__libc_start_main_impl",
                                                      "__libc_start_call_main",
@@ -22,10 +22,8 @@ constexpr std::array<std::string_view, 22> kRoots = {"_start",
                                                      "__GI___clone3",
                                                      "_dl_start_user",
                                                      "_dl_start",
-                                                     "thread_start",
                                                      "libc_start_main_stage2",
                                                      "_start_c",
-                                                     "start",
                                                      "runtime.goexit",
                                                      "runtime.mstart",
                                                      "runtime.rt0_go",
@@ -49,7 +47,8 @@ uint64_t looked_up(std::span<const uint64_t> frames, size_t at) {
 }
 
 bool reaches_root(const symbols::Place &outermost, size_t frames) {
-  if (!outermost.name.empty()) return is_root(outermost.name);
+  // musl's threads begin in "start", as many programs call functions of their own.
+  if (!outermost.name.empty() && outermost.name != "start") return is_root(outermost.name);
   return frames > 1 && outermost.mapping != nullptr && may_begin_threads(*outermost.mapping);
 }
 
@@ -63,6 +62,18 @@ void append_frame(std::string_view name, std::string &out) {
   for (const char c : name) {
     const bool printed = static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
     out += c == ';' ? ':' : printed ? c : '_';
+  }
+}
+
+// Names are the programs' own: none passes for a frame of another class, or for what stands in brackets for want of a name.
+void append_name(std::string_view name, std::string &out) {
+  const size_t begin = out.size();
+  append_frame(name, out);
+  if (out.size() == begin) return;
+  if (out[begin] == '[') out[begin] = '(';
+  if (const size_t size = out.size(); size - begin >= 4 && out[size - 4] == '_' && out[size - 3] == '[' && out[size - 1] == ']') {
+    out[size - 3] = '(';
+    out[size - 1] = ')';
   }
 }
 
@@ -101,7 +112,7 @@ void Folder::append_place(const symbols::Place &place, std::string &out) {
   ++frames_.all;
   out += ';';
   if (!place.name.empty()) {
-    append_frame(place.name, out);
+    append_name(place.name, out);
   } else {
     ++frames_.unnamed;
     const bool file = place.mapping != nullptr && place.origin == symbols::Origin::native && !place.mapping->path.empty();

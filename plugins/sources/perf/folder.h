@@ -44,6 +44,8 @@ class Folder {
 
 // Appends a name as a frame: `;` is what separates frames and becomes `:`, and what is not to be printed `_`.
 void append_frame(std::string_view name, std::string &out);
+// The same of a name that a program gave, which passes for no frame of another class.
+void append_name(std::string_view name, std::string &out);
 
 // Whether threads begin in it.
 bool is_root(std::string_view function);

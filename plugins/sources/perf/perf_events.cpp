@@ -71,15 +71,17 @@ core::Result<CpuEvents> open_events(const std::string &event, int frequency, per
   attributes.sample_freq = static_cast<uint64_t>(frequency);
   attributes.exclude_idle = 1;
   attributes.disabled = 1;
-  attributes.type = PERF_TYPE_HARDWARE;
-  attributes.config = PERF_COUNT_HW_CPU_CYCLES;
-  if (event != "cpu-clock") {
-    auto cycles = open_on_all("cycles", attributes);
-    if (cycles || event == "cycles") return cycles;
-  }
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-  return open_on_all("cpu-clock", attributes);
+  // Its samples are of the same time each. Those of cycles are not: the kernel takes fewer cycles for one where a CPU is seldom
+  // busy, to get as many a second.
+  if (event != "cycles") {
+    auto clock = open_on_all("cpu-clock", attributes);
+    if (clock || event == "cpu-clock") return clock;
+  }
+  attributes.type = PERF_TYPE_HARDWARE;
+  attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  return open_on_all("cycles", attributes);
 }
 
 }  // namespace atalaya::perf

@@ -107,8 +107,8 @@ class Perf final : public Source {
             .default_text = "auto"_str,
             .allowed = "auto|cycles|cpu-clock"_str,
             .summary =
-                "What makes a sample due: CPU cycles, or time on virtual machines that count no cycles; auto takes the first "
-                "that there is."_str},
+                "What makes a sample due: time on a CPU, or its cycles, of which a sample stands for fewer where a CPU is seldom "
+                "busy; auto takes time."_str},
       Param{.name = "backend"_str,
             .type = ATALAYA_ENUM,
             .default_text = "auto"_str,

@@ -41,6 +41,7 @@ std::string cgroup_of(int32_t pid) {
 std::unique_ptr<Process> Processes::read(const ProcessId &id) {
   auto process = std::make_unique<Process>(id.pid);
   if (!process->memory.refresh(mark_of(id))) return nullptr;
+  process->read_ns = core::monotonic();
   process->cgroup = cgroup_of(id.pid);
   process->runtime = runtime_of(process->memory.maps().mappings());
   return process;
@@ -76,10 +77,15 @@ void Processes::next_window() {
   }
 }
 
+// The later reading wins. Stacks of this window may still be of what the earlier one found.
 void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
   process->used = window_;
   std::unique_ptr<Process> &known = known_[id];
-  if (known) bytes_ -= known->bytes();
+  if (known && known->read_ns > process->read_ns) return;
+  if (known) {
+    bytes_ -= known->bytes();
+    process->memory.follow(known->memory);
+  }
   known = std::move(process);
   bytes_ += known->bytes();
   make_room(known.get());
@@ -116,6 +122,7 @@ void Processes::refresh(const ProcessId &id, Process &process) {
   if (process.runtime == "jvm" && jvm_ != nullptr) jvm_->refresh(id.pid, mark_of(id), process.memory.status());
   bytes_ -= process.bytes();
   if (process.memory.refresh(mark_of(id))) {
+    process.read_ns = core::monotonic();
     process.cgroup = cgroup_of(id.pid);
     process.runtime = runtime_of(process.memory.maps().mappings());
   }

@@ -24,6 +24,7 @@ struct Process {
   std::string cgroup;                // path
   std::string_view runtime;          // "jvm", "node", "python"; empty: none that we know
   uint64_t refreshed = 0, used = 0;  // windows
+  int64_t read_ns = 0;
   size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
 };
 

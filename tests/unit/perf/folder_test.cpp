@@ -60,10 +60,25 @@ TEST_CASE("a stack that ends early says so") {
         "p-7;[stack lost];[stack lost]_[k]");
 }
 
+TEST_CASE("a program's names pass for nobody else's frames") {
+  const auto frame = [](std::string_view name) {
+    std::string out = "p-7;";
+    append_name(name, out);
+    return out;
+  };
+  CHECK(frame("x_[k]") == "p-7;x_(k)");
+  CHECK(frame("[stack lost]") == "p-7;(stack lost]");
+  CHECK(frame("a::operator[]") == "p-7;a::operator[]");
+  CHECK(frame("int[] A.b(int[])") == "p-7;int[] A.b(int[])");
+  CHECK(frame("") == "p-7;");
+}
+
 TEST_CASE("threads begin in few functions") {
   CHECK(is_root("_start"));
   CHECK(is_root("start_thread"));
   CHECK_FALSE(is_root("main"));
+  CHECK_FALSE(is_root("start"));
+  CHECK_FALSE(is_root("thread_start"));
 }
 
 TEST_CASE("lists of CPUs") {
