@@ -1,5 +1,5 @@
 # The packages: `./dev package`.
-#   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, receive, prometheus:
+#   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, clickhouse, receive, prometheus:
 #                  6 MB of Poco and libmicrohttpd; without them a host could not send to a hub)
 #   atalaya-analysis  the commands that read the store: query, plot, report, sql, experiment, serve
 #   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka
@@ -40,6 +40,8 @@ report, sql, experiment, and serve, which answers OpenTSDB's and Prometheus'
 questions over HTTP.")
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_DEPENDS "atalaya (>= ${PROJECT_VERSION})")
+# `plot -o FILE.png` opens the one, which writes with the other.
+set(CPACK_DEBIAN_ANALYSIS_PACKAGE_RECOMMENDS "librsvg2-2, fonts-dejavu-core")
 
 set(CPACK_DEBIAN_KAFKA_PACKAGE_NAME atalaya-kafka)
 set(CPACK_DEBIAN_KAFKA_DESCRIPTION "The plugin that lets a pipeline of atalaya send its samples to Kafka, with

@@ -27,6 +27,11 @@ bool in(const Range (&ranges)[N], char32_t value) {
                      [=](Range range) { return value >= range.first && value <= range.last; });
 }
 
+// Those, and the two at the end of each plane that are no characters, which XML does not allow.
+bool hidden(char32_t value) {
+  return value >= 0x80 && ((value & 0xfffe) == 0xfffe || in(kHidden, value));
+}
+
 size_t width_of(char32_t value) {
   if (value < 0x300) return 1;
   if (in(kCombining, value)) return 0;
@@ -75,7 +80,7 @@ void append_visible(std::string &out, std::string_view text) {
     } else if (point.value < 0x20 || point.value == 0x7f) {
       out += "\\x";
       append_hex(out, point.value, 2);
-    } else if (point.value >= 0x80 && in(kHidden, point.value)) {
+    } else if (hidden(point.value)) {
       out += "\\u{";
       append_hex(out, point.value, 2);
       out += '}';

@@ -15,10 +15,10 @@ using Missing = Aggregator::Missing;
 const std::vector<Aggregator> &known() {
   static const std::vector<Aggregator> all = {
       {"avg", Function::avg, Missing::interpolate, 0},
-      {"count", Function::count, Missing::nothing, 0},
+      {"count", Function::count, Missing::zero, 0},
       {"dev", Function::dev, Missing::interpolate, 0},
-      {"first", Function::first, Missing::nothing, 0},
-      {"last", Function::last, Missing::nothing, 0},
+      {"first", Function::first, Missing::zero, 0},
+      {"last", Function::last, Missing::zero, 0},
       {"max", Function::max, Missing::interpolate, 0},
       {"median", Function::percentile, Missing::interpolate, 50},
       {"mimmax", Function::max, Missing::nothing, 0},

@@ -12,9 +12,9 @@ namespace atalaya::query {
 
 struct Aggregator {
   enum class Function { sum, avg, min, max, count, dev, first, last, percentile };
-  // Between the first and the last point of a series: on the line between its neighbours, or nothing. Where OpenTSDB puts 0 into a
-  // sum, or the largest number into a minimum, nothing gives the same result.
-  enum class Missing { interpolate, nothing };
+  // Between the first and the last point of a series: on the line between its neighbours, 0, or nothing. Where OpenTSDB puts 0 into
+  // a sum, or the largest number into a minimum, nothing gives the same result.
+  enum class Missing { interpolate, zero, nothing };
 
   std::string name;
   Function function = Function::sum;
@@ -27,6 +27,8 @@ struct Aggregator {
   // Sorted, with the usual percentiles.
   static std::vector<std::string> names();
 
+  // Whether it makes of a single value that value.
+  bool keeps_one() const { return function != Function::count && function != Function::dev; }
   // Of at least one value, none of them NaN; the values may be put into another order.
   double of(std::span<double> values) const;
 };

@@ -39,6 +39,11 @@ class Budget {
   size_t held_ = 0, steps_ = 0;
 };
 
+// What an answer holds.
+inline size_t held_by(const Answer &answer) {
+  return answer.points.size() + answer.counts.size();
+}
+
 // The end of every message of TooMuch.
 inline constexpr const char *kAskForLess = "; ask for less: fewer metrics, more --tag, a shorter time, or a longer --every";
 

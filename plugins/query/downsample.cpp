@@ -9,6 +9,7 @@
 
 #include "core/util/suggest.h"
 #include "core/util/text.h"
+#include "plugins/query/pieces.h"
 #include "plugins/query/time_text.h"
 
 namespace atalaya::query {
@@ -17,18 +18,6 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
-std::vector<std::string> parts_of(std::string_view text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == '-') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 std::optional<Fill> fill_from_name(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, Fill>, 4> kFills = {
@@ -57,7 +46,7 @@ int64_t aligned_down(int64_t time_ns, int64_t length_ns) {
 }  // namespace
 
 core::Result<Downsample> parse_downsample(std::string_view text) {
-  const auto parts = parts_of(text);
+  const auto parts = parts_of(text, '-');
   const std::string prefix = core::in_quotes(text) + ": ";
   if (parts.size() > 3) return core::Error{prefix + "an interval, a function and a fill policy, such as 1m-avg-none"};
   const auto interval = interval_of(parts[0]);

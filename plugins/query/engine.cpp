@@ -6,6 +6,9 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "core/util/matcher.h"
 #include "core/util/suggest.h"
@@ -21,10 +24,15 @@ namespace {
 // Takes the points of all series as the store hands them over.
 class Collector : public store::PointVisitor {
  public:
-  Collector(const Query &query, const std::vector<store::Series> &series, Budget &budget)
-      : query_(query), budget_(budget), intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
+  // `alone`: the series that are an answer of their own, and keep their values in it.
+  Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget)
+      : query_(query),
+        budget_(budget),
+        alone_(std::move(alone)),
+        intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
     if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
     raw_.resize(query.downsample ? 0 : series.size());
+    counts_.resize(raw_.size());
     downsamplers_.reserve(query.downsample ? series.size() : 0);
     for (const store::Series &one : series)
       if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.metric));
@@ -51,6 +59,9 @@ class Collector : public store::PointVisitor {
     budget_.check_time();
   }
 
+  // Of a series whose points are answered as they are.
+  std::vector<Count> take_counts(size_t series) { return query_.downsample ? std::vector<Count>{} : std::move(counts_[series]); }
+
   std::vector<Point> take_points(size_t series) {
     if (!query_.downsample) return std::move(raw_[series]);
     const size_t before = size_of(series);
@@ -71,24 +82,30 @@ class Collector : public store::PointVisitor {
     if (query_.downsample->function) return *query_.downsample->function;
     return metric_info(metric).kind == Kind::delta && !query_.rate ? sum : average;
   }
-  size_t size_of(size_t series) const { return query_.downsample ? downsamplers_[series].size() : raw_[series].size(); }
+  size_t size_of(size_t series) const {
+    return query_.downsample ? downsamplers_[series].size() : raw_[series].size() + counts_[series].size();
+  }
 
   void add(size_t series, int64_t time_ns, double value, std::optional<int64_t> count) {
     if (query_.rate) {
       const auto rate = rates_[series].add(time_ns, value, count);
       if (!rate) return;
       value = *rate;
+      count.reset();
     }
     if (query_.downsample) return downsamplers_[series].add(time_ns, value);
     raw_[series].push_back({time_ns, value});
+    if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) counts_[series].push_back({time_ns, *count});
   }
 
   const Query &query_;
   Budget &budget_;
+  const std::vector<bool> alone_;
   const Intervals intervals_;
   std::vector<RateOf> rates_;
   std::vector<Downsampler> downsamplers_;
   std::vector<std::vector<Point>> raw_;
+  std::vector<std::vector<Count>> counts_;
 };
 
 // Which series make one answer.
@@ -125,6 +142,14 @@ std::vector<Group> groups_of(const std::vector<store::Series> &series, const Que
   list.reserve(groups.size());
   for (auto &[key, group] : groups) list.push_back(std::move(group));
   return list;
+}
+
+std::vector<bool> alone(const std::vector<Group> &groups, const Query &query, size_t series) {
+  std::vector<bool> alone(series, false);
+  if (query.group && !query.aggregator.keeps_one()) return alone;
+  for (const Group &group : groups)
+    if (group.series.size() == 1) alone[group.series.front()] = true;
+  return alone;
 }
 
 void set_tags(const Group &group, const std::vector<store::Series> &series, Answer &answer) {
@@ -164,6 +189,18 @@ void check(const Query &query) {
         throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matcher.error());
 }
 
+// The store knows filters of tags that are there, and of tags that are not: not of both.
+void leave_if_any(const std::vector<store::TagFilter> &filters, std::vector<store::Series> &series) {
+  for (const store::TagFilter &filter : filters) {
+    const auto matchers = core::MatcherList::parse(filter.patterns);
+    if (!matchers) throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matchers.error());
+    std::erase_if(series, [&](const store::Series &one) {
+      const auto tag = one.tags.find(filter.key);
+      return tag != one.tags.end() && !matchers.value().matches(tag->second);
+    });
+  }
+}
+
 // Fill policies make points out of nothing: all that there would be are counted before any is made.
 void check_intervals(const Query &query, size_t series, const Limits &limits) {
   if (!query.downsample || query.downsample->fill == Fill::none || query.downsample->interval_ns == 0) return;
@@ -174,29 +211,56 @@ void check_intervals(const Query &query, size_t series, const Limits &limits) {
                   kAskForLess);
 }
 
+struct Total {
+  double sum = 0;
+  size_t count = 0;
+};
+
+// Of the points that are numbers.
+Total total_of(const Answer &answer) {
+  Total total;
+  for (const Point &point : answer.points) {
+    if (std::isnan(point.value)) continue;
+    total.sum += point.value;
+    ++total.count;
+  }
+  return total;
+}
+
 }  // namespace
 
 double average_of(const Answer &answer) {
-  double sum = 0;
-  size_t count = 0;
-  for (const Point &point : answer.points) {
-    if (std::isnan(point.value)) continue;
-    sum += point.value;
-    ++count;
-  }
-  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+  const Total total = total_of(answer);
+  return total.count == 0 ? std::numeric_limits<double>::quiet_NaN() : total.sum / static_cast<double>(total.count);
 }
 
-void keep_top(std::vector<Answer> &answers, size_t top) {
-  if (top == 0 || answers.size() <= top) return;
-  std::vector<std::pair<double, size_t>> order;
+void release(const std::vector<Answer> &answers, Budget &budget) {
+  for (const Answer &answer : answers) budget.release(held_by(answer));
+}
+
+void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, Most most) {
+  if (top == 0) return;
+  // Metrics in the order in which they came: a MiB is not more than a per cent.
+  std::map<std::string_view, size_t> metrics;
+  std::vector<std::tuple<size_t, double, size_t>> order;
+  order.reserve(answers.size());
   for (size_t i = 0; i < answers.size(); ++i) {
-    const double average = average_of(answers[i]);
-    order.emplace_back(std::isnan(average) ? -std::numeric_limits<double>::infinity() : average, i);
+    const size_t metric = metrics.try_emplace(answers[i].metric, metrics.size()).first->second;
+    const double size = most == Most::sum ? total_of(answers[i]).sum : average_of(answers[i]);
+    order.emplace_back(metric, std::isnan(size) ? std::numeric_limits<double>::infinity() : -size, i);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::sort(order.begin(), order.end());
+  std::vector<size_t> left(metrics.size(), top);
+  metrics.clear();  // its names go with the answers
   std::vector<Answer> kept;
-  for (size_t i = 0; i < top; ++i) kept.push_back(std::move(answers[order[i].second]));
+  for (const auto &[metric, negative, i] : order) {
+    if (left[metric] == 0) {
+      budget.release(held_by(answers[i]));
+      continue;
+    }
+    --left[metric];
+    kept.push_back(std::move(answers[i]));
+  }
   answers = std::move(kept);
 }
 
@@ -205,6 +269,7 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, Bud
   const Limits &limits = budget.limits();
   auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
   if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kAskForLess);
+  if (!query.tags_if_any.empty()) leave_if_any(query.tags_if_any, series);
   if (series.empty()) check_known(query, store);
   return series;
 }
@@ -212,10 +277,11 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, Bud
 std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget) {
   const auto series = selected(query, store, budget);
   check_intervals(query, series.size(), budget.limits());
-  Collector collector(query, series, budget);
+  const std::vector<Group> groups = groups_of(series, query);
+  Collector collector(query, series, alone(groups, query, series.size()), budget);
   store.scan(series, query.range, collector);
   std::vector<Answer> answers;
-  for (const Group &group : groups_of(series, query)) {
+  for (const Group &group : groups) {
     std::vector<std::vector<Point>> points;
     points.reserve(group.series.size());
     for (const size_t i : group.series) points.push_back(collector.take_points(i));
@@ -224,6 +290,7 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
     answer.points = query.group ? merged(points, query.aggregator, budget) : std::move(points.front());
     if (query.group)
       for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
+    if (group.series.size() == 1) answer.counts = collector.take_counts(group.series.front());
     if (answer.points.empty()) continue;
     set_tags(group, series, answer);
     answers.push_back(std::move(answer));

@@ -16,8 +16,12 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
 // The series that a question is about, checked and within the budget.
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
 
-// Leaves only so many answers, those with the largest averages, and the largest first; 0: all.
-void keep_top(std::vector<Answer> &answers, size_t top);
+// What "most" is said of: the average of an answer's points, or their sum, which a short moment does not make large.
+enum class Most { average, sum };
+// Leaves only so many answers of each metric, those with the most, and the most first; 0: all. The others are no longer held.
+void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, Most most = Most::average);
+// The answers are used: their points are no longer held.
+void release(const std::vector<Answer> &answers, Budget &budget);
 // The average of the points that are numbers; NaN when there is none.
 double average_of(const Answer &answer);
 

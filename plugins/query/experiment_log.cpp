@@ -33,7 +33,7 @@ void check(const Experiment &experiment) {
 
 ExperimentLog::ExperimentLog(Host host, const std::string &store)
     : host_(host),
-      writer_(sqlite_path(store), [host](uint32_t id) { return host.name_of(id); }),
+      writer_(store::open_span_writer(store, [host](uint32_t id) { return host.name_of(id); })),
       store_(store::open_store(store)) {}
 
 void ExperimentLog::start(const Experiment &experiment) {
@@ -91,7 +91,7 @@ void ExperimentLog::put(std::span<const Experiment> experiments, bool deleted) {
     span.duration_ns = deleted ? 0 : experiment.duration_ns;
     span.text = str(span_name(experiment));
   }
-  writer_.put(spans, core::realtime());
+  writer_->write(spans, core::realtime());
 }
 
 }  // namespace atalaya::query

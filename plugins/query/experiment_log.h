@@ -4,11 +4,12 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <memory>
 #include <span>
 #include <string>
 
 #include "plugins/query/experiments.h"
-#include "plugins/store/span_writer.h"
+#include "plugins/store/store.h"
 
 namespace atalaya::query {
 
@@ -32,7 +33,7 @@ class ExperimentLog {
 
  private:
   Host host_;
-  store::SpanWriter writer_;
+  std::unique_ptr<store::StoreWriter> writer_;
   std::unique_ptr<store::Store> store_;
 };
 

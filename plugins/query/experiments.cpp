@@ -5,6 +5,7 @@
 
 #include "core/util/suggest.h"
 #include "core/util/text.h"
+#include "plugins/query/pieces.h"
 
 namespace atalaya::query {
 namespace {
@@ -18,16 +19,6 @@ std::string taken(Tags &tags, std::string_view key) {
   std::string value = std::move(found->second);
   tags.erase(found);
   return value;
-}
-
-// As a pattern that matches nothing else.
-std::string exactly(std::string_view text) {
-  std::string pattern;
-  for (const char c : text) {
-    if (std::string_view("*?[]\\!~").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ Answer combined(char sign, const Answer &left, const Answer &right) {
 Answer with_number(char sign, const Answer &answer, double number, bool number_is_left) {
   Answer result = answer;
   result.points.clear();
+  result.counts.clear();
   for (const Point &point : answer.points)
     put(result.points, point.time_ns, number_is_left ? calculate(sign, number, point.value) : calculate(sign, point.value, number));
   return result;
@@ -74,12 +75,12 @@ Answer with_number(char sign, const Answer &answer, double number, bool number_i
 
 size_t size_of(const std::vector<Answer> &answers) {
   size_t size = 0;
-  for (const Answer &answer : answers) size += answer.points.size();
+  for (const Answer &answer : answers) size += held_by(answer);
   return size;
 }
 
 void keep(Answer &&answer, std::vector<Answer> &answers, Budget &budget) {
-  budget.hold(answer.points.size());
+  budget.hold(held_by(answer));
   budget.work(answer.points.size());
   answers.push_back(std::move(answer));
 }
@@ -192,6 +193,16 @@ std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::ve
   for (Answer &answer : result.answers) answer.metric = formula;
   std::erase_if(result.answers, [](const Answer &answer) { return answer.points.empty(); });
   return std::move(result.answers);
+}
+
+std::optional<double> constant_of(std::string_view formula) {
+  try {
+    Budget budget({});
+    const Operand result = Parser(formula, {}, budget).whole();
+    return result.number ? std::optional(result.value) : std::nullopt;
+  } catch (const Wrong &) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace atalaya::query

@@ -47,38 +47,56 @@ class Merge {
  private:
   Point at(int64_t time_ns) {
     values_.clear();
+    members_.clear();
     while (!cursors_.empty() && cursors_.top().time_ns == time_ns) take(cursors_.top());
-    if (aggregator_.missing == Aggregator::Missing::interpolate) interpolate(time_ns);
+    if (aggregator_.missing != Aggregator::Missing::nothing) add_missing(time_ns);
+    if (in_order_) set_in_order();
     return {time_ns, values_.empty() ? std::numeric_limits<double>::quiet_NaN() : aggregator_.of(values_)};
   }
 
   void take(Cursor cursor) {
     cursors_.pop();
     const std::vector<Point> &points = series_[cursor.series];
-    add(points[cursor.next].value);
+    add(cursor.series, points[cursor.next].value);
     if (++cursor.next == points.size()) return;
     cursor.time_ns = points[cursor.next].time_ns;
     cursors_.push(cursor);
-    if (aggregator_.missing == Aggregator::Missing::interpolate)
-      between_.push_back({&points[cursor.next - 1], &points[cursor.next]});
+    if (aggregator_.missing != Aggregator::Missing::nothing)
+      between_.push_back({&points[cursor.next - 1], &points[cursor.next], cursor.series});
   }
 
   // Of the series that have a point before and one after.
-  void interpolate(int64_t time_ns) {
-    std::erase_if(between_, [&](const auto &two) { return two.second->time_ns <= time_ns; });
-    for (const auto &[before, after] : between_)
-      if (before->time_ns < time_ns) add(between(*before, *after, time_ns));
+  void add_missing(int64_t time_ns) {
+    std::erase_if(between_, [&](const Gap &gap) { return gap.after->time_ns <= time_ns; });
+    for (const Gap &gap : between_)
+      if (gap.before->time_ns < time_ns) add(gap.series, in_order_ ? 0 : between(*gap.before, *gap.after, time_ns));
   }
 
-  void add(double value) {
-    if (!std::isnan(value)) values_.push_back(value);
+  void add(size_t series, double value) {
+    if (std::isnan(value)) return;
+    if (in_order_) members_.emplace_back(series, value);
+    values_.push_back(value);
   }
+
+  // The first value is that of the first series, whether it was there or 0 is put for it.
+  void set_in_order() {
+    std::sort(members_.begin(), members_.end());
+    std::transform(members_.begin(), members_.end(), values_.begin(), [](const auto &member) { return member.second; });
+  }
+
+  // Where a series is that has begun and not ended.
+  struct Gap {
+    const Point *before, *after;
+    size_t series;
+  };
 
   std::span<const std::vector<Point>> series_;
   const Aggregator &aggregator_;
+  const bool in_order_ = aggregator_.missing == Aggregator::Missing::zero;
   Budget &budget_;
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors_;
-  std::vector<std::pair<const Point *, const Point *>> between_;  // where the series are that have begun and not ended
+  std::vector<Gap> between_;
+  std::vector<std::pair<size_t, double>> members_;
   std::vector<double> values_;
 };
 

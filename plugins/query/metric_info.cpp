@@ -93,4 +93,9 @@ const MetricInfo &metric_info(std::string_view metric) {
   return unknown;
 }
 
+std::string_view shown_unit(std::string_view metric) {
+  const std::string_view unit = metric_info(metric).unit;
+  return unit == "1" ? "" : unit;
+}
+
 }  // namespace atalaya::query

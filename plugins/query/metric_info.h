@@ -17,5 +17,7 @@ struct MetricInfo {
 
 // Of unknown names: gauge_or_rate, no unit.
 const MetricInfo &metric_info(std::string_view metric);
+// The unit as people want to read it: not that of plain numbers, which is "1".
+std::string_view shown_unit(std::string_view metric);
 
 }  // namespace atalaya::query

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/util/suggest.h"
-#include "core/util/text.h"
-#include "plugins/query/downsample.h"
+#include "core/util/now.h"
 #include "plugins/query/engine.h"
+#include "plugins/query/experiments.h"
 #include "plugins/query/formula.h"
+#include "plugins/query/pieces.h"
 #include "plugins/query/time_text.h"
 #include "plugins/store/location.h"
 
@@ -22,43 +22,25 @@ std::string text_of(Host host, std::string_view name) {
   return value ? std::string(value->text()) : "";
 }
 
-[[noreturn]] void wrong(const std::string &option, const std::string &what) {
-  throw Failure(Code::bad_config, option + ": " + what);
+void check(const ReadOptions &options) {
+  if (!options.experiment.empty() && !(options.from + options.to).empty())
+    throw Wrong("--experiment is a time of its own; leave out --from and --to");
+  if (options.experiment.empty() && !options.workload.empty())
+    throw Wrong("--workload is one of an experiment; name that with --experiment");
 }
 
-int64_t time_of(const char *option, const std::string &text, int64_t otherwise, int64_t now_ns) {
-  if (text.empty()) return otherwise;
-  const auto time = parse_time(text, now_ns);
-  if (!time) throw Wrong(std::string(option) + ": " + time.error());
-  return time.value();
-}
-
-std::vector<std::string> split(const std::vector<std::string> &words) {
-  std::vector<std::string> parts;
-  for (const std::string &word : words) {
-    size_t begin = 0;
-    for (size_t comma = 0; comma != std::string::npos; begin = comma + 1) {
-      comma = word.find(',', begin);
-      if (const std::string part = word.substr(begin, comma - begin); !part.empty()) parts.push_back(part);
-    }
+Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {
+  if (!options.experiment.empty()) {
+    const Experiment found = find_experiment(store, options.experiment, options.workload);
+    return {found.start_ns, found.end_ns(now_ns)};
   }
-  return parts;
+  const int64_t to = options.to.empty() ? now_ns : time_of("--to", options.to, now_ns);
+  const int64_t from = options.from.empty() ? to - kHour : time_of("--from", options.from, now_ns);
+  if (from >= to) throw Wrong("the time ends before it begins: from " + time_text(from) + " to " + time_text(to));
+  return {from, to};
 }
 
 }  // namespace
-
-std::vector<store::TagFilter> tag_filters(const std::vector<std::string> &words) {
-  std::vector<store::TagFilter> filters;
-  for (const std::string &word : words) {
-    const size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0) throw Wrong(core::in_quotes(word) + " is not of the form KEY=VALUE");
-    const std::string key = word.substr(0, equals);
-    auto filter = std::find_if(filters.begin(), filters.end(), [&](const store::TagFilter &known) { return known.key == key; });
-    if (filter == filters.end()) filter = filters.insert(filters.end(), {key, {}});
-    filter->patterns.push_back(word.substr(equals + 1));
-  }
-  return filters;
-}
 
 ReadOptions read_options(Host host) {
   ReadOptions options;
@@ -67,82 +49,61 @@ ReadOptions read_options(Host host) {
   options.to = text_of(host, "to");
   options.experiment = text_of(host, "experiment");
   options.workload = text_of(host, "workload");
-  if (!options.experiment.empty() && !(options.from + options.to).empty())
-    throw Failure(Code::bad_config, "--experiment is a time of its own; leave out --from and --to");
-  if (options.experiment.empty() && !options.workload.empty())
-    throw Failure(Code::bad_config, "--workload is one of an experiment; name that with --experiment");
   if (const auto points = host.find("max_points")) options.limits.points = static_cast<size_t>(points->integer());
   if (const auto timeout = host.find("timeout")) options.limits.time_ns = timeout->integer();
+  answered([&] { check(options); });
   return options;
 }
 
-std::unique_ptr<store::Store> open(const ReadOptions &options) {
-  return store::open_store(options.store);
-}
-
-std::string sqlite_path(std::string store) {
-  constexpr std::string_view kSqlite = "sqlite:";
+std::string sqlite_path(const std::string &text) {
+  std::string store = store::store_of(text);
   if (store.starts_with("clickhouse:"))
     throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
-  if (store.starts_with(kSqlite)) store.erase(0, kSqlite.size());
-  return store.empty() ? store::default_path() : store;
+  return store;
 }
 
-Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {
-  if (!options.experiment.empty()) {
-    const Experiment found = find_experiment(store, options.experiment, options.workload);
-    return {found.start_ns, found.end_ns(now_ns)};
-  }
-  const int64_t to = time_of("--to", options.to, now_ns, now_ns);
-  const Range range{time_of("--from", options.from, to - kHour, now_ns), to};
-  if (range.from_ns >= range.to_ns)
-    throw Wrong("the time ends before it begins: from " + time_text(range.from_ns) + " to " + time_text(range.to_ns));
-  return range;
+Reading::Reading(const ReadOptions &options)
+    : store(store::open_store(options.store, std::chrono::nanoseconds(options.limits.time_ns))),
+      now_ns(core::realtime()),
+      range(range_of(options, *store, now_ns)),
+      budget(options.limits) {}
+
+std::vector<store::TagFilter> read_tags(Host host) {
+  return answered([&] { return tag_filters("--tag", host.texts("tag")); });
 }
 
-QueryOptions read_query_options(Host host) {
-  QueryOptions options;
-  options.metrics = host.texts("metric");
-  const std::string aggregator = host.text("aggregate");
-  options.query.group = aggregator != "none";
-  if (options.query.group) {
-    const auto known = Aggregator::find(aggregator);
-    if (!known)
-      wrong("--aggregate", core::in_quotes(aggregator) + " is not known" + core::did_you_mean(aggregator, Aggregator::names()));
-    options.query.aggregator = *known;
-  }
-  if (const auto every = host.find("every")) {
-    const auto downsample = parse_downsample(every->text());
-    if (!downsample) wrong("--every", downsample.error());
-    options.query.downsample = downsample.value();
-  }
-  options.query.group_by = split(host.texts("group_by"));
-  if (const auto rate = host.find("rate"); rate && rate->boolean()) options.query.rate = Rate{};
-  if (const auto top = host.find("top")) options.top = static_cast<size_t>(top->integer());
-  options.formula = text_of(host, "formula");
-  try {
-    options.query.tags = tag_filters(host.texts("tag"));
-  } catch (const Wrong &error) {
-    wrong("--tag", error.what());
-  }
-  return options;
+Question read_question(Host host) {
+  Question question;
+  question.metrics = host.texts("metric");
+  question.query.tags = read_tags(host);
+  answered([&] {
+    set_aggregator(question.query, "--aggregate", host.text("aggregate"));
+    if (const auto every = host.find("every")) set_downsample(question.query, "--every", every->text());
+  });
+  question.query.group_by = parts_of(host.texts("group_by"));
+  if (const auto rate = host.find("rate"); rate && rate->boolean()) question.query.rate = Rate{};
+  if (const auto top = host.find("top")) question.top = static_cast<size_t>(top->integer());
+  question.formula = text_of(host, "formula");
+  return question;
 }
 
-std::vector<Answer> answers_to(const QueryOptions &options, const Range &range, store::Store &store, Budget &budget) {
+std::vector<Answer> answers_to(const Question &question, Reading &reading) {
   std::vector<std::vector<Answer>> parts;
-  for (const std::string &metric : options.metrics) {
-    Query query = options.query;
+  parts.reserve(question.metrics.size());
+  for (const std::string &metric : question.metrics) {
+    Query query = question.query;
     query.metrics = {metric};
-    query.range = range;
-    parts.push_back(answers_to(query, store, budget));
+    query.range = reading.range;
+    parts.push_back(answers_to(query, *reading.store, reading.budget));
   }
   std::vector<Answer> answers;
-  if (!options.formula.empty()) {
-    answers = evaluate(options.formula, parts, budget);
+  if (!question.formula.empty()) {
+    answers = evaluate(question.formula, parts, reading.budget);
+    for (const std::vector<Answer> &part : parts) release(part, reading.budget);
   } else {
     for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
   }
-  keep_top(answers, options.top);
+  keep_top(answers, question.top, reading.budget);
   return answers;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters that commands which read have in common, word for word, and what they mean.
+// What commands that read share: their parameters as written, the store and the time that these mean, and how they end.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -9,140 +9,56 @@
 #include <vector>
 
 #include "plugins/query/budget.h"
-#include "plugins/query/experiments.h"
+#include "plugins/query/params.h"
 #include "plugins/query/types.h"
 
 namespace atalaya::query {
 
-using namespace atalaya::literals;
-
-inline constexpr Param kText[] = {{.name = "item"_str, .type = ATALAYA_STRING, .summary = "One of them."_str}};
-
-inline constexpr Param kStore = {
-    .name = "store"_str,
-    .type = ATALAYA_STRING,
-    .unit = "STORE"_str,
-    .summary = "What is read: a path or sqlite:PATH; without it $ATALAYA_STORE, else the agent's."_str};
-// `flags`: ATALAYA_REQUIRED where a question without it makes no sense.
-constexpr Param metric_param(uint32_t flags) {
-  return {.name = "metric"_str,
-          .type = ATALAYA_LIST,
-          .flags = flags,
-          .unit = "NAME"_str,
-          .summary = "A metric, or a pattern of names such as \"proc.cpu.*\"."_str,
-          .items = kText,
-          .item_count = 1,
-          .item_size = sizeof(Param)};
-}
-inline constexpr Param kTag = {
-    .name = "tag"_str,
-    .type = ATALAYA_LIST,
-    .unit = "KEY=VALUE"_str,
-    .summary =
-        "Only series with this tag: a text, a glob, ~regex, or ! before any of them; several of one key mean any of them."_str,
-    .items = kText,
-    .item_count = 1,
-    .item_size = sizeof(Param)};
-inline constexpr Param kFrom = {
-    .name = "from"_str,
-    .type = ATALAYA_STRING,
-    .unit = "TIME"_str,
-    .summary =
-        "Begin of the time, without it: -1h. Times are now, -1h, RFC 3339, Unix seconds or milliseconds, 2026/11/21-10:00:00."_str};
-inline constexpr Param kTo = {
-    .name = "to"_str, .type = ATALAYA_STRING, .unit = "TIME"_str, .summary = "End of the time, without it: now."_str};
-inline constexpr Param kExperiment = {.name = "experiment"_str,
-                                      .type = ATALAYA_STRING,
-                                      .unit = "NAME"_str,
-                                      .summary = "The time of this experiment, instead of --from and --to."_str};
-inline constexpr Param kWorkload = {.name = "workload"_str,
-                                    .type = ATALAYA_STRING,
-                                    .unit = "NAME"_str,
-                                    .summary = "The time of this workload of the experiment."_str};
-inline constexpr Param kAggregate = {
-    .name = "aggregate"_str,
-    .type = ATALAYA_STRING,
-    .default_text = "zimsum"_str,
-    .unit = "FUNCTION"_str,
-    .summary = "What becomes of several series: zimsum, sum, avg, min, max, mimmin, mimmax, count, dev, median, p95, none."_str};
-inline constexpr Param kEvery = {
-    .name = "every"_str,
-    .type = ATALAYA_STRING,
-    .unit = "TIME[-FUNCTION[-FILL]]"_str,
-    .summary =
-        "A value for each such time, \"5s\" or \"1m-max-null\"; without a function the sum of deltas and the average of the rest."_str};
-inline constexpr Param kGroupBy = {.name = "group_by"_str,
-                                   .type = ATALAYA_LIST,
-                                   .unit = "KEY,..."_str,
-                                   .summary = "Tags whose values are answered one by one; * for all of them."_str,
-                                   .items = kText,
-                                   .item_count = 1,
-                                   .item_size = sizeof(Param)};
-inline constexpr Param kRate = {
-    .name = "rate"_str,
-    .type = ATALAYA_BOOL,
-    .summary = "The change per second of a counter; where it goes down it was reset, which leaves a gap."_str};
-inline constexpr Param kTop = {.name = "top"_str,
-                               .type = ATALAYA_INT,
-                               .flags = ATALAYA_BOUNDED,
-                               .summary = "Only so many answers, those with the largest averages."_str,
-                               .min = 1,
-                               .max = 1e6};
-inline constexpr Param kFormula = {
-    .name = "formula"_str,
-    .type = ATALAYA_STRING,
-    .unit = "FORMULA"_str,
-    .summary = "Arithmetic between the metrics: a is the first --metric, b the second, as in \"a / b * 100\"."_str};
-inline constexpr Param kMaxPoints = {.name = "max_points"_str,
-                                     .type = ATALAYA_INT,
-                                     .flags = ATALAYA_BOUNDED,
-                                     .default_text = "10000000"_str,
-                                     .summary = "A question that needs more points at a time ends with an error."_str,
-                                     .min = 1,
-                                     .max = 1e10};
-inline constexpr Param kTimeout = {.name = "timeout"_str,
-                                   .type = ATALAYA_DURATION,
-                                   .flags = ATALAYA_BOUNDED,
-                                   .default_text = "1m"_str,
-                                   .summary = "A question that takes longer ends with an error."_str,
-                                   .min = 1e6,
-                                   .max = 8.64e13};
-
-// The parameters as written, read in `create`; what depends on the store and the time comes later.
+// kWindowParams and kStoreParams as written, as far as a command has them.
 struct ReadOptions {
   std::string store;
   std::string from, to, experiment, workload;
   Limits limits;
 };
+// Throws Failure.
 ReadOptions read_options(Host host);
-// The store that was asked for. Throws store::Error.
-std::unique_ptr<store::Store> open(const ReadOptions &options);
 // The path of an embedded store that is meant: what --store says, else the default. Throws Wrong for a store of another engine.
-std::string sqlite_path(std::string store);
-// (from, to] or the experiment's time. Throws Wrong.
-Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns);
+std::string sqlite_path(const std::string &text);
 
-struct QueryOptions {
+// A store that is open, the time that is asked about, and what the answer may cost.
+struct Reading {
+  // Throws Wrong, and store::Error.
+  explicit Reading(const ReadOptions &options);
+
+  std::unique_ptr<store::Store> store;
+  int64_t now_ns = 0;
+  Range range;  // (from, to], or the experiment's time
+  Budget budget;
+};
+
+// kQuestionParams without the time.
+struct Question {
   Query query;  // without metrics and range
   std::vector<std::string> metrics;
   std::string formula;
   size_t top = 0;
 };
-// metric_param, kTag, kAggregate, kEvery, kGroupBy, kRate, kTop, kFormula. Throws Failure.
-QueryOptions read_query_options(Host host);
+// Throws Failure.
+Question read_question(Host host);
+// --tag. Throws Failure.
+std::vector<store::TagFilter> read_tags(Host host);
 // All answers, metric by metric, or what the formula makes of them.
-std::vector<Answer> answers_to(const QueryOptions &options, const Range &range, store::Store &store, Budget &budget);
-
-// "key=value" to filters; several of one key are one. Throws Wrong.
-std::vector<store::TagFilter> tag_filters(const std::vector<std::string> &words);
+std::vector<Answer> answers_to(const Question &question, Reading &reading);
 
 // Calls body, and turns what it throws into what a command says and its exit status.
 template <class Body>
-int answered(Body &&body) {
+auto answered(Body &&body) {
   try {
     return body();
   } catch (const Wrong &wrong) {
     throw Failure(Code::bad_config, wrong.what());
+  } catch (const TooMuch &much) {
+    throw Failure(Code::permanent, much.what());
   } catch (const store::Error &error) {
     throw Failure(error.cause() == store::Cause::retry ? Code::retry : Code::permanent, error.what());
   }

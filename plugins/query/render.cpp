@@ -15,9 +15,9 @@
 namespace atalaya::query {
 namespace {
 
-std::string value_text(double value) {
+std::string value_text(const Answer &answer, const Point &point) {
   std::string text;
-  if (!std::isnan(value)) core::append_number(text, value);
+  if (std::isfinite(point.value)) append_value(text, answer, point);  // a sum of the largest numbers is none
   return text;
 }
 
@@ -29,17 +29,6 @@ void append_csv(std::string &out, std::string_view text) {
   out += '"';
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
   out += '"';
-}
-
-std::string tags_text(const Tags &tags) {
-  std::string text;
-  for (const auto &[key, value] : tags) {
-    if (!text.empty()) text += ',';
-    core::append_visible(text, key);
-    text += '=';
-    core::append_visible(text, value);
-  }
-  return text;
 }
 
 std::vector<std::string> tag_keys(const std::vector<Answer> &answers) {
@@ -54,14 +43,41 @@ bool is_number(const std::string &text) {
   return text.find_first_not_of("0123456789.-+einf") == std::string::npos;
 }
 
+std::string shown_value(const Answer &answer, const Point &point) {
+  if (!std::isfinite(point.value)) return "-";
+  return answer.counts.empty() ? rounded_text(point.value) : value_text(answer, point);
+}
+
 std::string with_unit(const std::string &metric) {
-  const std::string_view unit = metric_info(metric).unit;
+  const std::string_view unit = shown_unit(metric);
   std::string text;
   core::append_visible(text, metric);
-  return unit.empty() || unit == "1" ? text : text + " (" + std::string(unit) + ")";
+  return unit.empty() ? text : text + " (" + std::string(unit) + ")";
 }
 
 }  // namespace
+
+std::string tags_text(const Tags &tags) {
+  std::string text;
+  for (const auto &[key, value] : tags) {
+    if (!text.empty()) text += ',';
+    core::append_visible(text, key);
+    text += '=';
+    core::append_visible(text, value);
+  }
+  return text;
+}
+
+Tags common_tags(const std::vector<Answer> &answers) {
+  if (answers.empty()) return {};
+  Tags common = answers.front().tags;
+  for (const Answer &answer : answers)
+    std::erase_if(common, [&](const auto &tag) {
+      const auto own = answer.tags.find(tag.first);
+      return own == answer.tags.end() || own->second != tag.second;
+    });
+  return common;
+}
 
 std::string label_of(const Answer &answer) {
   const std::string tags = tags_text(answer.tags);
@@ -70,35 +86,36 @@ std::string label_of(const Answer &answer) {
   return tags.empty() ? label : label + "{" + tags + "}";
 }
 
+void append_tags(std::string &out, const Tags &tags) {
+  out += '{';
+  for (const auto &[key, value] : tags) {
+    core::append_json_string(out.back() == '{' ? out : out += ',', key);
+    core::append_json_string(out += ':', value);
+  }
+  out += '}';
+}
+
+void append_list(std::string &out, const std::vector<std::string> &texts) {
+  out += '[';
+  for (const std::string &text : texts) core::append_json_string(out.back() == '[' ? out : out += ',', text);
+  out += ']';
+}
+
 std::string as_json(const std::vector<Answer> &answers) {
   std::string out = "[";
   for (const Answer &answer : answers) {
     out += out.size() > 1 ? ",\n{\"metric\":" : "{\"metric\":";
     core::append_json_string(out, answer.metric);
-    out += ",\"tags\":{";
+    append_tags(out += ",\"tags\":", answer.tags);
+    append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
+    out += ",\"dps\":[";
     const char *comma = "";
-    for (const auto &[key, value] : answer.tags) {
-      out += comma;
-      core::append_json_string(out, key);
-      out += ':';
-      core::append_json_string(out, value);
-      comma = ",";
-    }
-    out += "},\"aggregateTags\":[";
-    comma = "";
-    for (const std::string &key : answer.aggregated_tags) {
-      out += comma;
-      core::append_json_string(out, key);
-      comma = ",";
-    }
-    out += "],\"dps\":[";
-    comma = "";
     for (const Point &point : answer.points) {
       out += comma;
       out += '[';
       core::append_integer(out, point.time_ns / 1'000'000);
       out += ',';
-      const std::string value = value_text(point.value);
+      const std::string value = value_text(answer, point);
       out += value.empty() ? "null" : value;
       out += ']';
       comma = ",";
@@ -120,7 +137,7 @@ std::string as_csv(const std::vector<Answer> &answers) {
       const auto found = answer.tags.find(key);
       append_csv(series += ',', found == answer.tags.end() ? "" : found->second);
     }
-    for (const Point &point : answer.points) out += time_text(point.time_ns) + series + "," + value_text(point.value) + "\r\n";
+    for (const Point &point : answer.points) out += time_text(point.time_ns) + series + "," + value_text(answer, point) + "\r\n";
   }
   return out;
 }
@@ -130,10 +147,16 @@ std::string as_table(const std::vector<Answer> &answers) {
   for (const Answer &answer : answers) {
     const std::string metric = with_unit(answer.metric);
     const std::string tags = tags_text(answer.tags);
-    for (const Point &point : answer.points)
-      rows.push_back({time_text(point.time_ns), metric, tags, std::isnan(point.value) ? "-" : rounded_text(point.value)});
+    for (const Point &point : answer.points) rows.push_back({time_text(point.time_ns), metric, tags, shown_value(answer, point)});
   }
   return as_columns(rows);
+}
+
+void append_value(std::string &out, const Answer &answer, const Point &point) {
+  const auto count = std::lower_bound(answer.counts.begin(), answer.counts.end(), point.time_ns,
+                                      [](const Count &one, int64_t time_ns) { return one.time_ns < time_ns; });
+  if (count != answer.counts.end() && count->time_ns == point.time_ns) return core::append_integer(out, count->value);
+  core::append_number(out, point.value);
 }
 
 std::string xml_text(std::string_view text) {
@@ -163,7 +186,8 @@ std::string xml_text(std::string_view text) {
 
 std::string rounded_text(double value) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.10g", value);
+  const bool whole = std::fabs(value) < 1e17 && std::trunc(value) == value;
+  std::snprintf(text.data(), text.size(), whole ? "%.0f" : "%.10g", value + 0.0);
   return text.data();
 }
 

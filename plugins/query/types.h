@@ -59,6 +59,7 @@ struct Rate {
 struct Query {
   std::vector<std::string> metrics;  // patterns
   std::vector<store::TagFilter> tags;
+  std::vector<store::TagFilter> tags_if_any;  // for a series without the tag they do not count
   Range range;
   Aggregator aggregator = Aggregator::zimsum();
   bool group = true;                  // false: every series is an answer of its own (aggregator "none")
@@ -68,11 +69,19 @@ struct Query {
   Edge edge = Edge::end;
 };
 
+// Counts beyond it are not all numbers that a double holds.
+constexpr int64_t kExactCounts = int64_t{1} << 53;
+struct Count {
+  int64_t time_ns = 0;
+  int64_t value = 0;
+};
+
 struct Answer {
   std::string metric;
   Tags tags;                                 // what all its series have in common
   std::vector<std::string> aggregated_tags;  // keys in which they differ
   std::vector<Point> points;
+  std::vector<Count> counts;  // by time: of points that are a stored count beyond kExactCounts, that count
 };
 
 struct Limits {

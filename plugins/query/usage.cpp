@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "plugins/query/engine.h"
 #include "plugins/query/metric_info.h"
@@ -49,7 +50,7 @@ class Integrals : public store::PointVisitor {
     budget_.check_time();
   }
 
-  std::vector<Usage> take() {
+  std::vector<Usage> result() {
     const double seconds = (static_cast<double>(range_.to_ns) - static_cast<double>(range_.from_ns)) / 1e9;
     std::vector<Usage> usages;
     for (auto &[key, group] : groups_) {
@@ -64,8 +65,9 @@ class Integrals : public store::PointVisitor {
       usage.max = std::max_element(group.at.begin(), group.at.end(), by_value)->second;
       usages.push_back(std::move(usage));
     }
-    std::stable_sort(usages.begin(), usages.end(),
-                     [](const Usage &a, const Usage &b) { return a.metric == b.metric && a.sum > b.sum; });
+    std::stable_sort(usages.begin(), usages.end(), [](const Usage &a, const Usage &b) {
+      return std::tuple(std::string_view(a.metric), -a.sum) < std::tuple(std::string_view(b.metric), -b.sum);
+    });
     return usages;
   }
 
@@ -116,7 +118,7 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
   const auto series = selected(query, store, budget);
   Integrals integrals(series, group_by, range, budget);
   store.scan(series, wider, integrals);
-  return integrals.take();
+  return integrals.result();
 }
 
 }  // namespace atalaya::query

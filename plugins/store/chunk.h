@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chunk: many points of one entity, compressed. docs/store.md describes its bytes. Chunks come from files: the reader trusts no
-// byte.
+// A chunk: many points of one entity, compressed. docs/store.md describes its bytes, chunk_format.h what writer and
+// reader of them share.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "plugins/store/fields.h"
-#include "plugins/store/store.h"
-
-struct ZSTD_CCtx_s;
-struct ZSTD_DCtx_s;
 
 namespace atalaya::store {
-
-constexpr size_t kMaxChunkPoints = 65'536;  // of one series
 
 // The points of one metric: ascending times, none twice.
 struct Column {
@@ -37,122 +27,6 @@ struct Chunk {
   std::string head;  // what is in it, and sums: enough for long queries
   std::string data;
   int64_t first_ns = 0, last_ns = 0;
-};
-
-// A stretch of a chunk's data, which begins with all small ones.
-struct Segment {
-  size_t begin = 0, stored = 0, raw = 0;  // raw: its size when it is unpacked
-  bool packed = false;
-  bool small = false;  // then it has no checksum of its own
-  uint32_t crc = 0;
-};
-
-enum class Codec : uint8_t {
-  plain,  // integers, as distance to the least
-  delta,  // integers, as distance to the one before
-  bits,   // whatever 64 bits, as exclusive or with those before
-  mixed,  // bits, and before them whether each is a count
-};
-
-class ChunkEncoder {
- public:
-  ChunkEncoder();
-  // Columns in ascending order of their metric, each with 1 to kMaxChunkPoints points.
-  void encode(std::span<const Column> columns, Chunk &chunk);
-
- private:
-  struct Free {
-    void operator()(ZSTD_CCtx_s *context) const;
-  };
-
-  size_t timeline_of(const Column &column);
-  void put_timeline(const Column &column);
-  void put_column(const Column &column);
-  // Integers that the values are when they are shifted by some decimals; false if they are none.
-  bool to_integers(const Column &column);
-  void put_layout(Codec codec, bool is_count, size_t width, uint8_t decimals);
-  void put_integers(bool is_count);
-  void put_bits(const Column &column, bool is_count);
-  void put_mixed(const Column &column);
-  void put_segment(std::string_view raw);
-  std::string_view planes(size_t width);
-
-  std::unique_ptr<ZSTD_CCtx_s, Free> zstd_;
-  std::vector<const Column *> timelines_;  // columns whose times others share
-  std::string head_, small_, large_, raw_, packed_;
-  std::vector<int64_t> integers_;
-  std::vector<uint64_t> words_;
-  uint8_t decimals_ = 0;
-};
-
-// What a column of a chunk is, without its points.
-struct Part {
-  int64_t metric = 0;
-  size_t timeline = 0;
-  bool has_summary = false;  // those of few points have none
-  Summary summary;           // without one: count, first_ns, last_ns only
-
-  Codec codec{};
-  bool is_count = false;
-  uint8_t decimals = 0, width = 0;
-  int64_t base = 0;
-  Segment segment;
-};
-
-struct Times {
-  std::vector<int64_t> times_ns, durations_ns;
-};
-struct Values {
-  std::vector<double> reals;
-  std::vector<int64_t> counts;  // as many, where there is a count among them
-  std::vector<bool> is_count;   // as many, where there are counts and reals
-
-  Number at(size_t i) const;
-};
-
-// Every call but the constructor says false, or gives nothing, where the chunk is damaged.
-class ChunkReader {
- public:
-  ChunkReader();
-  // The bytes live as long as they are read.
-  bool open(std::string_view head);
-  void set_data(std::string_view data) { data_ = data; }  // needed for what follows `parts`
-  std::span<const Part> parts() const { return parts_; }
-  const Part *find(int64_t metric) const;
-  const Times *times(const Part &part);
-  bool values(const Part &part, Values &out);
-
- private:
-  struct Free {
-    void operator()(ZSTD_DCtx_s *context) const;
-  };
-  struct Timeline {
-    size_t count = 0;
-    int64_t first_ns = 0, last_ns = 0, unit_ns = 1;
-    Segment segment;
-    bool is_read = false;
-    Times times;
-  };
-  class Cursor;
-
-  bool read_timeline(Cursor &head, Timeline &timeline);
-  bool read_part(Cursor &head, Part &part);
-  bool read_summary(Cursor &head, Part &part);
-  void read_segment(Cursor &head, Segment &segment);
-  bool read_times(Timeline &timeline);
-  bool read_words(std::string_view planes, size_t width, size_t count);
-  // Its bytes, unpacked; nothing where they are damaged.
-  std::optional<std::string_view> bytes(const Segment &segment);
-
-  std::unique_ptr<ZSTD_DCtx_s, Free> zstd_;
-  std::string_view data_;
-  size_t small_size_ = 0, large_size_ = 0;  // as the head says
-  uint32_t small_crc_ = 0;
-  bool small_checked_ = false;
-  std::vector<Timeline> timelines_;
-  std::vector<Part> parts_;
-  std::vector<uint64_t> words_;
-  std::string raw_, frame_;
 };
 
 }  // namespace atalaya::store

@@ -39,12 +39,6 @@ void append_identity(std::string &out, const atalaya_sample &sample) {
   }
 }
 
-int64_t hash_of(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: stored, so it must not change with the library
-  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-  return static_cast<int64_t>(hash);
-}
-
 }  // namespace
 
 Dictionary::Dictionary(Database &database, core::NameOf name_of)
@@ -65,10 +59,7 @@ Dictionary::Dictionary(Database &database, core::NameOf name_of)
       add_shape_(database, "INSERT INTO shapes(metrics) VALUES(?1)"),
       add_entity_shape_(database, "INSERT OR IGNORE INTO entity_shapes(entity, shape) VALUES(?1, ?2)"),
       expire_shapes_(database, "DELETE FROM entity_shapes WHERE entity IN " + std::string(kExpired)),
-      find_stack_(database, "SELECT id, seen_ns FROM stack_texts WHERE hash = ?1 AND folded = ?2"),
-      add_stack_(database, "INSERT INTO stack_texts(hash, folded, seen_ns) VALUES(?1, ?2, ?3)"),
-      see_stack_(database, "UPDATE stack_texts SET seen_ns = ?2 WHERE id = ?1"),
-      expire_stacks_(database, "DELETE FROM stack_texts WHERE id IN (SELECT id FROM stack_texts WHERE seen_ns < ?1 LIMIT 4096)") {}
+      stacks_(database) {}
 
 int64_t Dictionary::metric(uint32_t name) {
   if (name < metrics_.size() && metrics_[name] != 0) return metrics_[name];
@@ -164,30 +155,18 @@ int64_t Dictionary::shape(std::string_view metrics) {
   return shapes_.emplace(metrics, *id).first->second;
 }
 
-int64_t Dictionary::stack_text(std::string_view folded, int64_t now_ns) {
-  folded = valid_utf8(folded, scratch_);
-  const int64_t hash = hash_of(folded);
-  Text text;
-  find_stack_.each([&](const Row &row) { text = {row.integer(0), row.integer(1)}; }, hash, folded);
-  if (text.id == 0) {
-    add_stack_.run(hash, folded, now_ns + kAhead);
-    return database_.last_id();
-  }
-  if (text.seen_ns < now_ns) see_stack_.run(text.id, now_ns + kAhead);
-  return text.id;
-}
-
 void Dictionary::forget() {
   metrics_.clear();
   entities_.clear();
   shapes_.clear();
+  stacks_.forget();
 }
 
 void Dictionary::expire(int64_t oldest_arrived_ns) {
   expired_before_ns_ = std::max(expired_before_ns_, oldest_arrived_ns);
   expire_shapes_.run(oldest_arrived_ns);
   expire_entities_.run(oldest_arrived_ns);
-  expire_stacks_.run(oldest_arrived_ns);
+  stacks_.expire(oldest_arrived_ns);
 }
 
 }  // namespace atalaya::store

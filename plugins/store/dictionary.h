@@ -13,10 +13,11 @@
 #include "core/sample/names.h"
 #include "plugins/store/identity.h"
 #include "plugins/store/sqlite.h"
+#include "plugins/store/stack_tree.h"
 
 namespace atalaya::store {
 
-// The ids of metrics, entities and stack texts. What was seen before is answered from memory without touching a string per point;
+// The ids of metrics, entities and stacks. What was seen before is answered from memory without touching a string per point;
 // the tables stay the truth, so that other writers and the end of an entity do no harm. Calls lie in a transaction.
 class Dictionary {
  public:
@@ -27,7 +28,7 @@ class Dictionary {
   // The entity of a sample that arrives now. `metrics` is the text of the fields that it has, as a JSON array of metric ids; ""
   // when they are not to be listed.
   int64_t entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns);
-  int64_t stack_text(std::string_view folded, int64_t now_ns);
+  StackTree &stacks() { return stacks_; }
 
   // After a rollback: nothing that was remembered since may be believed.
   void forget();
@@ -40,9 +41,6 @@ class Dictionary {
     int64_t first_ns = 0, last_ns = 0;   // as in its row: no sample before or after
     int64_t used_ns = 0;                 // when a sample of it arrived last
     std::array<int64_t, 4> shapes = {};  // of its last samples; a source often has two in turns
-  };
-  struct Text {
-    int64_t id = 0, seen_ns = 0;
   };
   struct Hash {
     using is_transparent = void;
@@ -61,7 +59,7 @@ class Dictionary {
   Statement find_metric_, add_metric_;
   Statement find_entity_, find_active_, add_entity_, see_entity_, widen_entity_, expire_entities_;
   Statement find_shape_, add_shape_, add_entity_shape_, expire_shapes_;
-  Statement find_stack_, add_stack_, see_stack_, expire_stacks_;
+  StackTree stacks_;
 
   std::vector<int64_t> metrics_;  // by name id
   std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;

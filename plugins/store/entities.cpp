@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/entities.h"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -9,15 +8,6 @@
 
 namespace atalaya::store {
 namespace {
-
-struct Filter {
-  std::string key;
-  core::MatcherList matchers;
-};
-
-bool passes(const Filter &filter, const std::optional<std::string_view> &value) {
-  return value ? filter.matchers.matches(*value) : filter.matchers.matches_absent();
-}
 
 // One row after another of the entities, from the cheap columns to the object of the other tags.
 class Finder {
@@ -27,11 +17,10 @@ class Finder {
         range_(selection.range),
         wanted_(wanted),
         visitor_(visitor),
+        tags_(selection.tags),
         other_tags_(database, "SELECT key, value FROM json_each(?1)") {
-    for (const TagFilter &filter : selection.tags) {
-      filters_.push_back({filter.key, matchers_of(filter.patterns)});
+    for (const TagFilter &filter : selection.tags)
       if (filter.key == "process") processes_ = exact_texts(filter.patterns);
-    }
   }
 
   void find() {
@@ -52,11 +41,7 @@ class Finder {
       if (row.type(column) != SQLITE_NULL) entity.tags.emplace(kColumns.at(i), row.text(column));
     }
     if (row.text(4) != "{}") add_other_tags(entity.tags, row.text(4));
-    const auto accepts = [&](const Filter &filter) {
-      const auto tag = entity.tags.find(filter.key);
-      return passes(filter, tag == entity.tags.end() ? std::nullopt : std::optional<std::string_view>(tag->second));
-    };
-    if (std::all_of(filters_.begin(), filters_.end(), accepts)) visitor_(row.integer(0), std::move(entity));
+    if (tags_.accept(entity.tags)) visitor_(row.integer(0), std::move(entity));
   }
   void add_other_tags(Tags &tags, std::string_view json) {
     other_tags_.each([&](const Row &row) { tags.insert_or_assign(std::string(row.text(0)), std::string(row.text(1))); }, json);
@@ -66,8 +51,8 @@ class Finder {
   Range range_;
   const Wanted &wanted_;
   const EntityVisitor &visitor_;
+  TagMatchers tags_;
   Statement other_tags_;
-  std::vector<Filter> filters_;
   std::optional<std::string> processes_;
 };
 
@@ -83,12 +68,6 @@ std::optional<std::string> exact_texts(const std::vector<std::string> &patterns)
     core::append_json_string(texts, matcher.value().exact_text());
   }
   return texts + "]";
-}
-
-core::MatcherList matchers_of(const std::vector<std::string> &patterns) {
-  auto matchers = core::MatcherList::parse(patterns);
-  if (!matchers) throw Error(Cause::config, matchers.error());
-  return std::move(*matchers);
 }
 
 void each_entity(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor) {

@@ -11,14 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/util/matcher.h"
+#include "plugins/store/selection.h"
 #include "plugins/store/sqlite.h"
 #include "plugins/store/store.h"
 
 namespace atalaya::store {
-
-// A list of patterns, compiled. Throws Error where one is none.
-core::MatcherList matchers_of(const std::vector<std::string> &patterns);
 
 // The texts of a list of exact patterns as a JSON array: what an index can look up. Nothing where one is not exact, or there is
 // none.

@@ -48,6 +48,12 @@ core::Descriptor open_private(const std::string &path, int flags) {
   return made;
 }
 
+// SQLite would take an empty path for a database of its own that nobody else sees.
+std::string_view without_engine(std::string_view text) {
+  constexpr std::string_view kSqlite = "sqlite:";
+  return text.starts_with(kSqlite) ? text.substr(kSqlite.size()) : text;
+}
+
 // The pid that the holder of the lock left in it.
 std::string holder(int lock) {
   std::array<char, 16> text{};
@@ -59,8 +65,14 @@ std::string holder(int lock) {
 }  // namespace
 
 std::string default_path() {
-  const char *path = std::getenv("ATALAYA_STORE");
-  return path != nullptr && *path != 0 ? path : core::state_folder() + "/atalaya.db";
+  const char *text = std::getenv("ATALAYA_STORE");
+  const std::string_view path = without_engine(text == nullptr ? "" : text);
+  return path.empty() ? core::state_folder() + "/atalaya.db" : std::string(path);
+}
+
+std::string store_of(std::string_view text) {
+  const std::string_view path = without_engine(text);
+  return path.empty() ? default_path() : std::string(path);
 }
 
 void prepare_folder(const std::string &path) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/util/files.h"
 
@@ -10,6 +11,8 @@ namespace atalaya::store {
 
 // What the sink and every command use when no path is given: $ATALAYA_STORE, else atalaya.db in the state folder.
 std::string default_path();
+// What --store means: a path, or the text of another engine. "sqlite:" in front is taken off; nothing behind it is the default.
+std::string store_of(std::string_view text);
 
 // Makes the folder of the default path; any other folder must exist. Throws when the store could not live there.
 void prepare_folder(const std::string &path);

@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "plugins/store/chunk.h"
+#include "plugins/store/chunk_writer.h"
 #include "plugins/store/sqlite.h"
 
 namespace atalaya::store {
@@ -46,15 +44,9 @@ class Packer {
     bool is_damaged = false;
   };
   struct Entity {
-    int64_t id = 0;
-    std::vector<Column> columns;
+    PointsOfEntity points;
     size_t next = 0;  // where the next field is likely to go
-    int64_t rows = 0, arrived_ns = INT64_MIN;
-  };
-
-  struct OldChunk {
-    int64_t id = 0, first_ns = 0, last_ns = 0, arrived_ns = 0;
-    std::string head, data;
+    int64_t rows = 0;
   };
 
   bool sweep(int64_t &work);
@@ -68,12 +60,8 @@ class Packer {
   bool add_row(Entity &entity, const Window &window, std::string_view fields);
   void leave(Window &window);
   void encode(int64_t &work);
-  void encode_next(Entity &entity, int64_t &work);
-  std::optional<OldChunk> first_old_chunk(const Entity &entity);
-  bool merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work);
-  void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns);
-  void finish();
-  void delete_replaced();
+  int64_t cost_of_finish() const;
+  void finish(int64_t &work);
   void clean(int64_t &work);
   void start_again();
 
@@ -81,22 +69,20 @@ class Packer {
   Warn warn_;
   bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
-  Statement list_entities_, read_rows_, any_row_, old_chunk_, add_chunk_, delete_chunk_;
+  Statement list_entities_, read_rows_, any_row_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
-  Statement leave_window_, pack_window_, packed_window_, delete_samples_, has_stacks_, delete_window_, swept_window_;
+  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_samples_, has_stacks_,
+      delete_window_, swept_window_;
 
   Stage stage_ = Stage::clean;
   uint64_t batch_ = 0;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
   std::vector<Window> windows_;          // being packed, in order of time
-  std::map<int64_t, size_t> entities_;   // in them, with their rows; those of a slice are taken out
+  std::map<int64_t, size_t> entities_;   // in them, with the bytes of their rows; those of a slice are taken out
   size_t at_window_ = 0;
   std::vector<Entity> slice_;
   size_t at_slice_ = 0;
-  std::vector<int64_t> replaced_;  // chunks whose points are in new ones
-  ChunkEncoder encoder_;
-  ChunkReader reader_;
-  Chunk chunk_;
+  ChunkWriter writer_;
 };
 
 }  // namespace atalaya::store

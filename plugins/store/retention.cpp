@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
 constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
 constexpr int64_t kRowsAChunk = 16;       // what deleting a chunk costs
+constexpr int64_t kBytesARow = 64;        // of a row of stacks, which may be very long
 constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
 
 int64_t free_disk_bytes(const std::string &folder) {
@@ -42,8 +43,14 @@ Retention::Retention(Database &database, const Limits &limits)
                       "DELETE FROM samples WHERE window = ?1 AND entity IN "
                       "(SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
       delete_stacks_(database,
-                     "DELETE FROM stacks WHERE window = ?1 AND (entity, stack) IN "
-                     "(SELECT entity, stack FROM stacks WHERE window = ?1 LIMIT ?2)"),
+                     "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
+                     "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT 1) RETURNING length(numbers) / " +
+                         std::to_string(kBytesARow) + " + 1"),
+      delete_old_stacks_(database,
+                         "DELETE FROM old_stacks WHERE window = ?1 AND (entity, stack) IN "
+                         "(SELECT entity, stack FROM old_stacks WHERE window = ?1 LIMIT ?2)"),
+      expire_old_texts_(database,
+                        "DELETE FROM old_stack_texts WHERE id IN (SELECT id FROM old_stack_texts WHERE seen_ns < ?1 LIMIT 4096)"),
       delete_spans_(database,
                     "DELETE FROM spans WHERE (start_ns, entity, name) IN "
                     "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
@@ -73,7 +80,11 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
     }
     need.missing_bytes = missing_bytes();
   }
-  if (deleted) dictionary.expire(oldest_arrival_.number().value_or(now_ns));
+  if (deleted) {
+    const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
+    dictionary.expire(oldest_ns);
+    expire_old_texts_.run(oldest_ns);
+  }
   transaction.commit();
   give_space_back();
 }
@@ -109,16 +120,25 @@ int64_t Retention::missing_bytes() {
 }
 
 bool Retention::delete_window(const Arrived &window, int64_t &rows) {
-  for (Statement *table : {&delete_samples_, &delete_stacks_}) {
+  for (Statement *table : {&delete_samples_, &delete_old_stacks_}) {
     table->run(window.id, rows);
     rows -= database_.changes();
     if (rows <= 0) return false;
   }
+  if (!delete_stacks(window.id, rows)) return false;
   rows -= delete_spans(window.arrived_ns + 1, rows);
   if (rows <= 0) return false;
   delete_window_.run(window.id);
   --rows;
   return true;
+}
+
+bool Retention::delete_stacks(int64_t window, int64_t &rows) {
+  for (int64_t cost = 1; cost > 0 && rows > 0; rows -= cost) {
+    cost = 0;
+    delete_stacks_.each([&](const Row &row) { cost = row.integer(0); }, window);
+  }
+  return rows > 0;
 }
 
 int64_t Retention::delete_spans(int64_t before_ns, int64_t rows) {

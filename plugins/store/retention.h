@@ -42,6 +42,8 @@ class Retention {
   static std::optional<Arrived> first_of(Statement &statement);
   // Deletes the window, or as much of it as `rows` allows; true when the whole window is gone.
   bool delete_window(const Arrived &window, int64_t &rows);
+  // The same for its stacks. A row of them counts by its size: it has a number for each stack.
+  bool delete_stacks(int64_t window, int64_t &rows);
   // Those that arrived before and have ended; returns how many.
   int64_t delete_spans(int64_t before_ns, int64_t rows);
   void give_space_back();
@@ -52,7 +54,7 @@ class Retention {
   int64_t page_size_;
   Statement pages_, free_pages_;
   Statement expired_window_, oldest_window_, oldest_chunk_, oldest_arrival_, expired_span_;
-  Statement delete_samples_, delete_stacks_, delete_spans_, delete_window_, delete_chunk_;
+  Statement delete_samples_, delete_stacks_, delete_old_stacks_, expire_old_texts_, delete_spans_, delete_window_, delete_chunk_;
 };
 
 }  // namespace atalaya::store

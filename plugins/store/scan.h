@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/store/chunk.h"
+#include "plugins/store/chunk_reader.h"
 #include "plugins/store/sqlite.h"
 #include "plugins/store/store.h"
 

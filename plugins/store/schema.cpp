@@ -102,6 +102,44 @@ CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
        JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key
   WHERE w.packed = 0;
+)sql",
+    // 3: stacks as a tree (stack_tree.h). Those that are there stay where they are (stack_old.h), with their indexes: to drop one
+    // takes as long as it is large.
+    R"sql(
+ALTER TABLE stack_texts RENAME TO old_stack_texts;
+ALTER TABLE stacks RENAME TO old_stacks;
+CREATE TABLE frames(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  seen_h INTEGER NOT NULL); -- not seen after this hour since 1970
+CREATE TABLE stack_nodes(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  parent INTEGER NOT NULL,  -- the node of the frame that called, 0 = none
+  frame INTEGER NOT NULL,
+  seen_h INTEGER NOT NULL,
+  UNIQUE(parent, frame));
+CREATE TABLE stacks(
+  window INTEGER NOT NULL, entity INTEGER NOT NULL,
+  field INTEGER NOT NULL,   -- the id of a metric
+  numbers TEXT NOT NULL,    -- a JSON object: the node of a stack's last frame -> the field's value
+  PRIMARY KEY(window, entity, field)) WITHOUT ROWID;
+-- NULL where a part of the stack is damaged: each parent is older than its child, and the first one has none.
+CREATE VIEW stack_texts(id, folded) AS
+  SELECT n.id, (
+    WITH RECURSIVE up(id, parent, frame, depth) AS (
+      SELECT n.id, n.parent, n.frame, 0 UNION ALL
+      SELECT s.id, s.parent, s.frame, depth + 1 FROM up JOIN stack_nodes s ON s.id = up.parent WHERE s.id < up.id)
+    SELECT iif(min(parent) = 0 AND count(name) = count(*), group_concat(name, ';'), NULL)
+    FROM (SELECT up.parent, f.name FROM up LEFT JOIN frames f ON f.id = up.frame ORDER BY depth DESC))
+  FROM stack_nodes n;
+CREATE VIEW stack_points(time, metric, host, pid, process, tags, folded, value) AS
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, (SELECT folded FROM stack_texts WHERE id = n.key), n.value
+  FROM windows w CROSS JOIN stacks s ON s.window = w.id JOIN entities e ON e.id = s.entity JOIN metrics m ON m.id = s.field
+       JOIN json_each(s.numbers) n
+  UNION ALL
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, t.folded, f.value
+  FROM windows w CROSS JOIN old_stacks s ON s.window = w.id JOIN entities e ON e.id = s.entity
+       JOIN old_stack_texts t ON t.id = s.stack JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key;
 )sql"};
 static_assert(kSteps.size() == kSchemaVersion);
 

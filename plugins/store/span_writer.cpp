@@ -26,7 +26,7 @@ Database open_beside(const std::string &path) {
 SpanWriter::SpanWriter(const std::string &path, core::NameOf name_of)
     : database_(open_beside(path.empty() ? default_path() : path)), dictionary_(database_, std::move(name_of)) {}
 
-void SpanWriter::put(std::span<const atalaya_sample> spans, int64_t now_ns) {
+Refused SpanWriter::write(std::span<const atalaya_sample> spans, int64_t now_ns) {
   Statement statement(database_,
                       "INSERT INTO spans(start_ns, entity, name, duration_ns, arrived_ns, fields) VALUES(?1, ?2, ?3, ?4, ?5, ?6) "
                       "ON CONFLICT DO UPDATE SET duration_ns = excluded.duration_ns, arrived_ns = excluded.arrived_ns, "
@@ -39,6 +39,7 @@ void SpanWriter::put(std::span<const atalaya_sample> spans, int64_t now_ns) {
     dictionary_.forget();  // it knows numbers that are not in the store
     throw;
   }
+  return {};
 }
 
 void SpanWriter::put(Statement &statement, const atalaya_sample &span, int64_t now_ns) {

@@ -5,18 +5,22 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "plugins/store/entities.h"
 #include "plugins/store/fields.h"
 #include "plugins/store/location.h"
 #include "plugins/store/scan.h"
 #include "plugins/store/schema.h"
+#include "plugins/store/stack_reader.h"
 
 namespace atalaya::store {
 namespace {
 
 Database open_for_reading(const std::string &path) {
   Database database(path, Access::read_only);
+  // Neighbours in a page are chunks of other entities: what does not stay in memory is read again for each of them.
+  database.execute("PRAGMA cache_size = -16384");
   check_is_store(database);
   const int64_t version = database.number("PRAGMA user_version");
   if (version == 0) throw Error(Cause::config, "database " + path + " is empty; run a pipeline with the sink \"sqlite\" first");
@@ -42,16 +46,21 @@ class Fields {
 
   std::span<const Field> read(std::string_view json) {
     fields_.clear();
-    for (FieldReader reader(json); reader.next();) {
-      const auto name = names_.find(reader.metric());
-      if (name == names_.end()) continue;
-      const Number &value = reader.value();
-      fields_.push_back({name->second, value.is_count, value.as_real(), value.is_count ? value.count : 0});
-    }
+    for (FieldReader reader(json); reader.next();) add(reader.metric(), reader.value());
+    return fields_;
+  }
+  std::span<const Field> of(std::span<const StackReader::Value> values) {
+    fields_.clear();
+    for (const StackReader::Value &value : values) add(value.metric, value.number);
     return fields_;
   }
 
  private:
+  void add(int64_t metric, const Number &value) {
+    const auto name = names_.find(metric);
+    if (name != names_.end()) fields_.push_back({name->second, value.is_count, value.as_real(), value.is_count ? value.count : 0});
+  }
+
   Names names_;
   std::vector<Field> fields_;
 };
@@ -139,24 +148,17 @@ void SqliteStore::stacks(const Selection &selection, const std::function<void(co
   const ReadTransaction transaction(database_);
   const Entities entities = find_entities(database_, selection);
   Fields fields(database_);
-  std::unordered_map<int64_t, std::string> texts;
-  Statement text(database_, "SELECT folded FROM stack_texts WHERE id = ?1");
-  const auto text_of = [&](int64_t id) -> const std::string & {
-    constexpr size_t kRemembered = 64 << 10;
-    if (texts.size() >= kRemembered) texts.clear();
-    const auto [place, is_new] = texts.try_emplace(id);
-    if (is_new) text.each([&, &known = place->second](const Row &row) { known = row.text(0); }, id);
-    return place->second;
-  };
-  Statement(database_,
-            "SELECT w.time_ns, w.duration_ns, s.entity, s.stack, s.fields FROM windows w CROSS JOIN stacks s ON s.window = w.id "
-            "WHERE w.time_ns > ?1 AND w.time_ns <= ?2 ORDER BY w.time_ns, w.id")
+  StackReader reader(database_);
+  const auto wanted = [&](int64_t entity) { return entities.contains(entity); };
+  // A statement for each window, so that the first stack comes at once, however long the range is.
+  Statement(database_, "SELECT id, time_ns, duration_ns FROM windows WHERE time_ns > ?1 AND time_ns <= ?2 ORDER BY time_ns, id")
       .each(
           [&](const Row &row) {
-            const auto entity = entities.find(row.integer(2));
-            if (entity == entities.end()) return;
-            visitor({row.integer(0), row.integer(1), entity->first, row.integer(3), entity->second.tags, text_of(row.integer(3)),
-                     fields.read(row.text(4))});
+            reader.read(row.integer(0), wanted, [&](const StackReader::Found &found) {
+              const auto entity = entities.find(found.entity);
+              visitor({row.integer(1), row.integer(2), entity->first, found.number, entity->second.tags, found.folded,
+                       fields.of(found.values)});
+            });
           },
           selection.range.from_ns, selection.range.to_ns);
 }
@@ -179,15 +181,6 @@ void SqliteStore::spans(const Selection &selection, const std::function<void(con
             visitor({row.integer(0), row.integer(1), entity->first, entity->second.tags, row.text(3), fields.read(row.text(4))});
           },
           selection.range.from_ns, selection.range.to_ns, texts);
-}
-
-std::unique_ptr<Store> open_store(std::string_view text) {
-  constexpr std::string_view kSqlite = "sqlite:";
-  if (text.starts_with(kSqlite)) text.remove_prefix(kSqlite.size());
-  if (text.starts_with("clickhouse:"))
-    throw Error(Cause::config,
-                "the store " + std::string(text) + ": this program has no engine for it; give a path or sqlite:PATH");
-  return std::make_unique<SqliteStore>(text.empty() ? default_path() : std::string(text));
 }
 
 }  // namespace atalaya::store

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store as everything else sees it: one interface, several engines, no second way to what is kept.
 //
-// Threads: an object belongs to one thread at a time; several threads open several. Readers never block a writer, nor it them. Each
-// call sees one state of the store, which no write changes meanwhile.
-// Errors: everything throws store::Error (error.h); its cause says what to do. What a callback throws passes through, and the
-// object can be used again: that is also how a limit of time or memory ends a call. Times are Unix nanoseconds. A range is (from,
-// to] of the ends of windows.
+// Threads: an object belongs to one thread at a time; several threads open several. Readers never block a writer, nor it them. Of
+// an embedded store each call sees one state, which no write changes meanwhile; in ClickHouse each statement does, and a call may
+// be several: scan() is one for each metric. Errors: everything throws store::Error (error.h); its cause says what to do. What a
+// callback throws passes through, and the object can be used again: that is also how a limit of time or memory ends a call. Times
+// are Unix nanoseconds. A range is (from, to] of the ends of windows.
 #pragma once
 
 #include <atalaya/plugin.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/sample/names.h"
 #include "plugins/store/error.h"
 #include "plugins/store/identity.h"
 
@@ -121,8 +123,10 @@ class Store {
 
 // What was not stored of a batch.
 struct Refused {
-  uint64_t samples = 0;  // had nothing that could be stored
-  uint64_t values = 0;   // not finite, or without a known name; the rest of their samples was stored
+  uint64_t samples = 0;     // had nothing that could be stored
+  uint64_t values = 0;      // not finite, or without a known name; the rest of their samples was stored
+  uint64_t stack_ends = 0;  // of stacks that are too deep or too long: their leaf end was stored, below the frame
+                            // "[truncated]"; numbers of those in a batch that end alike were added
 };
 
 class StoreWriter {
@@ -135,7 +139,13 @@ class StoreWriter {
   virtual bool maintain(int64_t now_ns) = 0;
 };
 
-// What --store takes: PATH or sqlite:PATH; "": $ATALAYA_STORE, else atalaya.db in the state folder.
-std::unique_ptr<Store> open_store(std::string_view text);
+// What --store takes: PATH, sqlite:PATH or clickhouse:http://host:8123/database; "": $ATALAYA_STORE, else atalaya.db in the state
+// folder.
+// What a server has not answered after `patience` is an error: no callback could end a call during which nothing comes.
+std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds patience = std::chrono::minutes(1));
+// Writes single spans beside the agent: what an operator says about a time (experiments), not what a pipeline brings. A store that
+// is not there, or is of an older version, is made as a sink would make it; a ClickHouse database has to have its tables, for only
+// a sink knows on which servers they belong.
+std::unique_ptr<StoreWriter> open_span_writer(std::string_view text, core::NameOf name_of);
 
 }  // namespace atalaya::store

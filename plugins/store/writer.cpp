@@ -50,21 +50,19 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       database_(open_for_writing(options)),
       dictionary_(database_, std::move(name_of)),
       retention_(database_, options.limits),
+      stack_writer_(database_),
+      old_stacks_(database_, dictionary_.stacks(), stack_writer_),
       packer_(database_, options.warn),
       find_windows_(database_, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
       add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
       put_sample_(database_,
                   "INSERT INTO samples(window, entity, fields) VALUES(?1, ?2, ?3) "
                   "ON CONFLICT DO UPDATE SET fields = json_patch(fields, excluded.fields)"),
-      put_stack_(database_,
-                 "INSERT INTO stacks(window, entity, stack, fields) VALUES(?1, ?2, ?3, ?4) "
-                 "ON CONFLICT DO UPDATE SET fields = json_patch(fields, excluded.fields)"),
       put_span_(database_,
                 "INSERT INTO spans(start_ns, entity, name, duration_ns, arrived_ns, fields) VALUES(?1, ?2, ?3, ?4, ?5, ?6) "
                 "ON CONFLICT DO UPDATE SET duration_ns = excluded.duration_ns, arrived_ns = excluded.arrived_ns, "
                 "fields = excluded.fields"),
-      clear_sample_(database_, "UPDATE samples SET fields = json_patch(fields, ?3) WHERE window = ?1 AND entity = ?2"),
-      clear_stack_(database_, "DELETE FROM stacks WHERE window = ?1 AND entity = ?2 AND stack = ?3") {}
+      clear_sample_(database_, "UPDATE samples SET fields = json_patch(fields, ?3) WHERE window = ?1 AND entity = ?2") {}
 
 Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   Refused refused;
@@ -74,6 +72,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   try {
     Transaction transaction(database_);
     put_all(samples, now_ns, refused);
+    stack_writer_.flush();
     transaction.commit();
   } catch (const Error &error) {
     forget();
@@ -89,6 +88,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
 // What was remembered of a transaction that was rolled back is not true.
 void Writer::forget() {
   dictionary_.forget();
+  stack_writer_.forget();
   packer_.forget();
 }
 
@@ -188,8 +188,8 @@ void Writer::put(const atalaya_sample &sample, int64_t now_ns, Refused &refused)
       if (fields_ == "{}") break;
       return put_metrics(sample, now_ns);
     case ATALAYA_STACK:
-      if (sample.text.size == 0) break;
-      return put_stack(sample, now_ns);
+      if (fields_ == "{}" || sample.text.size == 0) break;
+      return put_stack(sample, now_ns, refused);
     case ATALAYA_SPAN:
       return put_span(sample, now_ns);
     default:
@@ -205,12 +205,15 @@ void Writer::put_metrics(const atalaya_sample &sample, int64_t now_ns) {
   put_sample_.run(window.id, entity, std::string_view(fields_));
 }
 
-void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns) {
+void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &refused) {
   const int64_t entity = dictionary_.entity(sample, {}, now_ns);
-  const int64_t stack = dictionary_.stack_text({sample.text.data, sample.text.size}, now_ns);
+  const StackTree::Stack stack = dictionary_.stacks().put({sample.text.data, sample.text.size}, now_ns);
+  if (!stack.is_whole) ++refused.stack_ends;
   const Window &window = window_of(sample, now_ns);
-  for (const int64_t other : window.others) clear_stack_.run(other, entity, stack);
-  put_stack_.run(window.id, entity, stack, std::string_view(fields_));
+  old_stacks_.move(window.id, now_ns);
+  for (const int64_t other : window.others) old_stacks_.move(other, now_ns);
+  for (const int64_t other : window.others) stack_writer_.remove(other, entity, stack.node, fields_);
+  stack_writer_.add(window.id, entity, stack, fields_);
 }
 
 void Writer::put_span(const atalaya_sample &sample, int64_t now_ns) {

@@ -17,6 +17,7 @@
 #include "plugins/store/packer.h"
 #include "plugins/store/retention.h"
 #include "plugins/store/sqlite.h"
+#include "plugins/store/stack_old.h"
 #include "plugins/store/store.h"
 
 namespace atalaya::store {
@@ -56,7 +57,7 @@ class Writer final : public StoreWriter {
   void put_chunks(int64_t entity, Group &group, int64_t now_ns, Refused &refused);
   void put(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_metrics(const atalaya_sample &sample, int64_t now_ns);
-  void put_stack(const atalaya_sample &sample, int64_t now_ns);
+  void put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_span(const atalaya_sample &sample, int64_t now_ns);
   // Makes the JSON texts of the fields, of the same with nulls, and of their metrics; returns how many values were refused.
   uint64_t render_fields(const atalaya_sample &sample);
@@ -71,8 +72,10 @@ class Writer final : public StoreWriter {
   Database database_;
   Dictionary dictionary_;
   Retention retention_;
+  StackWriter stack_writer_;
+  OldStacks old_stacks_;
   Packer packer_;
-  Statement find_windows_, add_window_, put_sample_, put_stack_, put_span_, clear_sample_, clear_stack_;
+  Statement find_windows_, add_window_, put_sample_, put_span_, clear_sample_;
 
   std::optional<Window> window_;  // of the last sample of the running batch
   std::vector<uint64_t> given_;   // by name id: the number of the last sample that had the field

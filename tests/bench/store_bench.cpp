@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the embedded store costs: store_bench.py starts this and victoria-metrics, and prints both.
 //   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
-//   store_bench day STORE LINES                200 series of a day at 1 s into a new store; the same as lines
+//   store_bench day STORE LINES [HOURS]        200 series at 1 s into a new store; the same as lines
 //   store_bench import STORE                   such a day, a series a batch
-//   store_bench scan STORE                     sums of ten minutes over all series of that day
+//   store_bench scan STORE [HOURS]             sums of ten minutes over all series of these hours
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
 #include <ctime>
 
@@ -210,14 +210,14 @@ class Processes {
   std::array<double, kSeries> levels_{};
 };
 
-void day(const char *path, const char *lines_path) {
+void day(const char *path, const char *lines_path, int64_t length_ns) {
   core::Symbols symbols;
   const uint32_t name = symbols.intern("proc.cpu.user");
   Target target(path, symbols);
   Lines lines(lines_path);
   Processes processes;
   const int64_t begin_ns = day_begin();
-  for (int64_t second = 1; second <= kDay / kSecond; ++second) {
+  for (int64_t second = 1; second <= length_ns / kSecond; ++second) {
     core::Batch batch;
     const int64_t time_ns = begin_ns + second * kSecond;
     for (size_t i = 0; i < kSeries; ++i) {
@@ -227,7 +227,7 @@ void day(const char *path, const char *lines_path) {
     }
     target.write(batch, time_ns);
   }
-  target.finish(begin_ns + kDay);
+  target.finish(begin_ns + length_ns);
   target.print();
 }
 
@@ -280,25 +280,29 @@ class Buckets final : public PointVisitor {
   std::vector<double> sums_;
 };
 
-void scan(const char *path) {
+void scan(const char *path, int64_t length_ns) {
   SqliteStore store(path);
   const int64_t begin_ns = day_begin();
-  const Range range{begin_ns, begin_ns + kDay};
+  const Range range{begin_ns, begin_ns + length_ns};
   std::string figures;
   double total = 0;
   for (const bool use_summaries : {true, false}) {
-    std::vector<double> times;
+    std::vector<double> times, cpu;
     for (int round = 0; round < 5; ++round) {
-      const double before = wall_seconds();
+      const double before = wall_seconds(), cpu_before = cpu_seconds();
       const auto series = store.series({{"proc.cpu.user"}, {}, range}, SIZE_MAX);
       Buckets buckets(begin_ns, use_summaries);
       store.scan(series, range, buckets);
       times.push_back((wall_seconds() - before) * 1e3);
+      cpu.push_back((cpu_seconds() - cpu_before) * 1e3);
       if (series.size() != kSeries) throw std::runtime_error("series are missing");
       total = buckets.total();
     }
     std::sort(times.begin(), times.end());
-    figures += std::string(use_summaries ? "{\"summaries_ms\": " : ", \"points_ms\": ") + std::to_string(times[times.size() / 2]);
+    std::sort(cpu.begin(), cpu.end());
+    const std::string name = use_summaries ? "{\"summaries_" : ", \"points_";
+    figures += name + "ms\": " + std::to_string(times[times.size() / 2]) + ", \"" + (use_summaries ? "summaries_" : "points_") +
+               "cpu_ms\": " + std::to_string(cpu[cpu.size() / 2]);
   }
   std::printf("%s, \"begin\": %lld, \"total\": %.2f}\n", figures.c_str(), static_cast<long long>(begin_ns / kSecond), total);
 }
@@ -310,14 +314,16 @@ int main(int count, char **arguments) {
   try {
     if (what == "replay" && count == 5) {
       replay(arguments[2], arguments[3], arguments[4]);
-    } else if (what == "day" && count == 4) {
-      day(arguments[2], arguments[3]);
+    } else if (what == "day" && (count == 4 || count == 5)) {
+      day(arguments[2], arguments[3], count > 4 ? std::stoll(arguments[4]) * 3600 * kSecond : kDay);
     } else if (what == "import" && count == 3) {
       import(arguments[2]);
-    } else if (what == "scan" && count == 3) {
-      scan(arguments[2]);
+    } else if (what == "scan" && (count == 3 || count == 4)) {
+      scan(arguments[2], count > 3 ? std::stoll(arguments[3]) * 3600 * kSecond : kDay);
     } else {
-      std::fprintf(stderr, "usage: store_bench replay RECORDING STORE LINES | day STORE LINES | import STORE | scan STORE\n");
+      std::fprintf(
+          stderr,
+          "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS] | import STORE | scan STORE [HOURS]\n");
       return 2;
     }
   } catch (const std::exception &error) {

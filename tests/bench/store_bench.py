@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The embedded store beside victoria-metrics, on the same points in the same run: bytes a point, CPU time a point, a query of a day.
+"""The embedded store beside victoria-metrics and influxdb, on the same points in the same run: bytes a point, CPU time a point, a query of a
+day; and what stacks take.
 
-store_bench.py ATALAYA STORE_BENCH [RECORDING]. RECORDING is a store that an agent wrote, of less than ten minutes or of schema 1; without
+store_bench.py ATALAYA STORE_BENCH [RECORDING]. $ATALAYA_BENCH_HOURS instead of 24 makes the made-up day shorter. RECORDING is a store that an agent wrote, of less than ten minutes or of schema 1; without
 one this host is recorded for a minute, all processes at 1 s. The day is made up: 200 processes at 1 s.
 """
 
@@ -41,6 +42,9 @@ def record(atalaya, folder):
 class Peer:
     """victoria-metrics with an empty store."""
 
+    name, health, write = "victoria-metrics", "/health", "/write?precision=ns"
+    parts, kind = ("data", "indexdb"), ""
+
     def __init__(self, pid, port, folder):
         self.pid, self.port, self.folder = pid, port, folder
 
@@ -51,15 +55,15 @@ class Peer:
         content = answer.read()
         connection.close()
         if answer.status >= 300:
-            raise RuntimeError(f"victoria-metrics: {answer.status} {content[:200]!r}")
+            raise RuntimeError(f"{self.name}: {answer.status} {content[:200]!r}")
         return content
 
     def wait(self):
         for _ in range(200):
             with contextlib.suppress(OSError):
-                return self.request("GET", "/health")
+                return self.request("GET", self.health)
             time.sleep(0.05)
-        raise RuntimeError("victoria-metrics does not answer")
+        raise RuntimeError(f"{self.name} does not answer")
 
     def load(self, path):
         """CPU seconds and bytes on disk."""
@@ -68,25 +72,33 @@ class Peer:
             rest = b""
             while piece := file.read(PIECE):
                 whole, _, rest_of = (rest + piece).rpartition(b"\n")
-                self.request("POST", "/write?precision=ns", whole + b"\n")
+                self.request("POST", self.write, whole + b"\n")
                 rest = rest_of
-        self.request("GET", "/internal/force_flush")
+        self.settle()
         cpu = (cpu_ns(self.pid) - before) / 1e9
+        self.merge()
+        # Without what it keeps in caches and could do without.
+        return cpu, sum(os.path.getsize(os.path.join(at, name)) for part in self.parts
+                        for at, _, names in os.walk(os.path.join(self.folder, part)) for name in names if name.endswith(self.kind))
+
+    def settle(self):
+        self.request("GET", "/internal/force_flush")
+
+    def merge(self):
         self.request("GET", "/internal/force_merge")
         time.sleep(3)
-        # Without what it keeps in caches and could do without.
-        return cpu, sum(os.path.getsize(os.path.join(at, name)) for part in ("data", "indexdb")
-                        for at, _, names in os.walk(os.path.join(self.folder, part)) for name in names)
 
-    def query_ms(self, begin):
+    def query_ms(self, begin, hours):
         query = urllib.parse.urlencode({"query": 'sum(sum_over_time({__name__="m_proc.cpu.user"}[10m]))', "start": begin + 600,
-                                        "end": begin + 86400, "step": 600, "nocache": 1})
+                                        "end": begin + hours * 3600, "step": 600, "nocache": 1})
         times = []
+        before = cpu_ns(self.pid)
         for _ in range(5):
             start = time.monotonic()
             answer = json.loads(self.request("GET", "/api/v1/query_range?" + query))
             times.append((time.monotonic() - start) * 1e3)
-        return sorted(times)[2], sum(float(value) for _, value in answer["data"]["result"][0]["values"])
+        cpu = (cpu_ns(self.pid) - before) / 5e6
+        return sorted(times)[2], cpu, sum(float(value) for _, value in answer["data"]["result"][0]["values"])
 
 
 @contextlib.contextmanager
@@ -103,6 +115,59 @@ def victoria_metrics(folder):
         peer.wait()
         yield peer
     shutil.rmtree(data, ignore_errors=True)
+
+
+class Influx(Peer):
+    """influxdb 1.x with an empty store. Of its files only those of points count: its index of series is made large at once."""
+
+    name, health, write = "influxdb", "/ping", "/write?db=bench&precision=ns"
+    parts, kind = ("data",), ".tsm"
+
+    def settle(self):
+        """What it still has in its log becomes files at once: the configuration says so."""
+        time.sleep(12)
+
+    def merge(self):
+        pass
+
+
+@contextlib.contextmanager
+def influxdb(folder):
+    binary = shutil.which("influxd")
+    if binary is None:
+        yield None
+        return
+    data, port = os.path.join(folder, "influx"), free_port()
+    os.mkdir(data)
+    path = os.path.join(data, "influx.conf")
+    with open(path, "w") as file:
+        file.write(f"""reporting-disabled = true
+bind-address = "127.0.0.1:{free_port()}"
+[meta]
+dir = "{data}/meta"
+[data]
+dir = "{data}/data"
+wal-dir = "{data}/wal"
+index-version = "tsi1"
+cache-snapshot-write-cold-duration = "2s"
+compact-full-write-cold-duration = "5s"
+[http]
+bind-address = "127.0.0.1:{port}"
+log-enabled = false
+max-body-size = 0
+""")
+    with running([binary, "-config", path]) as process:
+        peer = Influx(process.pid, port, data)
+        peer.wait()
+        peer.request("POST", "/query?" + urllib.parse.urlencode({"q": "CREATE DATABASE bench"}))
+        yield peer
+    shutil.rmtree(data, ignore_errors=True)
+
+
+def beside(peer, points, lines):
+    cpu, size = peer.load(lines)
+    print(f"  {peer.name:<17} {size / points:5.2f} bytes a point, {points / cpu / 1e6:5.2f} million points a second of CPU "
+          "(HTTP and parsing of lines included)")
 
 
 def run(bench, *arguments):
@@ -128,24 +193,34 @@ def main():
         source = sys.argv[3] if len(sys.argv) > 3 else record(atalaya, folder)
         subprocess.run(["sqlite3", source, f"VACUUM INTO '{recording}'"], check=True)
         print("the reference estimate is 35 bytes a point")
-        for what, arguments in (("recorded", ("replay", recording)), ("a day of 200 series at 1 s", ("day",))):
-            store, lines = os.path.join(folder, arguments[0] + ".db"), os.path.join(folder, arguments[0] + ".lines")
-            points = ours(what, bench, *arguments, store, lines)
+        hours = int(os.environ.get("ATALAYA_BENCH_HOURS", "24"))
+        for what, source, arguments in (("recorded", [recording], []), (f"{hours} hours of 200 series at 1 s", [], [str(hours)])):
+            kind = "replay" if source else "day"
+            store, lines = os.path.join(folder, kind + ".db"), os.path.join(folder, kind + ".lines")
+            points = ours(what, bench, kind, *source, store, lines, *arguments)
+            with influxdb(folder) as peer:
+                if peer is None:
+                    print("  influxdb          is not installed")
+                else:
+                    beside(peer, points, lines)
             with victoria_metrics(folder) as peer:
                 if peer is None:
                     print("  victoria-metrics  is not installed")
                 else:
-                    cpu, size = peer.load(lines)
-                    print(f"  victoria-metrics  {size / points:5.2f} bytes a point, {points / cpu / 1e6:5.2f} million points a second of CPU "
-                          "(HTTP and parsing of lines included)")
-                if arguments[0] == "day":
-                    figures = run(bench, "scan", store)
-                    print(f"  sums of ten minutes: {figures['summaries_ms']:.0f} ms by the chunks' heads, {figures['points_ms']:.0f} ms by points")
+                    beside(peer, points, lines)
+                if kind == "day":
+                    figures = run(bench, "scan", store, str(hours))
+                    print(f"  sums of ten minutes: {figures['summaries_ms']:.0f} ms by the chunks' heads, {figures['points_ms']:.0f} ms by points "
+                          f"({figures['points_cpu_ms']:.0f} ms of CPU)")
                     if peer is not None:
-                        ms, total = peer.query_ms(figures["begin"])
-                        print(f"  victoria-metrics: {ms:.0f} ms; its total is {total / figures['total']:.6f} of ours")
+                        ms, cpu, total = peer.query_ms(figures["begin"], hours)
+                        print(f"  victoria-metrics: {ms:.0f} ms ({cpu:.0f} ms of CPU); its total is {total / figures['total']:.6f} of ours")
             os.remove(lines)
         ours("such a day imported, a series a batch", bench, "import", os.path.join(folder, "import.db"))
+        figures = run(os.path.join(os.path.dirname(bench), "store_stacks"), folder)
+        print(f"an hour of {figures['samples']} samples of stacks: {figures['tree_bytes'] / 1e6:.1f} MB as a tree, "
+              f"{figures['tree_bytes'] / figures['samples']:.1f} bytes a sample ({figures['texts_bytes'] / 1e6:.1f} MB as texts); "
+              f"{figures['write_us']:.1f} us to write a stack, {figures['read_us']:.1f} us to read it")
 
 
 main()

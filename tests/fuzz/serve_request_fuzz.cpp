@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What strangers may ask: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments. The first byte chooses.
+#include <simdjson.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "plugins/commands/serve/opentsdb.h"
@@ -11,20 +15,39 @@
 #include "plugins/query/engine.h"
 #include "plugins/query/experiment_json.h"
 #include "plugins/query/formula.h"
+#include "plugins/query/render.h"
 #include "plugins/query/time_text.h"
 #include "tests/unit/query/memory_store.h"
 
 using namespace atalaya;
+
+// What is written as JSON can be read as JSON.
+static void parse(const std::string &text) {
+  simdjson::dom::parser parser;
+  if (parser.parse(text).error() != simdjson::SUCCESS) std::abort();
+}
+
+// Every form of an answer.
+static void write(const std::vector<query::Answer> &answers, query::Budget &budget) {
+  parse(query::as_json(answers));
+  (void)query::as_csv(answers);
+  (void)query::as_table(answers);
+  parse("[" + serve::opentsdb_json(answers, query::Fill::null, {{}, true, false}) + "]");
+  parse("[" + serve::matrix_json(answers, {0, 3'600'000'000'000, 60'000'000'000}, budget) + "]");
+}
 
 // Whatever was understood is asked, of series at the ends of time.
 static void ask(query::Query query) {
   query::test::MemoryStore store;
   store.add("a", {{"host", "h"}}, {{-1'699'000'000, 1}, {0, 2}, {10, 3}, {2'000'000'000, 4}});
   store.add("a", {{"host", "i"}}, {{5, 1}, {10, 3}});
+  store.add("c", {{"host", "h"}}, {{5, 1.7e308}, {10, -1.7e308}});
+  store.add("c", {{"host", "i"}}, {{5, 1.7e308}, {10, 1.7e308}});
+  store.add_counts("b", {}, {{5, std::numeric_limits<int64_t>::max()}, {10, std::numeric_limits<int64_t>::min()}});
   query.metrics = {"*"};
   query.tags.clear();
   query::Budget budget({100, 10'000, 1'000'000'000});
-  (void)query::answers_to(query, store, budget);
+  write(query::answers_to(query, store, budget), budget);
 }
 
 static void read(uint8_t what, const std::string &text) {
@@ -45,13 +68,17 @@ static void read(uint8_t what, const std::string &text) {
     case 2:
       for (const query::Query &query : serve::read_opentsdb(request, now).queries) ask(query);
       break;
-    case 3:
-      (void)serve::read_selector(text, {"proc.cpu.user"});
+    case 3: {
+      query::Query query = serve::read_selector(text, {"proc.cpu.user"});
+      query.range = {now - 3'600'000'000'000, now};
+      ask(query);
       break;
+    }
     case 4: {
       const query::Answer answer{"m", {}, {}, {{now, 1}}};
       query::Budget budget({100, 10'000, 1'000'000'000});
-      (void)query::evaluate(text, {{answer}, {answer, answer}}, budget);
+      (void)query::constant_of(text);
+      write(query::evaluate(text, {{answer}, {answer, answer}}, budget), budget);
       break;
     }
     case 5:

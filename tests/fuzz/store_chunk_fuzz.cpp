@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "core/sample/crc32c.h"
-#include "plugins/store/chunk.h"
+#include "plugins/store/chunk_encoder.h"
+#include "plugins/store/chunk_reader.h"
 #include "plugins/store/fields.h"
 
 using namespace atalaya::store;

@@ -9,83 +9,12 @@ import os
 import subprocess
 import sys
 import unittest
-import urllib.error
 import urllib.parse
-import urllib.request
 import xml.dom.minidom
 
-from harness import BINARY, PATIENCE, AgentCase, main
+from harness import BINARY, PATIENCE, main
 from http_servers import VictoriaMetrics, get
-
-T0 = 1_700_000_000
-# The example of the reference design: per-process disk writes of two hosts, MiB/s, at 10, 20 and 30 s.
-WRITES = {
-    ("host1", "P1", 78): (0, 0, 0), ("host1", "P2", 56): (5, 6.5, 7), ("host1", "P3", 100): (1.5, 2, 2.5),
-    ("host1", "P3", 101): (1, 2, 2.5), ("host1", "P3", 102): (2, 2, 2.5), ("host1", "P3", 103): (1, 2, 3),
-    ("host2", "P1", 56): (0, 0, 0), ("host2", "P2", 33): (10, 12, 11), ("host2", "P3", 102): (1, 2, 3),
-    ("host2", "P3", 103): (2, 1, 2), ("host2", "P3", 104): (2, 1.5, 2), ("host2", "P3", 105): (3, 1, 2),
-}
-WHEN = ["--from", str(T0), "--to", str(T0 + 60)]
-
-
-def documents():
-    for (host, process, pid), values in WRITES.items():
-        for i, value in enumerate(values):
-            yield {"metric": "proc.disk.writes.mb", "timestamp": T0 + 10 * (i + 1), "value": value,
-                   "tags": {"host": host, "process": process, "pid": str(pid)}}
-
-
-def http(url, body=None, method=None, headers=None):
-    request = urllib.request.Request(url, data=body, method=method, headers=headers or {})
-    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-        return answer.read()
-
-
-def status_of(url, **options):
-    try:
-        http(url, **options)
-        return 200
-    except urllib.error.HTTPError as error:
-        return error.code
-
-
-class QueryCase(AgentCase):
-    """A store with the example's points, and an agent that still writes to it."""
-
-    def setUp(self):
-        super().setUp()
-        self.store = self.path("atalaya.db")
-        agent = self.run_agent(
-            'local a = require "atalaya"\n'
-            'a.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0" }, a.sink.sqlite { path = "%s", retain = "0s" } }\n' % self.store)
-        self.hub = "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0]
-        http(self.hub + "/api/put", json.dumps(list(documents())).encode())
-
-    def atalaya(self, *words, status=0, **options):
-        env = dict(os.environ, ATALAYA_STORE=self.store, TZ="UTC")
-        done = subprocess.run([BINARY, *words], capture_output=True, env=env, timeout=PATIENCE, **options)
-        self.assertEqual(done.returncode, status, done.stderr.decode())
-        self.errors = done.stderr.decode()
-        return done.stdout.decode()
-
-    def answers(self, *words):
-        return json.loads(self.atalaya("query", "--metric", "proc.disk.writes.mb", "--format", "json", *WHEN, *words))
-
-    def serve(self, *words):
-        """A server on the store; its URL."""
-        server = subprocess.Popen([BINARY, "serve", "--store", self.store, "--listen", "127.0.0.1:0", *words],
-                                  stderr=subprocess.PIPE, text=True)
-        self.addCleanup(self.end, server)
-        line = server.stderr.readline()
-        while line and "serving on" not in line:
-            line = server.stderr.readline()
-        self.assertIn("serving on ", line)
-        return "http://" + line.split("serving on ")[1].split()[0]
-
-    def end(self, server):
-        server.terminate()
-        self.assertEqual(server.wait(PATIENCE), 0)
-        server.stderr.close()
+from questions import T0, WHEN, QueryCase, documents, http, status_of
 
 
 class Commands(QueryCase):
@@ -119,6 +48,25 @@ class Commands(QueryCase):
         session = self.atalaya("sql", "--format", "csv", input=b"select count(*) as n\nfrom points;\nselect nonsense;\n", status=1)
         self.assertEqual(session, "n\r\n36\r\n")
 
+    def test_counts_are_exact_everywhere(self):
+        large = 2**53 + 1
+        put = [{"metric": "net.bytes", "timestamp": T0 + at, "value": large + at, "tags": {"host": "h"}} for at in (10, 20, 30)]
+        self.put(put)
+        wanted = [large + at for at in (10, 20, 30)]
+        ask = ["query", "--metric", "net.bytes", *WHEN]
+        for words in ([], ["--aggregate", "none"], ["--group-by", "host"]):
+            self.assertEqual([value for _, value in json.loads(self.atalaya(*ask, *words, "--format", "json"))[0]["dps"]], wanted)
+        rows = csv.DictReader(io.StringIO(self.atalaya(*ask, "--format", "csv")))
+        self.assertEqual([int(row["value"]) for row in rows], wanted)
+        self.assertIn(str(wanted[2]), self.atalaya(*ask))
+        rows = json.loads(self.atalaya("sql", "--format", "json", "select value from points where metric = 'net.bytes' order by time"))
+        self.assertEqual([row["value"] for row in rows], wanted)
+        base = self.serve()
+        got = json.loads(http(f"{base}/api/query?start={T0}&end={T0 + 60}&m=none:net.bytes&arrays"))
+        self.assertEqual([value for _, value in got[0]["dps"]], wanted)
+        got = json.loads(http(f"{base}/api/v1/query_range?query=net_bytes&start={T0 + 10}&end={T0 + 30}&step=10"))
+        self.assertEqual([int(value) for _, value in got["data"]["result"][0]["values"]], wanted)
+
     def test_report_adds_up(self):
         out = json.loads(self.atalaya("report", "--by", "host", "--format", "json", "--metric", "proc.disk.writes.mb", *WHEN))
         self.assertEqual({row["host"] for row in out}, {"host1", "host2"})
@@ -130,6 +78,60 @@ class Commands(QueryCase):
             self.assertAlmostEqual(sum(parts), row["sum"])
         self.assertIn("host1", self.atalaya("report", "--by", "process", "--metric", "proc.disk.writes.mb", *WHEN))
 
+    def test_report_is_a_page_of_its_own(self):
+        at = lambda second: ["--at", str(T0 + second)]
+        self.atalaya("experiment", "start", "tera", "--notes", "<script>alert(1)</script>", "--tag", "nodes=7", *at(5))
+        self.atalaya("experiment", "start", "tera", "--workload", "sort", *at(15))
+        self.atalaya("experiment", "end", "tera", *at(35))
+        names = {suffix: self.path("report." + suffix) for suffix in ("html", "csv", "json")}
+        for file in names.values():
+            self.assertEqual(self.atalaya("report", "--experiment", "tera", "-o", file), "")
+        with open(names["html"]) as file:
+            page = file.read()
+        self.assertIn("default-src 'none'", page)
+        for part in ("<script", "<img", "http://", "https://", "@import", "url("):
+            self.assertNotIn(part, page.replace('xmlns="http://www.w3.org/2000/svg"', ""))
+        for part in ("&lt;script&gt;alert(1)&lt;/script&gt;", "nodes=7", "<td>sort</td>", "2023-11-14T22:13:25Z"):
+            self.assertIn(part, page)
+        [picture] = [xml.dom.minidom.parseString(part + "</svg>") for part in page.replace("<svg", "\0<svg").replace("</svg>", "\0").split("\0")
+                     if part.startswith("<svg")]
+        self.assertEqual(len(picture.getElementsByTagName("path")), 6)  # of each process of each host
+        with open(names["json"]) as file:
+            rows = json.load(file)
+        with open(names["csv"], newline="") as file:
+            self.assertEqual([float(row["sum"]) for row in csv.DictReader(file)], [row["sum"] for row in rows])
+        self.assertIn(f"<td class=\"n\">{rows[0]['sum']:.3f}</td>", page)
+        self.atalaya("report", "--experiment", "tera", "-o", self.path("report.doc"), status=2)
+        self.assertIn("reports are FILE.html", self.errors)
+        self.atalaya("report", "--experiment", "tera", "-o", self.path("no/such/folder.html"), status=1)
+        self.assertIn("No such file or directory", self.errors)
+
+    def put_two_metrics(self):
+        """Of three processes each, one of them in MiB, of which there are more than of per cents."""
+        self.put([{"metric": metric, "timestamp": T0 + second, "value": scale * (process + 1), "tags": {"host": "h", "process": f"p{process}"}}
+                  for metric, scale in (("proc.cpu.user", 1), ("proc.mem.resident", 1000)) for process in range(3) for second in (10, 20)])
+        return ["report", "--metric", "proc.[cm]*", "--tag", "host=h", *WHEN]
+
+    def test_report_has_rows_and_a_picture_of_each_metric_of_a_pattern(self):
+        words = self.put_two_metrics()
+        rows = json.loads(self.atalaya(*words, "--top", "1", "--format", "json"))
+        self.assertEqual([(row["metric"], row["process"]) for row in rows], [("proc.cpu.user", "p2"), ("proc.mem.resident", "p2")])
+        page = self.atalaya(*words, "--top", "2", "--format", "html")
+        pictures = [part.split("</svg>")[0] for part in page.split("<svg")[1:]]
+        self.assertEqual([metric for picture in pictures for metric in ("proc.cpu.user", "proc.mem.resident") if f">{metric}<" in picture],
+                         ["proc.cpu.user", "proc.mem.resident"])
+        self.assertEqual([picture.count("<path ") for picture in pictures], [2, 2])
+
+    def test_a_page_holds_one_picture_at_a_time(self):
+        words = self.put_two_metrics()
+        # Twelve points are asked for twice.
+        page = self.atalaya(*words, "--metric", "proc.*", "--format", "html", "--max-points", "20")
+        self.assertEqual(page.count("<svg"), 4)
+
+    def test_a_report_is_what_its_file_is_called(self):
+        self.atalaya("report", "--format", "csv", "-o", self.path("r.html"), status=2)
+        self.assertIn("r.html is a file of html, --format says csv", self.errors)
+
     def test_units_and_kinds_are_those_that_the_plugins_declare(self):
         declared = {}
         for row in json.loads(self.atalaya("plugins", "--format", "json")):
@@ -138,7 +140,7 @@ class Commands(QueryCase):
                     declared[metric["name"]] = metric
         self.assertGreater(len(declared), 100)
         put = [{"metric": name, "timestamp": T0 + second, "value": 5, "tags": {"host": "h"}} for name in declared for second in (10, 20)]
-        http(self.hub + "/api/put", json.dumps(put).encode())
+        self.put(put)
         units = {row["metric"]: row["unit"] for row in json.loads(
             self.atalaya("report", "--by", "host", "--tag", "host=h", "--metric", "*", "--top", "1000", "--format", "json", *WHEN))}
         for name, metric in declared.items():
@@ -245,8 +247,45 @@ class Commands(QueryCase):
         picture = xml.dom.minidom.parse(file)
         self.assertEqual(len(picture.getElementsByTagName("path")), 3)
         self.assertIn("MiB/s", picture.toxml())
-        self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.png"), status=2)
-        self.assertIn("pictures are SVG", self.errors)
+        self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.pdf"), status=2)
+        self.assertIn("pictures are SVG or PNG", self.errors)
+        self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.webp"), status=2)
+        self.assertIn("pictures are SVG or PNG", self.errors)
+
+    def test_a_picture_is_well_formed_whatever_a_process_is_called(self):
+        self.put([{"metric": "proc.cpu.user", "timestamp": T0 + 10, "value": 1, "tags": {"process": name}} for name in ("a\uffff", "b\ufffe")])
+        file = self.path("a.svg")
+        self.atalaya("plot", "--metric", "proc.cpu.user", "--group-by", "process", "-o", file, *WHEN)
+        self.assertIn("a\\u{ffff}", xml.dom.minidom.parse(file).toxml())
+
+    def test_pixels_that_there_cannot_be_are_named(self):
+        names = ["proc.cpu.user", "proc.mem.resident", "proc.disk.writes.mb", "flow.rtt", "flow.sent.bytes", "proc.net.tcp.out.mb",
+                 "proc.net.tcp.in.packets"]
+        self.put([{"metric": name, "timestamp": T0 + 10, "value": 1, "tags": {"host": "h"}} for name in names])
+        file = self.path("a.png")
+        self.atalaya("plot", "--metric", "proc.*", "--metric", "flow.*", "--aggregate", "sum", "--height", "10000", "-o", file, *WHEN, status=1)
+        self.assertRegex(self.errors, r"1000 x 40\d+ pixels: .*size")
+        self.assertFalse(os.path.exists(file))
+
+    def test_pictures_in_pixels(self):
+        file = self.path("a.png")
+        plot = ["plot", "--metric", "proc.disk.writes.mb", "--group-by", "host", "--width", "600", "-o", file, *WHEN]
+        self.atalaya(*plot, environment={"ASAN_OPTIONS": "detect_leaks=0"})  # fontconfig keeps what it has read
+        with open(file, "rb") as picture:
+            data = picture.read()
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(int.from_bytes(data[16:20], "big"), 600)
+        # 250,000 pixels of which most are white: without text and lines it would be a tenth of it.
+        self.assertGreater(len(data), 5000)
+        os.unlink(file)
+        broken = self.path("librsvg-2.so.2")
+        open(broken, "w").close()
+        done = subprocess.run([BINARY, *plot, "--store", self.store], capture_output=True, timeout=PATIENCE,
+                              env=dict(os.environ, LD_LIBRARY_PATH=self.folder))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"PNG needs librsvg: ", done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.assertFalse(os.path.exists(file))
 
     def test_mistakes_are_named(self):
         for words, said in (
@@ -284,9 +323,6 @@ class Commands(QueryCase):
 
 
 class Served(QueryCase):
-    def get(self, base, path, **arguments):
-        return json.loads(http(base + path + "?" + urllib.parse.urlencode(arguments, doseq=True)))
-
     def test_opentsdb(self):
         base = self.serve()
         body = {"start": T0, "end": T0 + 60, "queries": [
@@ -316,8 +352,25 @@ class Served(QueryCase):
         self.assertEqual(self.get(base, "/api/v1/label/host/values")["data"], ["host1", "host2"])
         self.assertIn("process", self.get(base, "/api/v1/labels")["data"])
         self.assertEqual(len(self.get(base, "/api/v1/series", **{"match[]": '{host="host1"}'})["data"]), 6)
+        self.assertEqual(len(self.get(base, "/api/v1/series", **{"match[]": '{process="P2",core=~"0|"}'})["data"]), 2)
+        self.assertEqual(self.get(base, "/api/v1/label/host/values", **{"match[]": '{pid="105"}'})["data"], ["host2"])
+        self.assertEqual(self.get(base, "/api/v1/label/host/values", **{"match[]": "nobody_wrote_it"})["data"], [])
+        self.assertEqual(self.get(base, "/api/v1/query", query="1+1", time=T0)["data"], {"resultType": "scalar", "result": [T0, "2"]})
+        self.assertEqual([value for _, value in self.get(base, "/api/v1/query_range", query="1+1", start=1, end=3, step=1)["data"]["result"][0]["values"]],
+                         ["2"] * 3)
         self.assertEqual(status_of(base + "/api/v1/query_range?query=rate(x[5m])&start=1&end=2&step=1"), 400)
         self.assertEqual(self.get(base, "/api/v1/query_range", query="nobody_wrote_it", start=1, end=2, step=1)["data"]["result"], [])
+
+    def test_many_matches_are_one_question(self):
+        base = self.serve()
+        both = {"match[]": ['{process="P2",host="host1"}', '{process="P2"}', "nobody_wrote_it"]}
+        self.assertEqual(len(self.get(base, "/api/v1/series", **both)["data"]), 2)
+        self.assertEqual(self.get(base, "/api/v1/label/pid/values", **both)["data"], ["33", "56"])
+        self.assertEqual(self.get(base, "/api/v1/labels", **both)["data"], ["__name__", "host", "pid", "process"])
+        hurried = self.serve("--timeout", "1ms")
+        many = urllib.parse.urlencode({"match[]": ['{host=~".+"}'] * 250}, doseq=True).encode()
+        for path in ("labels", "series", "label/host/values"):
+            self.assertEqual(status_of(f"{hurried}/api/v1/{path}", body=many), 422)
 
     def test_stacks_and_experiments(self):
         stacks = [{"timestamp": T0 + 20, "hostname": "h1", "stack": "java-7;a;b;a", "value": 3},
@@ -326,6 +379,8 @@ class Served(QueryCase):
         base = self.serve()
         times = {"start_time": T0, "end_time": T0 + 60}
         self.assertEqual(self.get(base, "/stacks/", **times, hostname="h1"), {"java-7;a;b;a": 3})
+        for pattern in ("h*", "!h2", "~.*", "~("):
+            self.assertEqual(self.get(base, "/stacks/", **times, hostname=pattern), {})
         tree = self.get(base, "/flamegraph/", **times, hostname="ALL")["profile"]
         self.assertEqual(tree["c"]["RUNNABLE"], 4)
         java = tree["a"][0]

@@ -19,6 +19,7 @@
 #include "plugins/query/experiment_json.h"
 #include "plugins/query/experiment_log.h"
 #include "plugins/query/options.h"
+#include "plugins/query/pieces.h"
 #include "plugins/query/time_text.h"
 
 namespace atalaya::experiment_command {
@@ -103,7 +104,7 @@ class ExperimentCommand final : public Command {
         at_(host.text("at")),
         user_(text_or(host, "user", user_name())),
         notes_(text_or(host, "notes", "")),
-        tags_(host.texts("tag")) {}
+        tags_(query::read_tags(host)) {}
 
   int run(std::span<const atalaya_str> arguments) override {
     std::vector<std::string> words;
@@ -136,11 +137,7 @@ class ExperimentCommand final : public Command {
   }
   ExperimentLog log() const { return {host_, store_}; }
 
-  int64_t at() const {
-    const auto time = query::parse_time(at_, core::realtime());
-    if (!time) throw Wrong("--at: " + time.error());
-    return time.value();
-  }
+  int64_t at() const { return query::time_of("--at", at_, core::realtime()); }
 
   Experiment described(const std::string &name, int64_t start_ns) const {
     Experiment one;
@@ -148,7 +145,7 @@ class ExperimentCommand final : public Command {
     one.workload = workload_;
     one.user = user_;
     one.notes = notes_;
-    for (const store::TagFilter &tag : query::tag_filters(tags_)) one.tags[tag.key] = tag.patterns.back();
+    for (const store::TagFilter &tag : tags_) one.tags[tag.key] = tag.patterns.back();
     one.start_ns = start_ns;
     return one;
   }
@@ -198,7 +195,7 @@ class ExperimentCommand final : public Command {
 
   Host host_;
   const std::string workload_, store_, format_, at_, user_, notes_;
-  const std::vector<std::string> tags_;
+  const std::vector<store::TagFilter> tags_;
 };
 
 }  // namespace

@@ -2,18 +2,20 @@
 // Command report: what processes, hosts and experiments used.
 #include <atalaya/plugin.hpp>
 
-#include <cstdio>
+#include <algorithm>
+#include <array>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/sample/json.h"
-#include "core/sample/text.h"
-#include "core/util/now.h"
+#include "plugins/commands/report/page.h"
+#include "plugins/commands/report/parts.h"
+#include "plugins/query/engine.h"
+#include "plugins/query/experiments.h"
 #include "plugins/query/options.h"
-#include "plugins/query/render.h"
-#include "plugins/query/time_text.h"
-#include "plugins/query/usage.h"
+#include "plugins/query/output.h"
+#include "plugins/query/plot/lines.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -24,98 +26,109 @@ using query::Usage;
 
 const std::vector<std::string> kUsual = {"proc.cpu.user", "proc.cpu.kernel", "proc.mem.resident", "proc.disk.reads.mb",
                                          "proc.disk.writes.mb"};
+constexpr size_t kMostLines = 10;  // of a picture: the tables have more
 
-// A time with a name: the question's, or one experiment's.
-struct Part {
-  query::Tags tags;
-  Range range;
-  std::vector<Usage> usages;
-};
-
-std::string visible(const std::string &text) {
-  std::string out;
-  core::append_visible(out, text);
-  return out;
+// What the suffix of the file says, where it says one.
+std::string format_of(const std::string &file, const std::string &format) {
+  std::string suffix = query::suffix_of(file);
+  if (suffix == "htm") suffix = "html";
+  if (suffix == "html" || suffix == "csv" || suffix == "json") {
+    if (format != "table" && format != suffix)  // that is the default
+      throw Failure(Code::bad_config,
+                    "-o " + file + " is a file of " + suffix + ", --format says " + format + "; leave one of them out");
+    return suffix;
+  }
+  if (file.empty() || file == "-" || suffix == "txt") return format;
+  throw Failure(Code::bad_config, "-o " + file + ": reports are FILE.html, FILE.csv, FILE.json or FILE.txt");
 }
 
 class Report final : public Command {
  public:
-  static constexpr Param params[] = {
-      {.name = "by"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "process"_str,
-       .allowed = "process|pid|host|experiment|all"_str,
-       .summary = "What has a row of its own; experiment: each experiment and workload in the time."_str},
-      query::metric_param(0),
-      query::kTag,
-      query::kFrom,
-      query::kTo,
-      query::kExperiment,
-      query::kWorkload,
-      {.name = "top"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "20"_str,
-       .summary = "Rows of each metric, those that used most."_str,
-       .min = 1,
-       .max = 1e6},
-      query::kStore,
-      query::kMaxPoints,
-      query::kTimeout,
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "table"_str,
-       .allowed = "table|csv|json"_str,
-       .summary = "How it is written."_str},
-  };
+  static constexpr auto params = query::joined(
+      std::array{Param{.name = "by"_str,
+                       .type = ATALAYA_ENUM,
+                       .default_text = "process"_str,
+                       .allowed = "process|pid|host|experiment|all"_str,
+                       .summary = "What has a row of its own; experiment: each experiment and workload in the time."_str},
+                 query::metric_param(0), query::kTag},
+      query::kWindowParams,
+      std::array{Param{.name = "top"_str,
+                       .type = ATALAYA_INT,
+                       .flags = ATALAYA_BOUNDED,
+                       .default_text = "20"_str,
+                       .summary = "Rows of each metric, those that used most."_str,
+                       .min = 1,
+                       .max = 1e6}},
+      query::kStoreParams,
+      std::array{Param{.name = "o"_str,
+                       .type = ATALAYA_STRING,
+                       .unit = "FILE.html|FILE.csv|FILE.json"_str,
+                       .summary = "The file that is written, as its name says; without it standard output."_str},
+                 Param{.name = "format"_str,
+                       .type = ATALAYA_ENUM,
+                       .default_text = "table"_str,
+                       .allowed = "table|csv|json|html"_str,
+                       .summary = "How it is written; html is one page with pictures that needs nothing else."_str}});
   static constexpr Description description = {
       .name = "report"_str,
       .summary = "what was used in a time: core-seconds, MiB-hours, averages and extremes"_str,
       .params = params,
-      .example = "atalaya report --by process --from -1h --top 10"_str};
+      .example = "atalaya report --by process --from -1h -o report.html"_str};
 
   explicit Report(Host host)
       : options_(query::read_options(host)),
         metrics_(host.texts("metric")),
+        tags_(query::read_tags(host)),
         by_(host.text("by")),
-        format_(host.text("format")),
         top_(static_cast<size_t>(host.integer("top"))) {
-    if (metrics_.empty()) metrics_ = kUsual;
-    usual_ = metrics_ == kUsual;
-    try {
-      tags_ = query::tag_filters(host.texts("tag"));
-    } catch (const query::Wrong &wrong) {
-      throw Failure(Code::bad_config, "--tag: " + std::string(wrong.what()));
-    }
+    if (const auto file = host.find("o")) file_ = file->text();
+    format_ = format_of(file_, host.text("format"));
+    usual_ = metrics_.empty();
+    if (usual_) metrics_ = kUsual;
   }
 
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
-      const auto store = query::open(options_);
-      const int64_t now = core::realtime();
-      std::vector<Part> parts = parts_of(query::range_of(options_, *store, now), *store, now);
-      query::Budget budget(options_.limits);
-      for (Part &part : parts) part.usages = usages_of(part.range, *store, budget);
-      const std::string text = format_ == "json" ? as_json(parts) : as_rows(parts);
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      query::Reading reading(options_);
+      Usages usages{columns(), parts_of(reading)};
+      for (Part &part : usages.parts) part.usages = usages_of(part.range, reading);
+      query::write_output(file_, text_of(std::move(usages), reading));
       return 0;
     });
   }
 
  private:
-  std::vector<Part> parts_of(const Range &range, store::Store &store, int64_t now) const {
-    if (by_ != "experiment") return {{{}, range, {}}};
+  std::string text_of(Usages usages, query::Reading &reading) const {
+    if (format_ == "json") return as_json(usages);
+    if (format_ == "csv") return as_csv(usages);
+    if (format_ == "table") return as_table(usages);
+    Page page{title(), reading.store->name(), reading.range, reading.now_ns, {}, {}, std::move(usages)};
+    for (query::Experiment &one : query::experiments(*reading.store, options_.experiment))
+      if (meets(one, reading)) page.experiments.push_back(std::move(one));
+    for (const std::string &metric : metrics_) add_pictures(metric, reading, page);
+    return as_page(page);
+  }
+
+  std::string title() const {
+    if (options_.experiment.empty()) return "Usage by " + (by_ == "all" ? "metric" : by_);
+    return options_.experiment + (options_.workload.empty() ? "" : ", " + options_.workload);
+  }
+
+  static bool meets(const query::Experiment &one, const query::Reading &reading) {
+    const int64_t end = one.end_ns(reading.now_ns);
+    return end > reading.range.from_ns && one.start_ns < reading.range.to_ns && end > one.start_ns;
+  }
+
+  std::vector<Part> parts_of(query::Reading &reading) const {
+    if (by_ != "experiment") return {{{}, reading.range, {}}};
     std::vector<Part> parts;
-    for (const query::Experiment &one : query::experiments(store, options_.experiment)) {
-      const Range own{one.start_ns, one.end_ns(now)};
-      if (own.to_ns <= range.from_ns || own.from_ns >= range.to_ns || own.to_ns <= own.from_ns) continue;
+    for (const query::Experiment &one : query::experiments(*reading.store, options_.experiment)) {
+      if (!meets(one, reading)) continue;
       query::Tags tags = {{"experiment", one.name}};
       if (!one.workload.empty()) tags["workload"] = one.workload;
-      parts.push_back({tags, own, {}});
+      parts.push_back({tags, {one.start_ns, one.end_ns(reading.now_ns)}, {}});
     }
-    if (parts.empty())
-      std::fprintf(stderr, "no experiments from %s to %s\n", query::time_text(range.from_ns).c_str(),
-                   query::time_text(range.to_ns).c_str());
+    if (parts.empty()) query::say_nothing("experiments", reading.range);
     return parts;
   }
 
@@ -129,82 +142,64 @@ class Report final : public Command {
     return by_ == "experiment" ? std::vector<std::string>{"experiment", "workload"} : keys();
   }
 
-  std::vector<Usage> usages_of(const Range &range, store::Store &store, query::Budget &budget) const {
-    std::vector<Usage> usages;
-    for (const std::string &metric : metrics_) {
-      std::vector<Usage> own;
-      try {
-        own = query::usage_of({metric}, tags_, keys(), range, store, budget);
-      } catch (const query::Wrong &) {
-        if (!usual_) throw;  // of the usual ones those count that the store has
-      }
-      if (own.size() > top_) own.resize(top_);
-      std::move(own.begin(), own.end(), std::back_inserter(usages));
+  // Of the usual metrics those count that the store has.
+  template <class Body>
+  void of_metric(Body &&body) const {
+    try {
+      body();
+    } catch (const query::UnknownMetric &) {
+      if (!usual_) throw;
     }
+  }
+
+  std::vector<Usage> usages_of(const Range &range, query::Reading &reading) const {
+    std::vector<Usage> usages;
+    for (const std::string &metric : metrics_)
+      of_metric([&] {
+        size_t row = 0;
+        for (Usage &usage : query::usage_of({metric}, tags_, keys(), range, *reading.store, reading.budget)) {
+          row = usages.empty() || usages.back().metric != usage.metric ? 0 : row + 1;
+          if (row < top_) usages.push_back(std::move(usage));
+        }
+      });
     return usages;
   }
 
-  static std::string cell(const Part &part, const Usage &usage, const std::string &key) {
-    for (const query::Tags *tags : {&part.tags, &usage.tags})
-      if (const auto found = tags->find(key); found != tags->end()) return found->second;
-    return "";
+  // A picture of each metric, with those that used most in all, as in the tables; a larger average may be that of a moment.
+  void add_pictures(const std::string &pattern, query::Reading &reading, Page &page) const {
+    query::Question question;
+    question.metrics = {pattern};
+    question.query.tags = tags_;
+    question.query.group_by = keys();
+    plot::set_interval(question, reading.range);
+    of_metric([&] {
+      std::vector<query::Answer> answers = query::answers_to(question, reading);
+      query::keep_top(answers, std::min(top_, kMostLines), reading.budget, query::Most::sum);
+      query::release(answers, reading.budget);
+      std::map<std::string, std::vector<query::Answer>> metrics;
+      for (query::Answer &answer : answers) metrics[answer.metric].push_back(std::move(answer));
+      for (auto &[metric, own] : metrics) page.pictures.push_back(picture_of(metric, std::move(own), question, reading, page));
+    });
   }
 
-  std::string as_rows(const std::vector<Part> &parts) const {
-    std::vector<query::Row> rows = {columns()};
-    for (const char *name : {"metric", "sum", "of", "avg", "max", "min", "unit"}) rows[0].emplace_back(name);
-    for (const Part &part : parts) {
-      for (const Usage &usage : part.usages) {
-        query::Row row;
-        for (const std::string &key : columns())
-          row.push_back(format_ == "csv" ? cell(part, usage, key) : visible(cell(part, usage, key)));
-        row.push_back(usage.metric);
-        row.push_back(number(usage.sum));
-        row.emplace_back(query::integral_unit(usage.metric).name);
-        for (const double value : {usage.average, usage.max, usage.min}) row.push_back(number(value));
-        row.emplace_back(usage.unit);
-        rows.push_back(std::move(row));
-      }
-    }
-    return format_ == "csv" ? query::as_csv_rows(rows) : query::as_columns(rows);
-  }
-
-  std::string number(double value) const {
-    if (format_ == "csv") return query::rounded_text(value);
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3f", value);
-    return text;
-  }
-
-  std::string as_json(const std::vector<Part> &parts) const {
-    std::string out = "[";
-    for (const Part &part : parts) {
-      for (const Usage &usage : part.usages) {
-        out += out.size() > 1 ? ",\n{" : "{";
-        for (const std::string &key : columns()) {
-          if (const std::string value = cell(part, usage, key); !value.empty()) {
-            core::append_json_string(out, key);
-            core::append_json_string(out += ':', value);
-            out += ',';
-          }
-        }
-        core::append_json_string(out += "\"metric\":", usage.metric);
-        for (const auto &[name, value] :
-             {std::pair{"sum", usage.sum}, {"avg", usage.average}, {"max", usage.max}, {"min", usage.min}})
-          core::append_number(out += ",\"" + std::string(name) + "\":", value);
-        core::append_json_string(out += ",\"sumUnit\":", query::integral_unit(usage.metric).name);
-        core::append_json_string(out += ",\"unit\":", usage.unit);
-        out += ",\"from\":\"" + query::time_text(part.range.from_ns) + "\",\"to\":\"" + query::time_text(part.range.to_ns) + "\"}";
-      }
-    }
-    return out + "]\n";
+  std::string picture_of(const std::string &metric, std::vector<query::Answer> answers, const query::Question &question,
+                         const query::Reading &reading, const Page &page) const {
+    plot::Plot picture;
+    picture.title = metric;
+    picture.height = 260;
+    picture.from_ns = reading.range.from_ns;
+    picture.to_ns = reading.range.to_ns;
+    plot::add_lines(picture, std::move(answers), question);
+    plot::add_bands(picture, page.experiments, options_.experiment, reading.now_ns);
+    return plot::svg_of(picture).svg;
   }
 
   const query::ReadOptions options_;
   std::vector<std::string> metrics_;
-  std::vector<store::TagFilter> tags_;
-  const std::string by_, format_;
+  const std::vector<store::TagFilter> tags_;
+  const std::string by_;
   const size_t top_;
+  std::string file_, format_;
   bool usual_ = false;
 };
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <set>
 
 #include "core/sample/json.h"
@@ -16,7 +15,8 @@
 #include "plugins/query/engine.h"
 #include "plugins/query/experiment_json.h"
 #include "plugins/query/experiment_log.h"
-#include "plugins/query/time_text.h"
+#include "plugins/query/pieces.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::serve {
 namespace {
@@ -41,16 +41,6 @@ size_t limit_of(const std::string &text, size_t otherwise) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
   if (error != std::errc() || end != text.data() + text.size() || limit == 0) throw Wrong("\"" + text + "\" is not a count");
   return limit;
-}
-
-std::string list_json(const std::vector<std::string> &texts) {
-  std::string out = "[";
-  for (const std::string &text : texts) core::append_json_string(out.size() > 1 ? out += ',' : out, text);
-  return out + "]";
-}
-
-Answer success(const std::string &data) {
-  return {200, "{\"status\":\"success\",\"data\":" + data + "}"};
 }
 
 Answer not_found() {
@@ -90,19 +80,10 @@ std::string argument_of(const Request &request, const char *key) {
   return json ? body_text(request.body, key) : request.text(key);
 }
 
-// To Prometheus a metric that nobody has written is one without points.
-std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
-  try {
-    return query::answers_to(wanted, store, budget);
-  } catch (const query::UnknownMetric &) {
-    return {};
-  }
-}
-
 }  // namespace
 
 store::Store &Api::store() {
-  if (!store_) store_ = store::open_store(path_);
+  if (!store_) store_ = store::open_store(path_, std::chrono::nanoseconds(limits_.time_ns));
   return *store_;
 }
 
@@ -193,106 +174,21 @@ Answer Api::lookup(const Request &request) {
          ",\"results\":[";
   for (size_t i = 0; i < std::min(most, found.size()); ++i) {
     core::append_json_string(out += i > 0 ? ",{\"metric\":" : "{\"metric\":", found[i].metric);
-    out += ",\"tags\":{";
-    for (const auto &[key, value] : found[i].tags) {
-      core::append_json_string(out.back() == '{' ? out : out += ',', key);
-      core::append_json_string(out += ':', value);
-    }
-    out += "},\"tsuid\":\"\"}";
+    query::append_tags(out += ",\"tags\":", found[i].tags);
+    out += ",\"tsuid\":\"\"}";
   }
   return {200, out + "]}"};
-}
-
-Answer Api::prometheus(const Request &request) {
-  const std::string_view path = std::string_view(request.path).substr(8);
-  constexpr std::string_view kLabel = "label/", kValues = "/values";
-  if (path == "query_range") return query_range(request);
-  if (path == "query") return instant(request);
-  if (path == "labels") return labels();
-  if (path == "series") return series(request);
-  if (path.starts_with(kLabel) && path.ends_with(kValues) && path.size() > kLabel.size() + kValues.size())
-    return label_values(std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
-  return prometheus_error(404, "not served here");
-}
-
-Answer Api::query_range(const Request &request) {
-  const Steps steps = read_steps(request, core::realtime());
-  query::Query wanted = read_selector(request.text("query"), store().metrics());
-  wanted.range = {steps.from_ns - kLookback, steps.to_ns};
-  query::Budget budget(limits_);
-  const auto answers = answers_to_selector(wanted, store(), budget);
-  return success("{\"resultType\":\"matrix\",\"result\":[" + matrix_json(answers, steps, budget) + "]}");
-}
-
-Answer Api::instant(const Request &request) {
-  const int64_t now = core::realtime();
-  const auto time = query::parse_time(request.text("time").empty() ? "now" : request.text("time"), now);
-  if (!time) throw Wrong("time: " + time.error());
-  const Steps step{time.value(), time.value(), kLookback};
-  query::Query wanted = read_selector(request.text("query"), store().metrics());
-  wanted.range = {time.value() - kLookback, time.value()};
-  std::string out = "{\"resultType\":\"vector\",\"result\":[";
-  query::Budget budget(limits_);
-  for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
-    const auto points = at_steps(answer.points, step);
-    if (points.empty()) continue;
-    append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
-    core::append_number(out += ",\"value\":[", unix_seconds(points[0].time_ns));
-    core::append_number(out += ",\"", points[0].value);
-    out += "\"]}";
-  }
-  return success(out + "]}");
-}
-
-Answer Api::labels() {
-  std::vector<std::string> names = store().tag_keys();
-  names.insert(names.begin(), "__name__");
-  return success(list_json(names));
-}
-
-Answer Api::label_values(const std::string &label) {
-  return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
-}
-
-Answer Api::series(const Request &request) {
-  const auto matches = request.texts("match[]");
-  if (matches.empty()) throw Wrong("parameter match[] is missing");
-  const std::string start = request.text("start"), end = request.text("end");
-  const int64_t now = core::realtime();
-  query::Range range;
-  if (!start.empty()) {
-    const auto time = query::parse_time(start, now);
-    if (!time) throw Wrong("start: " + time.error());
-    range.from_ns = time.value() - 1;
-  }
-  if (!end.empty()) {
-    const auto time = query::parse_time(end, now);
-    if (!time) throw Wrong("end: " + time.error());
-    range.to_ns = time.value();
-  }
-  std::set<std::string> found;
-  for (const std::string &match : matches) {
-    const query::Query wanted = read_selector(match, store().metrics());
-    for (const store::Series &one : store().series({wanted.metrics, wanted.tags, range}, limits_.series)) {
-      std::string text;
-      append_labels(text, one.metric, one.tags);
-      found.insert(std::move(text));
-    }
-  }
-  std::string out = "[";
-  for (const std::string &text : found) out += (out.size() > 1 ? "," : "") + text;
-  return success(out + "]");
 }
 
 Answer Api::stacks(const Request &request) {
   const std::string start = request.text("start_time"), end = request.text("end_time"), host = request.text("hostname");
   if (start.empty() || end.empty()) throw Wrong("start_time and end_time are needed, in seconds");
   const int64_t now = core::realtime();
-  const auto from = query::parse_time(start, now), to = query::parse_time(end, now);
-  if (!from || !to) throw Wrong(!from ? "start_time: " + from.error() : "end_time: " + to.error());
+  const int64_t from = query::time_of("start_time", start, now);
+  const int64_t to = query::time_of("end_time", end, now);
   // Time on a CPU and time without one do not go into one picture.
-  store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from.value() - 1, to.value()}};
-  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {host}});
+  store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from - 1, to}};
+  if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {query::exactly(host)}});
   StackSums sums;
   size_t points = 0;
   const int64_t deadline = core::monotonic() + limits_.time_ns;

@@ -4,8 +4,12 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "plugins/commands/serve/request.h"
 #include "plugins/query/types.h"
@@ -31,9 +35,13 @@ class Api {
   Answer lookup(const Request &request);
   Answer query_range(const Request &request);
   Answer instant(const Request &request);
-  Answer labels();
-  Answer label_values(const std::string &label);
+  using Texts = std::set<std::string>;
+  using AddTexts = std::function<void(const store::Series &, Texts &)>;
+  std::optional<Texts> matched(const Request &request, const AddTexts &add);
+  Answer labels(const Request &request);
+  Answer label_values(const Request &request, const std::string &label);
   Answer series(const Request &request);
+  Answer metadata();
   Answer list_experiments(const Request &request, bool workloads, const std::string &name);
   Answer put_experiments(const Request &request);
 

@@ -11,26 +11,28 @@
 #include "core/sample/json.h"
 #include "core/util/suggest.h"
 #include "core/util/text.h"
-#include "plugins/query/downsample.h"
-#include "plugins/query/time_text.h"
+#include "plugins/query/pieces.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::serve {
 namespace {
 
+using query::exactly;
+using query::parts_of;
 using query::Query;
+using query::set_aggregator;
+using query::set_downsample;
 using query::Wrong;
 using simdjson::dom::element;
 
 constexpr size_t kMaxQueries = 64;
 constexpr size_t kMaxFilters = 64;
 
-// As a pattern that is this text, but for '*' when it stands for anything.
-std::string literal(std::string_view text, bool stars = false) {
+// As a pattern: a star stands for anything, the rest for itself.
+std::string wildcard(std::string_view text) {
   std::string pattern;
-  for (const char c : text) {
-    if (std::string_view("?[]\\!~").find(c) != std::string_view::npos || (c == '*' && !stars)) pattern += '\\';
-    pattern += c;
-  }
+  for (const std::string &part : parts_of(text, '*')) pattern += exactly(part) + "*";
+  pattern.pop_back();
   return pattern;
 }
 
@@ -51,29 +53,19 @@ std::string any_case(std::string_view text, bool stars) {
   return pattern + "$";
 }
 
-std::vector<std::string> parts_of(std::string_view text, char between) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t end = text.find(between);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::vector<std::string> patterns_of(const std::string &type, std::string_view filter) {
   std::vector<std::string> patterns;
   const bool negated = type.starts_with("not_");
   const std::string kind = negated ? type.substr(4) : type;
   if (kind == "regexp") return {"~" + std::string(filter)};
-  if (kind == "wildcard") return {literal(filter, true)};
+  if (kind == "wildcard") return {wildcard(filter)};
   if (kind == "iwildcard") return {any_case(filter, true)};
   if (kind != "literal_or" && kind != "iliteral_or")
     throw Wrong("filter " + core::in_quotes(type) + " is not known" +
                 core::did_you_mean(
                     type, {"literal_or", "iliteral_or", "not_literal_or", "not_iliteral_or", "wildcard", "iwildcard", "regexp"}));
   for (const std::string &part : parts_of(filter, '|'))
-    patterns.push_back((negated ? "!" : "") + (kind == "literal_or" ? literal(part) : any_case(part, false)));
+    patterns.push_back((negated ? "!" : "") + (kind == "literal_or" ? exactly(part) : any_case(part, false)));
   return patterns;
 }
 
@@ -90,20 +82,6 @@ void add_tag(Query &query, const std::string &key, const std::string &value, boo
   if (open != std::string::npos && value.back() == ')')
     return add_filter(query, key, value.substr(0, open), std::string_view(value).substr(open + 1, value.size() - open - 2), group);
   add_filter(query, key, value.find('*') == std::string::npos ? "literal_or" : "wildcard", value, group);
-}
-
-void set_aggregator(Query &query, const std::string &name) {
-  query.group = name != "none";
-  if (!query.group) return;
-  const auto known = query::Aggregator::find(name);
-  if (!known) throw Wrong("No such aggregator: " + name + core::did_you_mean(name, query::Aggregator::names()));
-  query.aggregator = *known;
-}
-
-void set_downsample(Query &query, const std::string &text) {
-  const auto downsample = query::parse_downsample(text);
-  if (!downsample) throw Wrong("downsample " + downsample.error());
-  query.downsample = downsample.value();
 }
 
 double number_of(const std::string &text) {
@@ -144,7 +122,7 @@ std::vector<std::string> words_of(std::string_view text) {
 // "metric{a=b,c=d}{e=f}": what stands in the second braces does not group.
 void set_metric(Query &query, std::string_view text) {
   const size_t brace = std::min(text.find('{'), text.size());
-  query.metrics = {literal(text.substr(0, brace))};
+  query.metrics = {exactly(text.substr(0, brace))};
   if (brace == 0) throw Wrong("Missing metric name in " + core::in_quotes(text));
   text.remove_prefix(brace);
   for (bool group = true; !text.empty(); group = false) {
@@ -165,12 +143,10 @@ void set_metric(Query &query, std::string_view text) {
 // OpenTSDB's range holds both of its ends.
 query::Range range_of(const std::string &start, const std::string &end, int64_t now_ns) {
   if (start.empty()) throw Wrong("Missing start time");
-  const auto from = query::parse_time(start, now_ns);
-  if (!from) throw Wrong("start: " + from.error());
-  const auto to = end.empty() ? core::Result<int64_t>(now_ns) : query::parse_time(end, now_ns);
-  if (!to) throw Wrong("end: " + to.error());
-  if (to.value() < from.value()) throw Wrong("end time is before the start time");
-  return {from.value() - 1, to.value()};
+  const int64_t from = query::time_of("start", start, now_ns);
+  const int64_t to = end.empty() ? now_ns : query::time_of("end", end, now_ns);
+  if (to < from) throw Wrong("end time is before the start time");
+  return {from - 1, to};
 }
 
 std::string spelled(const element &value) {
@@ -217,9 +193,9 @@ Query read_subquery(const element &object) {
   const std::string metric = text_at(object, "metric");
   if (aggregator.empty()) throw Wrong("Missing the aggregation function");
   if (metric.empty()) throw Wrong("Missing the metric");
-  set_aggregator(query, aggregator);
-  query.metrics = {literal(metric)};
-  if (const std::string text = text_at(object, "downsample"); !text.empty()) set_downsample(query, text);
+  set_aggregator(query, "aggregator", aggregator);
+  query.metrics = {exactly(metric)};
+  if (const std::string text = text_at(object, "downsample"); !text.empty()) set_downsample(query, "downsample", text);
   if (flag_at(object, "explicitTags"))
     throw Wrong("explicitTags is not supported here; filter by the tags that the series shall have");
   if (flag_at(object, "rate")) query.rate = rate_at(object);
@@ -251,8 +227,8 @@ OpenTsdbQuestion read_body(const std::string &body, int64_t now_ns) {
   return question;
 }
 
-void append_value(std::string &out, double value, query::Fill fill) {
-  if (!std::isnan(value)) return core::append_number(out, value);
+void append_value(std::string &out, const query::Answer &answer, const query::Point &point, query::Fill fill) {
+  if (std::isfinite(point.value)) return query::append_value(out, answer, point);
   out += fill == query::Fill::null ? "null" : "\"NaN\"";
 }
 
@@ -264,14 +240,14 @@ Query read_m(std::string_view text) {
     throw Wrong("Invalid parameter m=" + std::string(text) + ": write AGGREGATOR:[DOWNSAMPLE:][rate:]METRIC{TAGS}");
   Query query;
   query.edge = query::Edge::start;
-  set_aggregator(query, words[0]);
+  set_aggregator(query, "aggregator", words[0]);
   for (size_t i = 1; i + 1 < words.size(); ++i) {
     if (words[i] == "explicit_tags")
       throw Wrong("explicit_tags is not supported here; filter by the tags that the series shall have");
     if (words[i].starts_with("rate"))
       query.rate = rate_of(words[i]);
     else
-      set_downsample(query, words[i]);
+      set_downsample(query, "downsample", words[i]);
   }
   set_metric(query, words.back());
   return query;
@@ -306,14 +282,9 @@ std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill
   const int64_t unit = question.milliseconds ? 1'000'000 : 1'000'000'000;
   for (const query::Answer &answer : answers) {
     core::append_json_string(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", answer.metric);
-    out += ",\"tags\":{";
-    for (const auto &[key, value] : answer.tags) {
-      core::append_json_string(out.back() == '{' ? out : out += ',', key);
-      core::append_json_string(out += ':', value);
-    }
-    out += "},\"aggregateTags\":[";
-    for (const std::string &key : answer.aggregated_tags) core::append_json_string(out.back() == '[' ? out : out += ',', key);
-    out += question.arrays ? "],\"dps\":[" : "],\"dps\":{";
+    query::append_tags(out += ",\"tags\":", answer.tags);
+    query::append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
+    out += question.arrays ? ",\"dps\":[" : ",\"dps\":{";
     for (size_t i = 0; i < answer.points.size(); ++i) {
       const int64_t time = answer.points[i].time_ns / unit;
       // Of several points that have one name the last one counts.
@@ -322,7 +293,7 @@ std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill
       out += question.arrays ? "[" : "\"";
       core::append_integer(out, time);
       out += question.arrays ? "," : "\":";
-      append_value(out, answer.points[i].value, fill);
+      append_value(out, answer, answer.points[i], fill);
       if (question.arrays) out += ']';
     }
     out += question.arrays ? "]}" : "}}";

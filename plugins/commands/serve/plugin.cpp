@@ -69,7 +69,7 @@ class Serve final : public Command {
 
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
-      store::open_store(read_.store);  // what is wrong with it is said now
+      store::open_store(read_.store, std::chrono::nanoseconds(read_.limits.time_ns));  // what is wrong with it is said now
       if (!token_file_.empty()) tokens_ = std::make_unique<http_server::Tokens>(token_file_);
       http_server::load_tls(tls_, options_.http);
       http_server::Listener listener = http_server::open_listener(address_);

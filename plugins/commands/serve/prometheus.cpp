@@ -9,12 +9,15 @@
 #include "core/util/matcher.h"
 #include "core/util/text.h"
 #include "core/util/units.h"
-#include "plugins/query/time_text.h"
+#include "plugins/query/pieces.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::serve {
 namespace {
 
+using query::exactly;
 using query::Query;
+using query::time_of;
 using query::Wrong;
 
 constexpr int64_t kMaxSteps = 11'000;
@@ -22,15 +25,6 @@ constexpr size_t kMaxMatchers = 64;
 
 bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == ':';
-}
-
-std::string literal(std::string_view text) {
-  std::string pattern;
-  for (const char c : text) {
-    if (std::string_view("*?[]\\!~").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
 }
 
 // As Prometheus would have to write it.
@@ -104,7 +98,7 @@ class Parser {
 
 std::string pattern_of(const std::string &sign, const std::string &value) {
   const std::string negation = sign[0] == '!' ? "!" : "";
-  if (sign.back() != '~') return negation + literal(value);
+  if (sign.back() != '~') return negation + exactly(value);
   return negation + "~^(" + value + ")$";
 }
 
@@ -115,19 +109,15 @@ bool matches_nothing(const std::string &expression) {
 
 void add_matcher(Query &query, const std::string &label, const std::string &sign, const std::string &value) {
   if (label.empty()) throw Wrong("a matcher without a label");
-  if (query.tags.size() + query.metrics.size() >= kMaxMatchers) throw Wrong("more than 64 matchers");
+  if (query.tags.size() + query.tags_if_any.size() + query.metrics.size() >= kMaxMatchers) throw Wrong("more than 64 matchers");
   if (label == "__name__") {
     query.metrics.push_back(pattern_of(sign, value));
     return;
   }
   // An empty value and an absent label are the same there; no tag of ours is empty.
   if (value.empty()) return query.tags.push_back({label, {sign[0] == '=' ? "!*" : "*"}});
-  const bool regex = sign.back() == '~';
-  if (regex && matches_nothing(value)) {
-    if (sign == "=~" && value == ".*") return;  // "All" of Grafana: with the label, and without it
-    if (sign == "=~")
-      throw Wrong("matcher " + label + "=~" + core::in_quotes(value) +
-                  ": an expression that an absent label matches is not supported, but for .*; write .+ or leave the matcher out");
+  if (sign.back() == '~' && matches_nothing(value)) {
+    if (sign == "=~") return query.tags_if_any.push_back({label, {pattern_of(sign, value)}});
     query.tags.push_back({label, {"*"}});
   }
   query.tags.push_back({label, {pattern_of(sign, value)}});
@@ -143,12 +133,6 @@ double seconds_of(const std::string &text) {
   return static_cast<double>(duration.value()) / 1e9;
 }
 
-int64_t time_of(const char *name, const std::string &text, int64_t now_ns) {
-  const auto time = query::parse_time(text, now_ns);
-  if (!time) throw Wrong(std::string(name) + ": " + time.error());
-  return time.value();
-}
-
 }  // namespace
 
 Query read_selector(std::string_view text, const std::vector<std::string> &known) {
@@ -157,8 +141,8 @@ Query read_selector(std::string_view text, const std::vector<std::string> &known
   query.group = false;
   const std::string name = parser.name();
   for (const std::string &metric : known)
-    if (!name.empty() && (metric == name || legal(metric) == name)) query.metrics.push_back(literal(metric));
-  if (!name.empty() && query.metrics.empty()) query.metrics.push_back(literal(name));
+    if (!name.empty() && (metric == name || legal(metric) == name)) query.metrics.push_back(exactly(metric));
+  if (!name.empty() && query.metrics.empty()) query.metrics.push_back(exactly(name));
   if (parser.take('{')) {
     while (!parser.take('}')) {
       const std::string label = parser.name();
@@ -189,14 +173,14 @@ Steps read_steps(const Request &request, int64_t now_ns) {
   return steps;
 }
 
-std::vector<query::Point> at_steps(const std::vector<query::Point> &points, const Steps &steps) {
-  std::vector<query::Point> result;
+std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps) {
+  std::vector<Step> result;
   size_t next = 0;
   const int64_t count = (steps.to_ns - steps.from_ns) / steps.step_ns;
   for (int64_t i = 0; i <= count; ++i) {
     const int64_t time = steps.from_ns + i * steps.step_ns;
     while (next < points.size() && points[next].time_ns <= time) ++next;
-    if (next > 0 && points[next - 1].time_ns > time - kLookback) result.push_back({time, points[next - 1].value});
+    if (next > 0 && points[next - 1].time_ns > time - kLookback) result.push_back({time, points[next - 1]});
   }
   return result;
 }
@@ -215,6 +199,17 @@ void append_labels(std::string &out, std::string_view metric, const query::Tags 
   out += '}';
 }
 
+void append_step(std::string &out, const query::Answer &answer, const Step &step) {
+  out += '[';
+  core::append_number(out, unix_seconds(step.time_ns));
+  out += ",\"";
+  if (std::isfinite(step.point.value))
+    query::append_value(out, answer, step.point);
+  else
+    out += std::isnan(step.point.value) ? "NaN" : step.point.value > 0 ? "+Inf" : "-Inf";
+  out += "\"]";
+}
+
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget) {
   std::string out;
   for (const query::Answer &answer : answers) {
@@ -224,16 +219,23 @@ std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &
     budget.work(points.size());
     append_labels(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
     out += ",\"values\":[";
-    for (const query::Point &point : points) {
+    for (const Step &step : points) {
       if (out.back() != '[') out += ',';
-      out += '[';
-      core::append_number(out, unix_seconds(point.time_ns));
-      core::append_number(out += ",\"", point.value);
-      out += "\"]";
+      append_step(out, answer, step);
     }
     out += "]}";
   }
   return out;
+}
+
+std::string constant_json(double value, const Steps &steps) {
+  std::string out = R"({"resultType":"matrix","result":[{"metric":{},"values":[)";
+  const int64_t count = (steps.to_ns - steps.from_ns) / steps.step_ns;
+  for (int64_t i = 0; i <= count; ++i) {
+    const int64_t time = steps.from_ns + i * steps.step_ns;
+    append_step(i == 0 ? out : out += ',', {}, {time, {time, value}});
+  }
+  return out + "]}]}";
 }
 
 Answer prometheus_error(unsigned status, std::string_view message) {

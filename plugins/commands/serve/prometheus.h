@@ -26,14 +26,22 @@ Steps read_steps(const Request &request, int64_t now_ns);
 // How far back the value of a step may lie.
 constexpr int64_t kLookback = 300'000'000'000;
 // The last point at or before each step, not older than kLookback.
-std::vector<query::Point> at_steps(const std::vector<query::Point> &points, const Steps &steps);
+struct Step {
+  int64_t time_ns = 0;
+  query::Point point;
+};
+std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps);
 
 // {"__name__":"..","label":".."}
 void append_labels(std::string &out, std::string_view metric, const query::Tags &tags);
 // As a time is written: seconds, to the millisecond.
 double unix_seconds(int64_t time_ns);
+// [seconds,"value"]
+void append_step(std::string &out, const query::Answer &answer, const Step &step);
 // The elements of "result" of a matrix: one an answer, those without a value left out.
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);
+// "data" of a number without a metric: a matrix that has it at each step.
+std::string constant_json(double value, const Steps &steps);
 Answer prometheus_error(unsigned status, std::string_view message);
 
 }  // namespace atalaya::serve

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/sample/json.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::serve {
 namespace {
@@ -68,6 +69,12 @@ bool read_form(std::string_view body, std::vector<std::pair<std::string, std::st
     arguments.emplace_back(*key, *value);
   }
   return true;
+}
+
+std::string list_json(const std::vector<std::string> &texts) {
+  std::string out;
+  query::append_list(out, texts);
+  return out;
 }
 
 Answer error_answer(unsigned status, std::string_view message) {

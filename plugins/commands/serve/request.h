@@ -31,6 +31,8 @@ struct Answer {
 // Adds what a body of type application/x-www-form-urlencoded says; false when it is no such text.
 bool read_form(std::string_view body, std::vector<std::pair<std::string, std::string>> &arguments);
 
+// ["text",..]
+std::string list_json(const std::vector<std::string> &texts);
 // {"error":{"code":..,"message":..}}, OpenTSDB's form.
 Answer error_answer(unsigned status, std::string_view message);
 

@@ -114,6 +114,8 @@ class Sql final : public Command {
       if (arguments.size() > 1) throw query::Wrong("one statement, in quotes");
       store::Database database(query::sqlite_path(options_.store), store::Access::read_only);
       store::check_is_store(database);
+      if (database.number("PRAGMA user_version") == 0)
+        throw Failure(Code::permanent, "database " + database.path() + " is empty; run a pipeline with the sink \"sqlite\" first");
       if (store::register_points(database.handle(), problem_) != SQLITE_OK) throw Failure(Code::permanent, problem_);
       if (!arguments.empty()) {
         if (execute(database, std::string(view(arguments[0])))) return 0;

@@ -90,20 +90,23 @@ void Connection::close() {
   connected_to_.clear();
 }
 
-Answer Connection::exchange(const Url &url, const Request &request) {
+Answer Connection::exchange(const Url &url, const Request &request, const BodyReader &reader) {
   const Deadline deadline = steady_clock::now() + options_.deadline;
+  bool begun = false;
+  BodyReader counted;
+  if (reader) counted = [&](std::string_view piece) { return begun = true, reader(piece); };
   try {
     if (session_ && connected_to_ == url.text) {
       try {
-        return send(url, request, deadline);
+        return send(url, request, deadline, counted);
       } catch (const Poco::Exception &) {
         // The server may have closed it while it was idle. Once more on a new one: a point written twice is the same point.
-        if (steady_clock::now() >= deadline) throw;
+        if (begun || steady_clock::now() >= deadline) throw;
       }
     }
     close();
     connect(url, deadline);
-    return send(url, request, deadline);
+    return send(url, request, deadline, counted);
   } catch (const Poco::Exception &problem) {
     close();
     if (steady_clock::now() >= deadline) throw NoAnswer("no answer within the deadline");
@@ -118,7 +121,8 @@ void Connection::connect(const Url &url, Deadline deadline) {
   const bool proxied = !options_.proxy_host.empty();
   const Poco::Net::SocketAddress address(proxied ? options_.proxy_host : url.host, proxied ? options_.proxy_port : url.port);
   Poco::Net::StreamSocket socket(address.family());
-  socket.connect(address, span_of(patience(deadline)));
+  const bool own_patience = options_.connect.count() > 0;
+  socket.connect(address, span_of(own_patience ? std::min(options_.connect, patience(deadline)) : patience(deadline)));
   const Deadlines::Guard guard(deadlines_, socket.impl()->sockfd(), deadline);
   socket.setNoDelay(true);
   socket.setSendTimeout(span_of(patience(deadline)));
@@ -146,7 +150,7 @@ void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadlin
   socket = way->detachSocket();
 }
 
-Answer Connection::send(const Url &url, const Request &request, Deadline deadline) {
+Answer Connection::send(const Url &url, const Request &request, Deadline deadline, const BodyReader &reader) {
   const Deadlines::Guard guard(deadlines_, session_->socket().impl()->sockfd(), deadline);
   session_->setTimeout(span_of(patience(deadline)));
   const bool absolute = !options_.proxy_host.empty() && !url.tls;  // a proxy's form
@@ -164,10 +168,10 @@ Answer Connection::send(const Url &url, const Request &request, Deadline deadlin
   if (has_body) out.write(request.body.data(), static_cast<std::streamsize>(request.body.size()));
   out.flush();
   if (!out.good() && session_->networkException() != nullptr) session_->networkException()->rethrow();
-  return receive(deadline);
+  return receive(deadline, reader);
 }
 
-Answer Connection::receive(Deadline deadline) {
+Answer Connection::receive(Deadline deadline, const BodyReader &reader) {
   HTTPResponse head;
   head.setFieldLimit(kMostHeaders);
   std::istream &in = session_->receiveResponse(head);
@@ -175,18 +179,23 @@ Answer Connection::receive(Deadline deadline) {
   answer.status = head.getStatus();
   answer.retry_after = head.get("Retry-After", "");
   answer.location = head.get("Location", "");
+  const bool in_pieces = reader && answer.status / 100 == 2;
+  size_t size = 0;
+  bool enough = false;
   char piece[8192];
-  while (answer.body.size() <= kLongestAnswer) {
+  while (!enough) {
     in.read(piece, sizeof(piece));
-    answer.body.append(piece, static_cast<size_t>(in.gcount()));
+    const std::string_view got(piece, static_cast<size_t>(in.gcount()));
+    size += got.size();
+    if (!in_pieces) answer.body += got;
+    enough = in_pieces ? !got.empty() && !reader(got) : size > kLongestAnswer;
     if (!in) break;
   }
   if (session_->networkException() != nullptr) session_->networkException()->rethrow();
   if (steady_clock::now() >= deadline) throw Poco::TimeoutException("the answer took too long");
-  if (head.hasContentLength() && std::cmp_less(answer.body.size(), head.getContentLength64()) &&
-      answer.body.size() <= kLongestAnswer)
+  if (head.hasContentLength() && std::cmp_less(size, head.getContentLength64()) && !enough)
     throw Poco::Net::ConnectionResetException("half an answer");
-  if (!head.getKeepAlive() || answer.body.size() > kLongestAnswer) close();
+  if (!head.getKeepAlive() || enough) close();
   return answer;
 }
 

@@ -5,6 +5,7 @@
 #include <Poco/Net/HTTPClientSession.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -30,7 +31,8 @@ struct ConnectionOptions {
   std::string proxy_host;       // empty: none
   uint16_t proxy_port = 0;
   bool chunked = false;
-  std::chrono::nanoseconds timeout{};   // to connect, and until the server moves
+  std::chrono::nanoseconds timeout{};   // until the server moves
+  std::chrono::nanoseconds connect{};   // until there is a connection; 0: as `timeout`
   std::chrono::nanoseconds deadline{};  // of a whole exchange
 };
 
@@ -42,6 +44,9 @@ struct Answer {
   std::string retry_after, location;
   std::string body;  // its beginning
 };
+
+// Takes an answer of 2xx piece by piece, in place of `body`; false: the rest is not wanted.
+using BodyReader = std::function<bool(std::string_view piece)>;
 
 // The exchange came to no answer: nobody knows whether the server has taken the request.
 class NoAnswer : public std::runtime_error {
@@ -55,15 +60,15 @@ class Connection {
   Connection(const ConnectionOptions &options, Deadlines &deadlines) : options_(options), deadlines_(deadlines) {}
 
   // Connects if need be. Throws NoAnswer.
-  Answer exchange(const Url &url, const Request &request);
+  Answer exchange(const Url &url, const Request &request, const BodyReader &reader = nullptr);
   void close();
 
  private:
   class Session;
   void connect(const Url &url, Deadline deadline);
   void tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadline deadline);
-  Answer send(const Url &url, const Request &request, Deadline deadline);
-  Answer receive(Deadline deadline);
+  Answer send(const Url &url, const Request &request, Deadline deadline, const BodyReader &reader);
+  Answer receive(Deadline deadline, const BodyReader &reader);
   std::chrono::nanoseconds patience(Deadline deadline) const;
 
   const ConnectionOptions &options_;

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sink "http": a batch becomes requests, which lanes send at the same time.
-#include <Poco/Base64Encoder.h>
-#include <Poco/Net/NetSSL.h>
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
 #include <future>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "plugins/sinks/http/authorization.h"
 #include "plugins/sinks/http/lane.h"
 #include "plugins/sinks/shared/dead_letters.h"
 #include "plugins/sinks/shared/fingerprint.h"
@@ -161,7 +159,7 @@ class Http final : public Sink {
   void start() override {
     if (!lanes_.empty()) return;
     static_cast<void>(authorization());
-    if (std::any_of(urls_.begin(), urls_.end(), [](const Url &url) { return url.tls; })) connection_.tls = tls_context();
+    if (std::any_of(urls_.begin(), urls_.end(), [](const Url &url) { return url.tls; })) connection_.tls = tls_context(tls_files());
     targets_.emplace(urls_, weights_, host_.integer("retry_max"));
     deadlines_ = std::make_unique<Deadlines>();
     const auto senders = static_cast<size_t>(host_.integer("senders"));
@@ -264,35 +262,19 @@ class Http final : public Sink {
     connection_.proxy_port = url.port;
   }
 
-  Poco::Net::Context::Ptr tls_context() const {
-    Poco::Net::Context::Params files;
-    if (const auto ca = host_.find("tls.ca")) files.caLocation = ca->text();
-    if (const auto certificate = host_.find("tls.certificate")) files.certificateFile = certificate->text();
-    if (const auto key = host_.find("tls.key")) files.privateKeyFile = key->text();
-    files.loadDefaultCAs = files.caLocation.empty();
-    files.verificationMode = Poco::Net::Context::VERIFY_STRICT;  // anything less trusts any name on localhost
-    try {
-      Poco::Net::initializeSSL();
-      Poco::Net::Context::Ptr context = new Poco::Net::Context(Poco::Net::Context::TLS_CLIENT_USE, files);
-      context->requireMinimumProtocol(Poco::Net::Context::PROTO_TLSV1_2);
-      context->enableExtendedCertificateVerification(true);
-      return context;
-    } catch (const Poco::Exception &problem) {
-      throw Failure(Code::bad_config, "tls: " + problem.displayText());
-    }
+  TlsFiles tls_files() const {
+    TlsFiles files;
+    if (const auto ca = host_.find("tls.ca")) files.ca = ca->text();
+    if (const auto certificate = host_.find("tls.certificate")) files.certificate = certificate->text();
+    if (const auto key = host_.find("tls.key")) files.key = key->text();
+    return files;
   }
 
   // The header's value. Files are read for every batch, so that a new token needs no restart.
   std::string authorization() const {
     if (credentials_.empty()) return {};
     const std::string text = sinks::read_secret(credentials_);
-    if (bearer_) return "Bearer " + text;
-    std::ostringstream encoded;
-    Poco::Base64Encoder encoder(encoded);
-    encoder.rdbuf()->setLineLength(0);
-    encoder << text;
-    encoder.close();
-    return "Basic " + encoded.str();
+    return bearer_ ? "Bearer " + text : basic_authorization(text);
   }
 
   void divide(std::span<const Sample> samples) {

@@ -101,6 +101,10 @@ class SqliteSink final : public Sink {
     host_.dropped("no value that can be stored", refused.samples);
     if (refused.values > 0)
       host_.log(Level::warning, "values that are not finite, or have no name, were left out of the store " + writer_->path());
+    if (refused.stack_ends > 0)
+      host_.log(Level::warning, "stacks of more than " + std::to_string(store::kMostFrames) + " frames or " +
+                                    std::to_string(store::kLongestStack >> 10) + " KiB have only their leaf ends in the store " +
+                                    writer_->path() + ", below the frame " + std::string(store::kTruncated));
   }
 
   Host host_;

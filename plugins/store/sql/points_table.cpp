@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "plugins/store/chunk.h"
+#include "plugins/store/chunk_reader.h"
 #include "plugins/store/fields.h"
 
 namespace atalaya::store {

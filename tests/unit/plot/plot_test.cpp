@@ -5,8 +5,11 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "plugins/commands/plot/svg.h"
-#include "plugins/commands/plot/ticks.h"
+#include "plugins/commands/report/page.h"
+#include "plugins/query/downsample.h"
+#include "plugins/query/plot/lines.h"
+#include "plugins/query/plot/svg.h"
+#include "plugins/query/plot/ticks.h"
 
 namespace atalaya::plot {
 namespace {
@@ -49,6 +52,9 @@ TEST_CASE("numbers on an axis have the decimals of its step") {
   CHECK(tick_text(20, 20) == "20");
   CHECK(tick_text(0.25, 0.05) == "0.25");
   CHECK(tick_text(2e9, 5e8) == "2e+09");
+  CHECK(tick_text(50'002'000'000, 2e6) == "5.0002e+10");
+  CHECK(tick_text(-50'000'000'000, 2e6) == "-5e+10");
+  CHECK(tick_text(0, 5e8) == "0");
 }
 
 TEST_CASE("times on an axis are round, and few") {
@@ -80,16 +86,16 @@ std::vector<query::Point> ramp() {
 }
 
 TEST_CASE("a picture has a line a series, its label and its unit, and texts that are only texts") {
-  const std::string svg = svg_of(plot_of({{"proc.cpu.user{host=<h>}", "%", ramp(), false}, {"other", "%", ramp(), true}}));
+  const std::string svg = svg_of(plot_of({{"proc.cpu.user{host=<h>}", "%", ramp(), false}, {"other", "%", ramp(), true}})).svg;
   CHECK(svg.find("a &lt;title&gt; &amp; more") != std::string::npos);
-  CHECK(svg.find("proc.cpu.user{host=&lt;h&gt;} [%]") != std::string::npos);
+  CHECK(svg.find("proc.cpu.user{host=&lt;h&gt;}<") != std::string::npos);
   CHECK(count(svg, "<path ") == 2);
   CHECK(count(svg, "stroke-dasharray=\"8 4\"") == 2);  // the reference, and its legend
   CHECK(svg.find("nan") == std::string::npos);
 }
 
 TEST_CASE("two units share a panel, a third one gets another") {
-  const auto height = [](const std::string &svg) { return std::atoi(svg.c_str() + svg.find("height=\"") + 8); };
+  const auto height = [](const Picture &picture) { return picture.height; };
   const int one = height(svg_of(plot_of({{"a", "%", ramp(), false}})));
   CHECK(height(svg_of(plot_of({{"a", "%", ramp(), false}, {"b", "MiB", ramp(), false}}))) == one);
   CHECK(height(svg_of(plot_of({{"a", "%", ramp(), false}, {"b", "MiB", ramp(), false}, {"c", "s", ramp(), false}}))) > one + 300);
@@ -98,24 +104,77 @@ TEST_CASE("two units share a panel, a third one gets another") {
 TEST_CASE("a line breaks where nothing is known") {
   auto points = ramp();
   points.erase(points.begin() + 4, points.begin() + 8);
-  const std::string gap = svg_of(plot_of({{"a", "%", points, false}}));
+  const std::string gap = svg_of(plot_of({{"a", "%", points, false}})).svg;
   CHECK(count(gap.substr(gap.find("<path d="), 300), "M") == 2);
   points = ramp();
   points[5].value = std::nan("");
-  const std::string unknown = svg_of(plot_of({{"a", "%", points, false}}));
+  const std::string unknown = svg_of(plot_of({{"a", "%", points, false}})).svg;
   CHECK(count(unknown.substr(unknown.find("<path d="), 300), "M") == 2);
 }
 
 TEST_CASE("experiments are bands with their names") {
   Plot plot = plot_of({{"a", "%", ramp(), false}});
   plot.bands = {{kTen - 100 * kSecond, kTen + 30 * kSecond, "run 1"}, {kTen + 40 * kSecond, kTen + 900 * kSecond, "run 2"}};
-  const std::string svg = svg_of(plot);
+  const std::string svg = svg_of(plot).svg;
   CHECK(count(svg, "fill-opacity") == 2);
   CHECK(count(svg, "run 1") == 2);  // the text, and what hovering shows
 }
 
+TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each its own look") {
+  std::vector<Line> lines;
+  lines.reserve(30);
+  for (int i = 0; i < 30; ++i) lines.push_back({"pid=" + std::to_string(i), "%", ramp(), false});
+  const Picture short_names = svg_of(plot_of(lines));
+  CHECK(short_names.svg.find(">pid=29</text>") != std::string::npos);
+  CHECK(short_names.svg.find("more lines") == std::string::npos);
+  for (Line &line : lines) line.label += " and a name that needs much more room than the others do";
+  CHECK(svg_of(plot_of(lines)).height > short_names.height);
+  lines.resize(70, lines[0]);
+  CHECK(svg_of(plot_of(lines)).svg.find("and 10 more lines") != std::string::npos);
+  lines.push_back({"avg of all", "%", ramp(), true});
+  CHECK(svg_of(plot_of(lines)).svg.find(">avg of all</text>") != std::string::npos);
+}
+
+TEST_CASE("a number of points has no unit, whoever counts them") {
+  const query::Answer answer{"proc.cpu.user", {}, {}, ramp(), {}};
+  query::Question question;
+  CHECK(unit_of(answer, question) == "%");
+  question.query.aggregator = *query::Aggregator::find("count");
+  CHECK(unit_of(answer, question).empty());
+  question.query.aggregator = *query::Aggregator::find("sum");
+  question.query.downsample = query::parse_downsample("1m-count").value();
+  CHECK(unit_of(answer, question).empty());
+  question.query.downsample = query::parse_downsample("1m-avg").value();
+  CHECK(unit_of(answer, question) == "%");
+}
+
+TEST_CASE("a group is called by its keys, less what all groups have") {
+  query::Question question;
+  question.query.group_by = {"host", "process"};
+  Plot plot;
+  add_lines(
+      plot,
+      {{"m", {{"host", "h"}, {"pid", "7"}, {"process", "java"}}, {}, ramp(), {}}, {"m", {{"host", "h"}}, {"process"}, ramp(), {}}},
+      question);
+  CHECK(plot.subtitle == "host=h");
+  CHECK(plot.lines[0].label == "process=java");
+  CHECK(plot.lines[1].label == "process=");
+}
+
+TEST_CASE("in a page of a report names are only texts") {
+  using report_command::Page;
+  const query::Usage usage{{{"process", "\"><img src=x>"}}, "proc.cpu.user", 1.5, 2, 3, 4, "%"};
+  Page page{"<b>title", "sqlite:<a>", {kTen, kTen + 60 * kSecond}, kTen, {}, {}, {{"process"}, {{{}, {kTen, kTen + 60}, {usage}}}}};
+  page.experiments.push_back({"<i>", "", "&", "<script>", {{"k", "'\""}}, kTen, -1});
+  const std::string html = report_command::as_page(page);
+  for (const char *part : {"<b>", "<a>", "<i>", "<script", "<img"}) CHECK(html.find(part) == std::string::npos);
+  CHECK(html.find("<td>&quot;&gt;&lt;img src=x&gt;</td>") != std::string::npos);
+  CHECK(html.find(">open</td>") != std::string::npos);
+  CHECK(html.find("<th class=\"n\">sum, core-seconds</th>") != std::string::npos);
+}
+
 TEST_CASE("a picture without points has its axes") {
-  CHECK(svg_of(plot_of({})).find("</svg>") != std::string::npos);
+  CHECK(svg_of(plot_of({})).svg.find("</svg>") != std::string::npos);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "plugins/query/downsample.h"
 #include "plugins/query/metric_info.h"
 #include "plugins/query/rate.h"
+#include "plugins/query/render.h"
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::query::test {
@@ -136,12 +137,45 @@ TEST_CASE("rates are made reading by reading, so that a reset spoils no average"
 TEST_CASE("the largest answers come first") {
   MemoryStore store = reference();
   Query query = all_of(kWrites, "none");
-  auto answers = ask(store, query);
-  keep_top(answers, 2);
+  Budget budget({100, 36, kSecond});
+  auto answers = answers_to(query, store, budget);
+  keep_top(answers, 2, budget);
   REQUIRE(answers.size() == 2);
   CHECK(answers[0].tags.at("pid") == "33");
   CHECK(answers[1].tags.at("host") == "host1");
   CHECK(answers[1].tags.at("process") == "P2");
+  budget.hold(30);  // the points of the other ten are no longer held
+  CHECK_THROWS_AS(budget.hold(1), TooMuch);
+}
+
+TEST_CASE("the most in all is not the most at a moment") {
+  MemoryStore store;
+  store.add("proc.cpu.user", {{"process", "short"}}, {{1, 90}});
+  store.add("proc.cpu.user", {{"process", "long"}}, {{1, 50}, {2, 50}, {3, 50}});
+  Budget budget({});
+  for (const auto &[most, first] : {std::pair{Most::average, "short"}, {Most::sum, "long"}}) {
+    auto answers = answers_to(all_of("proc.cpu.user", "none"), store, budget);
+    keep_top(answers, 1, budget, most);
+    CHECK(answers[0].tags.at("process") == first);
+  }
+}
+
+TEST_CASE("the largest are those of each metric: a MiB is not more than a per cent") {
+  MemoryStore store;
+  for (const char *host : {"a", "b", "c"}) {
+    store.add("proc.cpu.user", {{"host", host}}, {{1, host[0] - 'a' + 0.5}});
+    store.add("proc.mem.resident", {{"host", host}}, {{1, 1000.0 + host[0]}});
+  }
+  Budget budget({});
+  auto answers = answers_to(all_of("proc.*", "none"), store, budget);
+  keep_top(answers, 2, budget);
+  REQUIRE(answers.size() == 4);
+  CHECK(answers[0].metric == "proc.cpu.user");
+  CHECK(answers[0].tags.at("host") == "c");
+  CHECK(answers[1].tags.at("host") == "b");
+  CHECK(answers[2].metric == "proc.mem.resident");
+  CHECK(common_tags(answers).empty());
+  CHECK(common_tags({answers[0], answers[2]}) == Tags{{"host", "c"}});
 }
 
 TEST_CASE("the range is without its begin and with its end") {
@@ -252,6 +286,45 @@ TEST_CASE("the value of a reset is for decreases only: a steep rise is one") {
   Query query = all_of("self.samples.in");
   query.rate = Rate{true, 1e12, 1000};
   CHECK(shown(ask(store, query)[0].points) == "10:100000");
+}
+
+TEST_CASE("counts are answered as they are where they are too large for a number") {
+  constexpr int64_t kLarge = (int64_t{1} << 53) + 1;
+  MemoryStore store;
+  store.add_counts("net.bytes", {{"host", "h"}}, {{0, kLarge}, {10, kLarge + 2}, {20, 7}});
+  const Answer answer = ask(store, all_of("net.bytes"))[0];
+  REQUIRE(answer.counts.size() == 2);
+  CHECK(as_csv({answer}).find(",9007199254740993\r\n") != std::string::npos);
+  CHECK(as_json({answer}).find(",9007199254740995],") != std::string::npos);
+  CHECK(as_json({answer}).find(",7]]") != std::string::npos);
+  CHECK(as_table({answer}).find(" 9007199254740993\n") != std::string::npos);
+  CHECK(ask(store, all_of("net.bytes", "none"))[0].counts.size() == 2);
+  CHECK(ask(store, all_of("net.bytes", "count"))[0].counts.empty());
+  Query rate = all_of("net.bytes");
+  rate.rate = Rate{};
+  CHECK(ask(store, rate)[0].counts.empty());
+  store.add_counts("net.bytes", {{"host", "i"}}, {{0, kLarge}});
+  CHECK(ask(store, all_of("net.bytes"))[0].counts.empty());  // a sum is a number
+}
+
+TEST_CASE("counts that no answer has are not paid for") {
+  constexpr int64_t kLarge = (int64_t{1} << 53) + 1;
+  MemoryStore store;
+  store.add_counts("net.bytes", {{"host", "h"}}, {{0, kLarge}, {10, kLarge}});
+  store.add_counts("net.bytes", {{"host", "i"}}, {{0, kLarge}, {10, kLarge}});
+  Budget budget({100, 4 + 2 + 2, kSecond});  // four points at a time, and the two of each answer
+  CHECK(answers_to(all_of("net.bytes"), store, budget)[0].points.size() == 2);
+  CHECK(answers_to(all_of("net.bytes"), store, budget)[0].points.size() == 2);
+}
+
+TEST_CASE("a filter that an absent tag passes leaves the series without it") {
+  MemoryStore store;
+  store.add("m", {{"host", "a"}}, {{1, 1}});
+  store.add("m", {{"host", "b"}}, {{1, 1}});
+  store.add("m", {}, {{1, 1}});
+  Query query = all_of("m", "none");
+  query.tags_if_any = {{"host", {"~^(a|)$"}}};
+  CHECK(ask(store, query).size() == 2);
 }
 
 }  // namespace

@@ -28,6 +28,12 @@ class MemoryStore : public store::Store {
     kept.series = {static_cast<int64_t>(all_.size()), 0, metric, tags};
     all_.push_back(std::move(kept));
   }
+  void add_counts(const std::string &metric, const Tags &tags, const std::vector<std::pair<int, int64_t>> &values) {
+    Values reals;
+    for (const auto &[second, count] : values) reals.emplace_back(second, static_cast<double>(count));
+    add(metric, tags, reals);
+    for (const auto &[second, count] : values) all_.back().counts.push_back(count);
+  }
   size_t block = 3;        // points a call
   bool summarize = false;  // hand out summaries, too
   int64_t duration_ns = kSecond;
@@ -35,6 +41,7 @@ class MemoryStore : public store::Store {
   struct Kept {
     store::Series series;
     std::vector<Point> points;
+    std::vector<int64_t> counts;  // all of them, or none
   };
   const std::vector<Kept> &all() const { return all_; }
 
@@ -60,12 +67,18 @@ class MemoryStore : public store::Store {
 
   void scan(std::span<const store::Series> series, const Range &range, store::PointVisitor &visitor) override {
     std::vector<std::vector<Point>> left(series.size());
-    for (size_t i = 0; i < series.size(); ++i)
-      for (const Point &point : all_[static_cast<size_t>(series[i].entity)].points)
-        if (point.time_ns > range.from_ns && point.time_ns <= range.to_ns) left[i].push_back(point);
+    std::vector<std::vector<int64_t>> counts(series.size());
+    for (size_t i = 0; i < series.size(); ++i) {
+      const Kept &kept = all_[static_cast<size_t>(series[i].entity)];
+      for (size_t p = 0; p < kept.points.size(); ++p) {
+        if (kept.points[p].time_ns <= range.from_ns || kept.points[p].time_ns > range.to_ns) continue;
+        left[i].push_back(kept.points[p]);
+        if (!kept.counts.empty()) counts[i].push_back(kept.counts[p]);
+      }
+    }
     for (bool any = true; any;) {
       any = false;
-      for (size_t i = 0; i < series.size(); ++i) any = hand_on(i, left[i], visitor) || any;
+      for (size_t i = 0; i < series.size(); ++i) any = hand_on(i, left[i], counts[i], visitor) || any;
     }
   }
   void stacks(const store::Selection &, const std::function<void(const store::Stack &)> &) override {}
@@ -79,7 +92,7 @@ class MemoryStore : public store::Store {
       return tag == tags.end() ? matchers.matches_absent() : matchers.matches(tag->second);
     });
   }
-  bool hand_on(size_t i, std::vector<Point> &left, store::PointVisitor &visitor) const {
+  bool hand_on(size_t i, std::vector<Point> &left, std::vector<int64_t> &counts, store::PointVisitor &visitor) const {
     const size_t count = std::min(block, left.size());
     if (count == 0) return false;
     std::vector<int64_t> times, durations(count, duration_ns);
@@ -93,8 +106,10 @@ class MemoryStore : public store::Store {
       summary.min = std::min(summary.min, left[p].value);
       summary.max = std::max(summary.max, left[p].value);
     }
-    if (!summarize || !visitor.take(i, summary)) visitor.points(i, {times, durations, values, {}});
+    if (!summarize || !visitor.take(i, summary))
+      visitor.points(i, {times, durations, values, std::span(counts).first(std::min(count, counts.size()))});
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count));
+    if (!counts.empty()) counts.erase(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(count));
     return true;
   }
 

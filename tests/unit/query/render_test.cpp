@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/unit/query/memory_store.h"
 
@@ -39,6 +40,26 @@ TEST_CASE("a table has units, and no control characters") {
         "2023-11-14T22:13:20Z    proc.cpu.user (%)  host=h,process=a \"b\", c\\x0a    1.5\n"
         "2023-11-14T22:13:21.5Z  x                                                   2\n"
         "2023-11-14T22:13:22Z    x                                                   -\n");
+}
+
+TEST_CASE("what is no finite number is no number of any format") {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const Answer answer{"x", {}, {}, {{1'700'000'000'000'000'000, infinite}, {1'700'000'001'000'000'000, -infinite}}, {}};
+  for (const std::string &text : {as_json({answer}), as_csv({answer}), as_table({answer})})
+    CHECK(text.find("inf") == std::string::npos);
+  CHECK(as_json({answer}).find(R"("dps":[[1700000000000,null],[1700000001000,null]])") != std::string::npos);
+}
+
+TEST_CASE("numbers lose only the digits that are the arithmetic's") {
+  CHECK(rounded_text(0.1 + 0.2) == "0.3");
+  CHECK(rounded_text(2 * 9'007'199'254'740'994.0) == "18014398509481988");
+  CHECK(rounded_text(1e300) == "1e+300");
+}
+
+TEST_CASE("XML has no character that it does not allow") {
+  CHECK(xml_text("a\xef\xbf\xbe\xef\xbf\xbf<") == "a\\u{fffe}\\u{ffff}&lt;");
+  CHECK(xml_text("\xf0\x9f\xbf\xbf") == "\\u{1ffff}");
+  CHECK(xml_text("\xef\xbf\xbd") == "\xef\xbf\xbd");
 }
 
 }  // namespace

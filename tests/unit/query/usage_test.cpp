@@ -56,6 +56,17 @@ TEST_CASE("those that used most come first") {
   CHECK(usage[0].tags.at("process") == "big");
 }
 
+TEST_CASE("metrics stand together, each with its largest first") {
+  MemoryStore store;
+  for (const char *metric : {"proc.mem.resident", "proc.cpu.user"}) {
+    store.add(metric, {{"process", "small"}}, {{1, 1}});
+    store.add(metric, {{"process", "big"}}, {{1, 9000}});
+  }
+  std::string order;
+  for (const Usage &usage : use(store, "proc.*", 0, 10, {"process"})) order += usage.metric + " " + usage.tags.at("process") + ", ";
+  CHECK(order == "proc.cpu.user big, proc.cpu.user small, proc.mem.resident big, proc.mem.resident small, ");
+}
+
 TEST_CASE("instants of neighbouring times add up") {
   MemoryStore store;
   store.duration_ns = 0;

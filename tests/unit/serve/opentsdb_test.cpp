@@ -73,7 +73,7 @@ TEST_CASE("wrong questions say what is wrong") {
   get.arguments.emplace_back("start", "1h-ago");
   CHECK(error_of(get).empty());
   get.arguments[0].second = "smu:a";
-  CHECK(error_of(get) == "No such aggregator: smu; did you mean \"sum\"?");
+  CHECK(error_of(get) == "aggregator: \"smu\" is not known; did you mean \"sum\"?");
   get.arguments[0].second = "sum:a{b}";
   CHECK(error_of(get) == "\"b\" is not of the form tag=value");
   get.arguments[0].second = "sum:a{b=c";
@@ -95,6 +95,12 @@ TEST_CASE("answers have seconds or milliseconds, an object or pairs, and a word 
   CHECK(
       opentsdb_json({answer}, query::Fill::null, question) ==
       R"({"metric":"m","tags":{"host":"h"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5],[1700000000500,2],[1700000001000,null]]})");
+}
+
+TEST_CASE("a sum that is no finite number is not known") {
+  const query::Answer answer{"m", {}, {}, {{kNow, INFINITY}}, {}};
+  CHECK(opentsdb_json({answer}, query::Fill::nan, {}).find(R"("dps":{"1700000000":"NaN"})") != std::string::npos);
+  CHECK(opentsdb_json({answer}, query::Fill::null, {}).find(R"("dps":{"1700000000":null})") != std::string::npos);
 }
 
 TEST_CASE("explicit tags are refused, not ignored") {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 namespace atalaya::serve {
 namespace {
 
@@ -51,7 +53,7 @@ TEST_CASE("a step has the last value before it, unless that is too old") {
   const auto at = at_steps(points, {95 * kSecond, 500 * kSecond, 15 * kSecond});
   REQUIRE(at.size() == 20);
   CHECK(at[0].time_ns == 110 * kSecond);
-  CHECK(at[0].value == 2);
+  CHECK(at[0].point.value == 2);
   CHECK(at.back().time_ns == 395 * kSecond);
   CHECK(at_steps({}, {0, 10, 1}).empty());
 }
@@ -75,14 +77,39 @@ TEST_CASE("a matrix leaves out series without a value") {
         R"({"metric":{"__name__":"m","host":"h"},"values":[[1000,"1.5"],[1010,"1.5"]]})");
 }
 
+TEST_CASE("what is no finite number is written as Prometheus does") {
+  const auto text = [](double value) {
+    std::string out;
+    append_step(out, {}, {kSecond, {kSecond, value}});
+    return out;
+  };
+  CHECK(text(INFINITY) == R"([1,"+Inf"])");
+  CHECK(text(-INFINITY) == R"([1,"-Inf"])");
+  CHECK(text(NAN) == R"([1,"NaN"])");
+}
+
+TEST_CASE("a number is one at each step") {
+  CHECK(constant_json(2, {1000 * kSecond, 1025 * kSecond, 10 * kSecond}) ==
+        R"({"resultType":"matrix","result":[{"metric":{},"values":[[1000,"2"],[1010,"2"],[1020,"2"]]}]})");
+}
+
+TEST_CASE("a count is exact, though it is more than a double holds") {
+  const query::Answer answer{"m", {}, {}, {{1000 * kSecond, 0x1p53}}, {{1000 * kSecond, (int64_t{1} << 53) + 1}}};
+  query::Budget budget({});
+  CHECK(matrix_json({answer}, {1010 * kSecond, 1010 * kSecond, kSecond}, budget) ==
+        R"({"metric":{"__name__":"m"},"values":[[1010,"9007199254740993"]]})");
+}
+
 TEST_CASE("an absent label is an empty one, to expressions too") {
   CHECK(read_selector(R"(x{a=~".*"})", {}).tags.empty());
+  CHECK(read_selector(R"(x{a=~".*"})", {}).tags_if_any[0].patterns == Patterns{"~^(.*)$"});
+  CHECK(read_selector(R"(x{a=~"b|"})", {}).tags_if_any[0].patterns == Patterns{"~^(b|)$"});
   CHECK(read_selector(R"(x{a=~""})", {}).tags[0].patterns == Patterns{"!*"});
   const query::Query query = read_selector(R"(x{a!~"b|"})", {});
   REQUIRE(query.tags.size() == 2);
   CHECK(query.tags[0].patterns == Patterns{"*"});
   CHECK(query.tags[1].patterns == Patterns{"!~^(b|)$"});
-  CHECK(error_of("x{a=~\"b|\"}").find("that an absent label matches is not supported") != std::string::npos);
+  CHECK(error_of("{a=~\"b|\"}").find("expected a name or a matcher") != std::string::npos);  // of everything, as there
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -152,7 +154,7 @@ TEST_CASE("a span is replaced when it ends") {
         Lines{R"(map|90|{}|{"job":"1"})"});
 }
 
-TEST_CASE("a stack's text is kept once, its counts per window") {
+TEST_CASE("what stacks share is kept once, their counts per window") {
   TestStore store;
   Writer writer = store.writer();
   for (int i = 0; i < 3; ++i) {
@@ -162,9 +164,33 @@ TEST_CASE("a stack's text is kept once, its counts per window") {
     writer.write(samples.span(), kNow);
     writer.write(samples.span(), kNow);  // delivered twice
   }
-  CHECK(store.sql("SELECT count(*) FROM stack_texts") == Lines{"2"});
-  CHECK(store.sql("SELECT folded, sum(f.value) FROM stacks s JOIN stack_texts t ON t.id = s.stack, json_each(s.fields) f "
+  CHECK(store.sql("SELECT name FROM frames ORDER BY name") == Lines{"main", "run_[j]", "wait"});
+  CHECK(store.sql("SELECT folded FROM stack_texts ORDER BY folded") == Lines{"main", "main;run_[j]", "main;wait"});
+  CHECK(store.sql("SELECT folded, sum(value) FROM stack_points WHERE metric = 'profile.samples' AND process = 'java' "
                   "GROUP BY folded ORDER BY folded") == Lines{"main;run_[j]|6", "main;wait|15"});
+}
+
+TEST_CASE("stacks come back letter by letter: long ones, empty frames, none that is part of another one by its text only") {
+  TestStore store;
+  Writer writer = store.writer();
+  std::string deep = "main";
+  for (int i = 0; i < 2000; ++i) deep += ";f" + std::to_string(i % 7);
+  const std::vector<std::string> texts = {"a", "a;", "a;b", "ab", "a;b;a;b", ";a", ";;", deep, deep + "x"};
+  std::map<std::string, int64_t> wanted, got;
+  std::set<int64_t> numbers;
+  for (size_t round = 0; round < 2; ++round) {
+    auto samples = store.samples();
+    for (size_t i = 0; i < texts.size(); ++i)
+      samples.add(ATALAYA_STACK, kNow, kSecond, {{"process", "java"}}, texts[i])
+          .count("profile.samples", wanted[texts[i]] = static_cast<int64_t>(i));
+    writer.write(samples.span(), kNow);
+  }
+  SqliteStore(store.path).stacks({}, [&](const Stack &stack) {
+    got[std::string(stack.folded)] += stack.fields[0].count;
+    numbers.insert(stack.number);
+  });
+  CHECK(got == wanted);
+  CHECK(numbers.size() == texts.size());
 }
 
 TEST_CASE("a reader sees a steady picture and does not stop the writer") {

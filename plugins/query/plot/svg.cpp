@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/plot/svg.h"
+#include "plugins/query/plot/svg.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <string_view>
 
 #include "core/sample/text.h"
-#include "plugins/commands/plot/ticks.h"
+#include "plugins/query/plot/ticks.h"
 #include "plugins/query/render.h"
 
 namespace atalaya::plot {
 namespace {
 
-constexpr int kLeft = 72, kRight = 72, kTop = 14, kBottom = 40, kTitle = 34, kLegendRow = 18, kLegendColumn = 450;
-constexpr size_t kMostLegends = 24;
+constexpr int kLeft = 72, kRight = 72, kTop = 14, kBottom = 40, kTitle = 34, kSubtitle = 12, kLegendRow = 18;
+constexpr int kLetter = 7, kSwatch = 30;  // pixels: a letter's width, about, and that of a line in the legend
+constexpr size_t kMostLegends = 60, kLongestLegend = 100;
 // Okabe and Ito's colours, which people with colour blindness tell apart.
 constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                   "#e69f00", "#56b4e9", "#8c6d31", "#444444"};
-constexpr std::array<const char *, 3> kDashes = {"", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 2\""};
+constexpr std::array<const char *, 5> kDashes = {"", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 2\"",
+                                                 " stroke-dasharray=\"9 3 2 3\"", " stroke-dasharray=\"14 3\""};
 
 std::string number(double value) {
   std::array<char, 32> text{};
@@ -80,14 +83,15 @@ std::vector<Panel> panels_of(const Plot &plot) {
   return panels;
 }
 
-// The usual distance of two points: what is much longer is a gap.
+// The usual distance of two points, what is much longer is a gap: one that a fifth of them do not exceed, because series that are
+// silent now and then have more long distances than short ones.
 int64_t usual_distance(const std::vector<query::Point> &points) {
   std::vector<int64_t> distances;
   for (size_t i = 1; i < points.size(); ++i) distances.push_back(points[i].time_ns - points[i - 1].time_ns);
   if (distances.empty()) return 0;
-  const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
-  std::nth_element(distances.begin(), middle, distances.end());
-  return *middle;
+  const auto usual = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 5);
+  std::nth_element(distances.begin(), usual, distances.end());
+  return *usual;
 }
 
 class Drawing {
@@ -125,7 +129,7 @@ class Drawing {
       out_ += "<rect x=\"" + number(from) + "\" y=\"" + number(upper()) + "\" width=\"" + number(to - from) + "\" height=\"" +
               number(lower() - upper()) + "\" fill=\"" + (row % 2 == 0 ? "#0072b2" : "#e69f00") +
               "\" fill-opacity=\"0.08\"><title>" + query::xml_text(band.label) + "</title></rect>\n";
-      const auto room = static_cast<size_t>((to - from) / 7);
+      const auto room = static_cast<size_t>((to - from) / kLetter);
       if (labelled && room > 2)
         add_text(out_, from + 4, upper() + 12 + static_cast<double>(row % 4) * 12, "start", core::cut_to_width(band.label, room),
                  " fill=\"#555\"");
@@ -201,36 +205,61 @@ class Drawing {
   const int top_;
 };
 
-int legend_columns(const Plot &plot) {
-  return std::max(1, (plot.width - kLeft) / kLegendColumn);
-}
-
-void legend(std::string &out, const Plot &plot, int top) {
-  const auto columns = static_cast<size_t>(legend_columns(plot));
-  const size_t shown = std::min(plot.lines.size(), kMostLegends);
-  for (size_t i = 0; i < shown; ++i) {
-    const Line &line = plot.lines[i];
-    const double x = kLeft + static_cast<double>(i % columns) * kLegendColumn;
-    const size_t row = i / columns;
-    const double y = top + 12 + static_cast<double>(row) * kLegendRow;
-    out += "<line x1=\"" + number(x) + "\" y1=\"" + number(y - 4) + "\" x2=\"" + number(x + 24) + "\" y2=\"" + number(y - 4) +
-           "\" stroke=\"" + Drawing::colour(i, line) + "\" stroke-width=\"2.5\"" + Drawing::dash(i, line) + "/>\n";
-    const std::string unit = line.unit.empty() ? "" : " [" + line.unit + "]";
-    add_text(out, x + 30, y, "start", core::cut_to_width(line.label + unit, (kLegendColumn - 40) / 7));
+// What the lines are called, in columns that have room for the longest name; what they are compared with comes first.
+class Legend {
+ public:
+  explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMostLegends)), order_(plot.lines.size()) {
+    std::iota(order_.begin(), order_.end(), size_t{0});
+    std::stable_partition(order_.begin(), order_.end(), [&](size_t i) { return plot.lines[i].reference; });
+    const bool one_unit =
+        std::all_of(plot.lines.begin(), plot.lines.end(), [&](const Line &line) { return line.unit == plot.lines.front().unit; });
+    size_t longest = 1;
+    labels_.reserve(shown_);
+    for (size_t i = 0; i < shown_; ++i) {
+      const Line &line = plot.lines[order_[i]];
+      labels_.push_back(one_unit || line.unit.empty() ? line.label : line.label + " [" + line.unit + "]");
+      longest = std::max(longest, core::display_width(labels_.back()));
+    }
+    const int room = plot.width - kLeft - 12;
+    column_ = std::min(room, kSwatch + (static_cast<int>(std::min(longest, kLongestLegend)) + 2) * kLetter);
+    columns_ = static_cast<size_t>(room / column_);
   }
-  const size_t rows = (shown + columns - 1) / columns;
-  if (plot.lines.size() > shown)
-    add_text(out, kLeft, top + 12 + static_cast<double>(rows) * kLegendRow, "start",
-             "and " + std::to_string(plot.lines.size() - shown) + " more lines");
-}
+
+  int height() const { return static_cast<int>(rows() + (shown_ < plot_.lines.size() ? 1 : 0)) * kLegendRow; }
+
+  void draw(std::string &out, int top) const {
+    const auto y_of = [&](size_t row) { return top + 12 + static_cast<double>(row) * kLegendRow; };
+    for (size_t i = 0; i < shown_; ++i) {
+      const Line &line = plot_.lines[order_[i]];
+      const double x = kLeft + static_cast<double>(i % columns_) * column_;
+      const double y = y_of(i / columns_);
+      out += "<line x1=\"" + number(x) + "\" y1=\"" + number(y - 4) + "\" x2=\"" + number(x + kSwatch - 6) + "\" y2=\"" +
+             number(y - 4) + "\" stroke=\"" + Drawing::colour(order_[i], line) + "\" stroke-width=\"2.5\"" +
+             Drawing::dash(order_[i], line) + "/>\n";
+      add_text(out, x + kSwatch, y, "start", core::cut_to_width(labels_[i], static_cast<size_t>((column_ - kSwatch) / kLetter)));
+    }
+    if (plot_.lines.size() > shown_)
+      add_text(out, kLeft, y_of(rows()), "start", "and " + std::to_string(plot_.lines.size() - shown_) + " more lines");
+  }
+
+ private:
+  size_t rows() const { return (shown_ + columns_ - 1) / columns_; }
+
+  const Plot &plot_;
+  const size_t shown_;
+  std::vector<size_t> order_;  // indices of lines
+  std::vector<std::string> labels_;
+  int column_ = 1;
+  size_t columns_ = 1;
+};
 
 }  // namespace
 
-std::string svg_of(const Plot &plot) {
+Picture svg_of(const Plot &plot) {
   const std::vector<Panel> panels = panels_of(plot);
-  const size_t legends = std::min(plot.lines.size(), kMostLegends + 1);
-  const int rows = (static_cast<int>(legends) + legend_columns(plot) - 1) / legend_columns(plot);
-  const int height = kTitle + plot.height * static_cast<int>(panels.size()) + rows * kLegendRow + 12;
+  const Legend legend(plot);
+  const int above = kTitle + (plot.subtitle.empty() ? 0 : kSubtitle);
+  const int height = above + plot.height * static_cast<int>(panels.size()) + legend.height() + 12;
   std::string out =
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(plot.width) + "\" height=\"" + std::to_string(height) +
       "\" viewBox=\"0 0 " + std::to_string(plot.width) + " " + std::to_string(height) +
@@ -238,13 +267,15 @@ std::string svg_of(const Plot &plot) {
       "fill=\"white\"/>\n";
   add_text(out, plot.width / 2.0, 22, "middle", core::cut_to_width(plot.title, static_cast<size_t>(plot.width / 9)),
            " font-size=\"15\"");
-  int top = kTitle;
+  add_text(out, plot.width / 2.0, 39, "middle", core::cut_to_width(plot.subtitle, static_cast<size_t>(plot.width / kLetter)),
+           " fill=\"#555\"");
+  int top = above;
   for (const Panel &panel : panels) {
     Drawing(plot, out, top).panel(panel, &panel == &panels.front());
     top += plot.height;
   }
-  legend(out, plot, top);
-  return out + "</svg>\n";
+  legend.draw(out, top);
+  return {out + "</svg>\n", plot.width, height};
 }
 
 }  // namespace atalaya::plot

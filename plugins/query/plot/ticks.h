@@ -15,7 +15,7 @@ struct Scale {
 Scale scale_of(double low, double high, int count);
 // The values of its steps, from low to high.
 std::vector<double> marks(const Scale &scale);
-// With as many decimals as the step has.
+// With as many digits as the step needs.
 std::string tick_text(double value, double step);
 
 struct TimeTick {

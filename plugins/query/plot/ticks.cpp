@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/plot/ticks.h"
+#include "plugins/query/plot/ticks.h"
 
 #include <algorithm>
 #include <array>
@@ -65,7 +65,8 @@ std::vector<double> marks(const Scale &scale) {
 std::string tick_text(double value, double step) {
   std::array<char, 64> text{};
   if (step >= 1e6 || step < 1e-6) {
-    std::snprintf(text.data(), text.size(), "%.4g", value);
+    const double digits = value == 0 ? 1 : std::floor(std::log10(std::fabs(value))) - std::floor(std::log10(step)) + 1;
+    std::snprintf(text.data(), text.size(), "%.*g", static_cast<int>(std::clamp(digits, 1.0, 17.0)), value);
     return text.data();
   }
   const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));

@@ -20,14 +20,19 @@ struct Band {
   std::string label;
 };
 struct Plot {
-  std::string title;
+  std::string title, subtitle;
   int64_t from_ns = 0, to_ns = 0;
   int width = 1000, height = 400;  // of each panel's picture, without legend
   std::vector<Line> lines;
   std::vector<Band> bands;
 };
 
+struct Picture {
+  std::string svg;
+  int width = 0, height = 0;
+};
+
 // Lines of one unit share an axis, the first two units a panel, further ones get panels below. The time is local.
-std::string svg_of(const Plot &plot);
+Picture svg_of(const Plot &plot);
 
 }  // namespace atalaya::plot

@@ -1,0 +1,25 @@
+-- This host and its busy processes into ClickHouse: series, stacks and spans of many hosts in one database, for who outgrows one file.
+--   clickhouse-client --query "CREATE DATABASE atalaya"
+--   atalaya run pipelines/clickhouse.lua
+--   atalaya query --store clickhouse:http://127.0.0.1:8123/atalaya --metric sys.cpu.usage --group-by host
+local a = require "atalaya"
+
+local store = a.sink.clickhouse {
+  url = "http://127.0.0.1:8123/atalaya",
+  -- basic = "/etc/atalaya/clickhouse",  -- a file with user:password, mode 0600
+  -- cluster = "name",                   -- of the server's configuration: replicated tables, spread over its shards
+  spool = { dir = "clickhouse" },        -- what waits while the server is away
+}
+
+a.pipeline "host" {
+  every = "10s",
+  a.source.proc {},
+  a.filter.value {
+    ["proc.cpu.user"] = 0.1,
+    ["proc.cpu.kernel"] = 0.1,
+    ["proc.disk.reads.mb"] = 0.01,
+    ["proc.disk.writes.mb"] = 0.01,
+    ["proc.mem.resident"] = 10,
+  },
+  store,
+}

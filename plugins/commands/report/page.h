@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report as one HTML file that needs nothing else: no script, nothing from elsewhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/commands/report/parts.h"
+#include "plugins/query/experiments.h"
+
+namespace atalaya::report_command {
+
+struct Page {
+  std::string title;
+  std::string store;  // its name
+  query::Range range;
+  int64_t now_ns = 0;
+  std::vector<query::Experiment> experiments;  // with their workloads, that lie in the time
+  std::vector<std::string> pictures;           // SVG
+  Usages usages;
+};
+
+std::string as_page(const Page &page);
+
+}  // namespace atalaya::report_command

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prometheus' paths.
+#include "core/sample/json.h"
+#include "core/util/now.h"
+#include "plugins/commands/serve/api.h"
+#include "plugins/commands/serve/prometheus.h"
+#include "plugins/query/engine.h"
+#include "plugins/query/formula.h"
+#include "plugins/query/metric_info.h"
+#include "plugins/query/pieces.h"
+
+namespace atalaya::serve {
+namespace {
+
+using query::Wrong;
+
+int64_t time_or(const char *otherwise, const Request &request, const char *name) {
+  const std::string text = request.text(name);
+  return query::time_of(name, text.empty() ? otherwise : text, core::realtime());
+}
+
+// Prometheus' start and end; all of the time without them.
+query::Range range_of(const Request &request) {
+  query::Range range;
+  if (!request.text("start").empty()) range.from_ns = time_or("", request, "start") - 1;
+  if (!request.text("end").empty()) range.to_ns = time_or("", request, "end");
+  return range;
+}
+
+Answer success(const std::string &data) {
+  return {200, "{\"status\":\"success\",\"data\":" + data + "}"};
+}
+
+// To Prometheus a metric that nobody has written is one without points.
+std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
+  try {
+    return query::answers_to(wanted, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
+std::vector<store::Series> selected_by(const query::Query &wanted, store::Store &store, query::Budget &budget) {
+  try {
+    return query::selected(wanted, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
+}  // namespace
+
+Answer Api::prometheus(const Request &request) {
+  const std::string_view path = std::string_view(request.path).substr(8);
+  constexpr std::string_view kLabel = "label/", kValues = "/values";
+  if (path == "query_range") return query_range(request);
+  if (path == "query") return instant(request);
+  if (path == "labels") return labels(request);
+  if (path == "series") return series(request);
+  if (path == "metadata") return metadata();
+  if (path.starts_with(kLabel) && path.ends_with(kValues) && path.size() > kLabel.size() + kValues.size())
+    return label_values(request, std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
+  return prometheus_error(404, "not served here");
+}
+
+Answer Api::query_range(const Request &request) {
+  const Steps steps = read_steps(request, core::realtime());
+  if (const auto number = query::constant_of(request.text("query"))) return success(constant_json(*number, steps));
+  query::Query wanted = read_selector(request.text("query"), store().metrics());
+  wanted.range = {steps.from_ns - kLookback, steps.to_ns};
+  query::Budget budget(limits_);
+  const auto answers = answers_to_selector(wanted, store(), budget);
+  return success("{\"resultType\":\"matrix\",\"result\":[" + matrix_json(answers, steps, budget) + "]}");
+}
+
+Answer Api::instant(const Request &request) {
+  const int64_t time = time_or("now", request, "time");
+  const Steps step{time, time, kLookback};
+  if (const auto number = query::constant_of(request.text("query"))) {  // 1+1 is asked to see who answers
+    std::string value;
+    append_step(value, {}, {time, {time, *number}});
+    return success("{\"resultType\":\"scalar\",\"result\":" + value + "}");
+  }
+  query::Query wanted = read_selector(request.text("query"), store().metrics());
+  wanted.range = {time - kLookback, time};
+  std::string out = "{\"resultType\":\"vector\",\"result\":[";
+  query::Budget budget(limits_);
+  for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
+    const auto points = at_steps(answer.points, step);
+    if (points.empty()) continue;
+    append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
+    append_step(out += ",\"value\":", answer, points[0]);
+    out += '}';
+  }
+  return success(out + "]}");
+}
+
+// What `add` makes of the series that match[] selects in the time; nothing without match[]. Series are kept for one match at a
+// time.
+std::optional<Api::Texts> Api::matched(const Request &request, const AddTexts &add) {
+  const auto matches = request.texts("match[]");
+  if (matches.empty()) return std::nullopt;
+  query::Budget budget(limits_);
+  const query::Range range = range_of(request);
+  const std::vector<std::string> known = store().metrics();
+  Texts texts;
+  for (const std::string &match : matches) {
+    query::Query wanted = read_selector(match, known);
+    wanted.range = range;
+    for (const store::Series &one : selected_by(wanted, store(), budget)) add(one, texts);
+    if (texts.size() > limits_.series)
+      throw query::TooMuch("more than " + std::to_string(limits_.series) + " of them match" + query::kAskForLess);
+    budget.check_time();
+  }
+  return texts;
+}
+
+Answer Api::labels(const Request &request) {
+  auto names = matched(request, [](const store::Series &one, Texts &texts) {
+    for (const auto &tag : one.tags) texts.insert(tag.first);
+  });
+  if (!names) {
+    names.emplace();
+    for (std::string &key : store().tag_keys()) names->insert(std::move(key));
+  }
+  names->insert("__name__");
+  return success(list_json({names->begin(), names->end()}));
+}
+
+Answer Api::label_values(const Request &request, const std::string &label) {
+  const auto values = matched(request, [&](const store::Series &one, Texts &texts) {
+    const auto tag = one.tags.find(label);
+    if (label == "__name__")
+      texts.insert(one.metric);
+    else if (tag != one.tags.end())
+      texts.insert(tag->second);
+  });
+  if (!values) return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
+  return success(list_json({values->begin(), values->end()}));
+}
+
+Answer Api::metadata() {
+  std::string out = "{";
+  for (const std::string &metric : store().metrics()) {
+    const query::MetricInfo &info = query::metric_info(metric);
+    core::append_json_string(out.size() > 1 ? out += ',' : out, metric);
+    out += info.kind == query::Kind::total ? ":[{\"type\":\"counter\",\"help\":\"\"" : ":[{\"type\":\"gauge\",\"help\":\"\"";
+    core::append_json_string(out += ",\"unit\":", info.unit);
+    out += "}]";
+  }
+  return success(out + "}");
+}
+
+Answer Api::series(const Request &request) {
+  const auto found = matched(request, [](const store::Series &one, Texts &texts) {
+    std::string text;
+    append_labels(text, one.metric, one.tags);
+    texts.insert(std::move(text));
+  });
+  if (!found) throw Wrong("parameter match[] is missing");
+  std::string out = "[";
+  for (const std::string &text : *found) out += (out.size() > 1 ? "," : "") + text;
+  return success(out + "]");
+}
+
+}  // namespace atalaya::serve

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where what a command made goes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plugins/query/types.h"
+
+namespace atalaya::query {
+
+// Into the file; "" and "-" are standard output, of which the host says whether all of it arrived. Throws Failure.
+void write_output(const std::string &file, std::string_view bytes);
+// What follows the last dot of its name, in small letters; "" when there is none.
+std::string suffix_of(const std::string &file);
+
+// "no points from .. to ..", on standard error.
+void say_nothing(const char *what, const Range &range);
+
+}  // namespace atalaya::query

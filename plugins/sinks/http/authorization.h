@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a client shows who it is, and knows whom it talks to.
+#pragma once
+
+#include <Poco/Net/Context.h>
+
+#include <string>
+
+namespace atalaya::http_sink {
+
+// PEM files; an empty `ca`: the system's authorities.
+struct TlsFiles {
+  std::string ca, certificate, key;
+};
+// Throws Failure (bad_config).
+Poco::Net::Context::Ptr tls_context(const TlsFiles &files);
+
+// The header's value for user:password.
+std::string basic_authorization(const std::string &credentials);
+
+}  // namespace atalaya::http_sink
