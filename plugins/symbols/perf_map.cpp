@@ -40,10 +40,12 @@ PerfMap::PerfMap(std::string_view text) {
     if (size == std::string_view::npos) break;  // the runtime is writing it
     std::string_view line = text.substr(0, size);
     text.remove_prefix(size + 1);
-    const auto begin = hexadecimal(line), length = begin ? hexadecimal(line) : std::nullopt;
+    const auto begin = hexadecimal(line);
+    if (!begin) continue;
+    const uint64_t length = hexadecimal(line).value_or(0);
     const std::string_view name = trimmed(line).substr(0, kMaxName);
-    if (!length || *length == 0 || *begin + *length < *begin || name.empty()) continue;
-    entries_.push_back({*begin, *begin + *length, static_cast<uint32_t>(names_.size()), static_cast<uint32_t>(name.size())});
+    if (length == 0 || *begin + length < *begin || name.empty()) continue;
+    entries_.push_back({*begin, *begin + length, static_cast<uint32_t>(names_.size()), static_cast<uint32_t>(name.size())});
     names_ += name;
   }
   keep_latest();
