@@ -120,7 +120,7 @@ class Perf(AgentCase):
         self.assertGreater(parts, 0.95 * self.count(all, child.pid))
         self.assertEqual({sample["tags"]["process"] for sample in all}, {"shares"})
         for sample in all:
-            self.assertTrue(sample["text"].startswith(f"shares-{sample['tags']['pid']};"), sample)
+            self.assertFalse(sample["text"].startswith("shares"), sample)  # whose it is say the tags
             self.assertEqual(sample["tags"]["profile"], "cpu")
         return all, child
 
@@ -161,6 +161,21 @@ class Perf(AgentCase):
         all, _ = self.check_shares('backend = "ring"', "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
         for account in accounts(self.output):
             self.assertNotIn("perf.cpu.kernel", account)
+
+    def test_files_of_the_reference_begin_with_the_process(self):
+        child = self.start(self.program())
+        agent = self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "profile" {{ every = "1s", a.source.perf {{ frequency = 499, processes = {{ "shares" }} }},
+              a.sink.file {{ path = "{self.output}", format = "jsonlines" }} }}""").running()
+        agent.wait_status(lambda _: os.path.exists(self.output) and os.path.getsize(self.output) > 0)
+        agent.stop()
+        with open(self.output) as file:
+            texts = [line["stack"] for line in map(json.loads, file) if "stack" in line]
+        self.assertTrue(texts)
+        for text in texts:
+            self.assertEqual([frame.startswith("shares-") for frame in text.split(";")].count(True), 1, text)
+            self.assertTrue(text.startswith(f"shares-{child.pid};"), text)
 
     def check_sums(self):
         """In each window for itself; and no two samples are of the same entity."""

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "plugins/query/time_text.h"
@@ -18,28 +19,26 @@ double value_of(const store::Stack &stack, std::string_view field) {
   return 0;
 }
 
-uint32_t leaf_of(Tree &tree, const store::Stack &stack, By by) {
-  switch (by) {
-    case By::process:
-      break;
-    case By::name:
-      return tree.leaf(without_number(stack.folded));
-    case By::host: {
-      const auto host = stack.tags.find("host");
-      return tree.leaf(tree.leaf(host == stack.tags.end() ? "(no host)" : host->second), stack.folded);
-    }
-  }
-  return tree.leaf(stack.folded);
+void append_frame(std::string &stack, std::string_view name) {
+  if (!stack.empty()) stack += ';';
+  const size_t begin = stack.size();
+  stack += name;
+  std::replace(stack.begin() + static_cast<std::ptrdiff_t>(begin), stack.end(), ';', ':');
 }
 
 }  // namespace
 
-std::string without_number(std::string_view folded) {
-  const std::string_view process = folded.substr(0, folded.find(';'));
-  const std::string_view rest = folded.substr(process.size());
-  const size_t dash = process.find_last_not_of("0123456789");
-  const bool numbered = dash != std::string_view::npos && dash > 0 && process[dash] == '-' && dash + 1 < process.size();
-  return std::string(numbered ? process.substr(0, dash) : process) + std::string(rest);
+std::string process_frames(const store::Tags &tags, By by) {
+  const auto value = [&](const char *key) {
+    const auto found = tags.find(key);
+    return found == tags.end() ? std::string() : found->second;
+  };
+  std::string frames;
+  if (by == By::host) append_frame(frames, tags.contains("host") ? value("host") : "(no host)");
+  const std::string name = tags.contains("process") ? value("process") : "(no process)";
+  const bool numbered = by != By::name && tags.contains("pid");
+  append_frame(frames, numbered ? name + "-" + value("pid") : name);
+  return frames;
 }
 
 void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range,
@@ -49,7 +48,8 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
   selection.tags.push_back({"profile", {wanted.profile}});
   selection.range = range;
   const std::string_view field = wanted.profile == "offcpu" ? "profile.ns" : "profile.samples";
-  // Equal stacks have equal numbers: their texts are looked at once.
+  // Equal stacks have equal numbers, and processes equal entities: their texts are looked at once.
+  std::unordered_map<int64_t, uint32_t> processes;
   std::map<std::pair<int64_t, int64_t>, uint32_t> known;
   store.stacks(selection, [&](const store::Stack &stack) {
     budget.work(1);
@@ -58,7 +58,9 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
     const auto [at, is_new] = known.try_emplace({stack.entity, stack.number});
     if (is_new) {
       budget.hold(1);
-      at->second = leaf_of(tree, stack, wanted.by);
+      const auto [process, is_new_process] = processes.try_emplace(stack.entity);
+      if (is_new_process) process->second = tree.leaf(process_frames(stack.tags, wanted.by));
+      at->second = tree.leaf(process->second, stack.folded);
     }
     tree.add(at->second, side, value);
   });

@@ -14,7 +14,7 @@
 namespace atalaya::flamegraph {
 
 enum class By : uint8_t {
-  process,  // as they were sampled: a frame for each process, by name and number
+  process,  // a frame for each process, by name and number
   name,     // processes of one name together
   host,     // a frame for each host, processes above it
 };
@@ -30,8 +30,8 @@ struct Wanted {
 // Those whose windows end in the range. Throws query::TooMuch, store::Error.
 void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
-// "java-977;main" as "java;main".
-std::string without_number(std::string_view folded);
+// What stands before the stack's own frames: "java-977", "java", or "host;java-977".
+std::string process_frames(const store::Tags &tags, By by);
 // Where FROM:TO is parted, though times hold colons themselves. Throws query::Wrong.
 store::Range range_of(std::string_view text, int64_t now_ns);
 

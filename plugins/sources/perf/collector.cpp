@@ -203,8 +203,7 @@ void Collector::add(const StackCount &stack, Group &group) {
   static constexpr size_t kMostText = size_t{64} << 20;
   auto found = group.stacks.find(text_);
   if (found == group.stacks.end() && group_bytes_ + text_.size() > kMostText) {
-    text_.resize(text_.find(';') == std::string::npos ? text_.size() : text_.find(';'));
-    text_ += ";[stack lost]";
+    text_ = "[stack lost]";
     account_.lost_stacks += stack.count;
     found = group.stacks.find(text_);
   }

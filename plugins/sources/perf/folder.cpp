@@ -52,6 +52,12 @@ bool reaches_root(const symbols::Place &outermost, size_t frames) {
   return frames > 1 && outermost.mapping != nullptr && may_begin_threads(*outermost.mapping);
 }
 
+// Its text, or what it begins with.
+void add_frame(std::string_view text, std::string &out) {
+  if (!out.empty()) out += ';';
+  out += text;
+}
+
 }  // namespace
 
 bool is_root(std::string_view function) {
@@ -83,10 +89,6 @@ Folder::Frames Folder::take_frames() {
 
 bool Folder::fold(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out) {
   out.clear();
-  append_frame(stack.comm, out);
-  std::replace(out.begin(), out.end(), ' ', '_');
-  out += '-';
-  out += std::to_string(stack.process.pid);
   const bool whole = !stack.has_user || append_user(stack, memory, out);
   if (kernel_) append_kernel(stack, out);
   return whole;
@@ -94,7 +96,7 @@ bool Folder::fold(const StackCount &stack, const symbols::ProcessMemory *memory,
 
 bool Folder::append_user(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out) {
   if (stack.user_lost) {
-    out += ";[stack lost]";
+    add_frame("[stack lost]", out);
     return false;
   }
   const std::span<const uint64_t> frames = stack.user;
@@ -102,7 +104,7 @@ bool Folder::append_user(const StackCount &stack, const symbols::ProcessMemory *
   if (memory != nullptr && !frames.empty()) outermost = memory->find(looked_up(frames, frames.size() - 1), files_);
   const bool whole =
       stack.end == End::root || (stack.end == End::unknown && !frames.empty() && reaches_root(outermost, frames.size()));
-  if (!whole) out += stack.end == End::truncated ? ";[truncated]" : ";[unwind failed]";
+  if (!whole) add_frame(stack.end == End::truncated ? "[truncated]" : "[unwind failed]", out);
   for (size_t i = frames.size(); i-- > 0;)
     append_place(memory == nullptr ? symbols::Place{} : memory->find(looked_up(frames, i), files_), out);
   return whole;
@@ -110,7 +112,7 @@ bool Folder::append_user(const StackCount &stack, const symbols::ProcessMemory *
 
 void Folder::append_place(const symbols::Place &place, std::string &out) {
   ++frames_.all;
-  out += ';';
+  add_frame("", out);
   if (!place.name.empty()) {
     append_name(place.name, out);
   } else {
@@ -138,13 +140,13 @@ size_t Folder::own_frames(std::span<const uint64_t> frames) const {
 }
 
 void Folder::append_kernel(const StackCount &stack, std::string &out) {
-  if (stack.kernel_lost) out += ";[stack lost]_[k]";
+  if (stack.kernel_lost) add_frame("[stack lost]_[k]", out);
   const size_t leaf = stack.off_cpu ? own_frames(stack.kernel) : 0;
   for (size_t i = stack.kernel.size(); i-- > leaf;) {
     const std::string_view name = kernel_name(stack.kernel, i);
     ++frames_.all;
     if (name.empty()) ++frames_.unnamed;
-    out += ';';
+    add_frame("", out);
     append_frame(name.empty() ? "[kernel]" : name, out);
     out += "_[k]";
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack as one text, root first: "comm-pid;main;f;do_syscall_64_[k]".
+// A stack as one text, root first: "main;f;do_syscall_64_[k]". Whose it is say tags.
 #pragma once
 
 #include <cstddef>

@@ -50,17 +50,26 @@ std::string folded(Stacks &store, const Wanted &wanted, const query::Limits &lim
   return folded_of(tree, false);
 }
 
-const std::vector<Seen> kTwoHosts = {{{{"host", "h1"}}, "java-1;a", 1, 5e9},
-                                     {{{"host", "h2"}}, "java-1;a", 2, 0},
-                                     {{{"host", "h1"}}, "java-1;a", 4, 0},
-                                     {{{"host", "h2"}}, "java-2;b", 8, 0},
+store::Tags process(const std::string &host, const std::string &name, const std::string &pid) {
+  return {{"host", host}, {"process", name}, {"pid", pid}};
+}
+
+const std::vector<Seen> kTwoHosts = {{process("h1", "java", "1"), "a", 1, 5e9},
+                                     {process("h2", "java", "1"), "a", 2, 0},
+                                     {process("h1", "java", "1"), "a", 4, 0},
+                                     {process("h2", "java", "2"), "b", 8, 0},
                                      {{}, "c", 16, 0}};
 
 TEST_CASE("windows and hosts are added up") {
   Stacks store(kTwoHosts);
-  CHECK(folded(store, {}) == "c 16\njava-1;a 7\njava-2;b 8\n");
-  CHECK(folded(store, {.by = By::name}) == "c 16\njava;a 7\njava;b 8\n");
-  CHECK(folded(store, {.by = By::host}) == "(no host);c 16\nh1;java-1;a 5\nh2;java-1;a 2\nh2;java-2;b 8\n");
+  CHECK(folded(store, {}) == "(no process);c 16\njava-1;a 7\njava-2;b 8\n");
+  CHECK(folded(store, {.by = By::name}) == "(no process);c 16\njava;a 7\njava;b 8\n");
+  CHECK(folded(store, {.by = By::host}) == "(no host);(no process);c 16\nh1;java-1;a 5\nh2;java-1;a 2\nh2;java-2;b 8\n");
+}
+
+TEST_CASE("a process without frames, and one that makes up its name") {
+  Stacks store({{process("h", "a;b", "1"), "", 3, 0}, {process("h", "a:b", "1"), "main", 1, 0}});
+  CHECK(folded(store, {}) == "a:b-1 3\na:b-1;main 1\n");
 }
 
 TEST_CASE("waits count their time") {
@@ -81,16 +90,6 @@ TEST_CASE("only one kind of profile is asked for, beside what else is wanted") {
 TEST_CASE("more different stacks than are allowed end the question") {
   Stacks store(kTwoHosts);
   CHECK_THROWS_AS(folded(store, {}, {.points = 2}), query::TooMuch);
-}
-
-TEST_CASE("the number of a process goes, no other") {
-  CHECK(without_number("java-977;main-1") == "java;main-1");
-  CHECK(without_number("a-b-12") == "a-b");
-  CHECK(without_number("java;main") == "java;main");
-  CHECK(without_number("java-;main") == "java-;main");
-  CHECK(without_number("977;main") == "977;main");
-  CHECK(without_number("-977;main") == "-977;main");
-  CHECK(without_number("").empty());
 }
 
 constexpr int64_t kSecond = 1'000'000'000;
