@@ -1,7 +1,7 @@
 # The packages: `./dev package`.
 #   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, clickhouse, receive, prometheus:
 #                  6 MB of Poco and libmicrohttpd; without them a host could not send to a hub)
-#   atalaya-analysis  the commands that read the store: query, plot, report, sql, experiment, serve
+#   atalaya-analysis  the commands that read the store: query, plot, flamegraph, report, sql, experiment, serve
 #   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka
 #   atalaya-dev    headers, CMake package and examples for authors of plugins
 # and a tarball with everything below one prefix.
@@ -36,7 +36,7 @@ set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/preinst ${scripts}/pos
 
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_NAME atalaya-analysis)
 set(CPACK_DEBIAN_ANALYSIS_DESCRIPTION "The commands of atalaya that read what an agent has stored: query, plot,
-report, sql, experiment, and serve, which answers OpenTSDB's and Prometheus'
+flamegraph, report, sql, experiment, and serve, which answers OpenTSDB's and Prometheus'
 questions over HTTP.")
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_DEPENDS "atalaya (>= ${PROJECT_VERSION})")

@@ -1,5 +1,6 @@
 -- Where the CPU time of this host goes, by stack: 101 samples a second on each CPU, a window a minute, beside what processes use.
---   atalaya run pipelines/profile.lua
+--   atalaya run pipelines/profile.lua        (as root, or with the drop-ins perf-bpf, perf-symbols, perf-kallsyms)
+--   atalaya flamegraph -o where.svg
 -- It goes to the store, atalaya.db in the state folder. Programs without frame pointers, as most distributions build them: unwind = "dwarf".
 local a = require "atalaya"
 
