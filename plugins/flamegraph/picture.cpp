@@ -16,9 +16,11 @@
 namespace atalaya::flamegraph {
 namespace {
 
-constexpr int kSide = 10, kHead = 62, kFoot = 34, kRow = 16;  // pixels
-constexpr double kLetter = 7.25;                              // of the font of frames
-constexpr size_t kLongestName = 1000;                         // columns
+// Pixels. The controls stand beside the root, where a browser shows the picture first, however high it is.
+constexpr int kSide = 10, kHead = 46, kControls = 48, kRow = 16;
+constexpr double kGap = 0.5;           // between neighbours
+constexpr double kLetter = 7.25;       // of the font of frames
+constexpr size_t kLongestName = 1000;  // columns
 constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system";
 constexpr const char *kChangeLegend = "red: a larger share than before, blue: a smaller one";
 
@@ -122,16 +124,17 @@ class Drawing {
     out_ += "<g class=\"frames\">\n";
     for (const Frame &frame : frames_) draw(frame);
     out_ += "</g>\n";
-    foot();
+    controls();
+    out_ += "<script><![CDATA[\n" + std::string(kScript) + "]]></script>\n</svg>\n";
     return std::move(out_);
   }
 
  private:
-  int height() const { return kHead + (depth_ + 1) * kRow + kFoot; }
+  int height() const { return kHead + (depth_ + 1) * kRow + kControls; }
   double scale() const { return (style_.width - 2 * kSide) / tree_.root().shown(); }
   int y_of(const Node &node) const {
     const int row = static_cast<int>(node.depth);
-    return kHead + (style_.icicle ? row : depth_ - row) * kRow;
+    return kHead + (style_.icicle ? kControls + row * kRow : (depth_ - row) * kRow);
   }
 
   void text(double x, double y, const char *more, std::string_view text) {
@@ -153,11 +156,6 @@ class Drawing {
     const auto room = [&](double letter) { return static_cast<size_t>((style_.width - 2 * kSide) / letter); };
     text(middle, 22, " text-anchor=\"middle\" font-size=\"16\"", core::cut_to_width(style_.title, room(9.7)));
     text(middle, 38, " text-anchor=\"middle\" fill=\"#555\"", core::cut_to_width(subtitle(), room(kLetter)));
-    out_ += "<text class=\"reset\" x=\"" + std::to_string(kSide) + "\" y=\"22\" display=\"none\">Reset zoom</text>\n";
-    out_ += "<foreignObject class=\"search\" x=\"" + std::to_string(style_.width - kSide - 170) +
-            "\" y=\"6\" width=\"170\" height=\"24\" display=\"none\"><input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" "
-            "placeholder=\"Search (text or regex)\" style=\"width:100%;box-sizing:border-box;font:12px "
-            "sans-serif\"/></foreignObject>\n";
     if (frames_.empty()) text(middle, kHead + 12, " text-anchor=\"middle\" fill=\"#555\"", "no stacks");
   }
 
@@ -179,8 +177,8 @@ class Drawing {
     core::append_number(out_, frame.begin);
     core::append_number(out_ += ' ', node.shown());
     out_ += "\"><title>" + query::xml_text(name + " (" + about(node) + ")") + "</title><rect x=\"" + fixed(x, 1) + "\" y=\"" +
-            std::to_string(y) + "\" width=\"" + fixed(width, 1) + "\" height=\"" + std::to_string(kRow - 1) + "\" fill=\"" +
-            fill_of(frame) + "\"/>";
+            std::to_string(y) + "\" width=\"" + fixed(width > 2 ? width - kGap : width, 1) + "\" height=\"" +
+            std::to_string(kRow - 1) + "\" fill=\"" + fill_of(frame) + "\"/>";
     const auto letters = static_cast<size_t>(std::max(0.0, width - 6) / kLetter);
     if (letters >= 3)
       out_ += "<text x=\"" + fixed(x + 3, 1) + "\" y=\"" + std::to_string(y + 12) + "\">" +
@@ -203,13 +201,18 @@ class Drawing {
     return text;
   }
 
-  void foot() {
-    const int y = height() - 12;
-    out_ += "<text class=\"about\" x=\"" + std::to_string(kSide) + "\" y=\"" + std::to_string(y) + "\">" +
+  void controls() {
+    const int top = style_.icicle ? kHead : height() - kControls;
+    const auto row = [&](int below) { return "\" y=\"" + std::to_string(top + below) + "\""; };
+    out_ += "<text class=\"reset\" x=\"" + std::to_string(kSide) + row(18) + " display=\"none\">Reset zoom</text>\n";
+    out_ +=
+        "<text class=\"matched\" x=\"" + std::to_string(style_.width - kSide - 180) + row(18) + " text-anchor=\"end\"></text>\n";
+    out_ += "<foreignObject class=\"search\" x=\"" + std::to_string(style_.width - kSide - 170) + row(2) +
+            " width=\"170\" height=\"24\" display=\"none\"><input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" "
+            "placeholder=\"Search (text or regex)\" style=\"width:100%;box-sizing:border-box;font:12px "
+            "sans-serif\"/></foreignObject>\n";
+    out_ += "<text class=\"about\" x=\"" + std::to_string(kSide) + row(40) + ">" +
             (style_.compared ? kChangeLegend : kClassLegend) + "</text>\n";
-    out_ += "<text class=\"matched\" x=\"" + std::to_string(style_.width - kSide) + "\" y=\"" + std::to_string(y) +
-            "\" text-anchor=\"end\"></text>\n";
-    out_ += "<script><![CDATA[\n" + std::string(kScript) + "]]></script>\n</svg>\n";
   }
 
   const Tree &tree_;

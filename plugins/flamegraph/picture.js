@@ -7,7 +7,7 @@
   const one = (name) => svg.querySelector("." + name);
   const [reset, search, about, matched] = ["reset", "search", "about", "matched"].map(one);
   const input = search.querySelector("input");
-  const side = 10, letter = 7.25, row = Number(svg.dataset.row);
+  const side = 10, gap = 0.5, letter = 7.25, row = Number(svg.dataset.row);
   const room = svg.viewBox.baseVal.width - 2 * side;
   const frames = Array.from(svg.querySelectorAll(".frames g"), (g) => {
     const [begin, width] = g.dataset.p.split(" ").map(Number);
@@ -39,7 +39,7 @@
     frame.g.removeAttribute("display");
     frame.g.classList.toggle("faded", faded);
     frame.rect.setAttribute("x", x);
-    frame.rect.setAttribute("width", width);
+    frame.rect.setAttribute("width", width > 2 ? width - gap : width);
     label(frame, x, width);
   };
 
@@ -107,4 +107,6 @@
   reset.addEventListener("click", () => zoom(root));
   input.addEventListener("input", () => find(input.value));
   search.removeAttribute("display");
+  // A high picture is looked at from its root on.
+  if (svg === document.documentElement && frames.some((frame) => frame.y < root.y)) root.g.scrollIntoView();
 })();

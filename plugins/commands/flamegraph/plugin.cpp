@@ -42,6 +42,12 @@ bool flag_of(Host host, std::string_view name) {
   return value && value->boolean();
 }
 
+std::string span_text(const store::Range &range) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const auto second = [](int64_t time_ns) { return query::time_text(time_ns / kSecond * kSecond); };
+  return second(range.from_ns) + " to " + second(range.to_ns);
+}
+
 class FlamegraphCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
@@ -162,12 +168,12 @@ class FlamegraphCommand final : public Command {
 
   void read_store(Tree &tree) {
     query::Reading reading(options_);
-    style_.subtitle = query::time_text(reading.range.from_ns) + " to " + query::time_text(reading.range.to_ns);
+    style_.subtitle = span_text(reading.range);
     add_stored(tree, Side::shown, *reading.store, wanted_, reading.range, reading.budget);
     if (tree.size() == 1) query::say_nothing("stacks", reading.range);
     if (!style_.compared) return;
     const query::Range before = range_of(diff_, reading.now_ns);
-    style_.subtitle += ", compared with " + query::time_text(before.from_ns) + " to " + query::time_text(before.to_ns);
+    style_.subtitle += ", compared with " + span_text(before);
     add_stored(tree, Side::before, *reading.store, wanted_, before, reading.budget);
   }
 
