@@ -102,6 +102,7 @@ class BpfSampler final : public Sampler {
     for (const auto &[key, sum] : copies.stacks) told += sum.second;
     const uint64_t unread = totals.samples - std::min<uint64_t>(told, totals.samples);
     counts_ = {};
+    follow_cpus();
     return {totals.samples, totals.lost + copies.lost + unread, totals.not_copied, totals.cost_ns};
   }
 
@@ -139,18 +140,34 @@ class BpfSampler final : public Sampler {
     auto events = open_events(options_.event, options_.frequency, {});
     if (!events) return events.error();
     events_ = std::move(*events);
-    for (CpuEvent &event : events_.events) {
-      // The link owns the descriptor from then on, and turns the event on.
-      links_.emplace_back(bpf_program__attach_perf_event(skeleton_->progs.on_tick, event.file.get()));
-      if (!links_.back()) return words();
-      event.file.release();
-    }
+    for (CpuEvent &event : events_.events)
+      if (!attach_tick(event.cpu, std::move(event.file))) return words();
     return {};
   }
 
+  bool attach_tick(int cpu, core::Descriptor file) {
+    bpf::Link link(bpf_program__attach_perf_event(skeleton_->progs.on_tick, file.get()));
+    if (!link) return false;
+    // The link owns the descriptor from then on, and turns the event on.
+    file.release();
+    ticks_.insert_or_assign(cpu, std::move(link));
+    return true;
+  }
+
+  void follow_cpus() {
+    if (!options_.on_cpu) return;
+    std::vector<int> sampled;
+    sampled.reserve(ticks_.size());
+    for (const auto &tick : ticks_) sampled.push_back(tick.first);
+    const CpuChange change = change_of(sampled, online_cpus());
+    for (const int cpu : change.gone) ticks_.erase(cpu);
+    for (const int cpu : change.come)
+      if (core::Descriptor file = open_on(events_, cpu)) attach_tick(cpu, std::move(file));
+  }
+
   std::string attach_switch() {
-    links_.emplace_back(bpf_program__attach_trace(skeleton_->progs.on_switch));
-    return links_.back() ? std::string() : words();
+    switch_.reset(bpf_program__attach_trace(skeleton_->progs.on_switch));
+    return switch_ ? std::string() : words();
   }
 
   static int on_seen(void *self, void *data, size_t size) noexcept {
@@ -336,7 +353,8 @@ class BpfSampler final : public Sampler {
   std::unique_ptr<perf_bpf, SkeletonDeleter> skeleton_;
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   CpuEvents events_;
-  std::vector<bpf::Link> links_;
+  std::map<int, bpf::Link> ticks_;  // of each CPU
+  bpf::Link switch_;
 
   // What the pump and the windows share.
   std::mutex mutex_;

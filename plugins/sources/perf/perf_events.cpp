@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 namespace atalaya::perf {
@@ -27,10 +28,8 @@ std::string reason(const std::string &name, int error) {
 }
 
 core::Result<CpuEvents> open_on_all(const std::string &name, const perf_event_attr &attributes) {
-  auto online = core::read_file("/sys/devices/system/cpu/online", 65536);
-  if (!online) return core::Error{online.error()};
-  CpuEvents all{.events = {}, .name = name};
-  for (const int cpu : parse_cpus(*online)) {
+  CpuEvents all{.events = {}, .name = name, .attributes = attributes};
+  for (const int cpu : online_cpus()) {
     core::Descriptor file = open_event(attributes, cpu);
     if (!file && errno == ENODEV) continue;  // it has gone offline
     if (!file) return core::Error{reason(name, errno)};
@@ -41,6 +40,23 @@ core::Result<CpuEvents> open_on_all(const std::string &name, const perf_event_at
 }
 
 }  // namespace
+
+core::Descriptor open_on(const CpuEvents &events, int cpu) {
+  return open_event(events.attributes, cpu);
+}
+
+std::vector<int> online_cpus() {
+  auto text = core::read_file("/sys/devices/system/cpu/online", 65536);
+  return text ? parse_cpus(*text) : std::vector<int>();
+}
+
+CpuChange change_of(const std::vector<int> &sampled, const std::vector<int> &online) {
+  CpuChange change;
+  if (online.empty()) return change;  // that cannot be: the file could not be read
+  std::set_difference(sampled.begin(), sampled.end(), online.begin(), online.end(), std::back_inserter(change.gone));
+  std::set_difference(online.begin(), online.end(), sampled.begin(), sampled.end(), std::back_inserter(change.come));
+  return change;
+}
 
 size_t max_frames() {
   size_t frames = 127;  // the kernel's default

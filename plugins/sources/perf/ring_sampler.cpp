@@ -31,16 +31,19 @@ constexpr size_t kMaxProcesses = 65536;
 
 class Ring {
  public:
-  explicit Ring(int event) : page_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
-    void *memory = ::mmap(nullptr, page_ + kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+  explicit Ring(core::Descriptor event) : page_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))), event_(std::move(event)) {
+    void *memory = ::mmap(nullptr, page_ + kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED, event_.get(), 0);
     memory_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte *>(memory);
   }
-  Ring(Ring &&other) noexcept : page_(other.page_), memory_(std::exchange(other.memory_, nullptr)) {}
+  Ring(Ring &&other) noexcept
+      : page_(other.page_), event_(std::move(other.event_)), memory_(std::exchange(other.memory_, nullptr)) {}
   Ring &operator=(Ring &&) = delete;
   ~Ring() {
     if (memory_ != nullptr) ::munmap(memory_, page_ + kRingBytes);
   }
   explicit operator bool() const { return memory_ != nullptr; }
+
+  void enable() const { ::ioctl(event_.get(), PERF_EVENT_IOC_ENABLE, 0); }
 
   void drain(std::vector<RingRecord> &records) {
     auto *shared = reinterpret_cast<perf_event_mmap_page *>(memory_);
@@ -56,6 +59,7 @@ class Ring {
 
  private:
   size_t page_;
+  core::Descriptor event_;
   std::byte *memory_;
   std::vector<std::byte> joined_;
 };
@@ -72,11 +76,10 @@ class RingSampler final : public Sampler {
     auto events = open_events(options.event, options.frequency, attributes);
     if (!events) return core::Error{events.error()};
     events_ = std::move(*events);
-    for (const CpuEvent &event : events_.events) {
-      rings_.emplace_back(event.file.get());
-      if (!rings_.back()) return core::Error{"a perf ring cannot be mapped: " + core::error_text(errno)};
-    }
-    for (const CpuEvent &event : events_.events) ::ioctl(event.file.get(), PERF_EVENT_IOC_ENABLE, 0);
+    for (CpuEvent &event : events_.events)
+      if (!add_ring(event.cpu, std::move(event.file)))
+        return core::Error{"a perf ring cannot be mapped: " + core::error_text(errno)};
+    for (const auto &[cpu, ring] : rings_) ring.enable();
     return core::Done{};
   }
 
@@ -99,6 +102,7 @@ class RingSampler final : public Sampler {
     {
       const std::lock_guard lock(mutex_);
       drain();
+      follow_cpus();
       counted = std::exchange(counted_, {});
     }
     for (const auto &[key, count] : counted.stacks) give(key, count, counted.doubtful, take);
@@ -106,6 +110,21 @@ class RingSampler final : public Sampler {
   }
 
  private:
+  bool add_ring(int cpu, core::Descriptor event) {
+    Ring ring(std::move(event));
+    return ring && rings_.emplace(cpu, std::move(ring)).second;
+  }
+
+  void follow_cpus() {
+    std::vector<int> sampled;
+    sampled.reserve(rings_.size());
+    for (const auto &ring : rings_) sampled.push_back(ring.first);
+    const CpuChange change = change_of(sampled, online_cpus());
+    for (const int cpu : change.gone) rings_.erase(cpu);
+    for (const int cpu : change.come)
+      if (core::Descriptor event = open_on(events_, cpu); event && add_ring(cpu, std::move(event))) rings_.at(cpu).enable();
+  }
+
   struct Key {
     ProcessId process;
     std::vector<uint64_t> kernel, user;
@@ -129,7 +148,7 @@ class RingSampler final : public Sampler {
   // In the order in which things happened, on whatever CPU.
   void drain() {
     records_.clear();
-    for (Ring &ring : rings_) ring.drain(records_);
+    for (auto &[cpu, ring] : rings_) ring.drain(records_);
     std::stable_sort(records_.begin(), records_.end(),
                      [](const RingRecord &a, const RingRecord &b) { return a.time_ns < b.time_ns; });
     ends_.clear();
@@ -224,7 +243,7 @@ class RingSampler final : public Sampler {
   size_t max_stacks_ = 0;
   size_t max_frames_ = max_frames();  // of the kernel's part and the program's together
   CpuEvents events_;
-  std::vector<Ring> rings_;
+  std::map<int, Ring> rings_;  // of each CPU
   std::vector<RingRecord> records_;
   std::unordered_map<int32_t, uint64_t> ends_;  // of this drain
   std::unordered_map<int32_t, Known> known_;

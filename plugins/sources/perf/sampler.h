@@ -19,8 +19,8 @@ namespace atalaya::perf {
 
 struct ProcessId {
   int32_t pid = 0;
-  uint64_t start_ns = 0;  // since boot
-  uint64_t image = 0;     // as symbols::image_mark has it; 0: a thread of the kernel, or unknown
+  uint64_t start_ns = 0;                                // since boot
+  uint64_t image = 0;                                   // as symbols::image_mark has it; 0: a thread of the kernel, or unknown
   auto operator<=>(const ProcessId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
