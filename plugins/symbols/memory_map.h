@@ -35,6 +35,7 @@ struct Mapping {
 
   // A file that is not just memory with a name, such as /memfd:x or /dev/zero.
   bool is_file() const;
+  std::string_view base_name() const { return std::string_view(path).substr(path.rfind('/') + 1); }
 };
 
 inline constexpr size_t kMaxMappings = 65536;

@@ -29,13 +29,9 @@ constexpr std::array<std::string_view, 20> kRoots = {"_start",
                                                      "runtime.rt0_go",
                                                      "runtime.mcall"};
 
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // Stock libraries name only what they export, and threads begin in functions that they do not.
 bool may_begin_threads(const symbols::Mapping &mapping) {
-  const std::string_view name = base_name(mapping.path);
+  const std::string_view name = mapping.base_name();
   for (const std::string_view library : {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "ld-musl", "libc.musl"})
     if (name.starts_with(library)) return true;
   return false;
@@ -118,7 +114,7 @@ void Folder::append_place(const symbols::Place &place, std::string &out) {
   } else {
     ++frames_.unnamed;
     const bool file = place.mapping != nullptr && place.origin == symbols::Origin::native && !place.mapping->path.empty();
-    std::string_view name = file ? base_name(place.mapping->path) : std::string_view("unknown");
+    std::string_view name = file ? place.mapping->base_name() : std::string_view("unknown");
     if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
     out += '[';
     append_frame(name, out);

@@ -13,17 +13,12 @@
 namespace atalaya::perf {
 namespace {
 
-constexpr size_t kMaxASecond = 50, kMaxNewASecond = 10;
 constexpr size_t kMaxFresh = 4096, kMaxKnown = 4096;
 constexpr uint64_t kForgottenAfter = 10;  // windows
 
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 std::string_view runtime_of(const std::vector<symbols::Mapping> &mappings) {
   for (const symbols::Mapping &mapping : mappings) {
-    const std::string_view name = base_name(mapping.path);
+    const std::string_view name = mapping.base_name();
     if (name == "libjvm.so") return "jvm";
     if (name == "node" || name == "nodejs" || name.starts_with("libnode.so")) return "node";
     if (name.starts_with("python3") || name.starts_with("libpython3")) return "python";
@@ -47,13 +42,19 @@ std::unique_ptr<Process> Processes::read(const ProcessId &id) {
   return process;
 }
 
+bool ReadLimit::allows(const ProcessId &id, bool again, int64_t now_ns) {
+  if (const int64_t second = now_ns / 1'000'000'000; second != second_) {
+    *this = {};
+    second_ = second;
+  }
+  return bytes_ < kBytes && read_.size() < (again ? kProcesses : kNew) && read_.insert(id).second;
+}
+
 void Processes::see(const ProcessId &id, bool again) {
-  const int64_t second = core::monotonic() / 1'000'000'000;
-  if (second != second_) read_.clear();
-  second_ = second;
-  if (read_.size() >= (again ? kMaxASecond : kMaxNewASecond) || !read_.insert(id).second) return;
+  if (!limit_.allows(id, again, core::monotonic())) return;
   auto process = read(id);
   if (!process) return;
+  limit_.took(process->bytes());
   const std::lock_guard lock(mutex_);
   if (fresh_.size() >= kMaxFresh || fresh_bytes_ + process->bytes() > max_bytes_) return;
   fresh_bytes_ += process->bytes();

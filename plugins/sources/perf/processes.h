@@ -28,13 +28,28 @@ struct Process {
   size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
 };
 
+// What is read at once, each second: so many processes, few of them new, and so many bytes of what they have mapped and named.
+class ReadLimit {
+ public:
+  static constexpr size_t kProcesses = 50, kNew = 10, kBytes = size_t{32} << 20;
+
+  // Once a process and second. What was read is told by `took`.
+  bool allows(const ProcessId &id, bool again, int64_t now_ns);
+  void took(size_t bytes) { bytes_ += bytes; }
+
+ private:
+  std::set<ProcessId> read_;
+  size_t bytes_ = 0;
+  int64_t second_ = 0;
+};
+
 class Processes {
  public:
   // jvm: null: JVMs are not asked for the names of their code.
   Processes(size_t max_bytes, jvm::PerfMapRefresh *jvm) : max_bytes_(max_bytes), jvm_(jvm) {}
 
-  // From one other thread: a process that is new. Only so many a second are read, most of them when they are seen again: those that
-  // come and go are many.
+  // From one other thread: a process that is new. Only so much is read each second, most of it of those that are seen again: those
+  // that come and go are many.
   void see(const ProcessId &id, bool again);
 
   // The rest from one thread.
@@ -59,9 +74,7 @@ class Processes {
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh_;
   size_t fresh_bytes_ = 0;
 
-  // Of `see` alone.
-  std::set<ProcessId> read_;  // in this second
-  int64_t second_ = 0;
+  ReadLimit limit_;  // of `see` alone
 };
 
 }  // namespace atalaya::perf

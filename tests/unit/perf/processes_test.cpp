@@ -41,6 +41,25 @@ TEST_CASE("of several readings of a process the last holds") {
   ::munmap(code, kPage);
 }
 
+TEST_CASE("only so much is read each second, little of it of processes that are new") {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const auto allowed = [](ReadLimit &limit, bool again, int64_t now_ns) {
+    size_t count = 0;
+    for (int pid = 1; pid <= 200; ++pid) count += limit.allows({pid, 1, 1}, again, now_ns) ? 1 : 0;
+    return count;
+  };
+  ReadLimit limit;
+  CHECK(allowed(limit, false, kSecond) == ReadLimit::kNew);
+  CHECK(allowed(limit, true, kSecond + 1) == ReadLimit::kProcesses - ReadLimit::kNew);
+  CHECK(allowed(limit, true, 2 * kSecond - 1) == 0);
+  CHECK(allowed(limit, true, 2 * kSecond) == ReadLimit::kProcesses);
+  CHECK(limit.allows({1, 1, 1}, true, 3 * kSecond));
+  CHECK_FALSE(limit.allows({1, 1, 1}, true, 3 * kSecond));  // once a second
+  limit.took(ReadLimit::kBytes);
+  CHECK_FALSE(limit.allows({2, 1, 1}, true, 3 * kSecond));
+  CHECK(limit.allows({2, 1, 1}, true, 4 * kSecond));
+}
+
 TEST_CASE("what is known of processes is no more than fits, but for the one that is asked for") {
   Processes processes(1, nullptr);
   processes.see(own_id(), false);
