@@ -31,7 +31,7 @@ bool has_bounded_tables(std::span<const std::byte> header) {
 
 // Empty: it is not among them.
 std::string build_id_in(Elf_Data *notes) {
-  static constexpr std::string_view kOwner("GNU", 4);
+  static constexpr std::string_view kOwner("GNU\0", 4);
   GElf_Nhdr note;
   size_t name = 0, bytes = 0;
   for (size_t at = 0; notes != nullptr && (at = gelf_getnote(notes, at, &note, &name, &bytes)) > 0;) {
