@@ -137,8 +137,9 @@ class FlamegraphCommand final : public Command {
         read_store(tree);
       else
         read_files(tree);
-      finish(tree);
-      query::write_output(file_, output_of(tree));
+      const Classes classes(tree, wanted_.group_depth());
+      finish(tree, classes);
+      query::write_output(file_, output_of(tree, classes));
       return 0;
     });
   }
@@ -185,10 +186,9 @@ class FlamegraphCommand final : public Command {
     add_folded_file(tree, Side::before, diff_);
   }
 
-  void finish(Tree &tree) {
+  void finish(Tree &tree, const Classes &classes) {
     if (tree.cut() > 0)
       std::fprintf(stderr, "deeper or more different than is shown: of %zu stacks only the first frames are\n", tree.cut());
-    const Classes classes(tree, wanted_.group_depth());
     if (keep_ != "all") tree.keep([&](uint32_t node) { return is_wanted(classes, node, tree.name(node)); });
     tree.finish();
     if (style_.compared && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
@@ -200,12 +200,12 @@ class FlamegraphCommand final : public Command {
     return classes.of(node) == Class::application;
   }
 
-  std::string output_of(const Tree &tree) {
+  std::string output_of(const Tree &tree, const Classes &classes) {
     if (format_ == "folded") return folded_of(tree, style_.compared);
     if (format_ == "json") return json_of(tree, style_.compared);
     if (style_.title.empty()) style_.title = title();
     style_.subtitle = value_text(tree.root().shown(), style_.unit) + (style_.subtitle.empty() ? "" : ", " + style_.subtitle);
-    return svg_of(tree, Classes(tree, wanted_.group_depth()), style_);
+    return svg_of(tree, classes, style_);
   }
 
   std::string title() const {
