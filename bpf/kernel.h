@@ -53,6 +53,7 @@ struct percpu_counter {
 
 struct mm_struct {
   unsigned long total_vm;
+  unsigned long start_code, end_code, start_stack;
   struct percpu_counter rss_stat[4]; /* since 6.2: f1a7941243c1 */
 };
 

@@ -1,7 +1,7 @@
 # The packages: `./dev package`.
 #   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, clickhouse, receive, prometheus:
 #                  6 MB of Poco and libmicrohttpd; without them a host could not send to a hub)
-#   atalaya-analysis  the commands that read the store: query, plot, report, sql, experiment, serve, graph,
+#   atalaya-analysis  the commands that read the store: query, plot, flamegraph, report, sql, experiment, serve, graph,
 #                  and place: pagmo is large
 #   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka
 #   atalaya-dev    headers, CMake package and examples for authors of plugins
@@ -37,7 +37,7 @@ set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/preinst ${scripts}/pos
 
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_NAME atalaya-analysis)
 set(CPACK_DEBIAN_ANALYSIS_DESCRIPTION "The commands of atalaya that read what an agent has stored: query, plot,
-report, sql, experiment, serve, which answers OpenTSDB's and Prometheus'
+flamegraph, report, sql, experiment, serve, which answers OpenTSDB's and Prometheus'
 questions over HTTP, graph and place: who talks to whom, and what should run
 where.")
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_SHLIBDEPS ON)

@@ -104,12 +104,13 @@ void examine(FeatureNeed &need, const Feature &feature, const Subject &subject) 
 struct UnitLine {
   std::string_view capability, line, why;
 };
-constexpr std::array<UnitLine, 7> kUnitLines = {
+constexpr std::array<UnitLine, 8> kUnitLines = {
     {{"CAP_BPF", "SystemCallFilter=bpf", "the system call that the capability is for"},
      {"CAP_BPF", "LimitMEMLOCK=infinity", "kernels before 5.11 count maps as locked memory"},
      {"CAP_PERFMON", "SystemCallFilter=perf_event_open", "the system call that the capability is for"},
      {"CAP_SYSLOG", "ProtectKernelLogs=no", "the protection takes the capability away"},
      {"CAP_SYSLOG", "ProtectKernelTunables=no", "the protection hides /proc/kallsyms"},
+     {"CAP_SETUID", "SystemCallFilter=setresuid", "the system call that the capability is for"},
      {"CAP_SYS_RAWIO", "PrivateDevices=no", "the private devices take the capability away"},
      {"CAP_NET_ADMIN", "RestrictAddressFamilies=AF_NETLINK", "the kernel is asked over netlink sockets"}}};
 

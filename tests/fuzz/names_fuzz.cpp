@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "plugins/translators/names/hsperfdata.h"
+#include "plugins/jvm/hsperfdata.h"
 #include "plugins/translators/names/process_files.h"
 #include "plugins/translators/names/rules.h"
 
@@ -80,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
   switch (data[0]) {
     case 'h':
-      if (const auto command = java_command_in(text)) {
+      if (const auto command = atalaya::jvm::java_command_in(text)) {
         require(lies_in(*command, text));
         check_program(java_program(*command, {}), *command);
       }

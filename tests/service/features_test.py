@@ -2,6 +2,7 @@
 """Each feature with the capabilities of its drop-in and no others, as another user on this host: what one sees of it is there, and is
 not without them. What needs a host of its own is in service_test.py."""
 
+import contextlib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from harness import BINARY, AgentCase, points  # noqa: E402
 
 USER = 65534
 IN_THE_MACHINE = {"names-containers"}  # service_test.py
+BUSY = "class Busy { static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); } public static void main(String[] a) { for (;;) fib(30); } }"
 SLEEPER = "class Sleeper { public static void main(String[] a) throws Exception { System.out.println(); System.in.read(); } }"
 
 
@@ -68,7 +70,9 @@ class Features(AgentCase):
         return done.returncode == 0 and '"proc.cpu.' in done.stdout
 
     def proc_exits(self, names):
-        short = shutil.copy("/bin/true", self.path("short-lived"))
+        short = self.path("short-lived")
+        if not os.path.exists(short):  # the last one of before may still run
+            shutil.copy("/bin/true", short)
         ends = subprocess.Popen(["sh", "-c", f"while true; do {short}; done"])
         try:
             return any(point["tags"].get("process") == "short-lived" and "pid" not in point["tags"]
@@ -123,6 +127,47 @@ class Features(AgentCase):
         finally:
             jvm.kill()
             jvm.communicate()
+
+    def profile(self, names, *options, busy=(sys.executable, "-c", "while True: pass")):
+        """What stacks are seen while a process of root is busy."""
+        process = subprocess.Popen(busy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            done = subprocess.run([*self.as_user(names), self.atalaya, "try", "perf", *options, "--windows", "3", "--format", "json"],
+                                  capture_output=True, text=True, cwd="/")
+            return done.stdout if done.returncode == 0 else ""
+        finally:
+            process.kill()
+            process.wait()
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(f"/tmp/perf-{process.pid}.map")
+
+    def perf(self, names):
+        return "python3" in self.profile(names, "backend=ring")
+
+    def perf_bpf(self, names):
+        if not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("the kernel has no BTF")
+        return "python3" in self.profile(names, "backend=bpf")
+
+    def perf_symbols(self, names):
+        return "_PyEval_EvalFrameDefault" in self.profile(names)
+
+    def perf_kallsyms(self, names):
+        found = self.profile(names, busy=("dd", "if=/dev/zero", "of=/dev/null", "bs=4k"))
+        return re.search(r";\w*read\w*_\[k\]", found) is not None
+
+    def perf_jvm(self, names):
+        if shutil.which("javac") is None:
+            self.skipTest("needs javac: apt-get install default-jdk-headless")
+        with open(self.path("Busy.java"), "w") as file:
+            file.write(BUSY)
+        subprocess.run(["javac", "-d", self.folder, self.path("Busy.java")], check=True)
+        java = ("java", "-XX:+PreserveFramePointer", "-cp", self.folder, "Busy")
+        return "long Busy.fib(int)_[j]" in self.profile(names, "jvm_refresh=1s", busy=java)
+
+    def perf_deleted(self, names):
+        copy = shutil.copy("/bin/bash", self.path("copy"))
+        return "execute_command" in self.profile(names, busy=(copy, "-c", 'rm "$0"; while :; do :; done', copy))
 
     def test_each_is_there_with_its_drop_in_and_not_without(self):
         features = json.loads(subprocess.run([self.atalaya, "doctor", "--format", "json"], capture_output=True, text=True).stdout)

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "plugins/translators/names/hsperfdata.h"
+#include "plugins/jvm/hsperfdata.h"
 
 namespace atalaya::names {
 namespace {
@@ -152,7 +152,7 @@ std::string_view ProcessFiles::java_command() {
     if (!folder) continue;
     const core::Descriptor file(::openat(folder.get(), inner_pid.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file || !is_file_of(file.get(), user) || !has_mapped("/" + std::string(name) + "/" + inner_pid + "\n")) continue;
-    return java_command_in(read_from(file.get())).value_or(std::string_view());
+    return jvm::java_command_in(read_from(file.get())).value_or(std::string_view());
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/translators/names/hsperfdata.h"
+#include "plugins/jvm/hsperfdata.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@ namespace atalaya::testing {
 namespace {
 
 std::optional<std::string> java_command_in(const std::string &file) {
-  const auto found = names::java_command_in(file);
+  const auto found = jvm::java_command_in(file);
   return found ? std::optional(std::string(*found)) : std::nullopt;
 }
 

@@ -4,12 +4,12 @@
 //   entry    0 its length   4 offset of its name   8 elements of its value, 0 for a single one   12 type, 'B': bytes   16 offset of
 //   its
 //            value; offsets count from the entry's begin
-#include "plugins/translators/names/hsperfdata.h"
+#include "plugins/jvm/hsperfdata.h"
 
 #include <cstdint>
 #include <cstring>
 
-namespace atalaya::names {
+namespace atalaya::jvm {
 namespace {
 
 constexpr size_t kHeader = 32, kEntry = 20;
@@ -41,7 +41,7 @@ std::optional<std::string_view> value_of(std::string_view entry, std::string_vie
 
 }  // namespace
 
-std::optional<std::string_view> java_command_in(std::string_view file) {
+std::optional<std::string_view> text_in(std::string_view file, std::string_view name) {
   if (!is_readable(file)) return std::nullopt;
   const size_t first = number_at(file, 24);
   if (first > file.size()) return std::nullopt;
@@ -49,11 +49,16 @@ std::optional<std::string_view> java_command_in(std::string_view file) {
   for (uint32_t left = number_at(file, 28); left > 0 && rest.size() >= kEntry; --left) {
     const size_t length = number_at(rest, 0);
     if (length < kEntry || length > rest.size()) return std::nullopt;
-    const auto value = value_of(rest.substr(0, length), "sun.rt.javaCommand");
-    if (value) return value->empty() ? std::nullopt : value;
+    const auto value = value_of(rest.substr(0, length), name);
+    if (value) return value;
     rest.remove_prefix(length);
   }
   return std::nullopt;
 }
 
-}  // namespace atalaya::names
+std::optional<std::string_view> java_command_in(std::string_view file) {
+  const auto command = text_in(file, "sun.rt.javaCommand");
+  return command && !command->empty() ? command : std::nullopt;
+}
+
+}  // namespace atalaya::jvm

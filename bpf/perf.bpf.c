@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Stacks and how often each was seen: at every tick of a perf event, or for how long threads waited in it.
+ *
+ * A stack is kept once, under the hash of its frames: the kernel's own map of stacks has one place for a hash of 32 bits and drops
+ * what collides. Counts lie in two maps; user space sets `set` to the other one and then reads the first at leisure.
+ */
+#include "kernel.h"
+
+#include <asm/ptrace.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "perf.h"
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+/* Which of the two sets is written to. */
+__u32 set;
+
+struct perf_totals totals[2];
+
+/* Of no process, those in `copied`, or all. */
+const volatile __u32 copies;
+
+/* Shorter waits are not told. */
+__u64 min_wait_ns;
+
+struct counts {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct perf_key);
+  __type(value, struct perf_count);
+} counts_0 SEC(".maps"), counts_1 SEC(".maps");
+
+/* Ticks are not masked where there is a counter of cycles: one that interrupts the other program while that holds a lock of a map
+ * without a way to give up, as those of the least used have, would wait for it for ever. So each program has its own of these, and
+ * what is inline below knows at build time which.
+ */
+enum { TICK, SWITCH };
+
+/* The least used make room. */
+struct stacks {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, __u64);
+  __type(value, struct perf_stack);
+} tick_stacks SEC(".maps"), switch_stacks SEC(".maps");
+
+/* Where a stack is put together, by program. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 2);
+  __type(key, __u32);
+  __type(value, struct perf_stack);
+} scratch SEC(".maps");
+
+struct known {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 8192);
+  __type(key, struct perf_process);
+  __type(value, __u8);
+} tick_known SEC(".maps"), switch_known SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 1 << 16);
+} seen SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 32768);
+  __type(key, __u32);
+  __type(value, struct perf_waiting);
+} waiting SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 8192);
+  __type(key, struct perf_process);
+  __type(value, __u8);
+} copied SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 8 << 20);
+} stack_copies SEC(".maps");
+
+static __u64 hash_of(const struct perf_stack *stack) {
+  __u64 hash = stack->size;
+  for (__u32 i = 0; i < PERF_FRAMES; ++i) {
+    if (i >= stack->size) break;
+    hash = (hash ^ stack->frames[i]) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  return hash ? hash : 1;
+}
+
+/* The hash of the current stack, which the program's stacks hold from then on (but for want of room: user space misses it there);
+ * 0: none.
+ */
+static __always_inline __u64 keep_stack(void *context, __u64 flags, __u32 program) {
+  void *stacks = program == TICK ? (void *)&tick_stacks : (void *)&switch_stacks;
+  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
+  if (!stack) return 0;
+  const long size = bpf_get_stack(context, stack->frames, sizeof(stack->frames), flags);
+  if (size <= 0) return 0;
+  stack->size = size / sizeof(__u64);
+  const __u64 hash = hash_of(stack);
+  if (!bpf_map_lookup_elem(stacks, &hash)) bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
+  return hash;
+}
+
+static void describe(struct perf_process *process, const struct task_struct *task) {
+  const struct mm_struct *mm = BPF_CORE_READ(task, mm);
+  process->pid = BPF_CORE_READ(task, tgid);
+  process->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+  if (!mm || BPF_CORE_READ(task, flags) & 0x00200000 /* PF_KTHREAD, which may borrow memory */) return;
+  const __u64 factor = 0x100000001b3;
+  process->image = (BPF_CORE_READ(mm, start_code) * factor + BPF_CORE_READ(mm, end_code)) * factor + BPF_CORE_READ(mm, start_stack);
+}
+
+/* User space reads what a process has mapped while it lives. One that is seen twice is worth more of its time than one of many that
+ * come and go.
+ */
+static __always_inline void announce(const struct perf_process *process, const char *comm, __u32 program) {
+  if (process->image == 0) return;
+  void *known = program == TICK ? (void *)&tick_known : (void *)&switch_known;
+  const __u8 one = 1;
+  __u8 *times = bpf_map_lookup_elem(known, process);
+  if (times && *times > 1) return;
+  struct perf_seen *record = bpf_ringbuf_reserve(&seen, sizeof(*record), 0);
+  if (!record) return;
+  record->process = *process;
+  record->again = times != 0;
+  record->unused = 0;
+  __builtin_memcpy(record->comm, comm, PERF_COMM);
+  bpf_ringbuf_submit(record, 0);
+  if (times)
+    *times = 2;
+  else
+    bpf_map_update_elem(known, process, &one, BPF_ANY);
+}
+
+static void add(const struct perf_key *key, const char *comm, __u64 ns, __u32 now) {
+  void *counts = now ? (void *)&counts_1 : (void *)&counts_0;
+  __sync_fetch_and_add(&totals[now].samples, 1);
+  struct perf_count *count = bpf_map_lookup_elem(counts, key);
+  if (!count) {
+    struct perf_count first = {};
+    __builtin_memcpy(first.comm, comm, PERF_COMM);
+    bpf_map_update_elem(counts, key, &first, BPF_NOEXIST);
+    count = bpf_map_lookup_elem(counts, key);
+  }
+  if (!count) {
+    __sync_fetch_and_add(&totals[now].lost, 1);
+    return;
+  }
+  __sync_fetch_and_add(&count->count, 1);
+  if (ns) __sync_fetch_and_add(&count->ns, ns);
+}
+
+/* Who it is, and the kernel's part of the stack. */
+static __always_inline void begin_key(struct perf_key *key, char *comm, void *context, const struct task_struct *task,
+                                      __u32 program) {
+  describe(&key->process, task);
+  bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
+  if (key->process.image) key->flags |= PERF_HAS_USER;
+  key->kernel = keep_stack(context, 0, program);
+}
+
+static __always_inline void add_user(struct perf_key *key, void *context, __u32 program) {
+  if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, program);
+}
+
+/* ---- Copies of stacks ---- */
+
+static void number_registers(__u64 *to, const struct pt_regs *from) {
+#if defined(__TARGET_ARCH_x86)
+  to[0] = from->rax;
+  to[1] = from->rdx;
+  to[2] = from->rcx;
+  to[3] = from->rbx;
+  to[4] = from->rsi;
+  to[5] = from->rdi;
+  to[6] = from->rbp;
+  to[7] = from->rsp;
+  to[8] = from->r8;
+  to[9] = from->r9;
+  to[10] = from->r10;
+  to[11] = from->r11;
+  to[12] = from->r12;
+  to[13] = from->r13;
+  to[14] = from->r14;
+  to[15] = from->r15;
+  to[16] = from->rip;
+#else
+  const struct user_pt_regs *registers = (const struct user_pt_regs *)from;
+  for (int i = 0; i < 31; ++i) to[i] = registers->regs[i];
+  to[31] = registers->sp;
+  to[32] = registers->pc;
+#endif
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define STACK_POINTER(registers) ((registers)[7])
+typedef struct pt_regs user_registers;
+#else
+#define STACK_POINTER(registers) ((registers)[31])
+typedef struct user_pt_regs user_registers;
+#endif
+
+/* False: there is no room for it now. */
+static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) {
+  struct task_struct *task = bpf_get_current_task_btf();
+  user_registers registers;
+  if (bpf_probe_read_kernel(&registers, sizeof(registers), (void *)bpf_task_pt_regs(task)) != 0) return false;
+  struct perf_copy *copy = bpf_ringbuf_reserve(&stack_copies, sizeof(*copy), 0);
+  if (!copy) return false;
+  copy->process = key->process;
+  copy->kernel = key->kernel;
+  copy->set = now;
+  __builtin_memcpy(copy->comm, comm, PERF_COMM);
+  __builtin_memset(copy->registers, 0, sizeof(copy->registers));
+  number_registers(copy->registers, (const struct pt_regs *)&registers);
+  copy->begin = STACK_POINTER(copy->registers) & ~(__u64)(PERF_COPY_PART - 1);
+  __u32 parts = 0;
+  for (; parts < PERF_COPY_PARTS; ++parts) {
+    const __u64 from = copy->begin + (__u64)parts * PERF_COPY_PART;
+    if (bpf_probe_read_user(copy->bytes + parts * PERF_COPY_PART, PERF_COPY_PART, (void *)from) != 0) break;
+  }
+  copy->size = (__u64)parts * PERF_COPY_PART;
+  /* Its reader comes ten times a second, or when there is much. */
+  const bool much = bpf_ringbuf_query(&stack_copies, BPF_RB_AVAIL_DATA) > 2 << 20;
+  bpf_ringbuf_submit(copy, much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+  return true;
+}
+
+static bool hand_over(const struct perf_key *key, const char *comm, __u32 now) {
+  if (key->process.image == 0) return false;
+  if (copies == PERF_COPY_NAMED && !bpf_map_lookup_elem(&copied, &key->process)) return false;
+  if (copy_stack(key, comm, now)) {
+    __sync_fetch_and_add(&totals[now].samples, 1);
+    return true;
+  }
+  __sync_fetch_and_add(&totals[now].not_copied, 1);
+  return false;
+}
+
+/* ---- On-CPU ---- */
+
+SEC("perf_event")
+int on_tick(void *context) {
+  const __u64 begin = bpf_ktime_get_ns();
+  const __u32 now = set & 1;
+  const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
+  if (BPF_CORE_READ(task, pid) == 0) return 0; /* idle */
+  struct perf_key key = {};
+  char comm[PERF_COMM] = {};
+  begin_key(&key, comm, context, task, TICK);
+  if (copies == PERF_COPY_NONE || !hand_over(&key, comm, now)) {
+    add_user(&key, context, TICK);
+    add(&key, comm, 0, now);
+  }
+  announce(&key.process, comm, TICK);
+  __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
+  return 0;
+}
+
+/* ---- Off-CPU ---- */
+
+/* Whether a thread that leaves its CPU without having been made to wants it back at once: it only yields. */
+static bool is_runnable(const struct task_struct *task) {
+  if (bpf_core_field_exists(task->__state)) return BPF_CORE_READ(task, __state) == 0;
+  return BPF_CORE_READ((const struct task_struct___before_5_14 *)task, state) == 0;
+}
+
+/* It waits. */
+static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
+  struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
+  const __u32 thread = BPF_CORE_READ(task, pid);
+  begin_key(&entry.key, entry.comm, context, task, SWITCH);
+  add_user(&entry.key, context, SWITCH);
+  bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
+}
+
+/* It never comes back, and its number is used again. */
+static void forget_wait(const struct task_struct *task) {
+  const __u32 thread = BPF_CORE_READ(task, pid);
+  bpf_map_delete_elem(&waiting, &thread);
+}
+
+static void end_wait(__u32 thread, __u64 now, __u32 into) {
+  struct perf_waiting *entry = bpf_map_lookup_elem(&waiting, &thread);
+  if (!entry) return;
+  const __u64 ns = now - entry->since_ns;
+  if (ns >= min_wait_ns) {
+    const struct perf_key key = entry->key;
+    add(&key, entry->comm, ns, into);
+    announce(&key.process, entry->comm, SWITCH);
+  }
+  bpf_map_delete_elem(&waiting, &thread);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct *from, struct task_struct *to) {
+  const __u64 begin = bpf_ktime_get_ns();
+  const __u32 now = set & 1;
+  if (from->exit_state != 0)
+    forget_wait(from);
+  else if (from->pid != 0 && !preempted && !is_runnable(from))
+    begin_wait(ctx, from, begin);
+  if (to->pid != 0) end_wait(to->pid, begin, now);
+  __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
+  return 0;
+}

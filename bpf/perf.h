@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What perf.bpf.c tells the source "perf": plain fixed-width types, the same on both sides. */
+#ifndef ATALAYA_BPF_PERF_H
+#define ATALAYA_BPF_PERF_H
+
+#include <linux/types.h>
+
+enum {
+  PERF_COMM = 16,
+  PERF_FRAMES = 127, /* of a stack; the kernel's own default limit (kernel.perf_event_max_stack) */
+};
+
+/* Bits of perf_key.flags. */
+enum {
+  PERF_HAS_USER = 1, /* a process with memory of its own, not a thread of the kernel */
+  PERF_OFF_CPU = 2,  /* it waited in this stack */
+};
+
+/* Whose program it is: a reused number starts at another time, and exec puts program and stack elsewhere. */
+struct perf_process {
+  __u64 start_ns; /* since boot, suspend included */
+  __u64 image;    /* as symbols::image_mark has it; 0: a thread of the kernel */
+  __u32 pid;
+  __u32 unused;
+};
+
+/* One stack of one process. */
+struct perf_key {
+  struct perf_process process;
+  __u64 kernel, user; /* hashes of the stacks; 0: none */
+  __u32 flags;
+  __u32 unused;
+};
+
+struct perf_count {
+  __u64 count;
+  __u64 ns; /* off-CPU: blocked time */
+  char comm[PERF_COMM];
+};
+
+struct perf_stack {
+  __u64 size; /* frames, leaf first */
+  __u64 frames[PERF_FRAMES];
+};
+
+/* A process seen for the first or second time. */
+struct perf_seen {
+  struct perf_process process;
+  __u32 again;
+  __u32 unused;
+  char comm[PERF_COMM];
+};
+
+struct perf_totals {
+  __u64 samples;
+  __u64 lost;       /* samples that no room was left for */
+  __u64 not_copied; /* stacks without room for their copy: their frame pointers were followed */
+  __u64 cost_ns;    /* of the program itself */
+};
+
+/* A thread that waits. */
+struct perf_waiting {
+  __u64 since_ns;
+  struct perf_key key;
+  char comm[PERF_COMM];
+};
+
+/* Whose stacks are handed over as they are. */
+enum { PERF_COPY_NONE, PERF_COPY_NAMED, PERF_COPY_ALL };
+
+/* The stack of a thread, for those whose functions keep no frame pointers. */
+enum {
+  PERF_COPY_PART = 512, /* read at once: a page holds whole parts, and the stack whole pages */
+  PERF_COPY_PARTS = 128,
+  PERF_REGISTERS = 33, /* by DWARF's numbers: 17 on x86-64, 33 on arm64 */
+};
+
+struct perf_copy {
+  struct perf_process process;
+  char comm[PERF_COMM];
+  __u64 kernel; /* hash of the kernel's part of the stack */
+  __u32 set;    /* that it was counted in */
+  __u32 unused;
+  __u64 registers[PERF_REGISTERS];
+  __u64 begin, size; /* of the copy */
+  __u8 bytes[PERF_COPY_PART * PERF_COPY_PARTS];
+};
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/flamegraph/files.h"
+
+#include <atalaya/plugin.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "core/util/files.h"
+#include "plugins/flamegraph/folded.h"
+
+namespace atalaya::flamegraph {
+namespace {
+
+// A line that is longer is no stack of any profiler.
+constexpr size_t kLongestLine = size_t{16} << 20;
+
+// A line in memory that is bounded, whatever is read. False: there is none.
+bool next_line(std::istream &in, std::string &line) {
+  line.clear();
+  std::streambuf &bytes = *in.rdbuf();
+  for (int c = bytes.sbumpc(); c != std::istream::traits_type::eof(); c = bytes.sbumpc()) {
+    if (c == '\n') return true;
+    if (line.size() < kLongestLine) line += static_cast<char>(c);
+  }
+  return !line.empty();
+}
+
+}  // namespace
+
+void add_folded(Tree &tree, Side side, std::istream &in, const std::string &name) {
+  std::string line;
+  size_t number = 0;
+  size_t stacks = 0;
+  size_t strange = 0;
+  size_t first_strange = 0;
+  while (next_line(in, line)) {
+    ++number;
+    const auto found = line.size() < kLongestLine ? parse_folded(line) : std::nullopt;
+    if (found) {
+      ++stacks;
+      if (found->value > 0) tree.add(tree.leaf(found->stack), side, found->value);
+    } else if (line.find_first_not_of(" \t\r") != std::string::npos && ++strange == 1) {
+      first_strange = number;
+    }
+  }
+  if (strange == 0) return;
+  const std::string what = name + ":" + std::to_string(first_strange) + ": no folded stack, which is \"a;b;c 12\"";
+  if (stacks == 0) throw Failure(Code::permanent, what);
+  std::fprintf(stderr, "%s; lines like it are left out: %zu\n", what.c_str(), strange);
+}
+
+void add_folded_file(Tree &tree, Side side, const std::string &path) {
+  if (path == "-") {
+    std::ios::sync_with_stdio(false);
+    return add_folded(tree, side, std::cin, "standard input");
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Failure(Code::permanent, path + ": " + core::error_text(errno));
+  add_folded(tree, side, in, path);
+}
+
+}  // namespace atalaya::flamegraph

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command flamegraph: where time went, as a picture to look into, or for other tools.
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "plugins/commands/flamegraph/files.h"
+#include "plugins/commands/flamegraph/stored.h"
+#include "plugins/flamegraph/class.h"
+#include "plugins/flamegraph/folded.h"
+#include "plugins/flamegraph/picture.h"
+#include "plugins/query/options.h"
+#include "plugins/query/output.h"
+#include "plugins/query/time_text.h"
+
+namespace atalaya::flamegraph {
+namespace {
+
+using namespace atalaya::literals;
+
+constexpr Param list_param(atalaya_str name, atalaya_str unit, atalaya_str summary) {
+  return {.name = name,
+          .type = ATALAYA_LIST,
+          .unit = unit,
+          .summary = summary,
+          .items = query::kText,
+          .item_count = 1,
+          .item_size = sizeof(Param)};
+}
+
+std::string text_of(Host host, std::string_view name) {
+  const auto value = host.find(name);
+  return value ? std::string(value->text()) : "";
+}
+
+bool flag_of(Host host, std::string_view name) {
+  const auto value = host.find(name);
+  return value && value->boolean();
+}
+
+std::string span_text(const store::Range &range) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const auto second = [](int64_t time_ns) { return query::time_text(time_ns / kSecond * kSecond); };
+  return second(range.from_ns) + " to " + second(range.to_ns);
+}
+
+class FlamegraphCommand final : public Command {
+ public:
+  static constexpr auto params = query::joined(
+      query::kWindowParams,
+      std::array{
+          list_param("host"_str, "HOST"_str, "Only stacks of this host, or pattern of hosts; without it those of all."_str),
+          list_param("process"_str, "NAME"_str, "Only stacks of processes of this name, or pattern of names."_str), query::kTag,
+          Param{.name = "profile"_str,
+                .type = ATALAYA_ENUM,
+                .default_text = "cpu"_str,
+                .allowed = "cpu|offcpu|wall"_str,
+                .summary = "Samples on CPUs, time that threads waited, or samples by the clock."_str},
+          Param{.name = "keep"_str,
+                .type = ATALAYA_ENUM,
+                .default_text = "all"_str,
+                .allowed = "all|jvm|app|kernel"_str,
+                .summary =
+                    "Only stacks of JVMs, with code of applications, or with the kernel's; per cents are of what is left."_str},
+          Param{.name = "by"_str,
+                .type = ATALAYA_ENUM,
+                .default_text = "process"_str,
+                .allowed = "process|name|host"_str,
+                .summary = "A frame for each process, for all processes of one name, or first for each host."_str},
+          Param{.name = "folded"_str,
+                .type = ATALAYA_STRING,
+                .unit = "FILE|-"_str,
+                .summary = "Folded stacks of a file or of standard input, \"a;b;c 12\" a line, instead of the store's."_str},
+          Param{.name = "diff"_str,
+                .type = ATALAYA_STRING,
+                .unit = "FROM:TO|FILE"_str,
+                .summary =
+                    "Compares with this time, or with --folded with this file: red has a larger share than then, blue less."_str},
+          Param{.name = "o"_str,
+                .type = ATALAYA_STRING,
+                .unit = "FILE"_str,
+                .summary = "The file that is written; without it standard output."_str},
+          Param{
+              .name = "format"_str,
+              .type = ATALAYA_ENUM,
+              .allowed = "svg|folded|json"_str,
+              .summary =
+                  "A picture, folded stacks, or JSON for d3-flame-graph; without it what the file's name says, else a picture."_str},
+          Param{.name = "icicle"_str, .type = ATALAYA_BOOL, .summary = "The root above, and what it calls below."_str},
+          Param{.name = "title"_str, .type = ATALAYA_STRING, .summary = "Above the picture."_str},
+          Param{.name = "width"_str,
+                .type = ATALAYA_INT,
+                .flags = ATALAYA_BOUNDED,
+                .default_text = "1200"_str,
+                .unit = "pixels"_str,
+                .summary = "How wide it is."_str,
+                .min = 300,
+                .max = 10000},
+          Param{.name = "frames"_str,
+                .type = ATALAYA_INT,
+                .flags = ATALAYA_BOUNDED,
+                .default_text = "30000"_str,
+                .summary = "The picture has so many frames at most, the widest."_str,
+                .min = 100,
+                .max = 1e6}},
+      query::kStoreParams);
+  static constexpr Description description = {
+      .name = "flamegraph"_str,
+      .summary = "where time went by call stack: a flame graph to zoom and search, folded stacks or JSON"_str,
+      .params = params,
+      .example = "atalaya flamegraph --from -10m --process java -o java.svg"_str};
+
+  explicit FlamegraphCommand(Host host)
+      : options_(query::read_options(host)),
+        folded_(text_of(host, "folded")),
+        diff_(text_of(host, "diff")),
+        file_(text_of(host, "o")),
+        format_(text_of(host, "format")),
+        keep_(host.text("keep")) {
+    style_.title = text_of(host, "title");
+    style_.icicle = flag_of(host, "icicle");
+    style_.compared = !diff_.empty();
+    style_.width = static_cast<int>(host.integer("width"));
+    style_.frames = static_cast<size_t>(host.integer("frames"));
+    read_wanted(host);
+    set_format();
+  }
+
+  int run(std::span<const atalaya_str>) override {
+    return query::answered([&] {
+      Tree tree;
+      if (folded_.empty())
+        read_store(tree);
+      else
+        read_files(tree);
+      const Classes classes(tree, wanted_.group_depth());
+      finish(tree, classes);
+      query::write_output(file_, output_of(tree, classes));
+      return 0;
+    });
+  }
+
+ private:
+  void read_wanted(Host host) {
+    wanted_.tags = query::read_tags(host);
+    for (const char *key : {"host", "process"})
+      if (std::vector<std::string> patterns = host.texts(key); !patterns.empty())
+        wanted_.tags.push_back({key, std::move(patterns)});
+    wanted_.profile = host.text("profile");
+    const std::string by(host.text("by"));
+    wanted_.by = by == "host" ? By::host : by == "name" ? By::name : By::process;
+    if (wanted_.profile == "offcpu") style_.unit = Unit::nanoseconds;
+    if (folded_.empty()) return;
+    if (!wanted_.tags.empty() || wanted_.by != By::process || !(options_.from + options_.to + options_.experiment).empty())
+      throw Failure(Code::bad_config, "--folded takes all stacks of the file; leave out times, hosts, processes, --tag and --by");
+  }
+
+  void set_format() {
+    if (!format_.empty()) return;
+    const std::string suffix = query::suffix_of(file_);
+    format_ = suffix == "json" || suffix == "folded" ? suffix : "svg";
+    if (format_ == "svg" && !suffix.empty() && suffix != "svg")
+      throw Failure(Code::bad_config, "-o " + file_ + ": name FILE.svg, FILE.folded or FILE.json, or say which with --format");
+  }
+
+  void read_store(Tree &tree) {
+    query::Reading reading(options_);
+    style_.subtitle = span_text(reading.range);
+    add_stored(tree, Side::shown, *reading.store, wanted_, reading.range, reading.budget);
+    if (tree.size() == 1) query::say_nothing("stacks", reading.range);
+    if (!style_.compared) return;
+    const query::Range before = range_of(diff_, reading.now_ns);
+    style_.subtitle += ", compared with " + span_text(before);
+    add_stored(tree, Side::before, *reading.store, wanted_, before, reading.budget);
+  }
+
+  void read_files(Tree &tree) {
+    style_.subtitle = folded_ == "-" ? "" : folded_;
+    add_folded_file(tree, Side::shown, folded_);
+    if (!style_.compared) return;
+    style_.subtitle += ", compared with " + diff_;
+    add_folded_file(tree, Side::before, diff_);
+  }
+
+  void finish(Tree &tree, const Classes &classes) {
+    if (tree.cut() > 0)
+      std::fprintf(stderr, "deeper or more different than is shown: of %zu stacks only the first frames are\n", tree.cut());
+    if (keep_ != "all") tree.keep([&](uint32_t node) { return is_wanted(classes, node, tree.name(node)); });
+    tree.finish();
+    if (style_.compared && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
+  }
+
+  bool is_wanted(const Classes &classes, uint32_t node, std::string_view name) const {
+    if (keep_ == "jvm") return classes.in_jvm(node);
+    if (keep_ == "kernel") return name.ends_with("_[k]");
+    return classes.of(node) == Class::application;
+  }
+
+  std::string output_of(const Tree &tree, const Classes &classes) {
+    if (format_ == "folded") return folded_of(tree, style_.compared);
+    if (format_ == "json") return json_of(tree, style_.compared);
+    if (style_.title.empty()) style_.title = title();
+    style_.subtitle = value_text(tree.root().shown(), style_.unit) + (style_.subtitle.empty() ? "" : ", " + style_.subtitle);
+    return svg_of(tree, classes, style_);
+  }
+
+  std::string title() const {
+    std::string text = wanted_.profile == "offcpu" ? "Where threads waited" : "Where time went";
+    for (const store::TagFilter &filter : wanted_.tags) {
+      text += ", " + filter.key;
+      for (const std::string &pattern : filter.patterns) text += " " + pattern;
+    }
+    return options_.experiment.empty() ? text : options_.experiment + ": " + text;
+  }
+
+  const query::ReadOptions options_;
+  const std::string folded_, diff_, file_;
+  std::string format_;
+  const std::string keep_;
+  Wanted wanted_;
+  Style style_;
+};
+
+}  // namespace
+}  // namespace atalaya::flamegraph
+
+ATALAYA_PLUGIN("flamegraph", "0.1.0", "command flamegraph", atalaya::flamegraph::FlamegraphCommand)

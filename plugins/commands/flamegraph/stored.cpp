@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/flamegraph/stored.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "plugins/query/time_text.h"
+
+namespace atalaya::flamegraph {
+namespace {
+
+// What a stack counts: waits in time, the rest in samples.
+double value_of(const store::Stack &stack, std::string_view field) {
+  for (const store::Field &one : stack.fields)
+    if (one.name == field) return one.is_count ? static_cast<double>(one.count) : one.value;
+  return 0;
+}
+
+void append_frame(std::string &stack, std::string_view name) {
+  if (!stack.empty()) stack += ';';
+  const size_t begin = stack.size();
+  stack += name;
+  std::replace(stack.begin() + static_cast<std::ptrdiff_t>(begin), stack.end(), ';', ':');
+}
+
+}  // namespace
+
+std::string process_frames(const store::Tags &tags, By by) {
+  const auto value = [&](const char *key) {
+    const auto found = tags.find(key);
+    return found == tags.end() ? std::string() : found->second;
+  };
+  std::string frames;
+  if (by == By::host) append_frame(frames, tags.contains("host") ? value("host") : "(no host)");
+  const std::string name = tags.contains("process") ? value("process") : "(no process)";
+  const bool numbered = by != By::name && tags.contains("pid");
+  append_frame(frames, numbered ? name + "-" + value("pid") : name);
+  return frames;
+}
+
+void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range,
+                query::Budget &budget) {
+  store::Selection selection;
+  selection.tags = wanted.tags;
+  selection.tags.push_back({"profile", {wanted.profile}});
+  selection.range = range;
+  const std::string_view field = wanted.profile == "offcpu" ? "profile.ns" : "profile.samples";
+  // Equal stacks have equal numbers, and processes equal entities: their texts are looked at once.
+  std::unordered_map<int64_t, uint32_t> processes;
+  std::map<std::pair<int64_t, int64_t>, uint32_t> known;
+  store.stacks(selection, [&](const store::Stack &stack) {
+    budget.work(1);
+    const double value = value_of(stack, field);
+    if (value <= 0) return;
+    const auto [at, is_new] = known.try_emplace({stack.entity, stack.number});
+    if (is_new) {
+      budget.hold(1);
+      const auto [process, is_new_process] = processes.try_emplace(stack.entity);
+      if (is_new_process) process->second = tree.leaf(process_frames(stack.tags, wanted.by));
+      at->second = tree.leaf(process->second, stack.folded);
+    }
+    tree.add(at->second, side, value);
+  });
+  budget.release(known.size());
+}
+
+store::Range range_of(std::string_view text, int64_t now_ns) {
+  std::optional<store::Range> found;
+  for (size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
+    auto from = query::parse_time(text.substr(0, at), now_ns);
+    auto to = query::parse_time(text.substr(at + 1), now_ns);
+    if (!from || !to) continue;
+    if (found) throw query::Wrong("--diff " + std::string(text) + " can be read in two ways; write times with seconds and a zone");
+    found = store::Range{*from, *to};
+  }
+  if (!found) throw query::Wrong("--diff " + std::string(text) + ": two times with a colon between them, such as -2h:-1h");
+  if (found->from_ns >= found->to_ns) throw query::Wrong("--diff " + std::string(text) + " ends before it begins");
+  return *found;
+}
+
+}  // namespace atalaya::flamegraph

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend "bpf": bpf/perf.bpf.c counts in the kernel.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/membarrier.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "bpf/perf.h"
+#include "core/util/now.h"
+#include "perf.skel.h"
+#include "plugins/bpf/loading.h"
+#include "plugins/sources/perf/perf_events.h"
+#include "plugins/sources/perf/process_id.h"
+#include "plugins/sources/perf/sampler.h"
+#include "plugins/symbols/unwinder.h"
+
+namespace atalaya::perf {
+namespace {
+
+struct SkeletonDeleter {
+  void operator()(perf_bpf *skeleton) const { perf_bpf__destroy(skeleton); }
+};
+struct RingDeleter {
+  void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
+};
+
+ProcessId id_of(const perf_process &process) {
+  return {static_cast<int32_t>(process.pid), process.start_ns, process.image};
+}
+
+// Programs that still write to the set of before have done so when this returns.
+void wait_for_programs() {
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) return;
+  // There is no such barrier with nohz_full; a program takes microseconds.
+  static constexpr timespec kLongest{0, 50'000'000};
+  ::nanosleep(&kLongest, nullptr);
+}
+
+class BpfSampler final : public Sampler {
+ public:
+  explicit BpfSampler(const SamplerOptions &options) : options_(options), unwinder_(options.dwarf_memory) {}
+
+  // An empty text when it works.
+  std::string open() {
+    max_frames_ = std::min<size_t>(PERF_FRAMES, max_frames());
+    bpf::listen();
+    bpf::take_words();
+    std::string error = load();
+    ::malloc_trim(0);  // the kernel's type information took several MiB
+    return error;
+  }
+
+  std::string_view event() const override { return events_.name; }
+
+  void pump(int stop, const See &see) override {
+    static constexpr int kCopiesEveryMs = 100;
+    static constexpr int64_t kAtOnce = 50'000'000;
+    static constexpr timespec kPause{0, 1'000'000};
+    std::array<pollfd, 2> wanted{pollfd{stop, POLLIN, 0}, pollfd{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}};
+    ::poll(wanted.data(), wanted.size(), options_.dwarf ? kCopiesEveryMs : -1);
+    std::vector<std::pair<ProcessId, bool>> seen;
+    {
+      const std::lock_guard lock(mutex_);
+      consume(kAtOnce);
+      seen.swap(seen_);
+    }
+    // Whoever waits for the window comes between.
+    if (is_behind_) ::nanosleep(&kPause, nullptr);
+    for (const auto &[id, again] : seen) see(id, again);
+  }
+
+  Totals take(const Take &take) override {
+    auto &shared = *skeleton_->bss;
+    const uint32_t old = shared.set & 1;
+    __atomic_store_n(&shared.set, old ^ 1, __ATOMIC_SEQ_CST);
+    wait_for_programs();
+    const Copies copies = take_copies(old);
+    read_counts(bpf_map__fd(old == 0 ? skeleton_->maps.counts_0 : skeleton_->maps.counts_1));
+    for (const auto &[key, count] : counts_) give(key, count, take);
+    for (const auto &[key, sum] : copies.stacks) give(key, sum.first, sum.second, take);
+    stacks_ = {};
+    const auto totals = std::exchange(shared.totals[old], {});
+    // What could not be read is in no stack: a sample is in one, or lost.
+    uint64_t told = totals.lost + copies.lost;
+    for (const auto &[key, count] : counts_) told += count.count;
+    for (const auto &[key, sum] : copies.stacks) told += sum.second;
+    const uint64_t unread = totals.samples - std::min<uint64_t>(told, totals.samples);
+    counts_ = {};
+    follow_cpus();
+    return {totals.samples, totals.lost + copies.lost + unread, totals.not_copied, totals.cost_ns};
+  }
+
+ private:
+  std::string load() {
+    skeleton_.reset(perf_bpf__open());
+    if (!skeleton_) return words();
+    bpf_program__set_autoload(skeleton_->progs.on_tick, options_.on_cpu);
+    bpf_program__set_autoload(skeleton_->progs.on_switch, options_.off_cpu);
+    const auto &maps = skeleton_->maps;
+    for (bpf_map *map : {maps.counts_0, maps.counts_1, maps.tick_stacks, maps.switch_stacks})
+      bpf_map__set_max_entries(map, options_.max_stacks);
+    if (!options_.on_cpu)
+      for (bpf_map *map : {maps.tick_stacks, maps.tick_known}) bpf_map__set_max_entries(map, 1);
+    if (!options_.off_cpu)
+      for (bpf_map *map : {maps.switch_stacks, maps.switch_known, maps.waiting}) bpf_map__set_max_entries(map, 1);
+    if (!options_.dwarf) bpf_map__set_max_entries(skeleton_->maps.stack_copies, static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)));
+    skeleton_->rodata->copies = !options_.dwarf                    ? PERF_COPY_NONE
+                                : options_.dwarf_processes.empty() ? PERF_COPY_ALL
+                                                                   : PERF_COPY_NAMED;
+    if (perf_bpf__load(skeleton_.get()) != 0) return words();
+    skeleton_->bss->min_wait_ns = static_cast<uint64_t>(options_.min_wait_ns);
+    ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
+    if (!ring_ || ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.stack_copies), on_copy, this) != 0) return words();
+    if (std::string error = options_.on_cpu ? attach_ticks() : std::string(); !error.empty()) return error;
+    return options_.off_cpu ? attach_switch() : std::string();
+  }
+
+  static std::string words() {
+    std::string text = bpf::take_words();
+    return text.empty() ? "the kernel refused the program" : text;
+  }
+
+  std::string attach_ticks() {
+    auto events = open_events(options_.event, options_.frequency, {});
+    if (!events) return events.error();
+    events_ = std::move(*events);
+    for (CpuEvent &event : events_.events)
+      if (!attach_tick(event.cpu, std::move(event.file))) return words();
+    return {};
+  }
+
+  bool attach_tick(int cpu, core::Descriptor file) {
+    bpf::Link link(bpf_program__attach_perf_event(skeleton_->progs.on_tick, file.get()));
+    if (!link) return false;
+    // The link owns the descriptor from then on, and turns the event on.
+    file.release();
+    ticks_.insert_or_assign(cpu, std::move(link));
+    return true;
+  }
+
+  void follow_cpus() {
+    if (!options_.on_cpu) return;
+    std::vector<int> sampled;
+    sampled.reserve(ticks_.size());
+    for (const auto &tick : ticks_) sampled.push_back(tick.first);
+    const CpuChange change = change_of(sampled, online_cpus());
+    for (const int cpu : change.gone) ticks_.erase(cpu);
+    for (const int cpu : change.come)
+      if (core::Descriptor file = open_on(events_, cpu)) attach_tick(cpu, std::move(file));
+  }
+
+  std::string attach_switch() {
+    switch_.reset(bpf_program__attach_trace(skeleton_->progs.on_switch));
+    return switch_ ? std::string() : words();
+  }
+
+  static int on_seen(void *self, void *data, size_t size) noexcept {
+    try {
+      if (size >= sizeof(perf_seen)) static_cast<BpfSampler *>(self)->see(*static_cast<const perf_seen *>(data));
+    } catch (const std::exception &) {  // no memory: it is read when its stacks are
+    }
+    return 0;
+  }
+
+  void see(const perf_seen &seen) {
+    static constexpr size_t kMostSeen = 4096;
+    const uint8_t one = 1;
+    const std::string_view comm(seen.comm, ::strnlen(seen.comm, sizeof(seen.comm)));
+    if (options_.dwarf && !options_.dwarf_processes.empty() && options_.dwarf_processes.matches(comm))
+      bpf_map_update_elem(bpf_map__fd(skeleton_->maps.copied), &seen.process, &one, BPF_ANY);
+    if (seen_.size() < kMostSeen) seen_.emplace_back(id_of(seen.process), seen.again != 0);
+  }
+
+  // Copies may come faster than one thread unwinds them: the rest stays in the ring for the next time.
+  void consume(int64_t at_most_ns) {
+    until_ns_ = core::monotonic() + at_most_ns;
+    is_behind_ = ring_buffer__consume(ring_.get()) < 0;
+  }
+
+  // Called from C: nothing is thrown through it. Less than 0: no more.
+  static int on_copy(void *self, void *data, size_t size) noexcept {
+    auto &sampler = *static_cast<BpfSampler *>(self);
+    if (size < sizeof(perf_copy)) return 0;
+    const auto &copy = *static_cast<const perf_copy *>(data);
+    try {
+      if (!sampler.skips_)
+        sampler.unwind(copy);
+      else
+        ++sampler.copies_[copy.set & 1].lost;
+    } catch (const std::exception &) {
+      ++sampler.copies_[copy.set & 1].lost;
+    }
+    return core::monotonic() < sampler.until_ns_ ? 0 : -ECANCELED;
+  }
+
+  // A stack that was handed over as it was.
+  void unwind(const perf_copy &copy) {
+    const ProcessId id = id_of(copy.process);
+    Known &known = known_of(id);
+    symbols::Registers registers{};
+    std::copy(std::begin(copy.registers), std::end(copy.registers), registers.begin());
+    const std::span<const uint8_t> bytes(copy.bytes, std::min<size_t>(copy.size, sizeof(copy.bytes)));
+    Unwound key{id, copy.kernel, {}, End::failed};
+    const auto end =
+        unwinder_.unwind(known.maps, registers, {copy.begin, std::as_bytes(bytes)}, key.frames, [&] { refresh(id, known); });
+    if (end != symbols::Unwound::failed) key.end = end == symbols::Unwound::to_root ? End::root : End::truncated;
+    Copies &copies = copies_[copy.set & 1];
+    if (copies.stacks.size() >= options_.max_stacks && copies.stacks.find(key) == copies.stacks.end()) {
+      ++copies.lost;
+      return;
+    }
+    auto &[comm, count] = copies.stacks[std::move(key)];
+    if (comm.empty()) comm.assign(copy.comm, ::strnlen(copy.comm, sizeof(copy.comm)));
+    ++count;
+  }
+
+  struct Known {
+    symbols::ProcessMaps maps;
+    int64_t read_ns = 0;
+  };
+
+  Known &known_of(const ProcessId &id) {
+    static constexpr size_t kMostKnown = 1024;
+    if (const auto known = known_.find(id); known != known_.end()) return known->second;
+    if (known_.size() >= kMostKnown || known_bytes_ > options_.dwarf_memory) forget_known();
+    Known &known = known_.emplace(id, Known{symbols::ProcessMaps(id.pid), 0}).first->second;
+    refresh(id, known);
+    return known;
+  }
+
+  void forget_known() {
+    known_.clear();
+    known_bytes_ = 0;
+  }
+
+  // A stack that is garbage leads to addresses of nothing each time.
+  void refresh(const ProcessId &id, Known &known) {
+    static constexpr int64_t kNotBefore = 1'000'000'000;
+    const int64_t now = core::monotonic();
+    if (known.read_ns != 0 && now - known.read_ns < kNotBefore) return;
+    known.read_ns = now;
+    known_bytes_ -= known.maps.bytes();
+    known.maps.refresh(mark_of(id));
+    known_bytes_ += known.maps.bytes();
+  }
+
+  struct Unwound {
+    ProcessId process;
+    uint64_t kernel = 0;
+    std::vector<uint64_t> frames;
+    End end = End::failed;
+    auto operator<=>(const Unwound &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
+  };
+  struct Copies {  // by one set of the program
+    std::map<Unwound, std::pair<std::string, uint64_t>> stacks;
+    uint64_t lost = 0;
+  };
+
+  // All of this set lie in the ring by now; those that there is no time for are lost. What is mapped may change until the next
+  // window.
+  Copies take_copies(uint32_t set) {
+    if (!options_.dwarf) return {};
+    static constexpr int64_t kForWindow = 1'000'000'000;
+    const std::lock_guard lock(mutex_);
+    consume(kForWindow);
+    skips_ = is_behind_;
+    if (skips_) consume(kForWindow);
+    skips_ = false;
+    forget_known();
+    unwinder_.next_window();
+    return std::exchange(copies_[set], {});
+  }
+
+  void give(const Unwound &key, const std::string &comm, uint64_t count, const Take &take) {
+    StackCount stack{.process = key.process, .comm = comm, .has_user = true, .end = key.end, .user = key.frames, .count = count};
+    stack.kernel = frames_of(key.kernel, false, stack.kernel_lost);
+    take(stack);
+  }
+
+  // Nobody else writes to the map: what is read and deleted is the whole.
+  void read_counts(int map) {
+    static constexpr uint32_t kBatch = 2048;  // more than any bucket holds
+    std::vector<perf_key> keys(kBatch);
+    std::vector<perf_count> counts(kBatch);
+    uint32_t place = 0;
+    for (bool first = true, more = true; more; first = false) {
+      uint32_t count = kBatch;
+      more =
+          bpf_map_lookup_and_delete_batch(map, first ? nullptr : &place, &place, keys.data(), counts.data(), &count, nullptr) == 0;
+      if (!more && errno != ENOENT) return read_one_by_one(map);
+      for (uint32_t i = 0; i < count; ++i) counts_.emplace_back(keys[i], counts[i]);
+    }
+    sort_counts();
+  }
+
+  void read_one_by_one(int map) {
+    perf_key key{};
+    for (perf_count count{}; bpf_map_get_next_key(map, nullptr, &key) == 0;) {
+      if (bpf_map_lookup_elem(map, &key, &count) == 0) counts_.emplace_back(key, count);
+      if (bpf_map_delete_elem(map, &key) != 0) break;
+    }
+    sort_counts();
+  }
+
+  void sort_counts() {
+    std::sort(counts_.begin(), counts_.end(),
+              [](const auto &a, const auto &b) { return id_of(a.first.process) < id_of(b.first.process); });
+  }
+
+  void give(const perf_key &key, const perf_count &count, const Take &take) {
+    StackCount stack{.process = id_of(key.process),
+                     .comm = std::string_view(count.comm, ::strnlen(count.comm, sizeof(count.comm))),
+                     .off_cpu = (key.flags & PERF_OFF_CPU) != 0,
+                     .has_user = (key.flags & PERF_HAS_USER) != 0,
+                     .count = count.count,
+                     .ns = count.ns};
+    stack.kernel = frames_of(key.kernel, stack.off_cpu, stack.kernel_lost);
+    stack.user = frames_of(key.user, stack.off_cpu, stack.user_lost);
+    if (stack.user.size() >= max_frames_) stack.end = End::truncated;
+    take(stack);
+  }
+
+  std::span<const uint64_t> frames_of(uint64_t hash, bool off_cpu, bool &lost) {
+    if (hash == 0) return {};
+    auto [known, is_new] = stacks_.try_emplace({hash, off_cpu});
+    if (is_new) {
+      const bpf_map *stacks = off_cpu ? skeleton_->maps.switch_stacks : skeleton_->maps.tick_stacks;
+      perf_stack stack{};
+      if (bpf_map_lookup_elem(bpf_map__fd(stacks), &hash, &stack) == 0 && stack.size <= PERF_FRAMES)
+        known->second.assign(stack.frames, stack.frames + stack.size);
+    }
+    lost = known->second.empty();
+    return known->second;
+  }
+
+  SamplerOptions options_;
+  std::unique_ptr<perf_bpf, SkeletonDeleter> skeleton_;
+  std::unique_ptr<ring_buffer, RingDeleter> ring_;
+  CpuEvents events_;
+  std::map<int, bpf::Link> ticks_;  // of each CPU
+  bpf::Link switch_;
+
+  // What the pump and the windows share.
+  std::mutex mutex_;
+  std::vector<std::pair<ProcessId, bool>> seen_;
+  std::array<Copies, 2> copies_;
+  std::map<ProcessId, Known> known_;
+  size_t known_bytes_ = 0;
+  symbols::Unwinder unwinder_;
+  int64_t until_ns_ = 0;
+  bool skips_ = false;
+  std::atomic<bool> is_behind_ = false;
+
+  size_t max_frames_ = PERF_FRAMES;
+  // Of this window.
+  std::vector<std::pair<perf_key, perf_count>> counts_;
+  std::map<std::pair<uint64_t, bool>, std::vector<uint64_t>> stacks_;  // by hash, and whether it waited
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<Sampler>> open_bpf_sampler(const SamplerOptions &options) {
+  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  auto sampler = std::make_unique<BpfSampler>(options);
+  if (std::string reason = sampler->open(); !reason.empty()) return core::Error{std::move(reason)};
+  return std::unique_ptr<Sampler>(std::move(sampler));
+}
+
+}  // namespace atalaya::perf

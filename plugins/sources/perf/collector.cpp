@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/perf/collector.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include "plugins/containers/place.h"
+#include "plugins/sources/perf/metrics.h"
+
+namespace atalaya::perf {
+namespace {
+
+// Modules come and go.
+constexpr int64_t kKernelSymbolsEvery = 600'000'000'000;
+
+int64_t read_clock(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+double percent(int64_t part_ns, int64_t whole_ns) {
+  return round_to(static_cast<double>(part_ns) * 100 / static_cast<double>(whole_ns), kPercentDecimals);
+}
+
+int64_t as_count(uint64_t number) {
+  return static_cast<int64_t>(number);
+}
+
+}  // namespace
+
+Collector::Names::Names(Host host)
+    : profile(host.intern("profile")),
+      process(host.intern("process")),
+      pid(host.intern("pid")),
+      container(host.intern("container")),
+      runtime(host.intern("runtime")),
+      samples(host.intern("profile.samples")),
+      ns(host.intern("profile.ns")),
+      all(host.intern("perf.samples")),
+      lost(host.intern("perf.lost")),
+      lost_stacks(host.intern("perf.stacks.lost")),
+      incomplete(host.intern("perf.stacks.incomplete")),
+      filtered(host.intern("perf.filtered")),
+      not_copied(host.intern("perf.stacks.uncopied")),
+      frames(host.intern("perf.frames")),
+      unnamed(host.intern("perf.frames.unnamed")),
+      cpu_kernel(host.intern("perf.cpu.kernel")),
+      cpu_user(host.intern("perf.cpu.user")),
+      memory(host.intern("perf.symbols.memory")),
+      jvm_failures(host.intern("perf.jvm.failures")) {}
+
+// A quarter of the memory is for what processes have mapped and for perf maps.
+Collector::Collector(Host host, Options options)
+    : host_(host),
+      options_(std::move(options)),
+      names_(host),
+      jvm_({.every_ns = options_.jvm_refresh_ns}, [host](std::string_view text) { host.log(Level::warning, text); }),
+      files_(options_.symbol_memory / 4 * 3),
+      processes_(options_.symbol_memory / 4, options_.jvm ? &jvm_ : nullptr),
+      folder_(files_, options_.kernel) {}
+
+void Collector::start() {
+  stop();
+  open_sampler();
+  stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stop_) throw Failure(Code::retry, "no eventfd: " + core::error_text(errno));
+  thread_ = std::thread([this] { pump(); });
+}
+
+void Collector::stop() {
+  if (thread_.joinable()) {
+    const uint64_t one = 1;
+    (void)!::write(stop_.get(), &one, sizeof(one));
+    thread_.join();
+  }
+  sampler_.reset();
+}
+
+void Collector::open_sampler() {
+  std::string reason;
+  if (options_.backend != "ring") {
+    auto bpf = open_bpf_sampler(options_.sampler);
+    if (bpf) {
+      sampler_ = std::move(*bpf);
+      return;
+    }
+    reason = bpf.error();
+    if (options_.backend == "bpf" || options_.sampler.off_cpu) throw Failure(Code::unsupported, "backend bpf: " + reason);
+    host_.log(Level::info, "stacks are read sample by sample, without BPF: " + reason);
+  }
+  if (options_.sampler.dwarf) host_.log(Level::warning, "unwind = \"dwarf\" takes BPF: frame pointers are followed instead");
+  auto ring = open_ring_sampler(options_.sampler);
+  if (!ring) throw Failure(Code::unsupported, ring.error() + (reason.empty() ? "" : "; without BPF: " + reason));
+  sampler_ = std::move(*ring);
+}
+
+void Collector::pump() {
+  pthread_setname_np(pthread_self(), "perf");
+  uint64_t stopped = 0;
+  while (::read(stop_.get(), &stopped, sizeof(stopped)) < 0) pump_once();
+}
+
+// A process that takes more memory than there is does not end the agent.
+void Collector::pump_once() {
+  try {
+    sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
+  } catch (const std::exception &error) {
+    if (!std::exchange(pump_failed_, true))
+      host_.log(Level::warning, std::string("some processes will be read when their stacks are, and not before: ") + error.what());
+  }
+}
+
+int64_t Collector::pump_cpu_ns() const {
+  clockid_t clock{};
+  return ::pthread_getcpuclockid(const_cast<std::thread &>(thread_).native_handle(), &clock) == 0 ? read_clock(clock) : 0;
+}
+
+void Collector::collect(const Window &window, Batch &batch) {
+  const int64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
+  const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
+  account_ = {};
+  forget_groups();
+  processes_.next_window();
+  files_.next_window();
+  jvm_.next_window();
+  if (options_.kernel && !baseline) refresh_kernel_symbols(window.monotonic_ns);
+  const Totals totals = sampler_->take([&](const StackCount &stack) {
+    if (!baseline) take(stack);
+  });
+  if (!baseline) emit_stacks(batch);
+  const int64_t pump = pump_cpu_ns();
+  const int64_t cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - begin + pump - pump_before_ns_;
+  pump_before_ns_ = pump;
+  if (!baseline) emit_account(window, totals, cpu, batch);
+  forget_groups();
+}
+
+void Collector::forget_groups() {
+  groups_.clear();
+  group_bytes_ = 0;
+}
+
+void Collector::refresh_kernel_symbols(int64_t now_ns) {
+  if (kernel_ && now_ns - kernel_read_ns_ < kKernelSymbolsEvery) return;
+  kernel_read_ns_ = now_ns;
+  auto text = core::read_file("/proc/kallsyms", symbols::kMaxKallsyms);
+  kernel_.emplace(text ? std::string_view(*text) : std::string_view());
+  folder_.use(&*kernel_);
+  if (kernel_->empty())
+    host_.log(Level::info, "the kernel's functions have no names: it hides their addresses; run as root or add CAP_SYSLOG");
+}
+
+bool Collector::is_wanted(const StackCount &stack, const Process *process) const {
+  if (!options_.processes.empty() && !options_.processes.matches(stack.comm)) return false;
+  if (options_.cgroups.empty()) return true;
+  return process != nullptr && !process->cgroup.empty() ? options_.cgroups.matches(process->cgroup)
+                                                        : options_.cgroups.matches_absent();
+}
+
+// A program may take its name away.
+void Collector::take(const StackCount &stack) {
+  if (!stack.comm.empty()) return take_named(stack);
+  StackCount named = stack;
+  named.comm = "unknown";
+  take_named(named);
+}
+
+void Collector::take_named(const StackCount &stack) {
+  // Names are looked up for those that are wanted only, and only they are asked for some.
+  const bool named = options_.processes.empty() || options_.processes.matches(stack.comm);
+  Process *process = named ? processes_.find(stack.process) : nullptr;
+  if (!is_wanted(stack, process)) {
+    account_.filtered += stack.count;
+    return;
+  }
+  if (process != nullptr) processes_.refresh(stack.process, *process);
+  if (stack.kernel_lost || stack.user_lost) account_.lost_stacks += stack.count;
+  if (!folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_)) account_.incomplete += stack.count;
+  add(stack, group_of(stack, process));
+}
+
+Collector::Group &Collector::group_of(const StackCount &stack, const Process *process) {
+  Group &group = groups_[{stack.process.pid, std::string(stack.comm), stack.off_cpu}];
+  if (process == nullptr) return group;
+  if (options_.container_tag) group.container = containers::container_of(process->cgroup);
+  if (options_.runtime_tag) group.runtime = process->runtime;
+  return group;
+}
+
+// Programs that make up long names, a new one each time, fill no memory: their stacks are told without frames then.
+void Collector::add(const StackCount &stack, Group &group) {
+  static constexpr size_t kMostText = size_t{64} << 20;
+  auto found = group.stacks.find(text_);
+  if (found == group.stacks.end() && group_bytes_ + text_.size() > kMostText) {
+    text_ = "[stack lost]";
+    account_.lost_stacks += stack.count;
+    found = group.stacks.find(text_);
+  }
+  if (found == group.stacks.end()) {
+    group_bytes_ += text_.size();
+    found = group.stacks.try_emplace(text_).first;
+  }
+  found->second.count += stack.count;
+  found->second.ns += stack.ns;
+}
+
+void Collector::emit_stacks(Batch &batch) {
+  for (const auto &[id, group] : groups_) emit_group(id, group, batch);
+}
+
+void Collector::emit_group(const GroupId &id, const Group &group, Batch &batch) {
+  std::array<char, 12> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), id.pid).ptr;
+  const atalaya_str profile = str(id.off_cpu ? "offcpu" : "cpu");
+  const atalaya_str shared_profile = batch.copy(view(profile)), process = batch.copy(id.comm);
+  const atalaya_str pid = batch.copy({digits.data(), static_cast<size_t>(end - digits.data())});
+  const atalaya_str container = batch.copy(group.container), runtime = batch.copy(group.runtime);
+  for (const auto &[text, sum] : group.stacks) {
+    Sample &sample = batch.add(ATALAYA_STACK, 5, 2);
+    batch.tag_shared(sample, names_.profile, shared_profile);
+    batch.tag_shared(sample, names_.process, process);
+    batch.tag_shared(sample, names_.pid, pid);
+    if (container.size > 0) batch.tag_shared(sample, names_.container, container);
+    if (runtime.size > 0) batch.tag_shared(sample, names_.runtime, runtime);
+    batch.field(sample, names_.samples, as_count(sum.count));
+    if (id.off_cpu) batch.field(sample, names_.ns, as_count(sum.ns));
+    sample.text = batch.copy(text);
+  }
+}
+
+void Collector::emit_account(const Window &window, const Totals &totals, int64_t cpu_ns, Batch &batch) {
+  const Folder::Frames frames = folder_.take_frames();
+  Sample &sample = batch.add(ATALAYA_METRICS, 0, 14);
+  batch.field(sample, names_.all, as_count(totals.samples));
+  batch.field(sample, names_.lost, as_count(totals.lost));
+  batch.field(sample, names_.lost_stacks, as_count(account_.lost_stacks));
+  batch.field(sample, names_.incomplete, as_count(account_.incomplete));
+  if (options_.sampler.dwarf) batch.field(sample, names_.not_copied, as_count(totals.not_copied));
+  batch.field(sample, names_.filtered, as_count(account_.filtered));
+  batch.field(sample, names_.frames, as_count(frames.all));
+  batch.field(sample, names_.unnamed, as_count(frames.unnamed));
+  if (window.duration_ns > 0) {
+    if (totals.cost_ns > 0) batch.field(sample, names_.cpu_kernel, percent(as_count(totals.cost_ns), window.duration_ns));
+    batch.field(sample, names_.cpu_user, percent(cpu_ns, window.duration_ns));
+  }
+  batch.field(sample, names_.memory,
+              round_to(static_cast<double>(files_.bytes() + processes_.bytes()) / (1 << 20), kMemoryDecimals));
+  batch.field(sample, names_.jvm_failures, as_count(jvm_.take_failures()));
+}
+
+}  // namespace atalaya::perf

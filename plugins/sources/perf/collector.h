@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// A window of stacks: from the sampler, named, added up, as samples.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/util/files.h"
+#include "core/util/matcher.h"
+#include "plugins/sources/perf/folder.h"
+#include "plugins/sources/perf/processes.h"
+#include "plugins/sources/perf/sampler.h"
+
+namespace atalaya::perf {
+
+struct Options {
+  SamplerOptions sampler;
+  std::string backend = "auto";
+  bool kernel = true;
+  core::MatcherList processes, cgroups;
+  bool jvm = true;
+  int64_t jvm_refresh_ns = 60'000'000'000;
+  size_t symbol_memory = size_t{64} << 20;
+  bool container_tag = false, runtime_tag = false;
+};
+
+class Collector {
+ public:
+  Collector(Host host, Options options);
+  Collector(const Collector &) = delete;
+  Collector &operator=(const Collector &) = delete;
+  ~Collector() { stop(); }
+
+  void start();
+  void stop();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  struct Sum {
+    uint64_t count = 0, ns = 0;
+  };
+  // What makes an entity of the stacks: a process keeps them over an exec, and two that had the number in one window share them.
+  struct GroupId {
+    int32_t pid = 0;
+    std::string comm;
+    bool off_cpu = false;
+    auto operator<=>(const GroupId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
+  };
+  struct Group {
+    std::string container;
+    std::string_view runtime;
+    std::unordered_map<std::string, Sum> stacks;
+  };
+  // Amounts of one window.
+  struct Account {
+    uint64_t filtered = 0, incomplete = 0, lost_stacks = 0;
+  };
+  struct Names {
+    explicit Names(Host host);
+    uint32_t profile, process, pid, container, runtime, samples, ns;
+    uint32_t all, lost, lost_stacks, incomplete, filtered, not_copied, frames, unnamed, cpu_kernel, cpu_user, memory, jvm_failures;
+  };
+
+  void open_sampler();
+  void pump();
+  void pump_once();
+  void take(const StackCount &stack);
+  void take_named(const StackCount &stack);
+  Group &group_of(const StackCount &stack, const Process *process);
+  void add(const StackCount &stack, Group &group);
+  bool is_wanted(const StackCount &stack, const Process *process) const;
+  void refresh_kernel_symbols(int64_t now_ns);
+  void forget_groups();
+  void emit_stacks(Batch &batch);
+  void emit_group(const GroupId &id, const Group &group, Batch &batch);
+  void emit_account(const Window &window, const Totals &totals, int64_t cpu_ns, Batch &batch);
+  int64_t pump_cpu_ns() const;
+
+  Host host_;
+  Options options_;
+  Names names_;
+  jvm::PerfMapRefresh jvm_;
+  symbols::ElfFiles files_;
+  Processes processes_;
+  Folder folder_;
+  std::optional<symbols::KernelSymbols> kernel_;
+  int64_t kernel_read_ns_ = 0;
+  std::unique_ptr<Sampler> sampler_;
+  std::thread thread_;
+  core::Descriptor stop_;
+  bool pump_failed_ = false;
+  std::map<GroupId, Group> groups_;
+  size_t group_bytes_ = 0;
+  Account account_;
+  std::string text_;
+  int64_t pump_before_ns_ = 0;
+};
+
+}  // namespace atalaya::perf

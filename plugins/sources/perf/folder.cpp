@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/perf/folder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace atalaya::perf {
+namespace {
+
+constexpr std::array<std::string_view, 20> kRoots = {"_start",
+                                                     "__libc_start_main",
+                                                     "__libc_start_main_impl",
+                                                     "__libc_start_call_main",
+                                                     "start_thread",
+                                                     "clone",
+                                                     "__clone",
+                                                     "clone3",
+                                                     "__clone3",
+                                                     "__clone_internal",
+                                                     "__GI___clone",
+                                                     "__GI___clone3",
+                                                     "_dl_start_user",
+                                                     "_dl_start",
+                                                     "libc_start_main_stage2",
+                                                     "_start_c",
+                                                     "runtime.goexit",
+                                                     "runtime.mstart",
+                                                     "runtime.rt0_go",
+                                                     "runtime.mcall"};
+
+// Stock libraries name only what they export, and threads begin in functions that they do not.
+bool may_begin_threads(const symbols::Mapping &mapping) {
+  const std::string_view name = mapping.base_name();
+  for (const std::string_view library : {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "ld-musl", "libc.musl"})
+    if (name.starts_with(library)) return true;
+  return false;
+}
+
+// Of a return address the call before it; it may be the last instruction of its function.
+uint64_t looked_up(std::span<const uint64_t> frames, size_t at) {
+  return at == 0 ? frames[at] : frames[at] - 1;
+}
+
+bool reaches_root(const symbols::Place &outermost, size_t frames) {
+  // musl's threads begin in "start", as many programs call functions of their own.
+  if (!outermost.name.empty() && outermost.name != "start") return is_root(outermost.name);
+  return frames > 1 && outermost.mapping != nullptr && may_begin_threads(*outermost.mapping);
+}
+
+// Its text, or what it begins with.
+void add_frame(std::string_view text, std::string &out) {
+  if (!out.empty()) out += ';';
+  out += text;
+}
+
+}  // namespace
+
+bool is_root(std::string_view function) {
+  return std::find(kRoots.begin(), kRoots.end(), function) != kRoots.end();
+}
+
+void append_frame(std::string_view name, std::string &out) {
+  for (const char c : name) {
+    const bool printed = static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
+    out += c == ';' ? ':' : printed ? c : '_';
+  }
+}
+
+// Names are the programs' own: none passes for a frame of another class, or for what stands in brackets for want of a name.
+void append_name(std::string_view name, std::string &out) {
+  const size_t begin = out.size();
+  append_frame(name, out);
+  if (out.size() == begin) return;
+  if (out[begin] == '[') out[begin] = '(';
+  if (const size_t size = out.size(); size - begin >= 4 && out[size - 4] == '_' && out[size - 3] == '[' && out[size - 1] == ']') {
+    out[size - 3] = '(';
+    out[size - 1] = ')';
+  }
+}
+
+Folder::Frames Folder::take_frames() {
+  return std::exchange(frames_, {});
+}
+
+bool Folder::fold(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out) {
+  out.clear();
+  const bool whole = !stack.has_user || append_user(stack, memory, out);
+  if (kernel_) append_kernel(stack, out);
+  return whole;
+}
+
+bool Folder::append_user(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out) {
+  if (stack.user_lost) {
+    add_frame("[stack lost]", out);
+    return false;
+  }
+  const std::span<const uint64_t> frames = stack.user;
+  symbols::Place outermost;
+  if (memory != nullptr && !frames.empty()) outermost = memory->find(looked_up(frames, frames.size() - 1), files_);
+  const bool whole =
+      stack.end == End::root || (stack.end == End::unknown && !frames.empty() && reaches_root(outermost, frames.size()));
+  if (!whole) add_frame(stack.end == End::truncated ? "[truncated]" : "[unwind failed]", out);
+  for (size_t i = frames.size(); i-- > 0;)
+    append_place(memory == nullptr ? symbols::Place{} : memory->find(looked_up(frames, i), files_), out);
+  return whole;
+}
+
+void Folder::append_place(const symbols::Place &place, std::string &out) {
+  ++frames_.all;
+  add_frame("", out);
+  if (!place.name.empty()) {
+    append_name(place.name, out);
+  } else {
+    ++frames_.unnamed;
+    const bool file = place.mapping != nullptr && place.origin == symbols::Origin::native && !place.mapping->path.empty();
+    std::string_view name = file ? place.mapping->base_name() : std::string_view("unknown");
+    if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+    out += '[';
+    append_frame(name, out);
+    out += ']';
+  }
+  if (place.origin == symbols::Origin::runtime) out += "_[j]";
+}
+
+std::string_view Folder::kernel_name(std::span<const uint64_t> frames, size_t at) const {
+  return kernel_symbols_ == nullptr ? std::string_view() : kernel_symbols_->find(looked_up(frames, at));
+}
+
+// The program that looks at a switch is called in it, and calls others.
+size_t Folder::own_frames(std::span<const uint64_t> frames) const {
+  static constexpr size_t kMost = 8;
+  for (size_t i = std::min(frames.size(), kMost); i-- > 0;)
+    if (kernel_name(frames, i).starts_with("bpf_trace_run")) return i + 1;
+  return 0;
+}
+
+void Folder::append_kernel(const StackCount &stack, std::string &out) {
+  if (stack.kernel_lost) add_frame("[stack lost]_[k]", out);
+  const size_t leaf = stack.off_cpu ? own_frames(stack.kernel) : 0;
+  for (size_t i = stack.kernel.size(); i-- > leaf;) {
+    const std::string_view name = kernel_name(stack.kernel, i);
+    ++frames_.all;
+    if (name.empty()) ++frames_.unnamed;
+    add_frame("", out);
+    append_frame(name.empty() ? "[kernel]" : name, out);
+    out += "_[k]";
+  }
+}
+
+}  // namespace atalaya::perf

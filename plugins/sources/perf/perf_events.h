@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One perf event on each CPU.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/util/files.h"
+#include "core/util/result.h"
+
+namespace atalaya::perf {
+
+struct CpuEvent {
+  int cpu = 0;
+  core::Descriptor file;
+};
+
+struct CpuEvents {
+  std::vector<CpuEvent> events;
+  std::string name;  // "cycles" or "cpu-clock"
+  perf_event_attr attributes{};
+};
+
+// `event`: "cycles", "cpu-clock", or "auto" for the first that works. What else is asked for stands in `attributes`. The events do
+// not count yet.
+core::Result<CpuEvents> open_events(const std::string &event, int frequency, perf_event_attr attributes);
+
+// The same on one more CPU; nothing if it has none, which is asked again at the next window.
+core::Descriptor open_on(const CpuEvents &events, int cpu);
+
+// CPUs come and go: those that are online now, and what is different from those that were sampled.
+std::vector<int> online_cpus();
+struct CpuChange {
+  std::vector<int> gone, come;
+};
+CpuChange change_of(const std::vector<int> &sampled, const std::vector<int> &online);
+
+// So many frames of a stack the kernel writes down (kernel.perf_event_max_stack).
+size_t max_frames();
+
+// "0-2,5" -> 0 1 2 5, as /sys/devices/system/cpu/online has it.
+std::vector<int> parse_cpus(std::string_view text);
+
+}  // namespace atalaya::perf

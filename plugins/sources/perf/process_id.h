@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "plugins/sources/perf/sampler.h"
+#include "plugins/symbols/process_memory.h"
+
+namespace atalaya::perf {
+
+// What procfs says of the same process: it counts in ticks.
+inline symbols::ProcessMark mark_of(const ProcessId &id) {
+  static const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+  return {id.start_ns / (1'000'000'000 / ticks), id.image};
+}
+
+}  // namespace atalaya::perf

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/perf/processes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/util/files.h"
+#include "core/util/now.h"
+#include "plugins/containers/place.h"
+#include "plugins/sources/perf/process_id.h"
+
+namespace atalaya::perf {
+namespace {
+
+constexpr size_t kMaxFresh = 4096, kMaxKnown = 4096;
+constexpr uint64_t kForgottenAfter = 10;  // windows
+
+std::string_view runtime_of(const std::vector<symbols::Mapping> &mappings) {
+  for (const symbols::Mapping &mapping : mappings) {
+    const std::string_view name = mapping.base_name();
+    if (name == "libjvm.so") return "jvm";
+    if (name == "node" || name == "nodejs" || name.starts_with("libnode.so")) return "node";
+    if (name.starts_with("python3") || name.starts_with("libpython3")) return "python";
+  }
+  return {};
+}
+
+std::string cgroup_of(int32_t pid) {
+  auto text = core::read_file("/proc/" + std::to_string(pid) + "/cgroup", 65536);
+  return text ? std::string(containers::parse_cgroup(*text)) : std::string();
+}
+
+}  // namespace
+
+std::unique_ptr<Process> Processes::read(const ProcessId &id) {
+  auto process = std::make_unique<Process>(id.pid);
+  if (!process->memory.refresh(mark_of(id))) return nullptr;
+  process->read_ns = core::monotonic();
+  process->cgroup = cgroup_of(id.pid);
+  process->runtime = runtime_of(process->memory.maps().mappings());
+  return process;
+}
+
+bool ReadLimit::allows(const ProcessId &id, bool again, int64_t now_ns) {
+  if (const int64_t second = now_ns / 1'000'000'000; second != second_) {
+    *this = {};
+    second_ = second;
+  }
+  return bytes_ < kBytes && read_.size() < (again ? kProcesses : kNew) && read_.insert(id).second;
+}
+
+void Processes::see(const ProcessId &id, bool again) {
+  if (!limit_.allows(id, again, core::monotonic())) return;
+  auto process = read(id);
+  if (!process) return;
+  limit_.took(process->bytes());
+  const std::lock_guard lock(mutex_);
+  if (fresh_.size() >= kMaxFresh || fresh_bytes_ + process->bytes() > max_bytes_) return;
+  fresh_bytes_ += process->bytes();
+  fresh_.emplace_back(id, std::move(process));
+}
+
+// Of several readings of one process the last.
+void Processes::next_window() {
+  ++window_;
+  std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    fresh.swap(fresh_);
+    fresh_bytes_ = 0;
+  }
+  for (auto &[id, process] : fresh) keep(id, std::move(process));
+  for (auto known = known_.begin(); known != known_.end();) {
+    const bool forgotten = known->second->used + kForgottenAfter < window_;
+    if (forgotten) bytes_ -= known->second->bytes();
+    known = forgotten ? known_.erase(known) : std::next(known);
+  }
+}
+
+// The later reading wins. Stacks of this window may still be of what the earlier one found.
+void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
+  process->used = window_;
+  std::unique_ptr<Process> &known = known_[id];
+  if (known && known->read_ns > process->read_ns) return;
+  if (known) {
+    bytes_ -= known->bytes();
+    process->memory.follow(known->memory);
+  }
+  known = std::move(process);
+  bytes_ += known->bytes();
+  make_room(known.get());
+}
+
+// Those not seen for longest go.
+void Processes::make_room(const Process *wanted) {
+  while (known_.size() > 1 && (known_.size() > kMaxKnown || bytes_ > max_bytes_)) {
+    auto oldest = known_.end();
+    for (auto it = known_.begin(); it != known_.end(); ++it)
+      if (it->second.get() != wanted && (oldest == known_.end() || it->second->used < oldest->second->used)) oldest = it;
+    bytes_ -= oldest->second->bytes();
+    known_.erase(oldest);
+  }
+}
+
+Process *Processes::find(const ProcessId &id) {
+  if (id.image == 0) return nullptr;
+  const auto known = known_.find(id);
+  if (known != known_.end()) {
+    known->second->used = window_;
+    return known->second.get();
+  }
+  auto process = read(id);
+  if (!process) return nullptr;
+  Process *found = process.get();
+  keep(id, std::move(process));
+  return found;
+}
+
+void Processes::refresh(const ProcessId &id, Process &process) {
+  if (process.refreshed == window_) return;
+  process.refreshed = window_;
+  if (process.runtime == "jvm" && jvm_ != nullptr) jvm_->refresh(id.pid, mark_of(id), process.memory.status());
+  bytes_ -= process.bytes();
+  if (process.memory.refresh(mark_of(id))) {
+    process.read_ns = core::monotonic();
+    process.cgroup = cgroup_of(id.pid);
+    process.runtime = runtime_of(process.memory.maps().mappings());
+  }
+  bytes_ += process.bytes();
+  make_room(&process);
+}
+
+}  // namespace atalaya::perf

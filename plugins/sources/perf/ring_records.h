@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of a perf ring, as events that ask for PERF_SAMPLE_TID | TIME | CALLCHAIN and sample_id_all write them. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace atalaya::perf {
+
+struct RingRecord {
+  enum class Type : uint8_t { sample, comm, exec, exit, lost } type = Type::sample;
+  int32_t pid = 0, tid = 0;
+  uint64_t time_ns = 0;  // of the clock that the event was opened with
+  uint64_t lost = 0;
+  std::string comm;
+  std::vector<uint64_t> kernel, user;  // leaf first
+};
+
+// One record, its header included; nothing: it is of another kind, or not what the kernel writes.
+std::optional<RingRecord> parse_record(std::span<const std::byte> bytes);
+
+// The record that begins at `position` of a ring with a power of two of bytes, its two ends put together in `joined`; empty when
+// `head` comes first or it is damaged.
+std::span<const std::byte> record_at(std::span<const std::byte> ring, uint64_t position, uint64_t head,
+                                     std::vector<std::byte> &joined);
+
+}  // namespace atalaya::perf

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace atalaya::symbols {
+
+// A function's name as people write it: C++ without its parameters, Rust (both of its schemes) without its hash. Other names
+// are as they are.
+std::string demangled(std::string_view name);
+
+// Without the list of parameters, "a::b(int) const" -> "a::b", "a::operator()(int)" -> "a::operator()".
+std::string_view without_parameters(std::string_view name);
+
+}  // namespace atalaya::symbols

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's functions: /proc/kallsyms. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace atalaya::symbols {
+
+inline constexpr size_t kMaxKallsyms = size_t{256} << 20;
+
+class KernelSymbols {
+ public:
+  KernelSymbols() = default;
+  // Empty when the kernel hides addresses (all are 0), as it does from those without CAP_SYSLOG.
+  explicit KernelSymbols(std::string_view kallsyms);
+
+  // The function at the address; empty: unknown. Valid as long as this.
+  std::string_view find(uint64_t address) const;
+  bool empty() const { return symbols_.empty(); }
+
+ private:
+  struct Symbol {
+    uint64_t address;
+    uint32_t name, name_size;
+  };
+  std::vector<Symbol> symbols_;
+  std::string names_;
+};
+
+}  // namespace atalaya::symbols

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files a process has mapped as code, and where: /proc/PID/maps. Pure.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace atalaya::symbols {
+
+// A file as the kernel knows it, whatever its name is by now.
+struct FileId {
+  uint64_t device = 0;                               // major << 32 | minor
+  uint64_t inode = 0;                                // 0: no file
+  auto operator<=>(const FileId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
+};
+
+// Which file it is, noted while it was mapped; all 0: unknown.
+struct FileStamp {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0, changed_ns = 0;
+  auto operator<=>(const FileStamp &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
+  explicit operator bool() const { return inode != 0; }
+};
+
+struct Mapping {
+  uint64_t begin = 0, end = 0;
+  uint64_t offset = 0;  // in the file
+  FileId file;
+  FileStamp stamp;
+  std::string path;  // as the process sees it; "[vdso]"; empty for memory without a name
+
+  // A file that is not just memory with a name, such as /memfd:x or /dev/zero.
+  bool is_file() const;
+  std::string_view base_name() const { return std::string_view(path).substr(path.rfind('/') + 1); }
+};
+
+inline constexpr size_t kMaxMappings = 65536;
+
+// The executable mappings, by address. Lines that are not what the kernel writes are left out.
+std::vector<Mapping> parse_maps(std::string_view text);
+
+// The mapping that holds the address; null: none.
+const Mapping *find_mapping(const std::vector<Mapping> &mappings, uint64_t address);
+
+}  // namespace atalaya::symbols

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file by which a runtime names the code that it makes: /tmp/perf-PID.map, lines "START SIZE NAME", numbers in hexadecimal with
+// or without 0x. Runtimes append and addresses are used again: a later line holds where two overlap. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace atalaya::symbols {
+
+inline constexpr size_t kMaxPerfMap = size_t{16} << 20;  // bytes of it that are read
+inline constexpr size_t kMaxPerfMapLines = 1 << 17;      // of more the last ones
+inline constexpr size_t kMaxName = 1024;                 // of a symbol; the rest is cut
+
+class PerfMap {
+ public:
+  PerfMap() = default;
+  explicit PerfMap(std::string_view text);
+
+  // The name of the code at the address; empty: unknown. Valid as long as the map.
+  std::string_view find(uint64_t address) const;
+  size_t size() const { return entries_.size(); }
+  size_t bytes() const { return entries_.capacity() * sizeof(Entry) + names_.capacity(); }
+
+ private:
+  struct Entry {
+    uint64_t begin, end;
+    uint32_t name, name_size;
+  };
+  void keep_latest();
+
+  std::vector<Entry> entries_;  // by address, none overlaps
+  std::string names_;
+};
+
+}  // namespace atalaya::symbols

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// spin SECONDS THREADS: threads that work in a stack of some depth; prints how much was done and the CPU time it took, as JSON.
+// Work a CPU second shows what sampling takes from a program, whatever else the machine does.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kDepth = 20;
+constexpr int kTurns = 200;
+
+__attribute__((noinline)) uint64_t work(int depth, uint64_t value) {
+  if (depth > 0) return work(depth - 1, value ^ static_cast<uint64_t>(depth)) + 1;
+  for (int i = 0; i < kTurns; ++i) value = value * 6364136223846793005U + 1442695040888963407U;
+  return value;
+}
+
+struct Done {
+  uint64_t rounds = 0, value = 0;
+  int64_t cpu_ns = 0;
+};
+
+void spin(Done &done, std::chrono::steady_clock::time_point end) {
+  while (std::chrono::steady_clock::now() < end)
+    for (int i = 0; i < 1000; ++i, ++done.rounds) done.value = work(kDepth, done.value);
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  done.cpu_ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  if (argc != 3) return 2;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(std::atof(argv[1]) * 1000));
+  std::vector<Done> done(static_cast<size_t>(std::atoi(argv[2])));
+  std::vector<std::thread> threads;
+  threads.reserve(done.size());
+  for (Done &each : done) threads.emplace_back([&each, end] { spin(each, end); });
+  for (std::thread &thread : threads) thread.join();
+  uint64_t rounds = 0, value = 0;
+  int64_t cpu_ns = 0;
+  for (const Done &each : done) {
+    rounds += each.rounds;
+    value ^= each.value;
+    cpu_ns += each.cpu_ns;
+  }
+  std::printf("{\"rounds\": %llu, \"cpu_ns\": %lld, \"value\": %llu}\n", static_cast<unsigned long long>(rounds),
+              static_cast<long long>(cpu_ns), static_cast<unsigned long long>(value));
+}

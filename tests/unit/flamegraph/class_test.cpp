@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/flamegraph/class.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+namespace atalaya::flamegraph {
+namespace {
+
+constexpr Company kAlone{}, kJvm{.jvm = true, .managed = true}, kNode{.jvm = false, .managed = true};
+
+TEST_CASE("the kernel is system, in any company") {
+  for (const Company &company : {kAlone, kJvm, kNode}) {
+    CHECK(class_of("do_syscall_64_[k]", company) == Class::system);
+    CHECK(class_of("[kernel]_[k]", company) == Class::system);
+  }
+}
+
+TEST_CASE("what stands for frames that nobody knows is none of the three") {
+  for (const char *name : {"[unwind failed]", "[truncated]", "[stack lost]", "[unknown]"})
+    CHECK(class_of(name, kJvm) == Class::unknown);
+}
+
+TEST_CASE("in a JVM: Java is the application, HotSpot manages, libraries are system") {
+  for (const char *name : {"long W.fib(int)_[j]", "java.lang.String::hashCode_[i]", "Lorg/x/Y:::m", "java/lang/Thread.run",
+                           "void java.lang.Thread.run()", "W.<init>"})
+    CHECK_MESSAGE(class_of(name, kJvm) == Class::application, name);
+  for (const char *name : {"JavaThread::run", "[libjvm.so]", "JavaMain", "Interpreter_[j]", "StubRoutines (1)_[j]", "Interpreter",
+                           "G1ParEvacuateFollowersClosure::do_void()"})
+    CHECK_MESSAGE(class_of(name, kJvm) == Class::runtime, name);
+  for (const char *name : {"start_thread", "memcpy", "[libc.so.6]", "deflate.part.0", "inflate.cold", "epoll_wait"})
+    CHECK_MESSAGE(class_of(name, kJvm) == Class::system, name);
+}
+
+TEST_CASE("where another runtime made code, what is native manages it") {
+  CHECK(class_of("LazyCompile:*f /x.js:1_[j]", kNode) == Class::application);
+  CHECK(class_of("v8::internal::Heap::CollectGarbage", kNode) == Class::runtime);
+  CHECK(class_of("uv_run", kNode) == Class::system);
+}
+
+TEST_CASE("in a program of its own, what is native is the application") {
+  for (const char *name : {"main", "shop::Cart::thirty(int)", "std::sort", "[shares]", "f.part.0"})
+    CHECK_MESSAGE(class_of(name, kAlone) == Class::application, name);
+  for (const char *name : {"_start", "__libc_start_main", "start_thread", "clone3", "[libc.so.6]", "[vdso]", "_dl_relocate_object"})
+    CHECK_MESSAGE(class_of(name, kAlone) == Class::system, name);
+}
+
+TEST_CASE("a process is one by its frames, whichever come first") {
+  Tree tree;
+  const uint32_t native = tree.leaf("java-1;start_thread;VMThread::loop");
+  const uint32_t node = tree.leaf("node-2;v8::Run");
+  tree.leaf("node-2;v8::Run;~f_[j]");
+  const uint32_t app = tree.leaf("shop-3;main;Cart::x");
+  const uint32_t service = tree.leaf("jsvc-4;start_thread;thread_native_entry;GCTaskThread::run");
+  const Classes classes(tree, 1);
+  CHECK(classes.of(0) == Class::group);
+  CHECK(classes.of(tree.leaf("java-1")) == Class::group);
+  CHECK(classes.of(native) == Class::runtime);
+  CHECK(classes.of(node) == Class::runtime);
+  CHECK(classes.of(app) == Class::application);
+  CHECK(classes.of(service) == Class::runtime);
+  CHECK(classes.in_jvm(native));
+  CHECK(classes.in_jvm(service));
+  CHECK(!classes.in_jvm(node));
+  CHECK(!classes.in_jvm(app));
+}
+
+TEST_CASE("below hosts, processes are told apart as well") {
+  Tree tree;
+  const uint32_t java = tree.leaf("h1;java-1;memcpy");
+  const uint32_t native = tree.leaf("h1;shop-1;memcpy");
+  const Classes classes(tree, 2);
+  CHECK(classes.of(tree.leaf("h1;java-1")) == Class::group);
+  CHECK(classes.of(java) == Class::system);
+  CHECK(classes.of(native) == Class::application);
+  CHECK(!classes.in_jvm(tree.leaf("h1")));
+}
+
+}  // namespace
+}  // namespace atalaya::flamegraph

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The test's own stack, taken apart by the tables of its own files.
+#include <doctest/doctest.h>
+#include <pthread.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plugins/symbols/process_memory.h"
+#include "plugins/symbols/unwinder.h"
+
+namespace atalaya::symbols {
+namespace {
+
+struct Taken {
+  Registers registers{};
+  std::vector<std::byte> stack;
+};
+
+#if defined(__x86_64__)
+Registers numbered(const mcontext_t &machine) {
+  Registers registers{};
+  static constexpr int kOrder[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+                                   REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+  for (size_t i = 0; i < std::size(kOrder); ++i) registers[i] = static_cast<uint64_t>(machine.gregs[kOrder[i]]);
+  return registers;
+}
+
+uint64_t stack_top() {
+  pthread_attr_t attributes;
+  void *begin = nullptr;
+  size_t size = 0;
+  REQUIRE(::pthread_getattr_np(::pthread_self(), &attributes) == 0);
+  ::pthread_attr_getstack(&attributes, &begin, &size);
+  ::pthread_attr_destroy(&attributes);
+  return reinterpret_cast<uint64_t>(begin) + size;
+}
+
+// Byte by byte, as a stack is full of what a sanitizer lets nobody read.
+__attribute__((no_sanitize("address"))) void copy_stack(std::vector<std::byte> &to, uint64_t from) {
+  const auto *bytes = reinterpret_cast<const volatile std::byte *>(from);  // NOLINT(performance-no-int-to-ptr)
+  std::byte *at = to.data();
+  for (size_t i = 0, size = to.size(); i < size; ++i) at[i] = bytes[i];
+}
+
+// The upper part of the stack, as much as is asked for and there is.
+__attribute__((noinline)) void take(Taken &taken, size_t bytes) {
+  ucontext_t context{};
+  REQUIRE(::getcontext(&context) == 0);
+  taken.registers = numbered(context.uc_mcontext);
+  const uint64_t from = taken.registers[kStackPointer];
+  taken.stack.resize(std::min(bytes, stack_top() - from));
+  copy_stack(taken.stack, from);
+}
+
+__attribute__((noinline)) int deep(int depth, Taken &taken, size_t bytes) {
+  if (depth == 0) {
+    take(taken, bytes);
+    return 1;
+  }
+  // A frame of its own for each call.
+  volatile int below = deep(depth - 1, taken, bytes);
+  return below + depth;
+}
+
+struct Result {
+  Unwound end;
+  std::vector<std::string> names;
+  ptrdiff_t files = 0;  // that are open then
+};
+
+ptrdiff_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::distance(begin(files), end(files));
+}
+
+Result unwound(const Taken &taken, size_t max_bytes = size_t{64} << 20) {
+  ProcessMemory memory(::getpid());
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  Unwinder unwinder(max_bytes);
+  ElfFiles files(size_t{64} << 20);
+  std::vector<uint64_t> frames;
+  const Unwound end = unwinder.unwind(memory.maps(), taken.registers, {taken.registers[kStackPointer], taken.stack}, frames, [] {});
+  Result result{end, {}, open_files()};
+  for (size_t i = 0; i < frames.size(); ++i) result.names.emplace_back(memory.find(frames[i] - (i > 0 ? 1 : 0), files).name);
+  return result;
+}
+
+size_t count(const Result &result, const std::string &part) {
+  return static_cast<size_t>(std::count_if(result.names.begin(), result.names.end(),
+                                           [&](const auto &name) { return name.find(part) != std::string::npos; }));
+}
+
+TEST_CASE("a thread's stack is followed to where it began") {
+  Taken taken;
+  std::thread([&] { deep(20, taken, 65536); }).join();
+  const Result result = unwound(taken);
+  CHECK(result.end == Unwound::to_root);
+  CHECK(count(result, "take") >= 1);
+  CHECK(count(result, "deep") >= 20);
+}
+
+TEST_CASE("tables are read at once, and read again when they had to make room") {
+  Taken taken;
+  std::thread([&] { deep(20, taken, 65536); }).join();
+  const ptrdiff_t before = open_files();
+  const Result result = unwound(taken, 0);
+  CHECK(result.end == Unwound::to_root);
+  CHECK(result.files == before);
+}
+
+TEST_CASE("a copy that is too short ends the stack, and says so") {
+  Taken taken;
+  std::thread([&] { deep(20, taken, 512); }).join();
+  const Result result = unwound(taken);
+  CHECK(result.end == Unwound::truncated);
+  CHECK(count(result, "deep") < 20);
+}
+
+TEST_CASE("an address of nothing has no caller") {
+  Taken taken;
+  taken.registers[kProgramCounter] = 8;
+  CHECK(unwound(taken).end == Unwound::failed);
+}
+
+Taken *in_handler = nullptr;
+
+TEST_CASE("a signal's handler is followed into what it interrupted") {
+  Taken taken;
+  in_handler = &taken;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = [](int) { take(*in_handler, 65536); };
+  REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
+  std::thread([] { ::pthread_kill(::pthread_self(), SIGUSR1); }).join();
+  ::sigaction(SIGUSR1, &before, nullptr);
+  const Result result = unwound(taken);
+  CHECK(result.end == Unwound::to_root);
+}
+#endif
+
+}  // namespace
+}  // namespace atalaya::symbols
