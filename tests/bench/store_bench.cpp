@@ -22,8 +22,8 @@
 #include "core/sample/batch.h"
 #include "core/sample/json.h"
 #include "core/sample/symbols.h"
+#include "plugins/store/block.h"
 #include "plugins/store/entities.h"
-#include "plugins/store/fields.h"
 #include "plugins/store/sqlite_store.h"
 #include "plugins/store/writer.h"
 
@@ -172,14 +172,17 @@ void replay(const char *recording, const char *path, const char *lines_path) {
     batch = std::make_unique<core::Batch>();
   };
   Statement(source,
-            "SELECT w.time_ns, w.duration_ns, s.entity, s.fields FROM windows w CROSS JOIN samples s ON s.window = w.id "
-            "WHERE w.packed = 0 ORDER BY w.time_ns, w.duration_ns")
+            "SELECT w.time_ns, w.duration_ns, s.fields FROM windows w CROSS JOIN samples s ON s.window = w.id WHERE w.packed = 0 "
+            "UNION ALL SELECT w.time_ns, w.duration_ns, '{\"' || s.entity || '\":' || s.fields || '}' FROM windows w "
+            "CROSS JOIN old_samples s ON s.window = w.id WHERE w.packed = 0 ORDER BY 1, 2")
       .each([&](const Row &row) {
         if (row.integer(0) != time_ns) flush();
         time_ns = row.integer(0);
-        add_sample(*batch, symbols, time_ns, row.integer(1), entities.at(row.integer(2)).tags);
-        for (FieldReader fields(row.text(3)); fields.next();)
-          add_field(*batch, names.at(static_cast<size_t>(fields.metric())), fields.value());
+        for (BlockReader samples(row.text(2)); samples.next();) {
+          add_sample(*batch, symbols, time_ns, row.integer(1), entities.at(samples.entity()).tags);
+          for (FieldReader fields(samples.fields()); fields.next();)
+            add_field(*batch, names.at(static_cast<size_t>(fields.metric())), fields.value());
+        }
       });
   flush();
   target.finish(time_ns);
