@@ -19,7 +19,7 @@ constexpr size_t kMostWindows = 20'000;
 constexpr int64_t kGrace = kMinute;         // for batches that are late
 constexpr int64_t kSettled = 10 * kMinute;  // what arrived lately is there for plain SQL, whatever its own time
 constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
-constexpr uint64_t kBatchesALook = 8;
+constexpr uint64_t kBatchesALook = 32;
 constexpr int kLooks = 16;               // stretches that are looked at before the others have to wait
 constexpr size_t kSliceBytes = 1 << 20;  // of rows, read before they become chunks: some megabytes in memory
 

@@ -6,14 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "plugins/store/block.h"
+
 namespace atalaya::store {
 namespace {
 
 constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
 constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
 constexpr int64_t kRowsAChunk = 16;       // what deleting a chunk costs
-constexpr int64_t kRowsABlock = 16;       // the same of a block of samples
-constexpr int64_t kBytesARow = 64;        // of a row of stacks, which may be very long
+constexpr int64_t kRowsABlock = int64_t{1} << kBlockBits;
+constexpr int64_t kBytesARow = 64;  // of a row of stacks, which may be very long
 constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
 
 int64_t free_disk_bytes(const std::string &folder) {

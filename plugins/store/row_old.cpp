@@ -7,21 +7,17 @@
 namespace atalaya::store {
 
 OldRows::OldRows(Database &database, Dictionary &dictionary)
-    : database_(database),
-      dictionary_(dictionary),
+    : dictionary_(dictionary),
       find_(database, "SELECT entity, fields FROM old_samples WHERE window = ?1"),
       add_(database, "INSERT INTO samples(window, block, fields) VALUES(?1, ?2, ?3)"),
       remove_(database, "DELETE FROM old_samples WHERE window = ?1 AND entity = ?2"),
       any_(database, "SELECT 1 FROM old_samples LIMIT 1"),
       end_lists_(database, "DELETE FROM entity_shapes WHERE shape = 0"),
-      end_shape_(database, "DELETE FROM shapes WHERE id = 0") {
-  forget();
+      end_shape_(database, "DELETE FROM shapes WHERE id = 0"),
+      last_window_(database.number("SELECT max(window) FROM old_samples")),
+      was_listing_(database.number("SELECT EXISTS (SELECT 1 FROM shapes WHERE id = 0)") != 0),
+      is_listing_(was_listing_) {
   end_listing();  // retention may have deleted the last of them
-}
-
-void OldRows::forget() {
-  last_window_ = database_.number("SELECT max(window) FROM old_samples");
-  is_listing_ = database_.number("SELECT EXISTS (SELECT 1 FROM shapes WHERE id = 0)") != 0;
 }
 
 bool OldRows::move(int64_t window) {

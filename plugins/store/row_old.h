@@ -22,7 +22,7 @@ class OldRows {
   // Lies in the transaction of what is done to the window. False: damaged rows stay where they are.
   bool move(int64_t window);
   // After a rollback: what was done is to be done again.
-  void forget();
+  void forget() { is_listing_ = was_listing_; }
 
  private:
   struct OldRow {
@@ -32,11 +32,10 @@ class OldRows {
   void read(int64_t window);
   void end_listing();
 
-  Database &database_;
   Dictionary &dictionary_;
   Statement find_, add_, remove_, any_, end_lists_, end_shape_;
-  int64_t last_window_ = 0;  // later ones have none
-  bool is_listing_ = false;  // there are entities with the shape 0
+  int64_t last_window_;            // later ones have none
+  bool was_listing_, is_listing_;  // there were, and are, entities with the shape 0
   bool are_good_ = true;
   std::vector<OldRow> rows_;
   std::string text_, shape_;

@@ -81,8 +81,9 @@ CREATE TABLE shapes(
 CREATE TABLE entity_shapes(
   entity INTEGER NOT NULL, shape INTEGER NOT NULL,
   PRIMARY KEY(entity, shape)) WITHOUT ROWID;
--- What those that are there had is not known without reading it all (row_old.h): until then, any metric.
-INSERT INTO shapes(id, metrics) SELECT 0, '[' || group_concat(id) || ']' FROM metrics HAVING count(*) > 0;
+-- What those that are there had is not known without reading it all (row_old.h): until then, any metric. They lie somewhere in here:
+UPDATE entities SET first_ns = (SELECT min(time_ns) FROM windows), last_ns = (SELECT max(time_ns) FROM windows);
+INSERT INTO shapes(id, metrics) SELECT 0, '[0,' || group_concat(id) || ']' FROM metrics HAVING count(*) > 0;
 INSERT INTO entity_shapes SELECT id, 0 FROM entities;
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -149,10 +150,11 @@ CREATE TABLE samples(
   block INTEGER NOT NULL,   -- entity >> 5
   fields TEXT NOT NULL,     -- a JSON object: entity -> its fields, an object metric id -> value as in old_samples
   PRIMARY KEY(window, block)) WITHOUT ROWID;
+-- CROSS JOIN: in this order, whatever SQLite guesses; an object is parsed once.
 CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
-  FROM windows w CROSS JOIN samples s ON s.window = w.id JOIN json_each(s.fields) b JOIN entities e ON e.id = b.key
-       JOIN json_each(b.value) f JOIN metrics m ON m.id = f.key
+  FROM windows w CROSS JOIN samples s ON s.window = w.id CROSS JOIN json_each(s.fields) b CROSS JOIN entities e ON e.id = b.key
+       CROSS JOIN json_each(b.value) f CROSS JOIN metrics m ON m.id = f.key
   WHERE w.packed = 0
   UNION ALL
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value

@@ -53,7 +53,9 @@ TEST_CASE("entities and stacks go with their last row, and come back with the ne
   SUBCASE("the clock was set back meanwhile") {
     write(store, writer, later, kNow, "old");
   }
-  CHECK(number(store, "SELECT count(*) FROM samples JOIN json_each(fields) WHERE CAST(key AS INTEGER) NOT IN (SELECT id FROM entities)") == 0);
+  CHECK(number(store,
+               "SELECT count(*) FROM samples JOIN json_each(fields) WHERE CAST(key AS INTEGER) NOT IN (SELECT id FROM entities)") ==
+        0);
 }
 
 TEST_CASE("a clock that was in the future for a while does not stop retention") {
