@@ -233,7 +233,6 @@ void Packer::survey(int64_t &work) {
             size.bytes += samples.fields().size();
             ++size.samples;
           }
-          --work;
         },
         window.id);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the embedded store costs: store_bench.py starts this and victoria-metrics, and prints both.
 //   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
-//   store_bench day STORE LINES [HOURS]        200 series at 1 s into a new store; the same as lines
+//   store_bench day STORE LINES [HOURS [N]]    200 series at 1 s into a new store, one window or N a batch; the same as lines
 //   store_bench import STORE                   such a day, a series a batch
 //   store_bench scan STORE [HOURS]             sums of ten minutes over all series of these hours
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
@@ -213,22 +213,24 @@ class Processes {
   std::array<double, kSeries> levels_{};
 };
 
-void day(const char *path, const char *lines_path, int64_t length_ns) {
+void day(const char *path, const char *lines_path, int64_t length_ns, int64_t windows_a_batch) {
   core::Symbols symbols;
   const uint32_t name = symbols.intern("proc.cpu.user");
   Target target(path, symbols);
   Lines lines(lines_path);
   Processes processes;
   const int64_t begin_ns = day_begin();
+  auto batch = std::make_unique<core::Batch>();
   for (int64_t second = 1; second <= length_ns / kSecond; ++second) {
-    core::Batch batch;
     const int64_t time_ns = begin_ns + second * kSecond;
     for (size_t i = 0; i < kSeries; ++i) {
-      add_sample(batch, symbols, time_ns, kSecond, processes.tags(i));
-      add_field(batch, name, processes.next(i));
-      lines.add(batch.raw().samples[batch.count() - 1], symbols);
+      add_sample(*batch, symbols, time_ns, kSecond, processes.tags(i));
+      add_field(*batch, name, processes.next(i));
+      lines.add(batch->raw().samples[batch->count() - 1], symbols);
     }
-    target.write(batch, time_ns);
+    if (second % windows_a_batch != 0) continue;
+    target.write(*batch, time_ns);
+    batch = std::make_unique<core::Batch>();
   }
   target.finish(begin_ns + length_ns);
   target.print();
@@ -317,16 +319,17 @@ int main(int count, char **arguments) {
   try {
     if (what == "replay" && count == 5) {
       replay(arguments[2], arguments[3], arguments[4]);
-    } else if (what == "day" && (count == 4 || count == 5)) {
-      day(arguments[2], arguments[3], count > 4 ? std::stoll(arguments[4]) * 3600 * kSecond : kDay);
+    } else if (what == "day" && count >= 4 && count <= 6) {
+      day(arguments[2], arguments[3], count > 4 ? std::stoll(arguments[4]) * 3600 * kSecond : kDay,
+          count > 5 ? std::max(1LL, std::stoll(arguments[5])) : 1);
     } else if (what == "import" && count == 3) {
       import(arguments[2]);
     } else if (what == "scan" && (count == 3 || count == 4)) {
       scan(arguments[2], count > 3 ? std::stoll(arguments[3]) * 3600 * kSecond : kDay);
     } else {
-      std::fprintf(
-          stderr,
-          "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS] | import STORE | scan STORE [HOURS]\n");
+      std::fprintf(stderr,
+                   "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS [N]] | import STORE | scan "
+                   "STORE [HOURS]\n");
       return 2;
     }
   } catch (const std::exception &error) {
