@@ -4,7 +4,10 @@
 //   store_bench day STORE LINES [HOURS [N]]    200 series at 1 s into a new store, one window or N a batch; the same as lines
 //   store_bench import STORE                   such a day, a series a batch
 //   store_bench scan STORE [HOURS]             sums of ten minutes over all series of these hours
+//   store_bench many STORE                     a million entities: what a limited question costs
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
+#include <sys/resource.h>
+
 #include <ctime>
 
 #include <algorithm>
@@ -312,6 +315,46 @@ void scan(const char *path, int64_t length_ns) {
   std::printf("%s, \"begin\": %lld, \"total\": %.2f}\n", figures.c_str(), static_cast<long long>(begin_ns / kSecond), total);
 }
 
+double kib_at_most() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss);
+}
+
+void many(const char *path) {
+  constexpr int kEntities = 1'000'000, kBatch = 10'000, kLimit = 10'000;
+  {
+    core::Symbols symbols;
+    const uint32_t name = symbols.intern("job.time");
+    Writer writer({path, {}, false}, [&symbols](uint32_t id) { return symbols.name(id); });
+    const int64_t time_ns = day_begin();
+    for (int first = 0; first < kEntities; first += kBatch) {
+      core::Batch batch;
+      for (int i = first; i < first + kBatch; ++i) {
+        add_sample(batch, symbols, time_ns + i * int64_t{1'000'000}, 0,
+                   {{"host", "host" + std::to_string(i % 1000)}, {"process", "java"}, {"task", std::to_string(i)}});
+        add_field(batch, name, {});
+      }
+      writer.write({batch.raw().samples, batch.raw().count}, time_ns);
+    }
+  }
+  SqliteStore store(path);
+  const double kib_before = kib_at_most();
+  std::string figures;
+  const auto measure = [&](const char *what, auto &&ask) {
+    const double before = cpu_seconds();
+    ask();
+    figures += std::string(figures.empty() ? "{\"" : ", \"") + what + "\": " + std::to_string((cpu_seconds() - before) * 1e3);
+  };
+  measure("series_ms", [&] {
+    if (store.series({}, kLimit + 1).size() != kLimit + 1) throw std::runtime_error("series are missing");
+  });
+  measure("metrics_ms", [&] { store.metrics(); });
+  measure("keys_ms", [&] { store.tag_keys(); });
+  measure("hosts_ms", [&] { store.tag_values("host"); });
+  std::printf("%s, \"mib\": %.1f}\n", figures.c_str(), (kib_at_most() - kib_before) / 1024);
+}
+
 }  // namespace
 
 int main(int count, char **arguments) {
@@ -326,10 +369,12 @@ int main(int count, char **arguments) {
       import(arguments[2]);
     } else if (what == "scan" && (count == 3 || count == 4)) {
       scan(arguments[2], count > 3 ? std::stoll(arguments[3]) * 3600 * kSecond : kDay);
+    } else if (what == "many" && count == 3) {
+      many(arguments[2]);
     } else {
       std::fprintf(stderr,
                    "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS [N]] | import STORE | scan "
-                   "STORE [HOURS]\n");
+                   "STORE [HOURS] | many STORE\n");
       return 2;
     }
   } catch (const std::exception &error) {
