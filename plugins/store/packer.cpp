@@ -19,9 +19,9 @@ constexpr size_t kMostWindows = 20'000;
 constexpr int64_t kGrace = kMinute;         // for batches that are late
 constexpr int64_t kSettled = 10 * kMinute;  // what arrived lately is there for plain SQL, whatever its own time
 constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
-constexpr uint64_t kBatchesALook = 32;
-constexpr int kLooks = 16;               // stretches that are looked at before the others have to wait
-constexpr size_t kSliceBytes = 1 << 20;  // of rows, read before they become chunks: some megabytes in memory
+constexpr uint64_t kBatchesALook = 32;      // before it is looked again for something to pack
+constexpr int kLooks = 16;                  // stretches that are looked at before the others have to wait
+constexpr size_t kSliceBytes = 1 << 20;     // of rows, read before they become chunks: some megabytes in memory
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
@@ -72,6 +72,7 @@ Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
       packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
       has_more_(database, "SELECT 1 FROM samples WHERE window = ?1 LIMIT 1 OFFSET ?2"),
       delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
+      delete_old_samples_(database, "DELETE FROM old_samples WHERE window = ?1"),
       delete_samples_(database,
                       "DELETE FROM samples WHERE window = ?1 AND block IN (SELECT block FROM samples WHERE window = ?1 LIMIT ?2)"),
       has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 UNION ALL SELECT 1 FROM old_stacks WHERE window = ?1 LIMIT 1"),
@@ -162,8 +163,10 @@ bool Packer::sweep(int64_t &work) {
       work -= database_.changes() + 1;
       continue;
     }
-    delete_all_samples_.run(*window);
-    work -= database_.changes() + 1;
+    for (Statement *table : {&delete_all_samples_, &delete_old_samples_}) {
+      table->run(*window);
+      work -= database_.changes() + 1;
+    }
     if (has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {

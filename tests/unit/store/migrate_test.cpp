@@ -226,11 +226,15 @@ TEST_CASE("stacks of schema 2 stay where they are, and are read there beside tho
 TEST_CASE("windows of schema 2 stay when their samples are packed, because of their stacks") {
   TestStore store;
   make_store(store, "schema-2.sql");
-  Database(store.path, Access::read_write).execute("UPDATE windows SET packed = 1 WHERE id < 2010");
+  Database(store.path, Access::read_write)
+      .execute(
+          "UPDATE windows SET packed = 1 WHERE id < 2010; INSERT INTO samples SELECT id, 4, '{\"1\":5}' FROM windows WHERE id < "
+          "2010");
   Writer writer = store.writer();
   while (writer.maintain(kNow + 2 * kDay)) {
   }
   CHECK(store.number("SELECT count(*) FROM windows WHERE packed = 1") == 0);
+  CHECK(store.number("SELECT count(*) FROM old_samples") == 0);
   CHECK(lines_of_stacks(store.path) == expected_stacks());
 }
 
