@@ -331,7 +331,7 @@ void many(const char *path) {
     for (int first = 0; first < kEntities; first += kBatch) {
       core::Batch batch;
       for (int i = first; i < first + kBatch; ++i) {
-        add_sample(batch, symbols, time_ns + i * int64_t{1'000'000}, 0,
+        add_sample(batch, symbols, time_ns + first / kBatch * kSecond, kSecond,
                    {{"host", "host" + std::to_string(i % 1000)}, {"process", "java"}, {"task", std::to_string(i)}});
         add_field(batch, name, {});
       }
