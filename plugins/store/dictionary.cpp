@@ -137,8 +137,7 @@ void Dictionary::widen(Entity &entity, int64_t time_ns) {
 }
 
 void Dictionary::add_shape(Entity &entity, std::string_view metrics) {
-  const auto found = shapes_.find(metrics);
-  const int64_t id = found == shapes_.end() ? shape(metrics) : found->second;
+  const int64_t id = shape(metrics);
   if (std::find(entity.shapes.begin(), entity.shapes.end(), id) != entity.shapes.end()) return;
   std::rotate(entity.shapes.begin(), entity.shapes.end() - 1, entity.shapes.end());
   entity.shapes.front() = id;
@@ -146,6 +145,7 @@ void Dictionary::add_shape(Entity &entity, std::string_view metrics) {
 }
 
 int64_t Dictionary::shape(std::string_view metrics) {
+  if (const auto found = shapes_.find(metrics); found != shapes_.end()) return found->second;
   if (shapes_.size() >= kMaxShapes) shapes_.clear();
   auto id = find_shape_.number(metrics);
   if (!id) {

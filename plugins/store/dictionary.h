@@ -4,6 +4,7 @@
 #include <atalaya/plugin.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,9 +26,15 @@ class Dictionary {
 
   // 0 when the name is not known.
   int64_t metric(uint32_t name);
+  // The same for what can be stored: 0 for a number that is not finite, too.
+  int64_t metric_of(const atalaya_field &field) {
+    return field.type == ATALAYA_I64 || std::isfinite(field.value.f64) ? metric(field.name) : 0;
+  }
   // The entity of a sample that arrives now. `metrics` is the text of the fields that it has, as a JSON array of metric ids; ""
   // when they are not to be listed.
   int64_t entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns);
+  // Lists the fields of a sample that is there already.
+  void list(int64_t entity, std::string_view metrics) { add_entity_shape_.run(entity, shape(metrics)); }
   StackTree &stacks() { return stacks_; }
 
   // After a rollback: nothing that was remembered since may be believed.

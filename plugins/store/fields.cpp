@@ -17,57 +17,50 @@ constexpr std::array<double, 16> kTens = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 
 
 }  // namespace
 
-FieldReader::FieldReader(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {
-  if (!take('{')) fail();
-}
-
-bool FieldReader::fail() {
+bool ObjectReader::fail() {
   damaged_ = true;
   at_ = end_;
   return false;
 }
 
-bool FieldReader::take(char wanted) {
-  if (at_ == end_ || *at_ != wanted) return false;
-  ++at_;
-  return true;
-}
-
-bool FieldReader::next() {
+bool ObjectReader::next_key() {
   if (done_ || damaged_) return false;
+  is_first_ = at_ == begin_;
+  if (is_first_ && !take('{')) return fail();
   if (take('}')) {
     done_ = true;
     return at_ == end_ ? false : fail();
   }
-  if (!first_ && !take(',')) return fail();
-  first_ = false;
+  if (!is_first_ && !take(',')) return fail();
+  key_text_ = at_;
   if (!take('"')) return fail();
-  const auto key = std::from_chars(at_, end_, metric_);
+  const auto key = std::from_chars(at_, end_, key_);
   if (key.ec != std::errc{}) return fail();
   at_ = key.ptr;
-  if (!take('"') || !take(':')) return fail();
-  return read_short_number() || read_number() ? true : fail();
+  return take('"') && take(':') ? true : fail();
 }
 
-bool FieldReader::is_over(const char *at) const {
-  return at == end_ || *at == ',' || *at == '}';
+bool FieldReader::next() {
+  if (!object_.next_key()) return false;
+  return read_short_number() || read_number() ? true : object_.fail();
 }
 
 // Most numbers are short: their digits are an integer that a double holds exactly, and so is the power of ten below the point, so
 // that one division gives the nearest double.
 bool FieldReader::read_short_number() {
   constexpr ptrdiff_t kDigits = 15;
-  const bool negative = at_ < end_ && *at_ == '-';
-  const char *at = at_ + (negative ? 1 : 0);
+  const char *const end = object_.end();
+  const bool negative = object_.left() > 0 && *object_.at() == '-';
+  const char *at = object_.at() + (negative ? 1 : 0);
   const char *const begin = at;
   int64_t digits = 0;
   const auto read_digits = [&] {
-    for (; at < end_ && is_digit(*at) && at - begin <= kDigits; ++at) digits = digits * 10 + (*at - '0');
+    for (; at < end && is_digit(*at) && at - begin <= kDigits; ++at) digits = digits * 10 + (*at - '0');
   };
   read_digits();
   const char *const point = at;
   if (point == begin) return false;
-  value_.is_count = at == end_ || *at != '.';
+  value_.is_count = at == end || *at != '.';
   if (!value_.is_count) {
     ++at;
     read_digits();
@@ -79,17 +72,17 @@ bool FieldReader::read_short_number() {
     const double real = static_cast<double>(digits) / kTens.at(static_cast<size_t>(at - point - 1));
     value_.real = negative ? -real : real;
   }
-  at_ = at;
+  object_.move_to(at);
   return true;
 }
 
 bool FieldReader::read_number() {
-  const auto count = std::from_chars(at_, end_, value_.count);
+  const auto count = std::from_chars(object_.at(), object_.end(), value_.count);
   value_.is_count = count.ec == std::errc{} && is_over(count.ptr);
-  if (value_.is_count) return at_ = count.ptr, true;
-  const auto real = std::from_chars(at_, end_, value_.real);
+  if (value_.is_count) return object_.move_to(count.ptr), true;
+  const auto real = std::from_chars(object_.at(), object_.end(), value_.real);
   if (real.ec != std::errc{}) return false;
-  at_ = real.ptr;
+  object_.move_to(real.ptr);
   return true;
 }
 

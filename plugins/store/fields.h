@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a row as the column `fields` holds them: a JSON object from metric id to number.
+// The numbers of a sample as the tables hold them: a JSON object from metric id to number.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -17,25 +18,51 @@ struct Number {
   double as_real() const { return is_count ? static_cast<double>(count) : real; }
 };
 
+// A JSON object whose keys are integers, key after key; whoever uses it steps over the values.
+class ObjectReader {
+ public:
+  explicit ObjectReader(std::string_view text) : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
+
+  bool next_key();  // false at the end, and where it is damaged
+  int64_t key() const { return key_; }
+  bool is_first() const { return is_first_; }  // key
+  bool damaged() const { return damaged_; }
+
+  const char *key_text() const { return key_text_; }
+  const char *at() const { return at_; }
+  const char *end() const { return end_; }
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+  void move_to(const char *at) { at_ = at; }
+  bool take(char wanted) {
+    if (at_ == end_ || *at_ != wanted) return false;
+    ++at_;
+    return true;
+  }
+  bool fail();
+
+ private:
+  const char *begin_, *at_, *end_, *key_text_ = nullptr;
+  bool is_first_ = false, done_ = false, damaged_ = false;
+  int64_t key_ = 0;
+};
+
 // Reads one field after another; what is no such object ends it, with `damaged`.
 class FieldReader {
  public:
-  explicit FieldReader(std::string_view text);
+  explicit FieldReader(std::string_view text) : object_(text) {}
   bool next();  // false at the end
-  int64_t metric() const { return metric_; }
+  int64_t metric() const { return object_.key(); }
   const Number &value() const { return value_; }
-  bool damaged() const { return damaged_; }
+  // The field as it stands there, with its key.
+  std::string_view text() const { return {object_.key_text(), static_cast<size_t>(object_.at() - object_.key_text())}; }
+  bool damaged() const { return object_.damaged(); }
 
  private:
-  bool fail();
-  bool take(char wanted);
-  bool is_over(const char *at) const;
+  bool is_over(const char *at) const { return at == object_.end() || *at == ',' || *at == '}'; }
   bool read_short_number();
   bool read_number();
 
-  const char *at_, *end_;
-  bool first_ = true, done_ = false, damaged_ = false;
-  int64_t metric_ = 0;
+  ObjectReader object_;
   Number value_;
 };
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "plugins/store/block.h"
+
 namespace atalaya::store {
 namespace {
 
@@ -17,8 +19,9 @@ constexpr size_t kMostWindows = 20'000;
 constexpr int64_t kGrace = kMinute;         // for batches that are late
 constexpr int64_t kSettled = 10 * kMinute;  // what arrived lately is there for plain SQL, whatever its own time
 constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
+constexpr uint64_t kBatchesALook = 32;      // before it is looked again for something to pack
 constexpr int kLooks = 16;                  // stretches that are looked at before the others have to wait
-constexpr size_t kSliceBytes = 256 << 10;   // of rows, read before they become chunks: a megabyte or two in memory
+constexpr size_t kSliceBytes = 1 << 20;     // of rows, read before they become chunks: some megabytes in memory
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
@@ -37,8 +40,9 @@ Database &with_list_of_damaged(Database &database) {
 
 }  // namespace
 
-Packer::Packer(Database &database, Warn warn)
+Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
     : database_(with_list_of_damaged(database)),
+      old_rows_(old_rows),
       warn_(std::move(warn)),
       first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND id NOT IN temp.damaged"),
       last_time_(database, "SELECT max(time_ns) FROM windows"),
@@ -50,11 +54,13 @@ Packer::Packer(Database &database, Warn warn)
       list_open_(database,
                  "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
                  "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
-      list_entities_(database, "SELECT entity, fields FROM samples WHERE window = ?1"),
-      read_rows_(database, "SELECT entity, fields FROM samples WHERE window = ?1 AND entity BETWEEN ?2 AND ?3"),
-      any_row_(database,
-               "SELECT 1 FROM windows w CROSS JOIN samples s ON s.window = w.id AND s.entity = ?1 "
-               "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3 LIMIT 1"),
+      list_rows_(database, "SELECT fields FROM samples WHERE window = ?1"),
+      read_rows_(database, "SELECT fields FROM samples WHERE window = ?1 AND block BETWEEN ?2 AND ?3"),
+      find_rows_(database,
+                 "SELECT 1 FROM windows w CROSS JOIN samples s ON s.window = w.id AND s.block = ?1 "
+                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 AND instr(s.fields, '\"' || ?2 || '\":{') > 0 UNION ALL "
+                 "SELECT 1 FROM windows w CROSS JOIN old_samples s ON s.window = w.id AND s.entity = ?2 "
+                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 LIMIT 1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
       begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
       end_unfinished_(database, "DELETE FROM unfinished"),
@@ -66,8 +72,9 @@ Packer::Packer(Database &database, Warn warn)
       packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
       has_more_(database, "SELECT 1 FROM samples WHERE window = ?1 LIMIT 1 OFFSET ?2"),
       delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
-      delete_samples_(
-          database, "DELETE FROM samples WHERE window = ?1 AND entity IN (SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
+      delete_old_samples_(database, "DELETE FROM old_samples WHERE window = ?1"),
+      delete_samples_(database,
+                      "DELETE FROM samples WHERE window = ?1 AND block IN (SELECT block FROM samples WHERE window = ?1 LIMIT ?2)"),
       has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 UNION ALL SELECT 1 FROM old_stacks WHERE window = ?1 LIMIT 1"),
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
       swept_window_(database, "UPDATE windows SET packed = 2 WHERE id = ?1"),
@@ -75,7 +82,7 @@ Packer::Packer(Database &database, Warn warn)
 
 bool Packer::step(int64_t now_ns, int64_t work) {
   const int64_t all_work = work;
-  if (stage_ == Stage::choose && !packed_window_.number() && !choose(now_ns)) return false;
+  if (stage_ == Stage::choose && !packed_window_.number() && !look_for_work(now_ns)) return false;
   Transaction transaction(database_);
   bool rows_left = sweep(work);
   while (!rows_left && work > 0 && stage_ != Stage::choose) {
@@ -118,7 +125,7 @@ void Packer::lose(int64_t window) {
 }
 
 bool Packer::has_rows(int64_t entity, int64_t first_ns, int64_t last_ns) {
-  return any_row_.number(entity, first_ns, last_ns).has_value();
+  return find_rows_.number(block_of(entity), entity, first_ns, last_ns).has_value();
 }
 
 void Packer::put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns) {
@@ -153,11 +160,13 @@ bool Packer::sweep(int64_t &work) {
     if (!window) return false;
     if (has_more_.number(*window, work)) {
       delete_samples_.run(*window, work);
-      work -= database_.changes() / 2 + 1;
+      work -= database_.changes() + 1;
       continue;
     }
-    delete_all_samples_.run(*window);
-    work -= database_.changes() / 2 + 1;
+    for (Statement *table : {&delete_all_samples_, &delete_old_samples_}) {
+      table->run(*window);
+      work -= database_.changes() + 1;
+    }
     if (has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {
@@ -171,6 +180,15 @@ bool Packer::is_quiet(int64_t begin_ns, int64_t end_ns) const {
   for (auto slot = touched_.lower_bound(begin_ns); slot != touched_.end() && slot->first < end_ns; ++slot)
     if (slot->second + kQuietBatches > batch_) return false;
   return true;
+}
+
+// To look costs as much as some hundred samples: not after each of many batches in vain.
+bool Packer::look_for_work(int64_t now_ns) {
+  const bool is_soon = batch_ < looked_batch_ + kBatchesALook && now_ns >= looked_ns_ && now_ns < looked_ns_ + kMinute;
+  if (is_soon || choose(now_ns)) return !is_soon;
+  looked_batch_ = batch_;
+  looked_ns_ = now_ns;
+  return false;
 }
 
 bool Packer::choose(int64_t now_ns) {
@@ -209,23 +227,32 @@ void Packer::begin(int64_t begin_ns, int64_t end_ns) {
 void Packer::survey(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
-    list_entities_.each(
+    Window &window = windows_[at_window_];
+    if (!old_rows_.move(window.id)) leave(window);
+    list_rows_.each(
         [&](const Row &row) {
-          entities_[row.integer(0)] += row.text(1).size();
-          --work;
+          for (BlockReader samples(row.text(0)); samples.next(); --work) {
+            Size &size = entities_[samples.entity()];
+            size.bytes += samples.fields().size();
+            ++size.samples;
+          }
         },
-        windows_[at_window_].id);
+        window.id);
   }
   begin_slice();
 }
 
+// As much as fits in memory, and no less than there are windows: each slice looks into every one of them.
 void Packer::begin_slice() {
   slice_.clear();
   at_window_ = at_slice_ = 0;
-  // Each slice looks into every window.
-  for (size_t bytes = 0; !entities_.empty() && bytes < kSliceBytes; entities_.erase(entities_.begin())) {
-    slice_.push_back({{entities_.begin()->first, {}}});
-    bytes += entities_.begin()->second;
+  Size size;
+  while (!entities_.empty() && (size.bytes < kSliceBytes || size.samples < windows_.size())) {
+    const auto &[entity, more] = *entities_.begin();
+    slice_.push_back({{entity, {}}});
+    size.bytes += more.bytes;
+    size.samples += more.samples;
+    entities_.erase(entities_.begin());
   }
   stage_ = slice_.empty() ? Stage::finish : Stage::read;
 }
@@ -234,18 +261,28 @@ void Packer::read(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
     Window &window = windows_[at_window_];
-    auto entity = slice_.begin();
     --work;
     read_rows_.each(
         [&](const Row &row) {
-          while (entity != slice_.end() && entity->points.id < row.integer(0)) ++entity;
-          if (entity == slice_.end()) return;
-          if (!add_row(*entity, window, row.text(1))) leave(window);
-          --work;
+          if (!add_block(window, row.text(0), work)) leave(window);
         },
-        window.id, slice_.front().points.id, slice_.back().points.id);
+        window.id, block_of(slice_.front().points.id), block_of(slice_.back().points.id));
   }
   stage_ = Stage::encode;
+}
+
+bool Packer::add_block(Window &window, std::string_view block, int64_t &work) {
+  BlockReader samples(block);
+  bool are_good = true;
+  auto entity = slice_.begin();
+  while (samples.next()) {
+    while (entity != slice_.end() && entity->points.id < samples.entity()) ++entity;
+    if (entity == slice_.end()) break;
+    if (entity->points.id != samples.entity()) continue;
+    are_good = add_row(*entity, window, samples.fields()) && are_good;
+    --work;
+  }
+  return are_good && !samples.damaged();
 }
 
 bool Packer::add_row(Entity &entity, const Window &window, std::string_view fields) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plugins/store/chunk_writer.h"
+#include "plugins/store/row_old.h"
 #include "plugins/store/sqlite.h"
 
 namespace atalaya::store {
@@ -22,7 +23,7 @@ using Warn = std::function<void(const std::string &)>;
 // deleted afterwards. Whatever ends it in between, the rows are there: chunks that do not count yet are deleted and made again.
 class Packer {
  public:
-  Packer(Database &database, Warn warn);
+  Packer(Database &database, OldRows &old_rows, Warn warn);
 
   // `work`: about how many rows it may read or delete. True: there is more to do at once.
   bool step(int64_t now_ns, int64_t work);
@@ -49,7 +50,12 @@ class Packer {
     int64_t rows = 0;
   };
 
+  struct Size {
+    size_t bytes = 0, samples = 0;
+  };
+
   bool sweep(int64_t &work);
+  bool look_for_work(int64_t now_ns);
   bool choose(int64_t now_ns);
   bool is_quiet(int64_t begin_ns, int64_t end_ns) const;
   void begin(int64_t begin_ns, int64_t end_ns);
@@ -58,6 +64,7 @@ class Packer {
   void read(int64_t &work);
   // False: the row is damaged, from some field on.
   bool add_row(Entity &entity, const Window &window, std::string_view fields);
+  bool add_block(Window &window, std::string_view block, int64_t &work);
   void leave(Window &window);
   void encode(int64_t &work);
   int64_t cost_of_finish() const;
@@ -66,19 +73,21 @@ class Packer {
   void start_again();
 
   Database &database_;
+  OldRows &old_rows_;
   Warn warn_;
   bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
-  Statement list_entities_, read_rows_, any_row_;
+  Statement list_rows_, read_rows_, find_rows_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
-  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_samples_, has_stacks_,
-      delete_window_, swept_window_;
+  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_old_samples_, delete_samples_,
+      has_stacks_, delete_window_, swept_window_;
 
   Stage stage_ = Stage::clean;
-  uint64_t batch_ = 0;
+  uint64_t batch_ = 0, looked_batch_ = 0;  // looked_: there was nothing to do then
+  int64_t looked_ns_ = INT64_MIN;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
   std::vector<Window> windows_;          // being packed, in order of time
-  std::map<int64_t, size_t> entities_;   // in them, with the bytes of their rows; those of a slice are taken out
+  std::map<int64_t, Size> entities_;     // in them; those of a slice are taken out
   size_t at_window_ = 0;
   std::vector<Entity> slice_;
   size_t at_slice_ = 0;

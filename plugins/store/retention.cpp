@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "plugins/store/block.h"
+
 namespace atalaya::store {
 namespace {
 
 constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
 constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
 constexpr int64_t kRowsAChunk = 16;       // what deleting a chunk costs
-constexpr int64_t kBytesARow = 64;        // of a row of stacks, which may be very long
+constexpr int64_t kRowsABlock = int64_t{1} << kBlockBits;
+constexpr int64_t kBytesARow = 64;  // of a row of stacks, which may be very long
 constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
 
 int64_t free_disk_bytes(const std::string &folder) {
@@ -40,8 +43,12 @@ Retention::Retention(Database &database, const Limits &limits)
                       "SELECT min(arrived_ns) FROM chunks)"),
       expired_span_(database, "SELECT 1 FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT 1"),
       delete_samples_(database,
-                      "DELETE FROM samples WHERE window = ?1 AND entity IN "
-                      "(SELECT entity FROM samples WHERE window = ?1 LIMIT ?2)"),
+                      "DELETE FROM samples WHERE window = ?1 AND block IN "
+                      "(SELECT block FROM samples WHERE window = ?1 LIMIT ?2 / " +
+                          std::to_string(kRowsABlock) + " + 1)"),
+      delete_old_samples_(database,
+                          "DELETE FROM old_samples WHERE window = ?1 AND entity IN "
+                          "(SELECT entity FROM old_samples WHERE window = ?1 LIMIT ?2)"),
       delete_stacks_(database,
                      "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
                      "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT 1) RETURNING length(numbers) / " +
@@ -120,7 +127,10 @@ int64_t Retention::missing_bytes() {
 }
 
 bool Retention::delete_window(const Arrived &window, int64_t &rows) {
-  for (Statement *table : {&delete_samples_, &delete_old_stacks_}) {
+  delete_samples_.run(window.id, rows);
+  rows -= database_.changes() * kRowsABlock;
+  if (rows <= 0) return false;
+  for (Statement *table : {&delete_old_samples_, &delete_old_stacks_}) {
     table->run(window.id, rows);
     rows -= database_.changes();
     if (rows <= 0) return false;

@@ -54,7 +54,8 @@ class Retention {
   int64_t page_size_;
   Statement pages_, free_pages_;
   Statement expired_window_, oldest_window_, oldest_chunk_, oldest_arrival_, expired_span_;
-  Statement delete_samples_, delete_stacks_, delete_old_stacks_, expire_old_texts_, delete_spans_, delete_window_, delete_chunk_;
+  Statement delete_samples_, delete_old_samples_, delete_stacks_, delete_old_stacks_, expire_old_texts_, delete_spans_,
+      delete_window_, delete_chunk_;
 };
 
 }  // namespace atalaya::store

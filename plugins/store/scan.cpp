@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "plugins/store/block.h"
+
 namespace atalaya::store {
 namespace {
 
@@ -20,9 +22,11 @@ Scan::Scan(Database &database, std::span<const Series> series, const Range &rang
       range_(range),
       visitor_(visitor),
       rows_(database,
-            "SELECT w.time_ns, w.duration_ns, s.entity, s.fields, w.id FROM windows w CROSS JOIN samples s "
-            "ON s.window = w.id AND s.entity BETWEEN ?1 AND ?2 "
-            "WHERE w.packed = 0 AND w.time_ns > ?3 AND w.time_ns <= ?4 ORDER BY w.time_ns, w.duration_ns"),
+            "SELECT w.time_ns, w.duration_ns, w.id, s.fields FROM windows w CROSS JOIN samples s "
+            "ON s.window = w.id AND s.block BETWEEN ?1 AND ?2 WHERE w.packed = 0 AND w.time_ns > ?5 AND w.time_ns <= ?6 UNION ALL "
+            "SELECT w.time_ns, w.duration_ns, w.id, '{\"' || s.entity || '\":' || s.fields || '}' FROM windows w "
+            "CROSS JOIN old_samples s ON s.window = w.id AND s.entity BETWEEN ?3 AND ?4 "
+            "WHERE w.packed = 0 AND w.time_ns > ?5 AND w.time_ns <= ?6 ORDER BY 1, 2"),
       chunks_(database,
               "SELECT id, head, data FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
               "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns") {}
@@ -50,6 +54,7 @@ void Scan::run_group(Group &group) {
     std::sort(wanted.begin(), wanted.end(), [](const Wanted &a, const Wanted &b) { return a.metric < b.metric; });
   Range rest = range_;
   int64_t last_ns = rest.from_ns;
+  const int64_t first = group.begin()->first, last = group.rbegin()->first;
   rows_.each(
       [&](const Row &row) {
         const int64_t time_ns = row.integer(0);
@@ -59,14 +64,26 @@ void Scan::run_group(Group &group) {
           rest.from_ns = last_ns;
         }
         last_ns = time_ns;
-        const auto found = group.find(row.integer(2));
-        if (found != group.end()) add_row(found->second, time_ns, row.integer(1), row.text(3), row.integer(4));
+        add_block(group, row);
       },
-      group.begin()->first, group.rbegin()->first, range_.from_ns, range_.to_ns);
+      block_of(first), block_of(last), first, last, range_.from_ns, range_.to_ns);
   hand_over(group, rest);
 }
 
-void Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields, int64_t window) {
+void Scan::add_block(Group &group, const Row &row) {
+  BlockReader samples(row.text(3));
+  bool are_good = true;
+  for (auto wanted = group.begin(); wanted != group.end() && samples.next();) {
+    while (wanted != group.end() && wanted->first < samples.entity()) ++wanted;
+    if (wanted != group.end() && wanted->first == samples.entity())
+      are_good = add_row(wanted->second, row.integer(0), row.integer(1), samples.fields()) && are_good;
+  }
+  if (are_good && !samples.damaged()) return;
+  visitor_.damaged("a row of the window " + std::to_string(row.integer(2)) +
+                   " in the table samples is no object of numbers; delete that window's rows, or restore the store from a copy");
+}
+
+bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields) {
   FieldReader reader(fields);
   while (reader.next()) {
     const int64_t metric = reader.metric();
@@ -77,9 +94,7 @@ void Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duratio
       ++buffered_;
     }
   }
-  if (reader.damaged())
-    visitor_.damaged("a row of the window " + std::to_string(window) +
-                     " in the table samples is no object of numbers; delete that window's rows, or restore the store from a copy");
+  return !reader.damaged();
 }
 
 void Scan::hand_over(Group &group, const Range &range) {

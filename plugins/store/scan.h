@@ -28,7 +28,9 @@ class Scan {
   using Group = std::map<int64_t, std::vector<Wanted>>;  // by entity; by metric in it
 
   void run_group(Group &group);
-  void add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields, int64_t window);
+  void add_block(Group &group, const Row &row);
+  // False: damaged, from some field on.
+  bool add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields);
   // Hands over everything in the range.
   void hand_over(Group &group, const Range &range);
   void hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range);

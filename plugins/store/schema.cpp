@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/schema.h"
 
-#include <algorithm>
 #include <array>
-#include <map>
-#include <set>
 #include <string>
-#include <unordered_map>
 
-#include "plugins/store/fields.h"
+#include "plugins/store/block.h"
 
 namespace atalaya::store {
 namespace {
@@ -85,6 +81,10 @@ CREATE TABLE shapes(
 CREATE TABLE entity_shapes(
   entity INTEGER NOT NULL, shape INTEGER NOT NULL,
   PRIMARY KEY(entity, shape)) WITHOUT ROWID;
+-- What those that are there had is not known without reading it all (row_old.h): until then, any metric. They lie somewhere in here:
+UPDATE entities SET first_ns = (SELECT min(time_ns) FROM windows), last_ns = (SELECT max(time_ns) FROM windows);
+INSERT INTO shapes(id, metrics) SELECT 0, '[0,' || group_concat(id) || ']' FROM metrics HAVING count(*) > 0;
+INSERT INTO entity_shapes SELECT id, 0 FROM entities;
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   entity INTEGER NOT NULL,
@@ -140,42 +140,30 @@ CREATE VIEW stack_points(time, metric, host, pid, process, tags, folded, value) 
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, t.folded, f.value
   FROM windows w CROSS JOIN old_stacks s ON s.window = w.id JOIN entities e ON e.id = s.entity
        JOIN old_stack_texts t ON t.id = s.stack JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key;
+)sql",
+    // 4: a row of samples is a block of neighbours (block.h). Those that are there stay where they are (row_old.h).
+    R"sql(
+DROP VIEW points;
+ALTER TABLE samples RENAME TO old_samples;
+CREATE TABLE samples(
+  window INTEGER NOT NULL,
+  block INTEGER NOT NULL,   -- entity >> 5
+  fields TEXT NOT NULL,     -- a JSON object: entity -> its fields, an object metric id -> value as in old_samples
+  PRIMARY KEY(window, block)) WITHOUT ROWID;
+-- CROSS JOIN: in this order, whatever SQLite guesses; an object is parsed once.
+CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
+  FROM windows w CROSS JOIN samples s ON s.window = w.id CROSS JOIN json_each(s.fields) b CROSS JOIN entities e ON e.id = b.key
+       CROSS JOIN json_each(b.value) f CROSS JOIN metrics m ON m.id = f.key
+  WHERE w.packed = 0
+  UNION ALL
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
+  FROM windows w CROSS JOIN old_samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
+       JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key
+  WHERE w.packed = 0;
 )sql"};
+static_assert(kBlockBits == 5);
 static_assert(kSteps.size() == kSchemaVersion);
-
-// What version 2 knows of an entity: read from all samples, once.
-void list_shapes(Database &database) {
-  struct Known {
-    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-    std::set<int64_t> shapes;
-  };
-  std::map<int64_t, Known> entities;
-  std::unordered_map<std::string, int64_t> shapes;
-  Statement add_shape(database, "INSERT INTO shapes(metrics) VALUES(?1)");
-  std::string shape;
-  Statement(database, "SELECT s.entity, s.fields, w.time_ns FROM samples s CROSS JOIN windows w ON w.id = s.window")
-      .each([&](const Row &row) {
-        Known &known = entities[row.integer(0)];
-        known.first_ns = std::min(known.first_ns, row.integer(2));
-        known.last_ns = std::max(known.last_ns, row.integer(2));
-        shape = '[';
-        for (FieldReader fields(row.text(1)); fields.next();)
-          shape.append(shape.size() > 1 ? "," : "").append(std::to_string(fields.metric()));
-        shape += ']';
-        const auto [place, is_new] = shapes.try_emplace(shape);
-        if (is_new) {
-          add_shape.run(std::string_view(shape));
-          place->second = database.last_id();
-        }
-        known.shapes.insert(place->second);
-      });
-  Statement add(database, "INSERT INTO entity_shapes(entity, shape) VALUES(?1, ?2)");
-  Statement bound(database, "UPDATE entities SET first_ns = ?2, last_ns = ?3 WHERE id = ?1");
-  for (const auto &[entity, known] : entities) {
-    for (const int64_t id : known.shapes) add.run(entity, id);
-    bound.run(entity, known.first_ns, known.last_ns);
-  }
-}
 
 }  // namespace
 
@@ -203,7 +191,6 @@ void prepare_for_writing(Database &database, bool full_sync) {
   Transaction transaction(database);
   for (int64_t version = database.number("PRAGMA user_version"); version < kSchemaVersion; ++version) {
     database.execute(kSteps.at(static_cast<size_t>(version)));
-    if (version == 1) list_shapes(database);
     database.execute(("PRAGMA user_version = " + std::to_string(version + 1)).c_str());
   }
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());

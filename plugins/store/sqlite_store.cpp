@@ -87,7 +87,7 @@ std::vector<std::string> SqliteStore::metrics() {
 std::vector<std::string> SqliteStore::tag_keys() {
   std::set<std::string> keys;
   const auto add = [&](const Row &row) { keys.emplace(row.text(0)); };
-  Statement(database_, "SELECT DISTINCT j.key FROM (SELECT DISTINCT tags FROM entities) e, json_each(e.tags) j").each(add);
+  Statement(database_, "SELECT DISTINCT j.key FROM entities e, json_each(e.tags) j").each(add);
   for (const char *column : {"host", "pid", "process"})
     if (database_.number(("SELECT EXISTS (SELECT 1 FROM entities WHERE " + std::string(column) + " IS NOT NULL)").c_str()) != 0)
       keys.emplace(column);
@@ -101,9 +101,7 @@ std::vector<std::string> SqliteStore::tag_values(std::string_view key) {
     const std::string column(key);
     Statement(database_, "SELECT DISTINCT " + column + " FROM entities WHERE " + column + " IS NOT NULL").each(add);
   } else {
-    Statement(database_,
-              "SELECT DISTINCT j.value FROM (SELECT DISTINCT tags FROM entities) e, json_each(e.tags) j WHERE j.key = ?1")
-        .each(add, key);
+    Statement(database_, "SELECT DISTINCT j.value FROM entities e, json_each(e.tags) j WHERE j.key = ?1").each(add, key);
   }
   return {values.begin(), values.end()};
 }

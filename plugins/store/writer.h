@@ -5,7 +5,6 @@
 #include <atalaya/plugin.h>
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,9 +15,11 @@
 #include "plugins/store/location.h"
 #include "plugins/store/packer.h"
 #include "plugins/store/retention.h"
+#include "plugins/store/row_writer.h"
 #include "plugins/store/sqlite.h"
 #include "plugins/store/stack_old.h"
 #include "plugins/store/store.h"
+#include "plugins/store/window_list.h"
 
 namespace atalaya::store {
 
@@ -42,27 +43,20 @@ class Writer final : public StoreWriter {
   const std::string &path() const { return database_.path(); }
 
  private:
-  // The row of `windows` that samples of this time and duration refer to.
-  struct Window {
-    int64_t time_ns = 0, duration_ns = 0, id = 0;
-    std::vector<int64_t> others;  // windows that end at the same time with another duration
-  };
-
-  // Samples of one entity in a batch, in their order.
-  using Group = std::vector<const atalaya_sample *>;
+  // Samples of one entity in a batch, in order of time.
+  using Group = std::span<const RowWriter::Sample>;
 
   void put_all(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused);
-  void put_many(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused);
-  bool can_be_chunks(int64_t entity, const Group &group);
-  void put_chunks(int64_t entity, Group &group, int64_t now_ns, Refused &refused);
   void put(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
-  void put_metrics(const atalaya_sample &sample, int64_t now_ns);
+  void put_metrics(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
   void put_span(const atalaya_sample &sample, int64_t now_ns);
-  // Makes the JSON texts of the fields, of the same with nulls, and of their metrics; returns how many values were refused.
+  // Makes the JSON text of the fields; returns how many values were refused.
   uint64_t render_fields(const atalaya_sample &sample);
   bool is_given(uint32_t name);
-  const Window &window_of(const atalaya_sample &sample, int64_t now_ns);
+  void put_imported(int64_t now_ns);
+  bool can_be_chunks(Group group);
+  void put_chunks(Group group, int64_t now_ns);
 
   void forget();
   void make_room(int64_t now_ns);
@@ -74,14 +68,17 @@ class Writer final : public StoreWriter {
   Retention retention_;
   StackWriter stack_writer_;
   OldStacks old_stacks_;
+  OldRows old_rows_;
   Packer packer_;
-  Statement find_windows_, add_window_, put_sample_, put_span_, clear_sample_;
+  WindowList windows_;
+  RowWriter row_writer_;
+  Statement put_span_;
 
-  std::optional<Window> window_;  // of the last sample of the running batch
-  std::vector<uint64_t> given_;   // by name id: the number of the last sample that had the field
+  std::vector<RowWriter::Sample> rows_;  // of the running batch
+  std::vector<uint64_t> given_;          // by name id: the number of the last sample that had the field
   uint64_t sample_number_ = 0;
   int64_t batch_size_ = 0;  // of the last batch
-  std::string fields_, nulls_, metrics_, scratch_;
+  std::string fields_, metrics_, scratch_;
 };
 
 }  // namespace atalaya::store

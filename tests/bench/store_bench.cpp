@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the embedded store costs: store_bench.py starts this and victoria-metrics, and prints both.
 //   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
-//   store_bench day STORE LINES [HOURS]        200 series at 1 s into a new store; the same as lines
+//   store_bench day STORE LINES [HOURS [N]]    200 series at 1 s into a new store, one window or N a batch; the same as lines
 //   store_bench import STORE                   such a day, a series a batch
 //   store_bench scan STORE [HOURS]             sums of ten minutes over all series of these hours
+//   store_bench many STORE                     a million entities: what a limited question costs
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
 #include <ctime>
 
@@ -22,8 +23,8 @@
 #include "core/sample/batch.h"
 #include "core/sample/json.h"
 #include "core/sample/symbols.h"
+#include "plugins/store/block.h"
 #include "plugins/store/entities.h"
-#include "plugins/store/fields.h"
 #include "plugins/store/sqlite_store.h"
 #include "plugins/store/writer.h"
 
@@ -172,14 +173,17 @@ void replay(const char *recording, const char *path, const char *lines_path) {
     batch = std::make_unique<core::Batch>();
   };
   Statement(source,
-            "SELECT w.time_ns, w.duration_ns, s.entity, s.fields FROM windows w CROSS JOIN samples s ON s.window = w.id "
-            "WHERE w.packed = 0 ORDER BY w.time_ns, w.duration_ns")
+            "SELECT w.time_ns, w.duration_ns, s.fields FROM windows w CROSS JOIN samples s ON s.window = w.id WHERE w.packed = 0 "
+            "UNION ALL SELECT w.time_ns, w.duration_ns, '{\"' || s.entity || '\":' || s.fields || '}' FROM windows w "
+            "CROSS JOIN old_samples s ON s.window = w.id WHERE w.packed = 0 ORDER BY 1, 2")
       .each([&](const Row &row) {
         if (row.integer(0) != time_ns) flush();
         time_ns = row.integer(0);
-        add_sample(*batch, symbols, time_ns, row.integer(1), entities.at(row.integer(2)).tags);
-        for (FieldReader fields(row.text(3)); fields.next();)
-          add_field(*batch, names.at(static_cast<size_t>(fields.metric())), fields.value());
+        for (BlockReader samples(row.text(2)); samples.next();) {
+          add_sample(*batch, symbols, time_ns, row.integer(1), entities.at(samples.entity()).tags);
+          for (FieldReader fields(samples.fields()); fields.next();)
+            add_field(*batch, names.at(static_cast<size_t>(fields.metric())), fields.value());
+        }
       });
   flush();
   target.finish(time_ns);
@@ -210,22 +214,24 @@ class Processes {
   std::array<double, kSeries> levels_{};
 };
 
-void day(const char *path, const char *lines_path, int64_t length_ns) {
+void day(const char *path, const char *lines_path, int64_t length_ns, int64_t windows_a_batch) {
   core::Symbols symbols;
   const uint32_t name = symbols.intern("proc.cpu.user");
   Target target(path, symbols);
   Lines lines(lines_path);
   Processes processes;
   const int64_t begin_ns = day_begin();
+  auto batch = std::make_unique<core::Batch>();
   for (int64_t second = 1; second <= length_ns / kSecond; ++second) {
-    core::Batch batch;
     const int64_t time_ns = begin_ns + second * kSecond;
     for (size_t i = 0; i < kSeries; ++i) {
-      add_sample(batch, symbols, time_ns, kSecond, processes.tags(i));
-      add_field(batch, name, processes.next(i));
-      lines.add(batch.raw().samples[batch.count() - 1], symbols);
+      add_sample(*batch, symbols, time_ns, kSecond, processes.tags(i));
+      add_field(*batch, name, processes.next(i));
+      lines.add(batch->raw().samples[batch->count() - 1], symbols);
     }
-    target.write(batch, time_ns);
+    if (second % windows_a_batch != 0) continue;
+    target.write(*batch, time_ns);
+    batch = std::make_unique<core::Batch>();
   }
   target.finish(begin_ns + length_ns);
   target.print();
@@ -307,6 +313,39 @@ void scan(const char *path, int64_t length_ns) {
   std::printf("%s, \"begin\": %lld, \"total\": %.2f}\n", figures.c_str(), static_cast<long long>(begin_ns / kSecond), total);
 }
 
+void many(const char *path) {
+  constexpr int kEntities = 1'000'000, kBatch = 10'000, kLimit = 10'000;
+  {
+    core::Symbols symbols;
+    const uint32_t name = symbols.intern("job.time");
+    Writer writer({path, {}, false}, [&symbols](uint32_t id) { return symbols.name(id); });
+    const int64_t time_ns = day_begin();
+    for (int first = 0; first < kEntities; first += kBatch) {
+      core::Batch batch;
+      for (int i = first; i < first + kBatch; ++i) {
+        add_sample(batch, symbols, time_ns + first / kBatch * kSecond, kSecond,
+                   {{"host", "host" + std::to_string(i % 1000)}, {"process", "java"}, {"task", std::to_string(i)}});
+        add_field(batch, name, {});
+      }
+      writer.write({batch.raw().samples, batch.raw().count}, time_ns);
+    }
+  }
+  SqliteStore store(path);
+  std::string figures;
+  const auto measure = [&](const char *what, auto &&ask) {
+    const double before = cpu_seconds();
+    ask();
+    figures += std::string(figures.empty() ? "{\"" : ", \"") + what + "\": " + std::to_string((cpu_seconds() - before) * 1e3);
+  };
+  measure("series_ms", [&] {
+    if (store.series({}, kLimit + 1).size() != kLimit + 1) throw std::runtime_error("series are missing");
+  });
+  measure("metrics_ms", [&] { store.metrics(); });
+  measure("keys_ms", [&] { store.tag_keys(); });
+  measure("hosts_ms", [&] { store.tag_values("host"); });
+  std::printf("%s}\n", figures.c_str());
+}
+
 }  // namespace
 
 int main(int count, char **arguments) {
@@ -314,16 +353,19 @@ int main(int count, char **arguments) {
   try {
     if (what == "replay" && count == 5) {
       replay(arguments[2], arguments[3], arguments[4]);
-    } else if (what == "day" && (count == 4 || count == 5)) {
-      day(arguments[2], arguments[3], count > 4 ? std::stoll(arguments[4]) * 3600 * kSecond : kDay);
+    } else if (what == "day" && count >= 4 && count <= 6) {
+      day(arguments[2], arguments[3], count > 4 ? std::stoll(arguments[4]) * 3600 * kSecond : kDay,
+          count > 5 ? std::max(1LL, std::stoll(arguments[5])) : 1);
     } else if (what == "import" && count == 3) {
       import(arguments[2]);
     } else if (what == "scan" && (count == 3 || count == 4)) {
       scan(arguments[2], count > 3 ? std::stoll(arguments[3]) * 3600 * kSecond : kDay);
+    } else if (what == "many" && count == 3) {
+      many(arguments[2]);
     } else {
-      std::fprintf(
-          stderr,
-          "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS] | import STORE | scan STORE [HOURS]\n");
+      std::fprintf(stderr,
+                   "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS [N]] | import STORE | scan "
+                   "STORE [HOURS] | many STORE\n");
       return 2;
     }
   } catch (const std::exception &error) {

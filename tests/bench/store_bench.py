@@ -216,7 +216,13 @@ def main():
                         ms, cpu, total = peer.query_ms(figures["begin"], hours)
                         print(f"  victoria-metrics: {ms:.0f} ms ({cpu:.0f} ms of CPU); its total is {total / figures['total']:.6f} of ours")
             os.remove(lines)
+        ours(f"{hours} hours of them, ten windows a batch", bench, "day", os.path.join(folder, "batches.db"), os.path.join(folder, "batches.lines"),
+             str(hours), "10")
+        os.remove(os.path.join(folder, "batches.lines"))
         ours("such a day imported, a series a batch", bench, "import", os.path.join(folder, "import.db"))
+        figures = run(bench, "many", os.path.join(folder, "many.db"))
+        print(f"a million entities, CPU time: the first 10,001 series {figures['series_ms']:.0f} ms, names {figures['metrics_ms']:.0f} ms, keys "
+              f"{figures['keys_ms']:.0f} ms, hosts {figures['hosts_ms']:.0f} ms (goal: 1000 ms each)")
         figures = run(os.path.join(os.path.dirname(bench), "store_stacks"), folder)
         print(f"an hour of {figures['samples']} samples of stacks: {figures['tree_bytes'] / 1e6:.1f} MB as a tree, "
               f"{figures['tree_bytes'] / figures['samples']:.1f} bytes a sample ({figures['texts_bytes'] / 1e6:.1f} MB as texts); "

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/sample/crc32c.h"
+#include "plugins/store/block.h"
 #include "plugins/store/chunk_encoder.h"
 #include "plugins/store/chunk_reader.h"
 #include "plugins/store/fields.h"
@@ -63,6 +64,18 @@ void fields(std::string_view bytes) {
     if (!reader.value().is_count && !std::isfinite(reader.value().real) && !std::isinf(reader.value().real)) std::abort();
 }
 
+// A stored block, a line's end, and what is put into it.
+void block(std::string_view bytes) {
+  const size_t line = bytes.find('\n');
+  if (line == std::string_view::npos) return;
+  const std::string_view fields = bytes.substr(line + 1);
+  std::string put, again, removed;
+  if (!change_block(bytes.substr(0, line), fields, BlockChange::put, put)) return;
+  if (!change_block(put, fields, BlockChange::put, again) || again != put) std::abort();
+  if (!change_block(put, fields, BlockChange::remove, removed)) std::abort();
+  if (!change_block(removed, fields, BlockChange::remove, again) || again != removed) std::abort();
+}
+
 // Every nine bytes are a point.
 void series(std::string_view bytes) {
   std::vector<Column> columns(2);
@@ -106,15 +119,18 @@ void series(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char *>(data) + 1, size - 1);
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
     case 0:
       chunk(bytes);
       break;
     case 1:
       fields(bytes);
       break;
-    default:
+    case 2:
       series(bytes);
+      break;
+    default:
+      block(bytes);
   }
   return 0;
 }

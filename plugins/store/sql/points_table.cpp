@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "plugins/store/block.h"
 #include "plugins/store/chunk_reader.h"
 #include "plugins/store/fields.h"
 
@@ -36,8 +37,11 @@ constexpr const char *kChunksOfEntity = CHUNKS "AND entity = ?1";
 #undef CHUNKS
 // Rows came later than the chunk.
 constexpr const char *kRowsBeside =
-    "SELECT w.time_ns, s.fields FROM main.windows w CROSS JOIN main.samples s ON s.window = w.id AND s.entity = ?1 "
-    "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3";
+    "SELECT w.time_ns, s.fields FROM main.windows w CROSS JOIN main.samples s ON s.window = w.id AND s.block = ?1 >> 5 "
+    "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3 UNION ALL "
+    "SELECT w.time_ns, '{\"' || s.entity || '\":' || s.fields || '}' FROM main.windows w CROSS JOIN main.old_samples s "
+    "ON s.window = w.id AND s.entity = ?1 WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3";
+static_assert(kBlockBits == 5);
 
 // Which bounds a scan has: bits of sqlite3_index_info::idxNum, in the order of their arguments.
 enum Bound : unsigned { of_entity = 1, of_metric = 2, above = 4, below = 8 };
@@ -203,7 +207,9 @@ class Cursor : public sqlite3_vtab_cursor {
     sqlite3_bind_int64(rows, 3, last_ns);
     int code = SQLITE_OK;
     while ((code = sqlite3_step(rows)) == SQLITE_ROW)
-      for (FieldReader fields(blob(rows, 1)); fields.next();) replaced_.emplace(fields.metric(), sqlite3_column_int64(rows, 0));
+      for (BlockReader samples(blob(rows, 1)); samples.next();)
+        for (FieldReader fields(samples.fields()); samples.entity() == chunk_entity_ && fields.next();)
+          replaced_.emplace(fields.metric(), sqlite3_column_int64(rows, 0));
     return code == SQLITE_DONE;
   }
   int damaged() {

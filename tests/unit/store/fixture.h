@@ -109,6 +109,8 @@ struct TestStore {
   }
   int64_t number(const char *statement) const { return Database(path, Access::read_only).number(statement); }
   int64_t point_count() const { return number("SELECT count(*) FROM points"); }
+  // Samples of the table `samples`.
+  int64_t row_count() const { return number("SELECT count(*) FROM samples JOIN json_each(fields)"); }
   Samples samples() { return Samples(symbols); }
 
   // What `sqlite3 file "statement"` prints.

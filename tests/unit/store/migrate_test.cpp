@@ -41,7 +41,7 @@ TEST_CASE("a store of schema 1 is brought up to date: nothing is lost, and it is
       Error);
 
   Writer writer = store.writer();
-  CHECK(store.number("PRAGMA user_version") == 3);
+  CHECK(store.number("PRAGMA user_version") == 4);
   CHECK(store.sql(kAll) == before);
   SqliteStore reader(store.path);
   const auto values = scan(reader, {{"proc.threads"}, {}, {}});
@@ -56,11 +56,46 @@ TEST_CASE("a store of schema 1 is brought up to date: nothing is lost, and it is
     CHECK(store.scan("proc.cpu.kernel", "process", "sshd").size() == 1);
     CHECK(store.number("SELECT min(id) FROM windows WHERE time_ns = 1700000000000000000") == 711);
   }
+  SUBCASE("rows stay where they are until their window is written to: then they lie in one place") {
+    CHECK(store.number("SELECT count(*) FROM old_samples") == 1400);
+    auto samples = store.samples();
+    samples.metrics(1'699'999'201 * kSecond, {{"host", "ant"}, {"process", "sshd"}, {"pid", "8"}}, 5 * kSecond)
+        .real("proc.cpu.user", 5);
+    samples.metrics(1'699'999'202 * kSecond, {{"host", "ant"}, {"process", "sshd"}, {"pid", "8"}}).count("proc.threads", 6);
+    writer.write(samples.span(), kNow);
+    CHECK(store.number("SELECT count(*) FROM old_samples") == 1396);
+    CHECK(store.row_count() == 5);  // one of them in a window of its own
+    CHECK(store.point_count() == 2800);
+    CHECK(store.scan("proc.cpu.user", "process", "sshd").front() == Point{1'699'999'201 * kSecond, 5 * kSecond, 5, {}});
+    CHECK(store.scan("proc.threads", "process", "sshd").at(1).count == 6);
+    CHECK(store.scan("proc.threads", "process", "sshd").size() == 700);
+  }
+  SUBCASE("what an entity has is not known until its rows are packed: then it is") {
+    const Selection other{{"profile.samples"}, {}, {}};
+    CHECK(reader.series(other, SIZE_MAX).size() == 2);
+    CHECK(scan(reader, other) == std::vector<std::vector<Point>>(2));
+    for (int i = 0; i < 40; ++i) writer.write({}, kNow);
+    while (writer.maintain(kNow + 2 * kDay)) {
+    }
+    CHECK(reader.series(other, SIZE_MAX).empty());
+    CHECK(reader.series({{}, {}, {}}, SIZE_MAX).size() == 4);
+    CHECK(store.number("SELECT count(*) FROM shapes WHERE id = 0") == 0);
+  }
+  SUBCASE("a row that is damaged stays, and keeps its window from being packed, not the others") {
+    Database(store.path, Access::read_write).execute("UPDATE old_samples SET fields = '{\"1\":' WHERE window = 15 AND entity = 4");
+    for (int i = 0; i < 40; ++i) writer.write({}, kNow);
+    while (writer.maintain(kNow + 2 * kDay)) {
+    }
+    CHECK(store.sql("SELECT window, entity FROM old_samples") == Lines{"15|4"});
+    CHECK(store.row_count() == 1);
+    CHECK(store.scan("proc.threads", "process", "sshd").size() == 700);
+  }
   SUBCASE("packed") {
     for (int i = 0; i < 40; ++i) writer.write({}, kNow);
     while (writer.maintain(kNow + 2 * kDay)) {
     }
-    CHECK(store.number("SELECT count(*) FROM samples") == 0);
+    CHECK(store.row_count() == 0);
+    CHECK(store.number("SELECT count(*) FROM old_samples") == 0);
     CHECK(scan(reader, {{"proc.threads"}, {}, {}}) == values);
     CHECK(scan(reader, {{"proc.cpu.user"}, {{"process", {"java"}}}, {}}).at(0).at(1) ==
           Point{1'699'999'202 * kSecond, kSecond, 12.25, {}});
@@ -191,11 +226,15 @@ TEST_CASE("stacks of schema 2 stay where they are, and are read there beside tho
 TEST_CASE("windows of schema 2 stay when their samples are packed, because of their stacks") {
   TestStore store;
   make_store(store, "schema-2.sql");
-  Database(store.path, Access::read_write).execute("UPDATE windows SET packed = 1 WHERE id < 2010");
+  Database(store.path, Access::read_write)
+      .execute(
+          "UPDATE windows SET packed = 1 WHERE id < 2010; INSERT INTO samples SELECT id, 4, '{\"1\":5}' FROM windows WHERE id < "
+          "2010");
   Writer writer = store.writer();
   while (writer.maintain(kNow + 2 * kDay)) {
   }
   CHECK(store.number("SELECT count(*) FROM windows WHERE packed = 1") == 0);
+  CHECK(store.number("SELECT count(*) FROM old_samples") == 0);
   CHECK(lines_of_stacks(store.path) == expected_stacks());
 }
 
