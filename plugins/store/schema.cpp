@@ -140,6 +140,19 @@ CREATE VIEW stack_points(time, metric, host, pid, process, tags, folded, value) 
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, t.folded, f.value
   FROM windows w CROSS JOIN old_stacks s ON s.window = w.id JOIN entities e ON e.id = s.entity
        JOIN old_stack_texts t ON t.id = s.stack JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key;
+)sql",
+    // 4: what is kept of old chunks (rollup.h).
+    R"sql(
+CREATE TABLE rolled(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  entity INTEGER NOT NULL,
+  every_ns INTEGER NOT NULL,                           -- the length of its steps
+  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, -- time of the first sample in it, end of its last step
+  arrived_ns INTEGER NOT NULL,                         -- when the last of it arrived
+  head BLOB NOT NULL, data BLOB NOT NULL);             -- rollup_points.h
+CREATE INDEX rolled_entity ON rolled(entity, last_ns);
+CREATE INDEX rolled_arrived ON rolled(arrived_ns);
+CREATE INDEX rolled_every ON rolled(every_ns, arrived_ns);
 )sql"};
 static_assert(kSteps.size() == kSchemaVersion);
 

@@ -53,6 +53,7 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       stack_writer_(database_),
       old_stacks_(database_, dictionary_.stacks(), stack_writer_),
       packer_(database_, options.warn),
+      rollup_(database_, options.limits.rollup, options.warn),
       find_windows_(database_, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
       add_window_(database_, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
       put_sample_(database_,
@@ -90,13 +91,15 @@ void Writer::forget() {
   dictionary_.forget();
   stack_writer_.forget();
   packer_.forget();
+  rollup_.forget();
 }
 
 bool Writer::maintain(int64_t now_ns) {
   reserve_.hold();
   try {
     retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
-    return packer_.step(now_ns, kPackingAStep + 4 * batch_size_);
+    const int64_t work = kPackingAStep + 4 * batch_size_;
+    return packer_.step(now_ns, work) || rollup_.step(now_ns, work);
   } catch (...) {  // memory may be short, too
     forget();
     throw;

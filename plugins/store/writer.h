@@ -16,6 +16,7 @@
 #include "plugins/store/location.h"
 #include "plugins/store/packer.h"
 #include "plugins/store/retention.h"
+#include "plugins/store/rollup.h"
 #include "plugins/store/sqlite.h"
 #include "plugins/store/stack_old.h"
 #include "plugins/store/store.h"
@@ -75,6 +76,7 @@ class Writer final : public StoreWriter {
   StackWriter stack_writer_;
   OldStacks old_stacks_;
   Packer packer_;
+  Rollup rollup_;
   Statement find_windows_, add_window_, put_sample_, put_span_, clear_sample_;
 
   std::optional<Window> window_;  // of the last sample of the running batch
