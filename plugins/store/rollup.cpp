@@ -13,11 +13,16 @@ namespace {
 constexpr int64_t kStepsAChunk = 360;  // long enough for good chunks
 constexpr int64_t kLooks = 16;         // chunks that are looked at before the others have to wait
 constexpr int64_t kValuesAUnit = 16;   // of work
+constexpr int64_t kFewValues = 4096;   // may be smaller as they are
 
 // What becomes one rolled chunk. Its first chunk waits for the last one to be old enough: not for much longer than it has to.
 int64_t stretch_of(const RollupLevel &level) {
   const int64_t steps = std::min(kStepsAChunk, level.after_ns / 2 / level.every_ns);
   return std::max(steps, int64_t{1}) * level.every_ns;
+}
+
+size_t size_of(const Chunk &chunk) {
+  return chunk.head.size() + chunk.data.size();
 }
 
 // What a level waits for at most: until the last of a stretch is old enough.
@@ -102,7 +107,7 @@ bool Rollup::has_rows(const StoredChunk &chunk) {
 void Rollup::begin(const StoredChunk &first, const RollupLevel &level, int64_t now_ns) {
   const int64_t stretch_ns = stretch_of(level);
   const int64_t from_ns = end_of_step(first.first_ns, stretch_ns) - stretch_ns, to_ns = end_of_step(first.last_ns, stretch_ns);
-  Job job{first.entity, stretch_ns, {}, 0, INT64_MIN, RolledColumns(level.every_ns)};
+  Job job{first.entity, stretch_ns, {}, 0, INT64_MIN, RolledColumns(level.every_ns), RolledColumns(1)};
   for (RollupTable *table : {&chunks_, &rolled_})
     for (const StoredChunk &chunk : table->inside(first.entity, level.every_ns, from_ns, to_ns, now_ns - level.after_ns))
       if (!has_rows(chunk)) job.sources.push_back(chunk);
@@ -111,11 +116,15 @@ void Rollup::begin(const StoredChunk &first, const RollupLevel &level, int64_t n
 
 bool Rollup::read(const StoredChunk &chunk, int64_t &work) {
   RolledColumns columns(job_->columns.every_ns());
+  std::optional<RolledColumns> &as_they_are = job_->as_they_are;
+  const auto add_to = [&](RolledColumns &to) { return chunk.every_ns == 0 ? to.add_chunk(reader_) : to.add_rolled(reader_); };
   bool is_good = false;
   const bool is_there = table_of(chunk).read(chunk.id, [&](std::string_view head, std::string_view data) {
     if (!reader_.open(head)) return;
     reader_.set_data(data);
-    is_good = chunk.every_ns == 0 ? columns.add_chunk(reader_) : columns.add_rolled(reader_);
+    is_good = add_to(columns);
+    if (as_they_are && as_they_are->values() + columns.values() > kFewValues) as_they_are.reset();
+    if (is_good && as_they_are) add_to(*as_they_are);
   });
   work -= columns.values() / kValuesAUnit + 1;
   if (is_there && !is_good) leave(chunk);
@@ -129,10 +138,10 @@ bool Rollup::read(const StoredChunk &chunk, int64_t &work) {
 void Rollup::leave(const StoredChunk &chunk) {
   table_of(chunk).leave(chunk.id);
   if (std::exchange(has_warned_, true) || !warn_) return;
-  warn_("chunk " + std::to_string(chunk.id) + " of the table " + (chunk.every_ns == 0 ? "chunks" : "rolled") + " of database " +
-        database_.path() +
-        " is damaged: such chunks stay as they are, not rolled up. Restore the database from a copy, or delete "
-        "that row with the agent stopped");
+  warn_((chunk.every_ns == 0 ? "chunk " : "rolled chunk ") + std::to_string(chunk.id) + " of database " + database_.path() +
+        " is damaged: such chunks stay as they are, not rolled up. Restore the database from a copy, or, with the agent stopped, "
+        "DELETE FROM " +
+        (chunk.every_ns == 0 ? "chunks" : "rolled") + " WHERE id = " + std::to_string(chunk.id));
 }
 
 // Batches came between the steps: what was read is deleted only if it is what there is.
@@ -155,6 +164,7 @@ std::vector<StoredChunk> Rollup::join() {
     };
     std::erase_if(found, is_known);
     if (found.empty()) return joined;
+    job_->as_they_are.reset();
     int64_t every_ns = columns.every_ns();
     for (const StoredChunk &chunk : found) every_ns = std::max(every_ns, chunk.every_ns);
     RolledColumns longer(every_ns);
@@ -178,14 +188,22 @@ void Rollup::finish(int64_t &work) {
   forget();
 }
 
+void Rollup::encode(const std::vector<Column> &columns, Chunk &chunk) {
+  if (columns.empty()) throw Error(Cause::permanent, "rolled points of database " + database_.path() + " have impossible times");
+  encoder_.encode(columns, chunk);
+}
+
 void Rollup::add_chunks() {
   const RolledColumns &columns = job_->columns;
   const int64_t stretch_ns = std::max(job_->stretch_ns, columns.every_ns());
   constexpr int64_t none = INT64_MAX;
   for (int64_t end_ns = columns.end_after(INT64_MIN); end_ns != none;) {
     const int64_t to_ns = end_of_step(end_ns, stretch_ns);
-    const std::vector<Column> all = columns.columns(to_ns - stretch_ns, to_ns);
-    encoder_.encode(all, chunk_);
+    encode(columns.columns(to_ns - stretch_ns, to_ns), chunk_);
+    if (job_->as_they_are) {
+      encode(job_->as_they_are->columns(to_ns - stretch_ns, to_ns), unchanged_);
+      if (size_of(unchanged_) <= size_of(chunk_)) std::swap(chunk_, unchanged_);
+    }
     add_chunk_.run(job_->entity, columns.every_ns(), columns.first_after(to_ns - stretch_ns), chunk_.last_ns, job_->arrived_ns,
                    Blob{chunk_.head}, Blob{chunk_.data});
     end_ns = columns.end_after(to_ns);

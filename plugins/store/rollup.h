@@ -27,7 +27,8 @@ std::optional<std::string> problem_of(const std::vector<RollupLevel> &levels, in
 //
 // It takes the chunks of an entity in a stretch of time, adds them up in memory, a bounded number of points a step, and then, in
 // one transaction, adds the rolled chunks and deletes what they were made of. What ends it before leaves everything as it was.
-// Rolled chunks of an entity do not overlap, whatever their steps: what overlaps is joined, with the longer steps.
+// Rolled chunks of an entity do not overlap, whatever their steps: what overlaps is joined, with the longer steps. A few points
+// that would not become smaller are kept as they are, each as a step of its own.
 class Rollup {
  public:
   // Levels in ascending order.
@@ -46,6 +47,7 @@ class Rollup {
     size_t at_source = 0;
     int64_t arrived_ns = INT64_MIN;
     RolledColumns columns;
+    std::optional<RolledColumns> as_they_are;  // the same points, while they are few: to see which are smaller
   };
 
   bool choose(int64_t now_ns);
@@ -57,6 +59,7 @@ class Rollup {
   std::vector<StoredChunk> join();
   void finish(int64_t &work);
   void add_chunks();
+  void encode(const std::vector<Column> &columns, Chunk &chunk);
   void leave(const StoredChunk &chunk);
   RollupTable &table_of(const StoredChunk &chunk) { return chunk.every_ns == 0 ? chunks_ : rolled_; }
 
@@ -69,7 +72,7 @@ class Rollup {
   std::optional<Job> job_;
   ChunkReader reader_;
   ChunkEncoder encoder_;
-  Chunk chunk_;
+  Chunk chunk_, unchanged_;
 };
 
 }  // namespace atalaya::store

@@ -61,7 +61,7 @@ double average_of(const RolledPoint &a, const RolledPoint &b) {
 void merge(RolledPoint &into, const RolledPoint &point) {
   into.average = average_of(into, point);
   into.duration_ns = plus(into.duration_ns, point.duration_ns);
-  into.count += point.count;
+  into.count = plus(into.count, point.count);
   into.sum = sum_of(into.sum, point.sum);
   if (is_less(point.min, into.min)) into.min = point.min;
   if (is_less(into.max, point.max)) into.max = point.max;

@@ -28,6 +28,10 @@ struct RolledPoint {
 // The steps are (from, to], aligned to the epoch, and named by their end.
 int64_t end_of_step(int64_t time_ns, int64_t every_ns);
 
+// Where it comes among others: at the end of its step, but one that stands for itself alone at its own time.
+inline int64_t time_of(const RolledPoint &point) {
+  return point.count == 1 ? point.last_ns : point.time_ns;
+}
 Summary summary_of(const RolledPoint &point);
 // What the metric would have shown with a window of that length: the sum of a delta, the last of a total, else the average.
 Number plain_value(const RolledPoint &point, Kind kind);

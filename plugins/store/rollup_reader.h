@@ -40,9 +40,6 @@ class RolledChunks {
 // Rolled points of a series that are to be handed over, in order of time.
 class RolledQueue {
  public:
-  // Where a point comes among others: one that stands for itself alone at its own time.
-  static int64_t time_of(const RolledPoint &point) { return point.count == 1 ? point.last_ns : point.time_ns; }
-
   // Those of them that are in the range.
   void add(const std::vector<RolledPoint> &points, const Range &range);
   // There is one up to that time.

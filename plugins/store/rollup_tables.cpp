@@ -6,6 +6,9 @@
 namespace atalaya::store {
 namespace {
 
+// Times around the year 2160, and so long before 1970, are left as they are: that of a step's end is to be a number, too.
+constexpr const char *kFar = "6000000000000000000";
+
 struct Texts {
   std::string table;
   std::string every;    // an expression: the length of the steps
@@ -22,7 +25,8 @@ Texts texts_of(RollupTable::Which which) {
 std::string select(RollupTable::Which which, const char *condition) {
   const Texts texts = texts_of(which);
   return "SELECT id, entity, " + texts.every + " AS every, first_ns, last_ns, arrived_ns FROM " + texts.table + " WHERE " +
-         texts.counts + " AND +id NOT IN temp." + texts.damaged + " AND " + condition;
+         texts.counts + " AND abs(first_ns) < " + kFar + " AND abs(last_ns) < " + kFar + " AND +id NOT IN temp." + texts.damaged +
+         " AND " + condition;
 }
 
 Database &with_list_of_damaged(Database &database, RollupTable::Which which) {

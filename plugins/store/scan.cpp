@@ -116,7 +116,7 @@ void Scan::take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t la
       good = rolled_.read(one.metric, rolled_points_) && good;
       one.rolled.add(rolled_points_, range);
     }
-    if (!good) damaged("rolled", rolled_.id());
+    if (!good) damaged(Table::rolled, rolled_.id());
   }
 }
 
@@ -137,7 +137,7 @@ void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const 
     if (!std::exchange(has_data, true)) reader_.set_data(chunk.blob(2));
     good = hand_over_part(one, *part, range);
   }
-  if (!good) damaged("chunks", chunk.integer(0));
+  if (!good) damaged(Table::chunks, chunk.integer(0));
 }
 
 bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) {
@@ -168,12 +168,13 @@ bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) 
   return true;
 }
 
-void Scan::damaged(const char *table, int64_t chunk) {
+void Scan::damaged(Table table, int64_t chunk) {
+  const std::string id = std::to_string(chunk);
   visitor_.damaged(
-      "chunk " + std::to_string(chunk) + " of the table " + table + " of database " + database_.path() +
+      (table == Table::rolled ? "rolled chunk " : "chunk ") + id + " of database " + database_.path() +
       " is damaged and was left out; the rest can be read. Restore the database from a copy, or, with the agent stopped, "
       "DELETE FROM " +
-      table + " WHERE id = " + std::to_string(chunk));
+      (table == Table::rolled ? "rolled" : "chunks") + " WHERE id = " + id);
 }
 
 void Scan::hand_over_rows(Wanted &wanted, size_t end) {
@@ -221,7 +222,7 @@ void Scan::give_rolled(Wanted &wanted, int64_t until_ns) {
   while (wanted.rolled.has_until(until_ns)) {
     const RolledPoint &point = wanted.rolled.take();
     const Number plain = plain_value(point, kind_of(wanted));
-    const int64_t time_ns = RolledQueue::time_of(point);
+    const int64_t time_ns = time_of(point);
     const double value = plain.as_real();
     const Points points{{&time_ns, 1}, {&point.duration_ns, 1}, {&value, 1}, {&plain.count, plain.is_count ? size_t{1} : 0}};
     if (point.count == 1) {

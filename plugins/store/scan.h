@@ -20,6 +20,7 @@ class Scan {
   void run();
 
  private:
+  enum class Table { chunks, rolled };
   struct Wanted {
     int64_t metric = 0;
     size_t series = 0;   // its place in the list
@@ -45,7 +46,7 @@ class Scan {
   void give(Wanted &wanted, const Points &points);
   void give_rolled(Wanted &wanted, int64_t until_ns);
   Kind kind_of(const Wanted &wanted);
-  void damaged(const char *table, int64_t chunk);
+  void damaged(Table table, int64_t chunk);
 
   Database &database_;
   std::span<const Series> series_;

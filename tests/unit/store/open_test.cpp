@@ -105,7 +105,7 @@ TEST_CASE("a store of a newer version is refused") {
   store.writer();
   Database(store.path, Access::read_write).execute("PRAGMA user_version = 9");
   const std::string expected = "database " + store.path +
-                               " has schema version 9, this program knows up to 3; use the newer atalaya that wrote it, or choose "
+                               " has schema version 9, this program knows up to 4; use the newer atalaya that wrote it, or choose "
                                "another path";
   CHECK(refusal(store.path) == expected);
   CHECK_THROWS_WITH_AS(SqliteStore(store.path), expected.c_str(), Error);
