@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kStepsAChunk = 360;  // long enough for good chunks
 constexpr int64_t kLooks = 16;         // chunks that are looked at before the others have to wait
 constexpr int64_t kValuesAUnit = 16;   // of work
-constexpr int64_t kFewValues = 4096;   // may be smaller as they are
+constexpr int64_t kFewValues = 512;    // may be smaller as they are
 
 // What becomes one rolled chunk. Its first chunk waits for the last one to be old enough: not for much longer than it has to.
 int64_t stretch_of(const RollupLevel &level) {

@@ -156,14 +156,40 @@ TEST_CASE("a rolled point by itself is the sum of a delta, the last of a total, 
 TEST_CASE("an average weighs the points by their durations") {
   TestStore store;
   Writer writer = store.writer(with_rollup());
-  Samples samples = store.samples();
-  samples.metrics(kStart + 10 * kSecond, {{"host", "ant"}}, 10 * kSecond).real("proc.cpu.user", 100);
-  samples.metrics(kStart + 60 * kSecond, {{"host", "ant"}}, 50 * kSecond).real("proc.cpu.user", 40);
-  writer.write(samples.span(), kStart);
+  for (int64_t minute = 0; minute < 360; ++minute) {
+    const int64_t begin_ns = kStart + minute * kMinute;
+    Samples samples = store.samples();
+    samples.metrics(begin_ns + 10 * kSecond, {{"host", "ant"}}, 10 * kSecond)
+        .real("proc.cpu.user", 100 + static_cast<double>(minute));
+    samples.metrics(begin_ns + kMinute, {{"host", "ant"}}, 50 * kSecond).real("proc.cpu.user", 40 + static_cast<double>(minute));
+    writer.write(samples.span(), kStart);
+  }
   settle(writer, kLater);
   const auto points = store.scan("proc.cpu.user", "host", "ant");
-  REQUIRE(points.size() == 1);
+  REQUIRE(points.size() == 360);
   CHECK(points[0] == Point{kStart + kMinute, kMinute, 50, {}});
+  CHECK(points[300].value == doctest::Approx(350));
+  CHECK(ask(store, "1h-avg")[0].points[0].value == doctest::Approx(70 + 29.5));  // of an interval: of its samples
+}
+
+TEST_CASE("a few samples that would not become smaller stay samples, and are joined when more comes") {
+  TestStore store;
+  Writer writer = store.writer(with_rollup());
+  const auto add = [&](int64_t second, int64_t now_ns) {
+    Samples samples = store.samples();
+    samples.metrics(kStart + second * kSecond, {{"host", "ant"}}, kSecond).count("proc.threads", second);
+    writer.write(samples.span(), now_ns);
+  };
+  for (int64_t second = 1; second <= 20; ++second) add(second, kStart);
+  settle(writer, kLater);
+  REQUIRE(store.number("SELECT count(*) FROM chunks") == 0);
+  CHECK(store.scan("proc.threads", "host", "ant").size() == 20);
+  CHECK(ask(store, "1h-p50")[0].points[0].value == doctest::Approx(10.5));
+  add(30, kLater);
+  settle(writer, kLater + 10 * kDay);
+  CHECK(store.number("SELECT count(*) FROM rolled") == 1);
+  CHECK(store.scan("proc.threads", "host", "ant").size() == 1);
+  CHECK(ask(store, "1m-sum")[0].points[0].value == 210 + 30);
 }
 
 TEST_CASE("a step with one point is that point") {
