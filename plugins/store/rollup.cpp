@@ -62,8 +62,8 @@ Rollup::Rollup(Database &database, std::vector<RollupLevel> levels, Warn warn)
       rolled_(database, RollupTable::Which::rolled),
       next_every_(database, "SELECT min(every_ns) FROM rolled WHERE every_ns > ?1 AND every_ns < ?2"),
       any_row_(database,
-               "SELECT 1 FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND s.entity = ?1 "
-               "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3 LIMIT 1"),
+               "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s "
+               "ON s.window = w.id AND s.entity = ?1 WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3 ORDER BY 1 DESC LIMIT 1"),
       add_chunk_(
           database,
           "INSERT INTO rolled(entity, every_ns, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)") {}
@@ -92,7 +92,11 @@ bool Rollup::choose(int64_t now_ns) {
 
 bool Rollup::choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns) {
   for (const StoredChunk &chunk : table.oldest(every_ns, now_ns - level.after_ns - stretch_of(level), kLooks)) {
-    if (has_rows(chunk)) continue;
+    if (has_rows(chunk)) {
+      // A window with a damaged row stays as rows, and they go on to win over what is in the chunk.
+      if (any_row_.number(chunk.entity, chunk.first_ns, chunk.last_ns) == 1) table.leave(chunk.id);
+      continue;
+    }
     begin(chunk, level, now_ns);
     return true;
   }

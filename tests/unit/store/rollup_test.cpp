@@ -358,6 +358,17 @@ TEST_CASE("a damaged chunk stays, the rest is rolled up, and the operator is tol
   CHECK(store.number("SELECT count(*) FROM rolled") > 0);
 }
 
+TEST_CASE("a chunk stays while a window of its time has a damaged row, and keeps no other from being rolled up") {
+  TestStore store;
+  Writer writer = store.writer(with_rollup());
+  for (int64_t hour = 0; hour < 2; ++hour) write_hour(store, writer, "flow.sent.bytes", hour * 3600);
+  Database(store.path, Access::read_write).execute("UPDATE samples SET fields = '{\"1\":0,' WHERE window = 1");
+  settle(writer, kLater);
+  CHECK(store.number("SELECT count(*) FROM chunks") == 1);
+  CHECK(store.number("SELECT count(*) FROM rolled") == 1);
+  CHECK(store.number("SELECT count(*) FROM samples") == 1);
+}
+
 TEST_CASE("a damaged rolled chunk is named, with the remedy, and the rest can be read") {
   TestStore store;
   Writer writer = store.writer(with_rollup({{kAfter, kMinute, {}}}));
