@@ -43,7 +43,7 @@ std::optional<std::string> problem_of(const std::vector<RollupLevel> &levels, in
       return parameter(i, "after") + ": " + after + " is not longer than the " + core::format_duration(levels[i - 1].after_ns) +
              " of the level before; order the levels by it";
     if (i > 0 && (level.every_ns <= levels[i - 1].every_ns || level.every_ns % levels[i - 1].every_ns != 0))
-      return parameter(i, "every") + ": " + every + " is no longer multiple of the " +
+      return parameter(i, "every") + ": " + every + " is not twice, three times, ... the " +
              core::format_duration(levels[i - 1].every_ns) + " of the level before, of which it is made";
     const int64_t kept_ns = i > 0 ? levels[i - 1].retain_ns.value_or(retain_ns) : retain_ns;
     if (kept_ns != 0 && kept_ns < latest_of(level))

@@ -31,7 +31,8 @@ constexpr Param kLevel[] = {
      .type = ATALAYA_DURATION,
      .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
      .summary =
-         "What arrived longer ago is rolled up: longer than any sample may come late or twice; it is done when it is up to half as old again."_str,
+         "What arrived longer ago is rolled up: longer than any sample may come late or twice; it is done when it is up to half as "
+         "old again."_str,
      .min = 3.6e12,
      .max = 3.1536e18},
     {.name = "every"_str,
@@ -95,8 +96,9 @@ class SqliteSink final : public Sink {
        .max = 9.2e18},
       {.name = "rollup"_str,
        .type = ATALAYA_LIST,
-       .summary =
-           "What is kept of old samples, a level after the other, such as { { after = \"2d\", every = \"1m\", retain = \"90d\" } }; absent: all of them."_str,
+       .summary = "What is kept of old samples, a level after the other, such as { { after = \"2d\", every = \"1m\", retain = "
+                  "\"90d\" } }; "
+                  "absent: all of them."_str,
        .items = kRollup,
        .item_count = 1,
        .item_size = sizeof(Param)},

@@ -91,7 +91,7 @@ TEST_CASE("levels that cannot work are refused with what to write") {
   CHECK(problem({{kAfter, kMinute, {}}, {kDay, kHour, {}}}) ==
         "parameter \"rollup[2].after\": 1d is not longer than the 2d of the level before; order the levels by it");
   CHECK(problem({{kAfter, kMinute, {}}, {3 * kDay, 90 * kSecond, {}}}) ==
-        "parameter \"rollup[2].every\": 1m30s is no longer multiple of the 1m of the level before, of which it is made");
+        "parameter \"rollup[2].every\": 1m30s is not twice, three times, ... the 1m of the level before, of which it is made");
 }
 
 // In a process of its own, on a file system of 16 MiB: returns what went wrong.
