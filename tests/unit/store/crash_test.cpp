@@ -104,10 +104,13 @@ TEST_CASE("after SIGKILL at any moment the database is sound and holds everythin
 }
 
 // An hour is rolled up after ten minutes, so that there is always something to roll up.
+Limits hasty_rollup() {
+  return {.rollup = {{600 * kSecond, 10 * kSecond, {}}, {3 * kHour, 60 * kSecond, {}}}};
+}
+
 void roll_up_windows(const std::string &path, int64_t first, int progress) {
   core::Symbols symbols;
-  const Limits limits{.rollup = {{600 * kSecond, 10 * kSecond, {}}, {3 * kHour, 60 * kSecond, {}}}};
-  Writer writer({path, limits, false}, [&](uint32_t id) { return symbols.name(id); });
+  Writer writer({path, hasty_rollup(), false}, [&](uint32_t id) { return symbols.name(id); });
   for (int64_t window = first; window < first + kWindowsARound; ++window) {
     const int64_t time_ns = kStart + window * 6 * kSecond;
     Samples samples(symbols);
@@ -122,28 +125,39 @@ void roll_up_windows(const std::string &path, int64_t first, int progress) {
   }
 }
 
+constexpr int64_t kABatch = int64_t{kSamples} * (kSamples + 1) / 2;
+int64_t sum_of_points(const TestStore &store) {
+  Database database(store.path, Access::read_only);
+  std::string error;
+  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
+  return Statement(database, "SELECT sum(value) FROM points WHERE metric = 'flow.sent.bytes'").number().value_or(0);
+}
+
 TEST_CASE("killed while it rolls up, a store has each sample once") {
   TestStore store;
   std::mt19937 random(28);
-  int64_t acknowledged = 0, samples = 0, rolled = 0;
+  int64_t acknowledged = 0, rolled = 0;
   for (int64_t round = 0; round < 50; ++round) {
     const auto wanted = static_cast<int64_t>(1 + random() % kWindowsARound);
     const int64_t first = round * kWindowsARound;
     acknowledged += run_and_kill([&](int progress) { roll_up_windows(store.path, first, progress); }, wanted, random() % 2'000'000);
     check_sound(store);
-    Database database(store.path, Access::read_only);
-    std::string error;
-    REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
-    samples = Statement(database, "SELECT sum(value) FROM points WHERE metric = 'flow.sent.bytes'").number().value_or(0);
+    const int64_t sum = sum_of_points(store);
     // The batch after the last one that was acknowledged may have been committed.
-    const int64_t a_batch = kSamples * (kSamples + 1) / 2;
-    CHECK(samples >= acknowledged * a_batch);
-    acknowledged = samples / a_batch;
-    CHECK(samples == acknowledged * a_batch);
+    CHECK(sum >= acknowledged * kABatch);
+    acknowledged = sum / kABatch;
+    CHECK(sum == acknowledged * kABatch);
     rolled = std::max(rolled, store.number("SELECT count(*) FROM rolled"));
   }
-  CHECK(rolled > kSamples);
-  CHECK(store.sql("SELECT DISTINCT every_ns / 1000000000 FROM rolled ORDER BY 1") == std::vector<std::string>{"10", "60"});
+  CHECK(rolled > 0);
+  Writer writer = store.writer(hasty_rollup());
+  for (int i = 0; i < 40; ++i) writer.write({}, kStart + 10 * kDay);
+  while (writer.maintain(kStart + 10 * kDay)) {
+  }
+  check_sound(store);
+  CHECK(store.sql("SELECT DISTINCT every_ns / 1000000000 FROM rolled") == std::vector<std::string>{"60"});
+  CHECK(store.number("SELECT count(*) FROM chunks") == 0);
+  CHECK(sum_of_points(store) == acknowledged * kABatch);
 }
 
 TEST_CASE("an older store that is killed while it is brought up to date and packed loses nothing") {
