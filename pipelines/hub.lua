@@ -13,6 +13,8 @@ a.pipeline "hub" {
     tokens = a.state_folder .. "/tokens",
     -- certificate = "/etc/atalaya/hub.pem", key = "/etc/atalaya/hub.key",
   },
+  -- To keep a year of points a minute beside: rollup = { { after = "7d", every = "1m", retain = "365d" } }, with an `after` that is
+  -- longer than any sender may be cut off.
   a.sink.sqlite { retain = "30d", max_size = "64 GiB", sync = "full" },
 }
 

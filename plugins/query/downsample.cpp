@@ -131,13 +131,29 @@ bool Downsampler::add(const store::Summary &summary) {
   if (keeps_values_ || summary.count <= 0) return false;
   if (intervals_.name_of(summary.first_ns) != intervals_.name_of(summary.last_ns)) return false;
   if (count_ == 0 || summary.first_ns > last_of_interval_) begin(summary.first_ns);
-  if (count_ == 0) first_ = summary.first;
+  add_to_interval(summary);
+  return true;
+}
+
+// Points that came late for the time of rolled ones may have been added before: the first and the last are so by their times.
+void Downsampler::add_rolled(int64_t time_ns, const store::Summary &summary) {
+  if (count_ == 0 || time_ns > last_of_interval_) begin(time_ns);
+  add_to_interval(summary);
+}
+
+void Downsampler::add_to_interval(const store::Summary &summary) {
+  if (count_ == 0 || summary.first_ns < first_ns_) {
+    first_ = summary.first;
+    first_ns_ = summary.first_ns;
+  }
+  if (count_ == 0 || summary.last_ns >= last_ns_) {
+    last_ = summary.last;
+    last_ns_ = summary.last_ns;
+  }
   count_ += summary.count;
   sum_ += summary.sum;
   min_ = std::min(min_, summary.min);
   max_ = std::max(max_, summary.max);
-  last_ = summary.last;
-  return true;
 }
 
 std::vector<Point> Downsampler::take() {

@@ -48,17 +48,25 @@ class Downsampler {
     sum_ += value;
     min_ = value < min_ ? value : min_;
     max_ = value > max_ ? value : max_;
-    if (count_ == 1) first_ = value;
+    if (count_ == 1) {
+      first_ = value;
+      first_ns_ = time_ns;
+    }
     last_ = value;
+    last_ns_ = time_ns;
   }
   // What the store knows of a stretch, instead of its points. False: it does not lie in one interval, or the function needs them.
   bool add(const store::Summary &summary);
+  // Rolled points, all of them in the interval of that time. Not for functions that need the points.
+  void add_rolled(int64_t time_ns, const store::Summary &summary);
+  bool needs_points() const { return keeps_values_; }
   // The points so far; nothing may be added after it.
   std::vector<Point> take();
   size_t size() const { return points_.size() + values_.size(); }
 
  private:
   void begin(int64_t time_ns);
+  void add_to_interval(const store::Summary &summary);
   void finish();
   double value() const;
 
@@ -70,6 +78,7 @@ class Downsampler {
   // The interval that is being filled.
   int64_t name_ns_ = 0, first_of_interval_ = 0, last_of_interval_ = 0;
   int64_t count_ = 0;
+  int64_t first_ns_ = 0, last_ns_ = 0;
   double sum_ = 0, min_ = 0, max_ = 0, first_ = 0, last_ = 0;
   mutable std::vector<double> values_;
 };

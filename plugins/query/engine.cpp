@@ -15,8 +15,9 @@
 #include "core/util/text.h"
 #include "plugins/query/downsample.h"
 #include "plugins/query/merge.h"
-#include "plugins/query/metric_info.h"
 #include "plugins/query/rate.h"
+#include "plugins/query/time_text.h"
+#include "plugins/store/metric_info.h"
 
 namespace atalaya::query {
 namespace {
@@ -65,6 +66,38 @@ class Collector : public store::PointVisitor {
     budget_.check_time();
   }
 
+  void rolled(size_t series, const store::Summary &summary, const store::Points &plain) override {
+    const int64_t time_ns = plain.times_ns.front();
+    if (query_.downsample && downsamplers_[series].needs_points()) {
+      rolled_until_ns_ = std::max(rolled_until_ns_, time_ns);
+      return;
+    }
+    const size_t before = size_of(series);
+    if (query_.rate) {
+      if (const auto rate = rates_[series].add_rolled(summary)) add_value(series, summary.last_ns, *rate, std::nullopt);
+    } else if (query_.downsample) {
+      // The last moment of a step belongs to what ends then, however intervals are named.
+      downsamplers_[series].add_rolled(query_.edge == Edge::end ? time_ns : time_ns - 1, summary);
+    } else {
+      std::vector<Point> &points = raw_[series];
+      // What came late for that very moment is a part of the step when it is rolled up, too.
+      if (!points.empty() && points.back().time_ns == time_ns) points.pop_back();
+      const auto count = plain.counts.empty() ? std::nullopt : std::optional(plain.counts.front());
+      add_value(series, time_ns, plain.values.front(), count);
+    }
+    budget_.release(before);
+    budget_.hold(size_of(series));
+    budget_.work(1);
+  }
+
+  // Throws where the answer would need points that are no longer there.
+  void check_points() const {
+    if (rolled_until_ns_ == std::numeric_limits<int64_t>::min()) return;
+    const std::string until = time_text(rolled_until_ns_);
+    throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and until " + until +
+                " there are rolled ones; ask for the time from " + until + ", or for sum, avg, min, max, count, first or last");
+  }
+
   // Of a series whose points are answered as they are.
   std::vector<Count> take_counts(size_t series) { return query_.downsample ? std::vector<Count>{} : std::move(counts_[series]); }
 
@@ -86,19 +119,17 @@ class Collector : public store::PointVisitor {
     static const Aggregator average = *Aggregator::find("avg");
     static const Aggregator sum = *Aggregator::find("sum");
     if (query_.downsample->function) return *query_.downsample->function;
-    return metric_info(metric).kind == Kind::delta && !query_.rate ? sum : average;
+    return store::metric_info(metric).kind == store::Kind::delta && !query_.rate ? sum : average;
   }
   size_t size_of(size_t series) const {
     return query_.downsample ? downsamplers_[series].size() : raw_[series].size() + counts_[series].size();
   }
 
-  void add(size_t series, int64_t time_ns, double value, std::optional<int64_t> count) {
-    if (query_.rate) {
-      const auto rate = rates_[series].add(time_ns, value, count);
-      if (!rate) return;
-      value = *rate;
-      count.reset();
-    }
+  void add(size_t series, int64_t time_ns, double value, const std::optional<int64_t> &count) {
+    if (!query_.rate) return add_value(series, time_ns, value, count);
+    if (const auto rate = rates_[series].add(time_ns, value, count)) add_value(series, time_ns, *rate, std::nullopt);
+  }
+  void add_value(size_t series, int64_t time_ns, double value, const std::optional<int64_t> &count) {
     if (query_.downsample) return downsamplers_[series].add(time_ns, value);
     raw_[series].push_back({time_ns, value});
     if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) counts_[series].push_back({time_ns, *count});
@@ -112,6 +143,7 @@ class Collector : public store::PointVisitor {
   std::vector<Downsampler> downsamplers_;
   std::vector<std::vector<Point>> raw_;
   std::vector<std::vector<Count>> counts_;
+  int64_t rolled_until_ns_ = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
 };
 
 // Which series make one answer.
@@ -286,6 +318,7 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
   const std::vector<Group> groups = groups_of(series, query);
   Collector collector(query, series, alone(groups, query, series.size()), budget);
   store.scan(series, query.range, collector);
+  collector.check_points();
   std::vector<Answer> answers;
   for (const Group &group : groups) {
     std::vector<std::vector<Point>> points;

@@ -38,6 +38,14 @@ class RateOf {
     return rate;
   }
 
+  // Points that were rolled up: the change to the last of them, if there was no decrease on the way. A counter that wrapped there
+  // leaves a gap: how often is not known.
+  std::optional<double> add_rolled(const store::Summary &summary) {
+    const bool decreased = known_ && (summary.min < value_ || summary.max > summary.last);
+    if (rate_.counter && decreased) known_ = false;
+    return add(summary.last_ns, summary.last);
+  }
+
  private:
   Rate rate_;
   bool known_ = false;

@@ -9,8 +9,8 @@
 
 #include "core/sample/json.h"
 #include "core/sample/text.h"
-#include "plugins/query/metric_info.h"
 #include "plugins/query/time_text.h"
+#include "plugins/store/metric_info.h"
 
 namespace atalaya::query {
 namespace {
@@ -49,7 +49,7 @@ std::string shown_value(const Answer &answer, const Point &point) {
 }
 
 std::string with_unit(const std::string &metric) {
-  const std::string_view unit = shown_unit(metric);
+  const std::string_view unit = store::shown_unit(metric);
   std::string text;
   core::append_visible(text, metric);
   return unit.empty() ? text : text + " (" + std::string(unit) + ")";

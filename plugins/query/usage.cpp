@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "plugins/query/engine.h"
-#include "plugins/query/metric_info.h"
+#include "plugins/store/metric_info.h"
 
 namespace atalaya::query {
 namespace {
@@ -36,7 +36,7 @@ class Integrals : public store::PointVisitor {
 
   void points(size_t series, const store::Points &points) override {
     Group &group = *of_series_[series];
-    const bool delta = metric_info(series_[series].metric).kind == Kind::delta;
+    const bool delta = store::metric_info(series_[series].metric).kind == store::Kind::delta;
     for (size_t i = 0; i < points.times_ns.size(); ++i) {
       const int64_t time = points.times_ns[i];
       const int64_t length = length_of(series, time, points.durations_ns[i]);
@@ -63,7 +63,7 @@ class Integrals : public store::PointVisitor {
       Usage &usage = group.usage;
       usage.average = usage.sum / seconds;
       usage.sum *= integral_unit(usage.metric).per_second;
-      usage.unit = metric_info(usage.metric).unit;
+      usage.unit = store::metric_info(usage.metric).unit;
       const auto by_value = [](const auto &a, const auto &b) { return a.second < b.second; };
       usage.min = std::min_element(group.at.begin(), group.at.end(), by_value)->second;
       usage.max = std::max_element(group.at.begin(), group.at.end(), by_value)->second;
@@ -95,9 +95,9 @@ class Integrals : public store::PointVisitor {
 }  // namespace
 
 IntegralUnit integral_unit(std::string_view metric) {
-  const MetricInfo &info = metric_info(metric);
+  const store::MetricInfo &info = store::metric_info(metric);
   const bool of_cores = metric.find(".cpu.") != std::string_view::npos && metric.find("pressure") == std::string_view::npos;
-  if (info.kind == Kind::delta) return {info.unit, 1};
+  if (info.kind == store::Kind::delta) return {info.unit, 1};
   if (info.unit == "%") return of_cores ? IntegralUnit{"core-seconds", 0.01} : IntegralUnit{"%-hours", 1.0 / 3600};
   if (info.unit == "MiB/s") return {"MiB", 1};
   if (info.unit == "Mibit/s") return {"Mibit", 1};

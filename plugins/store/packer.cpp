@@ -56,11 +56,13 @@ Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
                  "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
       list_rows_(database, "SELECT fields FROM samples WHERE window = ?1"),
       read_rows_(database, "SELECT fields FROM samples WHERE window = ?1 AND block BETWEEN ?2 AND ?3"),
+      // Of a damaged window nobody knows what its blocks hold.
       find_rows_(database,
-                 "SELECT 1 FROM windows w CROSS JOIN samples s ON s.window = w.id AND s.block = ?1 "
-                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 AND instr(s.fields, '\"' || ?2 || '\":{') > 0 UNION ALL "
-                 "SELECT 1 FROM windows w CROSS JOIN old_samples s ON s.window = w.id AND s.entity = ?2 "
-                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 LIMIT 1"),
+                 "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND s.block = ?1 "
+                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 "
+                 "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) UNION ALL "
+                 "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN old_samples s ON s.window = w.id AND s.entity = ?2 "
+                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 ORDER BY 1 DESC LIMIT 1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
       begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
       end_unfinished_(database, "DELETE FROM unfinished"),
@@ -124,8 +126,10 @@ void Packer::lose(int64_t window) {
   if (is_mine) start_again();
 }
 
-bool Packer::has_rows(int64_t entity, int64_t first_ns, int64_t last_ns) {
-  return find_rows_.number(block_of(entity), entity, first_ns, last_ns).has_value();
+Packer::Rows Packer::rows_of(int64_t entity, int64_t first_ns, int64_t last_ns) {
+  const auto found = find_rows_.number(block_of(entity), entity, first_ns, last_ns);
+  if (!found) return Rows::none;
+  return *found == 0 ? Rows::some : Rows::damaged;
 }
 
 void Packer::put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns) {

@@ -34,7 +34,9 @@ class Packer {
   void begin_batch() { ++batch_; }
   // Makes chunks of an entity's points at once, in the caller's transaction. No row that is not packed lies between them.
   void put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns);
-  bool has_rows(int64_t entity, int64_t first_ns, int64_t last_ns);
+  // Whether an entity has rows in windows that are not packed; damaged: one of these windows is left as it is.
+  enum class Rows { none, some, damaged };
+  Rows rows_of(int64_t entity, int64_t first_ns, int64_t last_ns);
   // After a rollback of what a step did.
   void forget();
 

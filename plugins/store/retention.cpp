@@ -38,10 +38,13 @@ Retention::Retention(Database &database, const Limits &limits)
       oldest_chunk_(database,
                     "SELECT id, arrived_ns FROM chunks WHERE id < coalesce((SELECT min(chunk) FROM unfinished), "
                     "9223372036854775807) ORDER BY arrived_ns, id LIMIT 1"),
+      oldest_rolled_(database, "SELECT id, arrived_ns FROM rolled ORDER BY arrived_ns, id LIMIT 1"),
       oldest_arrival_(database,
                       "SELECT min(arrived_ns) FROM (SELECT min(arrived_ns) AS arrived_ns FROM windows UNION ALL "
-                      "SELECT min(arrived_ns) FROM chunks)"),
+                      "SELECT min(arrived_ns) FROM chunks UNION ALL SELECT min(arrived_ns) FROM rolled)"),
       expired_span_(database, "SELECT 1 FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT 1"),
+      next_every_(database, "SELECT min(every_ns) FROM rolled WHERE every_ns > ?1"),
+      expired_rolled_(database, "SELECT id FROM rolled WHERE every_ns = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT 1"),
       delete_samples_(database,
                       "DELETE FROM samples WHERE window = ?1 AND block IN "
                       "(SELECT block FROM samples WHERE window = ?1 LIMIT ?2 / " +
@@ -62,38 +65,81 @@ Retention::Retention(Database &database, const Limits &limits)
                     "DELETE FROM spans WHERE (start_ns, entity, name) IN "
                     "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
-      delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1") {}
+      delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
+      delete_rolled_(database, "DELETE FROM rolled WHERE id = ?1") {}
 
 void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer) {
   Need need = this->need(now_ns);
   if (!need.any()) return give_space_back();
   Transaction transaction(database_);
   if (need.spans) rows -= delete_spans(now_ns - limits_.retain_ns, rows);
-  bool deleted = false;
-  while (rows > 0) {
-    const auto window = first_of(oldest_window_), chunk = first_of(oldest_chunk_);
-    const bool old_window = window && (window->id <= need.last_window || need.missing_bytes > 0);
-    const bool old_chunk = chunk && (chunk->arrived_ns < need.before_ns || need.missing_bytes > 0);
-    if (!old_window && !old_chunk) break;
-    // Of what arrived at the same time the rows go first: they may be those that are in the chunk.
-    if (old_window && (!old_chunk || window->arrived_ns <= chunk->arrived_ns)) {
-      packer.lose(window->id);
-      deleted = delete_window(*window, rows) || deleted;
-    } else {
-      delete_chunk_.run(chunk->id);
-      rows -= kRowsAChunk;
-      if (rows > 0) rows -= delete_spans(chunk->arrived_ns + 1, rows);
-      deleted = true;
-    }
+  bool deleted = need.rolled && delete_rolled(now_ns, rows);
+  while (rows > 0 && delete_oldest(need, rows, packer)) {
+    deleted = true;
     need.missing_bytes = missing_bytes();
   }
   if (deleted) {
     const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
     dictionary.expire(oldest_ns);
+    // No stack is older than the windows, however long rolled points are kept.
+    if (const auto window = first_of(oldest_window_)) dictionary.stacks().expire(window->arrived_ns);
     expire_old_texts_.run(oldest_ns);
   }
   transaction.commit();
   give_space_back();
+}
+
+// Of what arrived at the same time the rows go first: they may be those that are in the chunk.
+bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
+  const auto window = first_of(oldest_window_), chunk = first_of(oldest_chunk_), rolled = first_of(oldest_rolled_);
+  const bool is_full = need.missing_bytes > 0;
+  constexpr int64_t never = INT64_MAX;
+  const int64_t window_ns = window && (window->id <= need.last_window || is_full) ? window->arrived_ns : never;
+  const int64_t chunk_ns = chunk && (chunk->arrived_ns < need.before_ns || is_full) ? chunk->arrived_ns : never;
+  const int64_t rolled_ns = rolled && is_full ? rolled->arrived_ns : never;
+  const int64_t oldest_ns = std::min({window_ns, chunk_ns, rolled_ns});
+  if (oldest_ns == never) return false;
+  if (window_ns == oldest_ns) {
+    packer.lose(window->id);
+    delete_window(*window, rows);
+    return true;
+  }
+  if (chunk_ns == oldest_ns) {
+    delete_chunk_.run(chunk->id);
+  } else {
+    delete_rolled_.run(rolled->id);
+  }
+  rows -= kRowsAChunk;
+  if (rows > 0) rows -= delete_spans(oldest_ns + 1, rows);
+  return true;
+}
+
+// The level with the longest steps that are not longer says how long; points of steps that no level has any more are kept as
+// everything.
+int64_t Retention::retain_of(int64_t every_ns) const {
+  int64_t retain_ns = limits_.retain_ns;
+  for (const RollupLevel &level : limits_.rollup)
+    if (level.every_ns <= every_ns) retain_ns = level.retain_ns.value_or(limits_.retain_ns);
+  return retain_ns;
+}
+
+std::optional<int64_t> Retention::expired_rolled(int64_t now_ns) {
+  for (auto every = next_every_.number(int64_t{0}); every; every = next_every_.number(*every)) {
+    const int64_t retain_ns = retain_of(*every);
+    if (retain_ns == 0) continue;
+    if (const auto id = expired_rolled_.number(*every, now_ns - retain_ns)) return id;
+  }
+  return std::nullopt;
+}
+
+bool Retention::delete_rolled(int64_t now_ns, int64_t &rows) {
+  bool deleted = false;
+  for (auto id = expired_rolled(now_ns); id && rows > 0; id = expired_rolled(now_ns)) {
+    delete_rolled_.run(*id);
+    rows -= kRowsAChunk;
+    deleted = true;
+  }
+  return deleted;
 }
 
 std::optional<Retention::Arrived> Retention::first_of(Statement &statement) {
@@ -111,6 +157,7 @@ Retention::Need Retention::need(int64_t now_ns) {
     need.chunks = chunk && chunk->arrived_ns < need.before_ns;
     need.spans = expired_span_.number(now_ns - limits_.retain_ns).has_value();
   }
+  need.rolled = expired_rolled(now_ns).has_value();
   need.missing_bytes = missing_bytes();
   return need;
 }

@@ -14,6 +14,12 @@ constexpr size_t kEntitiesAtOnce = 64;
 constexpr int64_t kGap = 16;             // rather step over so many entities that are not wanted than seek
 constexpr size_t kBuffered = 256 << 10;  // points
 
+Points part_of(const Points &points, size_t begin, size_t end) {
+  const size_t size = end - begin;
+  return {points.times_ns.subspan(begin, size), points.durations_ns.subspan(begin, size), points.values.subspan(begin, size),
+          points.counts.empty() ? points.counts : points.counts.subspan(begin, size)};
+}
+
 }  // namespace
 
 Scan::Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor)
@@ -28,15 +34,16 @@ Scan::Scan(Database &database, std::span<const Series> series, const Range &rang
             "CROSS JOIN old_samples s ON s.window = w.id AND s.entity BETWEEN ?3 AND ?4 "
             "WHERE w.packed = 0 AND w.time_ns > ?5 AND w.time_ns <= ?6 ORDER BY 1, 2"),
       chunks_(database,
-              "SELECT id, head, data FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
-              "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns") {}
+              "SELECT id, head, data, first_ns, last_ns FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
+              "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),
+      rolled_(database) {}
 
 void Scan::run() {
   Group all;
   for (size_t i = 0; i < series_.size(); ++i) {
     const int64_t metric = series_[i].metric_id;
     if (metric < 0) continue;
-    all[series_[i].entity].push_back({metric, i, {}});
+    all[series_[i].entity].push_back({metric, i, {}, 0, {}});
     if (static_cast<size_t>(metric) >= metrics_.size()) metrics_.resize(static_cast<size_t>(metric) + 1);
     metrics_[static_cast<size_t>(metric)] = true;
   }
@@ -99,14 +106,33 @@ bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duratio
 
 void Scan::hand_over(Group &group, const Range &range) {
   for (auto &[entity, wanted] : group) {
-    chunks_.each([&, &all = wanted](const Row &row) { hand_over_chunk(all, row, range); }, entity, range.from_ns, range.to_ns);
+    rolled_.seek(entity, range);
+    chunks_.each(
+        [&, &all = wanted](const Row &row) {
+          take_rolled(all, row.integer(3), row.integer(4), range);
+          hand_over_chunk(all, row, range);
+        },
+        entity, range.from_ns, range.to_ns);
+    take_rolled(wanted, range.to_ns, range.to_ns, range);
     for (Wanted &one : wanted) {
-      hand_over_rows(one, one.rows.size());
+      hand_over_until(one, range.to_ns);
       one.rows.clear();
       one.given = 0;
     }
   }
   buffered_ = 0;
+}
+
+void Scan::take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range) {
+  for (; rolled_.begins_until(last_ns); rolled_.advance()) {
+    bool good = true;
+    for (Wanted &one : wanted) {
+      hand_over_until(one, std::min(rolled_.first_ns(), first_ns) - 1);
+      good = rolled_.read(one.metric, rolled_points_) && good;
+      one.rolled.add(rolled_points_, range);
+    }
+    if (!good) damaged(Table::rolled, rolled_.id());
+  }
 }
 
 void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range) {
@@ -119,13 +145,14 @@ void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const 
     const auto from = times.begin() + static_cast<ptrdiff_t>(one.given);
     const auto first = std::lower_bound(from, times.end(), part->summary.first_ns);
     hand_over_rows(one, static_cast<size_t>(first - times.begin()));
-    const bool is_mixed = first != times.end() && *first <= part->summary.last_ns;
+    give_rolled(one, part->summary.first_ns);
+    const bool is_mixed = (first != times.end() && *first <= part->summary.last_ns) || one.rolled.has_until(part->summary.last_ns);
     const bool is_inside = part->summary.first_ns > range.from_ns && part->summary.last_ns <= range.to_ns;
     if (!is_mixed && is_inside && part->has_summary && visitor_.take(one.series, part->summary)) continue;
     if (!std::exchange(has_data, true)) reader_.set_data(chunk.blob(2));
     good = hand_over_part(one, *part, range);
   }
-  if (!good) damaged(chunk.integer(0));
+  if (!good) damaged(Table::chunks, chunk.integer(0));
 }
 
 bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) {
@@ -138,11 +165,10 @@ bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) 
   const bool is_mixed = wanted.given < rows.size() && rows.times_ns[wanted.given] <= part.summary.last_ns;
   if (!is_mixed && values_.is_count.empty()) {
     if (begin < end)
-      visitor_.points(wanted.series,
-                      {std::span(times).subspan(begin, end - begin), std::span(stored->durations_ns).subspan(begin, end - begin),
-                       std::span(values_.reals).subspan(begin, end - begin),
-                       values_.counts.empty() ? std::span<const int64_t>{}
-                                              : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
+      give(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored->durations_ns).subspan(begin, end - begin),
+                    std::span(values_.reals).subspan(begin, end - begin),
+                    values_.counts.empty() ? std::span<const int64_t>{}
+                                           : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
     return true;
   }
   merged_.clear();
@@ -153,24 +179,32 @@ bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) 
     const bool is_replaced = wanted.given < rows.size() && rows.times_ns[wanted.given] == times[i];
     if (!is_replaced) merged_.add(times[i], stored->durations_ns[i], values_.at(i));
   }
-  give(wanted.series, merged_, 0, merged_.size());
+  give(wanted, merged_, 0, merged_.size());
   return true;
 }
 
-void Scan::damaged(int64_t chunk) {
+void Scan::damaged(Table table, int64_t chunk) {
+  const std::string id = std::to_string(chunk);
   visitor_.damaged(
-      "chunk " + std::to_string(chunk) + " of database " + database_.path() +
+      (table == Table::rolled ? "rolled chunk " : "chunk ") + id + " of database " + database_.path() +
       " is damaged and was left out; the rest can be read. Restore the database from a copy, or, with the agent stopped, "
-      "DELETE FROM chunks WHERE id = " +
-      std::to_string(chunk));
+      "DELETE FROM " +
+      (table == Table::rolled ? "rolled" : "chunks") + " WHERE id = " + id);
 }
 
 void Scan::hand_over_rows(Wanted &wanted, size_t end) {
-  give(wanted.series, wanted.rows, wanted.given, end);
+  give(wanted, wanted.rows, wanted.given, end);
   wanted.given = end;
 }
 
-void Scan::give(size_t series, const Column &points, size_t begin, size_t end) {
+void Scan::hand_over_until(Wanted &wanted, int64_t until_ns) {
+  const auto &times = wanted.rows.times_ns;
+  const auto from = times.begin() + static_cast<ptrdiff_t>(wanted.given);
+  hand_over_rows(wanted, static_cast<size_t>(std::upper_bound(from, times.end(), until_ns) - times.begin()));
+  give_rolled(wanted, until_ns);
+}
+
+void Scan::give(Wanted &wanted, const Column &points, size_t begin, size_t end) {
   while (begin < end) {
     const bool counts = points.values[begin].is_count;
     size_t stop = begin;
@@ -181,10 +215,43 @@ void Scan::give(size_t series, const Column &points, size_t begin, size_t end) {
       if (counts) counts_.push_back(points.values[stop].count);
     }
     const size_t size = stop - begin;
-    visitor_.points(series, {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size),
-                             reals_, counts_});
+    give(wanted,
+         {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size), reals_, counts_});
     begin = stop;
   }
+}
+
+void Scan::give(Wanted &wanted, const Points &points) {
+  Points rest = points;
+  while (wanted.rolled.has_until(rest.times_ns.back())) {
+    const auto first = std::lower_bound(rest.times_ns.begin(), rest.times_ns.end(), wanted.rolled.next_ns());
+    const auto before = static_cast<size_t>(first - rest.times_ns.begin());
+    if (before > 0) visitor_.points(wanted.series, part_of(rest, 0, before));
+    rest = part_of(rest, before, rest.times_ns.size());
+    give_rolled(wanted, wanted.rolled.next_ns());
+  }
+  visitor_.points(wanted.series, rest);
+}
+
+void Scan::give_rolled(Wanted &wanted, int64_t until_ns) {
+  while (wanted.rolled.has_until(until_ns)) {
+    const RolledPoint &point = wanted.rolled.take();
+    const Number plain = plain_value(point, kind_of(wanted));
+    const int64_t time_ns = time_of(point);
+    const double value = plain.as_real();
+    const Points points{{&time_ns, 1}, {&point.duration_ns, 1}, {&value, 1}, {&plain.count, plain.is_count ? size_t{1} : 0}};
+    if (point.count == 1) {
+      visitor_.points(wanted.series, points);
+    } else {
+      visitor_.rolled(wanted.series, summary_of(point), points);
+    }
+  }
+}
+
+Kind Scan::kind_of(const Wanted &wanted) {
+  const auto known = kinds_.find(wanted.metric);
+  if (known != kinds_.end()) return known->second;
+  return kinds_[wanted.metric] = metric_info(series_[wanted.series].metric).kind;
 }
 
 }  // namespace atalaya::store

@@ -161,6 +161,19 @@ CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   FROM windows w CROSS JOIN old_samples s ON s.window = w.id JOIN entities e ON e.id = s.entity
        JOIN json_each(s.fields) f JOIN metrics m ON m.id = f.key
   WHERE w.packed = 0;
+)sql",
+    // 5: what is kept of old chunks (rollup.h).
+    R"sql(
+CREATE TABLE rolled(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  entity INTEGER NOT NULL,
+  every_ns INTEGER NOT NULL,                           -- the length of its steps
+  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, -- time of the first sample in it, end of its last step
+  arrived_ns INTEGER NOT NULL,                         -- when the last of it arrived
+  head BLOB NOT NULL, data BLOB NOT NULL);             -- rollup_points.h
+CREATE INDEX rolled_entity ON rolled(entity, last_ns);
+CREATE INDEX rolled_arrived ON rolled(arrived_ns);
+CREATE INDEX rolled_every ON rolled(every_ns, arrived_ns);
 )sql"};
 static_assert(kBlockBits == 5);
 static_assert(kSteps.size() == kSchemaVersion);

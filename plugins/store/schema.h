@@ -10,7 +10,7 @@ namespace atalaya::store {
 
 constexpr int64_t kApplicationId = 0x4174616c;  // "Atal": which program's file this is
 
-constexpr int64_t kSchemaVersion = 4;
+constexpr int64_t kSchemaVersion = 5;
 
 // Throws unless the file is a store of this or an older version. Changes nothing. An empty database passes.
 void check_is_store(Database &database);

@@ -78,6 +78,9 @@ class PointVisitor {
   // their place; then `points` is not called for them.
   virtual bool take(size_t /*series*/, const Summary &) { return false; }
   virtual void points(size_t series, const Points &) = 0;
+  // Points of a step that were rolled up: what is known of them, and in `plain` the one point that stands for them, at the end of
+  // their step. Those that came late for the same step may lie beside it.
+  virtual void rolled(size_t series, const Summary &, const Points &plain) { points(series, plain); }
   // A part of the store cannot be read; the text names it and the remedy. To go on without that part, do not throw.
   virtual void damaged(const std::string &what) { throw Error(Cause::permanent, what); }
 };
@@ -120,8 +123,8 @@ class Store {
   // there: some that stay may have none.
   virtual std::vector<Series> series(const Selection &selection, size_t limit = std::numeric_limits<size_t>::max()) = 0;
 
-  // The points of these series, as `series` returned them. Those of one series come in ascending time, in any number of calls;
-  // calls of different series alternate. Memory does not depend on the length of the range.
+  // The points of these series, as `series` returned them; old ones may be rolled up to longer steps. Those of one series come in
+  // ascending time, in any number of calls; calls of different series alternate. Memory does not depend on the length of the range.
   virtual void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) = 0;
 
   // In order of time. `metrics` of the selection is not used.

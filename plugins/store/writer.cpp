@@ -54,6 +54,7 @@ Writer::Writer(const Options &options, core::NameOf name_of)
       old_stacks_(database_, dictionary_.stacks(), stack_writer_),
       old_rows_(database_, dictionary_),
       packer_(database_, old_rows_, options.warn),
+      rollup_(database_, packer_, options.limits.rollup, options.warn),
       windows_(database_, packer_),
       row_writer_(database_, dictionary_, windows_, old_rows_),
       put_span_(database_,
@@ -88,13 +89,15 @@ void Writer::forget() {
   stack_writer_.forget();
   old_rows_.forget();
   packer_.forget();
+  rollup_.forget();
 }
 
 bool Writer::maintain(int64_t now_ns) {
   reserve_.hold();
   try {
     retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
-    return packer_.step(now_ns, kPackingAStep + 4 * batch_size_);
+    const int64_t work = kPackingAStep + 4 * batch_size_;
+    return packer_.step(now_ns, work) || rollup_.step(now_ns, work);
   } catch (...) {  // memory may be short, too
     forget();
     throw;
@@ -172,7 +175,7 @@ void Writer::put_imported(int64_t now_ns) {
 bool Writer::can_be_chunks(Group group) {
   if (group.size() < kEnoughForAChunk) return false;
   // Rows would win over what is newer.
-  return !packer_.has_rows(group.front().entity, group.front().time_ns, group.back().time_ns);
+  return packer_.rows_of(group.front().entity, group.front().time_ns, group.back().time_ns) == Packer::Rows::none;
 }
 
 void Writer::put_chunks(Group group, int64_t now_ns) {

@@ -15,6 +15,7 @@
 #include "plugins/store/location.h"
 #include "plugins/store/packer.h"
 #include "plugins/store/retention.h"
+#include "plugins/store/rollup.h"
 #include "plugins/store/row_writer.h"
 #include "plugins/store/sqlite.h"
 #include "plugins/store/stack_old.h"
@@ -70,6 +71,7 @@ class Writer final : public StoreWriter {
   OldStacks old_stacks_;
   OldRows old_rows_;
   Packer packer_;
+  Rollup rollup_;
   WindowList windows_;
   RowWriter row_writer_;
   Statement put_span_;

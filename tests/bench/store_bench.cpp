@@ -5,6 +5,7 @@
 //   store_bench import STORE                   such a day, a series a batch
 //   store_bench scan STORE [HOURS]             sums of ten minutes over all series of these hours
 //   store_bench many STORE                     a million entities: what a limited question costs
+//   store_bench rollup STORE SECONDS           all that is packed to steps of so many seconds
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
 #include <ctime>
 
@@ -86,11 +87,16 @@ class Lines {
   std::string line_;
 };
 
+int64_t used_bytes(const std::string &path) {
+  Database database(path, Access::read_only);
+  return (database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")) * database.number("PRAGMA page_size");
+}
+
 // The store under test, and what it cost.
 class Target {
  public:
-  Target(const char *path, core::Symbols &symbols)
-      : writer_({path, {}, false}, [&symbols](uint32_t id) { return symbols.name(id); }), path_(path) {}
+  Target(const char *path, core::Symbols &symbols, const Limits &limits = {})
+      : writer_({path, limits, false}, [&symbols](uint32_t id) { return symbols.name(id); }), path_(path) {}
 
   void write(const core::Batch &batch, int64_t now_ns) {
     for (uint64_t i = 0; i < batch.raw().count; ++i) points_ += batch.raw().samples[i].field_count;
@@ -105,17 +111,17 @@ class Target {
     while (maintain(now_ns + 2 * kDay)) {
     }
   }
-  void print() {
+  void print(int64_t bytes_before = 0) {
     Database database(path_, Access::read_only);
-    const int64_t bytes =
-        (database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")) * database.number("PRAGMA page_size");
+    const int64_t bytes = used_bytes(path_);
     std::sort(steps_.begin(), steps_.end());
     std::printf(
         "{\"points\": %lld, \"entities\": %lld, \"write_s\": %.4f, \"maintain_s\": %.4f, \"step_p99_ms\": %.2f, \"step_max_ms\": "
         "%.2f, "
-        "\"bytes\": %lld}\n",
+        "\"bytes\": %lld, \"bytes_before\": %lld}\n",
         static_cast<long long>(points_), static_cast<long long>(database.number("SELECT count(*) FROM entities")), written_,
-        maintained_, steps_[steps_.size() * 99 / 100] * 1e3, steps_.back() * 1e3, static_cast<long long>(bytes));
+        maintained_, steps_[steps_.size() * 99 / 100] * 1e3, steps_.back() * 1e3, static_cast<long long>(bytes),
+        static_cast<long long>(bytes_before));
   }
 
  private:
@@ -255,6 +261,14 @@ void import(const char *path) {
   target.print();
 }
 
+void roll_up(const char *path, int64_t every_s) {
+  core::Symbols symbols;
+  const int64_t before = used_bytes(path);
+  Target target(path, symbols, {.rollup = {{kDay, every_s * kSecond, {}}}});
+  target.finish(static_cast<int64_t>(std::time(nullptr)) * kSecond + 30 * kDay);
+  target.print(before);
+}
+
 // What a query of a day does: a sum in each ten minutes over all series.
 class Buckets final : public PointVisitor {
  public:
@@ -272,6 +286,9 @@ class Buckets final : public PointVisitor {
       for (; i < points.values.size() && points.times_ns[i] <= end_ns; ++i) sum += points.values[i];
       sums_[bucket] += sum;
     }
+  }
+  void rolled(size_t, const Summary &summary, const Points &plain) override {
+    sums_[bucket_of(plain.times_ns.front())] += summary.sum;
   }
   double total() const {
     double total = 0;
@@ -362,10 +379,12 @@ int main(int count, char **arguments) {
       scan(arguments[2], count > 3 ? std::stoll(arguments[3]) * 3600 * kSecond : kDay);
     } else if (what == "many" && count == 3) {
       many(arguments[2]);
+    } else if (what == "rollup" && count == 4) {
+      roll_up(arguments[2], std::stoll(arguments[3]));
     } else {
       std::fprintf(stderr,
                    "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS [N]] | import STORE | scan "
-                   "STORE [HOURS] | many STORE\n");
+                   "STORE [HOURS] | many STORE | rollup STORE SECONDS\n");
       return 2;
     }
   } catch (const std::exception &error) {

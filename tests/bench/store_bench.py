@@ -186,6 +186,14 @@ def ours(what, bench, *arguments):
     return points
 
 
+def roll_up(bench, store, hours):
+    """What is left of a store whose points become one a minute, and the same query of it."""
+    figures, query = run(bench, "rollup", store, "60"), run(bench, "scan", store, hours)
+    print(f"  rolled up to a minute: {figures['bytes_before'] / 1e6:.1f} MB become {figures['bytes'] / 1e6:.1f} MB in {figures['maintain_s']:.1f} s of CPU "
+          f"(a step p99 {figures['step_p99_ms']} ms, longest {figures['step_max_ms']} ms); sums of ten minutes {query['points_cpu_ms']:.0f} ms of CPU")
+    return query["total"]
+
+
 def main():
     atalaya, bench = sys.argv[1:3]
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-", dir="/var/tmp") as folder:
@@ -215,6 +223,8 @@ def main():
                     if peer is not None:
                         ms, cpu, total = peer.query_ms(figures["begin"], hours)
                         print(f"  victoria-metrics: {ms:.0f} ms ({cpu:.0f} ms of CPU); its total is {total / figures['total']:.6f} of ours")
+                    total = roll_up(bench, store, str(hours))
+                    assert abs(total / figures["total"] - 1) < 1e-9, f"{total} after the roll-up, {figures['total']} before"
             os.remove(lines)
         ours(f"{hours} hours of them, ten windows a batch", bench, "day", os.path.join(folder, "batches.db"), os.path.join(folder, "batches.lines"),
              str(hours), "10")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks and rows of a store: of any bytes, the same with right checksums, and series that must come back.
+// Chunks, rolled ones and rows of a store: of any bytes, the same with right checksums, and series that must come back.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +13,7 @@
 #include "plugins/store/chunk_encoder.h"
 #include "plugins/store/chunk_reader.h"
 #include "plugins/store/fields.h"
+#include "plugins/store/rollup_points.h"
 
 using namespace atalaya::store;
 
@@ -40,6 +41,23 @@ void walk(std::string_view head, std::string_view data) {
   }
 }
 
+// The same bytes as a rolled chunk: what is read of it is whole, and can be rolled up further.
+void walk_rolled(std::string_view head, std::string_view data) {
+  static ChunkReader reader;
+  if (!reader.open(head)) return;
+  reader.set_data(data);
+  std::vector<RolledPoint> points;
+  for (const int64_t metric : rolled_metrics(reader)) {
+    if (!read_rolled(reader, metric, points)) continue;
+    for (const RolledPoint &point : points)
+      if (point.count < 1 || point.first_ns > point.last_ns || point.last_ns > point.time_ns) std::abort();
+  }
+  constexpr int64_t kMinute = 60'000'000'000;
+  RolledColumns rolled(kMinute), plain(kMinute);
+  if (rolled.add_rolled(reader)) static_cast<void>(rolled.columns(INT64_MIN, INT64_MAX));
+  if (plain.add_chunk(reader)) static_cast<void>(plain.columns(INT64_MIN, INT64_MAX));
+}
+
 void put_crc(std::string &bytes, size_t at, std::string_view of) {
   const uint32_t crc = atalaya::core::crc32c(of);
   std::memcpy(bytes.data() + at, &crc, sizeof(crc));
@@ -52,10 +70,12 @@ void chunk(std::string_view bytes) {
   std::string head(bytes.substr(2, size));
   const std::string_view data = bytes.substr(2 + size);
   walk(head, data);
+  walk_rolled(head, data);
   if (head.size() < 9) return;
   put_crc(head, head.size() - 4, data);
   put_crc(head, 0, std::string_view(head).substr(4));
   walk(head, data);
+  walk_rolled(head, data);
 }
 
 void fields(std::string_view bytes) {

@@ -2,9 +2,9 @@
 #include "plugins/commands/report/page.h"
 
 #include "core/util/units.h"
-#include "plugins/query/metric_info.h"
 #include "plugins/query/render.h"
 #include "plugins/query/time_text.h"
+#include "plugins/store/metric_info.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -78,7 +78,7 @@ void add_usages(std::string &out, const Page &page, const Part &part) {
       if (!metric.empty()) out += "</table>\n";
       metric = usage.metric;
       out += "<h3>" + xml_text(metric) + "</h3>\n";
-      const std::string_view shown_unit = query::shown_unit(metric);
+      const std::string_view shown_unit = store::shown_unit(metric);
       const std::string unit = shown_unit.empty() ? "" : ", " + std::string(shown_unit);
       const std::string sum = "sum, " + std::string(query::integral_unit(metric).name);
       add_header(out, page.usages.keys, {sum, "avg" + unit, "max" + unit, "min" + unit});

@@ -6,8 +6,8 @@
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/query/engine.h"
 #include "plugins/query/formula.h"
-#include "plugins/query/metric_info.h"
 #include "plugins/query/pieces.h"
+#include "plugins/store/metric_info.h"
 
 namespace atalaya::serve {
 namespace {
@@ -142,9 +142,9 @@ Answer Api::label_values(const Request &request, const std::string &label) {
 Answer Api::metadata() {
   std::string out = "{";
   for (const std::string &metric : store().metrics()) {
-    const query::MetricInfo &info = query::metric_info(metric);
+    const store::MetricInfo &info = store::metric_info(metric);
     core::append_json_string(out.size() > 1 ? out += ',' : out, metric);
-    out += info.kind == query::Kind::total ? ":[{\"type\":\"counter\",\"help\":\"\"" : ":[{\"type\":\"gauge\",\"help\":\"\"";
+    out += info.kind == store::Kind::total ? ":[{\"type\":\"counter\",\"help\":\"\"" : ":[{\"type\":\"gauge\",\"help\":\"\"";
     core::append_json_string(out += ",\"unit\":", info.unit);
     out += "}]";
   }

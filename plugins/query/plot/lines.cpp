@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/query/metric_info.h"
+#include "plugins/store/metric_info.h"
 #include "plugins/query/plot/ticks.h"
 #include "plugins/query/render.h"
 
@@ -37,7 +37,7 @@ std::string unit_of(const query::Answer &answer, const query::Question &question
   const auto &downsample = question.query.downsample;
   const bool counted = counts(question.query.aggregator) || (downsample && downsample->function && counts(*downsample->function));
   if (!question.formula.empty() || counted) return "";
-  const std::string unit(query::shown_unit(answer.metric));
+  const std::string unit(store::shown_unit(answer.metric));
   return question.query.rate ? (unit.empty() ? "1" : unit) + "/s" : unit;
 }
 

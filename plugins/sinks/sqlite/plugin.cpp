@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sink "sqlite": every batch is one transaction of the embedded store.
 #include <atalaya/plugin.hpp>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "plugins/store/writer.h"
 
@@ -22,6 +24,46 @@ Code code_of(store::Cause cause) {
       return Code::bad_config;
   }
   return Code::permanent;
+}
+
+constexpr Param kLevel[] = {
+    {.name = "after"_str,
+     .type = ATALAYA_DURATION,
+     .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
+     .summary =
+         "What arrived longer ago is rolled up: longer than any sample may come late or twice; it is done when it is up to half as "
+         "old again."_str,
+     .min = 3.6e12,
+     .max = 3.1536e18},
+    {.name = "every"_str,
+     .type = ATALAYA_DURATION,
+     .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
+     .summary = "The length of the steps: a divisor of the steps one asks for, and a multiple of the level before."_str,
+     .min = 1e9,
+     .max = 3.16224e16},
+    {.name = "retain"_str,
+     .type = ATALAYA_DURATION,
+     .flags = ATALAYA_BOUNDED,
+     .summary = "What arrived longer ago is deleted; 0s keeps it whatever its age; absent: as the sink's."_str,
+     .min = 0,
+     .max = 9.2e18},
+};
+constexpr Param kRollup[] = {{.type = ATALAYA_RECORD,
+                              .summary = "A level: old samples, or those of the level before, become one a step."_str,
+                              .items = kLevel,
+                              .item_count = std::size(kLevel),
+                              .item_size = sizeof(Param)}};
+
+std::vector<store::RollupLevel> read_rollup(Host host) {
+  std::vector<store::RollupLevel> levels;
+  for (uint64_t i = 0; host.child("rollup", i); ++i) {
+    const std::string level = "rollup[" + std::to_string(i) + "]";
+    store::RollupLevel &read = levels.emplace_back();
+    read.after_ns = host.integer(level + ".after");
+    read.every_ns = host.integer(level + ".every");
+    if (const auto retain = host.find(level + ".retain")) read.retain_ns = retain->integer();
+  }
+  return levels;
 }
 
 class SqliteSink final : public Sink {
@@ -52,6 +94,14 @@ class SqliteSink final : public Sink {
            "The oldest arrivals, except for a rest of 64 MiB, are deleted while the disk has less free space; 0 B sets no limit."_str,
        .min = 0,
        .max = 9.2e18},
+      {.name = "rollup"_str,
+       .type = ATALAYA_LIST,
+       .summary = "What is kept of old samples, a level after the other, such as { { after = \"2d\", every = \"1m\", retain = "
+                  "\"90d\" } }; "
+                  "absent: all of them."_str,
+       .items = kRollup,
+       .item_count = 1,
+       .item_size = sizeof(Param)},
       {.name = "sync"_str,
        .type = ATALAYA_ENUM,
        .default_text = "normal"_str,
@@ -63,7 +113,9 @@ class SqliteSink final : public Sink {
 
   explicit SqliteSink(Host host) : host_(host) {
     if (const auto path = host_.find("path")) options_.path = path->text();
-    options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free")};
+    options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free"), read_rollup(host_)};
+    if (const auto problem = store::problem_of(options_.limits.rollup, options_.limits.retain_ns))
+      throw Failure(Code::bad_config, *problem);
     options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
     options_.full_sync = host_.text("sync") == "full";
   }

@@ -10,10 +10,12 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "plugins/store/block.h"
 #include "plugins/store/chunk_reader.h"
 #include "plugins/store/fields.h"
+#include "plugins/store/rollup_points.h"
 
 namespace atalaya::store {
 namespace {
@@ -21,20 +23,28 @@ namespace {
 constexpr int64_t kApplication = 0x4174616c;
 constexpr int64_t kMillisecond = 1'000'000;
 
-constexpr const char *kTable = "CREATE TABLE x(time INTEGER, metric INTEGER, entity INTEGER, value)";
-enum class TableColumn { time, metric, entity, value };
+// From `count` on: of rolled points; else NULL.
+constexpr const char *kTable =
+    "CREATE TABLE x(time INTEGER, metric INTEGER, entity INTEGER, value, count INTEGER, sum, min, max, first, last)";
+enum class TableColumn { time, metric, entity, value, count, sum, min, max, first, last };
 
 constexpr const char *kView =
     "CREATE TEMP VIEW IF NOT EXISTS points AS SELECT * FROM main.points UNION ALL "
     "SELECT p.time, m.name, e.host, e.pid, e.process, e.tags, p.value FROM atalaya_chunk_points p "
-    "JOIN main.metrics m ON m.id = p.metric JOIN main.entities e ON e.id = p.entity";
+    "JOIN main.metrics m ON m.id = p.metric JOIN main.entities e ON e.id = p.entity; "
+    "CREATE TEMP VIEW IF NOT EXISTS rolled_points AS "
+    "SELECT p.time, m.name AS metric, e.host, e.pid, e.process, e.tags, p.value, p.count, p.sum, p.min, p.max, p.first, p.last "
+    "FROM atalaya_chunk_points p JOIN main.metrics m ON m.id = p.metric JOIN main.entities e ON e.id = p.entity "
+    "WHERE p.count IS NOT NULL";
 
-#define CHUNKS                                                                                                \
-  "SELECT id, entity, first_ns, last_ns, head, data FROM main.chunks WHERE last_ns >= ?2 AND first_ns <= ?3 " \
-  "AND id < coalesce((SELECT min(chunk) FROM main.unfinished), 9223372036854775807) "
-constexpr const char *kAllChunks = CHUNKS "AND ?1 IS NULL";
-constexpr const char *kChunksOfEntity = CHUNKS "AND entity = ?1";
-#undef CHUNKS
+constexpr const char *kChunks =
+    "SELECT id, entity, first_ns, last_ns, head, data, 0 FROM main.chunks WHERE last_ns >= ?2 AND first_ns <= ?3 "
+    "AND id < coalesce((SELECT min(chunk) FROM main.unfinished), 9223372036854775807) ";
+constexpr const char *kRolled =
+    "SELECT id, entity, first_ns, last_ns, head, data, 1 FROM main.rolled WHERE last_ns >= ?2 AND first_ns <= ?3 ";
+constexpr const char *kOfAll = "AND ?1 IS NULL ";
+constexpr const char *kOfEntity = "AND entity = ?1 ";
+constexpr const char *kName = "SELECT name FROM main.metrics WHERE id = ?1";
 // Rows came later than the chunk.
 constexpr const char *kRowsBeside =
     "SELECT w.time_ns, s.fields FROM main.windows w CROSS JOIN main.samples s ON s.window = w.id AND s.block = ?1 >> 5 "
@@ -65,6 +75,7 @@ std::string_view blob(sqlite3_stmt *statement, int column) {
 
 struct Table : sqlite3_vtab {
   sqlite3 *database = nullptr;
+  bool has_rolled = false;  // an older store has no such table
 
   int fail(int code, const std::string &text) {
     sqlite3_free(zErrMsg);
@@ -82,15 +93,18 @@ class Cursor : public sqlite3_vtab_cursor {
   int filter(unsigned bounds, sqlite3_value **arguments) {
     read_bounds(bounds, arguments);
     at_end_ = false;
-    part_ = parts_end_ = nullptr;
-    chunks_ = prepare(table_.database, entity_ ? kChunksOfEntity : kAllChunks);
+    metrics_.clear();
+    const std::string which = entity_ ? kOfEntity : kOfAll;
+    const std::string rolled = table_.has_rolled ? std::string("UNION ALL ") + kRolled + which : "";
+    chunks_ = prepare(table_.database, (kChunks + which + rolled).c_str());
     if (!chunks_) return table_.fail();
     rows_ = prepare(table_.database, kRowsBeside);
-    if (!rows_) return table_.fail();
+    names_ = prepare(table_.database, kName);
+    if (!rows_ || !names_) return table_.fail();
     if (entity_) sqlite3_bind_int64(chunks_.get(), 1, *entity_);
     sqlite3_bind_int64(chunks_.get(), 2, nanoseconds(least_ms_ - 1));
     sqlite3_bind_int64(chunks_.get(), 3, nanoseconds(most_ms_ + 1));
-    point_ = points_end_ = 0;
+    at_metric_ = point_ = points_end_ = 0;
     return settle();
   }
   int next() {
@@ -104,23 +118,44 @@ class Cursor : public sqlite3_vtab_cursor {
   void column(sqlite3_context *context, TableColumn column) const {
     switch (column) {
       case TableColumn::time:
-        return sqlite3_result_int64(context, times_->times_ns[point_] / kMillisecond);
+        return sqlite3_result_int64(context, time_ns() / kMillisecond);
       case TableColumn::metric:
-        return sqlite3_result_int64(context, part_->metric);
+        return sqlite3_result_int64(context, metrics_[at_metric_]);
       case TableColumn::entity:
         return sqlite3_result_int64(context, chunk_entity_);
       case TableColumn::value:
-        break;
+        return give(context, is_rolled_ ? plain_value(rolled_[point_], kind_) : values_.at(point_));
+      default:
+        if (is_rolled_) give_rolled(context, rolled_[point_], column);  // else NULL
     }
-    const Number value = values_.at(point_);
+  }
+
+ private:
+  static void give(sqlite3_context *context, const Number &value) {
     if (value.is_count) {
       sqlite3_result_int64(context, value.count);
     } else {
       sqlite3_result_double(context, value.real);
     }
   }
+  static void give_rolled(sqlite3_context *context, const RolledPoint &point, TableColumn column) {
+    switch (column) {
+      case TableColumn::count:
+        return sqlite3_result_int64(context, point.count);
+      case TableColumn::sum:
+        return give(context, point.sum);
+      case TableColumn::min:
+        return give(context, point.min);
+      case TableColumn::max:
+        return give(context, point.max);
+      case TableColumn::first:
+        return give(context, point.first);
+      default:
+        return give(context, point.last);
+    }
+  }
+  int64_t time_ns() const { return is_rolled_ ? time_of(rolled_[point_]) : times_->times_ns[point_]; }
 
- private:
   static int64_t nanoseconds(int64_t ms) {
     constexpr int64_t most = INT64_MAX / kMillisecond;
     return std::clamp(ms, -most, most) * kMillisecond;
@@ -151,9 +186,10 @@ class Cursor : public sqlite3_vtab_cursor {
   int settle() {
     for (;;) {
       for (; point_ < points_end_; ++point_)
-        if (is_wanted(times_->times_ns[point_])) return SQLITE_OK;
-      if (part_ != nullptr && ++part_ != parts_end_) {
-        if (!open_part()) return damaged();
+        if (is_wanted(time_ns())) return SQLITE_OK;
+      if (at_metric_ + 1 < metrics_.size()) {
+        ++at_metric_;
+        if (!open_metric()) return damaged();
         continue;
       }
       const int code = sqlite3_step(chunks_.get());
@@ -167,39 +203,54 @@ class Cursor : public sqlite3_vtab_cursor {
   }
   bool is_wanted(int64_t time_ns) const {
     const int64_t ms = time_ns / kMillisecond;
-    return ms >= least_ms_ && ms <= most_ms_ && (replaced_.empty() || !replaced_.contains({part_->metric, time_ns}));
+    return ms >= least_ms_ && ms <= most_ms_ && (replaced_.empty() || !replaced_.contains({metrics_[at_metric_], time_ns}));
   }
 
   int open_chunk() {
     sqlite3_stmt *row = chunks_.get();
     chunk_ = sqlite3_column_int64(row, 0);
     chunk_entity_ = sqlite3_column_int64(row, 1);
-    point_ = points_end_ = 0;
-    part_ = parts_end_ = nullptr;
+    is_rolled_ = sqlite3_column_int(row, 6) != 0;
+    at_metric_ = point_ = points_end_ = 0;
+    metrics_.clear();
     if (!reader_.open(blob(row, 4))) return damaged();
-    if (metric_) {
-      part_ = reader_.find(*metric_);
-      if (part_ == nullptr) return SQLITE_OK;
-      parts_end_ = part_ + 1;
-    } else {
-      const auto parts = reader_.parts();
-      if (parts.empty()) return SQLITE_OK;
-      part_ = parts.data();
-      parts_end_ = part_ + parts.size();
-    }
+    list_metrics();
+    if (metrics_.empty()) return SQLITE_OK;
     reader_.set_data(blob(row, 5));
-    if (!find_replaced(sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3))) return table_.fail();
-    return open_part() ? SQLITE_OK : damaged();
+    replaced_.clear();
+    if (!is_rolled_ && !find_replaced(sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3))) return table_.fail();
+    return open_metric() ? SQLITE_OK : damaged();
   }
-  bool open_part() {
-    times_ = reader_.times(*part_);
-    if (times_ == nullptr || !reader_.values(*part_, values_)) return false;
+  void list_metrics() {
+    if (is_rolled_) {
+      metrics_ = rolled_metrics(reader_);
+    } else {
+      for (const Part &part : reader_.parts()) metrics_.push_back(part.metric);
+    }
+    if (metric_) std::erase_if(metrics_, [&](int64_t metric) { return metric != *metric_; });
+  }
+  bool open_metric() {
+    const int64_t metric = metrics_[at_metric_];
     point_ = 0;
+    if (is_rolled_) {
+      if (!read_rolled(reader_, metric, rolled_)) return false;
+      points_end_ = rolled_.size();
+      kind_ = kind_of(metric);
+      return true;
+    }
+    const Part *part = reader_.find(metric);
+    times_ = reader_.times(*part);
+    if (times_ == nullptr || !reader_.values(*part, values_)) return false;
     points_end_ = times_->times_ns.size();
     return true;
   }
+  Kind kind_of(int64_t metric) {
+    sqlite3_reset(names_.get());
+    sqlite3_bind_int64(names_.get(), 1, metric);
+    if (sqlite3_step(names_.get()) != SQLITE_ROW) return Kind{};
+    return metric_info(blob(names_.get(), 0)).kind;
+  }
   bool find_replaced(int64_t first_ns, int64_t last_ns) {
-    replaced_.clear();
     sqlite3_stmt *rows = rows_.get();
     sqlite3_reset(rows);
     sqlite3_bind_int64(rows, 1, chunk_entity_);
@@ -213,23 +264,28 @@ class Cursor : public sqlite3_vtab_cursor {
     return code == SQLITE_DONE;
   }
   int damaged() {
-    return table_.fail(SQLITE_CORRUPT, "chunk " + std::to_string(chunk_) +
-                                           " is damaged; restore the database from a copy, or, with the agent stopped, DELETE FROM "
-                                           "chunks WHERE id = " +
-                                           std::to_string(chunk_));
+    const std::string id = std::to_string(chunk_);
+    return table_.fail(SQLITE_CORRUPT,
+                       (is_rolled_ ? "rolled chunk " : "chunk ") + id +
+                           " is damaged; restore the database from a copy, or, with the agent stopped, DELETE FROM " +
+                           (is_rolled_ ? "rolled" : "chunks") + " WHERE id = " + id);
   }
 
   Table &table_;
   std::optional<int64_t> entity_, metric_;
   int64_t least_ms_ = 0, most_ms_ = 0;
-  Prepared chunks_, rows_;
+  Prepared chunks_, rows_, names_;
   bool at_end_ = true;
   int64_t number_ = 0;
   int64_t chunk_ = 0, chunk_entity_ = 0;
+  bool is_rolled_ = false;
   ChunkReader reader_;
-  const Part *part_ = nullptr, *parts_end_ = nullptr;
+  std::vector<int64_t> metrics_;  // of the chunk
+  size_t at_metric_ = 0;
   const Times *times_ = nullptr;
   Values values_;
+  std::vector<RolledPoint> rolled_;
+  Kind kind_{};
   size_t point_ = 0, points_end_ = 0;
   std::set<std::pair<int64_t, int64_t>> replaced_;  // metric and time
 };
@@ -256,6 +312,8 @@ int connect(sqlite3 *database, void *, int, const char *const *, sqlite3_vtab **
     if (code != SQLITE_OK) return code;
     auto table = std::make_unique<Table>();
     table->database = database;
+    const Prepared rolled = prepare(database, "SELECT 1 FROM main.sqlite_schema WHERE name = 'rolled'");
+    table->has_rolled = rolled && sqlite3_step(rolled.get()) == SQLITE_ROW;
     *result = table.release();
     return SQLITE_OK;
   });

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "plugins/query/downsample.h"
-#include "plugins/query/metric_info.h"
+#include "plugins/store/metric_info.h"
 #include "plugins/query/rate.h"
 #include "plugins/query/render.h"
 #include "tests/unit/query/memory_store.h"
@@ -260,16 +260,16 @@ TEST_CASE("an average leaves out what is not known") {
 }
 
 TEST_CASE("units and kinds of metrics are known by their names") {
-  CHECK(metric_info("proc.cpu.user").unit == "%");
-  CHECK(metric_info("flow.sent.bytes").kind == Kind::delta);
-  CHECK(metric_info("self.samples.in").kind == Kind::total);
-  CHECK(metric_info("flow.rtt").kind == Kind::gauge_or_rate);
-  CHECK(metric_info("flow.rtt").unit == "ms");
-  CHECK(metric_info("flow.in.packets").kind == Kind::delta);
-  CHECK(metric_info("proc.net.tcp.in.packets").unit == "1/s");
-  CHECK(metric_info("proc.net.tcp.out.mb").unit == "Mibit/s");
-  CHECK(metric_info("proc.net.tcp.accepts").kind == Kind::delta);
-  CHECK(metric_info("something.else").unit.empty());
+  CHECK(store::metric_info("proc.cpu.user").unit == "%");
+  CHECK(store::metric_info("flow.sent.bytes").kind == store::Kind::delta);
+  CHECK(store::metric_info("self.samples.in").kind == store::Kind::total);
+  CHECK(store::metric_info("flow.rtt").kind == store::Kind::gauge_or_rate);
+  CHECK(store::metric_info("flow.rtt").unit == "ms");
+  CHECK(store::metric_info("flow.in.packets").kind == store::Kind::delta);
+  CHECK(store::metric_info("proc.net.tcp.in.packets").unit == "1/s");
+  CHECK(store::metric_info("proc.net.tcp.out.mb").unit == "Mibit/s");
+  CHECK(store::metric_info("proc.net.tcp.accepts").kind == store::Kind::delta);
+  CHECK(store::metric_info("something.else").unit.empty());
 }
 
 TEST_CASE("the rate of counts is exact where they are too large for a number") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGKILL at any moment: during ingest, packing, retention, migration.
+// SIGKILL at any moment: during ingest, packing, roll-ups, retention, migration.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,6 +101,63 @@ TEST_CASE("after SIGKILL at any moment the database is sound and holds everythin
     if (from > last - kRetained) CHECK(windows_between(store, from, to) == (to - from + 1) * kSamples);
   CHECK(store.number("SELECT count(*) FROM chunks") > 0);
   CHECK(windows_between(store, 0, 500) == 0);  // retention went on, too
+}
+
+// An hour is rolled up after ten minutes, so that there is always something to roll up.
+Limits hasty_rollup() {
+  return {.rollup = {{600 * kSecond, 10 * kSecond, {}}, {3 * kHour, 60 * kSecond, {}}}};
+}
+
+void roll_up_windows(const std::string &path, int64_t first, int progress) {
+  core::Symbols symbols;
+  Writer writer({path, hasty_rollup(), false}, [&](uint32_t id) { return symbols.name(id); });
+  for (int64_t window = first; window < first + kWindowsARound; ++window) {
+    const int64_t time_ns = kStart + window * 6 * kSecond;
+    Samples samples(symbols);
+    for (int i = 0; i < kSamples; ++i)
+      samples.metrics(time_ns, {{"pid", std::to_string(window / 300 * 1000 + i)}})
+          .count("flow.sent.bytes", 1 + i)
+          .real("a", static_cast<double>(window * window % 1009) / 8)
+          .real("b", static_cast<double>(window * i % 997) / 100);
+    writer.write(samples.span(), time_ns);
+    if (::write(progress, "x", 1) != 1) ::_exit(1);
+    writer.maintain(time_ns);
+  }
+}
+
+constexpr int64_t kABatch = int64_t{kSamples} * (kSamples + 1) / 2;
+int64_t sum_of_points(const TestStore &store) {
+  Database database(store.path, Access::read_only);
+  std::string error;
+  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
+  return Statement(database, "SELECT sum(value) FROM points WHERE metric = 'flow.sent.bytes'").number().value_or(0);
+}
+
+TEST_CASE("killed while it rolls up, a store has each sample once") {
+  TestStore store;
+  std::mt19937 random(28);
+  int64_t acknowledged = 0, rolled = 0;
+  for (int64_t round = 0; round < 50; ++round) {
+    const auto wanted = static_cast<int64_t>(1 + random() % kWindowsARound);
+    const int64_t first = round * kWindowsARound;
+    acknowledged += run_and_kill([&](int progress) { roll_up_windows(store.path, first, progress); }, wanted, random() % 2'000'000);
+    check_sound(store);
+    const int64_t sum = sum_of_points(store);
+    // The batch after the last one that was acknowledged may have been committed.
+    CHECK(sum >= acknowledged * kABatch);
+    acknowledged = sum / kABatch;
+    CHECK(sum == acknowledged * kABatch);
+    rolled = std::max(rolled, store.number("SELECT count(*) FROM rolled"));
+  }
+  CHECK(rolled > 0);
+  Writer writer = store.writer(hasty_rollup());
+  for (int i = 0; i < 40; ++i) writer.write({}, kStart + 10 * kDay);
+  while (writer.maintain(kStart + 10 * kDay)) {
+  }
+  check_sound(store);
+  CHECK(store.sql("SELECT DISTINCT every_ns / 1000000000 FROM rolled") == std::vector<std::string>{"60"});
+  CHECK(store.number("SELECT count(*) FROM chunks") == 0);
+  CHECK(sum_of_points(store) == acknowledged * kABatch);
 }
 
 TEST_CASE("an older store that is killed while it is brought up to date and packed loses nothing") {

@@ -17,6 +17,7 @@
 
 #include "plugins/store/location.h"
 #include "tests/unit/store/fixture.h"
+#include "tests/unit/store/small_disk.h"
 
 namespace atalaya::store::test {
 namespace {
@@ -105,7 +106,7 @@ TEST_CASE("a store of a newer version is refused") {
   store.writer();
   Database(store.path, Access::read_write).execute("PRAGMA user_version = 9");
   const std::string expected = "database " + store.path +
-                               " has schema version 9, this program knows up to 4; use the newer atalaya that wrote it, or choose "
+                               " has schema version 9, this program knows up to 5; use the newer atalaya that wrote it, or choose "
                                "another path";
   CHECK(refusal(store.path) == expected);
   CHECK_THROWS_WITH_AS(SqliteStore(store.path), expected.c_str(), Error);
@@ -222,45 +223,6 @@ std::string fill_the_disk(const std::string &folder) {
   // Two days later there is something to delete: retries make room for themselves.
   for (int tries = 0; tries < 20 && !reason.empty(); ++tries) reason = write(windows, kNow + 2 * kDay);
   return reason;
-}
-
-// Runs the action in a process of its own and returns the text that it gives, or that it throws.
-template <class Action>
-std::string in_child(Action &&action) {
-  int pipe[2];
-  REQUIRE(::pipe(pipe) == 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::string text;
-    try {
-      text = action();
-    } catch (const std::exception &error) {
-      text = error.what();
-    }
-    (void)!::write(pipe[1], text.data(), text.size());
-    ::_exit(0);
-  }
-  ::close(pipe[1]);
-  std::array<char, 1024> text{};
-  const ssize_t size = ::read(pipe[0], text.data(), text.size());
-  ::close(pipe[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  REQUIRE(WIFEXITED(status));
-  return {text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
-}
-
-bool mount_small_disk(const std::string &folder) {
-  return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=16m") == 0;
-}
-
-void check_unless_skipped(const std::string &outcome, const std::string &expected) {
-  if (outcome == "skip") {
-    MESSAGE("needs root: skipped");
-  } else {
-    CHECK(outcome == expected);
-  }
 }
 
 TEST_CASE("a full disk asks for a retry, and loses nothing that was acknowledged") {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/metric_info.h"
+#include "plugins/store/metric_info.h"
 
 #include <utility>
 #include <vector>
 
 #include "core/util/matcher.h"
 
-namespace atalaya::query {
+namespace atalaya::store {
 namespace {
 
 // The first one that fits has it.
@@ -98,4 +98,4 @@ std::string_view shown_unit(std::string_view metric) {
   return unit == "1" ? "" : unit;
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::store

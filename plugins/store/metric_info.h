@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace atalaya::query {
+namespace atalaya::store {
 
 enum class Kind { gauge_or_rate, delta, total };
 
@@ -20,4 +20,4 @@ const MetricInfo &metric_info(std::string_view metric);
 // The unit as people want to read it: not that of plain numbers, which is "1".
 std::string_view shown_unit(std::string_view metric);
 
-}  // namespace atalaya::query
+}  // namespace atalaya::store
