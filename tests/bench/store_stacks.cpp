@@ -74,17 +74,17 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-using Window = std::map<std::string, int64_t>;
+using StackWindow = std::map<std::string, int64_t>;
 
-std::vector<Window> record() {
+std::vector<StackWindow> record() {
   Program program;
-  std::vector<Window> windows(3600 / kWindow);
-  for (Window &window : windows)
+  std::vector<StackWindow> windows(3600 / kWindow);
+  for (StackWindow &window : windows)
     for (int i = 0; i < kSamplesAWindow; ++i) ++window[program.stack()];
   return windows;
 }
 
-int64_t as_texts(const std::vector<Window> &windows, const std::string &path) {
+int64_t as_texts(const std::vector<StackWindow> &windows, const std::string &path) {
   Database database(path, Access::read_write);
   database.execute(kTextSchema);
   Statement text(database, "INSERT INTO stack_texts(hash, folded, seen_ns) VALUES(?1, ?2, ?3)");
@@ -113,7 +113,7 @@ int main(int count, char **arguments) {
   }
   const std::string folder = arguments[1], path = folder + "/stacks.db";
   try {
-    const std::vector<Window> windows = record();
+    const std::vector<StackWindow> windows = record();
     core::Symbols symbols;
     double written = 0;
     int64_t stacks = 0;
