@@ -34,6 +34,7 @@ class Collector : public store::PointVisitor {
     if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
     raw_.resize(query.downsample ? 0 : series.size());
     counts_.resize(raw_.size());
+    is_step_.resize(raw_.size());
     downsamplers_.reserve(query.downsample ? series.size() : 0);
     for (const store::Series &one : series)
       if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.metric));
@@ -82,6 +83,7 @@ class Collector : public store::PointVisitor {
       std::vector<Point> &points = raw_[series];
       // What came late for that very moment is a part of the step when it is rolled up, too.
       if (!points.empty() && points.back().time_ns == time_ns) points.pop_back();
+      is_step_[series] = summary.count > 1;
       const auto count = plain.counts.empty() ? std::nullopt : std::optional(plain.counts.front());
       add_value(series, time_ns, plain.values.front(), count);
     }
@@ -131,6 +133,11 @@ class Collector : public store::PointVisitor {
   }
   void add_value(size_t series, int64_t time_ns, double value, const std::optional<int64_t> &count) {
     if (query_.downsample) return downsamplers_[series].add(time_ns, value);
+    // What lies beside a rolled point at its very end is a part of the step, or that sample again.
+    if (!raw_[series].empty() && raw_[series].back().time_ns == time_ns) {
+      if (!is_step_[series]) raw_[series].back().value = value;
+      return;
+    }
     raw_[series].push_back({time_ns, value});
     if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) counts_[series].push_back({time_ns, *count});
   }
@@ -143,6 +150,7 @@ class Collector : public store::PointVisitor {
   std::vector<Downsampler> downsamplers_;
   std::vector<std::vector<Point>> raw_;
   std::vector<std::vector<Count>> counts_;
+  std::vector<bool> is_step_;                                      // by series: its last rolled point stands for several samples
   int64_t rolled_until_ns_ = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
 };
 

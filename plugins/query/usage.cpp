@@ -35,23 +35,18 @@ class Integrals : public store::PointVisitor {
   }
 
   void points(size_t series, const store::Points &points) override {
-    Group &group = *of_series_[series];
-    const bool delta = store::metric_info(series_[series].metric).kind == store::Kind::delta;
     for (size_t i = 0; i < points.times_ns.size(); ++i) {
-      const int64_t time = points.times_ns[i];
-      const int64_t length = length_of(series, time, points.durations_ns[i]);
-      last_[series] = time;
-      // An amount without a window has been counted somewhere else, and is whole.
-      const bool whole = delta && points.durations_ns[i] == 0;
-      const double inside = whole ? overlap(time - 1, time) : overlap(time - length, time);
-      if (inside <= 0) continue;
-      const double part = whole ? 1 : inside / static_cast<double>(length);
-      group.usage.sum += points.values[i] * (delta ? part : inside / 1e9);
-      group.usage.covered.add(std::max(time - length, range_.from_ns), std::min(time, range_.to_ns));
-      budget_.hold(group.at.try_emplace(time, 0).second ? 1 : 0);
-      group.at[time] += points.values[i];
+      const int64_t time = points.times_ns[i], duration = points.durations_ns[i];
+      add(series, time, length_of(series, time, duration), duration == 0, points.values[i]);
     }
     budget_.check_time();
+  }
+
+  // Samples of an instant stand for as long as lies between them.
+  void rolled(size_t series, const store::Summary &summary, const store::Points &plain) override {
+    if (plain.durations_ns.front() > 0 || summary.count < 2) return points(series, plain);
+    const int64_t length = (summary.last_ns - summary.first_ns) / (summary.count - 1) * summary.count;
+    add(series, plain.times_ns.front(), length, true, plain.values.front());
   }
 
   std::vector<Usage> result() {
@@ -76,6 +71,20 @@ class Integrals : public store::PointVisitor {
   }
 
  private:
+  void add(size_t series, int64_t time, int64_t length, bool is_instant, double value) {
+    Group &group = *of_series_[series];
+    const bool delta = store::metric_info(series_[series].metric).kind == store::Kind::delta;
+    last_[series] = time;
+    // An amount without a window has been counted somewhere else, and is whole.
+    const bool whole = delta && is_instant;
+    const double inside = whole ? overlap(time - 1, time) : overlap(time - length, time);
+    if (inside <= 0) return;
+    const double part = whole ? 1 : inside / static_cast<double>(length);
+    group.usage.sum += value * (delta ? part : inside / 1e9);
+    group.usage.covered.add(std::max(time - length, range_.from_ns), std::min(time, range_.to_ns));
+    budget_.hold(group.at.try_emplace(time, 0).second ? 1 : 0);
+    group.at[time] += value;
+  }
   int64_t length_of(size_t series, int64_t time, int64_t duration) const {
     if (duration > 0) return duration;
     return last_[series] == 0 ? 0 : std::min(time - last_[series], kLongestWindow);

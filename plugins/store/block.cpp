@@ -27,6 +27,10 @@ bool read_metrics(std::string_view fields, std::vector<int64_t> &metrics) {
   return !reader.damaged();
 }
 
+std::string_view inside(std::string_view fields) {
+  return fields.substr(1, fields.size() - 2);
+}
+
 // The fields of metrics that are not in the list.
 bool append_others(std::string_view fields, const std::vector<int64_t> &metrics, std::string &out) {
   FieldReader reader(fields);
@@ -70,8 +74,12 @@ bool change_block(std::string_view stored, std::string_view fields, BlockChange 
     const size_t begin = out.size();
     metrics.clear();
     if (is_fresh && !read_metrics(f->fields, metrics)) return false;
-    if (is_fresh && change == BlockChange::put) out += f->fields.substr(1, f->fields.size() - 2);
-    if (is_old && !append_others(o->fields, metrics, out)) return false;
+    if (is_fresh && change == BlockChange::put) out += inside(f->fields);
+    if (is_old && !is_fresh) {
+      out += inside(o->fields);  // whatever it is: nobody touches it
+    } else if (is_old && !append_others(o->fields, metrics, out)) {
+      return false;
+    }
     if (out.size() > begin) {
       out += '}';
     } else {

@@ -166,7 +166,6 @@ void Dictionary::expire(int64_t oldest_arrived_ns) {
   expired_before_ns_ = std::max(expired_before_ns_, oldest_arrived_ns);
   expire_shapes_.run(oldest_arrived_ns);
   expire_entities_.run(oldest_arrived_ns);
-  stacks_.expire(oldest_arrived_ns);
 }
 
 }  // namespace atalaya::store

@@ -58,10 +58,12 @@ Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
       read_rows_(database, "SELECT fields FROM samples WHERE window = ?1 AND block BETWEEN ?2 AND ?3"),
       // Of a damaged window nobody knows what its blocks hold.
       find_rows_(database,
-                 "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND s.block = ?1 "
+                 "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND "
+                 "s.block = ?1 "
                  "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 "
                  "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) UNION ALL "
-                 "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN old_samples s ON s.window = w.id AND s.entity = ?2 "
+                 "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN old_samples s ON s.window = w.id "
+                 "AND s.entity = ?2 "
                  "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 ORDER BY 1 DESC LIMIT 1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
       begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
@@ -74,7 +76,10 @@ Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
       packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
       has_more_(database, "SELECT 1 FROM samples WHERE window = ?1 LIMIT 1 OFFSET ?2"),
       delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
-      delete_old_samples_(database, "DELETE FROM old_samples WHERE window = ?1"),
+      delete_old_samples_(database,
+                          "DELETE FROM old_samples WHERE window = ?1 AND entity IN "
+                          "(SELECT entity FROM old_samples WHERE window = ?1 LIMIT ?2)"),
+      has_old_(database, "SELECT 1 FROM old_samples WHERE window = ?1 LIMIT 1"),
       delete_samples_(database,
                       "DELETE FROM samples WHERE window = ?1 AND block IN (SELECT block FROM samples WHERE window = ?1 LIMIT ?2)"),
       has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 UNION ALL SELECT 1 FROM old_stacks WHERE window = ?1 LIMIT 1"),
@@ -167,10 +172,11 @@ bool Packer::sweep(int64_t &work) {
       work -= database_.changes() + 1;
       continue;
     }
-    for (Statement *table : {&delete_all_samples_, &delete_old_samples_}) {
-      table->run(*window);
-      work -= database_.changes() + 1;
-    }
+    delete_all_samples_.run(*window);
+    work -= database_.changes() + 1;
+    delete_old_samples_.run(*window, std::max<int64_t>(work, 1));
+    work -= database_.changes() + 1;
+    if (has_old_.number(*window)) continue;
     if (has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {
@@ -235,11 +241,13 @@ void Packer::survey(int64_t &work) {
     if (!old_rows_.move(window.id)) leave(window);
     list_rows_.each(
         [&](const Row &row) {
-          for (BlockReader samples(row.text(0)); samples.next(); --work) {
+          BlockReader samples(row.text(0));
+          for (; samples.next(); --work) {
             Size &size = entities_[samples.entity()];
             size.bytes += samples.fields().size();
             ++size.samples;
           }
+          if (samples.damaged()) leave(window);  // it may lie beyond all that will be read
         },
         window.id);
   }

@@ -42,6 +42,8 @@ Retention::Retention(Database &database, const Limits &limits)
       oldest_arrival_(database,
                       "SELECT min(arrived_ns) FROM (SELECT min(arrived_ns) AS arrived_ns FROM windows UNION ALL "
                       "SELECT min(arrived_ns) FROM chunks UNION ALL SELECT min(arrived_ns) FROM rolled)"),
+      oldest_window_arrival_(database, "SELECT min(arrived_ns) FROM windows"),
+      waiting_window_(database, "SELECT 1 FROM windows WHERE arrived_ns < ?1 AND packed = 0 AND id NOT IN temp.damaged LIMIT 1"),
       expired_span_(database, "SELECT 1 FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT 1"),
       next_every_(database, "SELECT min(every_ns) FROM rolled WHERE every_ns > ?1"),
       expired_rolled_(database, "SELECT id FROM rolled WHERE every_ns = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT 1"),
@@ -82,8 +84,9 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
     const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
     dictionary.expire(oldest_ns);
     // No stack is older than the windows, however long rolled points are kept.
-    if (const auto window = first_of(oldest_window_)) dictionary.stacks().expire(window->arrived_ns);
-    expire_old_texts_.run(oldest_ns);
+    const int64_t oldest_stack_ns = oldest_window_arrival_.number().value_or(now_ns);
+    dictionary.stacks().expire(oldest_stack_ns);
+    expire_old_texts_.run(oldest_stack_ns);
   }
   transaction.commit();
   give_space_back();
@@ -95,7 +98,7 @@ bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
   const bool is_full = need.missing_bytes > 0;
   constexpr int64_t never = INT64_MAX;
   const int64_t window_ns = window && (window->id <= need.last_window || is_full) ? window->arrived_ns : never;
-  const int64_t chunk_ns = chunk && (chunk->arrived_ns < need.before_ns || is_full) ? chunk->arrived_ns : never;
+  const int64_t chunk_ns = chunk && ((need.chunks && chunk->arrived_ns < need.before_ns) || is_full) ? chunk->arrived_ns : never;
   const int64_t rolled_ns = rolled && is_full ? rolled->arrived_ns : never;
   const int64_t oldest_ns = std::min({window_ns, chunk_ns, rolled_ns});
   if (oldest_ns == never) return false;
@@ -126,7 +129,8 @@ int64_t Retention::retain_of(int64_t every_ns) const {
 std::optional<int64_t> Retention::expired_rolled(int64_t now_ns) {
   for (auto every = next_every_.number(int64_t{0}); every; every = next_every_.number(*every)) {
     const int64_t retain_ns = retain_of(*every);
-    if (retain_ns == 0) continue;
+    const bool is_rolled_further = !limits_.rollup.empty() && limits_.rollup.back().every_ns > *every;
+    if (retain_ns == 0 || is_rolled_further) continue;
     if (const auto id = expired_rolled_.number(*every, now_ns - retain_ns)) return id;
   }
   return std::nullopt;
@@ -151,10 +155,13 @@ std::optional<Retention::Arrived> Retention::first_of(Statement &statement) {
 Retention::Need Retention::need(int64_t now_ns) {
   Need need;
   if (limits_.retain_ns > 0) {
-    need.last_window = expired_window_.number(now_ns - limits_.retain_ns).value_or(0);
     need.before_ns = now_ns - limits_.retain_ns;
+    // What the agent could not roll up in time, because it did not run, is rolled up before it goes.
+    const bool is_rolled_up = !limits_.rollup.empty();
+    if (!is_rolled_up || !waiting_window_.number(need.before_ns))
+      need.last_window = expired_window_.number(need.before_ns).value_or(0);
     const auto chunk = first_of(oldest_chunk_);
-    need.chunks = chunk && chunk->arrived_ns < need.before_ns;
+    need.chunks = !is_rolled_up && chunk && chunk->arrived_ns < need.before_ns;
     need.spans = expired_span_.number(now_ns - limits_.retain_ns).has_value();
   }
   need.rolled = expired_rolled(now_ns).has_value();

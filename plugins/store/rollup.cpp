@@ -13,7 +13,9 @@ namespace {
 constexpr int64_t kStepsAChunk = 360;  // long enough for good chunks
 constexpr int64_t kLooks = 16;         // chunks that are looked at before the others have to wait
 constexpr int64_t kValuesAUnit = 16;   // of work
-constexpr int64_t kFewValues = 512;    // may be smaller as they are
+constexpr int64_t kWorkADeletion = 4;  // of a chunk
+constexpr int64_t kWorkACommit = 64;
+constexpr int64_t kFewValues = 512;  // may be smaller as they are
 
 // What becomes one rolled chunk. Its first chunk waits for the last one to be old enough: not for much longer than it has to.
 int64_t stretch_of(const RollupLevel &level) {
@@ -67,28 +69,33 @@ Rollup::Rollup(Database &database, Packer &packer, std::vector<RollupLevel> leve
           "INSERT INTO rolled(entity, every_ns, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)") {}
 
 bool Rollup::step(int64_t now_ns, int64_t work) {
-  if (!job_ && !choose(now_ns)) return false;
-  while (work > 0 && job_->at_source < job_->sources.size()) {
-    const StoredChunk &chunk = job_->sources[job_->at_source++];
-    if (read(chunk, work)) continue;
-    forget();  // it is not there any more, or it is damaged and not chosen again
-    return true;
+  while (work > 0) {
+    if (!job_ && !choose(now_ns, work)) return false;
+    go_on(work);
   }
-  if (work > 0) finish(work);
   return true;
 }
 
+void Rollup::go_on(int64_t &work) {
+  while (work > 0 && job_->at_source < job_->sources.size()) {
+    const StoredChunk &chunk = job_->sources[job_->at_source++];
+    if (read(chunk, work)) continue;
+    return forget();  // it is not there any more, or it is damaged and not chosen again
+  }
+  if (work > 0) finish(work);
+}
+
 // The longest steps first: what is old enough for them need not become shorter ones before.
-bool Rollup::choose(int64_t now_ns) {
+bool Rollup::choose(int64_t now_ns, int64_t &work) {
   for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-    if (choose_from(chunks_, 0, *level, now_ns)) return true;
+    if (choose_from(chunks_, 0, *level, now_ns, work)) return true;
     for (auto every = next_every_.number(int64_t{0}, level->every_ns); every; every = next_every_.number(*every, level->every_ns))
-      if (choose_from(rolled_, *every, *level, now_ns)) return true;
+      if (choose_from(rolled_, *every, *level, now_ns, work)) return true;
   }
   return false;
 }
 
-bool Rollup::choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns) {
+bool Rollup::choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns, int64_t &work) {
   for (const StoredChunk &chunk : table.oldest(every_ns, now_ns - level.after_ns - stretch_of(level), kLooks)) {
     if (has_rows(chunk)) {
       // A window with a damaged row stays as rows, and they go on to win over what is in the chunk.
@@ -96,6 +103,7 @@ bool Rollup::choose_from(RollupTable &table, int64_t every_ns, const RollupLevel
       continue;
     }
     begin(chunk, level, now_ns);
+    work -= static_cast<int64_t>(job_->sources.size());
     return true;
   }
   return false;
@@ -110,7 +118,8 @@ void Rollup::begin(const StoredChunk &first, const RollupLevel &level, int64_t n
   const int64_t stretch_ns = stretch_of(level);
   const int64_t from_ns = end_of_step(first.first_ns, stretch_ns) - stretch_ns, to_ns = end_of_step(first.last_ns, stretch_ns);
   Job job{first.entity, stretch_ns, {}, 0, INT64_MIN, RolledColumns(level.every_ns), RolledColumns(1)};
-  for (RollupTable *table : {&chunks_, &rolled_})
+  // What was rolled up before arrived before what lies beside it: of two samples of one time the last one wins.
+  for (RollupTable *table : {&rolled_, &chunks_})
     for (const StoredChunk &chunk : table->inside(first.entity, level.every_ns, from_ns, to_ns, now_ns - level.after_ns))
       if (!has_rows(chunk)) job.sources.push_back(chunk);
   job_ = std::move(job);
@@ -169,11 +178,10 @@ std::vector<StoredChunk> Rollup::join() {
     job_->as_they_are.reset();
     int64_t every_ns = columns.every_ns();
     for (const StoredChunk &chunk : found) every_ns = std::max(every_ns, chunk.every_ns);
-    RolledColumns longer(every_ns);
-    longer.add(columns);
-    columns = std::move(longer);
+    const RolledColumns later = std::exchange(columns, RolledColumns(every_ns));
     for (const StoredChunk &chunk : found)
       if (read(chunk, unlimited)) joined.push_back(chunk);
+    columns.add(later);
   }
 }
 
@@ -184,9 +192,10 @@ void Rollup::finish(int64_t &work) {
     add_chunks();
     for (const StoredChunk &chunk : job_->sources) table_of(chunk).remove(chunk.id);
     for (const StoredChunk &chunk : joined) rolled_.remove(chunk.id);
-    work -= static_cast<int64_t>(job_->sources.size() + joined.size());
+    work -= kWorkADeletion * static_cast<int64_t>(job_->sources.size() + joined.size());
   }
   transaction.commit();
+  work -= kWorkACommit;
   forget();
 }
 

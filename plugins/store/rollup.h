@@ -50,8 +50,9 @@ class Rollup {
     std::optional<RolledColumns> as_they_are;  // the same points, while they are few: to see which are smaller
   };
 
-  bool choose(int64_t now_ns);
-  bool choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns);
+  void go_on(int64_t &work);
+  bool choose(int64_t now_ns, int64_t &work);
+  bool choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns, int64_t &work);
   void begin(const StoredChunk &first, const RollupLevel &level, int64_t now_ns);
   bool has_rows(const StoredChunk &chunk);
   bool read(const StoredChunk &chunk, int64_t &work);

@@ -65,7 +65,7 @@ void merge(RolledPoint &into, const RolledPoint &point) {
   into.sum = sum_of(into.sum, point.sum);
   if (is_less(point.min, into.min)) into.min = point.min;
   if (is_less(into.max, point.max)) into.max = point.max;
-  if (point.first_ns < into.first_ns) {
+  if (point.first_ns <= into.first_ns) {
     into.first_ns = point.first_ns;
     into.first = point.first;
   }

@@ -41,7 +41,7 @@ RollupTable::RollupTable(Database &database, Which which)
       inside_(database,
               select(which,
                      "entity = ?1 AND every < ?2 AND last_ns > ?3 AND last_ns <= ?4 AND first_ns > ?3 AND arrived_ns < ?5 "
-                     "ORDER BY last_ns")),
+                     "ORDER BY last_ns LIMIT 256")),  // the next job joins the others
       overlapping_(database, select(which, "entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 ORDER BY last_ns")),
       read_(database, "SELECT head, data FROM " + texts_of(which).table + " WHERE id = ?1"),
       has_(database, "SELECT 1 FROM " + texts_of(which).table + " WHERE id = ?1"),

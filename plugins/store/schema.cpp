@@ -171,7 +171,7 @@ CREATE TABLE rolled(
   first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, -- time of the first sample in it, end of its last step
   arrived_ns INTEGER NOT NULL,                         -- when the last of it arrived
   head BLOB NOT NULL, data BLOB NOT NULL);             -- rollup_points.h
-CREATE INDEX rolled_entity ON rolled(entity, last_ns);
+CREATE INDEX rolled_entity ON rolled(entity, last_ns, first_ns);
 CREATE INDEX rolled_arrived ON rolled(arrived_ns);
 CREATE INDEX rolled_every ON rolled(every_ns, arrived_ns);
 )sql"};

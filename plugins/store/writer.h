@@ -66,12 +66,12 @@ class Writer final : public StoreWriter {
   Reserve reserve_;
   Database database_;
   Dictionary dictionary_;
-  Retention retention_;
   StackWriter stack_writer_;
   OldStacks old_stacks_;
   OldRows old_rows_;
   Packer packer_;
   Rollup rollup_;
+  Retention retention_;
   WindowList windows_;
   RowWriter row_writer_;
   Statement put_span_;

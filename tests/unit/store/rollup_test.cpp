@@ -222,6 +222,58 @@ TEST_CASE("what comes late is there, once, before and after it is rolled up, too
   check();
 }
 
+TEST_CASE("what comes late for the very end of a step makes no second point of that time") {
+  Rolled rolled("flow.sent.bytes");
+  const auto points = [&] {
+    query::Query query;
+    query.metrics = {"flow.sent.bytes"};
+    query.range = {kStart, kStart + 120 * kSecond};
+    query::Budget budget({});
+    SqliteStore reader(rolled.store.path);
+    return query::answers_to(query, reader, budget).at(0).points;
+  };
+  const auto before = points();
+  REQUIRE(before.size() == 2);
+  Samples samples = rolled.store.samples();
+  samples.metrics(kStart + 60 * kSecond, {{"host", "ant"}}, 5 * kSecond).count("flow.sent.bytes", 11);
+  rolled.writer.write(samples.span(), kLater);
+  const auto after = points();
+  REQUIRE(after.size() == 2);
+  CHECK(after[0].value == before[0].value);
+}
+
+TEST_CASE("of a total that was corrected at the last moment of a step the later one stays") {
+  Rolled rolled("self.samples.in");
+  const auto put = [&](int64_t value, int64_t now_ns) {
+    Samples samples = rolled.store.samples();
+    samples.metrics(kStart + 60 * kSecond, {{"host", "ant"}}, 5 * kSecond).count("self.samples.in", value);
+    rolled.writer.write(samples.span(), now_ns);
+  };
+  put(4711, kLater);
+  CHECK(rolled.points("1m-last")[0].value == 4711);
+  settle(rolled.writer, kLater + kDay);
+  settle(rolled.writer, kLater + 10 * kDay);
+  REQUIRE(rolled.store.number("SELECT count(*) FROM chunks") == 0);
+  CHECK(rolled.points("1m-last")[0].value == 4711);
+}
+
+TEST_CASE("many entities are rolled up with a step a batch, and nothing is deleted before") {
+  TestStore store;
+  Writer writer = store.writer(with_rollup());
+  constexpr int kEntities = 300;
+  for (int pid = 0; pid < kEntities; ++pid) {
+    Samples samples = store.samples();
+    samples.metrics(kStart + pid * kSecond, {{"host", "ant"}, {"pid", std::to_string(pid)}}, kSecond).count("flow.sent.bytes", 1);
+    writer.write(samples.span(), kStart);
+  }
+  settle(writer, kStart + kDay);
+  REQUIRE(store.number("SELECT count(*) FROM rolled") == 0);
+  // The agent did not run for longer than everything is kept.
+  for (int batch = 0; batch < kEntities / 3; ++batch) writer.maintain(kLater + 300 * kDay);
+  CHECK(store.number("SELECT count(*) FROM chunks") == 0);
+  CHECK(ask(store, "1h-sum")[0].points[0].value == kEntities);
+}
+
 TEST_CASE("rows that came late may replace points: their chunk waits for them") {
   TestStore store;
   Writer writer = store.writer(with_rollup());
