@@ -41,6 +41,9 @@ class Line {
     }
   }
 
+  // Of whatever protocol, with both directions.
+  bool is_connection() const { return tuples_.size() == 2 && !tuples_[0].dst.empty() && !tuples_[1].dst.empty(); }
+
   std::optional<std::pair<Service, Service>> translation() const {
     if (protocol_.empty() || tuples_.size() != 2 || tuples_[0].dport.empty() || tuples_[1].sport.empty()) return std::nullopt;
     const Service seen{protocol_, tuples_[0].src, tuples_[0].dst, tuples_[0].dport};
@@ -70,12 +73,16 @@ bool known(const Translations &translations, const std::pair<Service, Service> &
 
 }  // namespace
 
-void add_translations(std::string_view text, Translations &translations) {
+size_t add_translations(std::string_view text, Translations &translations) {
+  size_t connections = 0;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    if (const auto one = Line(text.substr(0, end)).translation(); one && !known(translations, *one)) translations.insert(*one);
+    const Line line(text.substr(0, end));
+    connections += line.is_connection() ? 1 : 0;
+    if (const auto one = line.translation(); one && !known(translations, *one)) translations.insert(*one);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  return connections;
 }
 
 }  // namespace atalaya::graph

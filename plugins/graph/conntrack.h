@@ -2,6 +2,7 @@
 // What network address translation makes of connections, from the kernel's table of them (/proc/net/nf_conntrack, `conntrack -L`).
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ struct Service {
 // From what the client's end sees to what the server's end sees. Of one that several servers stand behind there are several.
 using Translations = std::multimap<Service, Service>;
 
-// Adds those connections of the text whose addresses or ports were changed on their way; other lines say nothing.
-void add_translations(std::string_view text, Translations &translations);
+// Adds those connections of the text whose addresses or ports were changed on their way; other lines say nothing. How many lines
+// are connections.
+size_t add_translations(std::string_view text, Translations &translations);
 
 }  // namespace atalaya::graph

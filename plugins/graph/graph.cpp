@@ -29,7 +29,14 @@ Node node_of(By by, const std::string &host, const std::string &process, const s
   return node;
 }
 
-using Who = std::tuple<std::string, std::string, std::string>;  // host, pid, process
+// Host and pid, or name where there is no pid. Samples may have another name than flows: of their first window, or of another
+// pipeline.
+using Who = std::tuple<std::string, std::string, std::string>;
+
+template <class T>
+Who who_is(const T &one) {
+  return {one.host, one.pid, one.pid.empty() ? one.process : ""};
+}
 
 class Projection {
  public:
@@ -37,15 +44,14 @@ class Projection {
     for (const Flow &flow : flows) {
       if (flow.local != "*" && !flow.local.empty() && !is_loopback(flow.local)) owners_[flow.local].insert(flow.host);
       const size_t index = static_cast<size_t>(&flow - flows.data());
-      const size_t known = talkers_.try_emplace({flow.host, flow.pid, flow.process}, index).first->second;
-      if (flows[known].container.empty() && !flow.container.empty()) talkers_[{flow.host, flow.pid, flow.process}] = index;
+      const size_t known = talkers_.try_emplace(who_is(flow), index).first->second;
+      if (flows[known].container.empty() && !flow.container.empty()) talkers_[who_is(flow)] = index;
     }
   }
 
   // The node of its flows: their tags and those of its samples may differ.
   Node of(const Worker &worker) const {
-    if (const auto talker = talkers_.find({worker.host, worker.pid, worker.process}); talker != talkers_.end())
-      return of(talker->second);
+    if (const auto talker = talkers_.find(who_is(worker)); talker != talkers_.end()) return of(talker->second);
     return node_of(by_, worker.host, worker.process, worker.pid, worker.container, worker.command);
   }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/graph/read.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "plugins/query/usage.h"
 
@@ -15,6 +17,14 @@ using query::Usage;
 const std::vector<std::string> kFlowTags = {"host",  "pid",    "process", "container", "command",  "netns",
                                             "local", "remote", "port",    "protocol",  "direction"};
 const std::vector<std::string> kWorkerTags = {"host", "pid", "process", "container", "command"};
+
+// What a process may be told under differently as time goes by: translators know more of it after its first window.
+const std::vector<std::string> kNames = {"process", "container", "command"};
+
+struct Told {
+  Amount moved;
+  int64_t until_ns = 0;
+};
 
 std::string value(const Tags &tags, std::string_view key) {
   const auto found = tags.find(key);
@@ -54,13 +64,40 @@ std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::T
   }
 }
 
+// A process is one, by host and pid: of the names that its flows have the one last told is that of all.
+std::map<Tags, Amount> by_last_names(const std::map<Tags, Told> &flows) {
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::pair<int64_t, std::string>>> last;
+  const auto process_of = [](const Tags &tags) { return std::pair(value(tags, "host"), value(tags, "pid")); };
+  for (const auto &[tags, told] : flows)
+    for (const std::string &key : kNames)
+      if (const auto name = tags.find(key); name != tags.end()) {
+        auto &known = last[process_of(tags)][key];
+        known = std::max(known, std::pair(told.until_ns, name->second));
+      }
+  std::map<Tags, Amount> amounts;
+  for (const auto &[tags, told] : flows) {
+    Tags named = tags;
+    // Without a pid it is the sum of some, which have nothing but their name.
+    if (tags.contains("pid"))
+      for (const auto &[key, name] : last[process_of(tags)]) named[key] = name.second;
+    amounts[named].out += told.moved.out;
+    amounts[named].in += told.moved.in;
+  }
+  return amounts;
+}
+
 }  // namespace
 
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget) {
-  std::map<Tags, Amount> amounts;
+  std::map<Tags, Told> told;
   for (const auto &[metric, part] : {std::pair{"flow.in.bytes", &Amount::in}, std::pair{"flow.out.bytes", &Amount::out}})
-    for (const Usage &usage : sums_of(metric, tags, kFlowTags, range, store, budget)) amounts[usage.tags].*part += usage.sum;
+    for (const Usage &usage : sums_of(metric, tags, kFlowTags, range, store, budget)) {
+      Told &own = told[usage.tags];
+      own.moved.*part += usage.sum;
+      own.until_ns = std::max(own.until_ns, usage.covered.end_ns());
+    }
+  const std::map<Tags, Amount> amounts = by_last_names(told);
   std::vector<Flow> flows;
   flows.reserve(amounts.size());
   for (const auto &[own, amount] : amounts) {

@@ -11,7 +11,8 @@
 
 namespace atalaya::graph {
 
-// Sums over the time; of windows that lie in it by a part that part.
+// Sums over the time; of windows that lie in it by a part that part. A process, by host and pid, has the names that
+// were told of it last.
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget);
 // Averages over the part of the time in which their host told anything of its processes; none where none did.

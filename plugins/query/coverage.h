@@ -13,6 +13,7 @@ class Coverage {
   void add(int64_t begin_ns, int64_t end_ns);
   void add(const Coverage &other);
   int64_t length_ns() const;
+  int64_t end_ns() const { return parts_.empty() ? 0 : parts_.rbegin()->second; }
   size_t parts() const { return parts_.size(); }  // without a gap
 
  private:

@@ -55,6 +55,12 @@ ReadOptions read_options(Host host) {
   return options;
 }
 
+std::string advised(std::string message, std::string_view advice) {
+  if (message.ends_with(kAskForLess))
+    message.replace(message.size() - std::string_view(kAskForLess).size(), std::string::npos, advice);
+  return message;
+}
+
 std::string sqlite_path(const std::string &text) {
   std::string store = store::store_of(text);
   if (store.starts_with("clickhouse:"))

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugins/query/budget.h"
@@ -50,15 +51,21 @@ std::vector<store::TagFilter> read_tags(Host host);
 // All answers, metric by metric, or what the formula makes of them.
 std::vector<Answer> answers_to(const Question &question, Reading &reading);
 
+// What a command advises that has neither --metric nor --every, instead of kAskForLess.
+inline constexpr const char *kAskForLessTime =
+    "; ask for less: more --tag, or a shorter time; or allow more with --max-points and --timeout";
+// A message of TooMuch, with this advice.
+std::string advised(std::string message, std::string_view advice);
+
 // Calls body, and turns what it throws into what a command says and its exit status.
 template <class Body>
-auto answered(Body &&body) {
+auto answered(Body &&body, const char *advice = kAskForLess) {
   try {
     return body();
   } catch (const Wrong &wrong) {
     throw Failure(Code::bad_config, wrong.what());
   } catch (const TooMuch &much) {
-    throw Failure(Code::permanent, much.what());
+    throw Failure(Code::permanent, advised(much.what(), advice));
   } catch (const store::Error &error) {
     throw Failure(error.cause() == store::Cause::retry ? Code::retry : Code::permanent, error.what());
   }

@@ -53,8 +53,15 @@ void write_output(const std::string &file, std::string_view bytes) {
   if (error != 0) throw Failure(Code::permanent, "-o " + file + ": " + core::error_text(error));
 }
 
+std::string span_text(const Range &range) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const bool cut = range.to_ns - range.from_ns >= 2 * kSecond;
+  const auto text = [cut](int64_t time_ns) { return time_text(cut ? time_ns / kSecond * kSecond : time_ns); };
+  return text(range.from_ns) + " to " + text(range.to_ns);
+}
+
 void say_nothing(const char *what, const Range &range) {
-  std::fprintf(stderr, "no %s from %s to %s\n", what, time_text(range.from_ns).c_str(), time_text(range.to_ns).c_str());
+  std::fprintf(stderr, "no %s from %s\n", what, span_text(range).c_str());
 }
 
 std::string suffix_of(const std::string &file) {

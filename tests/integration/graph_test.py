@@ -127,6 +127,10 @@ class Cluster(StoreCase):
         self.assertIn('--min-share: "much" is not a share; write 10% or 0.1', self.errors)
         self.assertEqual(self.atalaya("graph", "--from", str(T0 - 60), "--to", str(T0 - 30), "--format", "matrix").strip(), "")
         self.assertIn("no flows from ", self.errors)
+        self.atalaya("graph", *WHEN, "--max-points", "1", status=1)
+        self.assertIn("ask for less: more --tag, or a shorter time", self.errors)
+        self.atalaya("graph", "--conntrack", "/etc/passwd", status=2)
+        self.assertIn("--conntrack: /etc/passwd: no line of it is a connection", self.errors)
         self.atalaya("graph", "--conntrack", "/nowhere", status=2)
         self.assertIn("--conntrack: /nowhere: No such file or directory", self.errors)
 
@@ -139,6 +143,7 @@ class Cluster(StoreCase):
         table = self.atalaya("place", *WHEN)
         self.assertRegex(table, r"(?m)^now +2 +304 MiB +100\.0%")
         self.assertRegex(table, r"(?m)^proposed +1 +0 B +0\.0%")
+        self.assertEqual(table.count("could be emptied"), 1)
         # Two of half the size take a worker and a database each.
         with open(self.path("hosts"), "w") as file:
             file.write("a 2 4GiB\nb 2 4GiB\n")
@@ -155,6 +160,9 @@ class Cluster(StoreCase):
         self.assertIn("--hosts: nowhere: No such file or directory", self.errors)
         self.atalaya("place", "--from", str(T0 - 60), "--to", str(T0 - 30), "--hosts", "2", status=2)
         self.assertIn("the store does not know how large hosts are", self.errors)
+        self.assertIn("pipelines/traffic.lua", self.errors)
+        self.atalaya("place", *WHEN, "--by", "process", "--format", "kubernetes", status=2)
+        self.assertIn("pod templates have containers", self.errors)
         self.atalaya("place", *WHEN, "--move", "nothing*", status=2)
         self.assertIn("nothing of a name that --move has talks to anything", self.errors)
 

@@ -15,7 +15,6 @@
 #include "plugins/flamegraph/picture.h"
 #include "plugins/query/options.h"
 #include "plugins/query/output.h"
-#include "plugins/query/time_text.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -40,12 +39,6 @@ std::string text_of(Host host, std::string_view name) {
 bool flag_of(Host host, std::string_view name) {
   const auto value = host.find(name);
   return value && value->boolean();
-}
-
-std::string span_text(const store::Range &range) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  const auto second = [](int64_t time_ns) { return query::time_text(time_ns / kSecond * kSecond); };
-  return second(range.from_ns) + " to " + second(range.to_ns);
 }
 
 class FlamegraphCommand final : public Command {
@@ -131,17 +124,19 @@ class FlamegraphCommand final : public Command {
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered([&] {
-      Tree tree;
-      if (folded_.empty())
-        read_store(tree);
-      else
-        read_files(tree);
-      const Classes classes(tree, wanted_.group_depth());
-      finish(tree, classes);
-      query::write_output(file_, output_of(tree, classes));
-      return 0;
-    });
+    return query::answered(
+        [&] {
+          Tree tree;
+          if (folded_.empty())
+            read_store(tree);
+          else
+            read_files(tree);
+          const Classes classes(tree, wanted_.group_depth());
+          finish(tree, classes);
+          query::write_output(file_, output_of(tree, classes));
+          return 0;
+        },
+        query::kAskForLessTime);
   }
 
  private:
@@ -169,12 +164,12 @@ class FlamegraphCommand final : public Command {
 
   void read_store(Tree &tree) {
     query::Reading reading(options_);
-    style_.subtitle = span_text(reading.range);
+    style_.subtitle = query::span_text(reading.range);
     add_stored(tree, Side::shown, *reading.store, wanted_, reading.range, reading.budget);
     if (tree.size() == 1) query::say_nothing("stacks", reading.range);
     if (!style_.compared) return;
     const query::Range before = range_of(diff_, reading.now_ns);
-    style_.subtitle += ", compared with " + span_text(before);
+    style_.subtitle += ", compared with " + query::span_text(before);
     add_stored(tree, Side::before, *reading.store, wanted_, before, reading.budget);
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/graph/exports.h"
 
+#include <cmath>
+
 #include "core/sample/json.h"
 #include "core/sample/text.h"
 #include "plugins/query/render.h"
@@ -43,6 +45,11 @@ std::string number(double value) {
   return text;
 }
 
+// Whole ones: what is divided by estimate has no more to say in its decimals.
+std::string whole(double bytes) {
+  return std::to_string(std::llround(bytes));
+}
+
 void add_text(std::string &out, const char *key, std::string_view value) {
   out += key;
   core::append_json_string(out, value);
@@ -65,8 +72,8 @@ void add_data(std::string &out, const char *key, const std::string &value) {
 
 std::string as_json(const Graph &graph, const Matrix &matrix, const query::Range &range) {
   std::string out = std::string("{\"by\":\"") + name_of(graph.by) + "\",\"from\":" + std::to_string(range.from_ns / 1'000'000) +
-                    ",\"to\":" + std::to_string(range.to_ns / 1'000'000) + ",\"bytes\":" + number(graph.total) +
-                    ",\"estimated\":" + number(graph.estimated) + ",\n\"nodes\":[";
+                    ",\"to\":" + std::to_string(range.to_ns / 1'000'000) + ",\"bytes\":" + whole(graph.total) +
+                    ",\"estimated\":" + whole(graph.estimated) + ",\n\"nodes\":[";
   for (const Node &node : graph.nodes) {
     if (&node != graph.nodes.data()) out += ",\n";
     add_text(out, "{\"name\":", node.name);
@@ -80,7 +87,7 @@ std::string as_json(const Graph &graph, const Matrix &matrix, const query::Range
   const char *comma = "";
   for (const auto &[ends, bytes] : graph.bytes) {
     out += comma + ("{\"from\":" + std::to_string(ends.first)) + ",\"to\":" + std::to_string(ends.second) +
-           ",\"bytes\":" + number(bytes) + "}";
+           ",\"bytes\":" + whole(bytes) + "}";
     comma = ",\n";
   }
   out += "],\n\"matrix\":{\"names\":[";
@@ -88,7 +95,7 @@ std::string as_json(const Graph &graph, const Matrix &matrix, const query::Range
   out += "],\"bytes\":[";
   for (size_t from = 0; from < matrix.bytes.size(); ++from) {
     out += from == 0 ? "[" : ",\n[";
-    for (size_t to = 0; to < matrix.bytes.size(); ++to) out += (to == 0 ? "" : ",") + number(matrix.bytes[from][to]);
+    for (size_t to = 0; to < matrix.bytes.size(); ++to) out += (to == 0 ? "" : ",") + whole(matrix.bytes[from][to]);
     out += ']';
   }
   return out + "]}}\n";
@@ -107,7 +114,7 @@ std::string as_cypher(const Graph &graph) {
   }
   for (const auto &[ends, bytes] : graph.bytes)
     out += "MATCH " + pattern("a", graph.nodes[ends.first]) + ", " + pattern("b", graph.nodes[ends.second]) +
-           " MERGE (a)-[s:SENT]->(b) SET s.bytes = " + number(bytes) + ";\n";
+           " MERGE (a)-[s:SENT]->(b) SET s.bytes = " + whole(bytes) + ";\n";
   return out;
 }
 
@@ -117,7 +124,7 @@ std::string as_graphml(const Graph &graph) {
     out += std::string("<key id=\"") + key + "\" for=\"node\" attr.name=\"" + key + "\" attr.type=\"string\"/>\n";
   for (const char *key : {"cpu", "memory"})
     out += std::string("<key id=\"") + key + "\" for=\"node\" attr.name=\"" + key + "\" attr.type=\"double\"/>\n";
-  out += "<key id=\"bytes\" for=\"edge\" attr.name=\"bytes\" attr.type=\"double\"/>\n<graph edgedefault=\"directed\">\n";
+  out += "<key id=\"bytes\" for=\"edge\" attr.name=\"bytes\" attr.type=\"long\"/>\n<graph edgedefault=\"directed\">\n";
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node &node = graph.nodes[i];
     out += "<node id=\"n" + std::to_string(i) + "\">";
@@ -133,7 +140,7 @@ std::string as_graphml(const Graph &graph) {
   }
   for (const auto &[ends, bytes] : graph.bytes) {
     out += "<edge source=\"n" + std::to_string(ends.first) + "\" target=\"n" + std::to_string(ends.second) + "\">";
-    add_data(out, "bytes", number(bytes));
+    add_data(out, "bytes", whole(bytes));
     out += "</edge>\n";
   }
   return out + "</graph>\n</graphml>\n";

@@ -17,7 +17,6 @@
 #include "plugins/graph/text.h"
 #include "plugins/query/options.h"
 #include "plugins/query/output.h"
-#include "plugins/query/time_text.h"
 
 namespace atalaya::graph {
 namespace {
@@ -81,23 +80,26 @@ class GraphCommand final : public Command {
         tags_(query::read_tags(host)) {}
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered([&] {
-      query::Reading reading(read_);
-      const std::vector<Flow> flows = read_flows(tags_, reading.range, *reading.store, reading.budget);
-      if (flows.empty()) {
-        query::say_nothing("flows", reading.range);
-        std::fputs("source net collects them (pipelines/network.lua)\n", stderr);
-      }
-      const Graph graph =
-          graph_of(flows, paired(flows, translations_), read_workers(reading.range, *reading.store, reading.budget), by_);
-      if (graph.estimated > 0)
-        std::fprintf(stderr,
-                     "%s of %s are divided by estimate, among several clients and servers of one port; ports = \"all\" of source "
-                     "net tells them apart\n",
-                     bytes_text(graph.estimated).c_str(), bytes_text(graph.total).c_str());
-      query::write_output("-", text_of(graph, reading.range));
-      return 0;
-    });
+    return query::answered(
+        [&] {
+          query::Reading reading(read_);
+          const std::vector<Flow> flows = read_flows(tags_, reading.range, *reading.store, reading.budget);
+          if (flows.empty()) {
+            query::say_nothing("flows", reading.range);
+            std::fputs("source net collects them (pipelines/network.lua)\n", stderr);
+          }
+          const Graph graph =
+              graph_of(flows, paired(flows, translations_), read_workers(reading.range, *reading.store, reading.budget), by_);
+          if (graph.estimated > 0)
+            std::fprintf(
+                stderr,
+                "%s of %s are divided by estimate, among several clients and servers of one port; ports = \"all\" of source "
+                "net tells them apart\n",
+                bytes_text(graph.estimated).c_str(), bytes_text(graph.total).c_str());
+          query::write_output("-", text_of(graph, reading.range));
+          return 0;
+        },
+        query::kAskForLessTime);
   }
 
  private:
@@ -106,9 +108,7 @@ class GraphCommand final : public Command {
     if (format_ == "json") return as_json(graph, matrix_of(graph, top_), range);
     if (format_ == "cypher") return as_cypher(graph);
     if (format_ == "graphml") return as_graphml(graph);
-    if (format_ == "svg")
-      return as_svg(matrix_of(graph, top_),
-                    "Traffic from " + query::time_text(range.from_ns) + " to " + query::time_text(range.to_ns));
+    if (format_ == "svg") return as_svg(matrix_of(graph, top_), "Traffic from " + query::span_text(range));
     return as_text(matrix_of(graph, top_));
   }
 

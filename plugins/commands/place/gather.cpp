@@ -15,6 +15,11 @@ struct Part {
   size_t index = 0;  // of the item, or of the host: those that are not among the problem's come after them
 };
 
+// Containers, or processes. What runs beside containers is the host's own, and goes with it.
+bool is_of_kind(graph::By by, const graph::Node &node) {
+  return by == graph::By::container ? node.contained : !node.pid.empty();
+}
+
 }  // namespace
 
 Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<Room> hosts, double fill,
@@ -23,6 +28,7 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
   problem.hosts = std::move(hosts);
   problem.fill = fill;
   problem.fixed.resize(problem.hosts.size());
+  problem.kept.resize(problem.hosts.size(), false);
   std::map<std::string, size_t> numbers;
   for (size_t i = 0; i < problem.hosts.size(); ++i) numbers[problem.hosts[i].host] = i;
   for (const graph::Worker &worker : workers) {
@@ -31,21 +37,31 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
     problem.fixed[host->second].cpu += worker.used.cpu;
     problem.fixed[host->second].memory += worker.used.memory;
   }
+  std::set<std::pair<std::string, std::string>> placed;
   std::vector<Part> parts;
   parts.reserve(graph.nodes.size());
   for (const graph::Node &node : graph.nodes) {
     const auto host = numbers.find(node.host);
     if (!node.outside && movable(node)) {
       parts.push_back({Part::What::item, problem.items.size()});
+      placed.insert({node.host, graph.by == graph::By::container ? node.name : node.pid});
       problem.items.push_back({node.pid.empty() ? node.name : node.name + " " + node.pid, node.command, node.host, node.used});
       if (host == numbers.end() || host->second >= problem.hosts.size()) continue;
       problem.fixed[host->second].cpu -= node.used.cpu;
       problem.fixed[host->second].memory -= node.used.memory;
     } else if (!node.outside) {
+      if (host != numbers.end() && host->second < problem.hosts.size() && is_of_kind(graph.by, node))
+        problem.kept[host->second] = true;
       parts.push_back({Part::What::stays, numbers.try_emplace(node.host, numbers.size()).first->second});
     } else {
       parts.push_back({});
     }
+  }
+  for (const graph::Worker &worker : workers) {
+    const std::string &id = graph.by == graph::By::container ? worker.container : worker.pid;
+    const auto host = numbers.find(worker.host);
+    if (id.empty() || host == numbers.end() || host->second >= problem.hosts.size()) continue;
+    if (!placed.contains({worker.host, id})) problem.kept[host->second] = true;
   }
   std::map<std::pair<size_t, size_t>, double> between, to_host;
   for (const auto &[ends, bytes] : graph.bytes) {

@@ -22,7 +22,6 @@
 #include "plugins/graph/read.h"
 #include "plugins/query/options.h"
 #include "plugins/query/output.h"
-#include "plugins/query/time_text.h"
 
 namespace atalaya::place {
 namespace {
@@ -40,7 +39,7 @@ class PlaceCommand final : public Command {
               .type = ATALAYA_STRING,
               .unit = "FILE|N"_str,
               .summary =
-                  "The hosts there are to place on: a file with lines NAME CORES MEMORY; or how many may be used of those of the store."_str},
+                  "The hosts there are to place on: a file with lines NAME CORES MEMORY; or how many may be used of those of the store; of more than it has, the further ones are like the last: new1, new2."_str},
           Param{.name = "by"_str,
                 .type = ATALAYA_ENUM,
                 .default_text = "container"_str,
@@ -109,26 +108,30 @@ class PlaceCommand final : public Command {
     search_.generations = static_cast<unsigned>(host.integer("generations"));
     search_.seed = static_cast<unsigned>(host.integer("seed"));
     if (const auto hosts = host.find("hosts")) take_hosts(std::string(hosts->text()));
+    if (format_ == "kubernetes" && !by_container_)
+      throw Failure(Code::bad_config, "--format kubernetes: pod templates have containers; leave out --by process");
     auto names = core::MatcherList::parse(host.texts("move"));
     if (!names) throw Failure(Code::bad_config, "--move: " + names.error());
     names_ = std::move(names.value());
   }
 
   int run(std::span<const atalaya_str>) override {
-    return query::answered([&] {
-      query::Reading reading(read_);
-      const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
-      const graph::Graph graph = graph_in(reading, workers);
-      Problem problem = problem_of(graph, workers, rooms_of(reading), fill_, movable());
-      if (count_) problem.most_hosts = *count_;
-      check(problem, reading.range);
-      const Present now = present(problem, graph, workers, reading);
-      const Placement after = search(problem, current(problem, reading.budget), search_, reading.budget);
-      query::write_output("-", format_ == "json"         ? as_json(problem, now, after)
-                               : format_ == "kubernetes" ? as_kubernetes(problem, after)
-                                                         : as_table(problem, now, after));
-      return 0;
-    });
+    return query::answered(
+        [&] {
+          query::Reading reading(read_);
+          const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
+          const graph::Graph graph = graph_in(reading, workers);
+          Problem problem = problem_of(graph, workers, rooms_of(reading), fill_, movable());
+          if (count_) problem.most_hosts = *count_;
+          check(problem, reading.range);
+          const Present now = present(problem, graph, workers, reading);
+          const Placement after = search(problem, current(problem, reading.budget), search_, reading.budget);
+          query::write_output("-", format_ == "json"         ? as_json(problem, now, after)
+                                   : format_ == "kubernetes" ? as_kubernetes(problem, after)
+                                                             : as_table(problem, now, after));
+          return 0;
+        },
+        query::kAskForLessTime);
   }
 
  private:
@@ -158,16 +161,17 @@ class PlaceCommand final : public Command {
   }
 
   void check(const Problem &problem, const query::Range &range) const {
-    const std::string time = " from " + query::time_text(range.from_ns) + " to " + query::time_text(range.to_ns);
+    const std::string time = " from " + query::span_text(range);
     if (problem.items.empty()) throw query::Wrong("nothing to place" + time + ": " + why_nothing());
     if (problem.items.size() > kMostItems)
       throw query::TooMuch(std::to_string(problem.items.size()) + " are more than can be placed at once (" +
                            std::to_string(kMostItems) + "); name those that may move with --move");
     std::vector<std::string> unknown;
     for (const Item &item : problem.items)
-      if (!item.used.known) unknown.push_back(item.name);
+      if (!item.used.known) unknown.push_back(item.name + " on " + item.host);
     if (unknown.size() == problem.items.size())
-      throw query::Wrong("nothing is known of what they use" + time + ": source proc tells it (proc.cpu.user, proc.mem.resident)" +
+      throw query::Wrong("nothing is known of what they use" + time +
+                         ": source proc tells it (proc.cpu.user, proc.mem.resident; pipelines/traffic.lua)" +
                          (by_container_ ? ", with the tag container as the flows have it" : ""));
     say("nothing is known of what these use, which are placed as if it were nothing", unknown);
   }
@@ -198,7 +202,7 @@ class PlaceCommand final : public Command {
   std::string why_nothing() const {
     if (!names_.empty()) return "nothing of a name that --move has talks to anything";
     return by_container_
-               ? "no flow has the tag container; translate.names { tags = { \"container\" } } adds it (pipelines/network.lua), or "
+               ? "no flow has the tag container; translate.names { tags = { \"container\" } } adds it (pipelines/traffic.lua), or "
                  "--by process places processes"
                : "no flow has a process";
   }
@@ -208,8 +212,8 @@ class PlaceCommand final : public Command {
     std::vector<Room> rooms = read_rooms(reading.range, *reading.store, reading.budget);
     if (rooms.empty())
       throw query::Wrong(
-          "the store does not know how large hosts are: source proc tells it (sys.cpu.usage, sys.mem.total), or name "
-          "a file with lines NAME CORES MEMORY with --hosts");
+          "the store does not know how large hosts are: source proc tells it (sys.cpu.usage, sys.mem.total; pipelines/traffic.lua "
+          "has it beside source net), or name a file with lines NAME CORES MEMORY with --hosts");
     return at_least(std::move(rooms), count_.value_or(0));
   }
 

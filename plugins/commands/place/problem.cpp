@@ -12,24 +12,39 @@ namespace {
 // What fits has at least 1 / (1 + hosts) of CPU and of memory each, and 1 / 2 of the network: too much on a host has less than all
 // of that.
 double overflow_of(const Problem &problem) {
-  const double hosts = 1 + static_cast<double>(std::min(problem.hosts.size(), problem.items.size()));
+  const auto kept = static_cast<size_t>(std::count(problem.kept.begin(), problem.kept.end(), true));
+  const double hosts = 1 + static_cast<double>(std::min(problem.hosts.size(), problem.items.size() + kept));
   return 2 * hosts * hosts;
 }
 
-double penalty(double used, double room, double overflow) {
-  const double part = room > 0 ? used / room : used > 0 ? 2 : 0;
-  return part <= 1 + 1e-9 ? 1 - part : overflow * part;
+double part_of(double used, double room) {
+  return room > 0 ? used / room : used > 0 ? 2 : 0;
+}
+
+bool is_too_much(double part) {
+  return part > 1 + 1e-9;
 }
 
 double factor(const Problem &problem, const Score &score, double graph::Resources::*what, double Room::*room) {
   const double overflow = overflow_of(problem);
-  double sum = 0;
+  double sum = 0, always = 0;
   for (size_t host = 0; host < score.used.size(); ++host) {
-    if (!score.in_use[host]) continue;
-    if (!problem.hosts[host].known) return std::numeric_limits<double>::quiet_NaN();
-    sum += penalty(score.used[host].*what, problem.hosts[host].*room * problem.fill, overflow);
+    if (!problem.hosts[host].known) {
+      if (score.in_use[host]) return std::numeric_limits<double>::quiet_NaN();
+      continue;
+    }
+    const double full = problem.hosts[host].*room * problem.fill;
+    const double part = part_of(score.used[host].*what, full), fixed = part_of(problem.fixed[host].*what, full);
+    if (is_too_much(fixed)) {
+      always += overflow * fixed;
+      sum += overflow * std::max(0.0, part - fixed);
+    } else if (is_too_much(part)) {
+      sum += overflow * part;
+    } else if (score.in_use[host]) {
+      sum += 1 - part;
+    }
   }
-  return 1 / (1 + sum);
+  return 1 / (1 + sum) / (1 + always);
 }
 
 double crossing_of(const Problem &problem, const Placement &placement) {
@@ -41,7 +56,7 @@ double crossing_of(const Problem &problem, const Placement &placement) {
   return bytes;
 }
 
-// Hosts in use beyond those that may be, the ones with the fewest items first.
+// Hosts with items beyond those that may have some, the ones with the fewest items first.
 std::vector<size_t> too_many(const Problem &problem, const std::vector<std::vector<size_t>> &on) {
   std::vector<size_t> used;
   for (size_t host = 0; host < on.size(); ++host)
@@ -77,19 +92,23 @@ size_t steps_of(const Problem &problem) {
 
 double fitness_of(const Problem &problem, const Placement &placement, Score &score) {
   score.used = problem.fixed;
-  score.in_use.assign(problem.hosts.size(), false);
+  score.placed_on.assign(problem.hosts.size(), false);
   for (size_t item = 0; item < placement.size(); ++item) {
     score.used[placement[item]].cpu += problem.items[item].used.cpu;
     score.used[placement[item]].memory += problem.items[item].used.memory;
-    score.in_use[placement[item]] = true;
+    score.placed_on[placement[item]] = true;
   }
+  score.in_use = score.placed_on;
+  for (size_t host = 0; host < problem.kept.size(); ++host)
+    if (problem.kept[host]) score.in_use[host] = true;
   score.cpu = factor(problem, score, &graph::Resources::cpu, &Room::cpu);
   score.memory = factor(problem, score, &graph::Resources::memory, &Room::memory);
   score.crossing = crossing_of(problem, placement);
   score.network = problem.total > 0 ? 1 / (1 + score.crossing / problem.total) : 1;
   score.hosts = static_cast<size_t>(std::count(score.in_use.begin(), score.in_use.end(), true));
-  score.fitness = score.hosts > problem.most_hosts ? -static_cast<double>(score.hosts - problem.most_hosts)
-                                                   : score.cpu * score.memory * score.network;
+  const auto placed_on = static_cast<size_t>(std::count(score.placed_on.begin(), score.placed_on.end(), true));
+  score.fitness = placed_on > problem.most_hosts ? -static_cast<double>(placed_on - problem.most_hosts)
+                                                 : score.cpu * score.memory * score.network;
   return score.fitness;
 }
 

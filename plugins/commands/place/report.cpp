@@ -59,9 +59,15 @@ void add_score(std::string &out, const Problem &problem, const Score &score) {
     core::append_json_string(out += host == 0 ? "{\"host\":" : ",{\"host\":", problem.hosts[host].host);
     add_number(out, ",\"cpu\":", score.used[host].cpu);
     add_number(out, ",\"memory\":", score.used[host].memory);
-    out += '}';
+    out += score.in_use[host] ? ",\"in_use\":true}" : ",\"in_use\":false}";
   }
   out += "]}";
+}
+
+// What becomes of a host that is there now.
+const char *fate(bool now, bool proposed) {
+  if (proposed) return "in use";
+  return now ? "could be emptied" : "not needed";
 }
 
 }  // namespace
@@ -71,7 +77,7 @@ std::string as_table(const Problem &problem, const Present &now, const Placement
   std::string out = query::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
                                        row_of("now", now.problem, old),
                                        row_of("proposed", problem, best)});
-  std::vector<query::Row> rows = {{"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed"}};
+  std::vector<query::Row> rows = {{"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed", "then"}};
   // Of what is there now the problem's hosts come first.
   for (size_t i = 0; i < now.problem.hosts.size(); ++i) {
     const Room &room = now.problem.hosts[i];
@@ -79,7 +85,7 @@ std::string as_table(const Problem &problem, const Present &now, const Placement
     rows.push_back({visible(room.host), room.known ? short_number(room.cpu, 1) : "-",
                     room.known ? bytes_text(room.memory * kMebi) : "-", share(old.used[i].cpu, room.cpu),
                     proposed ? share(best.used[i].cpu, room.cpu) : "-", share(old.used[i].memory, room.memory),
-                    proposed ? share(best.used[i].memory, room.memory) : "-"});
+                    proposed ? share(best.used[i].memory, room.memory) : "-", fate(old.in_use[i], proposed && best.in_use[i])});
   }
   out += "\n" + query::as_columns(rows);
   rows = {{"what", "now", "proposed"}};

@@ -9,6 +9,8 @@
 #include "plugins/commands/graph/heat_map.h"
 #include "plugins/graph/graph.h"
 #include "plugins/graph/matrix.h"
+#include "plugins/query/options.h"
+#include "plugins/query/output.h"
 
 namespace atalaya::graph {
 namespace {
@@ -71,6 +73,32 @@ TEST_CASE("names are only names, in every format") {
   const std::string picture = as_svg(matrix_of(graph, 9), "Traffic");
   CHECK(has(picture, "h a&quot;'\\&lt;&amp;&gt;"));
   CHECK_FALSE(has(picture, "<&>"));
+}
+
+TEST_CASE("bytes are whole ones for programs") {
+  Graph graph = example();
+  graph.bytes = {{{0, 1}, 41.462420382165604}, {{1, 0}, 1e6}};
+  graph.total = graph.estimated = 1000041.462420382165604;
+  const std::string json = as_json(graph, matrix_of(graph, 9), {0, 1});
+  CHECK(has(json, "\"bytes\":1000041,\"estimated\":1000041,"));
+  CHECK(has(json, R"({"from":0,"to":1,"bytes":41})"));
+  CHECK(has(json, "[[0,41,0],"));
+  CHECK(has(as_cypher(graph), "SET s.bytes = 41;"));
+  CHECK(has(as_graphml(graph), "<data key=\"bytes\">1000000</data>"));
+}
+
+TEST_CASE("a question that is too large is answered with options that its command has") {
+  const std::string message = "more than 3 points" + std::string(query::kAskForLess);
+  CHECK(query::advised(message, query::kAskForLess) == message);
+  CHECK(query::advised(message, query::kAskForLessTime) ==
+        "more than 3 points; ask for less: more --tag, or a shorter time; or allow more with --max-points and --timeout");
+  CHECK(query::advised("2001 are more", query::kAskForLessTime) == "2001 are more");
+}
+
+TEST_CASE("a time is told to the second") {
+  constexpr int64_t kTime = 1'700'000'000'895'658'614;
+  CHECK(query::span_text({kTime, kTime + 60'000'000'000}) == "2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z");
+  CHECK(query::span_text({kTime, kTime + 1'000'000}) == "2023-11-14T22:13:20.895658614Z to 2023-11-14T22:13:20.896658614Z");
 }
 
 TEST_CASE("a long name of control characters is cut to what is seen of it") {

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/graph/matrix.h"
@@ -146,6 +148,45 @@ TEST_CASE("flows and workers are read from a store") {
   CHECK(workers[0].used.cpu == 0.75);
   CHECK(workers[0].used.memory == 150);
   CHECK(workers[1].used.memory == 300);  // its host told of the second half only
+}
+
+// What a fork of `pid` moved: both ends, window by window as source net tells it.
+void add_flow(query::test::MemoryStore &store, query::Tags tags, const char *process, const char *pid, const char *way,
+              const query::test::Values &out, const query::test::Values &in) {
+  const bool opened = std::string(way) == "out";
+  for (const auto &[key, value] : {std::pair{"process", process}, {"pid", pid}, {"direction", way}, {"host", "a"}})
+    tags[key] = value;
+  tags["protocol"] = "tcp";
+  tags["port"] = "8765";
+  tags["local"] = tags["remote"] = "127.0.0.1";
+  tags[opened ? "remote" : "local"] += ":8765";
+  store.add("flow.out.bytes", tags, out);
+  store.add("flow.in.bytes", tags, in);
+}
+
+TEST_CASE("a process that is called otherwise after its first window is one, by the name last told") {
+  query::test::MemoryStore store;
+  add_flow(store, {}, "python3", "31748", "in", {{1, 198}}, {{1, 4}});
+  add_flow(store, {{"container", "web"}}, "http.server", "31748", "in", {{2, 201}}, {{2, 5}});
+  add_flow(store, {}, "curl", "32386", "out", {{1, 4}}, {{1, 198}});
+  add_flow(store, {}, "curl", "32485", "out", {{2, 5}}, {{2, 201}});
+  add_flow(store, {}, "sum of some", "", "out", {{2, 0}}, {{2, 0}});
+  store.add("proc.cpu.user", {{"host", "a"}, {"pid", "31748"}, {"process", "python3"}}, {{1, 100}});
+  store.add("proc.cpu.user", {{"host", "a"}, {"pid", "31748"}, {"process", "http.server"}}, {{2, 50}});
+  const query::Range range{query::test::kT0, query::test::kT0 + 2 * query::test::kSecond};
+  query::Budget budget({});
+  const auto flows = read_flows({}, range, store, budget);
+  const auto workers = read_workers(range, store, budget);
+  const Graph graph = graph_of(flows, paired(flows), workers, By::process);
+  CHECK(shown(graph) ==
+        "a curl 32386>a http.server 31748 4\na curl 32485>a http.server 31748 5\n"
+        "a http.server 31748>a curl 32386 198\na http.server 31748>a curl 32485 201\n");
+  CHECK(graph.total == 408);
+  CHECK(graph.estimated == 0);
+  const auto server = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const Node &node) { return node.pid == "31748"; });
+  CHECK(server->used.cpu == 0.75);
+  const Graph contained = graph_of(flows, paired(flows), workers, By::container);
+  CHECK(shown(contained) == "a curl>a web 9\na web>a curl 399\n");
 }
 
 TEST_CASE("an agent that was away makes no average smaller") {

@@ -206,8 +206,9 @@ TEST_CASE("addresses of IPv6 in the kernel's table are those of flows") {
 
 TEST_CASE("lines that are cut or foreign translate nothing") {
   Translations translations;
-  add_translations("", translations);
-  add_translations("\n\nsrc=1.2.3.4 dst=\ntcp src=1.1.1.1 dst=2.2.2.2 sport=1 dport=2 src=3.3.3.3", translations);
+  CHECK(add_translations("", translations) == 0);
+  CHECK(add_translations("\n\nsrc=1.2.3.4 dst=\ntcp src=1.1.1.1 dst=2.2.2.2 sport=1 dport=2 src=3.3.3.3", translations) == 0);
+  CHECK(add_translations("root:x:0:0:root:/root:/bin/bash\n", translations) == 0);
   add_translations("icmp 1 29 src=10.0.0.1 dst=10.0.0.2 type=8 code=0 id=1 src=10.0.0.2 dst=10.0.0.9 type=0 code=0 id=1",
                    translations);
   CHECK(translations.empty());

@@ -23,6 +23,7 @@ Problem with_hosts(size_t count, double cores, double memory) {
   Problem problem;
   for (size_t i = 0; i < count; ++i) problem.hosts.push_back({"h" + std::to_string(i), cores, memory});
   problem.fixed.resize(count);
+  problem.kept.resize(count, false);
   return problem;
 }
 
@@ -119,6 +120,46 @@ TEST_CASE("what stays on a host takes its room, and draws what talks to it") {
   problem.to_host.push_back({0, 0, 100});
   problem.total = 100;
   CHECK(searched(problem, {1}) == Placement{0});
+}
+
+TEST_CASE("nothing is gained by moving things off a host that stays as full") {
+  // As two hosts of two cores told: most of what h1 uses cannot move, and what can talks to what is beside it.
+  Problem problem = with_hosts(2, 2, 24000);
+  problem.fill = 0.8;
+  problem.fixed = {{1.27, 2500, true}, {1.872, 2500, true}};
+  problem.kept = {true, true};
+  for (const char *host : {"h0", "h0", "h1", "h1"}) add_item(problem, "item", host, 0.01, 20);
+  talk(problem, 0, 1, 1000);
+  problem.to_host.push_back({2, 1, 1000});
+  problem.to_host.push_back({3, 1, 1000});
+  problem.total += 2000;
+  const Placement now = current(problem);
+  CHECK(searched(problem, now) == now);
+  CHECK(score_of(problem, {0, 0, 0, 0}).hosts == 2);
+  CHECK(score_of(problem, {0, 0, 0, 0}).cpu < 0.1);
+  CHECK(as_table(problem, {problem, now}, now).find("emptied") == std::string::npos);
+  // What is much of such a host does go where it fits.
+  problem.items[2].used.cpu = problem.items[3].used.cpu = 0.12;
+  CHECK(searched(problem, now) == Placement{0, 0, 0, 0});
+}
+
+TEST_CASE("a host that nothing is left on could be emptied, one where something stays is in use") {
+  Problem problem = with_hosts(3, 4, 1000);
+  problem.fixed[1].cpu = 0.1;  // beside containers
+  add_item(problem, "one", "h0", 1, 100);
+  add_item(problem, "two", "h1", 1, 100);
+  Present now{problem, current(problem)};
+  CHECK(score_of(problem, {0, 0}).hosts == 1);
+  const std::string table = as_table(problem, now, {0, 0});
+  CHECK(table.find("in use\n") != std::string::npos);
+  CHECK(table.find("could be emptied\n") != std::string::npos);
+  CHECK(table.find("not needed\n") != std::string::npos);
+  now.problem.kept[1] = problem.kept[1] = true;
+  CHECK(score_of(problem, {0, 0}).hosts == 2);
+  CHECK(as_table(problem, now, {0, 0}).find("emptied") == std::string::npos);
+  CHECK(as_json(problem, now, {0, 0}).find(R"("in_use":true)") != std::string::npos);
+  problem.most_hosts = 1;  // may have something placed on them
+  CHECK(score_of(problem, {0, 0}).fitness > 0);
 }
 
 TEST_CASE("half of the hosts do for the example, with the traffic within them") {
@@ -229,13 +270,13 @@ TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
   std::vector<graph::Flow> flows = {opens("h0", "worker", "10.0.0.1", "10.0.0.2", "80", 10, 90),
                                     takes("h1", "database", "10.0.0.2", "10.0.0.1", "80", 90, 10),
                                     opens("h0", "worker", "127.0.0.1", "127.0.0.1", "22", 1, 2),
-                                    takes("h0", "daemon", "127.0.0.1", "127.0.0.1", "22", 2, 1),
+                                    takes("h0", "monitor", "127.0.0.1", "127.0.0.1", "22", 2, 1),
                                     opens("h0", "worker", "10.0.0.1", "192.0.2.1", "443", 500, 500),
                                     opens("h1", "database", "127.0.0.1", "127.0.0.1", "80", 7, 7)};
   flows[0].container = flows[2].container = flows[4].container = "web";
   flows[1].container = flows[5].container = "db";
   const std::vector<graph::Worker> workers = {{"h0", "6", "worker", "web", "", {1, 100, true}},
-                                              {"h0", "6", "daemon", "", "", {0.5, 50, true}},
+                                              {"h0", "7", "monitor", "", "", {0.5, 50, true}},
                                               {"h1", "8", "database", "db", "", {2, 200, true}},
                                               {"gone", "1", "x", "", "", {9, 9, true}}};
   const auto contained = [](const graph::Node &node) { return node.contained; };
@@ -247,6 +288,9 @@ TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
   CHECK(problem.items[1].used.cpu == 2);
   CHECK(problem.fixed[0].cpu == 0.5);
   CHECK(problem.fixed[1].cpu == 0);
+  CHECK(problem.kept == std::vector<bool>{false, false});  // what is beside containers goes with the host
+  const auto only_web = [](const graph::Node &node) { return node.name == "web"; };
+  CHECK(problem_of(graph, workers, problem.hosts, 1, only_web).kept == std::vector<bool>{false, true});
   REQUIRE(problem.between.size() == 1);
   CHECK(problem.between[0].bytes == 100);
   CHECK(problem.total == 100 + 3 + 14);  // what goes outside crosses nothing
