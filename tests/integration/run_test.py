@@ -304,6 +304,19 @@ class Commands(AgentCase):
         self.assertGreaterEqual(len(mine), 3)  # the baseline and two windows
         self.assertIn("proc.cpu.user", mine[-1]["fields"])
 
+    def test_check_says_what_a_component_has_against_its_parameters_and_nothing_runs_on_at_a_first_start(self):
+        levels = 'rollup = { { after = "2d", every = "7s" }, { after = "3d", every = "1h" } }'
+        bad = pipeline(f"a.sink.sqlite {{ {levels} }}", f'a.sink.sqlite {{ path = "{self.path("b.db")}", {levels} }}')
+        with open(self.path("bad.lua"), "w") as file:
+            file.write(bad)
+        for command, lines in ("check", 2), ("run", 1):
+            done = subprocess.run([BINARY, command, self.path("bad.lua")], capture_output=True, text=True)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(done.stderr.count('parameter "rollup[2].every": 1h is not twice, three times, ... the 7s'), lines, done.stderr)
+            self.assertIn(f'{self.path("bad.lua")}:', done.stderr)
+            self.assertNotIn("runs on", done.stderr)
+
     def test_shipped_pipelines_and_the_examples_of_the_documents_are_valid(self):
         files = ["pipelines/host.lua", "pipelines/minimal.lua", "pipelines/containers.lua", "pipelines/hub.lua",
                  "pipelines/network.lua", "pipelines/profile.lua", "pipelines/aggressive.lua"]
