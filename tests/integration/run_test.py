@@ -97,6 +97,15 @@ class Running(AgentCase):
         self.assertEqual(agent.join(), 0, agent.errors())
         self.assertGreater(len(points(self.path("out"))), 0)
 
+    def test_stopped_within_the_first_window_it_says_so_once(self):
+        lua = pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}')
+        agent = self.run_agent(lua.replace("100ms", "1h")).running()
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        self.assertEqual(agent.errors().count('pipeline "all": stopped before its first window of 1h ended'), 1, agent.errors())
+        agent = self.run_agent(lua, "--for", "2s")
+        self.assertEqual(agent.join(), 0, agent.errors())
+        self.assertNotIn("first window", agent.errors())
+
     def test_an_agent_whose_sources_cannot_work_here_ends_with_status_1(self):
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}', source='root = "/nonexistent"'))
         self.assertEqual(agent.join(), 1, agent.errors())
