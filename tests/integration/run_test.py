@@ -315,7 +315,7 @@ class Commands(AgentCase):
 
     def test_check_says_what_a_component_has_against_its_parameters_and_nothing_runs_on_at_a_first_start(self):
         levels = 'rollup = { { after = "2d", every = "7s" }, { after = "3d", every = "1h" } }'
-        bad = pipeline(f"a.sink.sqlite {{ {levels} }}", f'a.sink.sqlite {{ path = "{self.path("b.db")}", {levels} }}')
+        bad = pipeline(f'a.sink.sqlite {{ {levels} }}, a.sink.sqlite {{ path = "{self.path("b.db")}", {levels} }}')
         with open(self.path("bad.lua"), "w") as file:
             file.write(bad)
         for command, lines in ("check", 2), ("run", 1):
