@@ -61,7 +61,8 @@ class Stored(QueryCase):
                             ((*WHEN, "--process", "nothing-like-it"), 'of process "nothing-like-it"; there are some of java, shop'),
                             ((*WHEN, "--host", "h3"), "with these tags"),
                             ((*WHEN, "--process", "shop", "--keep", "kernel"), "--keep kernel leaves none"),
-                            ((*WHEN, "--profile", "offcpu"), "source perf collects them, a window at a time"),
+                            ((*WHEN, "--profile", "offcpu"), 'source perf collects them with profile = "offcpu", a window at a time'),
+                            (("--from", "2001-01-01", "--to", "2001-01-02"), "pipelines/profile.lua has some after its first whole minute"),
                             (("--folded", os.devnull), "no stacks in /dev/null")):
             self.atalaya("flamegraph", *words, "-o", self.path("good.svg"), status=1)
             self.assertIn(said, self.errors)

@@ -54,6 +54,8 @@ std::string why_nothing(store::Store &store, const Wanted &wanted, const store::
   const auto process = std::find_if(others.tags.begin(), others.tags.end(), [](const auto &tag) { return tag.key == "process"; });
   if (process == others.tags.end()) {
     if (!wanted.tags.empty()) return " with these tags";
+    if (wanted.profile == "offcpu") return "; source perf collects them with profile = \"offcpu\", a window at a time";
+    if (wanted.profile != "cpu") return " of profile " + wanted.profile;
     return "; source perf collects them, a window at a time: pipelines/profile.lua has some after its first whole minute";
   }
   const std::string asked = process->patterns.front();
