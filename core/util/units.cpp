@@ -26,7 +26,7 @@ constexpr std::array kDurations = {Unit{"d", 86400 * kSecond},
                                    Unit{"us", 1000},
                                    Unit{"ns", 1}};
 // As in times of queries. Written by hand only: no duration is told in them.
-constexpr std::array kLongDurations = {Unit{"y", 365 * 86400 * kSecond}, Unit{"w", 7 * 86400 * kSecond}};
+constexpr std::array kLongDurations = {Unit{"y", kSecond * 86400 * 365}, Unit{"w", kSecond * 86400 * 7}};
 constexpr std::string_view kDurationUnits = "ns us ms s m h d w y";
 
 constexpr int64_t kKibi = 1024, kKilo = 1000;
