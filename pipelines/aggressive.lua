@@ -9,6 +9,7 @@ local store = a.sink.sqlite {}
 a.pipeline "profile" {
   every = "30s",
   a.source.perf { frequency = 202, tags = { "container", "runtime" } },
+  a.translate.names {},  -- the names that the other pipeline has
   store,
 }
 

@@ -9,6 +9,7 @@ local store = a.sink.sqlite {}
 a.pipeline "profile" {
   every = "60s",
   a.source.perf { frequency = 101, tags = { "container", "runtime" } },
+  a.translate.names {},  -- the names that the other pipeline has
   store,
 }
 

@@ -2,11 +2,13 @@
 // atalaya check FILE: what is wrong with a pipeline file, or its graph. Starts nothing.
 #include <array>
 #include <cstdio>
+#include <string>
 
 #include "core/cli/cli.h"
 #include "core/config/graph.h"
 #include "core/config/load.h"
 #include "core/isolation/capabilities.h"
+#include "core/plugin/local_instance.h"
 #include "core/util/log.h"
 
 namespace atalaya::core::cli {
@@ -14,6 +16,29 @@ namespace {
 
 constexpr std::array kOptions = {OptionSpec{"--quiet", "", "print what is wrong, not the graph"},
                                  OptionSpec{"--drop", "", "without capabilities, as `run --drop` reads the file"}};
+
+// Prints what the component itself has against its parameters, which it says when it is created: that opens nothing. Only what
+// would be created in this process: code that runs in a process of its own has its reasons to.
+bool is_accepted(const StageDescription &stage, const std::string &label, Symbols &symbols) {
+  if (stage.function != 0 || stage.isolation.on) return true;
+  Surroundings surroundings;
+  LocalInstance instance(stage.component, stage.parameters, label + std::string(kind_name(stage.kind)) + " \"" + stage.name + "\"",
+                         symbols, surroundings);
+  const Outcome created = instance.create();
+  if (created.code != ATALAYA_BAD_CONFIG) return true;
+  std::fprintf(stderr, "%s%s: %s\n", prefix_of(stage.where).c_str(), instance.label().c_str(), created.text.c_str());
+  return false;
+}
+
+bool are_accepted(const FileDescription &file, Symbols &symbols) {
+  bool good = true;
+  for (const StageDescription &sink : file.sinks) good = is_accepted(sink, "", symbols) && good;
+  for (const PipelineDescription &pipeline : file.pipelines)
+    for (const auto *list : {&pipeline.sources, &pipeline.stages})
+      for (const StageDescription &stage : *list)
+        good = is_accepted(stage, "pipeline \"" + pipeline.name + "\": ", symbols) && good;
+  return good;
+}
 
 int check(const Arguments &arguments) {
   if (const Status dropped = arguments.has("--drop") ? keep_capabilities(0) : Done{}; !dropped) {
@@ -26,6 +51,7 @@ int check(const Arguments &arguments) {
   for (const auto &error : file.errors) std::fprintf(stderr, "%s\n", error.c_str());
   for (const auto &warning : file.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   if (file.description) {
+    if (!are_accepted(*file.description, symbols)) return kWrongUse;
     if (!arguments.has("--quiet")) std::fputs(graph_text(*file.description).c_str(), stdout);
     return kDone;
   }

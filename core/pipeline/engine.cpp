@@ -150,7 +150,7 @@ Status Engine::start_new(Graph &graph, const Graph &current) {
 
 Status Engine::apply(FileDescription file) {
   auto built = build(std::move(file), graph_);
-  if (!built) return Error{built.error() + "; the old file runs on"};
+  if (!built) return Error{built.error() + (graph_.file.pipelines.empty() ? "" : "; the old file runs on")};
   Graph next = std::move(*built);
   // What goes is stopped before what comes is started: both may want the same file.
   stop_parts(graph_, next);

@@ -7,6 +7,7 @@
 #include "core/util/files.h"
 #include "core/util/log.h"
 #include "core/util/now.h"
+#include "core/util/units.h"
 
 namespace atalaya::core {
 namespace {
@@ -156,7 +157,18 @@ Status PipelineRun::start() {
   return Done{};
 }
 
+// Whoever tries a pipeline for a moment shall know why some of it left nothing.
+void PipelineRun::say_if_no_window() const {
+  const bool works = std::any_of(heads_.begin(), heads_.end(), [](const Head &head) {
+    return !head.off && (head.instance->component().flags & ATALAYA_PUSH) == 0;
+  });
+  if (!started_ || had_window_ || !works) return;
+  log(LogLevel::info, "pipeline \"" + description_.name + "\": stopped before its first window of " +
+                          format_duration(description_.every_ns) + " ended: what is told of a whole window is not there");
+}
+
 bool PipelineRun::stop_sources(int64_t deadline_ns) {
+  say_if_no_window();
   started_ = false;
   bool clean = true;
   for (Head &head : heads_) {
@@ -209,7 +221,9 @@ bool PipelineRun::tick(const ClockReading &now) {
   }
   process(std::move(batch), tick.window, nullptr, transaction_);
   transaction_.commit(shared_.ledger);
-  return (tick.window.flags & ATALAYA_WINDOW_BASELINE) == 0;
+  const bool whole = (tick.window.flags & ATALAYA_WINDOW_BASELINE) == 0;
+  had_window_ = had_window_ || whole;
+  return whole;
 }
 
 void PipelineRun::collect(Head &head, const atalaya_window &window, Batch &batch) {

@@ -84,6 +84,7 @@ class PipelineRun {
   std::string label_of(const StageDescription &stage) const;
   Status failed(const StageDescription &stage, const std::string &text) const;
   Status create_head(const StageDescription &source, size_t position);
+  void say_if_no_window() const;
   Status create_stage(const StageDescription &stage, size_t position);
   void collect(Head &head, const atalaya_window &window, Batch &batch);
   void arrived(Head &head, SourceThread::Arrival arrival);
@@ -114,6 +115,7 @@ class PipelineRun {
   Transaction transaction_;
   uint64_t collected_ = 0;  // samples before the stages, of the batch that is processed
   bool started_ = false;
+  bool had_window_ = false;  // a whole one
 };
 
 // "pipeline "x": source "proc": text" with file:line before it.

@@ -25,7 +25,9 @@ constexpr std::array kDurations = {Unit{"d", 86400 * kSecond},
                                    Unit{"ms", 1'000'000},
                                    Unit{"us", 1000},
                                    Unit{"ns", 1}};
-constexpr std::string_view kDurationUnits = "ns us ms s m h d";
+// As in times of queries. Written by hand only: no duration is told in them.
+constexpr std::array kLongDurations = {Unit{"y", kSecond * 86400 * 365}, Unit{"w", kSecond * 86400 * 7}};
+constexpr std::string_view kDurationUnits = "ns us ms s m h d w y";
 
 constexpr int64_t kKibi = 1024, kKilo = 1000;
 constexpr std::array kBinarySizes = {Unit{"TiB", kKibi *kKibi *kKibi *kKibi}, Unit{"GiB", kKibi *kKibi *kKibi},
@@ -110,6 +112,7 @@ Result<int64_t> parse_duration(std::string_view text) {
     if (name.empty())
       return previous == std::numeric_limits<int64_t>::max() && rest.empty() ? no_unit(text, "s", kDurationUnits) : malformed;
     const Unit *unit = find_unit(kDurations, name);
+    if (unit == nullptr) unit = find_unit(kLongDurations, name);
     if (unit == nullptr) return unknown_unit(text, name, kDurationUnits);
     if (unit->factor >= previous) return Error{in_quotes(text) + ": larger units come first, each once, as in \"1h30m\""};
     previous = unit->factor;

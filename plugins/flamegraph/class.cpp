@@ -54,10 +54,16 @@ bool is_c_library(std::string_view name) {
   return std::find(kThreads.begin(), kThreads.end(), name) != kThreads.end() || name.starts_with("__") || name.starts_with("_dl_");
 }
 
+// Stand for the callers of a stack that could not be followed to its begin.
+constexpr std::array<std::string_view, 3> kEarlyEnds = {"[unwind failed]", "[truncated]", "[stack lost]"};
+
+bool is_early_end(std::string_view name) {
+  return std::find(kEarlyEnds.begin(), kEarlyEnds.end(), name) != kEarlyEnds.end();
+}
+
 // "[libc.so.6]": in that file, in no function that has a name.
 Class class_of_file(std::string_view name, const Company &company) {
-  constexpr std::array<std::string_view, 4> kNothing = {"[unwind failed]", "[truncated]", "[stack lost]", "[unknown]"};
-  if (std::find(kNothing.begin(), kNothing.end(), name) != kNothing.end()) return Class::unknown;
+  if (is_early_end(name) || name == "[unknown]") return Class::unknown;
   if (name == "[libjvm.so]") return Class::runtime;
   const bool library = contains(name, ".so") || name == "[vdso]" || name == "[kernel]";
   return library || company.managed ? Class::system : Class::application;
@@ -77,6 +83,13 @@ Class class_of(std::string_view frame, const Company &company) {
   if (company.jvm && is_java_dotted(frame)) return Class::application;
   if (company.managed) return contains(frame, "::") || is_jvm_own(frame) ? Class::runtime : Class::system;
   return is_c_library(frame) ? Class::system : Class::application;
+}
+
+double early_end(const Tree &tree, uint32_t group_depth) {
+  double sum = 0;
+  for (uint32_t i = 1; i < tree.size(); ++i)
+    if (tree.node(i).depth == group_depth + 1 && is_early_end(tree.name(i))) sum += tree.node(i).shown();
+  return sum;
 }
 
 Classes::Classes(const Tree &tree, uint32_t group_depth)

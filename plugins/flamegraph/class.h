@@ -26,6 +26,9 @@ struct Company {
 
 Class class_of(std::string_view frame, const Company &company);
 
+// How much of what is shown ends before the function that its thread began with.
+double early_end(const Tree &tree, uint32_t group_depth);
+
 // Of each node. Nodes to `group_depth` are groups, those of that depth processes.
 class Classes {
  public:

@@ -21,7 +21,7 @@ constexpr int kSide = 10, kHead = 46, kControls = 48, kRow = 16;
 constexpr double kGap = 0.5;           // between neighbours
 constexpr double kLetter = 7.25;       // of the font of frames
 constexpr size_t kLongestName = 1000;  // columns
-constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system";
+constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system, grey: not known";
 constexpr const char *kChangeLegend = "red: a larger share than before, blue: a smaller one";
 
 std::string fixed(double value, int decimals) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/store/sqlite.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 
 #include "core/util/files.h"
@@ -24,7 +26,10 @@ Cause cause_of(int code) {
   }
 }
 
-std::string_view advice(int code, int system_error) {
+constexpr std::string_view kOtherStore = "name another store with --store or $ATALAYA_STORE";
+
+std::string_view advice(int code, int system_error, bool reads_only) {
+  if (reads_only && (code & 0xff) == SQLITE_NOTADB) return "; it is no store: name one with --store or $ATALAYA_STORE";
   switch (code & 0xff) {
     case SQLITE_FULL:
       return "; make room on its disk, or lower max_size";
@@ -42,9 +47,23 @@ std::string_view advice(int code, int system_error) {
   }
 }
 
+// Who reads is told how a store comes about, and where it is looked for.
+void check_is_file(const std::string &path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) return;  // SQLite says it
+    throw Error(Cause::config,
+                "there is no store " + path + "; `atalaya run pipelines/host.lua` fills one, or " + std::string(kOtherStore));
+  }
+  if (!S_ISREG(status.st_mode))
+    throw Error(Cause::config, path + (S_ISDIR(status.st_mode) ? " is a folder" : " is not a file") + ": it is no store; " +
+                                   std::string(kOtherStore));
+}
+
 }  // namespace
 
 Database::Database(const std::string &path, Access access) : path_(path) {
+  if (access == Access::read_only) check_is_file(path);
   const int flags = access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3 *handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
@@ -60,7 +79,7 @@ void Database::fail(int code) const {
   const int primary = code & 0xff;
   if (system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN))
     text += " (" + core::error_text(system_error) + ")";
-  text += advice(code, system_error);
+  text += advice(code, system_error, handle_ && sqlite3_db_readonly(handle_.get(), "main") == 1);
   throw Error(cause_of(code), text);
 }
 

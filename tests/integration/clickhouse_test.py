@@ -338,12 +338,13 @@ class OneServer(ServedCase):
 
     def test_the_statements_of_the_manual_work(self):
         _, hub = self.hub(self.sink())
-        point = {"metric": "sys.cpu.usage", "timestamp": int(time.time()), "value": 5, "tags": {"host": "h"}}
-        http(hub + "/api/put", json.dumps([point]).encode())
+        now = int(time.time())
+        points = [{"metric": "sys.cpu.usage", "timestamp": now, "value": 5 + core, "tags": {"host": "h", "core": str(core)}} for core in range(2)]
+        http(hub + "/api/put", json.dumps(points).encode())
         with open("docs/clickhouse.md") as file:
             statements = re.findall(r"^```sql\n(.*?)^```$", file.read(), re.M | re.S)
         answers = [self.rows(statement) for statement in statements]
-        self.assertEqual([row[1:] for row in answers[0]], [["h", "5"]])
+        self.assertEqual([row[1:] for row in answers[0]], [["h", "11"]])
 
     def test_tables_of_one_server_are_no_cluster(self):
         agent, hub = self.hub(self.sink())

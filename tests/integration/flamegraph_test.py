@@ -37,8 +37,8 @@ class Stored(QueryCase):
         http(self.hub + "/cpu", json.dumps([{"timestamp": T0 + second, "hostname": host, "stack": stack, "value": value}
                                             for stack, value in stacks.items()]).encode())
 
-    def folded(self, *words):
-        return self.atalaya("flamegraph", "--format", "folded", *(words if "--from" in words else (*WHEN, *words)))
+    def folded(self, *words, status=0):
+        return self.atalaya("flamegraph", "--format", "folded", *(words if "--from" in words else (*WHEN, *words)), status=status)
 
     def test_hosts_and_windows_are_added_up(self):
         self.assertEqual(self.folded(), "java-7;a;b;a 13\njava-7;f_[j];do_x_[k] 4\njava-9;f_[j] 5\nshop-8;main 8\n")
@@ -53,8 +53,34 @@ class Stored(QueryCase):
         self.assertEqual(total(self.folded("--keep", "jvm")), 22)
         self.assertEqual(total(self.folded("--keep", "app")), 17)
         self.assertEqual(self.folded("--keep", "kernel"), "java-7;f_[j];do_x_[k] 4\n")
-        self.assertEqual(self.folded("--profile", "offcpu"), "")
-        self.assertIn("no stacks from", self.errors)
+
+    def test_nothing_is_no_picture_and_leaves_the_one_that_is_there(self):
+        with open(self.path("good.svg"), "w") as file:
+            file.write("good")
+        for words, said in (((*WHEN, "--process", "jaba"), 'no stacks from 2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z of process "jaba"; did you mean "java"?'),
+                            ((*WHEN, "--process", "nothing-like-it"), 'of process "nothing-like-it"; there are some of java, shop'),
+                            ((*WHEN, "--host", "h3"), "with these tags"),
+                            ((*WHEN, "--process", "shop", "--keep", "kernel"), "--keep kernel leaves none"),
+                            ((*WHEN, "--profile", "offcpu"), 'source perf collects them with profile = "offcpu", a window at a time'),
+                            (("--from", "2001-01-01", "--to", "2001-01-02"), "pipelines/profile.lua has some after its first whole minute"),
+                            (("--folded", os.devnull), "no stacks in /dev/null")):
+            self.atalaya("flamegraph", *words, "-o", self.path("good.svg"), status=1)
+            self.assertIn(said, self.errors)
+            self.assertIn(f'; {self.path("good.svg")} is not written', self.errors)
+        with open(self.path("good.svg")) as file:
+            self.assertEqual(file.read(), "good")
+        self.assertEqual(self.folded("--profile", "offcpu", status=1), "")
+
+    def test_stacks_that_end_early_are_said(self):
+        early = "make-1;[unwind failed];[unknown] 6\nmake-1;main 4\n"
+        self.atalaya("flamegraph", "--folded", "-", "-o", self.path("early.svg"), input=early.encode())
+        self.assertEqual(self.errors.count("\n"), 1)
+        self.assertIn('60 % of this ends early', self.errors)
+        self.assertIn('unwind = "dwarf"', self.errors)
+        with open(self.path("early.svg")) as file:
+            self.assertIn("red: system, grey: not known", file.read())
+        self.folded()
+        self.assertEqual(self.errors, "")
 
     def test_json_has_the_same_sums(self):
         tree = json.loads(self.atalaya("flamegraph", "--format", "json", *WHEN))
@@ -107,7 +133,9 @@ class Profiled(AgentCase):
 
     def setUp(self):
         super().setUp()
-        self.child = subprocess.Popen([sys.executable, "-c", "while True: sum(range(1000))"])
+        with open(self.path("spin.py"), "w") as file:
+            file.write("while True: sum(range(1000))\n")
+        self.child = subprocess.Popen([sys.executable, self.path("spin.py")])
 
     def tearDown(self):
         self.child.kill()
@@ -127,16 +155,18 @@ class Profiled(AgentCase):
         agent.stop()
 
     def wait_for_stacks(self, agent, pid):
-        words = [BINARY, "flamegraph", "--store", self.path("atalaya.db"), "--tag", f"pid={pid}", "--format", "json"]
-        tree = {}
+        """By the name that the pipeline of processes has for it: that of the script."""
+        words = [BINARY, "flamegraph", "--store", self.path("atalaya.db"), "--process", "spin.py", "--format", "json"]
+        names = set()
 
         def sampled(_):
-            asked = subprocess.run(words, capture_output=True, check=True)
-            tree.update(json.loads(asked.stdout))
+            asked = subprocess.run(words, capture_output=True, check=False)
+            self.assertIn(asked.returncode, (0, 1), asked.stderr)  # 1: there are none yet
+            tree = json.loads(asked.stdout or b'{"value": 0, "children": []}')
+            names.update(child["name"] for child in tree["children"])
             return tree["value"] >= 50
         agent.wait_status(sampled)
-        with open(f"/proc/{pid}/comm") as file:
-            self.assertEqual([child["name"] for child in tree["children"]], [f"{file.read().strip()}-{pid}"])
+        self.assertEqual(names, {f"spin.py-{pid}"})
 
 
 @unittest.skipUnless(browser.BINARY, "no browser: chromium")

@@ -97,6 +97,15 @@ class Running(AgentCase):
         self.assertEqual(agent.join(), 0, agent.errors())
         self.assertGreater(len(points(self.path("out"))), 0)
 
+    def test_stopped_within_the_first_window_it_says_so_once(self):
+        lua = pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}')
+        agent = self.run_agent(lua.replace("100ms", "1h")).running()
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        self.assertEqual(agent.errors().count('pipeline "all": stopped before its first window of 1h ended'), 1, agent.errors())
+        agent = self.run_agent(lua, "--for", "2s")
+        self.assertEqual(agent.join(), 0, agent.errors())
+        self.assertNotIn("first window", agent.errors())
+
     def test_an_agent_whose_sources_cannot_work_here_ends_with_status_1(self):
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}', source='root = "/nonexistent"'))
         self.assertEqual(agent.join(), 1, agent.errors())
@@ -303,6 +312,19 @@ class Commands(AgentCase):
         mine = [sample for sample in samples if sample["tags"].get("pid") == str(os.getpid())]
         self.assertGreaterEqual(len(mine), 3)  # the baseline and two windows
         self.assertIn("proc.cpu.user", mine[-1]["fields"])
+
+    def test_check_says_what_a_component_has_against_its_parameters_and_nothing_runs_on_at_a_first_start(self):
+        levels = 'rollup = { { after = "2d", every = "7s" }, { after = "3d", every = "1h" } }'
+        bad = pipeline(f'a.sink.sqlite {{ {levels} }}, a.sink.sqlite {{ path = "{self.path("b.db")}", {levels} }}')
+        with open(self.path("bad.lua"), "w") as file:
+            file.write(bad)
+        for command, lines in ("check", 2), ("run", 1):
+            done = subprocess.run([BINARY, command, self.path("bad.lua")], capture_output=True, text=True)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(done.stderr.count('parameter "rollup[2].every": 1h is not twice, three times, ... the 7s'), lines, done.stderr)
+            self.assertIn(f'{self.path("bad.lua")}:', done.stderr)
+            self.assertNotIn("runs on", done.stderr)
 
     def test_shipped_pipelines_and_the_examples_of_the_documents_are_valid(self):
         files = ["pipelines/host.lua", "pipelines/minimal.lua", "pipelines/containers.lua", "pipelines/hub.lua",

@@ -133,6 +133,8 @@ class FlamegraphCommand final : public Command {
             read_files(tree);
           const Classes classes(tree, wanted_.group_depth());
           finish(tree, classes);
+          if (tree.root().shown() == 0) return say_nothing();
+          say_early(tree);
           query::write_output(file_, output_of(tree, classes));
           return 0;
         },
@@ -166,7 +168,8 @@ class FlamegraphCommand final : public Command {
     query::Reading reading(options_);
     style_.subtitle = query::span_text(reading.range);
     add_stored(tree, Side::shown, *reading.store, wanted_, reading.range, reading.budget);
-    if (tree.size() == 1) query::say_nothing("stacks", reading.range);
+    if (tree.size() == 1)
+      nothing_ = "from " + style_.subtitle + why_nothing(*reading.store, wanted_, reading.range, reading.budget);
     if (!style_.compared) return;
     const query::Range before = range_of(diff_, reading.now_ns);
     style_.subtitle += ", compared with " + query::span_text(before);
@@ -187,6 +190,26 @@ class FlamegraphCommand final : public Command {
     if (keep_ != "all") tree.keep([&](uint32_t node) { return is_wanted(classes, node, tree.name(node)); });
     tree.finish();
     if (style_.compared && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
+  }
+
+  // A picture of nothing is not written: it may stand where a good one does.
+  int say_nothing() const {
+    std::string text = nothing_;
+    if (text.empty()) text = folded_.empty() ? "from " + style_.subtitle : "in " + (folded_ == "-" ? "standard input" : folded_);
+    if (nothing_.empty() && keep_ != "all") text += "; --keep " + keep_ + " leaves none";
+    if (!file_.empty() && file_ != "-") text += "; " + file_ + " is not written";
+    std::fprintf(stderr, "no stacks %s\n", text.c_str());
+    return 1;
+  }
+
+  void say_early(const Tree &tree) const {
+    const double share = early_end(tree, wanted_.group_depth()) / tree.root().shown();
+    if (share <= 0.5) return;
+    std::fprintf(
+        stderr,
+        "%.0f %% of this ends early, before the function that its thread began with: unwind = \"dwarf\" of the source perf "
+        "follows programs without frame pointers, as most distributions build them\n",
+        100 * share);
   }
 
   bool is_wanted(const Classes &classes, uint32_t node, std::string_view name) const {
@@ -214,6 +237,7 @@ class FlamegraphCommand final : public Command {
 
   const query::ReadOptions options_;
   const std::string folded_, diff_, file_;
+  std::string nothing_;  // which stacks the store has none of
   std::string format_;
   const std::string keep_;
   Wanted wanted_;

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
+#include "core/util/suggest.h"
+#include "core/util/text.h"
 #include "plugins/query/time_text.h"
 
 namespace atalaya::flamegraph {
@@ -26,7 +29,43 @@ void append_frame(std::string &stack, std::string_view name) {
   std::replace(stack.begin() + static_cast<std::ptrdiff_t>(begin), stack.end(), ';', ':');
 }
 
+store::Selection selected(const Wanted &wanted, const store::Range &range) {
+  store::Selection selection;
+  selection.tags = wanted.tags;
+  selection.tags.push_back({"profile", {wanted.profile}});
+  selection.range = range;
+  return selection;
+}
+
+std::vector<std::string> names_with_stacks(store::Store &store, const store::Selection &selection, query::Budget &budget) {
+  std::set<std::string> names;
+  store.stacks(selection, [&](const store::Stack &stack) {
+    budget.work(1);
+    if (const auto name = stack.tags.find("process"); name != stack.tags.end()) names.insert(name->second);
+  });
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
+
+std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget) {
+  constexpr size_t kMostNamed = 5;
+  store::Selection others = selected(wanted, range);
+  const auto process = std::find_if(others.tags.begin(), others.tags.end(), [](const auto &tag) { return tag.key == "process"; });
+  if (process == others.tags.end()) {
+    if (!wanted.tags.empty()) return " with these tags";
+    if (wanted.profile == "offcpu") return "; source perf collects them with profile = \"offcpu\", a window at a time";
+    if (wanted.profile != "cpu") return " of profile " + wanted.profile;
+    return "; source perf collects them, a window at a time: pipelines/profile.lua has some after its first whole minute";
+  }
+  const std::string asked = process->patterns.front();
+  others.tags.erase(process);
+  const std::vector<std::string> names = names_with_stacks(store, others, budget);
+  std::string text = " of process " + core::in_quotes(asked);
+  if (const std::string near = core::did_you_mean(asked, names); !near.empty()) return text + near;
+  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "; there are some of " : ", ") + names[i];
+  return text + (names.size() > kMostNamed ? ", ..." : "");
+}
 
 std::string process_frames(const store::Tags &tags, By by) {
   const auto value = [&](const char *key) {
@@ -43,10 +82,7 @@ std::string process_frames(const store::Tags &tags, By by) {
 
 void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range,
                 query::Budget &budget) {
-  store::Selection selection;
-  selection.tags = wanted.tags;
-  selection.tags.push_back({"profile", {wanted.profile}});
-  selection.range = range;
+  const store::Selection selection = selected(wanted, range);
   const std::string_view field = wanted.profile == "offcpu" ? "profile.ns" : "profile.samples";
   // Equal stacks have equal numbers, and processes equal entities: their texts are looked at once.
   std::unordered_map<int64_t, uint32_t> processes;

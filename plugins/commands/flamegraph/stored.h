@@ -30,6 +30,9 @@ struct Wanted {
 // Those whose windows end in the range. Throws query::TooMuch, store::Error.
 void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
+// Why it has none: the pipeline that collects them, or which processes have some.
+std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
+
 // What stands before the stack's own frames: "java-977", "java", or "host;java-977".
 std::string process_frames(const store::Tags &tags, By by);
 // Where FROM:TO is parted, though times hold colons themselves. Throws query::Wrong.

@@ -149,7 +149,7 @@ TEST_CASE("a wrong value is named with what was expected, its unit, its default 
   CHECK(problem("some", integer(0)) == "some|0 is out of range, at least 1");
   CHECK(problem("share", number(std::nan(""))) == "share|expected a number, got nan (number)");
   CHECK(problem("interval", integer(5)) == "interval|expected a duration such as \"5s\", got 5 (number)");
-  CHECK(problem("interval", text("5")) == "interval|\"5\" has no unit; write \"5s\" (units: ns us ms s m h d)");
+  CHECK(problem("interval", text("5")) == "interval|\"5\" has no unit; write \"5s\" (units: ns us ms s m h d w y)");
   CHECK(problem("interval", text("2m")) == "interval|2m is out of range, 1s to 1m");
   CHECK(problem("when_full", text("drop")) == "when_full|\"drop\" is not one of block, drop_oldest, drop_newest");
   CHECK(problem("when_full", integer(1)) ==

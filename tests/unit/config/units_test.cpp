@@ -19,6 +19,9 @@ TEST_CASE("durations are read in nanoseconds") {
   CHECK(parse_duration("0.1s").value() == 100'000'000);
   CHECK(parse_duration("7us3ns").value() == 7003);
   CHECK(parse_duration("0s").value() == 0);
+  CHECK(parse_duration("2y").value() == parse_duration("730d").value());
+  CHECK(parse_duration("1y1w1d").value() == parse_duration("373d").value());
+  CHECK(format_duration(parse_duration("2y").value()) == "730d");
 }
 
 TEST_CASE("sizes are read in bytes") {
@@ -33,8 +36,8 @@ TEST_CASE("sizes are read in bytes") {
 TEST_CASE("what is no duration or size says what to write") {
   CHECK(parse_duration("").error() == R"("" is not a duration; write a number and a unit, such as "5s")");
   CHECK(parse_duration("-5s").error() == R"("-5s" is not a duration; write a number and a unit, such as "5s")");
-  CHECK(parse_duration("5").error() == R"("5" has no unit; write "5s" (units: ns us ms s m h d))");
-  CHECK(parse_duration("5 min").error() == R"("5 min": unknown unit "min" (units: ns us ms s m h d))");
+  CHECK(parse_duration("5").error() == R"("5" has no unit; write "5s" (units: ns us ms s m h d w y))");
+  CHECK(parse_duration("5 min").error() == R"("5 min": unknown unit "min" (units: ns us ms s m h d w y))");
   CHECK(parse_duration("1m1h").error() == R"("1m1h": larger units come first, each once, as in "1h30m")");
   CHECK(parse_duration("1s1s").error() == R"("1s1s": larger units come first, each once, as in "1h30m")");
   CHECK(parse_duration("200000000d").error() == R"("200000000d" is too long)");

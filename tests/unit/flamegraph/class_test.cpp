@@ -23,6 +23,17 @@ TEST_CASE("what stands for frames that nobody knows is none of the three") {
     CHECK(class_of(name, kJvm) == Class::unknown);
 }
 
+TEST_CASE("a stack ends early where the first frame of its process says so") {
+  Tree tree;
+  tree.add(tree.leaf("h;a-1;[unwind failed];f"), Side::shown, 3);
+  tree.add(tree.leaf("h;a-1;[stack lost]"), Side::shown, 2);
+  tree.add(tree.leaf("h;b-2;main;[unknown]"), Side::shown, 4);
+  tree.add(tree.leaf("h;b-2;[truncated];g"), Side::before, 8);
+  tree.finish();
+  CHECK(early_end(tree, 2) == 5);
+  CHECK(early_end(tree, 1) == 0);
+}
+
 TEST_CASE("in a JVM: Java is the application, HotSpot manages, libraries are system") {
   for (const char *name : {"long W.fib(int)_[j]", "java.lang.String::hashCode_[i]", "Lorg/x/Y:::m", "java/lang/Thread.run",
                            "void java.lang.Thread.run()", "W.<init>"})

@@ -108,7 +108,7 @@ TEST_CASE("a summary that reaches over an interval's end is refused") {
 TEST_CASE("what is no downsampling says why") {
   CHECK(parse_downsample("5s").value().interval_ns == 5 * kSecond);
   CHECK_FALSE(parse_downsample("5s").value().function);
-  CHECK(parse_downsample("5").error() == "\"5\": \"5\" has no unit; write \"5s\" (units: ns us ms s m h d)");
+  CHECK(parse_downsample("5").error() == "\"5\": \"5\" has no unit; write \"5s\" (units: ns us ms s m h d w y)");
   CHECK(parse_downsample("0s-avg").error() == "\"0s-avg\": an interval is longer than 0s; the whole range is 0all");
   CHECK(parse_downsample("5s-agv").error() == "\"5s-agv\": \"agv\" is no function; did you mean \"avg\"?");
   CHECK(parse_downsample("5s-avg-none-x").error().find("an interval, a function and a fill policy") != std::string::npos);

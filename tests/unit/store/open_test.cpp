@@ -193,8 +193,20 @@ TEST_CASE("a damaged store is refused and left as it is") {
 
 TEST_CASE("reading where there is no store is an error and makes none") {
   const Folder folder;
-  CHECK_THROWS_AS(SqliteStore(folder / "a.db"), Error);
-  CHECK(!std::filesystem::exists(folder / "a.db"));
+  const auto said = [](const std::string &path) -> std::string {
+    try {
+      const SqliteStore store(path);
+      return "";
+    } catch (const Error &error) {
+      return error.what();
+    }
+  };
+  const std::string path = folder / "a.db", remedy = "name another store with --store or $ATALAYA_STORE";
+  CHECK(said(path) == "there is no store " + path + "; `atalaya run pipelines/host.lua` fills one, or " + remedy);
+  CHECK(!std::filesystem::exists(path));
+  CHECK(said(folder.path()) == folder.path() + " is a folder: it is no store; " + remedy);
+  std::ofstream(path) << std::string(5000, 'x');
+  CHECK(said(path) == "database " + path + ": file is not a database; it is no store: name one with --store or $ATALAYA_STORE");
 }
 
 // In a process of its own, on a file system of 16 MiB: fills it and returns what went wrong, "" if all was as it should be.
