@@ -263,7 +263,7 @@ TEST_CASE("many entities are rolled up with a step a batch, and nothing is delet
   constexpr int kEntities = 300;
   for (int pid = 0; pid < kEntities; ++pid) {
     Samples samples = store.samples();
-    samples.metrics(kStart + pid * kSecond, {{"host", "ant"}, {"pid", std::to_string(pid)}}, kSecond).count("flow.sent.bytes", 1);
+    samples.metrics(kStart + (pid + 1) * kSecond, {{"host", "ant"}, {"pid", std::to_string(pid)}}, kSecond).count("flow.sent.bytes", 1);
     writer.write(samples.span(), kStart);
   }
   settle(writer, kStart + kDay);
@@ -271,7 +271,9 @@ TEST_CASE("many entities are rolled up with a step a batch, and nothing is delet
   // The agent did not run for longer than everything is kept.
   for (int batch = 0; batch < kEntities / 3; ++batch) writer.maintain(kLater + 300 * kDay);
   CHECK(store.number("SELECT count(*) FROM chunks") == 0);
-  CHECK(ask(store, "1h-sum")[0].points[0].value == kEntities);
+  double sum = 0;
+  for (const query::Answer &answer : ask(store, "1h-sum")) sum += answer.points.at(0).value;
+  CHECK(sum == kEntities);
 }
 
 TEST_CASE("rows that came late may replace points: their chunk waits for them") {
