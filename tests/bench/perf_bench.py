@@ -28,8 +28,8 @@ def pipeline(atalaya, folder, frequency, every, options=""):
     return [atalaya.binary, "run", path]
 
 
-def spin(program, seconds, threads=CORES):
-    done = json.loads(subprocess.run([program, str(seconds), str(threads)], capture_output=True, check=True).stdout)
+def spin(command, seconds, threads=CORES):
+    done = json.loads(subprocess.run([*command, str(seconds), str(threads)], capture_output=True, check=True).stdout)
     return done["rounds"] / done["cpu_ns"] * 1e9
 
 
@@ -132,24 +132,24 @@ def bench_cost(atalaya, program, seconds):
         end(children)
 
 
-def leg(atalaya, program, frequency):
+def leg(atalaya, command, frequency):
     """Work a CPU second; frequency 0: without the agent. Its window does not end meanwhile: what it costs then is not the program's."""
     if frequency == 0:
         time.sleep(WARM_UP)
-        return spin(program, LEG)
+        return spin(command, LEG)
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
         with running(pipeline(atalaya, folder, frequency, 3600), atalaya.environment(folder)):
             time.sleep(WARM_UP)
-            return spin(program, LEG)
+            return spin(command, LEG)
 
 
-def bench_overhead(atalaya, program, frequency, every, goal, pairs):
-    print(f"What programs lose at {frequency} Hz: work a CPU second in {pairs} ABBA pairs of {LEG} s, and the agent's share of the host "
+def bench_overhead(atalaya, program, command, frequency, every, goal, pairs):
+    print(f"What {'Java' if command[0] == 'java' else 'C++'} programs lose at {frequency} Hz: work a CPU second in {pairs} ABBA pairs of {LEG} s, and the agent's share of the host "
           f"with windows of {every} s")
     losses = []
     for i in range(pairs):
         order = (0, frequency) if i % 2 == 0 else (frequency, 0)
-        rates = {each: leg(atalaya, program, each) for each in order}
+        rates = {each: leg(atalaya, command, each) for each in order}
         losses.append(100 * (1 - rates[frequency] / rates[0]))
     children = load(program, 20 * every)
     try:
@@ -168,8 +168,11 @@ def main():
     seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 60
     pairs = int(sys.argv[4]) if len(sys.argv) > 4 else 15
     bench_cost(atalaya, program, seconds)
-    bench_overhead(atalaya, program, 101, 60, 1, pairs)
-    bench_overhead(atalaya, program, 202, 30, 2, pairs)
+    with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as classes:
+        subprocess.run(["javac", "-d", classes, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Spin.java")], check=True)
+        for command in ([program], ["java", "-XX:+PreserveFramePointer", "-cp", classes, "Spin"]):
+            bench_overhead(atalaya, program, command, 101, 60, 1, pairs)
+            bench_overhead(atalaya, program, command, 202, 30, 2, pairs)
 
 
 main()

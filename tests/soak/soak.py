@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./dev soak [SECONDS]: 1,000 processes a second that come and go, reloads with good and bad files, a server that fails in turns, log
-rotation, a wall clock that steps. The ledger balances all the time, nothing acknowledged is lost, memory and descriptors are flat."""
+"""./dev soak [SECONDS]: 1,000 processes a second (ATALAYA_SOAK_RATE) that come and go, their stacks too, reloads with good and bad files,
+a server that fails in turns, log rotation, a wall clock that steps. The ledger balances all the time, nothing acknowledged is lost, memory and descriptors are flat."""
 
 import http.server
 import json
@@ -22,7 +22,8 @@ BUILD = os.path.dirname(harness.BINARY)
 harness.BINARY = os.path.join(BUILD, "atalaya_stepped")
 PLUGINS = os.path.join(BUILD, "tests", "plugins")
 # A fourth of them by way of exec; a tenth are orphans.
-CHURN = [os.path.join(BUILD, "tests", "bench", "fork_storm"), "--seconds", str(int(SECONDS) + 3600), "--rate", "1000", "--burn-us", "50"]
+CHURN = [os.path.join(BUILD, "tests", "bench", "fork_storm"), "--seconds", str(int(SECONDS) + 3600), "--rate",
+         os.environ.get("ATALAYA_SOAK_RATE", "1000"), "--burn-us", "50"]
 EVERY = 15  # seconds between two reloads; the clock steps at every third
 STEPS = (3600, -3600, -30, 0.4, -7200, 86400)  # seconds
 
@@ -36,6 +37,7 @@ a.pipeline "processes" {{ every = "500ms", a.source.proc {{ backend = "auto", ho
 a.pipeline "names" {{ a.from "processes", a.translate.aggregate {{ by = {{ "process" }} }},
   function(s) s.tags.round = "{round}" return s end, a.filter.top {{ by = "proc.cpu.user", k = 5 }}, store }}
 a.pipeline "self" {{ every = "1s", a.source.self {{}}, store }}
+a.pipeline "stacks" {{ every = "5s", a.source.perf {{}}, store }}
 a.pipeline "numbers" {{ a.source.counter {{ isolate = false, acked = "{folder}/acked", batch = 5, pause = "100ms" }},
   a.sink.http {{ url = "{url}", format = "jsonlines", compress = "none", retry_max = "500ms",
     spool = {{ dir = "{folder}/spool", min_free = "0 B" }} }} }}
