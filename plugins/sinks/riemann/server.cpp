@@ -5,10 +5,13 @@
 #include <Poco/URI.h>
 #include <atalaya/plugin.hpp>
 
+#include <string_view>
+
 namespace atalaya::riemann_sink {
 namespace {
 
 constexpr uint16_t kPort = 5555, kTlsPort = 5554;
+constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]%";
 
 [[noreturn]] void refuse(const std::string &text) {
   throw Failure(Code::bad_config, "server \"" + text + "\" is no host and no host:port; write server = \"riemann:5555\"");
@@ -18,9 +21,10 @@ constexpr uint16_t kPort = 5555, kTlsPort = 5554;
 
 Server parse_server(const std::string &text, bool tls) {
   Server server;
+  if (text.find_first_not_of(kLetters) != std::string::npos) refuse(text);
   try {
     const Poco::URI uri("riemann://" + text);
-    if (uri.getHost().empty() || !uri.getUserInfo().empty() || !uri.getPathEtc().empty()) refuse(text);
+    if (uri.getHost().empty()) refuse(text);
     server.host = uri.getHost();
     server.port = uri.getPort();
   } catch (const Poco::Exception &) {

@@ -60,7 +60,7 @@ class Fixture {
   Delivery delivery;
 };
 
-Answer accept(const std::vector<int64_t> &) {
+Answer accept_all(const std::vector<int64_t> &) {
   return {true, {}};
 }
 
@@ -76,24 +76,24 @@ Fixture::Script poison(std::set<int64_t> bad) {
 }  // namespace
 
 TEST_CASE("riemann: a batch becomes messages of so many events") {
-  Fixture fixture(7, {.batch_events = 3}, accept);
+  Fixture fixture(7, {.batch_events = 3}, accept_all);
   CHECK(fixture.delivery.deliver());
   CHECK(fixture.messages == std::vector<std::vector<int64_t>>{{0, 1, 2}, {3, 4, 5}, {6}});
 }
 
 TEST_CASE("riemann: a message has so many bytes at most, and one event at least") {
-  Fixture all(6, {}, accept);
+  Fixture all(6, {}, accept_all);
   const size_t bytes = all.events.bytes(0);
-  Fixture fixture(6, {.batch_bytes = 2 * bytes}, accept);
+  Fixture fixture(6, {.batch_bytes = 2 * bytes}, accept_all);
   CHECK(fixture.delivery.deliver());
   CHECK(fixture.messages.size() == 3);
-  Fixture tiny(2, {.batch_bytes = 1}, accept);
+  Fixture tiny(2, {.batch_bytes = 1}, accept_all);
   CHECK(tiny.delivery.deliver());
   CHECK(tiny.messages.size() == 2);
 }
 
 TEST_CASE("riemann: nothing to send is delivered") {
-  Fixture fixture(0, {}, accept);
+  Fixture fixture(0, {}, accept_all);
   CHECK(fixture.delivery.deliver());
   CHECK(fixture.messages.empty());
 }

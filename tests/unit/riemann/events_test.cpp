@@ -197,7 +197,7 @@ TEST_CASE("riemann: an event for people") {
   fixture.load();
   CHECK(fixture.events->json(0) ==
         R"({"time_micros":1795219532123456,"host":"vm","service":"profiler fn java.lang.System identityHashCode","state":"ok",)"
-        R"("description":"java.lang.System identityHashCode (System.java:-2)\napp.Main run (Main.java:12)","pid":"7",)"
+        R"x("description":"java.lang.System identityHashCode (System.java:-2)\napp.Main run (Main.java:12)","pid":"7",)x"
         R"("process":"java","function":"java.lang.System identityHashCode","file":"System.java","line":"-2","metric":0.25})");
   CHECK(fixture.events->json(1) ==
         R"({"time_micros":1795219532123456,"host":"vm","service":"proc.threads","pid":"7","process":"java","metric":3})");
