@@ -83,7 +83,7 @@ TEST_CASE("jvms: JSON has the same, and the bias beside every figure of thread d
   CHECK(all.find(R"({"function":"app.Main hot","cpu":{"samples":60,"share":0.6}})") != std::string::npos);
   CHECK(all.ends_with("\"cpu\":{\"samples\":100,\"outside\":25}}\n"));
   const std::string one = detail_json(fixture.detail, fixture.overview, 1);
-  CHECK(one.find(R"("exemplar":{"bias":"safepoint","host":"h2","pid":"2","process":"java","share":0.7,"trace":["app.Main work (Main.java:7)",)") !=
+  CHECK(one.find(R"x("exemplar":{"bias":"safepoint","host":"h2","pid":"2","process":"java","share":0.7,"trace":["app.Main work (Main.java:7)",)x") !=
         std::string::npos);
   CHECK(one.find(R"("callers":[{"function":"app.Main b","dumps":{"bias":"safepoint","share":0.75},"cpu":{"share":1}}])") != std::string::npos);
 }
