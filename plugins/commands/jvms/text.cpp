@@ -108,7 +108,7 @@ void member(std::string &out, const char *name, const std::string &text) {
 void member(std::string &out, const char *name, const std::optional<double> &value) {
   if (!value) return;
   key(out, name);
-  core::append_number(out, *value);
+  out += query::rounded_text(*value);
 }
 template <class Items, class Append>
 void members(std::string &out, const char *name, const Items &items, Append &&append) {
