@@ -70,7 +70,7 @@ class Riemann final : public Sink {
        .type = ATALAYA_SIZE,
        .flags = ATALAYA_BOUNDED,
        .default_text = "1 MiB"_str,
-       .summary = "The most that one message holds; less than the server's max-size. A larger event goes alone."_str,
+       .summary = "The most that one message holds. A larger event goes alone."_str,
        .min = 1024,
        .max = 128.0 * 1024 * 1024},
       sinks::span_of_time("timeout"_str, "5s"_str, "How long a connection may take, and how long the server may be silent."_str),
