@@ -27,7 +27,8 @@ std::optional<Place> place_of_cpu(std::string_view folded);
 // A frame in it is the JVM's own, or Java as only a JVM writes it.
 bool is_of_jvm(std::string_view folded);
 
-// "java.lang.System identityHashCode (System.java:-2)" of a frame of an exemplar, which may have a dot in the place of the first blank.
+// "java.lang.System identityHashCode (System.java:-2)" of a frame of an exemplar, which may have a dot in the place of the first
+// blank.
 std::string trace_line(std::string_view frame);
 
 }  // namespace atalaya::jvms

@@ -226,8 +226,8 @@ void add_dump_callers(std::map<std::string, Caller> &callers, const std::string 
     if (sum > 0) callers[name].self_share = sum / all;
 }
 
-void add_cpu_callers(std::map<std::string, Caller> &callers, const Function &function, const Overview &overview, store::Store &store,
-                     const std::vector<store::TagFilter> &tags, query::Budget &budget) {
+void add_cpu_callers(std::map<std::string, Caller> &callers, const Function &function, const Overview &overview,
+                     store::Store &store, const std::vector<store::TagFilter> &tags, query::Budget &budget) {
   if (!function.samples) return;
   CpuSamples samples(overview.jvms);
   samples.read(store, tags, overview.range, budget);
@@ -245,7 +245,8 @@ std::vector<Caller> sorted(std::map<std::string, Caller> callers) {
     all.push_back(std::move(caller));
   }
   std::stable_sort(all.begin(), all.end(), [](const Caller &a, const Caller &b) {
-    return std::pair(a.self_share.value_or(0), a.samples_share.value_or(0)) > std::pair(b.self_share.value_or(0), b.samples_share.value_or(0));
+    return std::pair(a.self_share.value_or(0), a.samples_share.value_or(0)) >
+           std::pair(b.self_share.value_or(0), b.samples_share.value_or(0));
   });
   return all;
 }
@@ -298,7 +299,8 @@ std::vector<InJvm> jvms_with(const std::string &function, const Overview &overvi
 
 }  // namespace
 
-Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
+Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range,
+                     query::Budget &budget) {
   Overview overview;
   overview.range = range;
   Jvms jvms;

@@ -38,7 +38,7 @@ struct Overview {
 };
 
 struct Caller {
-  std::string name;  // "": threads begin with the function
+  std::string name;                                 // "": threads begin with the function
   std::optional<double> self_share, samples_share;  // of the function's
 };
 struct Exemplar {
@@ -58,7 +58,8 @@ struct Detail {
 };
 
 // Throws query::Wrong and TooMuch, store::Error.
-Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget);
+Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range,
+                     query::Budget &budget);
 // Those that are among the first `count` by thread dumps, or by samples: what the bias of the one hides, the other shows.
 std::vector<Function> first_of(const std::vector<Function> &functions, size_t count);
 // Of one function of the overview.

@@ -48,8 +48,8 @@ size_t hosts_of(const Overview &overview) {
 }
 
 std::string headline(const Overview &overview) {
-  std::string text = query::span_text(overview.range) + ": " + counted(overview.jvms.size(), "JVM") + " on " +
-                     counted(hosts_of(overview), "host");
+  std::string text =
+      query::span_text(overview.range) + ": " + counted(overview.jvms.size(), "JVM") + " on " + counted(hosts_of(overview), "host");
   if (overview.reporting == 0) return text + ", no thread dumps\n";
   if (overview.reporting < overview.jvms.size()) text += ", of which " + std::to_string(overview.reporting) + " report";
   return text + ", " + fixed(overview.rate, 1) + " thread dumps/s in all, over " +
@@ -74,8 +74,8 @@ std::string jvm_table(const Overview &overview, size_t top) {
   std::vector<Row> rows = {{"host", "pid", "process", "dumps/s", "cost %", "version", "vm", "collector"}};
   for (size_t i = 0; i < std::min(top, overview.jvms.size()); ++i) {
     const Jvm &jvm = overview.jvms[i];
-    rows.push_back({core::visible(jvm.host), core::visible(jvm.pid), core::visible(jvm.process), fixed(jvm.rate, 2), fixed(jvm.cost, 2),
-                    core::visible(jvm.version), core::visible(jvm.vm), core::visible(jvm.collector)});
+    rows.push_back({core::visible(jvm.host), core::visible(jvm.pid), core::visible(jvm.process), fixed(jvm.rate, 2),
+                    fixed(jvm.cost, 2), core::visible(jvm.version), core::visible(jvm.vm), core::visible(jvm.collector)});
   }
   return columns(std::move(rows)) + left_out(overview.jvms.size(), top);
 }
@@ -91,7 +91,8 @@ std::string legend(bool self, bool samples) {
 std::string function_table(const std::vector<Function> &functions) {
   std::vector<Row> rows = {{"function", kSelf, kShare, kSamples, kShare}};
   for (const Function &one : functions)
-    rows.push_back({core::visible(one.name), fixed(one.self, 4), percent(one.self_share), fixed(one.samples, 0), percent(one.samples_share)});
+    rows.push_back(
+        {core::visible(one.name), fixed(one.self, 4), percent(one.self_share), fixed(one.samples, 0), percent(one.samples_share)});
   return columns(std::move(rows));
 }
 
@@ -175,7 +176,8 @@ std::string overview_table(const Overview &overview, size_t top) {
   text += "\n" + legend(any_self(functions), any_samples(functions));
   const double all = overview.java_samples + overview.other_samples;
   if (all > 0 && overview.other_samples > 0)
-    text += percent(overview.other_samples / all) + " % of the JVMs' " + kSamples + " are not in Java: collectors, compilers, the JVM\n";
+    text += percent(overview.other_samples / all) + " % of the JVMs' " + kSamples +
+            " are not in Java: collectors, compilers, the JVM\n";
   return text;
 }
 
@@ -216,14 +218,16 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
   std::string text = headline(overview) + "\n" + function_table({detail.function});
   if (detail.exemplar) {
     const Exemplar &exemplar = *detail.exemplar;
-    text += "\nits stack with most time, " + percent(exemplar.share) + " % of those told of, in " + core::visible(exemplar.process) +
-            " with pid " + core::visible(exemplar.pid) + " on " + core::visible(exemplar.host) + " (bias=safepoint)\n";
+    text += "\nits stack with most time, " + percent(exemplar.share) + " % of those told of, in " +
+            core::visible(exemplar.process) + " with pid " + core::visible(exemplar.pid) + " on " + core::visible(exemplar.host) +
+            " (bias=safepoint)\n";
     for (const std::string &line : exemplar.lines) text += "  " + core::visible(line) + "\n";
   }
   if (!detail.callers.empty()) {
     std::vector<Row> rows = {{"called by", kShare, "cpu share %"}};
     for (size_t i = 0; i < std::min(top, detail.callers.size()); ++i)
-      rows.push_back({caller_name(detail.callers[i]), percent(detail.callers[i].self_share), percent(detail.callers[i].samples_share)});
+      rows.push_back(
+          {caller_name(detail.callers[i]), percent(detail.callers[i].self_share), percent(detail.callers[i].samples_share)});
     text += "\n" + columns(std::move(rows)) + left_out(detail.callers.size(), top);
   }
   if (!detail.jvms.empty()) {

@@ -26,8 +26,8 @@ struct EventConfig {
   int64_t ttl_ns = 0;                     // 0: twice the sample's window
 };
 
-// A batch as events, one a field. The library would allocate every event and each of its texts: so its structures are filled in here,
-// in one arena that is reused, and the library packs them.
+// A batch as events, one a field. The library would allocate every event and each of its texts: so its structures are filled in
+// here, in one arena that is reused, and the library packs them.
 class Events {
  public:
   using Intern = std::function<uint32_t(std::string_view name)>;

@@ -42,7 +42,8 @@ class Riemann final : public Sink {
            "and service."_str},
       {.name = "service_tags"_str,
        .type = ATALAYA_LIST,
-       .summary = "Tags whose values follow the metric in the service, as in \"sys.disk.reads.mb sda\"; all tags are attributes anyway."_str,
+       .summary =
+           "Tags whose values follow the metric in the service, as in \"sys.disk.reads.mb sda\"; all tags are attributes anyway."_str,
        .items = sinks::kTag,
        .item_count = 1,
        .item_size = sizeof(Param)},

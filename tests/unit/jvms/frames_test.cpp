@@ -25,9 +25,9 @@ TEST_CASE("jvms: a function has one name, however it is written") {
   CHECK(function_of_dump("Main$$Lambda$14/0x00000008000ca000.run_[j]") == "Main$$Lambda$14/0x00000008000ca000 run");
   CHECK(function_of_dump("[stack lost]") == "[stack lost]");
   CHECK(function_of_dump("[other]") == "[other]");
-  for (const char *frame :
-       {"int java.lang.System.identityHashCode(java.lang.Object)_[j]", "Ljava/lang/System:::identityHashCode_[j]",
-        "java/lang/System:::identityHashCode_[i]", "java.lang.System::identityHashCode_[j]", "java.lang.System.identityHashCode_[j]"}) {
+  for (const char *frame : {"int java.lang.System.identityHashCode(java.lang.Object)_[j]",
+                            "Ljava/lang/System:::identityHashCode_[j]", "java/lang/System:::identityHashCode_[i]",
+                            "java.lang.System::identityHashCode_[j]", "java.lang.System.identityHashCode_[j]"}) {
     const std::string text(frame);
     INFO(text);
     const auto place = place_of_cpu("start_thread;" + text);

@@ -75,25 +75,32 @@ TEST_CASE("jvms: one function") {
 TEST_CASE("jvms: JSON has the same, and the bias beside every figure of thread dumps") {
   Fixture fixture;
   const std::string all = overview_json(fixture.overview, 1);
-  CHECK(all.find(R"("reporting":2,"rate":25,"jvms":[{"host":"h1","pid":"1","process":"shop","rate":20,"cost":2,"version":"17.0.10",)"
-                 R"("collector":"G1"},{"host":"h2","pid":"2","process":"java","rate":10},{"host":"h2","pid":"3","process":"zoo"}])") !=
+  CHECK(all.find(
+            R"("reporting":2,"rate":25,"jvms":[{"host":"h1","pid":"1","process":"shop","rate":20,"cost":2,"version":"17.0.10",)"
+            R"("collector":"G1"},{"host":"h2","pid":"2","process":"java","rate":10},{"host":"h2","pid":"3","process":"zoo"}])") !=
         std::string::npos);
-  CHECK(all.find(R"({"function":"app.Main work","dumps":{"bias":"safepoint","self":0.6,"share":0.6},"cpu":{"samples":30,"share":0.3}})") !=
-        std::string::npos);
+  CHECK(
+      all.find(
+          R"({"function":"app.Main work","dumps":{"bias":"safepoint","self":0.6,"share":0.6},"cpu":{"samples":30,"share":0.3}})") !=
+      std::string::npos);
   CHECK(all.find(R"({"function":"app.Main hot","cpu":{"samples":60,"share":0.6}})") != std::string::npos);
   CHECK(all.ends_with("\"cpu\":{\"samples\":100,\"outside\":25}}\n"));
   const std::string one = detail_json(fixture.detail, fixture.overview, 1);
-  CHECK(one.find(R"x("exemplar":{"bias":"safepoint","host":"h2","pid":"2","process":"java","share":0.7,"trace":["app.Main work (Main.java:7)",)x") !=
+  CHECK(
+      one.find(
+          R"x("exemplar":{"bias":"safepoint","host":"h2","pid":"2","process":"java","share":0.7,"trace":["app.Main work (Main.java:7)",)x") !=
+      std::string::npos);
+  CHECK(one.find(R"("callers":[{"function":"app.Main b","dumps":{"bias":"safepoint","share":0.75},"cpu":{"share":1}}])") !=
         std::string::npos);
-  CHECK(one.find(R"("callers":[{"function":"app.Main b","dumps":{"bias":"safepoint","share":0.75},"cpu":{"share":1}}])") != std::string::npos);
 }
 
 TEST_CASE("jvms: what is not known is not shown") {
   Overview overview;
   overview.range = TwoHosts::range(0, 10);
   overview.jvms.push_back({.host = "h", .pid = "1", .process = "a\nb"});
-  CHECK(overview_table(overview, 20) ==
-        "2023-11-14T22:00:00Z to 2023-11-14T22:00:10Z: 1 JVM on 1 host, no thread dumps\n\nhost  pid  process\nh       1  a\\x0ab\n");
+  CHECK(
+      overview_table(overview, 20) ==
+      "2023-11-14T22:00:00Z to 2023-11-14T22:00:10Z: 1 JVM on 1 host, no thread dumps\n\nhost  pid  process\nh       1  a\\x0ab\n");
   CHECK(overview_json(overview, 20).find("rate") == std::string::npos);
 }
 

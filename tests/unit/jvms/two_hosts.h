@@ -48,8 +48,7 @@ class TwoHosts final : public query::test::MemoryStore {
       return tags;
     };
     if (wanted.metrics != std::vector<std::string>{"jvm"}) return;
-    for (const store::Tags &tags : {facts("11.0.1", "Serial"), facts("17.0.10", "G1")})
-      visitor({0, -1, 0, tags, "jvm", {}});
+    for (const store::Tags &tags : {facts("11.0.1", "Serial"), facts("17.0.10", "G1")}) visitor({0, -1, 0, tags, "jvm", {}});
     const store::Tags stranger = jvm("h9", "9", "java");
     visitor({0, -1, 0, stranger, "jvm", {}});
   }

@@ -28,8 +28,8 @@ TEST_CASE("riemann: long words are cut") {
 TEST_CASE("riemann: what is no answer") {
   CHECK_FALSE(read_answer(""));
   CHECK_FALSE(read_answer("HTTP/1.1 400 Bad Request"));
-  CHECK_FALSE(read_answer("\x1a\x03"s + "abc"));            // neither ok nor not
-  CHECK_FALSE(read_answer("\x10\x00\x1a\x7f"s + "cut"));    // ends early
+  CHECK_FALSE(read_answer("\x1a\x03"s + "abc"));          // neither ok nor not
+  CHECK_FALSE(read_answer("\x10\x00\x1a\x7f"s + "cut"));  // ends early
   CHECK_FALSE(read_answer(std::string(kLongestAnswer + 1, '\x10')));
 }
 

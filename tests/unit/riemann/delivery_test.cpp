@@ -112,7 +112,9 @@ TEST_CASE("riemann: without an answer it goes on where it was") {
 
 TEST_CASE("riemann: an error that passes loses nothing") {
   int calls = 0;
-  Fixture fixture(4, {}, [&](const std::vector<int64_t> &) { return ++calls < 3 ? Answer{false, "overloaded"} : Answer{true, {}}; });
+  Fixture fixture(4, {}, [&](const std::vector<int64_t> &) {
+    return ++calls < 3 ? Answer{false, "overloaded"} : Answer{true, {}};
+  });
   CHECK(fixture.finish("answered with an error: overloaded") == 2);
   CHECK(fixture.dead().empty());
   CHECK(fixture.messages.back().size() == 4);

@@ -24,15 +24,16 @@ struct Fixture {
   std::unique_ptr<Events> events;
 
   const Events &load(const EventConfig &config = {}) {
-    events = std::make_unique<Events>(config, maker.name_of(), [this](std::string_view name) { return maker.symbols.intern(name); });
+    events =
+        std::make_unique<Events>(config, maker.name_of(), [this](std::string_view name) { return maker.symbols.intern(name); });
     events->load({maker.batch.raw().samples, maker.batch.count()});
     return *events;
   }
   atalaya_sample &process() { return maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"pid", "7"}, {"process", "java"}}); }
   void function() {
-    atalaya_sample &sample = maker.add(
-        ATALAYA_METRICS,
-        {{"host", "vm"}, {"pid", "7"}, {"process", "java"}, {"function", "java.lang.System identityHashCode"}}, kTrace);
+    atalaya_sample &sample =
+        maker.add(ATALAYA_METRICS,
+                  {{"host", "vm"}, {"pid", "7"}, {"process", "java"}, {"function", "java.lang.System identityHashCode"}}, kTrace);
     maker.field(sample, "jvm.function.self", 0.25);
   }
 };
@@ -170,8 +171,11 @@ TEST_CASE("riemann: tags that are called like members of an event, have no value
   fixture.maker.field(sample, "a.b", 1);
   const riemann_event_t &event = fixture.load({.pid_host = true}).event(0);
   CHECK(event.host == nullptr);
-  CHECK(attributes_of(event) ==
-        Attributes{{"tag.state", "S"}, {"tag.time", "1"}, {"process", "a\xef\xbf\xbd\xef\xbf\xbd" "b"}});
+  CHECK(attributes_of(event) == Attributes{{"tag.state", "S"},
+                                           {"tag.time", "1"},
+                                           {"process",
+                                            "a\xef\xbf\xbd\xef\xbf\xbd"
+                                            "b"}});
 }
 
 TEST_CASE("riemann: a message is what the library reads, with its length before it") {

@@ -19,7 +19,8 @@ TEST_CASE("riemann: a server is a host, and perhaps a port") {
 }
 
 TEST_CASE("riemann: what is no server") {
-  for (const std::string text : {"", ":5555", "riemann:99999", "riemann:x", "tcp://riemann:5555", "riemann/path", "me@riemann", "a b", "a\nb"}) {
+  for (const std::string text :
+       {"", ":5555", "riemann:99999", "riemann:x", "tcp://riemann:5555", "riemann/path", "me@riemann", "a b", "a\nb"}) {
     INFO(text);
     CHECK_THROWS_WITH_AS(parse_server(text, false), doctest::Contains("write server = \"riemann:5555\""), atalaya::Failure);
   }
