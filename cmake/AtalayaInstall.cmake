@@ -54,6 +54,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/plugin-c ${PROJECT_SOURCE_DIR}/
 install(FILES ${pages}/changelog.gz ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya-dev COMPONENT dev)
 install(FILES ${pages}/changelog.gz ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya-kafka
         COMPONENT kafka)
+install(FILES ${pages}/changelog.gz ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya-riemann
+        COMPONENT riemann)
 install(FILES ${pages}/changelog.gz ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya-analysis
         COMPONENT analysis)
 

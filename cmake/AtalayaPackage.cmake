@@ -1,9 +1,10 @@
 # The packages: `./dev package`.
 #   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, clickhouse, receive, prometheus:
 #                  6 MB of Poco and libmicrohttpd; without them a host could not send to a hub)
-#   atalaya-analysis  the commands that read the store: query, plot, flamegraph, report, sql, experiment, serve, graph,
+#   atalaya-analysis  the commands that read the store: query, plot, flamegraph, jvms, report, sql, experiment, serve, graph,
 #                  and place: pagmo is large
 #   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka
+#   atalaya-riemann  the sink riemann: its client library brings GnuTLS and protobuf
 #   atalaya-dev    headers, CMake package and examples for authors of plugins
 # and a tarball with everything below one prefix.
 set(CPACK_GENERATOR DEB TGZ)
@@ -11,11 +12,12 @@ set(CPACK_PACKAGE_CONTACT "the Atalaya maintainers <maintainers@atalaya.invalid>
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Watches what the processes of a Linux host do, and why they are slow")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL atalaya etc analysis kafka dev)
+set(CPACK_COMPONENTS_ALL atalaya etc analysis kafka riemann dev)
 set(CPACK_COMPONENT_ATALAYA_GROUP atalaya)
 set(CPACK_COMPONENT_ETC_GROUP atalaya)
 set(CPACK_COMPONENT_ANALYSIS_GROUP analysis)
 set(CPACK_COMPONENT_KAFKA_GROUP kafka)
+set(CPACK_COMPONENT_RIEMANN_GROUP riemann)
 set(CPACK_COMPONENT_DEV_GROUP dev)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -32,12 +34,12 @@ became of every sample.")
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_SHLIBDEPS ON)
 # systemd-sysusers makes the service's user.
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers | systemd-sysusers")
-set(CPACK_DEBIAN_ATALAYA_PACKAGE_SUGGESTS "atalaya-analysis, atalaya-kafka, sqlite3")
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_SUGGESTS "atalaya-analysis, atalaya-kafka, atalaya-riemann, sqlite3")
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/preinst ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)
 
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_NAME atalaya-analysis)
 set(CPACK_DEBIAN_ANALYSIS_DESCRIPTION "The commands of atalaya that read what an agent has stored: query, plot,
-flamegraph, report, sql, experiment, serve, which answers OpenTSDB's and Prometheus'
+flamegraph, jvms, report, sql, experiment, serve, which answers OpenTSDB's and Prometheus'
 questions over HTTP, graph and place: who talks to whom, and what should run
 where.")
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_SHLIBDEPS ON)
@@ -50,7 +52,14 @@ set(CPACK_DEBIAN_KAFKA_DESCRIPTION "The plugin that lets a pipeline of atalaya s
 an idempotent producer, TLS and SASL.")
 set(CPACK_DEBIAN_KAFKA_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_KAFKA_PACKAGE_DEPENDS "atalaya (>= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_KAFKA_PACKAGE_CONTROL_EXTRA ${scripts}/kafka/postinst)
+set(CPACK_DEBIAN_KAFKA_PACKAGE_CONTROL_EXTRA ${scripts}/plugin/postinst)
+
+set(CPACK_DEBIAN_RIEMANN_PACKAGE_NAME atalaya-riemann)
+set(CPACK_DEBIAN_RIEMANN_DESCRIPTION "The plugin that lets a pipeline of atalaya send its samples to Riemann as
+events, profiles of JVMs too, by protobuf over TCP or TLS.")
+set(CPACK_DEBIAN_RIEMANN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RIEMANN_PACKAGE_DEPENDS "atalaya (>= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_RIEMANN_PACKAGE_CONTROL_EXTRA ${scripts}/plugin/postinst)
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME atalaya-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION devel)

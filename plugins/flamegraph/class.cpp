@@ -42,12 +42,6 @@ bool is_java_dotted(std::string_view name) {
   return !(last.front() >= '0' && last.front() <= '9') && !begins_with_one_of(last, kMarks);
 }
 
-bool is_jvm_own(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kBeginnings = {"JavaMain",    "JavaThread::",  "JavaCalls::", "thread_native_entry",
-                                                           "[libjvm.so]", "CompileBroker", "JLI_",        "JVM_"};
-  return begins_with_one_of(name, kBeginnings);
-}
-
 // How threads begin, and what the C library calls by names that programs leave to it.
 bool is_c_library(std::string_view name) {
   constexpr std::array<std::string_view, 4> kThreads = {"_start", "start_thread", "clone", "clone3"};
@@ -74,6 +68,12 @@ bool is_made(std::string_view frame) {
 }
 
 }  // namespace
+
+bool is_jvm_own(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kBeginnings = {"JavaMain",    "JavaThread::",  "JavaCalls::", "thread_native_entry",
+                                                           "[libjvm.so]", "CompileBroker", "JLI_",        "JVM_"};
+  return begins_with_one_of(name, kBeginnings);
+}
 
 Class class_of(std::string_view frame, const Company &company) {
   if (frame.ends_with("_[k]")) return Class::system;

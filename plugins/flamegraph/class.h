@@ -25,6 +25,8 @@ struct Company {
 };
 
 Class class_of(std::string_view frame, const Company &company);
+// A frame that only the processes of JVMs have, and that is no Java.
+bool is_jvm_own(std::string_view frame);
 
 // How much of what is shown ends before the function that its thread began with.
 double early_end(const Tree &tree, uint32_t group_depth);

@@ -47,6 +47,25 @@ def get(url):
         return answer.read()
 
 
+def certificate(folder, name, issuer=None, names="IP:127.0.0.1"):
+    """The files of a certificate and its key: an authority's, or one that the issuer gave for these names."""
+    key, request, made = (os.path.join(folder, name + end) for end in (".key", ".csr", ".pem"))
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True)
+    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-keyout", key]
+    if issuer is None:
+        openssl("req", "-x509", *new, "-days", "2", "-out", made)
+        return made, key
+    openssl("req", *new, "-out", request)
+    extensions = os.path.join(folder, name + ".ext")
+    with open(extensions, "w") as file:
+        file.write(f"subjectAltName={names}\n")
+    openssl("x509", "-req", "-in", request, "-CA", issuer[0], "-CAkey", issuer[1], "-CAcreateserial", "-days", "2",
+            "-extfile", extensions, "-out", made)
+    return made, key
+
+
 class Server:
     """A real server in a folder of its own."""
 

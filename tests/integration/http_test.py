@@ -15,7 +15,7 @@ import time
 import unittest
 
 from harness import PATIENCE, AgentCase, main, points
-from http_servers import Chaos, InfluxDb, VictoriaMetrics, free_port
+from http_servers import Chaos, InfluxDb, VictoriaMetrics, certificate, free_port
 
 
 def unescaped(name):
@@ -320,22 +320,7 @@ class Misbehaving(HttpCase):
 
 class Trust(HttpCase):
     def certificate(self, name, issuer=None, names="IP:127.0.0.1"):
-        key, request, certificate = (self.path(name + end) for end in (".key", ".csr", ".pem"))
-
-        def openssl(*arguments, text=""):
-            subprocess.run(["openssl", *arguments], input=text.encode(), check=True, capture_output=True)
-        if issuer is None:
-            openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-days", "2",
-                    "-keyout", key, "-out", certificate)
-            return certificate, key
-        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-keyout", key,
-                "-out", request)
-        extensions = self.path(name + ".ext")
-        with open(extensions, "w") as file:
-            file.write(f"subjectAltName={names}\n")
-        openssl("x509", "-req", "-in", request, "-CA", issuer[0], "-CAkey", issuer[1], "-CAcreateserial", "-days", "2",
-                "-extfile", extensions, "-out", certificate)
-        return certificate, key
+        return certificate(self.folder, name, issuer, names)
 
     def test_certificates_of_both_sides(self):
         authority = self.certificate("authority")

@@ -30,7 +30,7 @@ LOG = "/var/log/atalaya/test.jsonl"
 def packages_in(folder):
     """Of each package its file, by name."""
     found = {os.path.basename(path).split("_")[0]: path for path in sorted(glob.glob(os.path.join(folder, "atalaya*.deb")))}
-    if not {"atalaya", "atalaya-analysis", "atalaya-kafka", "atalaya-dev"} <= set(found):
+    if not {"atalaya", "atalaya-analysis", "atalaya-kafka", "atalaya-riemann", "atalaya-dev"} <= set(found):
         raise RuntimeError(f"the packages are not in {folder}")
     return found
 
@@ -164,7 +164,8 @@ class Service(unittest.TestCase):
     def install_the_others(self):
         others = " ./".join(os.path.basename(self.debs[name]) for name in self.debs if name != "atalaya")
         self.host.run("apt-get install -y --no-install-recommends ./" + others)
-        self.assertIn("kafka", self.host.out("atalaya plugins"))
+        for name in "kafka", "riemann":
+            self.assertIn(name, self.host.out("atalaya plugins"))
 
     def test_02_the_unit_is_closed(self):
         self.host.run("systemd-analyze verify --man=no atalaya.service")

@@ -24,7 +24,7 @@ void DeadLetters::add(const DeadLetter &letter) {
   samples_.push_back(letter.sample);
   ++records_;
   url_ = letter.url;
-  answer_ = std::to_string(letter.status) + ": " + std::string(letter.words);
+  answer_ = (letter.status == 0 ? "" : std::to_string(letter.status) + ": ") + std::string(letter.words);
 }
 
 void DeadLetters::append(const DeadLetter &letter) {
@@ -32,8 +32,7 @@ void DeadLetters::append(const DeadLetter &letter) {
   core::append_integer(lines_, host_.realtime() / 1'000'000);
   lines_ += R"(,"url":)";
   core::append_json_string(lines_, letter.url);
-  lines_ += R"(,"status":)";
-  core::append_integer(lines_, letter.status);
+  if (letter.status != 0) core::append_integer(lines_ += R"(,"status":)", letter.status);
   lines_ += R"(,"answer":)";
   core::append_json_string(lines_, letter.words);
   lines_ += R"(,"record":)";

@@ -18,7 +18,7 @@ namespace atalaya::sinks {
 struct DeadLetter {
   size_t sample;  // index in the batch
   std::string_view url;
-  int status;
+  int status;  // 0: the server has words only
   std::string_view words, record;
 };
 

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/jvms/gather.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "plugins/commands/jvms/frames.h"
+#include "plugins/query/pieces.h"
+#include "plugins/query/usage.h"
+
+namespace atalaya::jvms {
+namespace {
+
+using query::Usage;
+using Key = std::pair<std::string, std::string>;  // host and pid
+
+const std::vector<std::string> kByJvm = {"host", "pid", "process"};
+
+std::string value(const store::Tags &tags, const char *key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? std::string() : found->second;
+}
+Key key_of(const store::Tags &tags) {
+  return {value(tags, "host"), value(tags, "pid")};
+}
+
+double number(const store::Stack &stack, std::string_view name) {
+  for (const store::Field &field : stack.fields)
+    if (field.name == name) return field.is_count ? static_cast<double>(field.count) : field.value;
+  return 0;
+}
+
+double seconds_of(const store::Range &range) {
+  return (static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns)) / 1e9;
+}
+
+// None of a metric that the store has never seen.
+std::vector<Usage> usage_of(const char *metric, const std::vector<std::string> &by, store::Store &store,
+                            const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
+  try {
+    return query::usage_of({metric}, tags, by, range, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
+store::Selection profile_of(const char *profile, std::vector<store::TagFilter> tags, const store::Range &range) {
+  tags.push_back({"profile", {profile}});
+  return {{}, std::move(tags), range};
+}
+store::Selection dumps_of(const char *profile, const std::vector<store::TagFilter> &tags, const store::Range &range) {
+  store::Selection selection = profile_of(profile, tags, range);
+  selection.tags.push_back({"bias", {"safepoint"}});
+  return selection;
+}
+
+// Sums of CPU samples by what a stack was in. Stacks come once for each window: their texts are looked at once.
+class CpuSamples {
+ public:
+  // Processes that are known to be JVMs; others are if their stacks say so.
+  explicit CpuSamples(const std::vector<Jvm> &jvms) {
+    for (const Jvm &jvm : jvms) known_.emplace(jvm.host, jvm.pid);
+  }
+
+  void read(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
+    store.stacks(profile_of("cpu", tags, range), [&](const store::Stack &stack) {
+      budget.work(1);
+      const double samples = number(stack, "profile.samples");
+      if (samples <= 0) return;
+      const auto [kind, is_new_stack] = stacks_.try_emplace(stack.number);
+      if (is_new_stack) {
+        budget.hold(1);
+        kind->second = {place_of_cpu(stack.folded), is_of_jvm(stack.folded)};
+      }
+      const auto [process, is_new_process] = processes_.try_emplace(stack.entity);
+      if (is_new_process) process->second.is_jvm = known_.contains(key_of(stack.tags));
+      process->second.is_jvm = process->second.is_jvm || kind->second.is_of_jvm;
+      const auto [sum, is_new] = process->second.samples.try_emplace(stack.number, 0.0);
+      if (is_new) budget.hold(1);
+      sum->second += samples;
+    });
+  }
+
+  // Of all JVMs: Place is nothing where a sample was not in Java.
+  template <class Visitor>
+  void visit(Visitor &&visitor) const {
+    for (const auto &[entity, process] : processes_) {
+      if (!process.is_jvm) continue;
+      for (const auto &[stack, samples] : process.samples) visitor(stacks_.at(stack).place, samples);
+    }
+  }
+
+ private:
+  struct Kind {
+    std::optional<Place> place;
+    bool is_of_jvm = false;
+  };
+  struct Process {
+    bool is_jvm = false;
+    std::unordered_map<int64_t, double> samples;  // by stack
+  };
+  std::set<Key> known_;
+  std::unordered_map<int64_t, Kind> stacks_;
+  std::unordered_map<int64_t, Process> processes_;
+};
+
+// The numbers and names of JVMs, those of their last window.
+class Jvms {
+ public:
+  void add(const std::vector<Usage> &usages, const store::Range &range, std::optional<double> Jvm::*member) {
+    for (const Usage &usage : usages) {
+      Known &known = jvms_[key_of(usage.tags)];
+      if (usage.covered.end_ns() >= known.last_ns) {
+        known.last_ns = usage.covered.end_ns();
+        known.jvm.process = value(usage.tags, "process");
+      }
+      std::tie(known.jvm.host, known.jvm.pid) = key_of(usage.tags);
+      if (member == nullptr) continue;
+      Sum &sum = known.sums[member == &Jvm::rate ? 0 : 1];
+      sum.value += usage.average * seconds_of(range);
+      sum.covered.add(usage.covered);
+    }
+  }
+  // Spans are in order of their start: the last one is it.
+  void add_facts(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
+    store.spans({{"jvm"}, tags, range}, [&](const store::Span &span) {
+      budget.work(1);
+      const auto found = jvms_.find(key_of(span.tags));
+      if (found == jvms_.end()) return;
+      Jvm &jvm = found->second.jvm;
+      jvm.version = value(span.tags, "version");
+      jvm.vm = value(span.tags, "vm");
+      jvm.collector = value(span.tags, "collector");
+      jvm.flags = value(span.tags, "flags");
+    });
+  }
+  std::vector<Jvm> result() const {
+    std::vector<Jvm> all;
+    for (const auto &[key, known] : jvms_) {
+      all.push_back(known.jvm);
+      all.back().rate = known.sums[0].average();
+      all.back().cost = known.sums[1].average();
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Jvm &a, const Jvm &b) { return a.rate.value_or(-1) > b.rate.value_or(-1); });
+    return all;
+  }
+
+ private:
+  struct Sum {
+    double value = 0;
+    query::Coverage covered;
+    std::optional<double> average() const {
+      if (covered.length_ns() == 0) return std::nullopt;
+      return value * 1e9 / static_cast<double>(covered.length_ns());
+    }
+  };
+  struct Known {
+    Jvm jvm;
+    int64_t last_ns = 0;
+    Sum sums[2];  // rate and cost
+  };
+  std::map<Key, Known> jvms_;
+};
+
+double sum_of(const std::vector<Usage> &usages, const store::Range &range) {
+  double sum = 0;
+  for (const Usage &usage : usages) sum += usage.average * seconds_of(range);
+  return sum;
+}
+
+void add_self_times(Overview &overview, std::map<std::string, Function> &functions, store::Store &store,
+                    const std::vector<store::TagFilter> &tags, query::Budget &budget) {
+  const auto usages = usage_of("jvm.function.self", {"function"}, store, tags, overview.range, budget);
+  if (usages.empty() || overview.covered_seconds <= 0) return;
+  // Only the largest functions of a JVM are told of; all together are what its threads took.
+  const double cpu = sum_of(usage_of("jvm.profile.cpu", {}, store, tags, overview.range, budget), overview.range) / 100;
+  const double all = std::max(cpu, sum_of(usages, overview.range));
+  for (const Usage &usage : usages) {
+    const std::string name = value(usage.tags, "function");
+    const double seconds = usage.average * seconds_of(overview.range);
+    Function &function = functions[name];
+    function.self = seconds / overview.covered_seconds;
+    if (all > 0) function.self_share = seconds / all;
+  }
+}
+
+void add_samples(Overview &overview, std::map<std::string, Function> &functions, store::Store &store,
+                 const std::vector<store::TagFilter> &tags, query::Budget &budget) {
+  CpuSamples samples(overview.jvms);
+  samples.read(store, tags, overview.range, budget);
+  samples.visit([&](const std::optional<Place> &place, double count) {
+    (place ? overview.java_samples : overview.other_samples) += count;
+    if (!place) return;
+    std::optional<double> &sum = functions[place->function].samples;
+    sum = sum.value_or(0) + count;
+  });
+  for (auto &[name, function] : functions)
+    if (function.samples) function.samples_share = *function.samples / overview.java_samples;
+}
+
+void add_dump_callers(std::map<std::string, Caller> &callers, const std::string &function, const store::Range &range,
+                      store::Store &store, const std::vector<store::TagFilter> &tags, query::Budget &budget) {
+  // Nothing: the stack does not end in the function.
+  std::unordered_map<int64_t, std::optional<std::string>> known;
+  std::map<std::string, double> sums;
+  double all = 0;
+  store.stacks(dumps_of("wall", tags, range), [&](const store::Stack &stack) {
+    budget.work(1);
+    const auto [caller, is_new] = known.try_emplace(stack.number);
+    if (is_new) {
+      budget.hold(1);
+      const auto frames = frames_of(stack.folded);
+      if (!frames.empty() && function_of_dump(frames[0]) == function)
+        caller->second = frames.size() > 1 ? function_of_dump(frames[1]) : "";
+    }
+    if (!caller->second) return;
+    sums[*caller->second] += number(stack, "profile.ns");
+    all += number(stack, "profile.ns");
+  });
+  budget.release(known.size());
+  for (const auto &[name, sum] : sums)
+    if (sum > 0) callers[name].self_share = sum / all;
+}
+
+void add_cpu_callers(std::map<std::string, Caller> &callers, const Function &function, const Overview &overview,
+                     store::Store &store, const std::vector<store::TagFilter> &tags, query::Budget &budget) {
+  if (!function.samples) return;
+  CpuSamples samples(overview.jvms);
+  samples.read(store, tags, overview.range, budget);
+  samples.visit([&](const std::optional<Place> &place, double count) {
+    if (!place || place->function != function.name) return;
+    std::optional<double> &share = callers[place->caller].samples_share;
+    share = share.value_or(0) + count / *function.samples;
+  });
+}
+
+std::vector<Caller> sorted(std::map<std::string, Caller> callers) {
+  std::vector<Caller> all;
+  for (auto &[name, caller] : callers) {
+    caller.name = name;
+    all.push_back(std::move(caller));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Caller &a, const Caller &b) {
+    return std::pair(a.self_share.value_or(0), a.samples_share.value_or(0)) >
+           std::pair(b.self_share.value_or(0), b.samples_share.value_or(0));
+  });
+  return all;
+}
+
+// Windows add up; the stack with most time over all of them is it, where it had most.
+std::optional<Exemplar> exemplar_of(const std::string &function, const store::Range &range, store::Store &store,
+                                    std::vector<store::TagFilter> tags, query::Budget &budget) {
+  struct Sum {
+    std::string folded;
+    std::map<std::tuple<std::string, std::string, std::string>, double> jvms;
+    double all = 0;
+  };
+  std::unordered_map<int64_t, Sum> sums;
+  double all = 0;
+  tags.push_back({"function", {query::exactly(function)}});
+  store.stacks(dumps_of("exemplar", tags, range), [&](const store::Stack &stack) {
+    budget.work(1);
+    const double ns = number(stack, "profile.ns");
+    const auto [sum, is_new] = sums.try_emplace(stack.number);
+    if (is_new) {
+      budget.hold(1);
+      sum->second.folded = stack.folded;
+    }
+    sum->second.jvms[{value(stack.tags, "host"), value(stack.tags, "pid"), value(stack.tags, "process")}] += ns;
+    sum->second.all += ns;
+    all += ns;
+  });
+  budget.release(sums.size());
+  if (sums.empty()) return std::nullopt;
+  const Sum &most = std::max_element(sums.begin(), sums.end(), [](const auto &a, const auto &b) {
+                      return std::tuple(a.second.all, b.second.folded) < std::tuple(b.second.all, a.second.folded);
+                    })->second;
+  Exemplar exemplar;
+  std::tie(exemplar.host, exemplar.pid, exemplar.process) =
+      std::max_element(most.jvms.begin(), most.jvms.end(), [](const auto &a, const auto &b) { return a.second < b.second; })->first;
+  for (const std::string_view frame : frames_of(most.folded)) exemplar.lines.push_back(trace_line(frame));
+  exemplar.share = all > 0 ? most.all / all : 1;
+  return exemplar;
+}
+
+std::vector<InJvm> jvms_with(const std::string &function, const Overview &overview, store::Store &store,
+                             std::vector<store::TagFilter> tags, query::Budget &budget) {
+  std::vector<InJvm> all;
+  tags.push_back({"function", {query::exactly(function)}});
+  for (const Usage &usage : usage_of("jvm.function.self", kByJvm, store, tags, overview.range, budget))
+    all.push_back({value(usage.tags, "host"), value(usage.tags, "pid"), value(usage.tags, "process"),
+                   usage.average * seconds_of(overview.range) / overview.covered_seconds});
+  return all;
+}
+
+}  // namespace
+
+Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range,
+                     query::Budget &budget) {
+  Overview overview;
+  overview.range = range;
+  Jvms jvms;
+  const auto rates = usage_of("jvm.profile.rate", kByJvm, store, tags, range, budget);
+  jvms.add(rates, range, &Jvm::rate);
+  jvms.add(usage_of("jvm.profile.cost", kByJvm, store, tags, range, budget), range, &Jvm::cost);
+  // What is not profiled shows its heap.
+  jvms.add(usage_of("jvm.heap.used", kByJvm, store, tags, range, budget), range, nullptr);
+  jvms.add_facts(store, tags, range, budget);
+  overview.jvms = jvms.result();
+  overview.reporting = static_cast<size_t>(
+      std::count_if(overview.jvms.begin(), overview.jvms.end(), [](const Jvm &jvm) { return jvm.rate.has_value(); }));
+  query::Coverage covered;
+  for (const Usage &usage : rates) covered.add(usage.covered);
+  overview.covered_seconds = static_cast<double>(covered.length_ns()) / 1e9;
+  if (overview.covered_seconds > 0) overview.rate = sum_of(rates, range) / overview.covered_seconds;
+
+  std::map<std::string, Function> functions;
+  add_self_times(overview, functions, store, tags, budget);
+  add_samples(overview, functions, store, tags, budget);
+  for (auto &[name, function] : functions) {
+    function.name = name;
+    overview.functions.push_back(std::move(function));
+  }
+  std::stable_sort(overview.functions.begin(), overview.functions.end(), [](const Function &a, const Function &b) {
+    return std::pair(a.self.value_or(0), a.samples.value_or(0)) > std::pair(b.self.value_or(0), b.samples.value_or(0));
+  });
+  return overview;
+}
+
+std::vector<Function> first_of(const std::vector<Function> &functions, size_t count) {
+  std::set<std::string> wanted;
+  const auto want = [&](std::optional<double> Function::*value) {
+    std::vector<const Function *> known;
+    for (const Function &function : functions)
+      if (function.*value) known.push_back(&function);
+    std::stable_sort(known.begin(), known.end(), [&](const auto *a, const auto *b) { return *(a->*value) > *(b->*value); });
+    for (size_t i = 0; i < std::min(count, known.size()); ++i) wanted.insert(known[i]->name);
+  };
+  want(&Function::self);
+  want(&Function::samples);
+  std::vector<Function> first;
+  for (const Function &function : functions)
+    if (wanted.contains(function.name)) first.push_back(function);
+  return first;
+}
+
+Detail detail_of(const Function &function, const Overview &overview, store::Store &store, const std::vector<store::TagFilter> &tags,
+                 query::Budget &budget) {
+  Detail detail;
+  detail.function = function;
+  detail.exemplar = exemplar_of(function.name, overview.range, store, tags, budget);
+  std::map<std::string, Caller> callers;
+  add_dump_callers(callers, function.name, overview.range, store, tags, budget);
+  add_cpu_callers(callers, function, overview, store, tags, budget);
+  detail.callers = sorted(std::move(callers));
+  if (function.self) detail.jvms = jvms_with(function.name, overview, store, tags, budget);
+  return detail;
+}
+
+}  // namespace atalaya::jvms

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Poco/Net/Context.h>
+#include <Poco/Net/StreamSocket.h>
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "plugins/http_client/deadlines.h"
+#include "plugins/sinks/riemann/answer.h"
+#include "plugins/sinks/riemann/server.h"
+
+namespace atalaya::riemann_sink {
+
+struct ConnectionOptions {
+  Server server;
+  Poco::Net::Context::Ptr tls;          // null: plain
+  std::chrono::nanoseconds timeout{};   // until there is a connection, and until the server moves
+  std::chrono::nanoseconds deadline{};  // of a message and its answer
+};
+
+// One connection that is kept. The library's own has no deadline for connecting, takes a message that went out in part for sent,
+// and reserves whatever length a server writes: so the bytes are the library's, and the way to the server is ours. One thread.
+class Connection {
+ public:
+  Connection(ConnectionOptions options, http_client::Deadlines &deadlines) : options_(std::move(options)), deadlines_(deadlines) {}
+
+  // Connects if need be. Throws http_client::NoAnswer: nobody knows whether the server has taken the message.
+  Answer exchange(std::string_view message);
+  const std::string &name() const { return options_.server.text; }
+
+ private:
+  void connect(http_client::Deadline deadline);
+  bool is_stale();
+  Answer converse(std::string_view message, http_client::Deadline deadline);
+  void receive(std::span<char> bytes);
+  Poco::Timespan patience(http_client::Deadline deadline) const;
+
+  const ConnectionOptions options_;
+  http_client::Deadlines &deadlines_;
+  std::optional<Poco::Net::StreamSocket> socket_;
+};
+
+}  // namespace atalaya::riemann_sink

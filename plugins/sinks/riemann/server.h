@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace atalaya::riemann_sink {
+
+struct Server {
+  std::string host;
+  uint16_t port = 0;
+  std::string text;  // for people
+};
+// "host", "host:port", "[::1]:port"; without a port the usual one. Throws Failure (bad_config).
+Server parse_server(const std::string &text, bool tls);
+
+}  // namespace atalaya::riemann_sink
