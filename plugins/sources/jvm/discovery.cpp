@@ -49,7 +49,7 @@ std::string_view comm_in(std::string_view stat) {
 }
 
 void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
-  const auto maps = core::read_file(path_of(pid, "maps"), kMaxMaps);
+  auto maps = core::read_file(path_of(pid, "maps"), kMaxMaps);
   if (!maps || maps->find("/libjvm.so") == std::string::npos) return;
   const auto status = symbols::read_status(pid);
   if (!status) return;
@@ -68,7 +68,7 @@ bool Discovery::is_settled(const Known &known, int64_t now_ns) {
 }
 
 void Discovery::look_at(int32_t pid, int64_t now_ns) {
-  const auto stat = core::read_file(path_of(pid, "stat"), kMaxStat);
+  auto stat = core::read_file(path_of(pid, "stat"), kMaxStat);
   const auto mark = stat ? symbols::parse_mark(*stat) : std::nullopt;
   if (!mark) return;
   Known &known = known_[pid];

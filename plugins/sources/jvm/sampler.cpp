@@ -29,7 +29,7 @@ int64_t read_clock(clockid_t clock) {
 
 // It answers when it is continued.
 bool is_stopped(int32_t pid) {
-  const auto stat = core::read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
+  auto stat = core::read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
   const size_t end = stat ? stat->rfind(") ") : std::string::npos;
   return end != std::string::npos && end + 2 < stat->size() && ((*stat)[end + 2] == 'T' || (*stat)[end + 2] == 't');
 }
@@ -141,7 +141,7 @@ void Sampler::ask(Asked &asked) {
   const int64_t begin = core::monotonic(), cpu = read_clock(CLOCK_THREAD_CPUTIME_ID);
   Cost cost;
   try {
-    const auto text = dump(asked, cost.pause_ns);
+    auto text = dump(asked, cost.pause_ns);
     const std::lock_guard lock(mutex_);
     if (text) asked.profile.take(*text, begin);
     cost.own_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
@@ -153,7 +153,7 @@ void Sampler::ask(Asked &asked) {
 }
 
 // Of the budget each JVM has the same part.
-void Sampler::take(Asked &asked, const core::Result<std::string_view> &text, int64_t begin_ns, const Cost &cost) {
+void Sampler::take(Asked &asked, core::Result<std::string_view> &text, int64_t begin_ns, const Cost &cost) {
   const int64_t all = cost.own_ns + cost.pause_ns + (text ? asked.profile.answering_ns() : 0);
   asked.window.cost_ns += all;
   asked.window.pause_ns += cost.pause_ns;

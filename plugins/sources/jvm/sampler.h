@@ -78,7 +78,7 @@ class Sampler {
   std::shared_ptr<Asked> first() const;
   void ask(Asked &asked);
   core::Result<std::string_view> dump(Asked &asked, int64_t &pause_ns);
-  void take(Asked &asked, const core::Result<std::string_view> &text, int64_t begin_ns, const Cost &cost);
+  void take(Asked &asked, core::Result<std::string_view> &text, int64_t begin_ns, const Cost &cost);
   void fail(Asked &asked, const std::string &error);
   void skip(Asked &asked);
 
