@@ -110,29 +110,35 @@ bool Collector::is_wanted(const FoundJvm &jvm, const Identity &identity) const {
 
 void Collector::collect(const Window &window, Batch &batch) {
   const int64_t begin = own_cpu_ns();
-  const std::vector<FoundJvm> jvms = read_all(window, batch);
+  const std::vector<Seen> all = read_all(window);
   const int64_t passed = is_baseline(window) ? 0 : window.monotonic_ns - last_ns_;
   last_ns_ = window.monotonic_ns;
-  if (options_.profile) sampler_.use(jvms);
-  const std::map<JvmId, Profiled> profiles = sampler_.take_window();
-  for (const FoundJvm &jvm : jvms)
-    if (const auto found = profiles.find(id_of(jvm)); found != profiles.end() && passed > 0)
-      emit_profile(jvm, found->second, passed, batch);
+  const std::map<JvmId, Profiled> profiles = take_profiles(all);
+  for (const Seen &seen : all) {
+    const auto profile = profiles.find(id_of(seen.jvm));
+    emit(seen, profile == profiles.end() || passed <= 0 ? nullptr : &profile->second, passed, batch);
+  }
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
   const int64_t cost = own_cpu_ns() - begin + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu);
-  emit_account(jvms.size(), cost, passed, batch);
+  emit_account(all.size(), cost, passed, batch);
 }
 
-std::vector<FoundJvm> Collector::read_all(const Window &window, Batch &batch) {
-  std::vector<FoundJvm> wanted;
+std::map<JvmId, Profiled> Collector::take_profiles(const std::vector<Seen> &all) {
+  if (!options_.profile) return {};
+  std::vector<FoundJvm> jvms;
+  for (const Seen &seen : all) jvms.push_back(seen.jvm);
+  sampler_.use(jvms);
+  return sampler_.take_window();
+}
+
+std::vector<Collector::Seen> Collector::read_all(const Window &window) {
+  std::vector<Seen> wanted;
   unshared_ = 0;
   for (const FoundJvm &jvm : discovery_.look()) {
     const SharedFile file(jvm);
     const std::string_view bytes = bytes_.read(file);
-    if (!is_wanted(jvm, parse_identity(bytes))) continue;
-    wanted.push_back(jvm);
-    read(jvm, bytes, window, batch);
+    if (is_wanted(jvm, parse_identity(bytes))) wanted.push_back(read(jvm, bytes, window));
   }
   bytes_.wipe();
   return wanted;
@@ -147,56 +153,67 @@ std::optional<Reading> Collector::before(const Known &known, const Shared &now, 
   return first_reading(now, window.monotonic_ns - age);
 }
 
-void Collector::read(const FoundJvm &jvm, std::string_view bytes, const Window &window, Batch &batch) {
+Collector::Seen Collector::read(const FoundJvm &jvm, std::string_view bytes, const Window &window) {
   const auto [entry, is_new] = known_.try_emplace(id_of(jvm));
   Known &known = entry->second;
   known.comm = jvm.comm;
   known.seen_ns = window.time_ns;
+  Seen seen{jvm, std::nullopt, std::nullopt};
   auto shared = parse_shared(bytes);
-  if (!shared) {
+  if (shared) {
+    if (!known.is_told) known.identity = parse_identity(bytes);
+    seen.before = before(known, *shared, is_new, window);
+    seen.now = {std::move(*shared), core::monotonic()};
+  } else {
     ++unshared_;
-    known.before.reset();
-    return;
   }
-  if (!known.is_told) known.identity = parse_identity(bytes);
-  const auto earlier = before(known, *shared, is_new, window);
-  const Reading now{std::move(*shared), core::monotonic()};
-  emit_shared(now, earlier ? &*earlier : nullptr, who(jvm.target.pid, jvm.comm, batch), batch);
-  known.before = now;
+  known.before = seen.now;
+  return seen;
 }
 
-void Collector::emit_shared(const Reading &now, const Reading *before, const Who &who, Batch &batch) {
-  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, kShown.size(), batch);
+void Collector::emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch) {
+  if (!seen.now && profiled == nullptr) return;
+  const Who who = this->who(seen.jvm.target.pid, seen.jvm.comm, batch);
+  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, kShown.size() + 12, batch);
+  if (seen.now) put_shared(seen, sample, batch);
+  if (profiled != nullptr) put_profile(*profiled, passed_ns, sample, batch);
+  emit_cause(seen, who, batch);
+  if (profiled == nullptr) return;
+  emit_functions(profiled->profile.tree, passed_ns, who, batch);
+  emit_stacks(profiled->profile.tree, who, batch);
+}
+
+void Collector::put_shared(const Seen &seen, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < kShown.size(); ++i) {
-    const auto number = number_of(kShown[i], now, before);
+    const auto number = number_of(kShown[i], *seen.now, seen.before ? &*seen.before : nullptr);
     if (number) std::visit([&](auto value) { batch.field(sample, names_.shown[i], value); }, *number);
   }
-  if (before == nullptr || now.shared.last_cause.empty() || collections(now.shared) <= collections(before->shared)) return;
-  Sample &cause = this->sample(ATALAYA_METRICS, who, 1, 1, batch);
-  batch.tag(cause, names_.cause, now.shared.last_cause);
-  batch.field(cause, names_.cause_seen, int64_t{1});
 }
 
-void Collector::emit_profile(const FoundJvm &jvm, const Profiled &window, int64_t passed_ns, Batch &batch) {
-  const Who who = this->who(jvm.target.pid, jvm.comm, batch);
-  const StackTree &tree = window.profile.tree;
-  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, 12, batch);
+void Collector::emit_cause(const Seen &seen, const Who &who, Batch &batch) {
+  if (!seen.now || !seen.before || collections(seen.now->shared) <= collections(seen.before->shared)) return;
+  const std::string &cause = seen.now->shared.last_cause;
+  if (cause.empty() || cause == "No GC") return;  // concurrent ones have none
+  Sample &sample = this->sample(ATALAYA_METRICS, who, 1, 1, batch);
+  batch.tag(sample, names_.cause, cause);
+  batch.field(sample, names_.cause_seen, int64_t{1});
+}
+
+void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch) {
   batch.field(sample, names_.rate, per_second(window.profile.dumps, passed_ns));
   batch.field(sample, names_.cost, percent(window.cost_ns, passed_ns));
   batch.field(sample, names_.pause, percent(window.pause_ns, passed_ns));
   batch.field(sample, names_.failures, as_count(window.failures));
   batch.field(sample, names_.skipped, as_count(window.skipped));
-  if (const auto &threads = window.profile.threads) {
-    batch.field(sample, names_.cpu, percent(tree.on_cpu().ns, passed_ns));
-    batch.field(sample, names_.lost, as_count(tree.lost()));
-    batch.field(sample, names_.running, as_count(threads->running));
-    batch.field(sample, names_.native, as_count(threads->native));
-    batch.field(sample, names_.blocked, as_count(threads->blocked));
-    batch.field(sample, names_.waiting, as_count(threads->waiting));
-    batch.field(sample, names_.sleeping, as_count(threads->sleeping));
-  }
-  emit_functions(tree, passed_ns, who, batch);
-  emit_stacks(tree, who, batch);
+  const auto &threads = window.profile.threads;
+  if (!threads) return;
+  batch.field(sample, names_.cpu, percent(window.profile.tree.on_cpu().ns, passed_ns));
+  batch.field(sample, names_.lost, as_count(window.profile.tree.lost()));
+  batch.field(sample, names_.running, as_count(threads->running));
+  batch.field(sample, names_.native, as_count(threads->native));
+  batch.field(sample, names_.blocked, as_count(threads->blocked));
+  batch.field(sample, names_.waiting, as_count(threads->waiting));
+  batch.field(sample, names_.sleeping, as_count(threads->sleeping));
 }
 
 // The stack of each is a stack of its own kind, not to be added to others: it is told once more among them.

@@ -55,14 +55,22 @@ class Collector {
   struct Who {
     atalaya_str process, pid;
   };
+  // What a JVM shares in this window; nothing: it shares nothing.
+  struct Seen {
+    FoundJvm jvm;
+    std::optional<Reading> now, before;
+  };
 
   bool is_wanted(const FoundJvm &jvm, const Identity &identity) const;
-  // Those that are wanted; their readings are in known_.
-  std::vector<FoundJvm> read_all(const Window &window, Batch &batch);
-  void read(const FoundJvm &jvm, std::string_view bytes, const Window &window, Batch &batch);
+  // Those that are wanted.
+  std::vector<Seen> read_all(const Window &window);
+  Seen read(const FoundJvm &jvm, std::string_view bytes, const Window &window);
   std::optional<Reading> before(const Known &known, const Shared &now, bool is_new, const Window &window) const;
-  void emit_shared(const Reading &now, const Reading *before, const Who &who, Batch &batch);
-  void emit_profile(const FoundJvm &jvm, const Profiled &window, int64_t passed_ns, Batch &batch);
+  std::map<JvmId, Profiled> take_profiles(const std::vector<Seen> &all);
+  void emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch);
+  void put_shared(const Seen &seen, Sample &sample, Batch &batch);
+  void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
+  void emit_cause(const Seen &seen, const Who &who, Batch &batch);
   void emit_functions(const StackTree &tree, int64_t passed_ns, const Who &who, Batch &batch);
   void emit_stacks(const StackTree &tree, const Who &who, Batch &batch);
   void emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function, const Who &who, Batch &batch);

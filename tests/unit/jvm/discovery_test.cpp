@@ -2,8 +2,17 @@
 #include "plugins/sources/jvm/discovery.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <optional>
 #include <string>
+
+#include "core/util/files.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace atalaya::jvm {
 
@@ -25,9 +34,47 @@ TEST_CASE("names of processes may hold anything") {
   CHECK(comm_in(")(").empty());
 }
 
-TEST_CASE("this process is no JVM") {
+namespace {
+
+// A file of this name that this process has mapped.
+class Mapped {
+ public:
+  explicit Mapped(const std::string &path) {
+    std::ofstream(path) << "x";
+    const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    memory_ = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
+    REQUIRE(memory_ != MAP_FAILED);
+  }
+  Mapped(const Mapped &) = delete;
+  Mapped &operator=(const Mapped &) = delete;
+  ~Mapped() { ::munmap(memory_, 4096); }
+
+ private:
+  void *memory_ = nullptr;
+};
+
+std::optional<FoundJvm> own(Discovery &discovery) {
+  for (const FoundJvm &jvm : discovery.look())
+    if (jvm.target.pid == ::getpid()) return jvm;
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("a JVM is found when it has made its file, and not before") {
+  const testing::TemporaryFolder folder;
   Discovery discovery;
-  for (const FoundJvm &jvm : discovery.look()) CHECK(jvm.target.pid != 0);
+  CHECK_FALSE(own(discovery));
+  const Mapped library(folder / "libjvm.so");
+  CHECK_FALSE(own(discovery));
+  const std::string shared = folder / "hsperfdata_me";
+  REQUIRE(::mkdir(shared.c_str(), 0755) == 0);
+  const Mapped file(shared + "/" + std::to_string(::getpid()));
+  const auto found = own(discovery);
+  REQUIRE(found);
+  CHECK(found->shared_path == shared + "/" + std::to_string(::getpid()));
+  CHECK(found->comm == "unit_jvm");
+  CHECK(found->target.mark == symbols::read_mark(::getpid()));
 }
 
 }  // namespace atalaya::jvm
