@@ -113,10 +113,10 @@ void Collector::collect(const Window &window, Batch &batch) {
   const std::vector<Seen> all = read_all(window);
   const int64_t passed = is_baseline(window) ? 0 : window.monotonic_ns - last_ns_;
   last_ns_ = window.monotonic_ns;
-  const std::map<JvmId, Profiled> profiles = take_profiles(all);
+  const std::map<JvmId, Profiled> profiles = take_profiles(all, passed > 0);
   for (const Seen &seen : all) {
     const auto profile = profiles.find(id_of(seen.jvm));
-    emit(seen, profile == profiles.end() || passed <= 0 ? nullptr : &profile->second, passed, batch);
+    emit(seen, profile == profiles.end() ? nullptr : &profile->second, passed, batch);
   }
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
@@ -124,12 +124,14 @@ void Collector::collect(const Window &window, Batch &batch) {
   emit_account(all.size(), cost, passed, batch);
 }
 
-std::map<JvmId, Profiled> Collector::take_profiles(const std::vector<Seen> &all) {
+std::map<JvmId, Profiled> Collector::take_profiles(const std::vector<Seen> &all, bool is_window) {
   if (!options_.profile) return {};
   std::vector<FoundJvm> jvms;
   for (const Seen &seen : all) jvms.push_back(seen.jvm);
   sampler_.use(jvms);
-  return sampler_.take_window();
+  if (is_window) return sampler_.take_window();
+  sampler_.skip_window();
+  return {};
 }
 
 std::vector<Collector::Seen> Collector::read_all(const Window &window) {

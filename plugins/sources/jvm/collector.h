@@ -66,7 +66,7 @@ class Collector {
   std::vector<Seen> read_all(const Window &window);
   Seen read(const FoundJvm &jvm, std::string_view bytes, const Window &window);
   std::optional<Reading> before(const Known &known, const Shared &now, bool is_new, const Window &window) const;
-  std::map<JvmId, Profiled> take_profiles(const std::vector<Seen> &all);
+  std::map<JvmId, Profiled> take_profiles(const std::vector<Seen> &all, bool is_window);
   void emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch);
   void put_shared(const Seen &seen, Sample &sample, Batch &batch);
   void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);

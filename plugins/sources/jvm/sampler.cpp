@@ -101,6 +101,14 @@ std::map<JvmId, Profiled> Sampler::take_window() {
   return windows;
 }
 
+void Sampler::skip_window() {
+  const std::lock_guard lock(mutex_);
+  for (const auto &[id, asked] : asked_) {
+    asked->window.cost_ns = asked->window.pause_ns = 0;
+    asked->profile.take_window();
+  }
+}
+
 std::shared_ptr<Sampler::Asked> Sampler::first() const {
   const auto earlier = [](const auto &a, const auto &b) { return a.second->next_ns < b.second->next_ns; };
   const auto found = std::min_element(asked_.begin(), asked_.end(), earlier);

@@ -54,6 +54,8 @@ class Sampler {
   void use(const std::vector<FoundJvm> &jvms);
   // Since the last call, of those that are asked.
   std::map<JvmId, Profiled> take_window();
+  // There is no window to tell them in: what was counted is told in the next one.
+  void skip_window();
   // CPU time of the thread since it began.
   int64_t cpu_ns() const;
 
