@@ -25,7 +25,6 @@
 namespace atalaya::jvm {
 namespace {
 
-constexpr size_t kMaxAnswer = 64 << 10;
 constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kLookAgain = 20 * kMilli;
 
@@ -92,15 +91,15 @@ core::Status signal_it(const Target &target, const core::Descriptor &process) {
 }
 
 // Whether it would take the signal as a call.
-core::Status check(const Target &target, const symbols::ProcessRoot &root) {
+core::Status check(const Target &target, const Call &call, const symbols::ProcessRoot &root) {
   const auto facts = read_facts(target.pid, target.status, root);
   if (!facts || facts->version == 0)
     return core::Error{who(target) + " does not say whether it takes commands (-XX:-UsePerfData?); `jcmd " +
                        std::to_string(target.pid) + " VM.version` once makes it listen"};
   if (!facts->takes_calls) return core::Error{who(target) + " takes no commands: -XX:+DisableAttachMechanism"};
-  if (facts->version < kOldestVersion)
+  if (facts->version < call.oldest_version)
     return core::Error{who(target) + " is of version " + std::to_string(facts->version) + ", and only those from " +
-                       std::to_string(kOldestVersion) + " on write the names of their code"};
+                       std::to_string(call.oldest_version) + " on " + std::string(call.purpose)};
   return core::Done{};
 }
 
@@ -127,21 +126,21 @@ core::Result<core::Descriptor> connect_to(const Target &target, const core::Desc
   return socket;
 }
 
-core::Result<std::string> talk(const Target &target, int socket, std::string_view request, int64_t deadline_ns) {
+core::Status talk(const Target &target, int socket, const Call &call, int64_t deadline_ns, std::string &answer) {
   const core::Error silent{who(target) + " does not answer"};
+  const std::string request = request_bytes(call.operation, call.argument);
   if (!wait_for(socket, POLLOUT, deadline_ns)) return silent;
   if (::send(socket, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
     return core::Error{who(target) + " takes no command: " + core::error_text(errno)};
-  std::string answer;
-  std::array<char, 4096> buffer{};
-  while (answer.size() < kMaxAnswer) {
+  std::array<char, 16384> buffer{};
+  while (answer.size() <= call.max_answer) {
     if (!wait_for(socket, POLLIN, deadline_ns)) return silent;
     const ssize_t got = ::recv(socket, buffer.data(), buffer.size(), 0);
-    if (got == 0) break;
+    if (got == 0) return core::Done{};
     if (got < 0 && errno != EAGAIN && errno != EINTR) return core::Error{who(target) + ": " + core::error_text(errno)};
     answer.append(buffer.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
   }
-  return answer;
+  return core::Error{who(target) + " answers with more than " + std::to_string(call.max_answer) + " bytes"};
 }
 
 }  // namespace
@@ -157,18 +156,20 @@ core::Status may_write_map(const Target &target) {
 }
 
 // Version, command and three arguments, each ended by a zero.
-std::string request_bytes(std::string_view command) {
-  std::string bytes("1\0jcmd\0", 7);
-  bytes += command;
+std::string request_bytes(std::string_view operation, std::string_view argument) {
+  std::string bytes("1\0", 2);
+  bytes += operation;
+  bytes += '\0';
+  bytes += argument;
   bytes.append(3, '\0');
   return bytes;
 }
 
-core::Result<std::string> parse_answer(std::string_view bytes) {
+core::Result<std::string_view> parse_answer(std::string_view bytes) {
   const size_t end = bytes.find('\n');
   if (end == std::string_view::npos) return core::Error{"it answered nothing"};
   const std::string_view text = bytes.substr(end + 1);
-  if (bytes.substr(0, end) == "0") return std::string(text);
+  if (bytes.substr(0, end) == "0") return text;
   return core::Error{"it refused: " + std::string(text.substr(0, std::min<size_t>(text.find('\n'), 200)))};
 }
 
@@ -187,14 +188,14 @@ Trigger::~Trigger() {
   if (made_ && user) ::unlinkat(folder_.get(), name_.c_str(), 0);
 }
 
-core::Status Attachment::wake(const Target &target, const symbols::ProcessRoot &root, const core::Descriptor &folder,
-                              int64_t deadline_ns) {
+core::Status Attachment::wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
+                              const core::Descriptor &folder, int64_t deadline_ns) {
   if (signalled_) return core::Error{who(target) + " was called before and has opened no socket for commands"};
   const core::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, target.pid, 0)));
   if (!process) return core::Error{who(target) + " has ended"};
-  if (auto good = check(target, root); !good) return good;
+  if (auto good = check(target, call, root); !good) return good;
   if (others_call(target)) return core::Error{who(target) + " is being called by somebody else"};
-  if (auto sent = call(target, process, folder); !sent) {
+  if (auto sent = signal(target, process, folder); !sent) {
     trigger_.reset();
     return sent;
   }
@@ -207,28 +208,39 @@ core::Status Attachment::wake(const Target &target, const symbols::ProcessRoot &
   return core::Done{};
 }
 
-core::Status Attachment::call(const Target &target, const core::Descriptor &process, const core::Descriptor &folder) {
+core::Status Attachment::signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder) {
   trigger_.emplace(core::Descriptor(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), target);
   if (!trigger_->made()) return core::Error{who(target) + ": no file can be made in its /tmp: " + core::error_text(errno)};
   return signal_it(target, process);
 }
 
 core::Result<std::string> Attachment::run(const Target &target, std::string_view command, int64_t timeout_ns) {
+  std::string bytes;
+  const Call call{.operation = "jcmd",
+                  .argument = command,
+                  .oldest_version = kOldestVersion,
+                  .purpose = "write the names of their code"};
+  auto text = ask(target, call, timeout_ns, bytes);
+  if (!text) return core::Error{text.error()};
+  return std::string(*text);
+}
+
+core::Result<std::string_view> Attachment::ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes) {
   const int64_t deadline = core::monotonic() + timeout_ns;
+  bytes.clear();
   const symbols::ProcessRoot root(target.pid);
   const core::Descriptor folder = folder_of(target, root);
   if (!folder) return core::Error{who(target) + " has ended, or its /tmp cannot be opened"};
   core::Descriptor found = find_socket(target, folder);
   if (!found) {
-    if (auto awake = wake(target, root, folder, deadline); !awake) return core::Error{awake.error()};
+    if (auto awake = wake(target, call, root, folder, deadline); !awake) return core::Error{awake.error()};
     found = find_socket(target, folder);
   }
   trigger_.reset();
   auto socket = connect_to(target, found, deadline);
   if (!socket) return core::Error{socket.error()};
-  auto answer = talk(target, socket->get(), request_bytes(command), deadline);
-  if (!answer) return answer;
-  auto text = parse_answer(*answer);
+  if (auto told = talk(target, socket->get(), call, deadline, bytes); !told) return core::Error{told.error()};
+  auto text = parse_answer(bytes);
   if (!text) return core::Error{who(target) + ": " + text.error()};
   return text;
 }

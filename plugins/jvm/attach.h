@@ -39,19 +39,30 @@ class Trigger {
   bool made_ = false;
 };
 
+// What a JVM is asked.
+struct Call {
+  std::string_view operation, argument;
+  int oldest_version = 0;      // that can answer
+  std::string_view purpose{};  // "write the names of their code"
+  size_t max_answer = size_t{64} << 10;
+};
+
 // What has passed between this process and one JVM. Lives as long as the JVM is of interest.
 class Attachment {
  public:
   // What the JVM answered to the command of jcmd, such as "Compiler.perfmap". Waits so long at most. An error when it is not there,
   // does not answer, or says that it could not.
   core::Result<std::string> run(const Target &target, std::string_view command, int64_t timeout_ns);
+  // The same of any call. The answer's text lies in `bytes`, whose room is used again.
+  core::Result<std::string_view> ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);
 
   // Signalled, and it has not answered yet: the signal may still be waiting for it.
   bool is_waiting() const { return trigger_.has_value(); }
 
  private:
-  core::Status wake(const Target &target, const symbols::ProcessRoot &root, const core::Descriptor &folder, int64_t deadline_ns);
-  core::Status call(const Target &target, const core::Descriptor &process, const core::Descriptor &folder);
+  core::Status wake(const Target &target, const Call &call, const symbols::ProcessRoot &root, const core::Descriptor &folder,
+                    int64_t deadline_ns);
+  core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder);
 
   bool signalled_ = false;
   std::optional<Trigger> trigger_;
@@ -64,7 +75,7 @@ inline constexpr int kOldestVersion = 17;
 core::Status may_write_map(const Target &target);
 
 // The bytes of a request, and the text of an answer; the first line of that is a number, 0 when all went well. Pure.
-std::string request_bytes(std::string_view command);
-core::Result<std::string> parse_answer(std::string_view bytes);
+std::string request_bytes(std::string_view operation, std::string_view argument);
+core::Result<std::string_view> parse_answer(std::string_view bytes);
 
 }  // namespace atalaya::jvm

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file: a header of 32 bytes, then one entry behind the other. All numbers are of the host's byte order.
 //   header   0 magic ca fe c0 c0   4 byte order, 1 little   5 major version   24 offset of the first entry   28 number of entries
-//   entry    0 its length   4 offset of its name   8 elements of its value, 0 for a single one   12 type, 'B': bytes   16 offset of
-//   its
-//            value; offsets count from the entry's begin
+//   entry    0 its length   4 offset of its name   8 elements of its value, 0 for a single one   12 type, 'B': bytes, 'J': 64 bits
+//            16 offset of its value; offsets count from the entry's begin
 #include "plugins/jvm/hsperfdata.h"
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 namespace atalaya::jvm {
 namespace {
 
-constexpr size_t kHeader = 32, kEntry = 20;
+constexpr size_t kHeader = 32, kEntry = 20, kNumber = 8;
 
 uint32_t number_at(std::string_view bytes, size_t at) {
   uint32_t number = 0;
@@ -31,28 +30,47 @@ bool is_readable(std::string_view file) {
   return file.size() >= kHeader && file.starts_with(magic) && file[4] == 1 && file[5] == 2;
 }
 
-std::optional<std::string_view> value_of(std::string_view entry, std::string_view name) {
-  const size_t name_at = number_at(entry, 4), elements = number_at(entry, 8), value_at = number_at(entry, 16);
-  if (entry[12] != 'B' || name_at >= entry.size() || value_at > entry.size() || elements > entry.size() - value_at)
-    return std::nullopt;
-  if (text_at(entry, name_at) != name) return std::nullopt;
-  return text_at(entry.substr(0, value_at + elements), value_at);
-}
-
 }  // namespace
 
-std::optional<std::string_view> text_in(std::string_view file, std::string_view name) {
-  if (!is_readable(file)) return std::nullopt;
+SharedReader::SharedReader(std::string_view file) {
+  if (!is_readable(file)) return;
   const size_t first = number_at(file, 24);
-  if (first > file.size()) return std::nullopt;
-  std::string_view rest = file.substr(first);
-  for (uint32_t left = number_at(file, 28); left > 0 && rest.size() >= kEntry; --left) {
-    const size_t length = number_at(rest, 0);
-    if (length < kEntry || length > rest.size()) return std::nullopt;
-    const auto value = value_of(rest.substr(0, length), name);
-    if (value) return value;
-    rest.remove_prefix(length);
-  }
+  if (first > file.size()) return;
+  rest_ = file.substr(first);
+  left_ = number_at(file, 28);
+}
+
+bool SharedReader::next(SharedValue &value) {
+  if (left_ == 0 || rest_.size() < kEntry) return false;
+  --left_;
+  const size_t length = number_at(rest_, 0);
+  if (length < kEntry || length > rest_.size()) return false;
+  const std::string_view entry = rest_.substr(0, length);
+  rest_.remove_prefix(length);
+  const size_t name_at = number_at(entry, 4), elements = number_at(entry, 8), value_at = number_at(entry, 16);
+  value.type = entry[12];
+  const size_t size = elements > 0 ? elements : kNumber;
+  const bool is_within = name_at < length && value_at <= length && size <= length - value_at;
+  value.name = is_within ? text_at(entry, name_at) : std::string_view();
+  value.bytes = is_within ? entry.substr(value_at, size) : std::string_view();
+  return true;
+}
+
+std::optional<int64_t> SharedValue::number() const {
+  if (type != 'J' || bytes.size() != kNumber) return std::nullopt;
+  int64_t number = 0;
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  return number;
+}
+
+std::optional<std::string_view> SharedValue::text() const {
+  return type == 'B' ? std::optional(text_at(bytes, 0)) : std::nullopt;
+}
+
+std::optional<std::string_view> text_in(std::string_view file, std::string_view name) {
+  SharedReader reader(file);
+  for (SharedValue value; reader.next(value);)
+    if (value.name == name) return value.text();
   return std::nullopt;
 }
 

@@ -165,6 +165,22 @@ class Features(AgentCase):
         java = ("java", "-XX:+PreserveFramePointer", "-cp", self.folder, "Busy")
         return "long Busy.fib(int)_[j]" in self.profile(names, "jvm_refresh=1s", busy=java)
 
+    def jvm_others(self, names):
+        if shutil.which("javac") is None:
+            self.skipTest("needs javac: apt-get install default-jdk-headless")
+        with open(self.path("Sleeper.java"), "w") as file:
+            file.write(SLEEPER)
+        subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "-d", self.folder, self.path("Sleeper.java")], check=True)
+        jvm = subprocess.Popen(["java", "-cp", self.folder, "Sleeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            jvm.stdout.readline()
+            told = {point["metric"] for point in self.windows(names, "a.source.jvm {}, a.source.self {}")
+                    if point["tags"].get("pid") == str(jvm.pid) and (point["metric"] != "jvm.profile.rate" or point["value"] > 0)}
+            return {"jvm.heap.used", "jvm.profile.rate"} <= told
+        finally:
+            jvm.kill()
+            jvm.communicate()
+
     def perf_deleted(self, names):
         copy = shutil.copy("/bin/bash", self.path("copy"))
         return "execute_command" in self.profile(names, busy=(copy, "-c", 'rm "$0"; while :; do :; done', copy))

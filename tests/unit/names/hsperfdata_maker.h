@@ -18,6 +18,15 @@ struct SharedEntry {
   char type = 'B';
 };
 
+// A number, as JVMs share it: 8 bytes where 8 divides their place.
+inline std::string shared_number(const std::string &name, int64_t number) {
+  std::string tail = name + '\0';
+  tail.resize((20 + tail.size() + 7) / 8 * 8 - 20);
+  const auto value_at = static_cast<uint32_t>(20 + tail.size());
+  tail.append(reinterpret_cast<const char *>(&number), sizeof(number));
+  return bytes_of(value_at + 8) + bytes_of(20) + bytes_of(0) + 'J' + '\0' + '\1' + '\3' + bytes_of(value_at) + tail;
+}
+
 inline std::string shared_entry(const SharedEntry &entry) {
   const auto value_at = static_cast<uint32_t>(20 + entry.name.size() + 1);
   const auto elements = static_cast<uint32_t>(entry.value.size() + 1);
@@ -27,13 +36,19 @@ inline std::string shared_entry(const SharedEntry &entry) {
          bytes_of(value_at) + tail;
 }
 
-inline std::string shared_file(const std::vector<SharedEntry> &entries) {
+inline std::string shared_file_of(const std::vector<std::string> &entries) {
   std::string body;
-  for (const SharedEntry &entry : entries) body += shared_entry(entry);
+  for (const std::string &entry : entries) body += entry;
   std::string header = std::string("\xca\xfe\xc0\xc0\x01\x02\x00\x01", 8);
   header += bytes_of(static_cast<uint32_t>(32 + body.size())) + bytes_of(0) + bytes_of(0) + bytes_of(0) + bytes_of(32) +
             bytes_of(static_cast<uint32_t>(entries.size()));
   return header + body + std::string(64, '\0');
+}
+
+inline std::string shared_file(const std::vector<SharedEntry> &entries) {
+  std::vector<std::string> bytes;
+  for (const SharedEntry &entry : entries) bytes.push_back(shared_entry(entry));
+  return shared_file_of(bytes);
 }
 
 inline std::string shared_file_saying(std::string_view java_command) {

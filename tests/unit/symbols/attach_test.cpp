@@ -96,7 +96,8 @@ bool exists(const std::string &path) {
 }  // namespace
 
 TEST_CASE("requests to a JVM, and what it answers") {
-  CHECK(request_bytes("Compiler.perfmap") == std::string("1\0jcmd\0Compiler.perfmap\0\0\0", 26));
+  CHECK(request_bytes("jcmd", "Compiler.perfmap") == std::string("1\0jcmd\0Compiler.perfmap\0\0\0", 26));
+  CHECK(request_bytes("threaddump", "") == std::string("1\0threaddump\0\0\0\0", 16));
   CHECK(*parse_answer("0\ndone\n") == "done\n");
   CHECK(parse_answer("").error() == "it answered nothing");
   CHECK(parse_answer("1\njava.lang.IllegalArgumentException: Unknown diagnostic command\n").error() ==

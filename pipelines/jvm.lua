@@ -1,0 +1,11 @@
+-- Heap, collections and hot functions of every JVM on this host, with nothing loaded into them: windows of 20 s.
+--   atalaya run pipelines/jvm.lua        (as root, or with the drop-in jvm-others)
+-- It goes to the store, atalaya.db in the state folder. Thread dumps cost 2 % of a core at most, all JVMs together; docs/jvm.md.
+local a = require "atalaya"
+
+a.pipeline "jvm" {
+  every = "20s",
+  a.source.jvm { budget = 2, flags = false },
+  a.translate.names {},  -- what each JVM runs, instead of "java"
+  a.sink.sqlite {},
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/jvm/collector.h"
+
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <utility>
+
+#include "core/util/now.h"
+#include "plugins/sources/jvm/metrics.h"
+
+namespace atalaya::jvm {
+namespace {
+
+int64_t own_cpu_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+double percent(int64_t part_ns, int64_t whole_ns) {
+  return round_to(static_cast<double>(part_ns) * 100 / static_cast<double>(whole_ns), kPercentDecimals);
+}
+
+double per_second(uint64_t count, int64_t passed_ns) {
+  return round_to(static_cast<double>(count) * 1e9 / static_cast<double>(passed_ns), kRateDecimals);
+}
+
+int64_t as_count(uint64_t number) {
+  return static_cast<int64_t>(number);
+}
+
+bool is_baseline(const Window &window) {
+  return (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
+}
+
+std::vector<uint32_t> intern_all(Host host) {
+  std::vector<uint32_t> ids;
+  for (const Shown &shown : kShown) ids.push_back(host.intern(view(shown.name)));
+  return ids;
+}
+
+}  // namespace
+
+Collector::Names::Names(Host host)
+    : shown(intern_all(host)),
+      process(host.intern("process")),
+      pid(host.intern("pid")),
+      cause(host.intern("cause")),
+      function(host.intern("function")),
+      profile(host.intern("profile")),
+      bias(host.intern("bias")),
+      version(host.intern("version")),
+      vm(host.intern("vm")),
+      collector(host.intern("collector")),
+      flags(host.intern("flags")),
+      cause_seen(host.intern("jvm.gc.cause.seen")),
+      running(host.intern("jvm.threads.running")),
+      native(host.intern("jvm.threads.native")),
+      blocked(host.intern("jvm.threads.blocked")),
+      waiting(host.intern("jvm.threads.waiting")),
+      sleeping(host.intern("jvm.threads.sleeping")),
+      rate(host.intern("jvm.profile.rate")),
+      cost(host.intern("jvm.profile.cost")),
+      pause(host.intern("jvm.profile.pause")),
+      cpu(host.intern("jvm.profile.cpu")),
+      failures(host.intern("jvm.profile.failures")),
+      skipped(host.intern("jvm.profile.skipped")),
+      lost(host.intern("jvm.profile.lost")),
+      self(host.intern("jvm.function.self")),
+      samples(host.intern("profile.samples")),
+      ns(host.intern("profile.ns")),
+      count(host.intern("jvm.count")),
+      unshared(host.intern("jvm.unshared")),
+      source_cost(host.intern("jvm.source.cost")) {}
+
+Collector::Collector(Host host, Options options)
+    : host_(host),
+      options_(std::move(options)),
+      names_(host),
+      sampler_(options_.sampler, [host](std::string_view text) { host.log(Level::warning, text); }) {}
+
+void Collector::start() {
+  if (options_.profile) sampler_.start();
+}
+
+void Collector::stop() {
+  sampler_.stop();
+  sampler_cpu_ns_ = 0;
+}
+
+Collector::Who Collector::who(int32_t pid, std::string_view comm, Batch &batch) const {
+  std::array<char, 12> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), pid).ptr;
+  return {batch.copy(comm), batch.copy({digits.data(), static_cast<size_t>(end - digits.data())})};
+}
+
+Sample &Collector::sample(uint32_t kind, const Who &who, uint32_t tags, uint32_t fields, Batch &batch) const {
+  Sample &sample = batch.add(kind, tags + 2, fields);
+  batch.tag_shared(sample, names_.process, who.process);
+  batch.tag_shared(sample, names_.pid, who.pid);
+  return sample;
+}
+
+bool Collector::is_wanted(const FoundJvm &jvm, const Identity &identity) const {
+  if (!options_.processes.empty() && !options_.processes.matches(jvm.comm)) return false;
+  if (options_.main.empty()) return true;
+  return identity.main.empty() ? options_.main.matches_absent() : options_.main.matches(identity.main);
+}
+
+void Collector::collect(const Window &window, Batch &batch) {
+  const int64_t begin = own_cpu_ns();
+  const std::vector<Seen> all = read_all(window);
+  const int64_t passed = is_baseline(window) ? 0 : window.monotonic_ns - last_ns_;
+  last_ns_ = window.monotonic_ns;
+  const std::map<JvmId, Profiled> profiles = take_profiles(all, passed > 0);
+  for (const Seen &seen : all) {
+    const auto profile = profiles.find(id_of(seen.jvm));
+    emit(seen, profile == profiles.end() ? nullptr : &profile->second, passed, batch);
+  }
+  emit_spans(window, batch);
+  const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
+  const int64_t cost = own_cpu_ns() - begin + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu);
+  emit_account(all.size(), cost, passed, batch);
+}
+
+std::map<JvmId, Profiled> Collector::take_profiles(const std::vector<Seen> &all, bool is_window) {
+  if (!options_.profile) return {};
+  std::vector<FoundJvm> jvms;
+  for (const Seen &seen : all) jvms.push_back(seen.jvm);
+  sampler_.use(jvms);
+  if (is_window) return sampler_.take_window();
+  sampler_.skip_window();
+  return {};
+}
+
+std::vector<Collector::Seen> Collector::read_all(const Window &window) {
+  std::vector<Seen> wanted;
+  unshared_ = 0;
+  for (const FoundJvm &jvm : discovery_.look()) {
+    const SharedFile file(jvm);
+    const std::string_view bytes = bytes_.read(file);
+    if (is_wanted(jvm, parse_identity(bytes))) wanted.push_back(read(jvm, bytes, window));
+  }
+  bytes_.wipe();
+  return wanted;
+}
+
+// One that began in this window has counted from 0 since.
+std::optional<Reading> Collector::before(const Known &known, const Shared &now, bool is_new, const Window &window) const {
+  if (is_baseline(window)) return std::nullopt;
+  if (!is_new) return known.before;
+  const int64_t age = window.time_ns - known.identity.begin_ns;
+  if (known.identity.begin_ns == 0 || age <= 0 || age > window.duration_ns) return std::nullopt;
+  return first_reading(now, window.monotonic_ns - age);
+}
+
+Collector::Seen Collector::read(const FoundJvm &jvm, std::string_view bytes, const Window &window) {
+  const auto [entry, is_new] = known_.try_emplace(id_of(jvm));
+  Known &known = entry->second;
+  known.comm = jvm.comm;
+  known.seen_ns = window.time_ns;
+  Seen seen{jvm, std::nullopt, std::nullopt};
+  auto shared = parse_shared(bytes);
+  if (shared) {
+    if (!known.is_told) known.identity = parse_identity(bytes);
+    seen.before = before(known, *shared, is_new, window);
+    seen.now = {std::move(*shared), core::monotonic()};
+  } else {
+    ++unshared_;
+  }
+  known.before = seen.now;
+  return seen;
+}
+
+void Collector::emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch) {
+  if (!seen.now && profiled == nullptr) return;
+  const Who who = this->who(seen.jvm.target.pid, seen.jvm.comm, batch);
+  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, kShown.size() + 12, batch);
+  if (seen.now) put_shared(seen, sample, batch);
+  if (profiled != nullptr) put_profile(*profiled, passed_ns, sample, batch);
+  emit_cause(seen, who, batch);
+  if (profiled == nullptr) return;
+  emit_functions(profiled->profile.tree, passed_ns, who, batch);
+  emit_stacks(profiled->profile.tree, who, batch);
+}
+
+void Collector::put_shared(const Seen &seen, Sample &sample, Batch &batch) {
+  for (size_t i = 0; i < kShown.size(); ++i) {
+    const auto number = number_of(kShown[i], *seen.now, seen.before ? &*seen.before : nullptr);
+    if (number) std::visit([&](auto value) { batch.field(sample, names_.shown[i], value); }, *number);
+  }
+}
+
+void Collector::emit_cause(const Seen &seen, const Who &who, Batch &batch) {
+  if (!seen.now || !seen.before || collections(seen.now->shared) <= collections(seen.before->shared)) return;
+  const std::string &cause = seen.now->shared.last_cause;
+  if (cause.empty() || cause == "No GC") return;  // concurrent ones have none
+  Sample &sample = this->sample(ATALAYA_METRICS, who, 1, 1, batch);
+  batch.tag(sample, names_.cause, cause);
+  batch.field(sample, names_.cause_seen, int64_t{1});
+}
+
+void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch) {
+  batch.field(sample, names_.rate, per_second(window.profile.dumps, passed_ns));
+  batch.field(sample, names_.cost, percent(window.cost_ns, passed_ns));
+  batch.field(sample, names_.pause, percent(window.pause_ns, passed_ns));
+  batch.field(sample, names_.failures, as_count(window.failures));
+  batch.field(sample, names_.skipped, as_count(window.skipped));
+  const auto &threads = window.profile.threads;
+  if (!threads) return;
+  batch.field(sample, names_.cpu, percent(window.profile.tree.on_cpu().ns, passed_ns));
+  batch.field(sample, names_.lost, as_count(window.profile.tree.lost()));
+  batch.field(sample, names_.running, as_count(threads->running));
+  batch.field(sample, names_.native, as_count(threads->native));
+  batch.field(sample, names_.blocked, as_count(threads->blocked));
+  batch.field(sample, names_.waiting, as_count(threads->waiting));
+  batch.field(sample, names_.sleeping, as_count(threads->sleeping));
+}
+
+// The stack of each is a stack of its own kind, not to be added to others: it is told once more among them.
+void Collector::emit_functions(const StackTree &tree, int64_t passed_ns, const Who &who, Batch &batch) {
+  for (const FunctionTime &function : tree.functions(options_.top)) {
+    Sample &sample = this->sample(ATALAYA_METRICS, who, 1, 1, batch);
+    batch.tag(sample, names_.function, function.name);
+    batch.field(sample, names_.self, round_to(static_cast<double>(function.self.ns) / static_cast<double>(passed_ns), 6));
+    sample.text = batch.copy(function.trace);
+    emit_stack("exemplar", function.stack, function.self, &function.name, who, batch);
+  }
+}
+
+void Collector::emit_stacks(const StackTree &tree, const Who &who, Batch &batch) {
+  if (options_.stacks == 0) return;
+  for (const StackTime &stack : tree.stacks(options_.stacks, !options_.sampler.all_threads))
+    emit_stack("wall", stack.text, stack.time, nullptr, who, batch);
+}
+
+void Collector::emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function, const Who &who,
+                           Batch &batch) {
+  Sample &sample = this->sample(ATALAYA_STACK, who, 3, 2, batch);
+  batch.tag(sample, names_.profile, profile);
+  batch.tag(sample, names_.bias, "safepoint");
+  if (function != nullptr) batch.tag(sample, names_.function, *function);
+  batch.field(sample, names_.samples, as_count(time.samples));
+  batch.field(sample, names_.ns, time.ns);
+  sample.text = batch.copy(text);
+}
+
+void Collector::emit_span(const JvmId &id, const Known &known, int64_t duration_ns, Batch &batch) {
+  const Who who = this->who(id.first, known.comm, batch);
+  Sample &span = sample(ATALAYA_SPAN, who, 4, 0, batch);
+  const auto tag = [&](uint32_t key, const std::string &value) {
+    if (!value.empty()) batch.tag(span, key, value);
+  };
+  tag(names_.version, known.identity.version);
+  tag(names_.vm, known.identity.vm);
+  tag(names_.collector, known.identity.collector);
+  if (options_.flags) tag(names_.flags, known.identity.flags);
+  span.time_ns = known.identity.begin_ns;
+  span.duration_ns = duration_ns;
+  span.text = batch.copy("jvm");
+}
+
+// From the second window on: by then translators know its name. It ends in the window in which it is not found any more.
+void Collector::emit_spans(const Window &window, Batch &batch) {
+  for (auto entry = known_.begin(); entry != known_.end();) {
+    auto &[id, known] = *entry;
+    const bool has_ended = known.seen_ns != window.time_ns;
+    if (has_ended && known.is_told) emit_span(id, known, known.seen_ns - known.identity.begin_ns, batch);
+    if (!has_ended && !known.is_told && known.before && known.identity.begin_ns > 0 && known.windows++ > 0) {
+      emit_span(id, known, -1, batch);
+      known.is_told = true;
+    }
+    entry = has_ended ? known_.erase(entry) : std::next(entry);
+  }
+}
+
+void Collector::emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch) {
+  Sample &sample = batch.add(ATALAYA_METRICS, 0, 3);
+  batch.field(sample, names_.count, as_count(count));
+  batch.field(sample, names_.unshared, as_count(unshared_));
+  if (passed_ns > 0) batch.field(sample, names_.source_cost, percent(cost_ns, passed_ns));
+}
+
+}  // namespace atalaya::jvm

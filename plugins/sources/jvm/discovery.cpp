@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/jvm/discovery.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <memory>
+
+#include "core/util/files.h"
+#include "plugins/jvm/facts.h"
+
+namespace atalaya::jvm {
+namespace {
+
+// A launcher loads the library, and the JVM makes its file, within moments.
+constexpr int64_t kSettledAfter = 30'000'000'000;
+constexpr size_t kMaxMaps = size_t{32} << 20, kMaxStat = 4096;
+
+std::string path_of(int32_t pid, const char *file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+int64_t boot_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+int64_t begin_ns(const symbols::ProcessMark &mark) {
+  static const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+  return static_cast<int64_t>(mark.start_ticks * (1'000'000'000 / ticks));
+}
+
+}  // namespace
+
+MapsSay look_at_maps(std::string_view maps, int32_t inner_pid) {
+  MapsSay say{.is_jvm = maps.find("/libjvm.so") != std::string_view::npos, .shared_path = {}};
+  if (say.is_jvm) say.shared_path = shared_path_in(maps, inner_pid);
+  return say;
+}
+
+std::string_view comm_in(std::string_view stat) {
+  const size_t begin = stat.find('('), end = stat.rfind(')');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return {};
+  return stat.substr(begin + 1, end - begin - 1);
+}
+
+void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
+  auto maps = core::read_file(path_of(pid, "maps"), kMaxMaps);
+  if (!maps || maps->find("/libjvm.so") == std::string::npos) return;
+  const auto status = symbols::read_status(pid);
+  if (!status) return;
+  const MapsSay say = look_at_maps(*maps, status->inner_pid);
+  const std::string_view comm = comm_in(stat);
+  known.is_jvm = say.is_jvm;
+  known.jvm = {.target = {pid, known.mark, *status},
+               .comm = std::string(comm.empty() ? "unknown" : comm),
+               .shared_path = std::string(say.shared_path)};
+}
+
+// What is not a JVM by then is none.
+bool Discovery::is_settled(const Known &known, int64_t now_ns) {
+  if (known.is_jvm && !known.jvm.shared_path.empty()) return true;
+  return known.looks > 1 && now_ns - known.since_ns >= kSettledAfter;
+}
+
+void Discovery::look_at(int32_t pid, int64_t now_ns) {
+  auto stat = core::read_file(path_of(pid, "stat"), kMaxStat);
+  const auto mark = stat ? symbols::parse_mark(*stat) : std::nullopt;
+  if (!mark) return;
+  Known &known = known_[pid];
+  if (known.seen == 0 || known.mark != *mark)
+    known = {.mark = *mark, .since_ns = known.seen == 0 ? begin_ns(*mark) : now_ns, .jvm = {}};
+  known.seen = round_;
+  if (known.is_settled) return;
+  ++known.looks;
+  read(pid, *stat, known);
+  known.is_settled = is_settled(known, now_ns);
+}
+
+const std::vector<FoundJvm> &Discovery::look() {
+  const int64_t now = boot_time();
+  ++round_;
+  found_.clear();
+  const std::unique_ptr<DIR, int (*)(DIR *)> folder(::opendir("/proc"), ::closedir);
+  while (const dirent *entry = folder ? ::readdir(folder.get()) : nullptr) {
+    const std::string_view name(static_cast<const char *>(entry->d_name));
+    int32_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) look_at(pid, now);
+  }
+  std::erase_if(known_, [this](const auto &entry) { return entry.second.seen != round_; });
+  for (const auto &[pid, known] : known_)
+    if (known.is_jvm && known.is_settled) found_.push_back(known.jvm);
+  return found_;
+}
+
+}  // namespace atalaya::jvm

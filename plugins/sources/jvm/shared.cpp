@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/jvm/shared.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "plugins/jvm/hsperfdata.h"
+
+namespace atalaya::jvm {
+namespace {
+
+constexpr std::array<std::string_view, kCounters> kNames = {
+    "sun.gc.generation.0.space.1.capacity",
+    "sun.gc.generation.0.space.1.used",
+    "sun.gc.generation.0.space.2.capacity",
+    "sun.gc.generation.0.space.2.used",
+    "sun.gc.generation.0.space.0.capacity",
+    "sun.gc.generation.0.space.0.used",
+    "sun.gc.generation.1.space.0.capacity",
+    "sun.gc.generation.1.space.0.used",
+    "sun.gc.generation.2.space.0.capacity",
+    "sun.gc.generation.2.space.0.used",
+    "sun.gc.metaspace.capacity",
+    "sun.gc.metaspace.used",
+    "sun.gc.compressedclassspace.capacity",
+    "sun.gc.compressedclassspace.used",
+    "sun.gc.collector.0.invocations",
+    "sun.gc.collector.0.time",
+    "sun.gc.collector.1.invocations",
+    "sun.gc.collector.1.time",
+    "sun.gc.collector.2.invocations",
+    "sun.gc.collector.2.time",
+    "sun.rt.safepoints",
+    "sun.rt.safepointTime",
+    "sun.rt.safepointSyncTime",
+    "java.threads.live",
+    "java.threads.daemon",
+    "java.threads.livePeak",
+    "java.threads.started",
+    "java.cls.loadedClasses",
+    "java.cls.sharedLoadedClasses",
+    "java.cls.unloadedClasses",
+    "java.cls.sharedUnloadedClasses",
+    "sun.ci.totalCompiles",
+    "sun.ci.totalBailouts",
+    "java.ci.totalTime",
+    "sun.os.hrt.frequency",
+    "sun.rt.createVmBeginTime",
+};
+
+const std::unordered_map<std::string_view, size_t> &places() {
+  static const std::unordered_map<std::string_view, size_t> all = [] {
+    std::unordered_map<std::string_view, size_t> made;
+    for (size_t i = 0; i < kNames.size(); ++i) made.emplace(kNames[i], i);
+    return made;
+  }();
+  return all;
+}
+
+// By the first of its collectors, or its policy: they are called as the code that they run.
+std::string collector_called(std::string_view collector, std::string_view policy) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCollectors = {{{"G1 ", "G1"},
+                                                                                               {"PSScavenge", "Parallel"},
+                                                                                               {"Parallel ", "Parallel"},
+                                                                                               {"Copy", "Serial"},
+                                                                                               {"Serial ", "Serial"},
+                                                                                               {"ParNew", "CMS"},
+                                                                                               {"Z", "ZGC"},
+                                                                                               {"Shenandoah", "Shenandoah"}}};
+  for (const auto &[begin, name] : kCollectors)
+    if (collector.starts_with(begin)) return std::string(name);
+  return std::string(policy.empty() ? collector : policy);
+}
+
+// Properties, agents and class paths carry secrets: they are left out.
+std::string flags_in(std::string_view options) {
+  std::string flags;
+  while (!options.empty()) {
+    const std::string_view word = options.substr(0, options.find(' '));
+    options.remove_prefix(std::min(word.size() + 1, options.size()));
+    if (!word.starts_with("-X")) continue;
+    if (!flags.empty()) flags += ' ';
+    flags += word;
+  }
+  return flags;
+}
+
+}  // namespace
+
+std::string_view shared_name(Counter counter) {
+  return kNames[static_cast<size_t>(counter)];
+}
+
+std::optional<Shared> parse_shared(std::string_view bytes) {
+  Shared shared;
+  bool is_any = false;
+  SharedReader reader(bytes);
+  for (SharedValue value; reader.next(value);) {
+    is_any = true;
+    if (value.name == "sun.gc.lastCause") shared.last_cause = value.text().value_or("");
+    const auto place = places().find(value.name);
+    const auto number = place == places().end() ? std::nullopt : value.number();
+    if (number && *number >= 0) shared.numbers[place->second] = number;
+  }
+  return is_any ? std::optional(std::move(shared)) : std::nullopt;
+}
+
+Identity parse_identity(std::string_view bytes) {
+  Identity all;
+  std::string_view policy, collector;
+  SharedReader reader(bytes);
+  for (SharedValue value; reader.next(value);) {
+    const std::string_view text = value.text().value_or("");
+    if (value.name == "java.property.java.version") all.version = text;
+    if (value.name == "java.property.java.vm.name") all.vm = text;
+    if (value.name == "sun.gc.policy.name") policy = text;
+    if (collector.empty() && value.name.starts_with("sun.gc.collector.") && value.name.ends_with(".name")) collector = text;
+    if (value.name == "sun.rt.javaCommand") all.main = text.substr(0, text.find(' '));
+    if (value.name == "java.rt.vmArgs") all.flags = flags_in(text);
+    if (value.name == shared_name(Counter::begin_ms)) all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
+  }
+  all.collector = collector_called(collector, policy);
+  return all;
+}
+
+}  // namespace atalaya::jvm

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread's lines; those that begin with "- " are about locks:
+//   "name" #1 daemon prio=5 os_prio=0 cpu=46.00ms elapsed=1.28s tid=0x00007f nid=0x6de2 waiting on condition  [0x00007f]
+//      java.lang.Thread.State: TIMED_WAITING (sleeping)
+//   <tab>at java.lang.Thread.sleep(java.base@17.0.15/Native Method)
+//   <tab>- locked <0x000000> (a java.lang.Object)
+#include "plugins/sources/jvm/thread_dump.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace atalaya::jvm {
+namespace {
+
+constexpr std::string_view kNative = "Native Method)", kState = "   java.lang.Thread.State: ", kFrame = "\tat ";
+
+// What stands behind `label`; empty: it is not there.
+std::string_view word_behind(std::string_view line, std::string_view label) {
+  const size_t at = line.rfind(label);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + label.size());
+  return line.substr(0, line.find_first_of(" \t"));
+}
+
+// "46.00ms"
+std::optional<int64_t> milliseconds(std::string_view word) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number, std::chars_format::fixed);
+  const std::string_view unit = word.substr(static_cast<size_t>(end - word.data()));
+  if (error != std::errc() || unit != "ms" || !(number >= 0 && number < 1e12)) return std::nullopt;
+  return std::llround(number * 1e6);
+}
+
+// "0x6de2"; newer ones write nid as a plain number
+uint64_t number(std::string_view word) {
+  const int base = word.starts_with("0x") ? 16 : 10;
+  if (base == 16) word.remove_prefix(2);
+  uint64_t value = 0;
+  std::from_chars(word.data(), word.data() + word.size(), value, base);
+  return value;
+}
+
+State state_of(std::string_view word) {
+  static constexpr std::array<std::pair<std::string_view, State>, 4> kStates = {
+      {{"RUNNABLE", State::runnable}, {"BLOCKED", State::blocked}, {"WAITING", State::waiting}, {"TIMED_WAITING", State::sleeping}}};
+  word = word.substr(0, word.find(' '));
+  for (const auto &[name, state] : kStates)
+    if (word == name) return state;
+  return State::none;
+}
+
+// A name may hold anything but a line's end, quotes too.
+void begin(std::string_view line, DumpedThread &thread) {
+  static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
+  const size_t end = line.rfind("\" ");
+  thread.name = end == std::string_view::npos || end == 0 ? std::string_view() : line.substr(1, end - 1);
+  thread.id = number(word_behind(line, " tid=")) * kFactor + number(word_behind(line, " nid="));
+  thread.cpu_ns = milliseconds(word_behind(line, " cpu="));
+  thread.state = State::none;
+  thread.frames.clear();
+}
+
+// "T$$Lambda$14/0x00007f7a30000a08" -> "T$$Lambda", "T$$Lambda/0x00007f" too; "T/0x0000000800c03000" -> "T", a hidden class
+std::string_view type_of(std::string_view text) {
+  static constexpr std::string_view kLambda = "$$Lambda";
+  text = text.substr(0, text.find("/0x"));
+  const size_t lambda = text.find(kLambda);
+  return lambda == std::string_view::npos ? text : text.substr(0, lambda + kLambda.size());
+}
+
+// "System.java:12", "System.java"
+void take_place(std::string_view place, Frame &frame) {
+  if (place == "Unknown Source" || place == "Redefined") return;
+  const size_t colon = place.rfind(':');
+  frame.file = place.substr(0, colon);
+  if (colon == std::string_view::npos) return;
+  const std::string_view digits = place.substr(colon + 1);
+  int line = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), line);
+  if (error == std::errc() && end == digits.data() + digits.size() && line >= 0) frame.line = line;
+}
+
+}  // namespace
+
+std::string_view ThreadDump::next_line() {
+  const std::string_view line = rest_.substr(0, rest_.find('\n'));
+  rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
+  return line;
+}
+
+void ThreadDump::take(std::string_view line, DumpedThread &thread) {
+  if (line.starts_with(kFrame) && thread.frames.size() < kMostFrames)
+    thread.frames.push_back(line.substr(kFrame.size()));
+  else if (line.starts_with(kState))
+    thread.state = state_of(line.substr(kState.size()));
+}
+
+bool ThreadDump::next(DumpedThread &thread) {
+  while (!rest_.empty() && rest_.front() != '"') next_line();
+  if (rest_.empty()) return false;
+  begin(next_line(), thread);
+  while (!rest_.empty() && rest_.front() != '"' && rest_.front() != '\n') take(next_line(), thread);
+  return true;
+}
+
+bool is_whole(std::string_view dump) {
+  return dump.rfind("\nJNI global ref") != std::string_view::npos;
+}
+
+bool is_native(std::string_view frame) {
+  return frame.ends_with(kNative);
+}
+
+std::optional<Frame> parse_frame(std::string_view text) {
+  const size_t open = text.rfind('(');
+  if (open == std::string_view::npos || !text.ends_with(')')) return std::nullopt;
+  const std::string_view name = text.substr(0, open);
+  std::string_view place = text.substr(open + 1, text.size() - open - 2);
+  place.remove_prefix(std::min(place.rfind('/') + 1, place.size()));  // the module; npos + 1 is 0
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size()) return std::nullopt;
+  Frame frame{.type = type_of(name.substr(0, dot)), .method = name.substr(dot + 1), .file = {}};
+  if (is_native(text))
+    frame.line = -2;
+  else
+    take_place(place, frame);
+  return frame;
+}
+
+}  // namespace atalaya::jvm

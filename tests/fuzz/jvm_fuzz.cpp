@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What JVMs answer and share, the first byte says which.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "plugins/sources/jvm/discovery.h"
+#include "plugins/sources/jvm/numbers.h"
+#include "plugins/sources/jvm/profile.h"
+#include "plugins/sources/jvm/shared.h"
+
+using namespace atalaya::jvm;
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_tree(const StackTree &tree) {
+  int64_t self = 0, stacks = 0, lost = 0;
+  for (const FunctionTime &function : tree.functions(100'000)) {
+    require(function.stack.find('\n') == std::string::npos);
+    self += function.self.ns;
+  }
+  for (const StackTime &stack : tree.stacks(3, true)) {
+    require(stack.text.find('\n') == std::string::npos && !stack.text.empty());
+    stacks += stack.time.ns;
+    if (stack.text == "[stack lost]") lost = stack.time.ns;
+  }
+  require(stacks == tree.on_cpu().ns);
+  require(self + lost == tree.on_cpu().ns);
+}
+
+// The same dump twice, and half of it: threads that go on, and threads that are gone.
+void check_dumps(std::string_view text) {
+  for (const bool all : {false, true}) {
+    Profile profile(all);
+    int64_t time = 0;
+    for (const std::string_view dump : {text, text.substr(text.size() / 2), text.substr(0, text.size() / 2), text})
+      profile.take(dump, time += 10'000'000);
+    check_tree(profile.take_window().tree);
+  }
+  (void)is_whole(text);
+}
+
+void check_frame(std::string_view text) {
+  const auto frame = parse_frame(text);
+  if (!frame) return;
+  require(!frame->type.empty() && !frame->method.empty());
+  require(frame->line >= -2 && (frame->line < 0 || !is_native(text)));
+}
+
+// The first half and the second as two readings.
+void check_shared(std::string_view text) {
+  (void)parse_identity(text);
+  const auto before = parse_shared(text.substr(0, text.size() / 2)), now = parse_shared(text);
+  if (!now) return;
+  const Reading first = before ? Reading{*before, 0} : first_reading(*now, 0), last{*now, 1'000'000'000};
+  for (const Shown &shown : kShown)
+    for (const Reading *other : {static_cast<const Reading *>(nullptr), &first}) (void)number_of(shown, last, other);
+  (void)collections(*now);
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
+  switch (data[0]) {
+    case 'd':
+      check_dumps(text);
+      break;
+    case 'f':
+      check_frame(text);
+      break;
+    case 's':
+      check_shared(text);
+      break;
+    case 'm':
+      require(look_at_maps(text, 77).shared_path.size() <= text.size());
+      require(comm_in(text).size() <= text.size());
+      break;
+    default:
+      break;
+  }
+  return 0;
+}

@@ -1,0 +1,514 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real JVMs: what they share, as jstat has it; where their time goes; and those that do not answer."""
+
+import json
+import mmap
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import unittest
+
+from clickhouse_servers import ZooKeeper
+from harness import AgentCase, main
+
+# Of programs and of agents: what is waited for is CPU time, however busy the host is.
+URGENT = -10 if os.geteuid() == 0 else 0
+COLLECTORS = {"Serial": "Serial", "Parallel": "Parallel", "G1": "G1", "Z": "ZGC"}
+CHURN = """
+public class Churn {
+  static volatile Object last;
+  public static void main(String[] a) throws Exception {
+    byte[][] kept = new byte[64][];
+    for (int i = 0;; i++) {
+      last = kept[i % 64] = new byte[100000];
+      if (i == 20000) System.out.println("churned");
+      if (i > 20000) Thread.sleep(1);
+    }
+  }
+}
+"""
+IDLE = """
+public class Idle {
+  public static void main(String[] a) throws Exception {
+    System.out.println("ready");
+    System.in.read();
+  }
+}
+"""
+COLUMNS = {"S0C": "heap.survivor0.capacity", "S1C": "heap.survivor1.capacity", "S0U": "heap.survivor0.used",
+           "S1U": "heap.survivor1.used", "EC": "heap.eden.capacity", "EU": "heap.eden.used", "OC": "heap.old.capacity",
+           "OU": "heap.old.used", "MC": "heap.metaspace.capacity", "MU": "heap.metaspace.used", "CCSC": "heap.classspace.capacity",
+           "CCSU": "heap.classspace.used", "YGC": "gc.young.count", "YGCT": "gc.young.seconds", "FGC": "gc.full.count",
+           "FGCT": "gc.full.seconds", "CGC": "gc.concurrent.count", "CGCT": "gc.concurrent.seconds", "GCT": "gc.seconds"}
+
+
+def hot(weights, recursive):
+    """A program of functions with these shares of its time; one of them calls itself."""
+    functions = "".join(f"""
+  static void f{i}(int n) {{ work(n); }}""" if i != recursive else f"""
+  static void f{i}(int n) {{ deep(n, 20); }}
+  static void deep(int n, int depth) {{ if (depth == 0) work{i}(n); else deep(n, depth - 1); }}
+  static void work{i}(int n) {{ for (int i = 0; i < n; ++i) x = x * 3 + 1; }}""" for i in range(len(weights)))
+    functions = functions.replace("{ work(n); }", "{ for (int i = 0; i < n; ++i) x = x * 3 + 1; }")
+    calls = " ".join(f"f{i}({weight});" for i, weight in enumerate(weights))
+    return f"public class Hot {{ static volatile long x;{functions}\n  public static void main(String[] a) {{ while (true) {{ {calls} }} }}\n}}"
+
+
+def samples(path):
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def total(found, pid, field):
+    return sum(sample["fields"].get(field, 0) for sample in found if sample["tags"].get("pid") == str(pid))
+
+
+def of(found, pid, kind="metrics", tag=None):
+    return [sample for sample in found if sample["kind"] == kind and sample["tags"].get("pid") == str(pid)
+            and (tag is None or tag in sample["tags"])]
+
+
+@unittest.skipUnless(shutil.which("javac") and shutil.which("java"), "needs a JDK: apt-get install default-jdk-headless")
+class JvmCase(AgentCase):
+    def setUp(self):
+        super().setUp()
+        self.output = self.path("samples")
+
+    def end(self, child):
+        child.kill()
+        child.wait()
+        for stream in (child.stdin, child.stdout):
+            if stream:
+                stream.close()
+
+    def start(self, *command, urgent=True, **options):
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options)
+        self.addCleanup(self.end, child)
+        if urgent and URGENT:
+            os.setpriority(os.PRIO_PROCESS, child.pid, URGENT)
+        return child
+
+    def java(self, name, text, *options):
+        if not os.path.exists(self.path(name + ".class")):
+            with open(self.path(name + ".java"), "w") as file:
+                file.write(text)
+            subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "-d", self.folder, self.path(name + ".java")], check=True)
+        return [shutil.which("java"), "-Xmx64m", *options, "-cp", self.folder, name]
+
+    def idle(self, *options, **more):
+        child = self.start(*self.java("Idle", IDLE, *options), **more)
+        self.assertEqual(child.stdout.readline(), b"ready\n")
+        return child
+
+    def watch(self, options="", every="500ms", more="", **agent):
+        return self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "jvm" {{ every = "{every}", a.source.jvm {{ {options} }}, {more}
+              a.sink.file {{ path = "{self.output}", format = "samples" }} }}""",
+                              preexec=lambda: os.nice(URGENT), **agent).running()
+
+    def until(self, agent, condition, what):
+        """Waits for windows until the condition on all samples holds, and returns them."""
+        try:
+            agent.wait_status(lambda _: condition(samples(self.output)))
+        except AssertionError:
+            raise AssertionError(f"no {what} in {json.dumps(samples(self.output)[-20:], indent=1)}\n{agent.errors()}") from None
+        return samples(self.output)
+
+    @staticmethod
+    def said_nothing(child):
+        """A JVM that is signalled and does not know why prints its threads."""
+        os.set_blocking(child.stdout.fileno(), False)
+        return not child.stdout.read()
+
+
+class Shared(JvmCase):
+    def test_columns_are_those_of_jstat(self):
+        for option, name in COLLECTORS.items():
+            with self.subTest(collector=option):
+                self.output = self.path("samples-" + option)
+                child = self.start(*self.java("Churn", CHURN, f"-XX:+Use{option}GC"))
+                self.assertEqual(child.stdout.readline(), b"churned\n")
+                child.send_signal(signal.SIGSTOP)
+                agent = self.watch("profile = false")
+                found = self.until(agent, lambda all: len(of(all, child.pid)) > 1 and of(all, child.pid, "span"), "readings")
+                lines = subprocess.run(["jstat", "-gc", str(child.pid)], capture_output=True, text=True, check=True).stdout.split("\n")
+                agent.stop()
+                told = dict(zip(lines[0].split(), lines[1].split()))
+                self.assertEqual(sorted(told), sorted(COLUMNS))
+                fields = of(found, child.pid)[-1]["fields"]
+                for column, text in told.items():
+                    self.assert_same(column, text, fields.get("jvm." + COLUMNS[column]))
+                self.assertGreater(fields["jvm.gc.seconds"], 0)
+                self.assertEqual(of(found, child.pid, "span")[0]["tags"]["collector"], name)
+                child.kill()
+
+    def assert_same(self, column, text, value):
+        if text == "-":
+            return self.assertIsNone(value, column)
+        self.assertIsNotNone(value, column)
+        if column.endswith("T"):
+            return self.assertAlmostEqual(float(text), value, delta=0.00051, msg=column)
+        if "." in text:
+            return self.assertEqual(text, f"{value / 1024:.1f}", column)
+        return self.assertEqual(text, str(value), column)
+
+    def test_the_first_reading_has_no_rates_and_later_ones_add_up(self):
+        child = self.start(*self.java("Churn", CHURN, "-XX:+UseSerialGC"))
+        agent = self.watch("profile = false")
+        found = self.until(agent, lambda all: total(all, child.pid, "jvm.gc.young.collections") > 20, "collections")
+        readings = of([sample for sample in found if "cause" not in sample["tags"]], child.pid)
+        before = {}
+        for sample in readings:
+            reading = sample["fields"]
+            if sample["duration"] == 0:
+                self.assertFalse([name for name in reading if name.endswith((".collections", ".time", ".events", ".started"))])
+                before = reading
+                continue
+            self.assertEqual(reading["jvm.gc.young.count"] - before.get("jvm.gc.young.count", 0),  # absent: it began in this window
+                             reading["jvm.gc.young.collections"])
+            self.assertEqual(reading["jvm.heap.used"], sum(reading[f"jvm.heap.{space}.used"] for space in ("eden", "survivor0", "survivor1", "old")))
+            self.assertGreaterEqual(reading["jvm.threads.live"], reading["jvm.threads.daemon"])
+            self.assertLessEqual(reading["jvm.gc.time"], 101)
+            before = reading
+        causes = {sample["tags"]["cause"] for sample in of(found, child.pid, tag="cause")}
+        self.assertIn("Allocation Failure", causes)
+
+    def test_without_profile_a_jvm_notices_nothing(self):
+        child = self.idle("-Xlog:safepoint:file=" + self.path("safepoints"))
+        agent = self.watch("profile = false")
+        found = self.until(agent, lambda all: len(of(all, child.pid)) > 2, "readings")
+        self.assertFalse(os.path.exists(f"/tmp/.java_pid{child.pid}"))
+        self.assertEqual([name for sample in found for name in sample["fields"] if ".profile." in name], [])
+        with open(self.path("safepoints")) as file:
+            self.assertEqual([line for line in file if "ThreadDump" in line or "PrintThreads" in line], [])
+
+    def test_the_span_of_a_jvm_ends_with_it_and_tells_no_secrets(self):
+        child = self.idle("-Dpassword=hunter2", "-XX:+UseSerialGC")
+        agent = self.watch("flags = true")
+        self.until(agent, lambda all: of(all, child.pid, "span"), "span")
+        child.kill()
+        found = self.until(agent, lambda all: any(span["duration"] >= 0 for span in of(all, child.pid, "span")), "end of the span")
+        first, last = of(found, child.pid, "span")[0], of(found, child.pid, "span")[-1]
+        self.assertEqual((first["duration"], first["text"]), (-1, "jvm"))
+        self.assertEqual((first["time"], first["tags"]), (last["time"], last["tags"]))
+        self.assertGreater(last["duration"], 0)
+        self.assertTrue(last["tags"]["version"])
+        self.assertEqual(last["tags"]["flags"], "-Xmx64m -XX:+UseSerialGC")
+        self.assertNotIn("hunter2", json.dumps(found))
+
+    def test_only_the_wanted(self):
+        one, two = self.idle(), self.start(*self.java("Churn", CHURN))
+        agent = self.watch('main = { "Idle" }')
+        found = self.until(agent, lambda all: len(of(all, one.pid)) > 2, "readings")
+        self.assertEqual(of(found, two.pid), [])
+        self.assertFalse(os.path.exists(f"/tmp/.java_pid{two.pid}"))
+
+
+class Profile(JvmCase):
+    def check_shares(self, weights, recursive, cpu_seconds, delta, **options):
+        child = self.start(*self.java("Hot", hot([weight * 2000 for weight in weights], recursive), "-XX:-UseOnStackReplacement",
+                                      "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Hot::*"))
+        agent = self.watch("budget = 10, top = 100", **options)
+        def enough(all):
+            return total(all, child.pid, "profile.ns") >= 2 * cpu_seconds * 1e9  # each stack, and as an exemplar
+        found = self.until(agent, enough, "CPU time")
+        agent.stop()
+        times = {}
+        for sample in of(found, child.pid, tag="function"):
+            if sample["kind"] == "metrics":
+                name = sample["tags"]["function"].replace("work", "f")
+                times[name] = times.get(name, 0) + sample["fields"]["jvm.function.self"]
+        all = sum(times.values())
+        shares = [100 * times.get(f"Hot f{i}", 0) / all for i in range(len(weights))]
+        print(" ".join(f"{share:.1f}" for share in shares), file=sys.stderr)
+        for i, weight in enumerate(weights):
+            self.assertAlmostEqual(shares[i], 100 * weight / sum(weights), delta=delta, msg=f"f{i}")
+        return found, child, shares
+
+    def test_functions_rank_by_their_own_time(self):
+        weights = [50, 25, 12, 5, 4, 2, 1, 1]
+        found, child, shares = self.check_shares(weights, 1, cpu_seconds=5, delta=8)
+        self.assertEqual(sorted(range(len(weights)), key=lambda i: -shares[i])[:3], [0, 1, 2])
+        self.check_traces(found, child)
+
+    def check_traces(self, found, child):
+        """One function calls itself: its stack is deep, and its time counts once."""
+        functions = [sample for sample in of(found, child.pid, tag="function") + of(found, child.pid, "stack", "function")
+                     if sample["tags"]["function"] == "Hot work1"]
+        trace = next(sample["text"] for sample in functions if sample["kind"] == "metrics").split("\n")
+        self.assertRegex(trace[0], r"^Hot work1 \(Hot\.java:\d+\)$")
+        self.assertEqual(len([line for line in trace if line.startswith("Hot deep (")]), 21)
+        self.assertRegex(trace[-1], r"^Hot main \(Hot\.java:\d+\)$")
+        exemplar = next(sample for sample in functions if sample["kind"] == "stack")
+        self.assertEqual(exemplar["text"].split(";"), trace[::-1])
+        self.assertEqual((exemplar["tags"]["profile"], exemplar["tags"]["bias"]), ("exemplar", "safepoint"))
+        stack = ";".join(["Hot.main_[j]", "Hot.f1_[j]", *["Hot.deep_[j]"] * 21, "Hot.work1_[j]"])
+        walls = [sample for sample in of(found, child.pid, "stack") if sample["tags"]["profile"] == "wall"]
+        self.assertIn(stack, [sample["text"] for sample in walls])
+        self.assertEqual({sample["tags"]["bias"] for sample in walls}, {"safepoint"})
+        self.check_sums(found, child)
+
+    def check_sums(self, found, child):
+        """In each window for itself the stacks are the CPU time, and no two samples are of the same entity."""
+        stacks, cpu, seen = {}, {}, set()
+        for sample in of(found, child.pid):
+            if "jvm.profile.cpu" in sample["fields"]:
+                cpu[sample["time"]] = sample["fields"]["jvm.profile.cpu"]
+        for sample in found:
+            identity = (sample["time"], sample["kind"], sample.get("text") if sample["kind"] == "stack" else "", *sorted(sample["tags"].items()))
+            self.assertNotIn(identity, seen)
+            seen.add(identity)
+            if sample["tags"].get("profile") == "wall" and sample["tags"]["pid"] == str(child.pid):
+                stacks[sample["time"]] = stacks.get(sample["time"], 0) + sample["fields"]["profile.ns"]
+        self.assertGreater(len(stacks), 2)
+        for time, ns in stacks.items():
+            self.assertAlmostEqual(ns / 0.5e7, cpu[time], delta=max(2, cpu[time] / 2))  # of a window's nominal length
+
+    @unittest.skipUnless("ATALAYA_FULL" in os.environ, "takes minutes: ./dev test --full")
+    def test_fifty_functions(self):
+        weights = [round(100 / 1.09 ** i) for i in range(50)]
+        _, _, shares = self.check_shares(weights, 3, cpu_seconds=60, delta=2.5, every="2s")
+        ranks = sorted(range(50), key=lambda i: -shares[i])
+        different = sum((ranks.index(i) - i) ** 2 for i in range(50))
+        correlation = 1 - 6 * different / (50 * (50 ** 2 - 1))
+        print(f"rank correlation {correlation:.3f}", file=sys.stderr)
+        self.assertGreater(correlation, 0.9)
+
+    def test_a_thread_that_waits_in_native_code_does_not_run(self):
+        text = """
+public class Accept {
+  static void accept(java.net.ServerSocket server) { try { server.accept(); } catch (Exception e) { } }
+  public static void main(String[] a) throws Exception {
+    java.net.ServerSocket server = new java.net.ServerSocket(0);
+    accept(server);
+  }
+}"""
+        child = self.start(*self.java("Accept", text))
+        agent = self.watch('threads = "all"')
+        found = self.until(agent, lambda all: any("Accept.accept_[j]" in sample.get("text", "") for sample in of(all, child.pid, "stack")), "wait")
+        self.assertEqual([sample for sample in of(found, child.pid, tag="function") if "accept" in sample["tags"]["function"].lower()], [])
+        self.assertGreater(max(sample["fields"].get("jvm.threads.native", 0) for sample in of(found, child.pid)), 0)
+
+    @unittest.skipUnless(ZooKeeper.there, "needs zookeeper: apt-get install zookeeper")
+    def test_zookeeper(self):
+        keeper = ZooKeeper(self.folder).start()
+        self.addCleanup(keeper.stop)
+        pid = keeper.process.pid
+        agent = self.watch(more="a.translate.names { rules = {} },")
+        found = self.until(agent, lambda all: of(all, pid, "span") and sum(
+            sample["fields"].get("jvm.profile.rate", 0) > 0 and "jvm.threads.waiting" in sample["fields"] for sample in of(all, pid)) > 1, "profile")
+        self.assertEqual(of(found, pid)[-1]["tags"]["process"], "QuorumPeerMain")
+        self.assertEqual(of(found, pid, "span")[0]["tags"]["process"], "QuorumPeerMain")
+
+    @unittest.skipUnless("ATALAYA_FULL" in os.environ, "takes minutes: ./dev test --full")
+    def test_the_budget_holds(self):
+        """Five JVMs with 40 threads each: what they and the agent spend on dumps, by the kernel's clocks of the threads that do it."""
+        text = """
+public class Many {
+  static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+  static volatile long x;
+  public static void main(String[] a) throws Exception {
+    for (int i = 0; i < 40; ++i) new Thread(() -> { for (;;) { x = fib(15); try { Thread.sleep(50); } catch (Exception e) { } } }).start();
+    System.out.println("ready");
+  }
+}"""
+        children = [self.start(*self.java("Many", text)) for _ in range(5)]
+        for child in children:
+            child.stdout.readline()
+        idle = self.spent(children)
+        begin = self.clock()
+        threading.Event().wait(20)
+        before = self.spent(children)
+        at_rest = (before - idle) / (self.clock() - begin)
+        agent = self.watch(every="2s")
+        def windows(count):
+            return lambda all: sum("jvm.count" in sample["fields"] for sample in all) >= count
+        self.until(agent, windows(3), "windows")
+        before, begin = self.spent(children, agent.process.pid), self.clock()
+        self.until(agent, windows(13), "windows")
+        self.until(agent, windows(23), "windows")
+        spent = (self.spent(children, agent.process.pid) - before) / (self.clock() - begin) - at_rest
+        found = samples(self.output)
+        told = sum(sample["fields"].get("jvm.profile.cost", 0) for child in children for sample in of(found, child.pid)) / sum(
+            "jvm.source.cost" in sample["fields"] for sample in found)
+        rate = sum(sample["fields"].get("jvm.profile.rate", 0) for child in children for sample in of(found, child.pid)[-5:]) / 25
+        print(f"spent {100 * spent:.2f} % of a core, told {told:.2f} %, at rest {100 * at_rest:.2f} %, {rate:.1f} Hz each", file=sys.stderr)
+        self.assertLess(100 * spent, 2.2)
+        self.assertLess(told, 2.2)
+
+    @staticmethod
+    def clock():
+        with open("/proc/uptime") as file:
+            return float(file.read().split()[0])
+
+    @staticmethod
+    def spent(children, agent=None):
+        """CPU seconds of the threads that make dumps, and of the agent's."""
+        total = 0
+        wanted = {child.pid: ("VM Thread", "Attach Listener") for child in children}
+        if agent:
+            wanted[agent] = ("jvm",)
+        for pid, names in wanted.items():
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/comm") as file:
+                    if file.read().strip() not in names:
+                        continue
+                with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+                    total += int(file.read().split()[0]) / 1e9
+        return total
+
+
+class Refusals(JvmCase):
+    def check_left_alone(self, child, agent, line):
+        agent.wait_line(line)
+        found = self.until(agent, lambda all: len(of(all, child.pid)) > 3, "readings")
+        self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 1)  # and not again for a while
+        self.assertIsNone(child.poll())
+        self.assertTrue(self.said_nothing(child))
+        self.assertFalse(os.path.exists(f"/tmp/.attach_pid{child.pid}"))
+        return found
+
+    def test_a_jvm_that_takes_no_commands_is_left_alone(self):
+        child = self.idle("-XX:+DisableAttachMechanism")
+        found = self.check_left_alone(child, self.watch(), "takes no commands: -XX:+DisableAttachMechanism")
+        self.assertIn("jvm.heap.used", of(found, child.pid)[-1]["fields"])
+
+    def test_a_jvm_that_shares_nothing_is_left_alone(self):
+        child = self.idle("-XX:-UsePerfData")
+        agent = self.watch()
+        found = self.until(agent, lambda all: any(sample["fields"].get("jvm.unshared") for sample in all), "JVM that shares nothing")
+        agent.wait_line("does not say whether it takes commands")
+        self.assertTrue(self.said_nothing(child))
+
+    def test_a_jvm_that_is_stopped_is_not_asked_and_asked_again_when_it_goes_on(self):
+        stopped, other = self.idle(), self.idle()
+        agent = self.watch()
+        self.until(agent, lambda all: total(all, stopped.pid, "jvm.profile.rate") > 0, "dumps")
+        stopped.send_signal(signal.SIGSTOP)
+        found = self.until(agent, lambda all: total(all, stopped.pid, "jvm.profile.skipped") > 1, "skipped dumps")
+        self.assertLessEqual(total(found, stopped.pid, "jvm.profile.failures"), 1)  # one may have been on its way
+        before = total(found, other.pid, "jvm.profile.rate")
+        self.until(agent, lambda all: total(all, other.pid, "jvm.profile.rate") > before, "dumps of the other")
+        stopped.send_signal(signal.SIGCONT)
+        rate = total(samples(self.output), stopped.pid, "jvm.profile.rate")
+        self.until(agent, lambda all: total(all, stopped.pid, "jvm.profile.rate") > rate, "dumps again")
+
+    def check_pretender(self, behaviour, line):
+        """What looks like a JVM, and answers like none: it costs one failure, and the others are sampled on."""
+        pretender = self.start(sys.executable, __file__, "--pretend", behaviour, self.folder, urgent=False)
+        self.addCleanup(self.forget, pretender.pid)
+        self.assertEqual(pretender.stdout.readline(), b"ready\n")
+        other = self.idle()
+        agent = self.watch('timeout = "500ms"')
+        agent.wait_line(line)
+        found = self.until(agent, lambda all: total(all, pretender.pid, "jvm.profile.failures") > 0 and len(of(all, pretender.pid)) > 3
+                           and total(all, other.pid, "jvm.profile.rate") > 0, "failure")
+        self.assertEqual(total(found, pretender.pid, "jvm.profile.failures"), 1)
+        self.assertEqual(total(found, other.pid, "jvm.profile.failures"), 0)
+        self.assertIsNone(pretender.poll())
+
+    @staticmethod
+    def forget(pid):
+        if os.path.exists(f"/tmp/.java_pid{pid}"):
+            os.remove(f"/tmp/.java_pid{pid}")
+
+    def test_a_jvm_that_does_not_answer_costs_one_timeout(self):
+        self.check_pretender("hang", "does not answer")
+
+    def test_a_jvm_that_dies_while_it_answers_costs_one_failure(self):
+        self.check_pretender("half", "broke off its answer")
+
+    def test_a_jvm_that_answers_without_end_is_cut_off(self):
+        self.check_pretender("flood", "answers with more than")
+
+    def test_a_jvm_that_is_killed_is_forgotten(self):
+        child, other = self.idle(), self.idle()
+        agent = self.watch()
+        self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
+        child.kill()
+        child.wait()
+        windows = sum("jvm.count" in sample["fields"] for sample in samples(self.output))
+        found = self.until(agent, lambda all: sum("jvm.count" in sample["fields"] for sample in all) > windows + 2, "windows")
+        self.assertLessEqual(total(found, child.pid, "jvm.profile.failures"), 1)
+        self.assertEqual([sample for sample in found if sample["time"] == found[-1]["time"] and sample["tags"].get("pid") == str(child.pid)], [])
+        self.assertGreater(total(found, other.pid, "jvm.profile.rate"), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "other users take root")
+    def test_a_jvm_of_another_user(self):
+        os.chmod(self.folder, 0o755)
+        self.java("Idle", IDLE)
+        child = self.idle(user=65534, group=65534, extra_groups=[])
+        agent = self.watch()
+        found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
+        self.assertIn("jvm.heap.used", of(found, child.pid)[-1]["fields"])
+        self.assertTrue(self.said_nothing(child))
+
+    @unittest.skipUnless(os.geteuid() == 0, "namespaces take root")
+    def test_a_jvm_in_a_container(self):
+        """In namespaces of processes and files of its own, with another number and another /tmp."""
+        java = self.java("Idle", IDLE)
+        shared = self.path("tmp")
+        os.mkdir(shared)
+        outer = ["unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c", 'mount --bind "$0" /tmp && exec "$@"', shared]
+        if subprocess.run([*outer, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no namespaces here")
+        shutil.copy(self.path("Idle.class"), shared)
+        java[java.index(self.folder)] = "/tmp"
+        child = self.start(*outer, *java)
+        self.assertEqual(child.stdout.readline(), b"ready\n")
+        agent = self.watch('main = { "Idle" }')
+        found = self.until(agent, lambda all: any(sample["fields"].get("jvm.profile.rate", 0) > 0 and "jvm.heap.used" in sample["fields"]
+                                                  for sample in all), "dumps")
+        self.assertIn(".java_pid1", os.listdir(shared))
+        self.assertEqual(sum(sample["fields"].get("jvm.profile.failures", 0) for sample in found), 0)
+
+
+def pretend(behaviour, folder):
+    """Has mapped what a JVM has, and listens where a JVM does."""
+    library = os.path.join(folder, "libjvm.so")
+    shared = os.path.join(folder, "hsperfdata_pretender", str(os.getpid()))
+    os.makedirs(os.path.dirname(shared), exist_ok=True)
+    name = b"java.threads.live\0"
+    value_at = (20 + len(name) + 7) // 8 * 8
+    entry = struct.pack("<IIIcBBBI", value_at + 8, 20, 0, b"J", 0, 1, 3, value_at) + name
+    entry = entry.ljust(value_at, b"\0") + struct.pack("<q", 7)
+    maps = []
+    for path, content in ((library, b"x"), (shared, b"\xca\xfe\xc0\xc0\1\2\0\1" + bytes(16) + struct.pack("<II", 32, 1) + entry)):
+        with open(path, "wb") as file:
+            file.write(content)
+        with open(path, "rb") as file:
+            maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"/tmp/.java_pid{os.getpid()}")
+        server.listen()
+        print("ready", flush=True)
+        kept = []
+        while True:
+            client, _ = server.accept()
+            client.recv(4096)
+            if behaviour == "half":
+                client.sendall(b'0\nFull thread dump\n\n"main" #1 tid=0x1 nid=0x1 runnable\n   java.lang.Thread.State: RUN')
+                client.close()
+            elif behaviour == "flood":
+                try:
+                    while True:
+                        client.sendall(b"0\n" * 65536)
+                except OSError:
+                    client.close()
+            else:
+                kept.append(client)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--pretend"]:
+        pretend(sys.argv[2], sys.argv[3])
+    else:
+        main()

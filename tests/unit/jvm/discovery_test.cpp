@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/jvm/discovery.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "core/util/files.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace atalaya::jvm {
+
+TEST_CASE("a process with HotSpot's library is a JVM, whatever it is called") {
+  const std::string library = "7f00-7f10 r-xp 00000000 fe:01 12 /opt/jdk/lib/server/libjvm.so\n";
+  const std::string file = "7f10-7f20 rw-s 00000000 fe:01 13 /tmp/hsperfdata_me/77\n";
+  CHECK(look_at_maps(library + file, 77).is_jvm);
+  CHECK(look_at_maps(library + file, 77).shared_path == "/tmp/hsperfdata_me/77");
+  CHECK(look_at_maps(library, 77).is_jvm);
+  CHECK(look_at_maps(library, 77).shared_path.empty());
+  CHECK_FALSE(look_at_maps(file, 77).is_jvm);
+  CHECK_FALSE(look_at_maps("", 77).is_jvm);
+}
+
+TEST_CASE("names of processes may hold anything") {
+  CHECK(comm_in("12 (java) S 1") == "java");
+  CHECK(comm_in("12 (a) b (c) S 1") == "a) b (c");
+  CHECK(comm_in("12 java").empty());
+  CHECK(comm_in(")(").empty());
+}
+
+namespace {
+
+// A file of this name that this process has mapped.
+class Mapped {
+ public:
+  explicit Mapped(const std::string &path) {
+    std::ofstream(path) << "x";
+    const core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    memory_ = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
+    REQUIRE(memory_ != MAP_FAILED);
+  }
+  Mapped(const Mapped &) = delete;
+  Mapped &operator=(const Mapped &) = delete;
+  ~Mapped() { ::munmap(memory_, 4096); }
+
+ private:
+  void *memory_ = nullptr;
+};
+
+std::optional<FoundJvm> own(Discovery &discovery) {
+  for (const FoundJvm &jvm : discovery.look())
+    if (jvm.target.pid == ::getpid()) return jvm;
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("a JVM is found when it has made its file, and not before") {
+  const testing::TemporaryFolder folder;
+  Discovery discovery;
+  CHECK_FALSE(own(discovery));
+  const Mapped library(folder / "libjvm.so");
+  CHECK_FALSE(own(discovery));
+  const std::string shared = folder / "hsperfdata_me";
+  REQUIRE(::mkdir(shared.c_str(), 0755) == 0);
+  const Mapped file(shared + "/" + std::to_string(::getpid()));
+  const auto found = own(discovery);
+  REQUIRE(found);
+  CHECK(found->shared_path == shared + "/" + std::to_string(::getpid()));
+  CHECK(found->comm == "unit_jvm");
+  CHECK(found->target.mark == symbols::read_mark(::getpid()));
+}
+
+}  // namespace atalaya::jvm

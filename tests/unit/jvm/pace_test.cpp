@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/jvm/pace.h"
+
+#include <doctest/doctest.h>
+
+namespace atalaya::jvm {
+
+TEST_CASE("what costs more is done less often, so that its share is the same") {
+  for (const int64_t cost : {1'000'000, 50'000'000}) {
+    Pace pace(7);
+    int64_t all = 0, spent = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      spent += cost;
+      all += cost + pace.pause(cost, 0.02, 0);
+    }
+    CHECK(static_cast<double>(spent) / static_cast<double>(all) == doctest::Approx(0.02).epsilon(0.02));
+  }
+}
+
+TEST_CASE("what is cheap is not done without end, and what is dear is done again some day") {
+  Pace pace(7);
+  int64_t all = 0;
+  for (int i = 0; i < 10'000; ++i) all += pace.pause(0, 0.02, 10'000'000);
+  CHECK(static_cast<double>(all) / 10'000 == doctest::Approx(1e7).epsilon(0.02));
+  CHECK(pace.pause(INT64_MAX, 0.001, 0) <= 5'400'000'000'000);
+  CHECK(pace.pause(-1, 0.001, 0) == 0);
+}
+
+}  // namespace atalaya::jvm

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/jvm/profile.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+namespace atalaya::jvm {
+namespace {
+
+constexpr int64_t kMilli = 1'000'000;
+
+std::string thread(const std::string &name, const std::string &state, double cpu_ms, const std::string &frames, bool with_cpu = true) {
+  const std::string cpu = with_cpu ? " cpu=" + std::to_string(cpu_ms) + "ms elapsed=9.0s" : "";
+  return "\"" + name + "\" #1 prio=5" + cpu + " tid=0x" + std::to_string(name.size()) + " nid=0x1 runnable\n" +
+         "   java.lang.Thread.State: " + state + "\n" + frames + "\n";
+}
+
+const std::string kWork = "\tat a.B.work(B.java:1)\n", kOther = "\tat a.B.other(B.java:2)\n",
+                  kPoll = "\tat sun.nio.ch.EPoll.wait(java.base@17/Native Method)\n\tat a.B.loop(B.java:3)\n";
+
+std::map<std::string, int64_t> functions(const StackTree &tree) {
+  std::map<std::string, int64_t> all;
+  for (const FunctionTime &function : tree.functions(100)) all[function.name] = function.self.ns / kMilli;
+  return all;
+}
+using Times = std::map<std::string, int64_t>;
+
+}  // namespace
+
+TEST_CASE("a thread's CPU time goes to what it is seen running, all of it, and nothing before the second dump") {
+  Profile profile(false);
+  profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
+  CHECK(functions(profile.take_window().tree).empty());
+  profile.take(thread("t", "RUNNABLE", 1060, kWork), 100 * kMilli);
+  profile.take(thread("t", "TIMED_WAITING (sleeping)", 1090, kWork), 200 * kMilli);
+  profile.take(thread("t", "RUNNABLE", 1100, kOther), 300 * kMilli);
+  const auto window = profile.take_window();
+  CHECK(window.dumps == 3);
+  CHECK(functions(window.tree) == Times{{"a.B work", 60}, {"a.B other", 40}});
+  CHECK(window.threads->running == 1);
+}
+
+TEST_CASE("a thread in native code waits, unless it takes CPU time there") {
+  Profile profile(false);
+  profile.take(thread("t", "RUNNABLE", 0, kPoll), 0);
+  profile.take(thread("t", "RUNNABLE", 10, kPoll), 100 * kMilli);
+  CHECK(profile.take_window().threads->native == 1);
+  profile.take(thread("t", "RUNNABLE", 15, kWork), 200 * kMilli);  // what it took meanwhile is work
+  profile.take(thread("t", "RUNNABLE", 105, kPoll), 300 * kMilli);
+  CHECK(functions(profile.take_window().tree) == Times{{"a.B work", 15}, {"sun.nio.ch.EPoll wait", 90}});
+}
+
+TEST_CASE("a thread that begins between two dumps has taken nothing before") {
+  Profile profile(false);
+  profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
+  profile.take(thread("t", "RUNNABLE", 1000, kWork) + thread("new", "RUNNABLE", 30, kOther), 100 * kMilli);
+  CHECK(functions(profile.take_window().tree) == Times{{"a.B other", 30}});
+}
+
+TEST_CASE("a number that another thread has now, and a missing dump, give no time") {
+  Profile profile(false);
+  profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
+  profile.take(thread("u", "RUNNABLE", 5, kWork), 100 * kMilli);
+  CHECK(functions(profile.take_window().tree).empty());
+  profile.interrupt();
+  profile.take(thread("u", "RUNNABLE", 500, kWork), 200 * kMilli);
+  CHECK(functions(profile.take_window().tree).empty());
+  profile.take(thread("u", "RUNNABLE", 510, kWork), 300 * kMilli);
+  CHECK(functions(profile.take_window().tree) == Times{{"a.B work", 10}});
+}
+
+TEST_CASE("before JDK 11 threads do not say their CPU time: one in Java code runs all the time") {
+  Profile profile(false);
+  const std::string dump = thread("t", "RUNNABLE", 0, kWork, false) + thread("poll", "RUNNABLE", 0, kPoll, false);
+  profile.take(dump, 0);
+  profile.take(dump, 100 * kMilli);
+  CHECK(functions(profile.take_window().tree) == Times{{"a.B work", 100}});
+}
+
+TEST_CASE("all threads, by the time they were there") {
+  Profile profile(true);
+  const std::string dump = thread("t", "RUNNABLE", 0, kPoll) + thread("wait", "WAITING (parking)", 0, kWork);
+  profile.take(dump, 0);
+  profile.take(dump, 100 * kMilli);
+  const auto window = profile.take_window();
+  const auto stacks = window.tree.stacks(10, false);
+  REQUIRE(stacks.size() == 2);
+  CHECK(stacks[0].time.ns == 100 * kMilli);
+  CHECK(stacks[1].time.ns == 100 * kMilli);
+  CHECK(functions(window.tree).empty());
+  CHECK(window.threads->waiting == 1);
+}
+
+TEST_CASE("the thread that answers tells what the answer before cost") {
+  Profile profile(false);
+  profile.take(thread("Attach Listener", "RUNNABLE", 10, ""), 0);
+  CHECK(profile.answering_ns() == 0);
+  profile.take(thread("Attach Listener", "RUNNABLE", 12, ""), 100 * kMilli);
+  CHECK(profile.answering_ns() == 2 * kMilli);
+  CHECK(profile.take_window().threads->native == 0);  // it runs no Java code
+}
+
+}  // namespace atalaya::jvm
