@@ -64,6 +64,7 @@ std::string_view outcome_text(Outcome outcome) {
 }
 
 void Collector::add(const store::Span &span) {
+  if (span.start_ns < 0) return;  // before 1970 there were no jobs
   if (span.name == "task") return add_task(span);
   if (span.name == "phase") return add_phase(span);
   if (span.name == "region") return add_region(span);
@@ -170,7 +171,7 @@ void Collector::merge_phases() {
     Phase &one = phases[kept - 1];
     const bool is_open = one.busy_ns == kUnknown || next.busy_ns == kUnknown;
     const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
-    one.busy_ns = is_open ? kUnknown : one.busy_ns + next.busy_ns;
+    one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
     one.work.duration_ns = is_open ? kUnknown : end - one.work.start_ns;
     one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
     one.work.remote = sum_of(one.work.remote, next.work.remote);
