@@ -45,6 +45,15 @@ std::string name_of(const Told &told, const Group &group) {
   return "job " + core::in_quotes(told.name(told.jobs[group.job].id)) + ", " + stage;
 }
 
+double total_speed(const Group &group) {
+  double bytes = 0, time_ns = 0;
+  for (const Entry &entry : group.entries) {
+    bytes += static_cast<double>(entry.bytes);
+    time_ns += static_cast<double>(entry.time_ns);
+  }
+  return bytes / 1024 / (time_ns / 1e9);
+}
+
 void add_notes(Analysis &all) {
   for (const Group &group : all.groups) {
     if (group.phase != 0) continue;
@@ -104,7 +113,7 @@ std::vector<Compared> compare(const Analysis &analysis, uint32_t before, uint32_
     for (const Group &other : analysis.groups)
       if (one.job == before && other.job == after && one.stage == other.stage && one.phase == other.phase &&
           !one.entries.empty() && !other.entries.empty())
-        found.push_back({one.stage, one.phase, one.speed, other.speed});
+        found.push_back({one.stage, one.phase, total_speed(one), total_speed(other)});
   return found;
 }
 

@@ -21,7 +21,7 @@ struct JobTotals {
 // What one stage, or a phase of it, was before and after a change.
 struct Compared {
   uint32_t stage = 0, phase = 0;
-  double before = 0, after = 0;  // median speeds, KiB/s
+  double before = 0, after = 0;  // all KiB by all seconds, of which medians would hide those of a slow node
 };
 
 struct Analysis {

@@ -163,7 +163,7 @@ class Checker {
     const auto own = sides_.own_tasks.remote_share, others = sides_.other_tasks.remote_share;
     if (has_phase_ && !needs_.input) {
       check.verdict = Verdict::ruled_out;
-      check.text = "this phase reads no input";
+      check.text = "remote reads: this phase reads no input";
     } else if (own && others) {
       check.text = percent_text(*own) + " of the bytes came over the network, " + percent_text(*others) + " on the other nodes";
       check.verdict = *own - *others >= kShare ? Verdict::found : Verdict::ruled_out;

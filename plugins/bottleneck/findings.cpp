@@ -118,7 +118,7 @@ class Finder {
                                "; it lost " + percent_text(node->lost) + " of their time by that");
     for (const PhaseRank &rank : ranks_)
       if (rank.group == finding.group && finding.phase != 0 && !std::isnan(rank.correlation))
-        finding.evidence.push_back("over all tasks the phase's speed has the correlation " + short_text(rank.correlation) +
+        finding.evidence.push_back("over all tasks the phase's speed has the correlation " + coefficient_text(rank.correlation) +
                                    " with the task's" + (rank.bottleneck ? ", the most of all phases" : ""));
     for (size_t i = 1; i < finding.phases.size(); ++i)
       finding.evidence.push_back("its " + told_.name(groups_[finding.phases[i].group].phase) + " is " +

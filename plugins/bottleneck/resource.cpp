@@ -80,6 +80,13 @@ std::string short_text(double value) {
   return out;
 }
 
+std::string coefficient_text(double value) {
+  if (!std::isfinite(value)) return "";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f", value);
+  return text.data();
+}
+
 std::string percent_text(double part) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), std::abs(part) < 0.0995 && part != 0 ? "%.1f %%" : "%.0f %%", 100 * part);

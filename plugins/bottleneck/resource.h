@@ -26,6 +26,8 @@ Needs needs_of(std::string_view phase);
 
 // Three digits, whole numbers from 1000: "0.25", "12.5", "1234".
 std::string short_text(double value);
+// "0.94"; "" of what is not a number
+std::string coefficient_text(double value);
 // "22 %"
 std::string percent_text(double part);
 

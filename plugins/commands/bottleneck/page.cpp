@@ -106,7 +106,7 @@ class Page {
     std::vector<query::Row> rows = {{"metric", "resource", "correlation", "loading"}};
     for (size_t i = 0; i < std::min(finding.metrics.leading, kMostMetrics); ++i) {
       const Coefficient &one = finding.metrics.all[i];
-      rows.push_back({one.name, std::string(resource_text(resource_of(one.name))), number(one.correlation), number(one.loading)});
+      rows.push_back({one.name, std::string(resource_text(resource_of(one.name))), coefficient_text(one.correlation), coefficient_text(one.loading)});
     }
     add_table(out_, rows, 2);
     if (finding.metrics.leading > kMostMetrics)
@@ -178,8 +178,8 @@ class Page {
     for (const PhaseRank &rank : all_.ranks) {
       const Group &group = all_.groups[rank.group];
       rows.push_back({job_text(told_, group.job), group_text(told_, group), rank.bottleneck ? "yes" : "",
-                      std::to_string(group.entries.size()), number(group.speed), percent_text(rank.share), number(rank.correlation),
-                      number(rank.loading)});
+                      std::to_string(group.entries.size()), number(group.speed), percent_text(rank.share), coefficient_text(rank.correlation),
+                      coefficient_text(rank.loading)});
     }
     add_table(out_, rows, 3);
   }

@@ -52,7 +52,7 @@ void add_finding(std::string &out, const Analysis &all, const Finding &finding) 
   if (finding.index.empty()) return;
   std::string leading;
   for (size_t i = 0; i < std::min<size_t>(finding.metrics.leading, 6); ++i)
-    leading += (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + short_text(finding.metrics.all[i].correlation);
+    leading += (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + coefficient_text(finding.metrics.all[i].correlation);
   const char *index = finding.index == "ipc" ? "instructions per cycle" : "processing speed (no instructions per cycle are known)";
   out += "    " + std::to_string(finding.metrics.leading) + " of " + std::to_string(finding.metrics.all.size()) +
          " metrics have 80 % of the correlation with " + index + ": " + visible(leading) +
@@ -78,7 +78,7 @@ void add_phases(std::string &out, const Report &report) {
     if (rows.size() > kMostRows) break;
     const Group &group = all.groups[rank.group];
     rows.push_back({visible(job_text(all.told, group.job)), visible(group_text(all.told, group)), std::to_string(group.entries.size()),
-                    number(group.speed), share(rank.share), number(rank.correlation), rank.bottleneck ? "yes" : ""});
+                    number(group.speed), share(rank.share), coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
   }
   add_section(out, "Phases: how their speed goes with the task's", rows, all.ranks.size());
 }
