@@ -2,7 +2,7 @@
 #   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, clickhouse, receive, prometheus:
 #                  6 MB of Poco and libmicrohttpd; without them a host could not send to a hub)
 #   atalaya-analysis  the commands that read the store: query, plot, flamegraph, jvms, report, sql, experiment, serve, graph,
-#                  and place: pagmo is large
+#                  place and bottleneck: pagmo is large
 #   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka
 #   atalaya-riemann  the sink riemann: its client library brings GnuTLS and protobuf
 #   atalaya-dev    headers, CMake package and examples for authors of plugins
@@ -41,7 +41,7 @@ set(CPACK_DEBIAN_ANALYSIS_PACKAGE_NAME atalaya-analysis)
 set(CPACK_DEBIAN_ANALYSIS_DESCRIPTION "The commands of atalaya that read what an agent has stored: query, plot,
 flamegraph, jvms, report, sql, experiment, serve, which answers OpenTSDB's and Prometheus'
 questions over HTTP, graph and place: who talks to whom, and what should run
-where.")
+where, and bottleneck: what slows a job down.")
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_DEPENDS "atalaya (>= ${PROJECT_VERSION})")
 # `plot -o FILE.png` opens the one, which writes with the other.

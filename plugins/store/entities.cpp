@@ -9,6 +9,28 @@
 namespace atalaya::store {
 namespace {
 
+// A text in quotes, without an escape, from `at` on, which moves behind it. False: something else is there.
+bool take_text(std::string_view json, size_t &at, std::string_view &text) {
+  if (at >= json.size() || json[at] != '"') return false;
+  const size_t end = json.find('"', at + 1);
+  if (end == std::string_view::npos) return false;
+  text = json.substr(at + 1, end - at - 1);
+  at = end + 1;
+  return true;
+}
+
+// An object of texts without spaces and escapes, as nearly all are written. False: it has to be read in full.
+bool take_plain(std::string_view json, Tags &tags) {
+  if (json.size() < 2 || json.front() != '{' || json.back() != '}' || json.find('\\') != std::string_view::npos) return false;
+  std::string_view key, value;
+  for (size_t at = 1; at + 1 < json.size(); ++at) {
+    if (!take_text(json, at, key) || json[at] != ':' || !take_text(json, ++at, value)) return false;
+    if (json[at] != ',' && at + 1 != json.size()) return false;
+    tags.emplace(key, value);
+  }
+  return true;
+}
+
 // One row after another of the entities, from the cheap columns to the object of the other tags.
 class Finder {
  public:
@@ -18,7 +40,7 @@ class Finder {
         wanted_(wanted),
         visitor_(visitor),
         tags_(selection.tags),
-        other_tags_(database, "SELECT key, value FROM json_each(?1)") {
+        entity_tags_(database) {
     for (const TagFilter &filter : selection.tags)
       if (filter.key == "process") processes_ = exact_texts(filter.patterns);
   }
@@ -35,16 +57,8 @@ class Finder {
     Entity entity{{}, {row.integer(5), row.integer(6)}};
     if (entity.active.to_ns <= range_.from_ns || entity.active.from_ns > range_.to_ns) return;
     if (!wanted_(row.integer(0))) return;
-    constexpr std::array<const char *, 3> kColumns = {"host", "pid", "process"};
-    for (size_t i = 0; i < kColumns.size(); ++i) {
-      const auto column = static_cast<int>(i + 1);
-      if (row.type(column) != SQLITE_NULL) entity.tags.emplace(kColumns.at(i), row.text(column));
-    }
-    if (row.text(4) != "{}") add_other_tags(entity.tags, row.text(4));
+    entity.tags = entity_tags_.read(row, 1);
     if (tags_.accept(entity.tags)) visitor_(row.integer(0), std::move(entity));
-  }
-  void add_other_tags(Tags &tags, std::string_view json) {
-    other_tags_.each([&](const Row &row) { tags.insert_or_assign(std::string(row.text(0)), std::string(row.text(1))); }, json);
   }
 
   Database &database_;
@@ -52,11 +66,26 @@ class Finder {
   const Wanted &wanted_;
   const EntityVisitor &visitor_;
   TagMatchers tags_;
-  Statement other_tags_;
+  EntityTags entity_tags_;
   std::optional<std::string> processes_;
 };
 
 }  // namespace
+
+Tags EntityTags::read(const Row &row, int first) {
+  const std::string_view json = row.text(first + 3);
+  Tags tags;
+  if (!take_plain(json, tags)) {
+    tags.clear();
+    other_tags_.each([&](const Row &one) { tags.insert_or_assign(std::string(one.text(0)), std::string(one.text(1))); }, json);
+  }
+  constexpr std::array<const char *, 3> kColumns = {"host", "pid", "process"};
+  for (size_t i = 0; i < kColumns.size(); ++i) {
+    const int column = first + static_cast<int>(i);
+    if (row.type(column) != SQLITE_NULL) tags.insert_or_assign(kColumns.at(i), std::string(row.text(column)));
+  }
+  return tags;
+}
 
 std::optional<std::string> exact_texts(const std::vector<std::string> &patterns) {
   if (patterns.empty()) return std::nullopt;

@@ -27,6 +27,17 @@ struct Entity {
 };
 using Entities = std::map<int64_t, Entity>;
 
+// The tags of an entity from its columns host, pid, process and tags.
+class EntityTags {
+ public:
+  explicit EntityTags(Database &database) : other_tags_(database, "SELECT key, value FROM json_each(?1)") {}
+  // `first` is the column host; the others follow it.
+  Tags read(const Row &row, int first);
+
+ private:
+  Statement other_tags_;
+};
+
 // `wanted` is asked first, before the tags are read: a call that has enough says no from then on.
 using Wanted = std::function<bool(int64_t entity)>;
 using EntityVisitor = std::function<void(int64_t id, Entity &&entity)>;

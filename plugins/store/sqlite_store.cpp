@@ -161,22 +161,26 @@ void SqliteStore::stacks(const Selection &selection, const std::function<void(co
           selection.range.from_ns, selection.range.to_ns);
 }
 
+// Span after span, each with its entity: those of jobs are millions, and an entity has few of them.
 void SqliteStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {
   const ReadTransaction transaction(database_);
   const core::MatcherList names = matchers_of(selection.metrics);
-  const Entities entities = find_entities(database_, {{}, selection.tags, {}});
+  const TagMatchers tags(selection.tags);
   Fields fields(database_);
+  EntityTags entity_tags(database_);
   const std::string overlap =
-      "SELECT start_ns, duration_ns, entity, name, fields FROM spans WHERE start_ns <= ?2 "
-      "AND iif(duration_ns = -1, 9223372036854775807, start_ns + duration_ns) > ?1 ";
+      "SELECT s.start_ns, s.duration_ns, s.entity, s.name, s.fields, e.host, e.pid, e.process, e.tags "
+      "FROM spans s CROSS JOIN entities e ON e.id = s.entity WHERE s.start_ns <= ?2 "
+      "AND iif(s.duration_ns = -1, 9223372036854775807, s.start_ns + s.duration_ns) > ?1 ";
   const auto texts = exact_texts(selection.metrics);
-  Statement(database_, overlap + (texts ? "AND name IN (SELECT value FROM json_each(?3)) " : "AND ?3 IS NULL ") +
-                           "ORDER BY start_ns, entity, name")
+  Statement(database_, overlap + (texts ? "AND s.name IN (SELECT value FROM json_each(?3)) " : "AND ?3 IS NULL ") +
+                           "ORDER BY s.start_ns, s.entity, s.name")
       .each(
           [&](const Row &row) {
-            const auto entity = entities.find(row.integer(2));
-            if (entity == entities.end() || !names.matches(row.text(3))) return;
-            visitor({row.integer(0), row.integer(1), entity->first, entity->second.tags, row.text(3), fields.read(row.text(4))});
+            if (!names.matches(row.text(3))) return;
+            const Tags its = entity_tags.read(row, 5);
+            if (tags.accept(its))
+              visitor({row.integer(0), row.integer(1), row.integer(2), its, row.text(3), fields.read(row.text(4))});
           },
           selection.range.from_ns, selection.range.to_ns, texts);
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/bottleneck/analyse.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "core/util/text.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+constexpr size_t kMostExplained = 20;  // each asks the store for all metrics of its nodes
+
+std::vector<JobTotals> totals_of(const Told &told) {
+  std::vector<JobTotals> totals(told.jobs.size());
+  std::vector<std::pair<int64_t, int64_t>> times(totals.size(), {std::numeric_limits<int64_t>::max(), 0});
+  for (const Task &task : told.tasks) {
+    JobTotals &job = totals[task.job];
+    ++job.tasks;
+    job.failed += task.outcome == Outcome::failed ? 1 : 0;
+    job.killed += task.outcome == Outcome::killed ? 1 : 0;
+    job.running += task.outcome == Outcome::running ? 1 : 0;
+    auto &[begin, end] = times[task.job];
+    begin = std::min(begin, task.work.start_ns);
+    if (task.work.duration_ns != kUnknown) end = std::max(end, task.work.end_ns());
+    if (task.is_done() && task.work.bytes != kUnknown) job.bytes += static_cast<double>(task.work.bytes);
+  }
+  for (uint32_t i = 0; i < totals.size(); ++i) {
+    totals[i].job = i;
+    const Job &job = told.jobs[i];
+    const auto &[begin, end] = times[i];
+    if (job.has_span && job.work.duration_ns > 0)
+      totals[i].seconds = static_cast<double>(job.work.duration_ns) / 1e9;
+    else if (job.outcome != Outcome::running && totals[i].running == 0 && end > begin)
+      totals[i].seconds = static_cast<double>(end - begin) / 1e9;
+  }
+  return totals;
+}
+
+std::string name_of(const Told &told, const Group &group) {
+  const std::string stage = group.stage == 0 ? "tasks" : "stage " + core::in_quotes(told.name(group.stage));
+  return "job " + core::in_quotes(told.name(told.jobs[group.job].id)) + ", " + stage;
+}
+
+double total_speed(const Group &group) {
+  double bytes = 0, time_ns = 0;
+  for (const Entry &entry : group.entries) {
+    bytes += static_cast<double>(entry.bytes);
+    time_ns += static_cast<double>(entry.time_ns);
+  }
+  return bytes / 1024 / (time_ns / 1e9);
+}
+
+void add_notes(Analysis &all) {
+  for (const Group &group : all.groups) {
+    if (group.phase != 0) continue;
+    const std::string name = name_of(all.told, group);
+    if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.push_back(name + ": " + why);
+    if (group.without_speed > 0)
+      all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
+                          " tasks is not known, for they moved no bytes or do not tell (span.bytes)");
+  }
+  if (all.told.without_identity > 0)
+    all.notes.push_back(std::to_string(all.told.without_identity) + " spans of tasks and phases have no tag task or phase and were left out");
+}
+
+void mark(Analysis &all) {
+  all.grades.resize(all.told.tasks.size(), Grade::medium);
+  all.speeds.resize(all.told.tasks.size(), std::numeric_limits<double>::quiet_NaN());
+  all.bottlenecks.resize(all.told.tasks.size(), false);
+  for (const Group &group : all.groups) {
+    if (group.phase != 0) continue;
+    for (const Entry &entry : group.entries) {
+      all.grades[entry.task] = entry.grade;
+      all.speeds[entry.task] = entry.speed;
+    }
+  }
+  for (const Finding &finding : all.findings) {
+    for (const uint32_t task : finding.tasks) all.bottlenecks[task] = true;
+    for (Node &node : all.nodes)
+      if (finding.kind == Finding::Kind::node && node.job == finding.job && node.host == finding.host) node.bottleneck = true;
+  }
+}
+
+}  // namespace
+
+Analysis analyse(Told told, const DetectOptions &options, store::Store &store, query::Budget &budget) {
+  Analysis all;
+  all.told = std::move(told);
+  all.totals = totals_of(all.told);
+  all.groups = grade(all.told, options, budget);
+  all.ranks = rank_phases(all.told, all.groups);
+  all.nodes = rank_nodes(all.told, all.groups);
+  all.regions = grade_regions(all.told, options.clustering);
+  all.findings = find_slow(all.told, all.groups, all.ranks, options);
+  if (all.findings.size() > kMostExplained) {
+    all.notes.push_back(std::to_string(all.findings.size() - kMostExplained) + " further slow nodes and tasks that lost less are left out");
+    all.findings.resize(kMostExplained);
+  }
+  for (Finding &finding : all.findings) explain(finding, all.told, all.groups, store, budget);
+  for (Finding &finding : find_regions(all.told, all.regions)) all.findings.push_back(std::move(finding));
+  add_notes(all);
+  mark(all);
+  return all;
+}
+
+std::vector<Compared> compare(const Analysis &analysis, uint32_t before, uint32_t after) {
+  std::vector<Compared> found;
+  for (const Group &one : analysis.groups)
+    for (const Group &other : analysis.groups)
+      if (one.job == before && other.job == after && one.stage == other.stage && one.phase == other.phase &&
+          !one.entries.empty() && !other.entries.empty())
+        found.push_back({one.stage, one.phase, total_speed(one), total_speed(other)});
+  return found;
+}
+
+}  // namespace atalaya::bottleneck

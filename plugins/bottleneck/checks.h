@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a node is slow: one resource after the other is looked at beside the other nodes, until one is left.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/bottleneck/metrics.h"
+
+namespace atalaya::bottleneck {
+
+// What tasks tell of themselves, of a node and of the others; absent where none did.
+struct OfTasks {
+  std::optional<double> remote_share;  // of the bytes
+  std::optional<double> gc_share;      // of the time
+};
+
+// A node and the others in the same phase.
+struct Sides {
+  std::string node;
+  std::vector<Window> own, others;
+  OfTasks own_tasks, other_tasks;
+};
+
+enum class Verdict { found, ruled_out, unknown };
+enum class Reason { programs, cpu, garbage_collection, memory, remote_reads, disk, network, none };
+std::string_view reason_text(Reason reason);  // as in JSON: "other programs", "remote reads", "unknown"
+
+struct Check {
+  Reason what = Reason::none;
+  Verdict verdict = Verdict::unknown;
+  std::string text;   // with its numbers: the evidence
+  std::string short_text;  // where it was found: "disk write 22 % below the other nodes"
+};
+
+// In the order in which they are eliminated.
+std::vector<Check> check_all(const Metrics &metrics, const Sides &sides, std::string_view phase);
+// Which of them it is.
+Reason reason_of(const std::vector<Check> &checks);
+// "disk write 22 % below the other nodes; CPU and other programs ruled out".
+std::string conclusion(const std::vector<Check> &checks);
+
+}  // namespace atalaya::bottleneck

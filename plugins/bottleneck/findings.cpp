@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/bottleneck/findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "plugins/bottleneck/statistics.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+constexpr double kMuchSlower = 3;             // of a task by itself: as long as that of the stage's median speed
+constexpr double kFarAway = 3.5;              // robust deviations; more among many tasks, where some are far away by chance
+constexpr double kMostOfAll = 0.2;            // more tasks than these are no outliers
+constexpr size_t kFewestForOutliers = 10;
+
+std::string stage_text(const Told &told, uint32_t stage) {
+  return stage == 0 ? "" : told.name(stage) + " ";
+}
+
+// The groups of a stage: the tasks' at `begin`, then its phases'.
+struct Stage {
+  size_t begin = 0, end = 0;
+};
+
+std::vector<Stage> stages_of(const std::vector<Group> &groups) {
+  std::vector<Stage> stages;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].phase == 0) stages.push_back({i, i});
+    stages.back().end = i + 1;
+  }
+  return stages;
+}
+
+class Finder {
+ public:
+  Finder(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
+      : told_(told), groups_(groups), ranks_(ranks), options_(options) {
+    for (const Group &group : groups)
+      for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kFewestOfNode ? 1 : 0;
+  }
+
+  std::vector<Finding> find() {
+    for (const Stage &stage : stages_of(groups_)) {
+      find_nodes(stage);
+      find_outliers(stage);
+    }
+    std::stable_sort(found_.begin(), found_.end(), [](const Finding &a, const Finding &b) {
+      return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost);
+    });
+    return std::move(found_);
+  }
+
+ private:
+  void find_nodes(const Stage &stage) {
+    std::map<uint32_t, Finding> nodes;
+    for (size_t i = stage.begin; i < stage.end; ++i) {
+      const Group &group = groups_[i];
+      for (const NodeSpeed &node : group.nodes)
+        if (node.host != 0 && is_slow(group, node, options_, looked_at_[group.job])) take(nodes[node.host], i, node);
+    }
+    for (auto &[host, finding] : nodes) {
+      std::stable_sort(finding.phases.begin(), finding.phases.end(),
+                       [](const SlowPhase &a, const SlowPhase &b) { return a.lost > b.lost; });
+      finish(finding, stage);
+      found_.push_back(std::move(finding));
+    }
+  }
+
+  void take(Finding &finding, size_t number, const NodeSpeed &node) {
+    const Group &group = groups_[number];
+    finding.job = group.job;
+    finding.stage = group.stage;
+    finding.host = node.host;
+    if (group.phase != 0) {
+      finding.phases.push_back({number, node.slower(), node.lost});
+      return;
+    }
+    finding.group = number;
+    finding.slower = node.slower();
+    finding.chance = node.chance;
+    finding.lost = node.lost;
+  }
+
+  // Of the phases that which lost most stands for all; where none is slow by itself, the one that decides how fast tasks are.
+  void finish(Finding &finding, const Stage &stage) {
+    if (!finding.phases.empty()) {
+      finding.group = finding.phases.front().group;
+      const Group &group = groups_[finding.group];
+      const auto node = std::find_if(group.nodes.begin(), group.nodes.end(),
+                                     [&](const NodeSpeed &one) { return one.host == finding.host; });
+      finding.phase = group.phase;
+      finding.slower = node->slower();
+      finding.chance = node->chance;
+      finding.lost = std::max(finding.lost, node->lost);
+    } else {
+      finding.group = stage.begin;
+    }
+    for (const Entry &entry : groups_[finding.group].entries)
+      if (entry.grade <= Grade::lower && told_.tasks[entry.task].host == finding.host) finding.tasks.push_back(entry.task);
+    add_evidence(finding);
+  }
+
+  void add_evidence(Finding &finding) const {
+    const Group &group = groups_[finding.group];
+    const auto node = std::find_if(group.nodes.begin(), group.nodes.end(),
+                                   [&](const NodeSpeed &one) { return one.host == finding.host; });
+    finding.evidence.push_back(short_text(node->speed) + " KiB/s on " + told_.name(finding.host) + ", " + short_text(node->others) +
+                               " KiB/s on the other nodes (medians of " + std::to_string(node->tasks) + " and " +
+                               std::to_string(group.entries.size() - node->tasks) + " tasks): " + percent_text(node->slower()) +
+                               " slower");
+    finding.evidence.push_back(std::to_string(node->lowest + node->lower) + " of its " + std::to_string(node->tasks) +
+                               " tasks are in the two lowest grades of this " + (group.phase == 0 ? "stage" : "phase") +
+                               "; it lost " + percent_text(node->lost) + " of their time by that");
+    for (const PhaseRank &rank : ranks_)
+      if (rank.group == finding.group && finding.phase != 0 && !std::isnan(rank.correlation))
+        finding.evidence.push_back("over all tasks the phase's speed has the correlation " + coefficient_text(rank.correlation) +
+                                   " with the task's" + (rank.bottleneck ? ", the most of all phases" : ""));
+    for (size_t i = 1; i < finding.phases.size(); ++i)
+      finding.evidence.push_back("its " + told_.name(groups_[finding.phases[i].group].phase) + " is " +
+                                 percent_text(finding.phases[i].slower) + " slower, too");
+  }
+
+  // Tasks that began before any task of the stage had ended on their node: programs warm up in them.
+  std::set<uint32_t> first_wave(const Group &group) const {
+    std::map<uint32_t, int64_t> first_end;
+    std::map<uint32_t, size_t> count, first;
+    for (const Entry &entry : group.entries) {
+      const uint32_t host = told_.tasks[entry.task].host;
+      const auto [end, is_new] = first_end.try_emplace(host, entry.start_ns + entry.time_ns);
+      end->second = std::min(end->second, entry.start_ns + entry.time_ns);
+      ++count[host];
+    }
+    std::set<uint32_t> tasks;
+    for (const Entry &entry : group.entries) {
+      const uint32_t host = told_.tasks[entry.task].host;
+      if (entry.start_ns < first_end[host] && ++first[host] > 0) tasks.insert(entry.task);
+    }
+    // Where there was no second wave, all began alike.
+    std::erase_if(tasks, [&](uint32_t task) { return first[told_.tasks[task].host] == count[told_.tasks[task].host]; });
+    return tasks;
+  }
+
+  void find_outliers(const Stage &stage) {
+    const Group &group = groups_[stage.begin];
+    if (group.entries.size() < kFewestForOutliers) return;
+    std::vector<double> logs, times;
+    for (const Entry &entry : group.entries) {
+      logs.push_back(std::log(entry.speed));
+      times.push_back(static_cast<double>(entry.time_ns));
+    }
+    const double middle = std::log(group.speed), deviation = robust_deviation(logs, middle), usual = median(std::move(times));
+    const double far = std::max(kFarAway, std::sqrt(2 * std::log(static_cast<double>(logs.size()))) + 1) * deviation;
+    std::set<uint32_t> named;
+    for (const Finding &finding : found_)
+      if (finding.job == group.job && finding.stage == group.stage) named.insert(finding.host);
+    Finding finding{.kind = Finding::Kind::tasks, .job = group.job, .stage = group.stage, .group = stage.begin};
+    std::vector<double> speeds;
+    std::set<uint32_t> warming;
+    for (const Entry &entry : group.entries) {
+      const double distance = middle - std::log(entry.speed);
+      if (entry.grade != Grade::lowest || distance < far || distance < std::log(kMuchSlower)) continue;
+      if (static_cast<double>(entry.time_ns) < kMuchSlower * usual || named.contains(told_.tasks[entry.task].host)) continue;
+      if (warming.empty()) {
+        warming = first_wave(group);
+        warming.insert(UINT32_MAX);  // it is known now
+      }
+      if (warming.contains(entry.task)) continue;
+      finding.tasks.push_back(entry.task);
+      speeds.push_back(entry.speed);
+      finding.lost += static_cast<double>(entry.time_ns) - usual;
+    }
+    if (speeds.empty() || static_cast<double>(speeds.size()) > kMostOfAll * static_cast<double>(group.entries.size())) return;
+    double all = 0;
+    for (const Entry &entry : group.entries) all += static_cast<double>(entry.time_ns);
+    finding.lost /= all;
+    const double slow = median(std::move(speeds));
+    finding.slower = 1 - slow / group.speed;
+    finding.phase = slowest_phase(finding, stage);
+    finding.evidence.push_back(short_text(slow) + " KiB/s, " + short_text(group.speed) + " KiB/s is the median of the stage's " +
+                               std::to_string(group.entries.size()) + " tasks");
+    found_.push_back(std::move(finding));
+  }
+
+  // In which these tasks lost most of their time beside the phase's median speed.
+  uint32_t slowest_phase(const Finding &finding, const Stage &stage) const {
+    const std::set<uint32_t> tasks(finding.tasks.begin(), finding.tasks.end());
+    uint32_t phase = 0;
+    double most = 0;
+    for (size_t i = stage.begin + 1; i < stage.end; ++i) {
+      double lost = 0;
+      for (const Entry &entry : groups_[i].entries)
+        if (tasks.contains(entry.task)) lost += static_cast<double>(entry.time_ns) * (1 - entry.speed / groups_[i].speed);
+      if (lost <= most) continue;
+      most = lost;
+      phase = groups_[i].phase;
+    }
+    return phase;
+  }
+
+  const Told &told_;
+  const std::vector<Group> &groups_;
+  const std::vector<PhaseRank> &ranks_;
+  const DetectOptions &options_;
+  std::map<uint32_t, size_t> looked_at_;  // nodes of all groups of a job
+  std::vector<Finding> found_;
+};
+
+// What is read of a finding's tasks and of those beside them.
+constexpr size_t kMostOwn = 400, kMostOthers = 800, kMostHosts = 8;
+
+// So many of them, from all of their length.
+template <class T>
+std::vector<T> evenly(const std::vector<T> &all, size_t most) {
+  if (all.size() <= most) return all;
+  std::vector<T> some;
+  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  return some;
+}
+
+class Explainer {
+ public:
+  Explainer(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget)
+      : finding_(finding), told_(told), group_(groups[finding.group]), store_(store), budget_(budget) {}
+
+  void explain() {
+    choose();
+    Sides sides;
+    sides.node = told_.name(finding_.host);
+    for (const Entry &entry : own_) sides.own.push_back(window_of(entry));
+    for (const Entry &entry : others_) sides.others.push_back(window_of(entry));
+    sides.own_tasks = of_tasks(true);
+    sides.other_tasks = of_tasks(false);
+    std::vector<Window> windows = sides.own;
+    windows.insert(windows.end(), sides.others.begin(), sides.others.end());
+    const Metrics metrics = Metrics::read(windows, store_, budget_);
+    finding_.checks = check_all(metrics, sides, told_.name(finding_.phase));
+    finding_.reason = reason_of(finding_.checks);
+    finding_.index = "ipc";
+    correlate_ipc(metrics, sides.own);
+    if (finding_.metrics.all.empty()) correlate_speed(metrics, windows);
+    if (finding_.metrics.all.empty()) finding_.index.clear();
+    finding_.leading = leading_resource(finding_.metrics);
+    summarise();
+  }
+
+ private:
+  // The slow tasks of the node, and those of some other nodes.
+  void choose() {
+    std::map<uint32_t, size_t> hosts;
+    for (const Entry &entry : group_.entries) {
+      const uint32_t host = told_.tasks[entry.task].host;
+      if (host == finding_.host && entry.grade <= Grade::lower) own_.push_back(entry);
+      if (host != finding_.host && host != 0) ++hosts[host];
+    }
+    own_ = evenly(own_, kMostOwn);
+    std::vector<std::pair<size_t, uint32_t>> most;
+    for (const auto &[host, count] : hosts) most.emplace_back(count, host);
+    std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
+    std::set<uint32_t> chosen;
+    for (size_t i = 0; i < std::min(most.size(), kMostHosts); ++i) chosen.insert(most[i].second);
+    for (const Entry &entry : group_.entries)
+      if (chosen.contains(told_.tasks[entry.task].host)) others_.push_back(entry);
+    others_ = evenly(others_, kMostOthers);
+  }
+
+  Window window_of(const Entry &entry) const {
+    return {told_.name(told_.tasks[entry.task].host), entry.start_ns, entry.start_ns + entry.time_ns};
+  }
+
+  OfTasks of_tasks(bool own) const {
+    double bytes = 0, remote = 0, time = 0, gc = 0;
+    for (const Entry &entry : group_.entries) {
+      const Task &task = told_.tasks[entry.task];
+      if (task.host == 0 || (task.host == finding_.host) != own) continue;
+      if (task.work.bytes > 0 && task.work.remote != kUnknown) {
+        bytes += static_cast<double>(task.work.bytes);
+        remote += static_cast<double>(task.work.remote);
+      }
+      if (task.gc_ms == kUnknown) continue;
+      gc += static_cast<double>(task.gc_ms) * 1e6;
+      time += static_cast<double>(task.work.duration_ns);
+    }
+    OfTasks found;
+    if (bytes > 0) found.remote_share = std::min(1.0, remote / bytes);
+    if (time > 0) found.gc_share = std::min(1.0, gc / time);
+    return found;
+  }
+
+  // Columns that (nearly) all rows have, and of those rows that have all of these.
+  static Table table_of(const Metrics &metrics, const std::vector<Window> &rows, std::vector<double> &index) {
+    constexpr double kMissing = 0.1;
+    Table table;
+    std::vector<std::vector<std::optional<double>>> columns;
+    for (const std::string &name : metrics.names()) {
+      std::vector<std::optional<double>> column;
+      for (const Window &row : rows) column.push_back(metrics.mean(name, row));
+      const auto missing = static_cast<double>(std::count(column.begin(), column.end(), std::nullopt));
+      if (missing > kMissing * static_cast<double>(rows.size())) continue;
+      table.names.push_back(name);
+      columns.push_back(std::move(column));
+    }
+    table.columns.resize(columns.size());
+    std::vector<double> kept;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      if (std::any_of(columns.begin(), columns.end(), [row](const auto &column) { return !column[row]; })) continue;
+      kept.push_back(index[row]);
+      for (size_t i = 0; i < columns.size(); ++i) table.columns[i].push_back(*columns[i][row]);
+    }
+    index = std::move(kept);
+    return table;
+  }
+
+  // Sample by sample in the windows of the slow tasks.
+  void correlate_ipc(const Metrics &metrics, const std::vector<Window> &own) {
+    constexpr size_t kFewestSamples = 8;
+    if (!metrics.has(kIpc) || metrics.sample_ns() <= 0) return;
+    std::set<int64_t> ends;
+    for (const Window &window : own)
+      for (int64_t at = window.begin_ns / metrics.sample_ns() + 1; at <= window.end_ns / metrics.sample_ns() + 1; ++at)
+        if (ends.size() < kMostOwn + kMostOthers) ends.insert(at * metrics.sample_ns());
+    std::vector<Window> rows;
+    std::vector<double> index;
+    for (const int64_t end : ends) {
+      const Window row{own.front().host, end - metrics.sample_ns(), end};
+      const auto ipc = metrics.mean(kIpc, row);
+      if (!ipc) continue;
+      rows.push_back(row);
+      index.push_back(*ipc);
+    }
+    if (rows.size() < kFewestSamples) return;
+    Table table = table_of(metrics, rows, index);
+    const auto itself = std::find(table.names.begin(), table.names.end(), kIpc);
+    if (itself != table.names.end()) {
+      table.columns.erase(table.columns.begin() + (itself - table.names.begin()));
+      table.names.erase(itself);
+    }
+    finding_.metrics = correlate(table, index);
+  }
+
+  // Task by task, the slow ones and those beside them.
+  void correlate_speed(const Metrics &metrics, const std::vector<Window> &windows) {
+    finding_.index = "dps";
+    std::vector<double> index;
+    for (const auto *entries : {&own_, &others_})
+      for (const Entry &entry : *entries) index.push_back(entry.speed);
+    finding_.metrics = correlate(table_of(metrics, windows, index), index);
+  }
+
+  void summarise() {
+    std::string &text = finding_.summary;
+    const std::string stage = stage_text(told_, finding_.stage);
+    if (finding_.phase != 0)
+      text = told_.name(finding_.phase) + " of " + stage + "tasks is slow on node " + told_.name(finding_.host) + ": ";
+    else
+      text = stage + "tasks are slow on node " + told_.name(finding_.host) + ": ";
+    text += conclusion(finding_.checks);
+    if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
+      text += "; the metrics that go with its speed most are of " + std::string(resource_text(finding_.leading));
+  }
+
+  static constexpr std::string_view kIpc = "sys.counters.ipc";
+  Finding &finding_;
+  const Told &told_;
+  const Group &group_;
+  store::Store &store_;
+  query::Budget &budget_;
+  std::vector<Entry> own_, others_;
+};
+
+// Of tasks that are slow by themselves only what they tell of themselves can be compared.
+void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> &groups) {
+  const Group &group = groups[finding.group];
+  const std::set<uint32_t> slow(finding.tasks.begin(), finding.tasks.end());
+  OfTasks own, others;
+  const auto share = [&](bool is_own, auto part, auto whole) -> std::optional<double> {
+    double sum = 0, all = 0;
+    for (const Entry &entry : group.entries) {
+      const Task &task = told.tasks[entry.task];
+      if (slow.contains(entry.task) != is_own || part(task) == kUnknown || whole(task) <= 0) continue;
+      sum += static_cast<double>(part(task));
+      all += static_cast<double>(whole(task));
+    }
+    return all > 0 ? std::optional(std::min(1.0, sum / all)) : std::nullopt;
+  };
+  const auto remote = [](const Task &task) { return task.work.remote; };
+  const auto bytes = [](const Task &task) { return task.work.bytes; };
+  const auto gc = [](const Task &task) { return task.gc_ms; };
+  const auto ms = [](const Task &task) { return task.work.duration_ns / 1'000'000; };
+  Sides sides;
+  sides.own_tasks = {share(true, remote, bytes), share(true, gc, ms)};
+  sides.other_tasks = {share(false, remote, bytes), share(false, gc, ms)};
+  for (Check &check : check_all(Metrics(), sides, told.name(finding.phase)))
+    if (check.what == Reason::garbage_collection || check.what == Reason::remote_reads) finding.checks.push_back(std::move(check));
+  finding.reason = reason_of(finding.checks);
+  std::set<std::string> hosts;
+  for (const uint32_t task : finding.tasks) hosts.insert(told.name(told.tasks[task].host));
+  const size_t count = finding.tasks.size();
+  finding.summary = (count == 1 ? "1 " : std::to_string(count) + " ") + stage_text(told, finding.stage) +
+                    (count == 1 ? "task is" : "tasks are") + " slow by " + (count == 1 ? "itself" : "themselves") +
+                    (finding.phase != 0 ? ", most in " + told.name(finding.phase) : "") + ", and not the other tasks of " +
+                    (hosts.size() == 1 ? "node " + *hosts.begin() : std::to_string(hosts.size()) + " nodes") + ": " +
+                    conclusion(finding.checks);
+}
+
+}  // namespace
+
+std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
+                               const DetectOptions &options) {
+  return Finder(told, groups, ranks, options).find();
+}
+
+std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost> &regions) {
+  std::vector<Finding> found;
+  for (const RegionCost &region : regions) {
+    if (!region.critical) continue;
+    Finding finding{.kind = Finding::Kind::region, .region = region.name};
+    finding.lost = region.share;
+    finding.summary = "critical code region " + told.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
+                      short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " + percent_text(region.share) +
+                      " of all regions";
+    finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms a run");
+    if (region.has_bytes) finding.evidence.push_back(short_text(region.bytes / 1024 / region.seconds) + " KiB/s");
+    found.push_back(std::move(finding));
+  }
+  return found;
+}
+
+void explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget) {
+  if (finding.kind == Finding::Kind::node) Explainer(finding, told, groups, store, budget).explain();
+  if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
+}
+
+Resource leading_resource(const Correlated &metrics) {
+  std::map<Resource, double> sums;
+  for (size_t i = 0; i < metrics.leading; ++i)
+    sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
+  Resource most = Resource::other;
+  double largest = 0;
+  for (const auto &[resource, sum] : sums) {
+    if (sum <= largest) continue;
+    largest = sum;
+    most = resource;
+  }
+  return most;
+}
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is slow and why, in words with the evidence.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/bottleneck/checks.h"
+#include "plugins/bottleneck/correlate.h"
+#include "plugins/bottleneck/detect.h"
+#include "plugins/bottleneck/phases.h"
+#include "plugins/bottleneck/regions.h"
+
+namespace atalaya::bottleneck {
+
+// A phase that is slow on a finding's node.
+struct SlowPhase {
+  size_t group = 0;
+  double slower = 0, lost = 0;
+};
+
+struct Finding {
+  enum class Kind { node, tasks, region } kind = Kind::node;
+  uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its place; phase 0: the tasks as a whole
+  uint32_t region = 0;                               // its name
+  size_t group = 0;                                  // whose entries these are
+  std::vector<uint32_t> tasks;                       // slow ones
+  double slower = 0, chance = 1, lost = 0;
+  std::vector<SlowPhase> phases;                     // that lost the most first
+  Reason reason = Reason::none;
+  std::string summary;
+  std::vector<std::string> evidence;
+  std::vector<Check> checks;
+  std::string index;  // what metrics were correlated with: "ipc", "dps", "" where nothing was
+  Correlated metrics;
+  Resource leading = Resource::other;  // has most of the leading coefficients
+};
+
+// Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons.
+std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
+                               const DetectOptions &options);
+// The critical code regions.
+std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost> &regions);
+// Fills in why.
+void explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget);
+// Which resource has most of the sum of the leading coefficients.
+Resource leading_resource(const Correlated &metrics);
+
+}  // namespace atalaya::bottleneck

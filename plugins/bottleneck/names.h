@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts that come again and again, as numbers.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace atalaya::bottleneck {
+
+class Names {
+ public:
+  Names();
+  uint32_t of(std::string_view text);  // 0 is ""
+  const std::string &text(uint32_t number) const { return texts_[number]; }
+
+ private:
+  std::deque<std::string> texts_;
+  std::unordered_map<std::string_view, uint32_t> numbers_;
+};
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs from a store.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/bottleneck/tasks.h"
+#include "plugins/query/budget.h"
+#include "plugins/query/types.h"
+#include "plugins/store/store.h"
+
+namespace atalaya::bottleneck {
+
+// All jobs of the time, or those with these ids. Throws as queries do, and Wrong where one of the ids is not in the store.
+Told read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
+               store::Store &store, query::Budget &budget);
+
+}  // namespace atalaya::bottleneck

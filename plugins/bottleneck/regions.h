@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the code regions that users named cost, in five classes; the two worst are the critical code regions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "plugins/bottleneck/cluster.h"
+#include "plugins/bottleneck/tasks.h"
+
+namespace atalaya::bottleneck {
+
+enum class Severity : uint8_t { very_severe, severe, moderate, slight, negligible };
+std::string_view severity_text(Severity severity);
+
+struct RegionCost {
+  uint32_t name = 0;
+  size_t count = 0;
+  double seconds = 0;
+  double share = 0;  // of what all regions cost
+  double bytes = 0;
+  bool has_bytes = false;
+  Severity severity = Severity::negligible;
+  bool critical = false;
+};
+
+// The dearest first.
+std::vector<RegionCost> grade_regions(const Told &told, Clustering clustering);
+
+}  // namespace atalaya::bottleneck

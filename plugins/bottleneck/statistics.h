@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few statistics that the model needs.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace atalaya::bottleneck {
+
+// Of an even number of values the mean of the middle two; NaN of none.
+double median(std::vector<double> values);
+// The standard deviation that a normal distribution with this median absolute deviation from `middle` has.
+double robust_deviation(const std::vector<double> &values, double middle);
+
+// P(T >= t) of Student's distribution: how often chance alone gives as much.
+double student_tail(double t, double degrees);
+
+// Pearson's coefficient; NaN where one of them is constant.
+double correlation(std::span<const double> a, std::span<const double> b);
+
+}  // namespace atalaya::bottleneck

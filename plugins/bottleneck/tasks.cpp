@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/bottleneck/tasks.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+namespace atalaya::bottleneck {
+namespace {
+
+std::string_view tag_of(const store::Tags &tags, std::string_view key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? std::string_view() : std::string_view(found->second);
+}
+
+// Amounts: what is not a number, or below 0, is not known.
+int64_t amount_of(const store::Field &field) {
+  constexpr double kLargest = 9e18;
+  if (field.is_count) return std::max(field.count, kUnknown);
+  return field.value >= 0 && field.value < kLargest ? static_cast<int64_t>(field.value) : kUnknown;
+}
+
+Outcome outcome_of(int64_t code, bool is_open) {
+  if (is_open) return Outcome::running;
+  if (code == 0) return Outcome::succeeded;
+  if (code == 1) return Outcome::failed;
+  return code == 2 ? Outcome::killed : Outcome::unknown;
+}
+
+// Unknown and known is what is known.
+int64_t sum_of(int64_t a, int64_t b) {
+  if (a == kUnknown || b == kUnknown) return std::max(a, b);
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? a : sum;
+}
+
+}  // namespace
+
+// What the fields of a span say.
+struct Collector::Said {
+  explicit Said(const store::Span &span) {
+    work.start_ns = span.start_ns;
+    work.duration_ns = std::max(span.duration_ns, kUnknown);
+    int64_t end = 0;  // of foreign numbers
+    if (__builtin_add_overflow(work.start_ns, work.duration_ns, &end)) work.duration_ns = kUnknown;
+    for (const store::Field &field : span.fields) {
+      if (field.name == "span.bytes") work.bytes = amount_of(field);
+      if (field.name == "span.bytes.remote") work.remote = amount_of(field);
+      if (field.name == "span.outcome") outcome = amount_of(field);
+      if (field.name == "span.gc.time") gc_ms = amount_of(field);
+      if (field.name == "span.spills") spills = amount_of(field);
+      if (field.name == "span.records") records = amount_of(field);
+    }
+  }
+
+  Work work;
+  int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
+};
+
+std::string_view outcome_text(Outcome outcome) {
+  constexpr std::array<std::string_view, 5> kTexts = {"", "succeeded", "failed", "killed", "running"};
+  return kTexts[static_cast<size_t>(outcome)];
+}
+
+void Collector::add(const store::Span &span) {
+  if (span.start_ns < 0) return;  // before 1970 there were no jobs
+  if (span.name == "task") return add_task(span);
+  if (span.name == "phase") return add_phase(span);
+  if (span.name == "region") return add_region(span);
+  if (span.name == "job") add_job(span);
+}
+
+uint32_t Collector::job(std::string_view id) {
+  const uint32_t name = all_.names.of(id);
+  const auto [found, is_new] = jobs_.try_emplace(name, static_cast<uint32_t>(all_.jobs.size()));
+  if (is_new) all_.jobs.push_back({.id = name});
+  return found->second;
+}
+
+Task *Collector::task(const store::Tags &tags) {
+  const std::string_view id = tag_of(tags, "task"), attempt = tag_of(tags, "attempt"), job_id = tag_of(tags, "job");
+  if (id.empty() && attempt.empty()) return nullptr;
+  key_.assign(job_id).append(1, '\0').append(id).append(1, '\0').append(attempt);
+  const auto [found, is_new] = all_.keys.try_emplace(key_, static_cast<uint32_t>(all_.tasks.size()));
+  if (is_new) {
+    Task task;
+    task.job = job(job_id);
+    task.key = &found->first;
+    task.task_begin = static_cast<uint32_t>(job_id.size() + 1);
+    task.attempt_begin = static_cast<uint32_t>(task.task_begin + id.size() + 1);
+    all_.tasks.push_back(task);
+  }
+  Task &task = all_.tasks[found->second];
+  const auto say = [&](uint32_t &name, std::string_view key) {
+    if (name == 0) name = all_.names.of(tag_of(tags, key));
+  };
+  say(task.stage, "stage");
+  say(task.host, "host");
+  say(task.executor, "executor");
+  return &task;
+}
+
+void Collector::add_job(const store::Span &span) {
+  if (tag_of(span.tags, "job").empty()) return;
+  Job &job = all_.jobs[this->job(tag_of(span.tags, "job"))];
+  const Said said(span);
+  job.has_span = true;
+  job.work = said.work;
+  job.outcome = outcome_of(said.outcome, span.duration_ns < 0);
+  job.name = all_.names.of(tag_of(span.tags, "name"));
+  job.framework = all_.names.of(tag_of(span.tags, "framework"));
+}
+
+void Collector::add_task(const store::Span &span) {
+  Task *task = this->task(span.tags);
+  if (task == nullptr) {
+    ++all_.without_identity;
+    return;
+  }
+  const Said said(span);
+  task->has_span = true;
+  task->work = said.work;
+  task->outcome = outcome_of(said.outcome, span.duration_ns < 0);
+  task->locality = all_.names.of(tag_of(span.tags, "locality"));
+  task->gc_ms = said.gc_ms;
+  task->spills = said.spills;
+  task->records = said.records;
+}
+
+void Collector::add_phase(const store::Span &span) {
+  const uint32_t name = all_.names.of(tag_of(span.tags, "phase"));
+  const Task *task = name == 0 ? nullptr : this->task(span.tags);
+  if (task == nullptr) {
+    ++all_.without_identity;
+    return;
+  }
+  const Said said(span);
+  Phase phase{.task = static_cast<uint32_t>(task - all_.tasks.data()), .phase = name, .work = said.work};
+  phase.busy_ns = said.work.duration_ns;
+  const std::string_view source = tag_of(span.tags, "source");
+  if (!source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
+    phase.work.remote = source == "network" ? phase.work.bytes : 0;
+  all_.phases.push_back(phase);
+}
+
+void Collector::add_region(const store::Span &span) {
+  if (span.duration_ns < 0) return;  // what it costs is not known yet
+  const std::string_view job_id = tag_of(span.tags, "job");
+  Region region{.name = all_.names.of(tag_of(span.tags, "name")), .host = all_.names.of(tag_of(span.tags, "host"))};
+  region.has_job = !job_id.empty();
+  if (region.has_job) region.job = job(job_id);
+  region.duration_ns = span.duration_ns;
+  region.bytes = Said(span).work.bytes;
+  all_.regions.push_back(region);
+}
+
+// A phase that came in several spans (spill after spill) is one.
+void Collector::merge_phases() {
+  std::vector<Phase> &phases = all_.phases;
+  std::sort(phases.begin(), phases.end(), [](const Phase &a, const Phase &b) {
+    return std::tuple(a.task, a.phase, a.work.start_ns) < std::tuple(b.task, b.phase, b.work.start_ns);
+  });
+  size_t kept = 0;
+  for (size_t i = 0; i < phases.size(); ++i) {
+    const Phase &next = phases[i];
+    if (kept == 0 || phases[kept - 1].task != next.task || phases[kept - 1].phase != next.phase) {
+      phases[kept++] = next;
+      continue;
+    }
+    Phase &one = phases[kept - 1];
+    const bool is_open = one.busy_ns == kUnknown || next.busy_ns == kUnknown;
+    const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
+    one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
+    one.work.duration_ns = is_open ? kUnknown : end - one.work.start_ns;
+    one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
+    one.work.remote = sum_of(one.work.remote, next.work.remote);
+  }
+  phases.resize(kept);
+  std::sort(phases.begin(), phases.end(), [](const Phase &a, const Phase &b) {
+    return std::tuple(a.task, a.work.start_ns, a.phase) < std::tuple(b.task, b.work.start_ns, b.phase);
+  });
+}
+
+// Its phases tell the rest: when it was, where only they were told; the bytes that went through it, where it has none itself.
+void Collector::complete(Task &task, const Phase *begin, const Phase *end) const {
+  int64_t bytes = kUnknown, remote = kUnknown, first = begin->work.start_ns, last = first;
+  bool is_open = false;
+  for (const Phase *phase = begin; phase != end; ++phase) {
+    bytes = std::max(bytes, phase->work.bytes);
+    remote = sum_of(remote, phase->work.remote);
+    first = std::min(first, phase->work.start_ns);
+    if (phase->work.duration_ns == kUnknown)
+      is_open = true;
+    else
+      last = std::max(last, phase->work.end_ns());
+  }
+  if (!task.has_span) task.work = {first, is_open ? kUnknown : last - first};
+  if (!task.has_span && is_open) task.outcome = Outcome::running;
+  if (task.work.bytes == kUnknown) task.work.bytes = bytes;
+  if (task.work.remote == kUnknown && remote != kUnknown && remote <= task.work.bytes) task.work.remote = remote;
+}
+
+Told Collector::take() {
+  merge_phases();
+  const Phase *next = all_.phases.data(), *last = next + all_.phases.size();
+  while (next != last) {
+    const Phase *begin = next;
+    while (next != last && next->task == begin->task) ++next;
+    complete(all_.tasks[begin->task], begin, next);
+  }
+  return std::move(all_);
+}
+
+}  // namespace atalaya::bottleneck

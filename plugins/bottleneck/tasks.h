@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs, their tasks and these tasks' phases, as the spans of a store tell them. docs/jobs.md has the convention of tags.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/bottleneck/names.h"
+#include "plugins/store/store.h"
+
+namespace atalaya::bottleneck {
+
+constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of what has not ended
+
+enum class Outcome : uint8_t { unknown, succeeded, failed, killed, running };
+std::string_view outcome_text(Outcome outcome);  // "" where it is not known
+
+struct Work {
+  int64_t start_ns = 0, duration_ns = kUnknown;
+  int64_t bytes = kUnknown, remote = kUnknown;  // of the bytes those that came over the network
+  int64_t end_ns() const { return start_ns + duration_ns; }
+};
+
+struct Job {
+  uint32_t id = 0, name = 0, framework = 0;  // names
+  bool has_span = false;
+  Work work;
+  Outcome outcome = Outcome::unknown;
+};
+
+// An attempt at a task.
+struct Task {
+  uint32_t job = 0;  // its place among the jobs
+  uint32_t stage = 0, host = 0, executor = 0, locality = 0;
+  Outcome outcome = Outcome::unknown;
+  bool has_span = false;  // else only phases told of it
+  Work work;
+  int64_t gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
+  const std::string *key = nullptr;
+  uint32_t task_begin = 0, attempt_begin = 0;  // in the key
+
+  std::string_view task() const { return std::string_view(*key).substr(task_begin, attempt_begin - task_begin - 1); }
+  std::string_view attempt() const { return std::string_view(*key).substr(attempt_begin); }
+  // It can be compared: it ended, and not without success.
+  bool is_done() const { return work.duration_ns > 0 && outcome != Outcome::failed && outcome != Outcome::killed; }
+};
+
+// A phase of a task: all its spans together.
+struct Phase {
+  uint32_t task = 0, phase = 0;
+  Work work;              // from the begin of the first to the end of the last one
+  int64_t busy_ns = 0;    // the sum of their durations; kUnknown while one is open
+};
+
+struct Region {
+  uint32_t job = 0, name = 0, host = 0;  // job: its place among the jobs, where has_job
+  bool has_job = false;
+  int64_t duration_ns = 0, bytes = kUnknown;
+};
+
+// All that was told. It can be moved, not copied.
+struct Told {
+  Told() = default;
+  Told(Told &&) = default;
+  Told &operator=(Told &&) = default;
+
+  Names names;
+  std::vector<Job> jobs;
+  std::vector<Task> tasks;
+  std::vector<Phase> phases;  // by task, in order of their start
+  std::vector<Region> regions;
+  std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
+  size_t without_identity = 0;  // spans of tasks and phases without a task
+
+  const std::string &name(uint32_t number) const { return names.text(number); }
+};
+
+// Takes span after span, in any order.
+class Collector {
+ public:
+  void add(const store::Span &span);
+  // Once; what is missing of tasks is derived from their phases.
+  Told take();
+
+ private:
+  struct Said;
+  uint32_t job(std::string_view id);
+  Task *task(const store::Tags &tags);
+  void add_job(const store::Span &span);
+  void add_task(const store::Span &span);
+  void add_phase(const store::Span &span);
+  void add_region(const store::Span &span);
+  void merge_phases();
+  void complete(Task &task, const Phase *begin, const Phase *end) const;
+
+  Told all_;
+  std::unordered_map<uint32_t, uint32_t> jobs_;  // by the name's number
+  std::string key_;
+};
+
+}  // namespace atalaya::bottleneck

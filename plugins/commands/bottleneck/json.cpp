@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "core/sample/json.h"
+#include "plugins/commands/bottleneck/output.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+// An object's members, one after the other. What is not known is left out.
+class Object {
+ public:
+  explicit Object(std::string &out) : out_(out) { out_ += '{'; }
+  ~Object() { out_ += '}'; }
+  Object(const Object &) = delete;
+  Object &operator=(const Object &) = delete;
+
+  std::string &key(const char *name) {
+    if (!first_) out_ += ',';
+    first_ = false;
+    return ((out_ += '"') += name) += "\":";
+  }
+  void text(const char *name, std::string_view text) {
+    if (!text.empty()) core::append_json_string(key(name), text);
+  }
+  void number(const char *name, double value) {
+    if (std::isfinite(value)) core::append_number(key(name), value);
+  }
+  void count(const char *name, int64_t value) {
+    if (value != kUnknown) core::append_integer(key(name), value);
+  }
+  void flag(const char *name, bool value) { key(name) += value ? "true" : "false"; }
+  // Each of them by a function that appends it.
+  template <class List, class Add>
+  void list(const char *name, const List &list, Add &&add) {
+    key(name) += '[';
+    const char *separator = "";
+    for (const auto &one : list) {
+      out_ += separator;
+      separator = ",\n";
+      add(one);
+    }
+    out_ += ']';
+  }
+
+ private:
+  std::string &out_;
+  bool first_ = true;
+};
+
+int64_t count_of(size_t size) {
+  return static_cast<int64_t>(size);
+}
+
+class Writer {
+ public:
+  explicit Writer(const Report &report) : report_(report), all_(report.analysis), told_(report.analysis.told) {}
+
+  std::string write() {
+    {
+      Object object(out_);
+      object.text("clustering", report_.clustering);
+      object.list("jobs", all_.totals, [&](const JobTotals &job) { add(job); });
+      object.list("findings", all_.findings, [&](const Finding &finding) { add(finding); });
+      object.list("nodes", all_.nodes, [&](const Node &node) { add(node); });
+      object.list("stages", stages(), [&](const Group *group) { add_stage(*group); });
+      object.list("phases", all_.ranks, [&](const PhaseRank &rank) { add(rank); });
+      object.list("regions", all_.regions, [&](const RegionCost &region) { add(region); });
+      if (report_.change) add_change(object.key("compare"));
+      add_tasks(object);
+      object.list("notes", all_.notes, [&](const std::string &note) { core::append_json_string(out_, note); });
+    }
+    return std::move(out_ += '\n');
+  }
+
+ private:
+  std::string_view job(uint32_t number) const { return told_.name(told_.jobs[number].id); }
+
+  std::vector<const Group *> stages() const {
+    std::vector<const Group *> found;
+    for (const Group &group : all_.groups)
+      if (group.phase == 0) found.push_back(&group);
+    return found;
+  }
+
+  void add(const JobTotals &job) {
+    Object object(out_);
+    const Job &one = told_.jobs[job.job];
+    object.text("job", told_.name(one.id));
+    object.text("name", told_.name(one.name));
+    object.text("framework", told_.name(one.framework));
+    object.text("outcome", outcome_text(one.outcome));
+    object.count("tasks", count_of(job.tasks));
+    object.count("failed", count_of(job.failed));
+    object.count("killed", count_of(job.killed));
+    object.count("running", count_of(job.running));
+    if (job.seconds > 0) object.number("seconds", job.seconds);
+    object.number("bytes", job.bytes);
+  }
+
+  void add(const Finding &finding) {
+    Object object(out_);
+    const bool is_region = finding.kind == Finding::Kind::region;
+    object.text("kind", finding.kind == Finding::Kind::node ? "node" : is_region ? "region" : "tasks");
+    if (!is_region) object.text("job", job(finding.job));
+    object.text("stage", told_.name(finding.stage));
+    object.text("phase", told_.name(finding.phase));
+    object.text("node", told_.name(finding.host));
+    object.text("region", told_.name(finding.region));
+    if (!is_region) object.text("reason", reason_text(finding.reason));
+    object.text("summary", finding.summary);
+    if (!is_region) object.number("slower", finding.slower);
+    if (finding.kind == Finding::Kind::node) object.number("chance", finding.chance);
+    object.number("lost", finding.lost);
+    object.list("phases", finding.phases, [&](const SlowPhase &phase) { add(phase); });
+    object.list("tasks", finding.tasks, [&](uint32_t task) { core::append_json_string(out_, told_.tasks[task].attempt()); });
+    object.list("evidence", finding.evidence, [&](const std::string &text) { core::append_json_string(out_, text); });
+    object.list("checks", finding.checks, [&](const Check &check) { add(check); });
+    if (!finding.index.empty()) add_metrics(object, finding);
+  }
+  void add(const SlowPhase &phase) {
+    Object object(out_);
+    object.text("phase", told_.name(all_.groups[phase.group].phase));
+    object.number("slower", phase.slower);
+    object.number("lost", phase.lost);
+  }
+  void add(const Check &check) {
+    Object object(out_);
+    object.text("what", reason_text(check.what));
+    object.text("verdict", check.verdict == Verdict::found ? "found" : check.verdict == Verdict::ruled_out ? "ruled out" : "unknown");
+    object.text("text", check.text);
+  }
+  void add_metrics(Object &object, const Finding &finding) {
+    object.text("index", finding.index);
+    object.count("rows", count_of(finding.metrics.rows));
+    object.number("explained", finding.metrics.explained);
+    object.text("leadingResource", resource_text(finding.leading));
+    object.count("leading", count_of(finding.metrics.leading));
+    object.list("metrics", finding.metrics.all, [&](const Coefficient &one) {
+      Object metric(out_);
+      metric.text("metric", one.name);
+      metric.number("correlation", one.correlation);
+      metric.number("loading", one.loading);
+    });
+  }
+
+  void add(const Node &node) {
+    Object object(out_);
+    object.text("job", job(node.job));
+    object.text("node", told_.name(node.host));
+    object.count("tasks", count_of(node.tasks));
+    object.count("lowest", count_of(node.lowest));
+    object.count("lower", count_of(node.lower));
+    if (const auto share = node.remote_share()) object.number("remoteShare", *share);
+    object.flag("top", node.top);
+    object.flag("bottleneck", node.bottleneck);
+  }
+
+  void add_group(Object &object, const Group &group) {
+    object.text("job", job(group.job));
+    object.text("stage", told_.name(group.stage));
+    object.text("phase", told_.name(group.phase));
+    object.count("tasks", count_of(group.entries.size()));
+    object.count("withoutSpeed", count_of(group.without_speed));
+    if (!group.entries.empty()) object.number("speed", group.speed);
+    std::array<size_t, kGrades> grades{};
+    for (const Entry &entry : group.entries) ++grades[static_cast<size_t>(entry.grade)];
+    {
+      Object counts(object.key("grades"));
+      for (size_t i = 0; i < kGrades; ++i)
+        counts.count(std::string(grade_text(static_cast<Grade>(i))).c_str(), count_of(grades[i]));
+    }
+    object.list("nodes", group.nodes, [&](const NodeSpeed &node) {
+      Object one(out_);
+      one.text("node", told_.name(node.host));
+      one.count("tasks", count_of(node.tasks));
+      one.count("lowest", count_of(node.lowest));
+      one.count("lower", count_of(node.lower));
+      one.number("speed", node.speed);
+      one.number("others", node.others);
+      one.number("slower", node.slower());
+      one.number("lost", node.lost);
+      one.number("chance", node.chance);
+    });
+  }
+  void add_stage(const Group &group) {
+    Object object(out_);
+    add_group(object, group);
+  }
+  void add(const PhaseRank &rank) {
+    Object object(out_);
+    const Group &group = all_.groups[rank.group];
+    add_group(object, group);
+    object.text("bytesOf", group.bytes_of_task ? "task" : "phase");
+    object.number("share", rank.share);
+    object.number("correlation", rank.correlation);
+    object.number("loading", rank.loading);
+    object.flag("top", rank.bottleneck);
+    object.flag("bottleneck", is_named(rank.group));
+  }
+  bool is_named(size_t group) const {
+    for (const Finding &finding : all_.findings)
+      for (const SlowPhase &phase : finding.phases)
+        if (phase.group == group) return true;
+    return false;
+  }
+
+  void add(const RegionCost &region) {
+    Object object(out_);
+    object.text("region", told_.name(region.name));
+    object.text("class", severity_text(region.severity));
+    object.count("runs", count_of(region.count));
+    object.number("seconds", region.seconds);
+    object.number("share", region.share);
+    if (region.has_bytes) object.number("bytes", region.bytes);
+    object.flag("critical", region.critical);
+  }
+
+  void add_change(std::string &out) {
+    Object object(out);
+    object.text("before", job(report_.change->before));
+    object.text("after", job(report_.change->after));
+    if (const auto less = shorter(report_)) object.number("shorter", *less);
+    object.list("speeds", compare(all_, report_.change->before, report_.change->after), [&](const Compared &one) {
+      Object pair(out_);
+      pair.text("stage", told_.name(one.stage));
+      pair.text("phase", told_.name(one.phase));
+      pair.number("before", one.before);
+      pair.number("after", one.after);
+    });
+  }
+
+  void add_tasks(Object &object) {
+    uint32_t number = 0;
+    object.list("tasks", told_.tasks, [&](const Task &task) { add(task, number++); });
+  }
+  void add(const Task &task, uint32_t number) {
+    Object object(out_);
+    object.text("job", job(task.job));
+    object.text("task", task.task());
+    object.text("attempt", task.attempt());
+    object.text("stage", told_.name(task.stage));
+    object.text("node", told_.name(task.host));
+    object.text("outcome", outcome_text(task.outcome));
+    if (task.work.duration_ns != kUnknown) object.number("seconds", static_cast<double>(task.work.duration_ns) / 1e9);
+    object.count("bytes", task.work.bytes);
+    object.count("remote", task.work.remote);
+    if (std::isnan(all_.speeds[number])) return;
+    object.number("speed", all_.speeds[number]);
+    object.text("grade", grade_text(all_.grades[number]));
+    object.flag("bottleneck", all_.bottlenecks[number]);
+  }
+
+  const Report &report_;
+  const Analysis &all_;
+  const Told &told_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string as_json(const Report &report) {
+  return Writer(report).write();
+}
+
+}  // namespace atalaya::bottleneck

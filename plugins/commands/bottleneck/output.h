@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the analysis found, as texts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "plugins/bottleneck/analyse.h"
+
+namespace atalaya::bottleneck {
+
+// Two jobs of the same work, before and after a change: their places among the jobs.
+struct Change {
+  uint32_t before = 0, after = 0;
+};
+
+struct Report {
+  const Analysis &analysis;
+  std::optional<Change> change;
+  std::string store, time;  // for people
+  const char *clustering = "pam";
+};
+
+// Findings, then nodes, phases and slow tasks in columns.
+std::string as_table(const Report &report);
+// {"jobs":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}: docs/jobs.md tells what is in them.
+std::string as_json(const Report &report);
+// One HTML page that needs nothing else.
+std::string as_page(const Report &report);
+
+// "job_1", "job_1 (wordcount)"
+std::string job_text(const Told &told, uint32_t job);
+// "map", "map spill"
+std::string group_text(const Told &told, const Group &group);
+// How much less time the second one took, of the first's; nothing where one of them has not ended.
+std::optional<double> shorter(const Report &report);
+
+}  // namespace atalaya::bottleneck

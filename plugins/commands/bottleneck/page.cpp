@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "plugins/bottleneck/resource.h"
+#include "plugins/commands/bottleneck/output.h"
+#include "plugins/commands/bottleneck/pictures.h"
+#include "plugins/query/render.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+using query::xml_text;
+
+constexpr size_t kMostPictures = 24, kMostRows = 200, kMostMetrics = 25;
+
+// The policy is for those who host the page: whatever the name of a job says, it cannot load or run anything.
+constexpr const char *kHead = R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body{font:14px/1.45 "DejaVu Sans",Helvetica,Arial,sans-serif;color:#222;max-width:1080px;margin:24px auto;padding:0 16px}
+h1{font-size:22px;margin:0 0 4px}h2{font-size:17px;margin:32px 0 8px}h3{font-size:14px;margin:20px 0 4px}
+p{margin:4px 0;color:#555}svg{max-width:49%;height:auto;margin:8px 0}
+.finding{border-left:4px solid #d55e00;padding:2px 0 2px 14px;margin:14px 0}.finding h3{margin:0 0 4px}
+ul{margin:4px 0 8px;padding-left:20px}li.no{color:#555}
+table{border-collapse:collapse;margin:4px 0 12px}th,td{padding:3px 12px 3px 0;text-align:left;vertical-align:top;
+border-bottom:1px solid #e4e4e4;max-width:420px;overflow-wrap:break-word}th{font-weight:600}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+@media print{body{max-width:none;margin:0}h2{break-after:avoid}svg,tr,.finding{break-inside:avoid}}
+@media (max-width:800px){svg{max-width:100%}}
+</style>
+)";
+
+std::string number(double value) {
+  return std::isfinite(value) ? short_text(value) : "";
+}
+
+// Rows of texts; those of the columns from `numbers` on stand to the right.
+void add_table(std::string &out, const std::vector<query::Row> &rows, size_t numbers) {
+  if (rows.size() < 2) return;
+  out += "<table>";
+  for (size_t row = 0; row < std::min(rows.size(), kMostRows + 1); ++row) {
+    out += "<tr>";
+    const char *tag = row == 0 ? "th" : "td";
+    for (size_t i = 0; i < rows[row].size(); ++i)
+      out += std::string("<") + tag + (i >= numbers ? " class=\"n\">" : ">") + xml_text(rows[row][i]) + "</" + tag + ">";
+    out += "</tr>\n";
+  }
+  out += "</table>\n";
+  if (rows.size() > kMostRows + 1)
+    out += "<p>" + std::to_string(kMostRows) + " of " + std::to_string(rows.size() - 1) + "; --format json has all.</p>\n";
+}
+
+class Page {
+ public:
+  explicit Page(const Report &report) : report_(report), all_(report.analysis), told_(report.analysis.told) {}
+
+  std::string write() {
+    out_ = kHead;
+    const std::string title = told_.jobs.size() == 1 ? "Bottlenecks of " + job_text(told_, 0)
+                                                     : "Bottlenecks of " + std::to_string(told_.jobs.size()) + " jobs";
+    out_ += "<title>" + xml_text(title) + "</title></head><body>\n<h1>" + xml_text(title) + "</h1>\n<p>" + xml_text(report_.time) +
+            ", of " + xml_text(report_.store) + "; grades by " + (std::string(report_.clustering) == "pam" ? "PAM" : "k-means") +
+            "</p>\n";
+    add_findings();
+    add_jobs();
+    add_change();
+    add_pictures();
+    add_nodes();
+    add_phases();
+    add_regions();
+    add_notes();
+    return std::move(out_ += "</body></html>\n");
+  }
+
+ private:
+  void add_findings() {
+    out_ += "<h2>Findings</h2>\n";
+    if (all_.findings.empty()) out_ += "<p>No bottleneck found.</p>\n";
+    for (const Finding &finding : all_.findings) add(finding);
+  }
+  void add(const Finding &finding) {
+    out_ += "<div class=\"finding\"><h3>" + xml_text(finding.summary) + "</h3>\n";
+    if (finding.kind != Finding::Kind::region) out_ += "<p>" + xml_text(job_text(told_, finding.job)) + "</p>\n";
+    out_ += "<ul>\n";
+    for (const std::string &evidence : finding.evidence) out_ += "<li>" + xml_text(evidence) + "</li>\n";
+    for (const Check &check : finding.checks) {
+      const bool found = check.verdict == Verdict::found;
+      out_ += std::string(found ? "<li><b>found:</b> " : "<li class=\"no\">") +
+              (check.verdict == Verdict::ruled_out ? "ruled out: " : "") + xml_text(check.text) + "</li>\n";
+    }
+    out_ += "</ul>\n";
+    add_metrics(finding);
+    out_ += "</div>\n";
+  }
+  void add_metrics(const Finding &finding) {
+    if (finding.index.empty()) return;
+    out_ += "<p>Correlation of metrics with " +
+            std::string(finding.index == "ipc" ? "instructions per cycle" : "the processing speed, as no instructions per cycle are known") +
+            " over " + std::to_string(finding.metrics.rows) + (finding.index == "ipc" ? " samples" : " tasks") +
+            "; the first principal component explains " + percent_text(finding.metrics.explained) +
+            " of them. These have 80 % of the sum:</p>\n";
+    std::vector<query::Row> rows = {{"metric", "resource", "correlation", "loading"}};
+    for (size_t i = 0; i < std::min(finding.metrics.leading, kMostMetrics); ++i) {
+      const Coefficient &one = finding.metrics.all[i];
+      rows.push_back({one.name, std::string(resource_text(resource_of(one.name))), coefficient_text(one.correlation), coefficient_text(one.loading)});
+    }
+    add_table(out_, rows, 2);
+    if (finding.metrics.leading > kMostMetrics)
+      out_ += "<p>and " + std::to_string(finding.metrics.leading - kMostMetrics) + " more</p>\n";
+  }
+
+  void add_jobs() {
+    out_ += "<h2>Jobs</h2>\n";
+    std::vector<query::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "seconds", "MiB"}};
+    for (const JobTotals &job : all_.totals)
+      rows.push_back({job_text(told_, job.job), std::string(outcome_text(told_.jobs[job.job].outcome)), std::to_string(job.tasks),
+                      std::to_string(job.failed), std::to_string(job.killed), job.seconds > 0 ? short_text(job.seconds) : "",
+                      short_text(job.bytes / (1 << 20))});
+    add_table(out_, rows, 2);
+  }
+
+  void add_change() {
+    if (!report_.change) return;
+    out_ += "<h2>Before and after</h2>\n<p>Before: " + xml_text(job_text(told_, report_.change->before)) + "; after: " +
+            xml_text(job_text(told_, report_.change->after)) + "</p>\n";
+    if (const auto less = shorter(report_))
+      out_ += "<p>The run took " + percent_text(std::abs(*less)) + (*less >= 0 ? " less" : " more") + " time.</p>\n";
+    const std::vector<Compared> speeds = compare(all_, report_.change->before, report_.change->after);
+    if (!speeds.empty()) out_ += change_of(told_, speeds);
+  }
+
+  // Groups that a finding is about come first.
+  void add_pictures() {
+    std::set<size_t> named;
+    for (const Finding &finding : all_.findings) {
+      if (finding.kind == Finding::Kind::region) continue;
+      named.insert(finding.group);
+      for (const SlowPhase &phase : finding.phases) named.insert(phase.group);
+    }
+    std::vector<size_t> order(named.begin(), named.end());
+    for (size_t i = 0; i < all_.groups.size(); ++i)
+      if (!named.contains(i)) order.push_back(i);
+    size_t drawn = 0, left_out = 0;
+    for (const size_t i : order) {
+      const Group &group = all_.groups[i];
+      if (group.entries.empty()) continue;
+      if (drawn == kMostPictures) {
+        ++left_out;
+        continue;
+      }
+      if (drawn++ == 0) out_ += "<h2>Grades</h2>\n";
+      out_ += "<h3>" + xml_text(job_text(told_, group.job) + " " + group_text(told_, group)) + "</h3>\n" + scatter_of(told_, group) +
+              slowest_by_node(told_, group);
+    }
+    if (left_out > 0) out_ += "<p>" + std::to_string(left_out) + " further stages and phases are not drawn.</p>\n";
+  }
+
+  void add_nodes() {
+    if (!all_.nodes.empty()) out_ += "<h2>Nodes</h2>\n";
+    std::vector<query::Row> rows = {{"job", "node", "top 20 %", "bottleneck", "tasks", "lowest", "lower", "remote"}};
+    for (const Node &node : all_.nodes) {
+      const auto share = node.remote_share();
+      rows.push_back({job_text(told_, node.job), told_.name(node.host), node.top ? "yes" : "", node.bottleneck ? "yes" : "",
+                      std::to_string(node.tasks), std::to_string(node.lowest), std::to_string(node.lower),
+                      share ? percent_text(*share) : ""});
+    }
+    add_table(out_, rows, 4);
+  }
+
+  void add_phases() {
+    if (!all_.ranks.empty())
+      out_ += "<h2>Phases</h2>\n<p>How the speed of each goes with that of the task, over all tasks of the stage.</p>\n";
+    std::vector<query::Row> rows = {{"job", "phase", "top 20 %", "tasks", "KiB/s", "of the time", "correlation", "loading"}};
+    for (const PhaseRank &rank : all_.ranks) {
+      const Group &group = all_.groups[rank.group];
+      rows.push_back({job_text(told_, group.job), group_text(told_, group), rank.bottleneck ? "yes" : "",
+                      std::to_string(group.entries.size()), number(group.speed), percent_text(rank.share), coefficient_text(rank.correlation),
+                      coefficient_text(rank.loading)});
+    }
+    add_table(out_, rows, 3);
+  }
+
+  void add_regions() {
+    if (!all_.regions.empty()) out_ += "<h2>Code regions</h2>\n";
+    std::vector<query::Row> rows = {{"region", "class", "critical", "runs", "seconds", "of all"}};
+    for (const RegionCost &region : all_.regions)
+      rows.push_back({told_.name(region.name), std::string(severity_text(region.severity)), region.critical ? "yes" : "",
+                      std::to_string(region.count), short_text(region.seconds), percent_text(region.share)});
+    add_table(out_, rows, 3);
+  }
+
+  void add_notes() {
+    if (all_.notes.empty()) return;
+    out_ += "<h2>Notes</h2>\n<ul>\n";
+    for (const std::string &note : all_.notes) out_ += "<li>" + xml_text(note) + "</li>\n";
+    out_ += "</ul>\n";
+  }
+
+  const Report &report_;
+  const Analysis &all_;
+  const Told &told_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string as_page(const Report &report) {
+  return Page(report).write();
+}
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/bottleneck/pictures.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "core/sample/text.h"
+#include "plugins/bottleneck/resource.h"
+#include "plugins/query/plot/ticks.h"
+#include "plugins/query/render.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+constexpr int kWidth = 520, kHeight = 280, kLeft = 76, kRight = 14, kTop = 34, kBottom = 58;
+constexpr size_t kMostPoints = 2'000, kMostBars = 24, kWidestName = 12;
+// From the lowest grade to the highest; told apart also by those who do not see colours as others do.
+constexpr std::array<const char *, kGrades> kColours = {"#d55e00", "#e69f00", "#999999", "#56b4e9", "#0072b2"};
+constexpr const char *kBefore = "#999999", *kAfter = "#0072b2";
+
+std::string pixels(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", value);
+  return text.data();
+}
+
+class Picture {
+ public:
+  Picture(const std::string &title, double highest) : scale_(plot::scale_of(0, highest, 5)) {
+    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) + "\" height=\"" + std::to_string(kHeight) +
+           "\" viewBox=\"0 0 " + std::to_string(kWidth) + " " + std::to_string(kHeight) +
+           "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
+           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    text(kLeft, 18, "start", title, " font-size=\"13\"");
+    for (const double mark : plot::marks(scale_)) {
+      out_ += "<line x1=\"" + std::to_string(kLeft) + "\" y1=\"" + pixels(y(mark)) + "\" x2=\"" + std::to_string(kWidth - kRight) +
+              "\" y2=\"" + pixels(y(mark)) + "\" stroke=\"#ddd\"/>\n";
+      text(kLeft - 6, y(mark) + 4, "end", plot::tick_text(mark, scale_.step));
+    }
+  }
+
+  static double x(double part) { return kLeft + part * (kWidth - kLeft - kRight); }
+  double y(double value) const {
+    return kHeight - kBottom - (value - scale_.low) / (scale_.high - scale_.low) * (kHeight - kBottom - kTop);
+  }
+  void text(double at_x, double at_y, const char *anchor, const std::string &words, const std::string &more = "") {
+    out_ += "<text x=\"" + pixels(at_x) + "\" y=\"" + pixels(at_y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
+            query::xml_text(words) + "</text>\n";
+  }
+  void dot(double at_x, double value, const char *colour, const std::string &says) {
+    out_ += "<circle cx=\"" + pixels(at_x) + "\" cy=\"" + pixels(y(value)) + "\" r=\"2.5\" fill=\"" + colour + "\"><title>" +
+            query::xml_text(says) + "</title></circle>\n";
+  }
+  void bar(double left, double right, double value, const char *colour, const std::string &says) {
+    out_ += "<rect x=\"" + pixels(left) + "\" y=\"" + pixels(y(value)) + "\" width=\"" + pixels(right - left) + "\" height=\"" +
+            pixels(y(0) - y(value)) + "\" fill=\"" + colour + "\"><title>" + query::xml_text(says) + "</title></rect>\n";
+  }
+  // What a bar is, below it, leaning.
+  void name(double at_x, const std::string &words) {
+    const std::string turn = " transform=\"rotate(-30 " + pixels(at_x) + " " + pixels(kHeight - kBottom + 14) + ")\"";
+    text(at_x, kHeight - kBottom + 14, "end", core::cut_to_width(core::visible(words), kWidestName), turn);
+  }
+  void legend(const std::vector<std::pair<const char *, std::string>> &colours) {
+    double at = kLeft;
+    for (const auto &[colour, words] : colours) {
+      out_ += "<rect x=\"" + pixels(at) + "\" y=\"" + std::to_string(kHeight - 16) + "\" width=\"9\" height=\"9\" fill=\"" + colour +
+              "\"/>\n";
+      text(at + 13, kHeight - 8, "start", words);
+      at += 22 + 7 * static_cast<double>(words.size());
+    }
+  }
+  std::string finished() { return std::move(out_ += "</svg>\n"); }
+
+ private:
+  plot::Scale scale_;
+  std::string out_;
+};
+
+std::string title_of(const Told &told, const Group &group, const char *what) {
+  const std::string &stage = told.name(group.stage), &phase = told.name(group.phase);
+  return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + what;
+}
+
+}  // namespace
+
+std::string scatter_of(const Told &told, const Group &group) {
+  const auto less = [](auto member) {
+    return [member](const Entry &a, const Entry &b) { return a.*member < b.*member; };
+  };
+  const auto [first, last] = std::minmax_element(group.entries.begin(), group.entries.end(), less(&Entry::start_ns));
+  const double begin = static_cast<double>(first->start_ns), length = std::max(1.0, static_cast<double>(last->start_ns) - begin);
+  const size_t every = group.entries.size() / kMostPoints + 1;
+  std::string title = title_of(told, group, "speed in KiB/s");
+  if (every > 1) title += " (one task of " + std::to_string(every) + ")";
+  Picture picture(title, std::max_element(group.entries.begin(), group.entries.end(), less(&Entry::speed))->speed);
+  for (size_t i = 0; i < group.entries.size(); i += every) {
+    const Entry &entry = group.entries[i];
+    const Task &task = told.tasks[entry.task];
+    picture.dot(Picture::x((static_cast<double>(entry.start_ns) - begin) / length), entry.speed,
+                kColours[static_cast<size_t>(entry.grade)],
+                std::string(task.attempt().empty() ? task.task() : task.attempt()) + " on " + told.name(task.host) + ": " +
+                    short_text(entry.speed) + " KiB/s, " + std::string(grade_text(entry.grade)));
+  }
+  picture.text(Picture::x(0.5), kHeight - kBottom + 28, "middle", "start, over " + short_text(length / 1e9) + " s", " fill=\"#555\"");
+  std::vector<std::pair<const char *, std::string>> colours;
+  for (size_t i = 0; i < kGrades; ++i) colours.emplace_back(kColours[i], grade_text(static_cast<Grade>(i)));
+  picture.legend(colours);
+  return picture.finished();
+}
+
+std::string slowest_by_node(const Told &told, const Group &group) {
+  std::vector<NodeSpeed> nodes = group.nodes;
+  std::string title = title_of(told, group, "tasks in the lowest grade, by node");
+  if (nodes.size() > kMostBars) {
+    std::stable_sort(nodes.begin(), nodes.end(), [](const NodeSpeed &a, const NodeSpeed &b) { return a.lowest > b.lowest; });
+    title += " (" + std::to_string(kMostBars) + " of " + std::to_string(nodes.size()) + ")";
+    nodes.resize(kMostBars);
+  }
+  size_t most = 1;
+  for (const NodeSpeed &node : nodes) most = std::max(most, node.lowest);
+  Picture picture(title, static_cast<double>(most));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto place = [&](double part) { return Picture::x((static_cast<double>(i) + part) / static_cast<double>(nodes.size())); };
+    picture.bar(place(0.2), place(0.8), static_cast<double>(nodes[i].lowest), kColours.front(),
+                told.name(nodes[i].host) + ": " + std::to_string(nodes[i].lowest) + " of " + std::to_string(nodes[i].tasks) + " tasks");
+    picture.name(place(0.5), told.name(nodes[i].host));
+  }
+  return picture.finished();
+}
+
+std::string change_of(const Told &told, const std::vector<Compared> &speeds) {
+  const std::vector<Compared> shown(speeds.begin(), speeds.begin() + static_cast<ptrdiff_t>(std::min(speeds.size(), kMostBars)));
+  double most = 1;
+  for (const Compared &one : shown) most = std::max({most, one.before, one.after});
+  Picture picture("Processing speed in KiB/s, before and after", most);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const Compared &one = shown[i];
+    const auto place = [&](double part) { return Picture::x((static_cast<double>(i) + part) / static_cast<double>(shown.size())); };
+    const std::string name = told.name(one.stage) + (one.phase == 0 ? "" : " " + told.name(one.phase));
+    picture.bar(place(0.15), place(0.5), one.before, kBefore, name + " before: " + short_text(one.before) + " KiB/s");
+    picture.bar(place(0.5), place(0.85), one.after, kAfter, name + " after: " + short_text(one.after) + " KiB/s");
+    picture.name(place(0.5), name);
+  }
+  picture.legend({{kBefore, "before"}, {kAfter, "after"}});
+  return picture.finished();
+}
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of the page, as SVG.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/bottleneck/analyse.h"
+
+namespace atalaya::bottleneck {
+
+// Each task of a group by its start and speed, in the colour of its grade.
+std::string scatter_of(const Told &told, const Group &group);
+// How many tasks in the lowest grade each node has.
+std::string slowest_by_node(const Told &told, const Group &group);
+// The speeds of stages and phases before and after, side by side.
+std::string change_of(const Told &told, const std::vector<Compared> &speeds);
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "core/sample/text.h"
+#include "plugins/bottleneck/resource.h"
+#include "plugins/commands/bottleneck/output.h"
+#include "plugins/query/render.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+using core::visible;
+
+constexpr size_t kMostRows = 20;
+
+std::string number(double value) {
+  return std::isfinite(value) ? short_text(value) : "";
+}
+
+std::string share(std::optional<double> part) {
+  return part && std::isfinite(*part) ? percent_text(*part) : "";
+}
+
+void add_section(std::string &out, const char *title, const std::vector<query::Row> &rows, size_t all) {
+  if (rows.size() < 2) return;
+  out += std::string("\n") + title;
+  if (rows.size() - 1 < all) out += " (" + std::to_string(rows.size() - 1) + " of " + std::to_string(all) + "; --format json has all)";
+  out += "\n" + query::as_columns(rows);
+}
+
+void add_jobs(std::string &out, const Report &report) {
+  std::vector<query::Row> rows = {{"job", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
+  for (const JobTotals &job : report.analysis.totals) {
+    if (rows.size() > kMostRows) break;
+    rows.push_back({visible(job_text(report.analysis.told, job.job)), std::to_string(job.tasks), std::to_string(job.failed),
+                    std::to_string(job.killed), std::to_string(job.running), job.seconds > 0 ? short_text(job.seconds) : "",
+                    short_text(job.bytes / (1 << 20))});
+  }
+  add_section(out, "Jobs", rows, report.analysis.totals.size());
+}
+
+void add_finding(std::string &out, const Analysis &all, const Finding &finding) {
+  out += "* ";
+  if (finding.kind != Finding::Kind::region && all.told.jobs.size() > 1) out += visible(job_text(all.told, finding.job)) + ": ";
+  out += visible(finding.summary) + "\n";
+  for (const std::string &evidence : finding.evidence) out += "    " + visible(evidence) + "\n";
+  for (const Check &check : finding.checks) {
+    const char *verdict = check.verdict == Verdict::found ? "found: " : check.verdict == Verdict::ruled_out ? "ruled out: " : "";
+    out += "    " + std::string(verdict) + visible(check.text) + "\n";
+  }
+  if (finding.index.empty()) return;
+  std::string leading;
+  for (size_t i = 0; i < std::min<size_t>(finding.metrics.leading, 6); ++i)
+    leading += (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + coefficient_text(finding.metrics.all[i].correlation);
+  const char *index = finding.index == "ipc" ? "instructions per cycle" : "processing speed (no instructions per cycle are known)";
+  out += "    " + std::to_string(finding.metrics.leading) + " of " + std::to_string(finding.metrics.all.size()) +
+         " metrics have 80 % of the correlation with " + index + ": " + visible(leading) +
+         (finding.metrics.leading > 6 ? ", ..." : "") + "\n";
+}
+
+void add_nodes(std::string &out, const Report &report) {
+  const Analysis &all = report.analysis;
+  std::vector<query::Row> rows = {{"job", "node", "tasks", "lowest", "lower", "remote", "top 20 %", "bottleneck"}};
+  for (const Node &node : all.nodes) {
+    if (rows.size() > kMostRows) break;
+    rows.push_back({visible(job_text(all.told, node.job)), visible(all.told.name(node.host)), std::to_string(node.tasks),
+                    std::to_string(node.lowest), std::to_string(node.lower), share(node.remote_share()), node.top ? "yes" : "",
+                    node.bottleneck ? "yes" : ""});
+  }
+  add_section(out, "Nodes: tasks in the lowest and lower grade", rows, all.nodes.size());
+}
+
+void add_phases(std::string &out, const Report &report) {
+  const Analysis &all = report.analysis;
+  std::vector<query::Row> rows = {{"job", "phase", "tasks", "KiB/s", "of the time", "correlation", "top 20 %"}};
+  for (const PhaseRank &rank : all.ranks) {
+    if (rows.size() > kMostRows) break;
+    const Group &group = all.groups[rank.group];
+    rows.push_back({visible(job_text(all.told, group.job)), visible(group_text(all.told, group)), std::to_string(group.entries.size()),
+                    number(group.speed), share(rank.share), coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
+  }
+  add_section(out, "Phases: how their speed goes with the task's", rows, all.ranks.size());
+}
+
+void add_regions(std::string &out, const Report &report) {
+  const Analysis &all = report.analysis;
+  std::vector<query::Row> rows = {{"region", "class", "runs", "seconds", "of all", "critical"}};
+  for (const RegionCost &region : all.regions) {
+    if (rows.size() > kMostRows) break;
+    rows.push_back({visible(all.told.name(region.name)), std::string(severity_text(region.severity)), std::to_string(region.count),
+                    short_text(region.seconds), percent_text(region.share), region.critical ? "yes" : ""});
+  }
+  add_section(out, "Code regions", rows, all.regions.size());
+}
+
+void add_tasks(std::string &out, const Report &report) {
+  const Analysis &all = report.analysis;
+  std::vector<query::Row> rows = {{"task", "attempt", "node", "stage", "KiB/s", "seconds", "grade"}};
+  size_t count = 0;
+  for (uint32_t i = 0; i < all.told.tasks.size(); ++i) {
+    if (!all.bottlenecks[i] || ++count > kMostRows) continue;
+    const Task &task = all.told.tasks[i];
+    rows.push_back({visible(std::string(task.task())), visible(std::string(task.attempt())), visible(all.told.name(task.host)),
+                    visible(all.told.name(task.stage)), number(all.speeds[i]),
+                    short_text(static_cast<double>(task.work.duration_ns) / 1e9), std::string(grade_text(all.grades[i]))});
+  }
+  add_section(out, "Bottleneck tasks", rows, count);
+}
+
+void add_change(std::string &out, const Report &report) {
+  if (!report.change) return;
+  const Told &told = report.analysis.told;
+  std::vector<query::Row> rows = {{"stage", "phase", "KiB/s before", "after", "change"}};
+  const std::vector<Compared> both = compare(report.analysis, report.change->before, report.change->after);
+  for (const Compared &one : both)
+    rows.push_back({visible(told.name(one.stage)), visible(told.name(one.phase)), short_text(one.before), short_text(one.after),
+                    percent_text(one.after / one.before - 1)});
+  add_section(out, "Processing speed before and after", rows, both.size());
+  if (const auto less = shorter(report))
+    out += visible(job_text(told, report.change->after)) + " took " + percent_text(std::abs(*less)) + (*less >= 0 ? " less" : " more") +
+           " time than " + visible(job_text(told, report.change->before)) + "\n";
+}
+
+}  // namespace
+
+std::string job_text(const Told &told, uint32_t job) {
+  const std::string &id = told.name(told.jobs[job].id), &name = told.name(told.jobs[job].name);
+  return name.empty() || name == id ? id : id + " (" + name + ")";
+}
+
+std::string group_text(const Told &told, const Group &group) {
+  const std::string &stage = told.name(group.stage), &phase = told.name(group.phase);
+  return stage.empty() || phase.empty() ? stage + phase : stage + " " + phase;
+}
+
+std::optional<double> shorter(const Report &report) {
+  if (!report.change) return std::nullopt;
+  const double before = report.analysis.totals[report.change->before].seconds;
+  const double after = report.analysis.totals[report.change->after].seconds;
+  return before > 0 && after > 0 ? std::optional(1 - after / before) : std::nullopt;
+}
+
+std::string as_table(const Report &report) {
+  const Analysis &all = report.analysis;
+  std::string out = all.findings.empty() ? "no bottleneck found\n" : "";
+  for (const Finding &finding : all.findings) add_finding(out, all, finding);
+  add_jobs(out, report);
+  add_change(out, report);
+  add_nodes(out, report);
+  add_phases(out, report);
+  add_regions(out, report);
+  add_tasks(out, report);
+  if (!all.notes.empty()) out += "\n";
+  for (const std::string &note : all.notes) out += "note: " + visible(note) + "\n";
+  return out;
+}
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bottleneck over a store that the real agent wrote: jobs as a hub hears of them, spans and metrics of four nodes. One of them has a worn
+disk, reads from afar, or has another program beside the tasks; then nothing is wrong."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import unittest
+import urllib.request
+
+import browser
+from harness import BINARY, PATIENCE, AgentCase, main
+
+T0 = 1_700_000_000
+NODES = ["n1", "n2", "n3", "n4"]
+PHASES = {"read": 2, "map": 4, "collect": 0.5, "spill": 2, "merge": 1.5}
+MIB = 1 << 20
+WAVES, WAVE = 8, 16  # how many tasks each node runs, and how often one begins, in seconds
+
+
+def sample(kind, start, length, tags, fields, text=""):
+    return {"kind": kind, "time": int(start * 1e9), "duration": int(length * 1e9), "text": text, "tags": tags, "fields": fields}
+
+
+def tasks(job, slow=None, phase=None, factor=1, remote=None):
+    """A task after the other on each node; on the slow one the phase takes so many times as long."""
+    chance = random.Random(job)
+    for wave in range(WAVES):
+        for node in NODES:
+            tags = {"job": job, "framework": "hadoop", "stage": "map", "task": f"{job}_m_{wave}_{node}", "attempt": f"{job}_m_{wave}_{node}_0", "host": node}
+            at = start = T0 + wave * WAVE
+            for name, seconds in PHASES.items():
+                seconds *= chance.uniform(0.9, 1.1) * (factor if (node, name) == (slow, phase) else 1)
+                yield sample("span", at, seconds, {**tags, "phase": name}, {"span.bytes": 64 * MIB}, "phase")
+                at += seconds
+            share = 0.4 if node == remote else 0.02
+            yield sample("span", start, at - start, tags,
+                         {"span.bytes": 64 * MIB, "span.bytes.remote": int(64 * MIB * share), "span.outcome": 0}, "task")
+    yield sample("span", T0, WAVES * WAVE, {"job": job, "framework": "hadoop", "name": "sort"}, {"span.outcome": 0}, "job")
+
+
+def metrics(written):
+    """What an agent on each node tells, a window a second."""
+    chance = random.Random(7)
+    for second in range(1, WAVES * WAVE + 1):
+        for node in NODES:
+            def point(metric, value, node=node, second=second, **tags):
+                return sample("metrics", T0 + second, 1, {"host": node, **tags}, {metric: value * chance.uniform(0.97, 1.03)})
+            yield point("sys.cpu.usage", 40, core="0")
+            yield point("sys.disk.write.mb", written.get(node, 147.74), disk="sda")
+            yield point("sys.mem.free", 900)
+            yield point("proc.cpu.user", 60, pid="5", process=f"worker-{node}")
+
+
+class Bottleneck(AgentCase):
+    def setUp(self):
+        super().setUp()
+        self.store = self.path("atalaya.db")
+        agent = self.run_agent('local a = require "atalaya"\na.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0" }, '
+                               f'a.sink.sqlite {{ path = "{self.store}", retain = "0s" }} }}\n')
+        self.url = "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0] + "/api/jsonlines"
+
+    def tell(self, *lists):
+        body = "".join(json.dumps(one) + "\n" for documents in lists for one in documents).encode()
+        urllib.request.urlopen(urllib.request.Request(self.url, body), timeout=PATIENCE).close()
+
+    def bottleneck(self, *words, status=0):
+        done = subprocess.run([BINARY, "bottleneck", *words, "--store", self.store], capture_output=True, text=True, timeout=PATIENCE,
+                              cwd=self.folder, env=dict(os.environ, TZ="UTC"))
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.errors = done.stderr
+        return done.stdout
+
+    def answer(self, job, *words):
+        return json.loads(self.bottleneck("--job", job, *words, "--format", "json"))
+
+    def finding(self, answer):
+        self.assertEqual(len(answer["findings"]), 1, answer["findings"])
+        found = answer["findings"][0]
+        return found["node"], found["stage"], found["phase"], found["reason"]
+
+    def test_a_worn_disk(self):
+        self.tell(tasks("job_1", "n3", "spill", 2), metrics({"n3": 115.35}))
+        answer = self.answer("job_1")
+        self.assertEqual(self.finding(answer), ("n3", "map", "spill", "disk"))
+        self.assertRegex(answer["findings"][0]["summary"], r"^spill of map tasks is slow on node n3: disk write 2[12] % below the other nodes; CPU, "
+                         "other programs.* ruled out")
+        self.assertEqual(answer["findings"][0]["index"], "dps")
+        self.assertEqual(answer["findings"][0]["metrics"][0]["metric"], "sys.disk.write.mb")
+        nodes = {node["node"]: node for node in answer["nodes"]}
+        self.assertEqual([name for name, node in nodes.items() if node["bottleneck"]], ["n3"])
+        self.assertEqual([name for name, node in nodes.items() if node["top"]], ["n3"])
+        phases = {phase["phase"]: phase for phase in answer["phases"]}
+        self.assertEqual(set(phases), set(PHASES))
+        self.assertEqual([name for name, phase in phases.items() if phase["bottleneck"]], ["spill"])
+        self.assertEqual([name for name, phase in phases.items() if phase["top"]], ["spill"])
+        self.assertEqual(len(answer["tasks"]), WAVES * len(NODES))
+        slow = [task for task in answer["tasks"] if task["bottleneck"]]
+        self.assertEqual({task["node"] for task in slow}, {"n3"})
+        self.assertEqual({task["outcome"] for task in answer["tasks"]}, {"succeeded"})
+        table = self.bottleneck("--job", "job_1")
+        self.assertRegex(table, r"(?m)^\* spill of map tasks is slow on node n3: disk write")
+        self.assertRegex(table, r"(?m)^    found: disk write 115 MiB/s, 14[78] MiB/s on the other nodes")
+        self.assertRegex(table, r"(?m)^job_1 \(sort\) +32 ")
+        kmeans = self.answer("job_1", "--clustering", "kmeans")
+        self.assertEqual(self.finding(kmeans), ("n3", "map", "spill", "disk"))
+
+    def test_remote_reads(self):
+        self.tell(tasks("job_1", "n1", "read", 3, remote="n1"), metrics({}))
+        answer = self.answer("job_1")
+        self.assertEqual(self.finding(answer), ("n1", "map", "read", "remote reads"))
+        self.assertEqual({node["node"]: round(node["remoteShare"], 2) for node in answer["nodes"]}, {"n1": 0.4, "n2": 0.02, "n3": 0.02, "n4": 0.02})
+
+    def test_another_program(self):
+        hog = (sample("metrics", T0 + second, 1, {"host": "n2", "pid": "9", "process": "stress"}, {"proc.cpu.user": 150.0})
+               for second in range(1, WAVES * WAVE))
+        self.tell(tasks("job_1", "n2", "map", 2), metrics({}), hog)
+        answer = self.answer("job_1")
+        self.assertEqual(self.finding(answer), ("n2", "map", "map", "other programs"))
+        self.assertIn('another program, "stress"', answer["findings"][0]["summary"])
+
+    def test_nothing_is_wrong(self):
+        self.tell(*(tasks(f"job_{i}") for i in range(10)), metrics({}))
+        answer = self.answer("all", "--from", str(T0), "--to", str(T0 + 600))
+        self.assertEqual(len(answer["jobs"]), 10)
+        self.assertEqual(answer["findings"], [])
+        self.assertFalse(any(row["bottleneck"] for kind in ("tasks", "nodes", "phases") for row in answer[kind]))
+        self.assertTrue(self.bottleneck("--job", "job_3").startswith("no bottleneck found\n"))
+        # Another time.
+        self.assertEqual(self.answer("all")["jobs"], [])
+        self.assertIn("no tasks of jobs from ", self.errors)
+
+    def test_before_and_after(self):
+        self.tell(tasks("job_1", "n3", "spill", 3), tasks("job_2"))
+        answer = self.answer("job_1", "--compare", "job_2")
+        speeds = {(one["stage"], one.get("phase")): one for one in answer["compare"]["speeds"]}
+        self.assertEqual(len(speeds), 6)
+        self.assertGreater(speeds["map", None]["after"], speeds["map", None]["before"])
+        self.assertEqual({finding["job"] for finding in answer["findings"]}, {"job_1"})
+
+    def test_regions(self):
+        self.tell(sample("span", T0 + i, seconds, {"name": name, "host": "n1"}, {}, "region")
+                  for i in range(3) for name, seconds in (("Parser.parse", 9), ("Codec.read", 5), ("Main.log", 0.1), ("Sort.cmp", 0.5)))
+        answer = self.answer("all", "--from", str(T0), "--to", str(T0 + 60))
+        self.assertEqual([(one["region"], one["class"], one["critical"]) for one in answer["regions"]],
+                         [("Parser.parse", "very severe", True), ("Codec.read", "severe", True), ("Sort.cmp", "moderate", False),
+                          ("Main.log", "slight", False)])
+        self.assertEqual([one["region"] for one in answer["findings"]], ["Parser.parse", "Codec.read"])
+
+    def test_an_open_task_is_replaced_when_it_ends(self):
+        tags = {"job": "live", "stage": "map", "task": "m", "attempt": "m_0", "host": "n1"}
+        self.tell([{**sample("span", T0, 0, tags, {}, "task"), "duration": -1}])
+        self.assertEqual([task["outcome"] for task in self.answer("live")["tasks"]], ["running"])
+        self.tell([sample("span", T0, 5, tags, {"span.bytes": 1024, "span.outcome": 1}, "task")])
+        task, = self.answer("live")["tasks"]
+        self.assertEqual((task["outcome"], task["seconds"], task["bytes"]), ("failed", 5, 1024))
+        self.assertNotIn("grade", task)
+
+    @unittest.skipUnless(browser.BINARY, "no browser")
+    def test_the_page_in_a_browser(self):
+        self.tell(tasks("job_1", "n3", "spill", 2), tasks("job_2"), metrics({"n3": 115.35}))
+        self.bottleneck("--job", "job_1", "--compare", "job_2", "-o", "job.html")
+        page = browser.Browser(1100, 1600)
+        try:
+            page.open(self.path("job.html"))
+            self.assertIn("spill of map tasks is slow on node n3: disk write", page.value("document.querySelector('.finding').innerText"))
+            self.assertEqual(page.value("document.querySelectorAll('svg').length"), 1 + 2 * 2 * 6)
+            # Points and bars lie within their pictures.
+            outside = page.value("""[...document.querySelectorAll('svg')].filter(svg => { const all = svg.getBoundingClientRect();
+                return [...svg.querySelectorAll('circle, rect, text')].some(one => { const box = one.getBoundingClientRect();
+                    return box.right > all.right + 1 || box.left < all.left - 1 || box.bottom > all.bottom + 1 || box.top < all.top - 1 }) }).length""")
+            self.assertEqual(outside, 0)
+            self.assertLessEqual(page.value("document.documentElement.scrollWidth"), 1100)
+            if os.environ.get("ATALAYA_PICTURES"):
+                page.picture(os.path.join(os.environ["ATALAYA_PICTURES"], "bottleneck.png"))
+        finally:
+            page.close()
+
+    def test_what_is_wrong_is_said(self):
+        self.tell(tasks("job_1526_0001"))
+        for words, message in (
+                (("--job", "job_1526_0002"), 'job "job_1526_0002" is not in the store .*; did you mean "job_1526_0001"'),
+                (("--job", ""), "--job: is empty; name a job, or all"),
+                (("--job", "all", "--compare", "x"), "--compare: --job names the job before the change"),
+                (("--job", "x", "--compare", "x"), "--compare: is the same job"),
+                (("--job", "all", "-o", "report.pdf"), "-o report.pdf: reports are FILE.html, FILE.json or FILE.txt"),
+                ((), "job")):
+            self.bottleneck(*words, status=2)
+            self.assertTrue(re.search(message, self.errors), self.errors)
+        self.bottleneck("--job", "job_1526_0001", "--max-points", "10", status=1)
+        self.assertIn("ask for less: one --job, more --tag, or a shorter time", self.errors)
+
+
+if __name__ == "__main__":
+    main()

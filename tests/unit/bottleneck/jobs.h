@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs as spans, made up line by line.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/bottleneck/analyse.h"
+#include "tests/unit/query/memory_store.h"
+
+namespace atalaya::bottleneck::test {
+
+using query::test::kSecond;
+using query::test::kT0;
+using store::Tags;
+
+using Counts = std::vector<std::pair<std::string, int64_t>>;
+
+class Spans {
+ public:
+  // Times in seconds after kT0; a negative length is a span that has not ended.
+  void add(const std::string &name, const Tags &tags, double start, double length, const Counts &counts = {}) {
+    std::vector<store::Field> fields;
+    for (const auto &[field, value] : counts) fields.push_back({names_.emplace_back(field), true, static_cast<double>(value), value});
+    collector_.add({kT0 + ns(start), length < 0 ? -1 : ns(length), 0, tags, name, fields});
+  }
+  // Of job "j": a task with an attempt of the same name.
+  static Tags task(const std::string &stage, const std::string &id, const std::string &host) {
+    return {{"job", "j"}, {"stage", stage}, {"task", id}, {"attempt", id}, {"host", host}};
+  }
+  static Tags with(Tags tags, const std::string &key, const std::string &value) {
+    tags[key] = value;
+    return tags;
+  }
+  Told take() { return collector_.take(); }
+
+ private:
+  static int64_t ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
+  std::deque<std::string> names_;
+  Collector collector_;
+};
+
+inline Analysis analysed(Spans &spans, store::Store &store, const DetectOptions &options = {}) {
+  query::Budget budget({});
+  return analyse(spans.take(), options, store, budget);
+}
+inline Analysis analysed(Spans &spans, const DetectOptions &options = {}) {
+  query::test::MemoryStore store;
+  return analysed(spans, store, options);
+}
+
+inline const Group &group_of(const Analysis &all, const std::string &stage, const std::string &phase) {
+  for (const Group &group : all.groups)
+    if (all.told.name(group.stage) == stage && all.told.name(group.phase) == phase) return group;
+  throw std::runtime_error("no group " + stage + " " + phase);
+}
+
+}  // namespace atalaya::bottleneck::test

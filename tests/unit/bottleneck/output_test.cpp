@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "plugins/commands/bottleneck/output.h"
+#include "tests/unit/bottleneck/jobs.h"
+
+namespace atalaya::bottleneck::test {
+namespace {
+
+// Two jobs, the second without the first one's slow node; names that could do harm in a page.
+Analysis two_jobs() {
+  Spans spans;
+  for (const char *job : {"before", "after"}) {
+    spans.add("job", {{"job", job}, {"name", "<b>sort</b>"}}, 0, job[0] == 'b' ? 100 : 81);
+    for (int i = 0; i < 24; ++i) {
+      Tags task = Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 3) + "<x>");
+      task["job"] = job;
+      const double seconds = (job[0] == 'b' && i % 3 == 1 ? 30 : 10) + 0.1 * (i % 5);
+      spans.add("task", task, i, seconds, {{"span.bytes", 1 << 20}, {"span.bytes.remote", 1 << 18}, {"span.outcome", 0}});
+      spans.add("phase", Spans::with(task, "phase", "spill"), i, seconds / 2, {{"span.bytes", 1 << 20}});
+    }
+  }
+  spans.add("region", {{"job", "before"}, {"name", "Parser.parse"}}, 0, 5);
+  return analysed(spans);
+}
+
+bool has(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("the table begins with what is wrong") {
+  const Analysis all = two_jobs();
+  const std::string table = as_table({all, Change{0, 1}, "memory", "now"});
+  CHECK(table.starts_with("* before (<b>sort</b>): spill of map tasks is slow on node n1<x>: "));
+  CHECK(has(table, "    8 of its 8 tasks are in the two lowest grades of this phase; it lost "));
+  CHECK(has(table, "* critical code region Parser.parse: very severe, 5 s in 1 runs, 100 % of all regions"));
+  CHECK(has(table, "after (<b>sort</b>) took 19 % less time than before (<b>sort</b>)"));
+  CHECK(has(table, "Bottleneck tasks"));
+  Spans healthy;
+  healthy.add("task", Spans::task("map", "m", "n"), 0, 1, {{"span.bytes", 5}});
+  CHECK(as_table({analysed(healthy), {}, "memory", "now"}).starts_with("no bottleneck found\n"));
+}
+
+TEST_CASE("JSON has the lists, and a row an attempt") {
+  const Analysis all = two_jobs();
+  const std::string json = as_json({all, Change{0, 1}, "memory", "now"});
+  CHECK(json.starts_with("{\"clustering\":\"pam\",\"jobs\":[{\"job\":\"before\",\"name\":\"<b>sort</b>\""));
+  CHECK(has(json, "{\"kind\":\"node\",\"job\":\"before\",\"stage\":\"map\",\"phase\":\"spill\",\"node\":\"n1<x>\",\"reason\":\"unknown\""));
+  CHECK(has(json, "{\"job\":\"before\",\"node\":\"n1<x>\",\"tasks\":8,\"lowest\":"));
+  CHECK(has(json, "\"remoteShare\":0.25,\"top\":true,\"bottleneck\":true}"));
+  CHECK(has(json, "{\"job\":\"before\",\"task\":\"m1\",\"attempt\":\"m1\",\"stage\":\"map\",\"node\":\"n1<x>\",\"outcome\":\"succeeded\",\"seconds\":30.1,"
+                  "\"bytes\":1048576,\"remote\":262144,\"speed\":"));
+  CHECK(has(json, "\"shorter\":0.18999"));
+  CHECK(has(json, "{\"region\":\"Parser.parse\",\"class\":\"very severe\",\"runs\":1,\"seconds\":5,\"share\":1,\"critical\":true}"));
+  CHECK(json.ends_with("\"notes\":[]}\n"));
+}
+
+TEST_CASE("the page draws the grades, and names do no harm") {
+  const Analysis all = two_jobs();
+  const std::string page = as_page({all, Change{0, 1}, "memory", "now"});
+  CHECK(has(page, "default-src 'none'"));
+  CHECK_FALSE(has(page, "<b>sort"));
+  CHECK_FALSE(has(page, "n1<x>"));
+  CHECK(has(page, "map spill: speed in KiB/s"));
+  CHECK(has(page, "map spill: tasks in the lowest grade, by node"));
+  CHECK(has(page, "Processing speed in KiB/s, before and after"));
+  CHECK(has(page, "The run took 19 % less time."));
+  CHECK(page.ends_with("</body></html>\n"));
+}
+
+}  // namespace
+}  // namespace atalaya::bottleneck::test

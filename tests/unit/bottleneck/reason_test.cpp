@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/unit/bottleneck/jobs.h"
+
+namespace atalaya::bottleneck::test {
+namespace {
+
+using query::test::MemoryStore;
+
+constexpr int64_t kMebi = 1 << 20;
+constexpr int kWaves = 6, kLength = 10;
+const std::vector<std::string> kHosts = {"GD41", "GD42", "GD43", "GD44"};
+
+// A phase of a task after the other on each host, ten seconds each, a little up and down; on `slow` it has less bytes.
+void add_tasks(Spans &spans, const std::string &phase, const std::string &slow, double of_usual,
+               const std::map<std::string, double> &remote = {}) {
+  for (int wave = 0; wave < kWaves; ++wave) {
+    for (const std::string &host : kHosts) {
+      const double up_and_down = 1 + 0.03 * ((wave * 7 + static_cast<int>(host.back())) % 5 - 2);
+      const auto bytes = static_cast<int64_t>((host == slow ? of_usual : 1) * up_and_down * 1000 * kMebi);
+      const Tags task = Spans::task("map", "m" + std::to_string(wave) + host, host);
+      Counts counts = {{"span.bytes", bytes}, {"span.outcome", 0}};
+      if (remote.contains(host)) counts.emplace_back("span.bytes.remote", static_cast<int64_t>(static_cast<double>(bytes) * remote.at(host)));
+      spans.add("task", task, wave * kLength, kLength, counts);
+      spans.add("phase", Spans::with(task, "phase", phase), wave * kLength, kLength, {{"span.bytes", bytes}});
+    }
+  }
+}
+
+// A value a second on each host; those named have another one.
+void add_metric(MemoryStore &store, const std::string &metric, double usual, const std::map<std::string, double> &others = {},
+                Tags tags = {}) {
+  for (const std::string &host : kHosts) {
+    query::test::Values values;
+    for (int second = 1; second <= kWaves * kLength; ++second) {
+      const double up_and_down = 1 + 0.01 * ((second * 3 + static_cast<int>(metric.size() + static_cast<size_t>(host.back()))) % 7 - 3);
+      values.emplace_back(second, (others.contains(host) ? others.at(host) : usual) * up_and_down);
+    }
+    tags["host"] = host;
+    store.add(metric, tags, values);
+  }
+}
+
+// Nothing wrong.
+void add_usual(MemoryStore &store) {
+  add_metric(store, "sys.cpu.usage", 40, {}, {{"core", "0"}});
+  add_metric(store, "sys.cpu.usage", 44, {}, {{"core", "1"}});
+  add_metric(store, "sys.mem.free", 500);
+  add_metric(store, "sys.swap.in.bytes", 0);
+  add_metric(store, "sys.mem.total", 4096);
+  add_metric(store, "proc.cpu.user", 60, {}, {{"process", "java"}, {"pid", "7"}});
+  add_metric(store, "sys.net.in.mb", 20, {}, {{"interface", "eth0"}});
+  add_metric(store, "sys.net.in.mb", 9000, {{"GD43", 1}}, {{"interface", "lo"}});
+}
+
+const Finding &only_finding(const Analysis &all) {
+  REQUIRE(all.findings.size() == 1);
+  return all.findings[0];
+}
+
+TEST_CASE("a worn disk: the published case of GD43") {
+  MemoryStore store;
+  add_usual(store);
+  add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
+  Spans spans;
+  add_tasks(spans, "spill", "GD43", 0.7);
+  const Analysis all = analysed(spans, store);
+  const Finding &finding = only_finding(all);
+  CHECK(finding.reason == Reason::disk);
+  CHECK(finding.summary ==
+        "spill of map tasks is slow on node GD43: disk write 22 % below the other nodes; CPU, other programs, memory, remote reads and "
+        "network ruled out; nothing is known of garbage collection");
+  CHECK(finding.checks[5].text.starts_with("disk write 115 MiB/s, 148 MiB/s on the other nodes"));
+  CHECK(finding.index == "dps");
+  REQUIRE(finding.metrics.leading > 0);
+  CHECK(finding.metrics.all[0].name == "sys.disk.write.mb");
+  CHECK(finding.metrics.all[0].correlation > 0.9);
+  CHECK(finding.leading == Resource::disk);
+}
+
+TEST_CASE("remote reads: the published case of GD41") {
+  MemoryStore store;
+  add_usual(store);
+  add_metric(store, "sys.net.in.packets", 100, {{"GD41", 9000}}, {{"interface", "eth0"}});
+  add_metric(store, "sys.net.out.packets", 100, {{"GD41", 7000}}, {{"interface", "eth0"}});
+  add_metric(store, "sys.net.out.mb", 2, {{"GD41", 30}}, {{"interface", "eth0"}});
+  add_metric(store, "sys.disk.read.mb", 80, {{"GD41", 50}}, {{"disk", "sda"}});
+  Spans spans;
+  add_tasks(spans, "read", "GD41", 0.6, {{"GD41", 0.313}, {"GD42", 0.02}, {"GD43", 0.02}, {"GD44", 0.02}});
+  const Analysis all = analysed(spans, store);
+  const Finding &finding = only_finding(all);
+  CHECK(finding.reason == Reason::remote_reads);
+  CHECK(finding.summary.starts_with("read of map tasks is slow on node GD41: remote reads, 31 % of the bytes came over the network, 2.0 % "
+                                    "on the other nodes; CPU, other programs, memory"));
+  CHECK(finding.leading == Resource::network);
+  CHECK(all.nodes[0].remote_share() == doctest::Approx(0.313));
+}
+
+TEST_CASE("another program beside the tasks") {
+  MemoryStore store;
+  add_metric(store, "sys.cpu.usage", 40, {{"GD42", 98}}, {{"core", "0"}});
+  add_metric(store, "proc.cpu.user", 60, {{"GD42", 30}}, {{"process", "java"}, {"pid", "7"}});
+  add_metric(store, "sys.disk.read.mb", 80, {{"GD42", 40}}, {{"disk", "sda"}});
+  query::test::Values hog;
+  for (int second = 1; second <= kWaves * kLength; ++second) hog.emplace_back(second, 160);
+  store.add("proc.cpu.user", {{"host", "GD42"}, {"process", "stress"}, {"pid", "9"}}, hog);
+  Spans spans;
+  add_tasks(spans, "map", "GD42", 0.5);
+  const Analysis all = analysed(spans, store);
+  CHECK(only_finding(all).reason == Reason::programs);
+  CHECK(only_finding(all).summary.starts_with(
+      "map of map tasks is slow on node GD42: another program, \"stress\" uses 160 % of a core, 0 % on the other nodes; "));
+  CHECK(only_finding(all).summary.find("disk ruled out") != std::string::npos);  // map waits for none
+}
+
+TEST_CASE("programs whose names differ in a number are one") {
+  MemoryStore store;
+  add_usual(store);
+  for (const std::string &host : kHosts) {
+    query::test::Values values;
+    for (int second = 1; second <= kWaves * kLength; ++second) values.emplace_back(second, 90);
+    store.add("proc.cpu.user", {{"host", host}, {"process", "executor " + host.substr(3)}, {"pid", "8"}}, values);
+  }
+  Spans spans;
+  add_tasks(spans, "map", "GD42", 0.5);
+  const Analysis all = analysed(spans, store);
+  CHECK(only_finding(all).reason == Reason::none);
+  CHECK(only_finding(all).checks[1].verdict == Verdict::ruled_out);
+  CHECK(only_finding(all).summary.find("what is known shows no reason; CPU, other programs") != std::string::npos);
+}
+
+TEST_CASE("a busy CPU without another program, a CPU that others have, and swapping") {
+  const struct {
+    const char *metric;
+    double usual, slow;
+    Reason reason;
+  } kCases[] = {{"sys.cpu.usage", 40, 97, Reason::cpu},
+                {"sys.cpu.steal", 0, 30, Reason::cpu},
+                {"cgroup.cpu.throttled.time", 0, 500, Reason::cpu},
+                {"sys.swap.in.bytes", 0, 5e6, Reason::memory},
+                {"sys.disk.write.await", 3, 40, Reason::disk},
+                {"proc.net.tcp.retransmits", 0, 80, Reason::network}};
+  for (const auto &one : kCases) {
+    MemoryStore store;
+    add_metric(store, one.metric, one.usual, {{"GD44", one.slow}}, {{"process", "x"}, {"pid", "1"}});
+    Spans spans;
+    add_tasks(spans, "map", "GD44", 0.5);
+    const Analysis all = analysed(spans, store);
+    CHECK(only_finding(all).reason == one.reason);
+  }
+}
+
+TEST_CASE("without metrics the node is named, and that no reason is known") {
+  Spans spans;
+  add_tasks(spans, "spill", "GD43", 0.7);
+  MemoryStore store;
+  const Analysis all = analysed(spans, store);
+  const Finding &finding = only_finding(all);
+  CHECK(finding.reason == Reason::none);
+  CHECK(finding.index.empty());
+  CHECK(finding.summary ==
+        "spill of map tasks is slow on node GD43: what is known shows no reason; remote reads ruled out; nothing is known of CPU, other "
+        "programs, garbage collection, memory, disk and network");
+}
+
+TEST_CASE("where instructions per cycle are known they are the index") {
+  MemoryStore store;
+  add_usual(store);
+  query::test::Values ipc, misses;
+  for (int second = 1; second <= kWaves * kLength; ++second) {
+    const double miss = 10 + 5 * (second % 4);
+    misses.emplace_back(second, miss);
+    ipc.emplace_back(second, 2 - 0.05 * miss);
+  }
+  store.add("sys.counters.ipc", {{"host", "GD43"}}, ipc);
+  store.add("sys.counters.cache.misses", {{"host", "GD43"}}, misses);
+  Spans spans;
+  add_tasks(spans, "spill", "GD43", 0.7);
+  const Analysis all = analysed(spans, store);
+  const Finding &finding = only_finding(all);
+  CHECK(finding.index == "ipc");
+  CHECK(finding.metrics.all[0].name == "sys.counters.cache.misses");
+  CHECK(finding.metrics.all[0].correlation == doctest::Approx(-1));
+  for (const Coefficient &one : finding.metrics.all) CHECK(one.name != "sys.counters.ipc");
+}
+
+TEST_CASE("metrics are averages over the window, however samples lie in it") {
+  MemoryStore store;
+  store.add("sys.cpu.usage", {{"host", "h"}, {"core", "0"}}, {{1, 10}, {2, 20}, {3, 30}, {4, 40}});
+  store.add("sys.cpu.usage", {{"host", "h"}, {"core", "1"}}, {{1, 30}, {2, 40}, {3, 50}, {4, 60}});
+  store.add("proc.cpu.user", {{"host", "h"}, {"process", "p1"}, {"pid", "1"}}, {{2, 5}, {3, 5}});
+  store.add("proc.cpu.user", {{"host", "h"}, {"process", "p2"}, {"pid", "2"}}, {{2, 7}, {3, 7}});
+  store.add("proc.exits", {{"host", "h"}}, {{2, 3}});
+  store.add("self.files", {{"host", "h"}}, {{2, 3}});
+  store.add("sys.cpu.usage", {{"host", "other"}}, {{2, 99}});
+  query::Budget budget({});
+  const Window window{"h", kT0 + kSecond, kT0 + 3 * kSecond}, part{"h", kT0 + kSecond / 2, kT0 + 3 * kSecond / 2};
+  const Metrics metrics = Metrics::read({window, part}, store, budget);
+  CHECK(metrics.mean("sys.cpu.usage", window) == doctest::Approx(35));     // of (20 + 40) / 2 and (30 + 50) / 2
+  CHECK(metrics.mean("sys.cpu.usage", part) == doctest::Approx(25));       // half of 20, half of 30
+  CHECK(metrics.mean("proc.cpu.user", window) == doctest::Approx(12));     // the sum of both
+  CHECK(metrics.mean("proc.exits", {"h", kT0 + kSecond, kT0 + 2 * kSecond}) == doctest::Approx(3));
+  CHECK_FALSE(metrics.mean("proc.exits", {"h", kT0 + 2 * kSecond + kSecond / 10, kT0 + 3 * kSecond}));
+  CHECK_FALSE(metrics.mean("self.files", window));
+  CHECK_FALSE(metrics.mean("sys.cpu.usage", {"other", kT0, kT0 + kSecond}));
+  CHECK(metrics.sample_ns() == kSecond);
+  REQUIRE(metrics.programs().size() == 1);
+  CHECK(metrics.programs()[0].name == "p#");
+  // 12 % in two of the two and a half seconds of its windows.
+  CHECK(metrics.programs()[0].cpu == doctest::Approx(12 * 2 / 2.5).epsilon(0.03));
+}
+
+TEST_CASE("numbers for people") {
+  CHECK(short_text(0) == "0");
+  CHECK(short_text(1234.5) == "1234");
+  CHECK(short_text(147.74) == "148");
+  CHECK(short_text(12.34) == "12.3");
+  CHECK(short_text(9.5) == "9.5");
+  CHECK(short_text(0.25) == "0.25");
+  CHECK(short_text(-0.001) == "-0.001");
+  CHECK(percent_text(0.22) == "22 %");
+  CHECK(percent_text(0.05) == "5.0 %");
+  CHECK(percent_text(0) == "0 %");
+}
+
+}  // namespace
+}  // namespace atalaya::bottleneck::test

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/unit/bottleneck/jobs.h"
+
+namespace atalaya::bottleneck::test {
+namespace {
+
+TEST_CASE("a task is its span, and its phases are the sums of theirs") {
+  Spans spans;
+  const Tags task = Spans::task("map", "t1", "n1");
+  // In the order of their start a phase may come before its task.
+  spans.add("phase", Spans::with(Spans::with(task, "phase", "read"), "source", "network"), 0, 1, {{"span.bytes", 100}});
+  spans.add("phase", Spans::with(Spans::with(task, "phase", "read"), "source", "disk"), 1, 1, {{"span.bytes", 300}});
+  spans.add("phase", Spans::with(task, "phase", "spill"), 3, 1, {{"span.bytes", 50}});
+  spans.add("phase", Spans::with(task, "phase", "spill"), 5, 2, {{"span.bytes", 60}});
+  spans.add("task", task, 0, 8, {{"span.outcome", 0}, {"span.gc.time", 250}});
+  spans.add("job", {{"job", "j"}, {"name", "wordcount"}, {"framework", "hadoop"}}, 0, 9, {{"span.outcome", 0}});
+  const Told told = spans.take();
+  REQUIRE(told.tasks.size() == 1);
+  const Task &one = told.tasks[0];
+  CHECK(one.task() == "t1");
+  CHECK(one.attempt() == "t1");
+  CHECK(one.outcome == Outcome::succeeded);
+  CHECK(one.work.duration_ns == 8 * kSecond);
+  CHECK(one.work.bytes == 400);  // its own it does not tell: the most that a phase had
+  CHECK(one.work.remote == 100);
+  CHECK(one.gc_ms == 250);
+  REQUIRE(told.phases.size() == 2);
+  CHECK(told.name(told.phases[0].phase) == "read");
+  CHECK(told.phases[0].work.remote == 100);
+  CHECK(told.phases[1].work.bytes == 110);
+  CHECK(told.phases[1].busy_ns == 3 * kSecond);
+  CHECK(told.phases[1].work.duration_ns == 4 * kSecond);
+  REQUIRE(told.jobs.size() == 1);
+  CHECK(told.name(told.jobs[0].name) == "wordcount");
+}
+
+TEST_CASE("a task that only its phases tell of has their time") {
+  Spans spans;
+  const Tags task = Spans::task("map", "t1", "n1");
+  spans.add("phase", Spans::with(task, "phase", "read"), 2, 3, {{"span.bytes", 10}});
+  spans.add("phase", Spans::with(task, "phase", "map"), 5, 4, {{"span.bytes", 10}});
+  const Told told = spans.take();
+  CHECK(told.tasks[0].work.start_ns == kT0 + 2 * kSecond);
+  CHECK(told.tasks[0].work.duration_ns == 7 * kSecond);
+  CHECK(told.tasks[0].outcome == Outcome::unknown);
+  CHECK(told.tasks[0].is_done());
+}
+
+TEST_CASE("what runs, failed or was killed is not compared") {
+  Spans spans;
+  spans.add("task", Spans::task("map", "open", "n1"), 0, -1, {{"span.bytes", 10}});
+  spans.add("task", Spans::task("map", "failed", "n1"), 0, 1, {{"span.bytes", 10}, {"span.outcome", 1}});
+  spans.add("task", Spans::task("map", "killed", "n1"), 0, 1, {{"span.bytes", 10}, {"span.outcome", 2}});
+  spans.add("task", Spans::task("map", "good", "n1"), 0, 1, {{"span.bytes", 10}});
+  const Analysis all = analysed(spans);
+  CHECK(group_of(all, "map", "").entries.size() == 1);
+  REQUIRE(all.totals.size() == 1);
+  CHECK(all.totals[0].tasks == 4);
+  CHECK(all.totals[0].failed == 1);
+  CHECK(all.totals[0].killed == 1);
+  CHECK(all.totals[0].running == 1);
+  CHECK(all.totals[0].seconds == 0);  // it is not over
+  CHECK(outcome_text(all.told.tasks[0].outcome) == "running");
+}
+
+TEST_CASE("attempts at a task are told apart, as are equal tasks of two jobs") {
+  Spans spans;
+  Tags tags = Spans::task("map", "t", "n1");
+  spans.add("task", tags, 0, 1);
+  tags["attempt"] = "t_1";
+  spans.add("task", tags, 0, 1);
+  tags["job"] = "k";
+  spans.add("task", tags, 0, 1);
+  const Told told = spans.take();
+  CHECK(told.tasks.size() == 3);
+  CHECK(told.jobs.size() == 2);
+}
+
+TEST_CASE("foreign numbers do no harm, and what has no task is counted") {
+  Spans spans;
+  spans.add("task", {{"job", "j"}}, 0, 1);
+  spans.add("phase", Spans::task("map", "t", "n"), 0, 1);
+  spans.add("phase", Spans::with(Spans::task("map", "t", "n"), "phase", "read"), 4e9, 9e9, {{"span.bytes", -7}});
+  spans.add("phase", Spans::with(Spans::task("map", "t", "n"), "phase", "read"), 0, 1, {{"span.bytes", INT64_MAX}});
+  spans.add("phase", Spans::with(Spans::task("map", "t", "n"), "phase", "read"), 0, 0, {{"span.bytes", INT64_MAX}});
+  spans.add("experiment", {{"experiment", "e"}}, 0, 1);
+  const Told told = spans.take();
+  CHECK(told.without_identity == 2);
+  CHECK(told.tasks.size() == 1);
+  CHECK(told.phases.size() == 1);
+}
+
+TEST_CASE("regions are graded by what they cost") {
+  Spans spans;
+  const double seconds[] = {100, 60, 20, 5, 1};
+  for (int i = 0; i < 5; ++i)
+    for (int run = 0; run < 2; ++run)
+      spans.add("region", {{"job", "j"}, {"name", "r" + std::to_string(i)}, {"host", "n"}}, 0, seconds[i] / 2, {{"span.bytes", 1024}});
+  spans.add("region", {{"job", "j"}, {"name", "r4"}, {"host", "n"}}, 0, -1);
+  const Analysis all = analysed(spans);
+  REQUIRE(all.regions.size() == 5);
+  const char *classes[] = {"very severe", "severe", "moderate", "slight", "negligible"};
+  for (size_t i = 0; i < 5; ++i) {
+    CHECK(severity_text(all.regions[i].severity) == classes[i]);
+    CHECK(all.regions[i].critical == (i < 2));
+    CHECK(all.regions[i].count == 2);
+  }
+  REQUIRE(all.findings.size() == 2);
+  CHECK(all.findings[0].summary == "critical code region r0: very severe, 100 s in 2 runs, 54 % of all regions");
+}
+
+}  // namespace
+}  // namespace atalaya::bottleneck::test
