@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <string>
 #include <system_error>
 
 #include "core/util/files.h"
@@ -16,8 +15,8 @@ constexpr int kMaxCpus = 8192;
 
 }  // namespace
 
-std::vector<int> online_cpus() {
-  auto text = core::read_file("/sys/devices/system/cpu/online", 65536);
+std::vector<int> online_cpus(const std::string &root) {
+  auto text = core::read_file(root + "/sys/devices/system/cpu/online", 65536);
   return text ? parse_cpus(*text) : std::vector<int>();
 }
 

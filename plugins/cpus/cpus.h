@@ -2,12 +2,14 @@
 // CPUs come and go: those that are online, and what is different from those that were.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace atalaya::cpus {
 
-std::vector<int> online_cpus();
+// Of /sys below the root.
+std::vector<int> online_cpus(const std::string &root = "/");
 
 struct CpuChange {
   std::vector<int> gone, come;

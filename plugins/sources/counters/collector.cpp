@@ -84,7 +84,7 @@ void Collector::stop() {
 void Collector::find_events() {
   const Slots wanted = slots_of(options_.groups);
   const bool on_cpus = options_.host || !options_.cgroups.empty();
-  const std::vector<int> online = cpus::online_cpus();
+  const std::vector<int> online = cpus::online_cpus(options_.root);
   slots_ = wanted;
   int error = 0;
   for (const Pmu &pmu : pmus_) {
@@ -166,7 +166,7 @@ void Collector::emit(Batch &batch, std::span<const Metric> metrics, std::span<co
 }
 
 void Collector::refresh() {
-  const std::vector<int> cpus = cpus::online_cpus();
+  const std::vector<int> cpus = cpus::online_cpus(options_.root);
   if (options_.host) refresh_host(cpus);
   if (process_list_) refresh_processes();
   if (cgroup_list_) refresh_cgroups(cpus);
