@@ -148,10 +148,10 @@ void Collector::emit_all(Batch &batch, bool baseline) {
 Values Collector::read(Target &target) {
   Tally tally;
   const int64_t now = host_.monotonic();
-  for (EventSet &set : target.sets) set.read(opener_, tally);
-  const double seconds = static_cast<double>(now - target.read_ns) / 1e9;
+  const int64_t elapsed_ns = now - target.read_ns;
+  for (EventSet &set : target.sets) set.read(opener_, elapsed_ns, tally);
   target.read_ns = now;
-  return values_of(tally, seconds);
+  return values_of(tally, static_cast<double>(elapsed_ns) / 1e9);
 }
 
 void Collector::emit(Batch &batch, std::span<const Metric> metrics, std::span<const uint32_t> ids, const Values &values,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/counters/event_set.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -9,6 +10,7 @@ namespace {
 
 constexpr size_t kHeader = 3;  // number of events, time enabled, time running
 constexpr int kPmuShift = 32;
+constexpr uint64_t kTolerance = 100'000'000;  // ns: the clock is read before the events
 
 perf_event_attr attributes_of(size_t slot, const Place &place, uint32_t pmu, bool kernel) {
   perf_event_attr attributes{};
@@ -52,6 +54,8 @@ int EventSet::open(Opener &opener, const Place &place, uint32_t pmu, const Slots
       return error;
     }
   }
+  Tally before;
+  read(opener, 0, before);
   return 0;
 }
 
@@ -68,29 +72,33 @@ int EventSet::add(Opener &opener, uint32_t pmu, size_t slot) {
   return 0;
 }
 
-void EventSet::read(Opener &opener, Tally &tally) {
-  for (Group &group : groups_) read(opener, group, tally);
+void EventSet::read(Opener &opener, int64_t elapsed_ns, Tally &tally) {
+  // On one CPU no event is enabled for longer than that. (Kernels begin the time of a cgroup's first event long before it.)
+  const bool of_one_cpu = place_.cpu >= 0;
+  const uint64_t most_ns = of_one_cpu ? static_cast<uint64_t>(std::max<int64_t>(elapsed_ns, 0)) + kTolerance : UINT64_MAX;
+  for (Group &group : groups_) read(opener, group, most_ns, tally);
 }
 
-void EventSet::read(Opener &opener, Group &group, Tally &tally) {
+void EventSet::read(Opener &opener, Group &group, uint64_t most_ns, Tally &tally) const {
   std::array<uint64_t, kHeader + kSlots> words{};
   const size_t size = kHeader + group.events.size();
   const ssize_t got = opener.calls().read(group.events.front().file.get(), std::span(words).first(size));
-  // The group's times stand behind the number of its events. A thread that could not inherit it reads as nothing.
   const bool whole = got == static_cast<ssize_t>(size) && words[0] == group.events.size();
-  const bool forward = whole && words[1] >= group.enabled_ns && words[2] >= group.running_ns;
+  const uint64_t enabled_ns = words[1], running_ns = words[2];
+  const bool sound = whole && enabled_ns >= group.enabled_ns && running_ns >= group.running_ns && enabled_ns - group.enabled_ns <= most_ns;
   for (size_t i = 0; i < group.events.size(); ++i) {
     Counted &event = group.events[i];
     const uint64_t now = words[kHeader + i];
-    if (forward && now >= event.last)
-      tally.add(event.slot, {now - event.last, words[1] - group.enabled_ns, words[2] - group.running_ns});
+    // Those of software do not depend on the times.
+    if (whole && now >= event.last && (sound || is_software(event.slot)))
+      tally.add(event.slot, {now - event.last, enabled_ns - group.enabled_ns, running_ns - group.running_ns});
     else
       tally.lose(event.slot);
     if (whole) event.last = now;
   }
   if (!whole) return;
-  group.enabled_ns = words[1];
-  group.running_ns = words[2];
+  group.enabled_ns = enabled_ns;
+  group.running_ns = running_ns;
 }
 
 Probe probe(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted) {

@@ -51,9 +51,10 @@ class EventFile {
 class EventSet {
  public:
   // 0, or the error number; then nothing is open. Events that do not fit into a group of their own kind with the others lead one.
+  // What is counted from here on is told by the next reading.
   int open(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
-  // Adds what came since the last reading, or since the opening.
-  void read(Opener &opener, Tally &tally);
+  // Adds what came since the last reading, or since the opening, which was so long ago.
+  void read(Opener &opener, int64_t elapsed_ns, Tally &tally);
   const Place &place() const { return place_; }
 
  private:
@@ -67,7 +68,7 @@ class EventSet {
     uint64_t enabled_ns = 0, running_ns = 0;
   };
   int add(Opener &opener, uint32_t pmu, size_t slot);
-  static void read(Opener &opener, Group &group, Tally &tally);
+  void read(Opener &opener, Group &group, uint64_t most_ns, Tally &tally) const;
 
   Place place_;
   std::vector<Group> groups_;

@@ -43,11 +43,11 @@ enum Slot : size_t {
   kTlbInstructions,
   kDtlbMisses,
   kItlbMisses,
+  kClock,  // leads its group: the kernel brings a clock up to date only when it is read itself
   kSwitches,
   kMigrations,
   kFaults,
   kMajorFaults,
-  kClock,
   kSlots,
 };
 using Slots = std::bitset<kSlots>;
@@ -90,11 +90,11 @@ inline constexpr std::array<Event, kSlots> kEvents = {{
     {Group::tlb, "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
     {Group::tlb, "dTLB-load-misses", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_DTLB, kReads, kMisses)},
     {Group::tlb, "iTLB-load-misses", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_ITLB, kReads, kMisses)},
+    {Group::software, "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
     {Group::software, "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
     {Group::software, "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
     {Group::software, "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
     {Group::software, "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
-    {Group::software, "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
 }};
 // clang-format on
 

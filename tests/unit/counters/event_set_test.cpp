@@ -15,7 +15,7 @@ struct Kernel {
   int open(const Slots &wanted, const Place &place = {.cpu = 0}) { return set.open(opener, place, 0, wanted); }
   Tally read() {
     Tally tally;
-    set.read(opener, tally);
+    set.read(opener, 1000, tally);
     return tally;
   }
   size_t leaders() const {
@@ -135,6 +135,20 @@ TEST_CASE("a reading that fails or goes back leaves a gap, not a number") {
   CHECK_FALSE(kernel.read().count(kCycles));
   kernel.calls.at(kCpu0) = {14, 14, {{kCycles, 7}}};
   CHECK(kernel.read().count(kCycles) == 4.0);
+}
+
+TEST_CASE("times that cannot be are no measure") {
+  Kernel kernel;
+  kernel.calls.at(kCpu0) = {5'000'000'000, 5'000'000'000, {{kCycles, 100}}};
+  REQUIRE(kernel.open(some({kCycles, kSwitches})) == 0);
+  kernel.calls.at(kCpu0) = {5'000'000'900, 5'000'000'900, {{kCycles, 150}, {kSwitches, 2}}};
+  CHECK(kernel.read().count(kCycles) == 50.0);
+  kernel.calls.at(kCpu0) = {9'000'000'000, 5'000'001'000, {{kCycles, 200}, {kSwitches, 5}}};  // four seconds in no time
+  const Tally tally = kernel.read();
+  CHECK_FALSE(tally.count(kCycles));
+  CHECK(tally.count(kSwitches) == 3.0);
+  kernel.calls.at(kCpu0) = {9'000'001'000, 5'000'002'000, {{kCycles, 207}, {kSwitches, 5}}};
+  CHECK(kernel.read().count(kCycles) == 7.0);
 }
 
 TEST_CASE("the end closes all") {
