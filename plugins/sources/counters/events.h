@@ -13,9 +13,10 @@
 
 namespace atalaya::counters {
 
-enum class Group : uint8_t { pipeline, branches, cache, llc, l1d, l1i, tlb, software };
-inline constexpr size_t kGroups = 8;
-inline constexpr std::array<std::string_view, kGroups> kGroupNames = {"pipeline", "branches", "cache", "llc",
+enum class Group : uint8_t { pipeline, branches, cache, llc, l1d, l1i, tlb, software, clock };
+inline constexpr size_t kGroups = 9;
+// Those that can be chosen; the clock goes with the events of software.
+inline constexpr std::array<std::string_view, kGroups - 1> kGroupNames = {"pipeline", "branches", "cache", "llc",
                                                                       "l1d",      "l1i",      "tlb",   "software"};
 using Groups = std::bitset<kGroups>;
 
@@ -43,11 +44,11 @@ enum Slot : size_t {
   kTlbInstructions,
   kDtlbMisses,
   kItlbMisses,
-  kClock,  // leads its group: the kernel brings a clock up to date only when it is read itself
   kSwitches,
   kMigrations,
   kFaults,
   kMajorFaults,
+  kClock,  // a group of its own: in a cgroup that is never left kernels let one of two units in a group stand still
   kSlots,
 };
 using Slots = std::bitset<kSlots>;
@@ -90,16 +91,16 @@ inline constexpr std::array<Event, kSlots> kEvents = {{
     {Group::tlb, "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
     {Group::tlb, "dTLB-load-misses", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_DTLB, kReads, kMisses)},
     {Group::tlb, "iTLB-load-misses", PERF_TYPE_HW_CACHE, cache_event(PERF_COUNT_HW_CACHE_ITLB, kReads, kMisses)},
-    {Group::software, "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
     {Group::software, "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
     {Group::software, "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
     {Group::software, "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
     {Group::software, "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+    {Group::clock, "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
 }};
 // clang-format on
 
 constexpr bool is_software(size_t slot) {
-  return kEvents[slot].group == Group::software;
+  return kEvents[slot].type == PERF_TYPE_SOFTWARE;
 }
 
 }  // namespace atalaya::counters

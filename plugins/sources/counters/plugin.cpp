@@ -25,6 +25,7 @@ Groups groups(const Host &host) {
   for (const std::string &name : host.texts("groups"))
     result.set(static_cast<size_t>(std::find(kGroupNames.begin(), kGroupNames.end(), name) - kGroupNames.begin()));
   if (result.none()) throw Failure(Code::bad_config, "groups: nothing is to be counted; name one, or leave it out for all");
+  result[static_cast<size_t>(Group::clock)] = result[static_cast<size_t>(Group::software)];
   return result;
 }
 
