@@ -41,6 +41,12 @@ bool number_of(std::string_view text, uint64_t &number) {
   return proc::whole_number(text, number);
 }
 
+// " 1024 kB" in bytes.
+void add_kibibytes(std::string_view text, std::string_view name, Facts &facts) {
+  uint64_t kib = 0;
+  if (proc::next_number(text, kib) && kib <= UINT64_MAX / kKibibyte) facts.add(name, std::to_string(kib * kKibibyte));
+}
+
 // The values of the lines "key : value", all different ones of a key together.
 std::map<std::string_view, Texts, std::less<>> cpu_lines(std::string_view text) {
   std::map<std::string_view, Texts, std::less<>> lines;
@@ -132,11 +138,9 @@ void read_numa(const Tree &tree, Facts &facts) {
     const std::string folder = "sys/devices/system/node/" + node, name = "numa." + node;
     add_line(tree, folder + "/cpulist", name + ".cpus", facts);
     add_line(tree, folder + "/distance", name + ".distance", facts);
-    const std::string memory = tree.line(folder + "/meminfo");
-    if (const size_t at = memory.find("MemTotal:"); at != std::string::npos) {
-      std::string_view rest = std::string_view(memory).substr(at + 9);
-      facts.add(name + ".memory", proc::next_line(rest));
-    }
+    const std::string memory = tree.line(folder + "/meminfo");  // "Node 0 MemTotal: 1024 kB"
+    if (const size_t at = memory.find("MemTotal:"); at != std::string::npos)
+      add_kibibytes(std::string_view(memory).substr(memory.find(':', at) + 1), name + ".bytes", facts);
   }
   if (count > 0) facts.add("numa.nodes", std::to_string(count));
 }
@@ -224,10 +228,8 @@ void read_memory(const Tree &tree, Facts &facts) {
   while (!text.empty()) {
     std::string_view line = proc::next_line(text);
     const std::string_view key = proc::next_word(line);
-    uint64_t kib = 0;
     for (const Line &known : kLines)
-      if (key == known.key && proc::next_number(line, kib) && kib <= UINT64_MAX / kKibibyte)
-        facts.add(known.fact, std::to_string(kib * kKibibyte));
+      if (key == known.key) add_kibibytes(line, known.fact, facts);
     if (key == "HugePages_Total:") facts.add("memory.hugepages", line);
   }
   read_numa(tree, facts);

@@ -41,9 +41,9 @@ std::string logical_line(std::string_view &text) {
   std::string_view part = next_property_line(text);
   std::string line;
   if (part.empty() || part.front() == '#' || part.front() == '!') return line;
-  while (goes_on(part) && !text.empty()) {
+  while (goes_on(part)) {
     line.append(part.substr(0, part.size() - 1));
-    part = next_property_line(text);
+    part = next_property_line(text);  // empty at the end
   }
   return line.append(part);
 }
