@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "plugins/sources/inventory/hardware.h"
+#include "plugins/sources/proc/files.h"
 
 namespace atalaya::inventory {
 namespace {
@@ -38,7 +39,7 @@ int replace(const std::string &path, std::string_view text) {
 }  // namespace
 
 Collector::Collector(Host host, Options options)
-    : host_(host), options_(std::move(options)), fact_(host.intern("fact")), value_(host.intern("value")), emitter_(host) {}
+    : host_(host), options_(std::move(options)), fact_(host.intern("fact")), value_(host.intern("value")), number_(host.intern(view(kNumber.name))), emitter_(host) {}
 
 void Collector::start() {
   if (!tree_.open(options_.root))
@@ -100,12 +101,14 @@ void Collector::collect(const Window &window, Batch &batch) {
 
 void Collector::emit(Batch &batch, std::span<const Record> records) const {
   for (const Record &record : records) {
-    Sample &sample = batch.add(ATALAYA_SPAN, 2, 0);
+    Sample &sample = batch.add(ATALAYA_SPAN, 2, 1);
     sample.time_ns = record.start_ns;
     sample.duration_ns = record.duration_ns;
     sample.text = batch.copy("fact");
     batch.tag(sample, fact_, record.name);
     batch.tag(sample, value_, record.value);
+    uint64_t number = 0;
+    if (proc::whole_number(record.value, number) && number <= INT64_MAX) batch.field(sample, number_, static_cast<int64_t>(number));
   }
 }
 

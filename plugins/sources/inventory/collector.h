@@ -40,8 +40,8 @@ class Collector {
 
   Host host_;
   Options options_;
-  uint32_t fact_, value_;
-  proc::MetricEmitter<kMetrics> emitter_;
+  uint32_t fact_, value_, number_;
+  proc::MetricEmitter<kOwnMetrics> emitter_;
 
   Tree tree_;
   Ledger ledger_;
