@@ -102,13 +102,15 @@ void Collector::find_events() {
 }
 
 void Collector::tell_lacking(const Slots &wanted, const Slots &counted) {
+  if (only_software(counted) == counted && only_software(wanted) != wanted)
+    return host_.log(Level::info, "this host, perhaps a virtual machine, has no hardware counters: only events of the kernel are told");
   std::set<std::string_view> lacking;
   for (size_t slot = 0; slot < kSlots; ++slot)
     if (wanted[slot] && !counted[slot]) lacking.insert(kEvents[slot].name);
   if (lacking.empty()) return;
   std::string names;
   for (const std::string_view name : lacking) names.append(names.empty() ? "" : ", ").append(name);
-  host_.log(Level::info, "this CPU, or the virtual machine, has no counter for " + names + "; what is made of them is absent");
+  host_.log(Level::info, "this CPU has no counter for " + names + "; what is made of them is absent");
 }
 
 uint32_t Collector::pmu_of(int cpu) const {

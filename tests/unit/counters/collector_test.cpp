@@ -107,7 +107,7 @@ TEST_CASE("without a PMU there are the kernel's own events, and it is said once 
   for (size_t slot = 0; slot < kSlots; ++slot)
     if (!is_software(slot)) machine.calls.lacks(slot);
   machine.start();
-  CHECK(machine.told("no counter for L1-dcache-load-misses"));
+  CHECK(machine.told("has no hardware counters: only events of the kernel are told"));
   machine.collect(ATALAYA_WINDOW_BASELINE);
   machine.calls.at({.cpu = 0}) = counted(1000, {{kSwitches, 7}, {kFaults, 9}});
   const auto samples = machine.collect();
@@ -115,6 +115,21 @@ TEST_CASE("without a PMU there are the kernel's own events, and it is said once 
   CHECK(samples[0].fields.size() == 4);
   CHECK(samples[0]["sys.counters.switches"] == 7);
   CHECK(samples[0]["sys.counters.faults"] == 9);
+}
+
+TEST_CASE("a CPU that lacks some events tells the rest") {
+  Machine machine;
+  machine.calls.lacks(kL1iLoads);
+  machine.calls.lacks(kStalledBackend);
+  machine.start();
+  CHECK(machine.told("this CPU has no counter for L1-icache-loads, stalled-cycles-backend; what is made of them is absent"));
+  machine.collect(ATALAYA_WINDOW_BASELINE);
+  machine.calls.at({.cpu = 0}) = counted(1000, {{kCycles, 100}, {kInstructions, 1000}, {kL1iMisses, 7}, {kStalledFrontend, 10}});
+  const Seen host = machine.collect().at(0);
+  CHECK(host["sys.counters.l1i.mpki"] == 7);
+  CHECK(host["sys.counters.stalled.frontend"] == 10);
+  CHECK_FALSE(host["sys.counters.l1i.misses.share"]);
+  CHECK_FALSE(host["sys.counters.stalled.backend"]);
 }
 
 TEST_CASE("nothing that can be counted is no source") {
