@@ -16,6 +16,7 @@ Declared::Declared(const atalaya_component &component) {
     entry.count = metric.decimals < 0;
     const Strided<atalaya_metric_tag> tags(metric.tags, metric.tag_count, metric.tag_size);
     for (uint32_t t = 0; t < tags.count(); ++t) entry.tags.emplace(view_of(tags.at(t).key));
+    tags_.insert(entry.tags.begin(), entry.tags.end());
   }
 }
 
@@ -26,6 +27,7 @@ std::set<std::string> Declared::differences(const atalaya_batch &batch, const Sy
     const atalaya_sample &sample = batch.samples[i];
     std::set<std::string> tags = known;
     tags.insert("host");  // the engine's, whoever adds it
+    if (sample.kind == ATALAYA_SPAN) tags.insert(tags_.begin(), tags_.end());  // it may have no numbers, or not yet
     for (uint32_t f = 0; f < sample.field_count; ++f) {
       const atalaya_field &field = sample.fields[f];
       const std::string name(symbols.name(field.name));

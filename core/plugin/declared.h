@@ -18,7 +18,7 @@ class Declared {
   explicit Declared(const atalaya_component &component);
 
   // Every difference once: fields and tags that are not in the metric table, numbers of the wrong type, numbers that are none.
-  // What a stage was handed (`known` names) need not be declared by it.
+  // What a stage was handed (`known` names) need not be declared by it. Of a span any tag that stands with some metric is declared.
   std::set<std::string> differences(const atalaya_batch &batch, const Symbols &symbols, const std::set<std::string> &known) const;
 
  private:
@@ -27,6 +27,7 @@ class Declared {
     std::set<std::string> tags;
   };
   std::map<std::string, Metric, std::less<>> metrics_;
+  std::set<std::string> tags_;  // of any of them
 };
 
 }  // namespace atalaya::core

@@ -25,6 +25,7 @@
 #include "core/util/now.h"
 #include "perf.skel.h"
 #include "plugins/bpf/loading.h"
+#include "plugins/cpus/cpus.h"
 #include "plugins/sources/perf/perf_events.h"
 #include "plugins/sources/perf/process_id.h"
 #include "plugins/sources/perf/sampler.h"
@@ -159,7 +160,7 @@ class BpfSampler final : public Sampler {
     std::vector<int> sampled;
     sampled.reserve(ticks_.size());
     for (const auto &tick : ticks_) sampled.push_back(tick.first);
-    const CpuChange change = change_of(sampled, online_cpus());
+    const cpus::CpuChange change = cpus::change_of(sampled, cpus::online_cpus());
     for (const int cpu : change.gone) ticks_.erase(cpu);
     for (const int cpu : change.come)
       if (core::Descriptor file = open_on(events_, cpu)) attach_tick(cpu, std::move(file));

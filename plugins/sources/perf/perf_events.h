@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/util/files.h"
@@ -32,17 +31,7 @@ core::Result<CpuEvents> open_events(const std::string &event, int frequency, per
 // The same on one more CPU; nothing if it has none, which is asked again at the next window.
 core::Descriptor open_on(const CpuEvents &events, int cpu);
 
-// CPUs come and go: those that are online now, and what is different from those that were sampled.
-std::vector<int> online_cpus();
-struct CpuChange {
-  std::vector<int> gone, come;
-};
-CpuChange change_of(const std::vector<int> &sampled, const std::vector<int> &online);
-
 // So many frames of a stack the kernel writes down (kernel.perf_event_max_stack).
 size_t max_frames();
-
-// "0-2,5" -> 0 1 2 5, as /sys/devices/system/cpu/online has it.
-std::vector<int> parse_cpus(std::string_view text);
 
 }  // namespace atalaya::perf

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/util/now.h"
+#include "plugins/cpus/cpus.h"
 #include "plugins/sources/perf/perf_events.h"
 #include "plugins/sources/perf/ring_records.h"
 #include "plugins/sources/perf/sampler.h"
@@ -119,7 +120,7 @@ class RingSampler final : public Sampler {
     std::vector<int> sampled;
     sampled.reserve(rings_.size());
     for (const auto &ring : rings_) sampled.push_back(ring.first);
-    const CpuChange change = change_of(sampled, online_cpus());
+    const cpus::CpuChange change = cpus::change_of(sampled, cpus::online_cpus());
     for (const int cpu : change.gone) rings_.erase(cpu);
     for (const int cpu : change.come)
       if (core::Descriptor event = open_on(events_, cpu); event && add_ring(cpu, std::move(event))) rings_.at(cpu).enable();

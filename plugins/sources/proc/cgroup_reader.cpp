@@ -26,15 +26,6 @@ bool counts_device(std::string_view device, const std::vector<uint64_t> &stacked
   return std::find(stacked_majors.begin(), stacked_majors.end(), major) == stacked_majors.end();
 }
 
-bool has_option(std::string_view options, std::string_view wanted) {
-  while (!options.empty()) {
-    const size_t comma = options.find(',');
-    if (options.substr(0, comma) == wanted) return true;
-    options.remove_prefix(comma == std::string_view::npos ? options.size() : comma + 1);
-  }
-  return false;
-}
-
 Hierarchy hierarchy_v1(const Mount &mount) {
   const auto has = [&mount](std::string_view controller) { return has_option(mount.super_options, controller); };
   return {.cpu = has("cpu"), .cpuacct = has("cpuacct"), .memory = has("memory"), .io = has("blkio"), .tasks = has("pids")};
@@ -70,6 +61,15 @@ constexpr KeyedCount<CgroupGauges> kMemoryKeysV1[] = {
     {"total_cache", &CgroupGauges::cache}, {"total_rss", &CgroupGauges::rss}, {"total_swap", &CgroupGauges::swap}};
 
 }  // namespace
+
+bool has_option(std::string_view options, std::string_view wanted) {
+  while (!options.empty()) {
+    const size_t comma = options.find(',');
+    if (options.substr(0, comma) == wanted) return true;
+    options.remove_prefix(comma == std::string_view::npos ? options.size() : comma + 1);
+  }
+  return false;
+}
 
 std::vector<Hierarchy> find_hierarchies(const std::vector<Mount> &mounts) {
   std::vector<Hierarchy> result;

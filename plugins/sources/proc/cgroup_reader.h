@@ -32,6 +32,9 @@ struct CgroupReading {
   Pressure cpu, memory, io;
 };
 
+// Whether it is among the options of a mount, "rw,cpu,cpuacct".
+bool has_option(std::string_view options, std::string_view wanted);
+
 // One mounted tree of cgroups and which controllers are read from it.
 struct Hierarchy {
   std::string path;  // of its mount, from the root, without the leading '/'

@@ -3,12 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <array>
 #include <string>
-
-#include "plugins/sources/perf/perf_events.h"
 
 namespace atalaya::perf {
 namespace {
@@ -79,23 +75,6 @@ TEST_CASE("threads begin in few functions") {
   CHECK_FALSE(is_root("main"));
   CHECK_FALSE(is_root("start"));
   CHECK_FALSE(is_root("thread_start"));
-}
-
-TEST_CASE("lists of CPUs") {
-  CHECK(parse_cpus("0-2,5\n") == std::vector<int>{0, 1, 2, 5});
-  CHECK(parse_cpus("0") == std::vector<int>{0});
-  CHECK(parse_cpus("").empty());
-  CHECK(parse_cpus("x").empty());
-  CHECK(parse_cpus("0-99999999").empty());
-}
-
-TEST_CASE("CPUs that come are sampled, and those that went are left") {
-  const CpuChange change = change_of({0, 1, 4}, {0, 2, 4, 5});
-  CHECK(change.gone == std::vector<int>{1});
-  CHECK(change.come == std::vector<int>{2, 5});
-  CHECK(change_of({0, 1}, {0, 1}).come.empty());
-  CHECK(change_of({0, 1}, {}).gone.empty());
-  CHECK(online_cpus().size() == static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 }  // namespace atalaya::perf

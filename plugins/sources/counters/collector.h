@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/util/matcher.h"
+#include "plugins/sources/counters/counters_metrics.h"
+#include "plugins/sources/counters/entities.h"
+#include "plugins/sources/counters/event_set.h"
+#include "plugins/sources/counters/pmu.h"
+#include "plugins/sources/counters/tally.h"
+
+namespace atalaya::counters {
+
+struct Options {
+  std::string root = "/";
+  bool host = true, cores = false, kernel = true;
+  Groups groups = Groups().set();
+  core::MatcherList processes, cgroups;  // empty: none
+  size_t max_processes = 50, max_cgroups = 50;
+  size_t max_events = 0;  // descriptors; 0: half of what the program may have
+};
+
+class Collector {
+ public:
+  Collector(Host host, Options options, PerfCalls &calls = kernel_calls());
+  void start();
+  void stop();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  // What is counted of one entity, in all its places.
+  struct Target {
+    std::vector<EventSet> sets;
+    int64_t read_ns = 0;
+    bool seen = false;  // in this round
+  };
+  struct ProcessTarget {
+    Process process;
+    Target target;
+  };
+  struct CgroupTarget {
+    uint64_t inode = 0;
+    Target target;
+  };
+  template <size_t size>
+  using Ids = std::array<uint32_t, size>;
+  using Tag = std::pair<uint32_t, std::string_view>;
+
+  void find_events();
+  void tell_lacking(const Slots &wanted, const Slots &counted);
+  uint32_t pmu_of(int cpu) const;
+  int open_on_cpus(Target &target, const std::vector<int> &cpus, const Place &place, const Slots &slots);
+
+  void refresh();
+  void refresh_host(const std::vector<int> &cpus);
+  void refresh_processes();
+  void refresh_cgroups(const std::vector<int> &cpus);
+  int open_process(const Process &process);
+  void keep_cgroup(const std::vector<int> &cpus, std::string_view path, uint64_t inode, int folder);
+  void tell_left_out(std::string_view what, int error);
+
+  Values read(Target &target);
+  void emit(Batch &batch, std::span<const Metric> metrics, std::span<const uint32_t> ids, const Values &values,
+            std::initializer_list<Tag> tags) const;
+  void emit_all(Batch &batch, bool baseline);
+
+  Host host_;
+  Options options_;
+  Ids<kHostMetrics.size()> host_ids_{};
+  Ids<kCgroupMetrics.size()> cgroup_ids_{};
+  Ids<kProcessMetrics.size()> process_ids_{};
+  uint32_t core_, cgroup_, pid_, process_;
+
+  Opener opener_;
+  std::vector<Pmu> pmus_;
+  Slots slots_;  // what is wanted and counted here
+  std::optional<ProcessList> process_list_;
+  std::optional<CgroupList> cgroup_list_;
+  std::map<int, Target> hosts_;  // by core; -1: all together
+  std::map<int32_t, ProcessTarget> processes_;
+  std::map<std::string, CgroupTarget, std::less<>> cgroups_;
+  std::set<std::string> told_;
+};
+
+}  // namespace atalaya::counters

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which processes and cgroups there are, of those that are asked for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/util/files.h"
+#include "core/util/matcher.h"
+#include "plugins/sources/proc/cgroup_walk.h"
+
+namespace atalaya::counters {
+
+struct Process {
+  int32_t pid = 0;
+  uint64_t start_ns = 0;  // since boot; with the pid it is the identity
+  std::string name;
+  bool operator==(const Process &) const = default;
+};
+
+class ProcessList {
+ public:
+  ProcessList(const std::string &root, core::MatcherList names);
+  // Those whose name is asked for, by pid.
+  const std::vector<Process> &read();
+  // Of one of them; empty when it has ended.
+  std::vector<int32_t> threads(int32_t pid) const;
+
+ private:
+  void take(int32_t pid, std::string_view stat);
+
+  core::Descriptor folder_;
+  core::MatcherList names_;
+  uint64_t ticks_;
+  std::vector<Process> found_;
+};
+
+class CgroupList {
+ public:
+  // A path and its folder: a cgroup made anew has another inode.
+  using Visit = std::function<void(std::string_view path, uint64_t inode, int folder)>;
+
+  CgroupList(const std::string &root, core::MatcherList paths, int64_t depth);
+  // Whether there is a tree of cgroups whose events can be counted.
+  bool any() const { return tree_.has_value(); }
+  void read(const Visit &visit);
+
+ private:
+  core::Descriptor root_;
+  core::MatcherList paths_;
+  std::optional<std::string> tree_;  // from the root, without the leading '/'
+  proc::CgroupWalk walk_;
+};
+
+// The tree that perf events know cgroups of: that of version 1 with the controller perf_event, else that of version 2.
+std::optional<std::string> perf_tree(std::string_view mountinfo);
+
+}  // namespace atalaya::counters

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of one place: opened in groups, read group by group.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/sources/counters/events.h"
+#include "plugins/sources/counters/perf_calls.h"
+#include "plugins/sources/counters/pmu.h"
+#include "plugins/sources/counters/tally.h"
+
+namespace atalaya::counters {
+
+// Opens events within a limit of descriptors.
+class Opener {
+ public:
+  Opener(PerfCalls &calls, size_t max_events, bool kernel) : calls_(calls), max_events_(max_events), kernel_(kernel) {}
+
+  // A descriptor, or the negative error number: -EMFILE beyond the limit.
+  int open(size_t slot, const Place &place, uint32_t pmu, int leader);
+  void close(int event);
+  PerfCalls &calls() { return calls_; }
+  size_t count() const { return open_; }
+  size_t limit() const { return max_events_; }
+
+ private:
+  PerfCalls &calls_;
+  size_t max_events_, open_ = 0;
+  bool kernel_;
+};
+
+// An open event, closed at the end.
+class EventFile {
+ public:
+  EventFile(Opener &opener, int event) : opener_(&opener), event_(event) {}
+  EventFile(EventFile &&other) noexcept : opener_(other.opener_), event_(std::exchange(other.event_, -1)) {}
+  EventFile &operator=(EventFile &&) = delete;
+  ~EventFile() {
+    if (event_ >= 0) opener_->close(event_);
+  }
+  int get() const { return event_; }
+
+ private:
+  Opener *opener_;
+  int event_;
+};
+
+class EventSet {
+ public:
+  // 0, or the error number; then nothing is open. Events that do not fit into a group of their own kind with the others lead one.
+  // What is counted from here on is told by the next reading.
+  int open(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
+  // Adds what came since the last reading, or since the opening, which was so long ago.
+  void read(Opener &opener, int64_t elapsed_ns, Tally &tally);
+  const Place &place() const { return place_; }
+
+ private:
+  struct Counted {
+    size_t slot;
+    EventFile file;
+    uint64_t last = 0;
+  };
+  struct Group {
+    std::vector<Counted> events;  // the first leads
+    uint64_t enabled_ns = 0, running_ns = 0;
+  };
+  int add(Opener &opener, uint32_t pmu, size_t slot);
+  void read(Opener &opener, Group &group, uint64_t most_ns, Tally &tally) const;
+
+  Place place_;
+  std::vector<Group> groups_;
+};
+
+// Which of the wanted events the unit counts, each tried alone.
+struct Probe {
+  Slots counted;
+  int error = 0;  // the last one that is not the lack of an event
+};
+Probe probe(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
+
+}  // namespace atalaya::counters

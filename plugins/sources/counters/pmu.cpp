@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/counters/pmu.h"
+
+#include "core/util/files.h"
+#include "plugins/cpus/cpus.h"
+#include "plugins/sources/proc/files.h"
+
+namespace atalaya::counters {
+namespace {
+
+constexpr size_t kMaxText = 65536;
+
+}  // namespace
+
+std::vector<Pmu> find_pmus(const std::string &root) {
+  std::vector<Pmu> found;
+  for (const char *const name : {"cpu_core", "cpu_atom", "cpu_lowpower"}) {
+    const std::string folder = root + "/sys/bus/event_source/devices/" + name;
+    auto type = core::read_file(folder + "/type", kMaxText);
+    auto cpus = core::read_file(folder + "/cpus", kMaxText);
+    if (!type || !cpus) continue;
+    std::string_view text = *type;
+    uint64_t number = 0;
+    if (proc::next_number(text, number) && number > 0 && number <= UINT32_MAX)
+      found.push_back({static_cast<uint32_t>(number), cpus::parse_cpus(*cpus)});
+  }
+  if (found.empty()) found.push_back({});
+  return found;
+}
+
+}  // namespace atalaya::counters

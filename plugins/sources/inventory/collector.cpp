@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/inventory/collector.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "plugins/sources/inventory/hardware.h"
+#include "plugins/sources/proc/files.h"
+
+namespace atalaya::inventory {
+namespace {
+
+constexpr size_t kMaxState = size_t{64} << 20;
+
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = ::write(file, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno;
+    text.remove_prefix(static_cast<size_t>(size));
+  }
+  return ::fsync(file) == 0 ? 0 : errno;
+}
+
+// Whole or not at all. 0, or the error number.
+int replace(const std::string &path, std::string_view text) {
+  const std::string fresh = path + ".new";
+  const core::Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file) return errno;
+  if (const int error = write_all(file.get(), text); error != 0) return error;
+  return std::rename(fresh.c_str(), path.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Collector::Collector(Host host, Options options)
+    : host_(host), options_(std::move(options)), fact_(host.intern("fact")), value_(host.intern("value")), number_(host.intern(view(kNumber.name))), emitter_(host) {}
+
+void Collector::start() {
+  if (!tree_.open(options_.root))
+    throw Failure(Code::bad_config, "root \"" + options_.root + "\" cannot be opened: " + core::error_text(errno) +
+                                        "; name a folder that holds proc and sys");
+  told_.clear();
+  told_all_ns_.reset();
+  load();
+}
+
+void Collector::load() {
+  ledger_ = {};
+  first_ever_ = true;
+  const auto folder = host_.state_dir();
+  file_ = folder ? *folder + "/facts" : std::string();
+  if (file_.empty() || ::access(file_.c_str(), F_OK) != 0) return;
+  auto text = core::read_file(file_, kMaxState);
+  first_ever_ = !text || !ledger_.read(*text);
+  if (first_ever_)
+    tell(file_ + " " + (text ? std::string("is damaged") : "cannot be read: " + text.error()) +
+         "; since when facts hold is not known, all begin now");
+}
+
+// Before they are told: what the last look found is told again after a crash.
+void Collector::save() {
+  if (file_.empty()) return;
+  if (const int error = replace(file_, ledger_.text()); error != 0)
+    tell(file_ + " cannot be written: " + core::error_text(error) + "; after a restart all facts begin anew");
+}
+
+Facts Collector::read() {
+  Facts facts;
+  read_machine(tree_, facts);
+  read_system(tree_, facts);
+  read_processors(tree_, facts);
+  read_memory(tree_, facts);
+  read_disks(tree_, facts);
+  read_interfaces(tree_, facts);
+  read_jdks(tree_, options_.jdks, facts);
+  read_configurations(tree_, options_.configurations, [this](const std::string &text) { tell(text); }, facts);
+  if (facts.full()) tell("more than " + std::to_string(kMaxFacts) + " facts: the others are not told; choose fewer keys");
+  return facts;
+}
+
+void Collector::collect(const Window &window, Batch &batch) {
+  std::vector<Record> records = ledger_.look(read(), window.time_ns);
+  const size_t changes = records.size();
+  if (changes > 0) save();
+  const bool all = !told_all_ns_ || window.monotonic_ns - *told_all_ns_ >= options_.repeat_ns;
+  if (all) {
+    emit(batch, ledger_.ended());
+    records = ledger_.open();
+    told_all_ns_ = window.monotonic_ns;
+  }
+  emit(batch, records);
+  emit_metrics(batch, first_ever_ ? std::nullopt : std::optional(changes));
+  first_ever_ = false;
+}
+
+void Collector::emit(Batch &batch, std::span<const Record> records) const {
+  for (const Record &record : records) {
+    Sample &sample = batch.add(ATALAYA_SPAN, 2, 1);
+    sample.time_ns = record.start_ns;
+    sample.duration_ns = record.duration_ns;
+    sample.text = batch.copy("fact");
+    batch.tag(sample, fact_, record.name);
+    batch.tag(sample, value_, record.value);
+    uint64_t number = 0;
+    if (proc::whole_number(record.value, number) && number <= INT64_MAX) batch.field(sample, number_, static_cast<int64_t>(number));
+  }
+}
+
+void Collector::emit_metrics(Batch &batch, std::optional<size_t> changes) const {
+  Values values;
+  values.set_count("inventory.facts", ledger_.size());
+  values.set_count("inventory.changes", changes);
+  emitter_.emit(batch, values, {});
+}
+
+// Once of each.
+void Collector::tell(const std::string &text) {
+  if (told_.size() < kMaxFacts && told_.insert(text).second) host_.log(Level::warning, text);
+}
+
+}  // namespace atalaya::inventory

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plugins/sources/inventory/ledger.h"
+#include "plugins/sources/inventory/metrics.h"
+#include "plugins/sources/inventory/software.h"
+#include "plugins/sources/inventory/tree.h"
+
+namespace atalaya::inventory {
+
+struct Options {
+  std::string root = "/";
+  std::vector<std::string> jdks;
+  Configurations configurations;
+  int64_t repeat_ns = 0;  // how often all that holds is told again
+};
+
+class Collector {
+ public:
+  Collector(Host host, Options options);
+  void start();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  Facts read();
+  void load();
+  void save();
+  void emit(Batch &batch, std::span<const Record> records) const;
+  void emit_metrics(Batch &batch, std::optional<size_t> changes) const;
+  void tell(const std::string &text);
+
+  Host host_;
+  Options options_;
+  uint32_t fact_, value_, number_;
+  proc::MetricEmitter<kOwnMetrics> emitter_;
+
+  Tree tree_;
+  Ledger ledger_;
+  std::string file_;        // of what is known; empty: it is not kept
+  bool first_ever_ = true;  // nothing was known before the next look
+  std::optional<int64_t> told_all_ns_;
+  std::set<std::string> told_;
+};
+
+}  // namespace atalaya::inventory

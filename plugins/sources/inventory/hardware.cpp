@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/inventory/hardware.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "plugins/cpus/cpus.h"
+#include "plugins/sources/inventory/properties.h"
+#include "plugins/sources/proc/files.h"
+
+namespace atalaya::inventory {
+namespace {
+
+constexpr size_t kMaxText = size_t{16} << 20;  // cpuinfo of a host with thousands of CPUs
+constexpr uint64_t kSectorBytes = 512;
+constexpr uint64_t kKibibyte = 1024;
+
+using Texts = std::set<std::string>;
+
+std::string joined(const Texts &texts) {
+  std::string all;
+  for (const std::string &text : texts) all.append(all.empty() ? "" : ", ").append(text);
+  return all;
+}
+
+void add_line(const Tree &tree, std::string_view path, std::string_view name, Facts &facts) {
+  facts.add(name, tree.line(path));
+}
+
+// "mq-deadline kyber [bfq] none" -> "bfq"; a text without brackets is the choice itself.
+std::string_view chosen(std::string_view text) {
+  const size_t open = text.find('['), close = text.find(']', open == std::string_view::npos ? 0 : open);
+  return open == std::string_view::npos || close == std::string_view::npos ? text : text.substr(open + 1, close - open - 1);
+}
+
+bool number_of(std::string_view text, uint64_t &number) {
+  return proc::whole_number(text, number);
+}
+
+// " 1024 kB" in bytes.
+void add_kibibytes(std::string_view text, std::string_view name, Facts &facts) {
+  uint64_t kib = 0;
+  if (proc::next_number(text, kib) && kib <= UINT64_MAX / kKibibyte) facts.add(name, std::to_string(kib * kKibibyte));
+}
+
+// The values of the lines "key : value", all different ones of a key together.
+std::map<std::string_view, Texts, std::less<>> cpu_lines(std::string_view text) {
+  std::map<std::string_view, Texts, std::less<>> lines;
+  while (!text.empty()) {
+    const std::string_view line = proc::next_line(text);
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    Texts &values = lines[trimmed(line.substr(0, colon))];
+    if (values.size() < 16) values.emplace(trimmed(line.substr(colon + 1)));
+  }
+  return lines;
+}
+
+bool has_flag(const Texts &flags, std::string_view wanted) {
+  return std::any_of(flags.begin(), flags.end(), [wanted](std::string_view text) {
+    for (std::string_view word = proc::next_word(text); !word.empty(); word = proc::next_word(text))
+      if (word == wanted) return true;
+    return false;
+  });
+}
+
+void read_cpuinfo(std::string_view text, Facts &facts) {
+  struct Line {
+    std::string_view key, fact;
+  };
+  constexpr std::array<Line, 6> kLines = {{{"model name", "cpu.model"},
+                                           {"vendor_id", "cpu.vendor"},
+                                           {"microcode", "cpu.microcode"},
+                                           {"CPU implementer", "cpu.implementer"},
+                                           {"CPU part", "cpu.part"},
+                                           {"CPU architecture", "cpu.architecture"}}};
+  const auto lines = cpu_lines(text);
+  for (const Line &line : kLines)
+    if (const auto found = lines.find(line.key); found != lines.end()) facts.add(line.fact, joined(found->second));
+  if (const auto flags = lines.find("flags"); flags != lines.end())
+    facts.add("machine.virtual", has_flag(flags->second, "hypervisor") ? "yes" : "no");
+}
+
+void read_caches(const Tree &tree, const std::vector<int> &cpus, Facts &facts) {
+  struct Cache {
+    Texts sizes, shares;
+  };
+  std::map<std::string, Cache> caches;
+  for (const int cpu : cpus) {
+    const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache";
+    for (const std::string &index : tree.list(folder).names) {
+      if (!index.starts_with("index")) continue;
+      const std::string cache = folder + "/" + index, level = tree.line(cache + "/level"), type = tree.line(cache + "/type");
+      if (level.empty()) continue;
+      Cache &found = caches["l" + level + (type == "Data" ? "d" : type == "Instruction" ? "i" : "")];
+      found.sizes.insert(tree.line(cache + "/size"));
+      found.shares.insert(tree.line(cache + "/shared_cpu_list"));
+    }
+  }
+  for (const auto &[name, cache] : caches) {
+    facts.add("cpu.cache." + name + ".size", joined(cache.sizes));
+    facts.add("cpu.cache." + name + ".count", std::to_string(cache.shares.size()));
+  }
+}
+
+void read_topology(const Tree &tree, const std::vector<int> &cpus, Facts &facts) {
+  Texts packages, cores, maximums, governors;
+  for (const int cpu : cpus) {
+    const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
+    const std::string package = tree.line(folder + "/topology/physical_package_id");
+    const std::string core = tree.line(folder + "/topology/core_id"), die = tree.line(folder + "/topology/die_id");
+    if (!package.empty()) packages.insert(package);
+    if (!core.empty()) cores.insert(package + "/" + die + "/" + core);
+    uint64_t khz = 0;
+    if (number_of(tree.line(folder + "/cpufreq/cpuinfo_max_freq"), khz)) maximums.insert(std::to_string(khz / 1000) + " MHz");
+    if (std::string governor = tree.line(folder + "/cpufreq/scaling_governor"); !governor.empty())
+      governors.insert(std::move(governor));
+  }
+  facts.add("cpu.threads", std::to_string(cpus.size()));
+  if (!packages.empty()) facts.add("cpu.sockets", std::to_string(packages.size()));
+  if (!cores.empty()) facts.add("cpu.cores", std::to_string(cores.size()));
+  facts.add("cpu.frequency.max", joined(maximums));
+  facts.add("cpu.governor", joined(governors));
+}
+
+void read_numa(const Tree &tree, Facts &facts) {
+  const Tree::Listing nodes = tree.list("sys/devices/system/node");
+  if (nodes.error != 0 && !nodes.missing()) return facts.unread("numa.");
+  size_t count = 0;
+  for (const std::string &node : nodes.names) {
+    uint64_t number = 0;
+    if (!node.starts_with("node") || !number_of(std::string_view(node).substr(4), number)) continue;
+    ++count;
+    const std::string folder = "sys/devices/system/node/" + node, name = "numa." + node;
+    add_line(tree, folder + "/cpulist", name + ".cpus", facts);
+    add_line(tree, folder + "/distance", name + ".distance", facts);
+    const std::string memory = tree.line(folder + "/meminfo");  // "Node 0 MemTotal: 1024 kB"
+    if (const size_t at = memory.find("MemTotal:"); at != std::string::npos)
+      add_kibibytes(std::string_view(memory).substr(memory.find(':', at) + 1), name + ".bytes", facts);
+  }
+  if (count > 0) facts.add("numa.nodes", std::to_string(count));
+}
+
+bool is_disk(const std::string &name) {
+  for (const std::string_view other : {"loop", "ram", "zram"})
+    if (name.starts_with(other)) return false;
+  return true;
+}
+
+void read_disk(const Tree &tree, const std::string &disk, Facts &facts) {
+  const std::string folder = "sys/block/" + disk, name = "disk." + disk;
+  uint64_t sectors = 0;
+  if (number_of(tree.line(folder + "/size"), sectors) && sectors <= UINT64_MAX / kSectorBytes)
+    facts.add(name + ".bytes", std::to_string(sectors * kSectorBytes));
+  add_line(tree, folder + "/device/vendor", name + ".vendor", facts);
+  add_line(tree, folder + "/device/model", name + ".model", facts);
+  const std::string rotational = tree.line(folder + "/queue/rotational");
+  if (!rotational.empty()) facts.add(name + ".kind", rotational == "1" ? "rotating" : "solid-state");
+  facts.add(name + ".scheduler", chosen(tree.line(folder + "/queue/scheduler")));
+  uint64_t ahead = 0;
+  if (number_of(tree.line(folder + "/queue/read_ahead_kb"), ahead)) facts.add(name + ".read-ahead", std::to_string(ahead) + " KiB");
+}
+
+void read_interface(const Tree &tree, const std::string &interface, Facts &facts) {
+  const std::string folder = "sys/class/net/" + interface, name = "net." + interface;
+  const std::string speed = tree.line(folder + "/speed");
+  uint64_t mbit = 0;  // -1: the driver does not know
+  if (number_of(speed, mbit)) facts.add(name + ".speed", speed + " Mbit/s");
+  add_line(tree, folder + "/duplex", name + ".duplex", facts);
+  add_line(tree, folder + "/mtu", name + ".mtu", facts);
+  facts.add(name + ".driver", tree.link_name(folder + "/device/driver"));
+}
+
+}  // namespace
+
+void read_machine(const Tree &tree, Facts &facts) {
+  const std::string folder = "sys/class/dmi/id/";
+  add_line(tree, folder + "sys_vendor", "machine.vendor", facts);
+  add_line(tree, folder + "product_name", "machine.product", facts);
+  add_line(tree, folder + "product_version", "machine.version", facts);
+  add_line(tree, folder + "bios_version", "machine.firmware", facts);
+}
+
+void read_system(const Tree &tree, Facts &facts) {
+  const std::string release = tree.line("proc/sys/kernel/osrelease");
+  if (release.empty()) facts.unread("kernel.");
+  facts.add("kernel.release", release);
+  add_line(tree, "proc/sys/kernel/version", "kernel.version", facts);
+  add_line(tree, "proc/sys/kernel/arch", "kernel.architecture", facts);
+  for (const char *const setting : {"swappiness", "overcommit_memory", "dirty_ratio", "dirty_background_ratio", "max_map_count"})
+    add_line(tree, std::string("proc/sys/vm/") + setting, std::string("kernel.vm.") + setting, facts);
+  facts.add("kernel.hugepages", chosen(tree.line("sys/kernel/mm/transparent_hugepage/enabled")));
+  const Tree::Text os = tree.read("etc/os-release", kMaxText);
+  if (!os.ok() && !os.missing()) facts.unread("os.");
+  for (const Property &property : parse_assignments(os.text))
+    if (property.key == "PRETTY_NAME") facts.add("os.name", property.value);
+}
+
+void read_processors(const Tree &tree, Facts &facts) {
+  const Tree::Text info = tree.read("proc/cpuinfo", kMaxText);
+  const std::string online = tree.line("sys/devices/system/cpu/online");
+  if (!info.ok() || online.empty()) {
+    facts.unread("cpu.");
+    facts.unread("machine.virtual");
+  }
+  read_cpuinfo(info.text, facts);
+  if (online.empty()) return;
+  facts.add("cpu.online", online);
+  const std::vector<int> cpus = cpus::parse_cpus(online);
+  read_topology(tree, cpus, facts);
+  read_caches(tree, cpus, facts);
+  add_line(tree, "sys/devices/system/cpu/smt/control", "cpu.smt", facts);
+}
+
+void read_memory(const Tree &tree, Facts &facts) {
+  struct Line {
+    std::string_view key, fact;
+  };
+  constexpr std::array<Line, 3> kLines = {
+      {{"MemTotal:", "memory.bytes"}, {"SwapTotal:", "memory.swap.bytes"}, {"Hugepagesize:", "memory.hugepage.bytes"}}};
+  const Tree::Text info = tree.read("proc/meminfo", kMaxText);
+  if (!info.ok()) facts.unread("memory.");
+  std::string_view text = info.text;
+  while (!text.empty()) {
+    std::string_view line = proc::next_line(text);
+    const std::string_view key = proc::next_word(line);
+    for (const Line &known : kLines)
+      if (key == known.key) add_kibibytes(line, known.fact, facts);
+    if (key == "HugePages_Total:") facts.add("memory.hugepages", line);
+  }
+  read_numa(tree, facts);
+}
+
+void read_disks(const Tree &tree, Facts &facts) {
+  const Tree::Listing disks = tree.list("sys/block");
+  if (disks.error != 0) return facts.unread("disk.");
+  for (const std::string &disk : disks.names)
+    if (is_disk(disk)) read_disk(tree, disk, facts);
+}
+
+void read_interfaces(const Tree &tree, Facts &facts) {
+  const Tree::Listing interfaces = tree.list("sys/class/net");
+  if (interfaces.error != 0) return facts.unread("net.");
+  for (const std::string &interface : interfaces.names)
+    if (tree.has("sys/class/net/" + interface + "/device")) read_interface(tree, interface, facts);
+}
+
+}  // namespace atalaya::inventory

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What source inventory reads line by line: the first byte says as what.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "plugins/sources/inventory/ledger.h"
+#include "plugins/sources/inventory/properties.h"
+
+using namespace atalaya::inventory;
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// What a ledger writes, it reads as the same.
+void check_ledger(std::string_view text) {
+  Ledger ledger;
+  if (!ledger.read(text)) {
+    require(ledger.size() == 0);
+    return;
+  }
+  Ledger again;
+  require(again.read(ledger.text()) && again.open() == ledger.open() && again.ended() == ledger.ended());
+}
+
+void check_facts(std::string_view text) {
+  Facts facts;
+  for (const Property &property : parse_assignments(text)) facts.add(property.key, property.value);
+  for (const Property &property : parse_java_properties(text)) facts.add(property.key, property.value);
+  for (const auto &[name, value] : facts.values()) require(!value.empty() && name.size() <= kMaxName && value.size() <= kMaxValue);
+  Ledger ledger;
+  ledger.look(facts, 1);
+  Ledger again;
+  require(again.read(ledger.text()) && again.open() == ledger.open());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
+  data[0] % 2 == 0 ? check_facts(text) : check_ledger(text);
+  return 0;
+}

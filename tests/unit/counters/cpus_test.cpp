@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/cpus/cpus.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+namespace atalaya::cpus {
+
+TEST_CASE("lists of CPUs") {
+  CHECK(parse_cpus("0-2,5\n") == std::vector<int>{0, 1, 2, 5});
+  CHECK(parse_cpus("0") == std::vector<int>{0});
+  CHECK(parse_cpus("").empty());
+  CHECK(parse_cpus("x").empty());
+  CHECK(parse_cpus("0-99999999").empty());
+}
+
+TEST_CASE("CPUs that came and CPUs that went") {
+  const CpuChange change = change_of({0, 1, 4}, {0, 2, 4, 5});
+  CHECK(change.gone == std::vector<int>{1});
+  CHECK(change.come == std::vector<int>{2, 5});
+  CHECK(change_of({0, 1}, {0, 1}).come.empty());
+  CHECK(change_of({0, 1}, {}).gone.empty());
+  CHECK(online_cpus().size() == static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+}  // namespace atalaya::cpus
