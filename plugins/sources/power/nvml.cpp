@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 namespace atalaya::power {
 namespace {
@@ -85,15 +84,13 @@ struct Nvml::Functions {
     find(library, "nvmlDeviceGetProcessUtilization", process_utilization);
   }
   bool complete() const { return init != nullptr && shutdown != nullptr && count != nullptr && handle != nullptr; }
-
-  // By the library's path: once loaded it stays, and so do its functions.
-  static const Functions *of(const std::string &path, void *library) {
-    static std::mutex mutex;
-    static std::map<std::string, Functions> known;
-    const std::lock_guard lock(mutex);
-    return &known.try_emplace(path, library).first->second;
-  }
 };
+
+Nvml::Nvml() = default;
+
+Nvml::~Nvml() {
+  close();
+}
 
 std::string Nvml::open(const std::string &library) {
   close();
@@ -102,7 +99,7 @@ std::string Nvml::open(const std::string &library) {
     const char *const text = ::dlerror();
     return text != nullptr ? text : "it cannot be loaded";
   }
-  functions_ = Functions::of(library, loaded);
+  functions_ = std::make_unique<Functions>(loaded);
   if (!functions_->complete()) return library + " lacks functions of NVML version 2";
   if (const int error = functions_->init(); error != kSuccess)
     return "nvmlInit: " + (functions_->error != nullptr ? std::string(functions_->error(error)) : std::to_string(error));

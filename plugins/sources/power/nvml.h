@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,10 +24,10 @@ struct GpuProcess {
 
 class Nvml {
  public:
-  Nvml() = default;
+  Nvml();
   Nvml(const Nvml &) = delete;
   Nvml &operator=(const Nvml &) = delete;
-  ~Nvml() { close(); }
+  ~Nvml();
 
   // What is wrong, "" when it works. The library stays loaded: it has run code.
   std::string open(const std::string &library);
@@ -50,7 +51,7 @@ class Nvml {
   void add_memory(const Gpu &gpu, std::vector<GpuProcess> &processes) const;
   void add_usage(Gpu &gpu, std::vector<GpuProcess> &processes) const;
 
-  const Functions *functions_ = nullptr;
+  std::unique_ptr<Functions> functions_;
   bool open_ = false;
   std::vector<Gpu> gpus_;
 };
