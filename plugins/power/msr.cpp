@@ -9,6 +9,7 @@
 namespace atalaya::power {
 
 std::optional<uint64_t> DeviceMsr::read(int32_t cpu, uint32_t address) {
+  const std::lock_guard lock(mutex_);
   core::Descriptor &device = devices_[cpu];
   if (!device)
     device = core::Descriptor(

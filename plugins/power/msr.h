@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
 
 #include "core/util/files.h"
@@ -26,6 +27,7 @@ class DeviceMsr final : public Msr {
 
  private:
   const Tree &tree_;
+  std::mutex mutex_;  // a meter may read between windows
   std::map<int32_t, core::Descriptor> devices_;
 };
 
