@@ -67,22 +67,22 @@ void Collector::open_parts(const std::vector<Cpu> &cpus) {
     tell("no temperatures: neither " + tree_.named("sys/class/hwmon") + " nor " + tree_.named("sys/class/thermal") + " has sensors");
   if (options_.ipmi) open_ipmi();
   if (!options_.gpus) return;
-  if (const std::string wrong = nvml_.open(options_.nvml); !wrong.empty()) tell("no NVIDIA GPUs: " + wrong);
+  if (const std::string wrong = nvml_.open(options_.nvml); !wrong.empty()) tell("no NVIDIA GPUs: " + wrong, Level::debug);
 }
 
 void Collector::open_ipmi() {
   if (own_ipmi_) {
     auto device = std::make_unique<DeviceIpmi>();
-    if (const std::string wrong = device->open(tree_); !wrong.empty()) return tell("no power by IPMI: " + wrong);
+    if (const std::string wrong = device->open(tree_); !wrong.empty()) return tell("no power by IPMI: " + wrong, Level::debug);
     ipmi_ = std::move(device);
   }
   ipmi_answers_ = read_power(*ipmi_).has_value();
   if (!ipmi_answers_) tell("no power by IPMI: the controller does not answer DCMI's question for its power reading");
 }
 
-// Once a start: what this host has not is no fault.
-void Collector::tell(const std::string &what_is_absent) {
-  host_.log(Level::info, what_is_absent);
+// Once a start: what this host has not is no fault. Most have neither a controller nor a GPU.
+void Collector::tell(const std::string &what_is_absent, Level level) {
+  host_.log(level, what_is_absent);
 }
 
 void Collector::stop() {

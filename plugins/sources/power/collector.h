@@ -47,7 +47,7 @@ class Collector {
 
   void open_parts(const std::vector<Cpu> &cpus);
   void open_ipmi();
-  void tell(const std::string &what_is_absent);
+  void tell(const std::string &what_is_absent, Level level = Level::info);
   void forget();
   void collect_energy(const Window &window, int64_t now_ns);
   void emit_energy(const std::vector<std::optional<Energy>> &energy);

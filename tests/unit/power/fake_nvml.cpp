@@ -25,7 +25,7 @@ constexpr int kSuccess = 0, kNotSupported = 3, kInsufficientSize = 7, kDriverNot
 constexpr unsigned long long kMiB = 1024 * 1024;
 
 int init_error = kSuccess;
-unsigned gpus = 2, processes = 1, first_pid = 0;
+unsigned gpus = 2, processes = 1, first_pid = 1;
 unsigned long long energy_mj = 1'000'000, sampled_us = 1000;
 int opened = 0;
 
