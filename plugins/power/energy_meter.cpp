@@ -59,8 +59,7 @@ void EnergyMeter::forget() {
 
 int64_t EnergyMeter::longest_pause_ns() const {
   double shortest = 1e9;  // seconds
-  for (const Zone &zone : zones())
-    shortest = std::min(shortest, static_cast<double>(zone.range) * zone.joules / zone.most_watts);
+  for (const Zone &zone : zones()) shortest = std::min(shortest, static_cast<double>(zone.range) * zone.joules / zone.most_watts);
   return static_cast<int64_t>(shortest / 2 * 1e9);
 }
 

@@ -21,9 +21,9 @@ constexpr double kMostWatts = 1500;
 // One counter of energy.
 struct Zone {
   Domain domain = Domain::package;
-  int32_t package = 0;  // of the platform 0
-  int32_t core = -1;    // of Domain::core: the lowest CPU number of the core
-  std::string name;     // for messages
+  int32_t package = 0;   // of the platform 0
+  int32_t core = -1;     // of Domain::core: the lowest CPU number of the core
+  std::string name;      // for messages
   double joules = 1e-6;  // of one count
   uint64_t range = 0;    // the highest count; the next one is 0
   double most_watts = kMostWatts;

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/power/model.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace atalaya::power {
+namespace {
+
+constexpr size_t kLargestStat = size_t{256} << 10;  // the lines of 3,000 cores, which are the first
+
+}  // namespace
 
 std::optional<Model> model_of(const Host &host) {
   if (!host.find("model")) return std::nullopt;
@@ -24,21 +31,22 @@ std::optional<Ticks> parse_ticks(std::string_view text) {
     ++count;
   }
   if (count < 4) return std::nullopt;
-  const uint64_t busy = ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6];
-  return Ticks{busy, busy + ticks[3] + ticks[4]};
+  Ticks found{ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[3] + ticks[4]};
+  while (proc::next_line(text).starts_with("cpu")) ++found.cores;
+  return found.cores > 0 ? std::optional(found) : std::nullopt;
 }
 
-std::optional<Busy> BusyTime::take(size_t cores) {
-  std::array<char, 4096> buffer{};
-  const proc::FileText text = file_.read(tree_.folder(), buffer);
+std::optional<Busy> BusyTime::take() {
+  buffer_.resize(kLargestStat);
+  const proc::FileText text = file_.read(tree_.folder(), buffer_);
   const auto now = text.ok() ? parse_ticks(text.text) : std::nullopt;
-  const auto before = last_;
-  last_ = now;
-  if (!now || !before || now->busy < before->busy || now->all <= before->all) return std::nullopt;
-  const uint64_t busy = now->busy - before->busy, all = now->all - before->all;
-  if (busy > all) return std::nullopt;  // idle time was taken back
-  const double share = static_cast<double>(busy) / static_cast<double>(all);
-  return Busy{share * 100 * static_cast<double>(cores), share};
+  const auto before = std::exchange(last_, now);
+  if (!now || !before || now->busy < before->busy) return std::nullopt;
+  // The kernel takes back some of the time in which it waited for disks.
+  const uint64_t busy = now->busy - before->busy, idle = now->idle - std::min(now->idle, before->idle);
+  if (busy + idle == 0) return std::nullopt;
+  const double share = static_cast<double>(busy) / static_cast<double>(busy + idle);
+  return Busy{share * 100 * static_cast<double>(now->cores), share};
 }
 
 }  // namespace atalaya::power

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Power from utilisation, for hosts on which nothing measures: a straight line between two numbers that the operator gives, from a meter
-// at the wall or a data sheet. What comes of it carries the tag quality = model.
+// Power from utilisation, for hosts on which nothing measures: a straight line between two numbers that the operator gives, from a
+// meter at the wall or a data sheet. What comes of it carries the tag quality = model.
 #pragma once
 
 #include <atalaya/plugin.hpp>
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "plugins/power/tree.h"
 #include "plugins/sources/proc/files.h"
@@ -44,9 +45,10 @@ inline constexpr Param kModelParam = {
 // Throws Failure when it makes no sense.
 std::optional<Model> model_of(const Host &host);
 
-// What all cores were busy with: the first line of /proc/stat, in ticks.
+// What all cores did: the first lines of /proc/stat, in ticks.
 struct Ticks {
-  uint64_t busy = 0, all = 0;
+  uint64_t busy = 0, idle = 0;
+  size_t cores = 0;
 };
 std::optional<Ticks> parse_ticks(std::string_view text);
 
@@ -59,12 +61,13 @@ class BusyTime {
  public:
   explicit BusyTime(const Tree &tree) : tree_(tree) {}
   // Since the last call; absent in the first one and after forget.
-  std::optional<Busy> take(size_t cores);
+  std::optional<Busy> take();
   void forget() { last_.reset(); }
 
  private:
   const Tree &tree_;
   proc::KeptFile file_{"proc/stat"};
+  std::vector<char> buffer_;
   std::optional<Ticks> last_;
 };
 

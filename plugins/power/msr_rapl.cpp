@@ -20,8 +20,9 @@ struct Register {
   const char *name;
 };
 constexpr std::array kIntelRegisters = {
-    Register{Domain::package, 0x611, ""},         Register{Domain::cores, 0x639, " core"}, Register{Domain::graphics, 0x641, " uncore"},
-    Register{Domain::memory, 0x619, " dram"},     Register{Domain::platform, 0x64d, " psys"},
+    Register{Domain::package, 0x611, ""},         Register{Domain::cores, 0x639, " core"},
+    Register{Domain::graphics, 0x641, " uncore"}, Register{Domain::memory, 0x619, " dram"},
+    Register{Domain::platform, 0x64d, " psys"},
 };
 
 template <size_t size>
@@ -33,8 +34,8 @@ bool is_one_of(const CpuModel &model, const std::array<int32_t, size> &models) {
 bool counts_microjoules(const CpuModel &model) {
   return is_one_of(model, std::array{0x37, 0x4a, 0x4c, 0x5a});
 }
-// Servers whose memory is counted in 2^-16 J, whatever the unit register says: Haswell, Broadwell, Skylake, Xeon Phi, Ice Lake, Sapphire
-// Rapids and later.
+// Servers whose memory is counted in 2^-16 J, whatever the unit register says: Haswell, Broadwell, Skylake, Xeon Phi, Ice Lake,
+// Sapphire Rapids and later.
 bool has_own_memory_unit(const CpuModel &model) {
   return is_one_of(model, std::array{0x3f, 0x4f, 0x56, 0x55, 0x57, 0x85, 0x6a, 0x6c, 0x8f, 0xcf, 0xad, 0xae});
 }
@@ -86,7 +87,8 @@ void add_intel(MsrRapl &rapl, Msr &msr, const Cpu &cpu, const CpuModel &model) {
   const double most = most_watts(msr, cpu.number, units);
   for (const Register &one : kIntelRegisters) {
     if (one.domain == Domain::platform && cpu.package != 0) continue;  // each package shows the same one
-    Zone zone{one.domain, cpu.package, -1, "package-" + std::to_string(cpu.package) + one.name, joules_of(one.domain, units, model)};
+    Zone zone{one.domain, cpu.package, -1, "package-" + std::to_string(cpu.package) + one.name,
+              joules_of(one.domain, units, model)};
     // The package's limits are not those of memory and platform.
     const bool within_package = one.domain != Domain::memory && one.domain != Domain::platform;
     zone.most_watts = within_package ? most : kMostWatts;
@@ -113,7 +115,8 @@ RaplUnits rapl_units(uint64_t unit_register, const CpuModel &model) {
   const auto power_of_two = [](uint64_t exponent) { return static_cast<double>(uint64_t{1} << exponent); };
   RaplUnits units;
   units.watts = 1 / power_of_two(bits(unit_register, 0, 3));
-  units.joules = counts_microjoules(model) ? power_of_two(bits(unit_register, 8, 12)) * 1e-6 : 1 / power_of_two(bits(unit_register, 8, 12));
+  units.joules =
+      counts_microjoules(model) ? power_of_two(bits(unit_register, 8, 12)) * 1e-6 : 1 / power_of_two(bits(unit_register, 8, 12));
   units.seconds = 1 / power_of_two(bits(unit_register, 16, 19));
   return units;
 }
@@ -129,7 +132,9 @@ OpenedCounters open_msr_rapl(Msr &msr, const std::vector<Cpu> &cpus, const CpuMo
     return {nullptr, "the CPU is neither Intel's nor AMD's"};
   }
   if (rapl->zones().empty())
-    return {nullptr, "no registers of RAPL can be read by /dev/cpu/*/msr: load the module msr and give CAP_SYS_RAWIO; virtual machines have none"};
+    return {nullptr,
+            "no registers of RAPL can be read by /dev/cpu/*/msr: load the module msr and give CAP_SYS_RAWIO; virtual machines have "
+            "none"};
   return {std::move(rapl), ""};
 }
 

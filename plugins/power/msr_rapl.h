@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAPL by the registers themselves, where the kernel has no powercap: Intel SDM volume 3B, 15.10 "Platform specific power management
-// support"; AMD PPR for family 17h, "RAPL".
+// RAPL by the registers themselves, where the kernel has no powercap: Intel SDM volume 3B, 15.10 "Platform specific power
+// management support"; AMD PPR for family 17h, "RAPL".
 #pragma once
 
 #include <vector>

@@ -12,7 +12,8 @@ namespace {
 bool keyed(std::string_view line, std::string_view key, std::string_view &value) {
   if (!line.starts_with(key)) return false;
   const size_t colon = line.find(':');
-  if (colon == std::string_view::npos || line.substr(key.size(), colon - key.size()).find_first_not_of(" \t") != std::string_view::npos)
+  if (colon == std::string_view::npos ||
+      line.substr(key.size(), colon - key.size()).find_first_not_of(" \t") != std::string_view::npos)
     return false;
   value = line.substr(colon + 1);
   value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
@@ -54,9 +55,9 @@ CpuModel parse_cpuinfo(std::string_view text) {
     const std::string_view line = proc::next_line(text);
     if (line.empty()) break;  // the others are of the same make
     if (keyed(line, "vendor_id", value))
-      model.vendor = value == "GenuineIntel"                            ? Vendor::intel
+      model.vendor = value == "GenuineIntel"                              ? Vendor::intel
                      : value == "AuthenticAMD" || value == "HygonGenuine" ? Vendor::amd
-                                                                        : Vendor::other;
+                                                                          : Vendor::other;
     if (keyed(line, "cpu family", value)) model.family = small_number(value);
     if (keyed(line, "model", value)) model.model = small_number(value);
   }

@@ -23,8 +23,8 @@ constexpr size_t kMaxText = 4096;  // sysfs gives a page
 void Tree::open() {
   folder_ = proc::open_root(root_, "");
   if (!folder_)
-    throw Failure(Code::bad_config,
-                  "root \"" + root_ + "\" cannot be opened: " + core::error_text(errno) + "; name a folder that holds sys and proc");
+    throw Failure(Code::bad_config, "root \"" + root_ + "\" cannot be opened: " + core::error_text(errno) +
+                                        "; name a folder that holds sys and proc");
 }
 
 std::optional<std::string> Tree::text(const std::string &path) const {
@@ -55,9 +55,8 @@ std::vector<std::string> Tree::entries(const std::string &path, std::string_view
     const std::string_view name(static_cast<const char *>(entry->d_name));
     if (name.front() != '.' && name.starts_with(prefix)) names.emplace_back(name);
   }
-  std::sort(names.begin(), names.end(), [](const std::string &a, const std::string &b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
-  });
+  std::sort(names.begin(), names.end(),
+            [](const std::string &a, const std::string &b) { return a.size() != b.size() ? a.size() < b.size() : a < b; });
   return names;
 }
 

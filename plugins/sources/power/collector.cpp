@@ -55,7 +55,8 @@ void Collector::start() {
 
 void Collector::open_parts(const std::vector<Cpu> &cpus) {
   cpu_states_.start(cpus);
-  if (!cpu_states_.has_frequencies()) tell("no sys.cpu.mhz: " + tree_.named("sys/devices/system/cpu/cpu*/cpufreq") + " is not there");
+  if (!cpu_states_.has_frequencies())
+    tell("no sys.cpu.mhz: " + tree_.named("sys/devices/system/cpu/cpu*/cpufreq") + " is not there");
   if (options_.cstates && !cpu_states_.has_cstates())
     tell("no sys.cpu.cstate: " + tree_.named("sys/devices/system/cpu/cpu*/cpuidle") + " is not there");
   msr_works_ = options_.msr && msr_states_.start(cpus, read_cpu_model(tree_));
@@ -64,7 +65,8 @@ void Collector::open_parts(const std::vector<Cpu> &cpus) {
          " cannot be read; it takes an Intel or AMD CPU, the module msr and CAP_SYS_RAWIO");
   if (options_.sensors) sensors_.start(cpus);
   if (options_.sensors && !sensors_.any())
-    tell("no temperatures: neither " + tree_.named("sys/class/hwmon") + " nor " + tree_.named("sys/class/thermal") + " has sensors");
+    tell("no temperatures: neither " + tree_.named("sys/class/hwmon") + " nor " + tree_.named("sys/class/thermal") +
+         " has sensors");
   if (options_.ipmi) open_ipmi();
   if (!options_.gpus) return;
   if (const std::string wrong = nvml_.open(options_.nvml); !wrong.empty()) tell("no NVIDIA GPUs: " + wrong, Level::debug);
@@ -178,7 +180,7 @@ void Collector::emit_power() {
     return out_.meter(name, false);
   }
   if (!busy_ || meter_) return;
-  const auto busy = busy_->take(1);
+  const auto busy = busy_->take();
   if (!busy) return;
   out_.values().set("sys.power", options_.model->watts(busy->share));
   out_.meter("model", true);

@@ -52,8 +52,11 @@ void CpuStates::start(const std::vector<Cpu> &cpus) {
   frequencies_ = false;
   for (const Cpu &cpu : cpus) {
     const std::string folder = kCpus + ("cpu" + std::to_string(cpu.number)) + "/";
-    cpus_.push_back({cpu, NumberFile(folder + "cpufreq/scaling_cur_freq"), NumberFile(folder + "thermal_throttle/core_throttle_count"),
-                     NumberFile(folder + "thermal_throttle/package_throttle_count"), {}});
+    cpus_.push_back({cpu,
+                     NumberFile(folder + "cpufreq/scaling_cur_freq"),
+                     NumberFile(folder + "thermal_throttle/core_throttle_count"),
+                     NumberFile(folder + "thermal_throttle/package_throttle_count"),
+                     {}});
     frequencies_ = frequencies_ || cpus_.back().frequency.read(tree_);
     if (wanted_.cstates) find_states(cpu.number);
   }
@@ -88,8 +91,11 @@ void CpuStates::find_graphics() {
     const std::string folder = kDrm + entry + "/";
     if (entry.find('-') != std::string::npos || !tree_.number(folder + "gt_cur_freq_mhz")) continue;
     const std::string rc6 = tree_.number(folder + "gt/gt0/rc6_residency_ms") ? "gt/gt0/" : "power/";
-    graphics_.push_back({entry, NumberFile(folder + "gt_cur_freq_mhz"), NumberFile(folder + "gt_act_freq_mhz"),
-                         NumberFile(folder + rc6 + "rc6_residency_ms"), {}});
+    graphics_.push_back({entry,
+                         NumberFile(folder + "gt_cur_freq_mhz"),
+                         NumberFile(folder + "gt_act_freq_mhz"),
+                         NumberFile(folder + rc6 + "rc6_residency_ms"),
+                         {}});
   }
 }
 

@@ -30,12 +30,14 @@ class Power final : public Source {
       Param{.name = "root"_str,
             .type = ATALAYA_STRING,
             .default_text = "/"_str,
-            .summary = "The folder that holds sys, proc and dev: another machine's recorded tree, or the host's root in a container."_str},
-      Param{.name = "rapl"_str,
-            .type = ATALAYA_ENUM,
-            .default_text = "auto"_str,
-            .allowed = "auto|powercap|msr|off"_str,
-            .summary = "Where the energy of packages is read: by the kernel's powercap, by registers, or the first that works."_str},
+            .summary =
+                "The folder that holds sys, proc and dev: another machine's recorded tree, or the host's root in a container."_str},
+      Param{
+          .name = "rapl"_str,
+          .type = ATALAYA_ENUM,
+          .default_text = "auto"_str,
+          .allowed = "auto|powercap|msr|off"_str,
+          .summary = "Where the energy of packages is read: by the kernel's powercap, by registers, or the first that works."_str},
       Param{.name = "msr"_str,
             .type = ATALAYA_BOOL,
             .default_text = "true"_str,
@@ -56,7 +58,8 @@ class Power final : public Source {
             .type = ATALAYA_BOOL,
             .default_text = "true"_str,
             .summary = "The power that the board's management controller measures (DCMI)."_str},
-      Param{.name = "gpus"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "NVIDIA GPUs and their processes."_str},
+      Param{
+          .name = "gpus"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "NVIDIA GPUs and their processes."_str},
       Param{.name = "nvml"_str,
             .type = ATALAYA_STRING,
             .default_text = "libnvidia-ml.so.1"_str,
@@ -65,7 +68,8 @@ class Power final : public Source {
   };
   // Each works or not by itself; a drop-in is enough by itself.
   static constexpr Need needs[] = {
-      {ATALAYA_NEED_FILE, 1, "/sys/class/powercap/intel-rapl:0"_str, "energy of packages, but for what registers give"_str, "rapl"_str},
+      {ATALAYA_NEED_FILE, 1, "/sys/class/powercap/intel-rapl:0"_str, "energy of packages, but for what registers give"_str,
+       "rapl"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "energy of packages: since Linux 5.10 only root reads it"_str,
        "rapl"_str},
       {ATALAYA_NEED_FILE, 1, "/dev/cpu/0/msr"_str, "busy frequency, C-states as they were, throttling; load the module msr"_str,

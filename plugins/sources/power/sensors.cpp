@@ -43,7 +43,6 @@ std::string unique(std::string name, const Entries &entries, const Name &name_of
 
 }  // namespace
 
-
 void Sensors::start(const std::vector<Cpu> &cpus) {
   sensors_.clear();
   amd_packages_ = 0;

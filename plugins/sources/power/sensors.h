@@ -34,7 +34,8 @@ class Sensors {
     Type type;
     const char *prefix;
   };
-  static constexpr Kind kKinds[] = {{Type::temperature, "temp"}, {Type::power, "power"}, {Type::energy, "energy"}, {Type::fan, "fan"}};
+  static constexpr Kind kKinds[] = {
+      {Type::temperature, "temp"}, {Type::power, "power"}, {Type::energy, "energy"}, {Type::fan, "fan"}};
   struct Counted {
     proc::Count microjoules;
   };

@@ -39,6 +39,7 @@ EnergyTranslator::EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr)
       threads_(host.intern("proc.threads")),
       pid_(host.intern("pid")),
       process_(host.intern("process")),
+      host_tag_(host.intern("host")),
       quality_(host.intern("quality")),
       energy_(host.intern("proc.cpu.energy")),
       packages_(host.intern("sys.energy.packages")),
@@ -50,7 +51,6 @@ EnergyTranslator::EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr)
 void EnergyTranslator::start() {
   tree_.open();
   const std::vector<power::Cpu> cpus = power::read_cpus(tree_);
-  cores_ = std::max<size_t>(cpus.size(), 1);
   power::OpenedMeter opened = power::open_meter(rapl_, tree_, *msr_, cpus);
   meter_ = std::move(opened.meter);
   if (!meter_ && !model_) host_.log(Level::info, "no energy of processes: " + opened.how + "; give \"model\" to estimate it");
@@ -73,9 +73,9 @@ Code EnergyTranslator::process(const Window &window, Batch &batch) {
     busy_.forget();
     modelled_to_ns_.reset();
   }
-  const auto busy = busy_.take(cores_);
+  const auto busy = busy_.take();
   const auto total = meter_ ? measure(window) : modelled(busy);
-  if (total && busy) write(batch, *total, *busy);
+  if (total && busy) write(window, batch, *total, *busy);
   return Code::ok;
 }
 
@@ -106,6 +106,7 @@ void EnergyTranslator::find_users(const Batch &batch) {
   const auto samples = batch.samples();
   for (size_t i = 0; i < samples.size(); ++i) {
     const Sample &sample = samples[i];
+    if (const atalaya_tag *const host = find_tag(sample, host_tag_)) host_name_ = view(host->value);
     if (sample.kind != ATALAYA_METRICS || find_tag(sample, process_) == nullptr) continue;
     const atalaya_field *const user = find_field(sample, user_), *const kernel = find_field(sample, kernel_);
     if (user == nullptr && kernel == nullptr) continue;
@@ -134,7 +135,7 @@ std::optional<double> EnergyTranslator::frequency_of(const Sample &sample) {
   return known->second;
 }
 
-void EnergyTranslator::write(Batch &batch, const Total &total, const power::Busy &busy) {
+void EnergyTranslator::write(const Window &window, Batch &batch, const Total &total, const power::Busy &busy) {
   find_users(batch);
   const double watts = total.joules / total.seconds;
   const double idle_watts = meter_ ? idle_.of(watts, busy.share) : std::min(model_->idle_watts, watts);
@@ -142,7 +143,7 @@ void EnergyTranslator::write(Batch &batch, const Total &total, const power::Busy
   const Shares shares = divide(total.joules - idle, users_, busy.percent);
   if (!meter_) batch.reserve(users_.size() + 1);
   for (size_t i = 0; i < users_.size(); ++i) give(batch, i, shares.users[i]);
-  tell_host(batch, total, idle, shares.unattributed);
+  tell_host(window, batch, total, idle, shares.unattributed);
   host_.created(meter_ ? 1 : users_.size() + 1);
 }
 
@@ -159,8 +160,11 @@ void EnergyTranslator::give(Batch &batch, size_t user, double energy) {
   batch.field(sample, energy_, value);
 }
 
-void EnergyTranslator::tell_host(Batch &batch, const Total &total, double idle, double unattributed) {
-  Sample &sample = batch.add(ATALAYA_METRICS, 1, 4);
+void EnergyTranslator::tell_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed) {
+  Sample &sample = batch.add(ATALAYA_METRICS, 2, 4);
+  sample.time_ns = window.time_ns;
+  sample.duration_ns = window.duration_ns;
+  if (!host_name_.empty()) batch.tag(sample, host_tag_, host_name_);
   if (!meter_) batch.tag(sample, quality_, "model");
   batch.field(sample, packages_, round_to(total.joules, kJouleDecimals));
   batch.field(sample, idle_name_, round_to(idle, kJouleDecimals));

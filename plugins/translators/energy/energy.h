@@ -20,10 +20,11 @@ namespace atalaya::energy {
 using namespace atalaya::literals;
 
 inline constexpr int kJouleDecimals = 6;
-inline constexpr MetricTag kProcessTags[] = {{"pid"_str, ATALAYA_TAG_IDENTITY, 0},
+inline constexpr MetricTag kProcessTags[] = {{"host"_str, ATALAYA_TAG_IDENTITY, 0},
+                                             {"pid"_str, ATALAYA_TAG_IDENTITY, 0},
                                              {"process"_str, ATALAYA_TAG_IDENTITY, 0},
                                              {"quality"_str, ATALAYA_TAG_IDENTITY, 0}};
-inline constexpr MetricTag kHostTags[] = {{"quality"_str, ATALAYA_TAG_IDENTITY, 0}};
+inline constexpr MetricTag kHostTags[] = {{"host"_str, ATALAYA_TAG_IDENTITY, 0}, {"quality"_str, ATALAYA_TAG_IDENTITY, 0}};
 
 template <size_t tags>
 constexpr Metric joules(atalaya_str name, const MetricTag (&keys)[tags], atalaya_str source, atalaya_str summary) {
@@ -41,11 +42,12 @@ class EnergyTranslator final : public Translator {
             .type = ATALAYA_STRING,
             .default_text = "/"_str,
             .summary = "The folder that holds sys, proc and dev, as of the source of the processes."_str},
-      Param{.name = "rapl"_str,
-            .type = ATALAYA_ENUM,
-            .default_text = "auto"_str,
-            .allowed = "auto|powercap|msr|off"_str,
-            .summary = "Where the energy of packages is read: by the kernel's powercap, by registers, or the first that works."_str},
+      Param{
+          .name = "rapl"_str,
+          .type = ATALAYA_ENUM,
+          .default_text = "auto"_str,
+          .allowed = "auto|powercap|msr|off"_str,
+          .summary = "Where the energy of packages is read: by the kernel's powercap, by registers, or the first that works."_str},
       Param{.name = "idle"_str,
             .type = ATALAYA_NUMBER,
             .flags = ATALAYA_BOUNDED,
@@ -72,9 +74,10 @@ class EnergyTranslator final : public Translator {
   static constexpr Need kNeeds[] = {
       {ATALAYA_NEED_FILE, 1, "/sys/class/powercap/intel-rapl:0"_str, "energy of processes, but for what registers give"_str,
        "rapl"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "energy of processes: since Linux 5.10 only root reads that of packages"_str,
-       "rapl"_str},
-      {ATALAYA_NEED_FILE, 1, "/dev/cpu/0/msr"_str, "the same, where the kernel has no powercap; load the module msr"_str, "msr"_str},
+      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str,
+       "energy of processes: since Linux 5.10 only root reads that of packages"_str, "rapl"_str},
+      {ATALAYA_NEED_FILE, 1, "/dev/cpu/0/msr"_str, "the same, where the kernel has no powercap; load the module msr"_str,
+       "msr"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_RAWIO"_str, "the same"_str, "msr"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "the same"_str, "msr"_str},
   };
@@ -99,9 +102,9 @@ class EnergyTranslator final : public Translator {
   std::optional<Total> modelled(const std::optional<power::Busy> &busy);
   void find_users(const Batch &batch);
   std::optional<double> frequency_of(const Sample &sample);
-  void write(Batch &batch, const Total &total, const power::Busy &busy);
+  void write(const Window &window, Batch &batch, const Total &total, const power::Busy &busy);
   void give(Batch &batch, size_t user, double energy);
-  void tell_host(Batch &batch, const Total &total, double idle, double unattributed);
+  void tell_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed);
 
   Host host_;
   power::Tree tree_;
@@ -110,15 +113,15 @@ class EnergyTranslator final : public Translator {
   bool weigh_;
   std::optional<power::Model> model_;
   IdlePower idle_;
-  uint32_t user_, kernel_, threads_, pid_, process_, quality_;  // names
+  uint32_t user_, kernel_, threads_, pid_, process_, host_tag_, quality_;  // names
   uint32_t energy_, packages_, idle_name_, processes_, unattributed_;
 
   std::unique_ptr<power::EnergyMeter> meter_;
   power::BusyTime busy_;
-  size_t cores_ = 1;
   std::map<int32_t, power::NumberFile> frequencies_;  // by CPU
   std::map<int32_t, std::optional<double>> mhz_;      // in this window
   std::optional<int64_t> modelled_to_ns_;
+  std::string host_name_;  // as the samples have it
 
   std::vector<User> users_;
   std::vector<size_t> samples_;  // of the users: their places in the batch

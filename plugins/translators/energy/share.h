@@ -29,7 +29,8 @@ struct Shares {
   std::vector<double> users;  // in their order
   double unattributed = 0;    // of CPU time that no user had
 };
-// Divides all of `amount` by CPU time, and by frequency among those whose it is known. `busy_percent` is what all CPUs were busy with.
+// Divides all of `amount` by CPU time, and by frequency among those whose it is known. `busy_percent` is what all CPUs were busy
+// with.
 Shares divide(double amount, std::span<const User> users, double busy_percent);
 
 }  // namespace atalaya::energy

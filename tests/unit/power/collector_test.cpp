@@ -34,17 +34,20 @@ struct Machine {
     for (const auto &[name, value] : seen.fields) {
       const std::string field = name;
       CHECK_MESSAGE(std::isfinite(value), field);
-      const auto metric = std::find_if(kPowerMetrics.begin(), kPowerMetrics.end(), [&](const Metric &m) { return view(m.name) == field; });
+      const auto metric =
+          std::find_if(kPowerMetrics.begin(), kPowerMetrics.end(), [&](const Metric &m) { return view(m.name) == field; });
       REQUIRE_MESSAGE(metric != kPowerMetrics.end(), field);
       for (const auto &tag : seen.tags) {
         const MetricTag *const end = metric->tags + metric->tag_count;
         const std::string key = tag.first;
-        CHECK_MESSAGE(std::any_of(metric->tags, end, [&](const MetricTag &t) { return view(t.key) == key; }), field, " has tag ", key);
+        CHECK_MESSAGE(std::any_of(metric->tags, end, [&](const MetricTag &t) { return view(t.key) == key; }), field, " has tag ",
+                      key);
       }
     }
   }
   bool told(const std::string &words) const {
-    return std::any_of(fake.log.begin(), fake.log.end(), [&](const std::string &line) { return line.find(words) != std::string::npos; });
+    return std::any_of(fake.log.begin(), fake.log.end(),
+                       [&](const std::string &line) { return line.find(words) != std::string::npos; });
   }
 
   FakeHost fake;
@@ -68,7 +71,8 @@ TEST_CASE("a server: energy by package and memory, temperatures by core, the hos
   CHECK(with_tags(first, {{"core", "3"}}, "sys.cpu.temp")["sys.cpu.temp"] == 48.5);  // core 1 of package 1
   CHECK(with_tags(first, {{"core", "5"}}, "sys.cpu.mhz")["sys.cpu.mhz"] == 2600);
   CHECK(with_tags(first, {{"chip", "coretemp.1"}, {"sensor", "Core 0"}}, "sys.sensor.temp")["sys.sensor.temp"] == 49);
-  CHECK(with_tags(first, {{"chip", "power_meter-ACPI000D:00"}, {"sensor", "power1"}}, "sys.sensor.power")["sys.sensor.power"] == 312);
+  CHECK(with_tags(first, {{"chip", "power_meter-ACPI000D:00"}, {"sensor", "power1"}}, "sys.sensor.power")["sys.sensor.power"] ==
+        312);
   CHECK(with_tags(first, {{"meter", "meter"}}, "sys.power")["sys.power"] == 312);
 
   server.root.energy("intel-rapl:0", 500'000'000);
@@ -134,8 +138,8 @@ TEST_CASE("an AMD machine: Tdie is the package's temperature") {
 TEST_CASE("a virtual machine: nothing is told, and why, once a start") {
   Machine vm(make_vm);
   for (int i = 0; i < 3; ++i) CHECK(vm.next(5).empty());
-  for (const char *words : {"no energy of packages (RAPL)", "no sys.cpu.mhz", "no sys.cpu.cstate", "no registers", "no temperatures",
-                            "no power by IPMI", "no NVIDIA GPUs"})
+  for (const char *words : {"no energy of packages (RAPL)", "no sys.cpu.mhz", "no sys.cpu.cstate", "no registers",
+                            "no temperatures", "no power by IPMI", "no NVIDIA GPUs"})
     CHECK_MESSAGE(vm.told(words), words);
   CHECK(vm.fake.log.size() == 7);
 }
@@ -187,11 +191,13 @@ TEST_CASE("throttling and interrupts") {
   const std::string throttle = "sys/devices/system/cpu/cpu0/thermal_throttle/";
   server.root.write(throttle + "core_throttle_count", "3\n");
   server.root.write(throttle + "package_throttle_count", "10\n");
-  server.root.write("proc/interrupts", "           CPU0       CPU1\n  0:   100  200  IO-APIC timer\nNMI:  1  2  Non-maskable\nERR:  9\n");
+  server.root.write("proc/interrupts",
+                    "           CPU0       CPU1\n  0:   100  200  IO-APIC timer\nNMI:  1  2  Non-maskable\nERR:  9\n");
   server.collect();
   server.root.write(throttle + "core_throttle_count", "5\n");
   server.root.write(throttle + "package_throttle_count", "14\n");
-  server.root.write("proc/interrupts", "           CPU0       CPU1\n  0:   150  200  IO-APIC timer\nNMI:  1  7  Non-maskable\nERR:  19\n");
+  server.root.write("proc/interrupts",
+                    "           CPU0       CPU1\n  0:   150  200  IO-APIC timer\nNMI:  1  7  Non-maskable\nERR:  19\n");
   const std::vector<Seen> samples = server.next(5);
   CHECK(with_tags(samples, {{"core", "0"}}, "sys.cpu.throttles")["sys.cpu.throttles"] == 2);
   CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.throttles")["sys.cpu.throttles"] == 4);

@@ -10,9 +10,9 @@ namespace atalaya::energy {
 namespace {
 
 using namespace power::test;
+using doctest::Approx;
 using testing::Bench;
 using testing::Lines;
-using doctest::Approx;
 
 core::Value root_of(const MachineTree &root) {
   return testing::text(root.path());
@@ -30,7 +30,7 @@ struct Server {
   explicit Server(std::optional<double> idle_watts = 20) {
     make_amd(root);
     root.zone("intel-rapl:0", "package-0", kAmdRange, 150);
-    root.stat(0, 0);
+    root.stat(0, 0, 4);
     bench.emplace(idle_watts ? testing::table({{"root", root_of(root)}, {"idle", testing::number(*idle_watts)}})
                              : testing::table({{"root", root_of(root)}}));
   }
@@ -42,7 +42,7 @@ struct Server {
     busy += now;
     idle += all - now;
     root.energy("intel-rapl:0", counts);
-    root.stat(static_cast<uint64_t>(std::llround(busy)), static_cast<uint64_t>(std::llround(idle)));
+    root.stat(static_cast<uint64_t>(std::llround(busy)), static_cast<uint64_t>(std::llround(idle)), 4);
     bench->surroundings.clock += seconds * kSecond;
     return bench->process(in);
   }
@@ -55,14 +55,18 @@ struct Server {
 TEST_CASE("what is above idle is divided by CPU time, and idle is apart") {
   Server server;
   CHECK(server.window(0, 0, {"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
-  const Lines out = server.window(300, 100, {"pid=1 process=a | proc.cpu.user=50 proc.cpu.kernel=25", "core=0 | sys.cpu.usage=100",
-                                             "process=b | proc.cpu.user=25", "pid=3 process=c | proc.cpu.user=0",
-                                             "pid=4 process=d | proc.mem.resident=7"});
+  const Lines out =
+      server.window(300, 100,
+                    {"pid=1 process=a | proc.cpu.user=50 proc.cpu.kernel=25", "core=0 | sys.cpu.usage=100",
+                     "process=b | proc.cpu.user=25", "pid=3 process=c | proc.cpu.user=0", "pid=4 process=d | proc.mem.resident=7"});
   CHECK(out == Lines{"pid=1 process=a | proc.cpu.user=50 proc.cpu.kernel=25 proc.cpu.energy=150", "core=0 | sys.cpu.usage=100",
                      "process=b | proc.cpu.user=25 proc.cpu.energy=50", "pid=3 process=c | proc.cpu.user=0 proc.cpu.energy=0",
                      "pid=4 process=d | proc.mem.resident=7",
                      "| sys.energy.packages=300 sys.energy.idle=100 sys.energy.processes=200 sys.energy.unattributed=0"});
   CHECK(server.bench->surroundings.created == 1);
+  const atalaya_sample &told = server.bench->batch.raw().samples[5];
+  CHECK(told.time_ns == testing::kWindowTime);
+  CHECK(told.duration_ns == testing::kSecond);
 }
 
 TEST_CASE("CPU time that no process of the batch has keeps its energy") {
@@ -115,8 +119,9 @@ TEST_CASE("processes of one thread are weighed by the frequency of their CPU") {
   server.root.write("proc/4/stat", stat(4, 1));
   server.window(0, 0, {});
   const Lines out = server.window(
-      300, 200, {"pid=1 process=a | proc.cpu.user=50 proc.threads=1i", "pid=2 process=b | proc.cpu.user=50 proc.threads=1i",
-                 "pid=3 process=gone | proc.cpu.user=50 proc.threads=1i", "pid=4 process=d | proc.cpu.user=50 proc.threads=8i"});
+      300, 200,
+      {"pid=1 process=a | proc.cpu.user=50 proc.threads=1i", "pid=2 process=b | proc.cpu.user=50 proc.threads=1i",
+       "pid=3 process=gone | proc.cpu.user=50 proc.threads=1i", "pid=4 process=d | proc.cpu.user=50 proc.threads=8i"});
   CHECK(value(out[0], "proc.cpu.energy") == Approx(25));
   CHECK(value(out[1], "proc.cpu.energy") == Approx(75));
   CHECK(value(out[2], "proc.cpu.energy") == Approx(50));
@@ -167,7 +172,8 @@ TEST_CASE("where nothing measures nothing is added, and why is said once") {
   MachineTree vm;
   make_vm(vm);
   Bench<EnergyTranslator> bench(testing::table({{"root", root_of(vm)}}));
-  for (int i = 0; i < 3; ++i) CHECK(bench.process({"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
+  for (int i = 0; i < 3; ++i)
+    CHECK(bench.process({"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
   CHECK(bench.surroundings.logged.find("test: no energy of processes: ") == 0);
   CHECK(bench.surroundings.logged.find("give \"model\" to estimate it\n") == bench.surroundings.logged.size() - 28);
 }
@@ -180,10 +186,12 @@ TEST_CASE("a model where nothing measures: samples of its own, tagged so") {
   CHECK(bench.process({"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
   vm.stat(100, 100);
   bench.surroundings.clock += 2 * kSecond;
-  CHECK(bench.process({"host=h pid=1 process=a | proc.cpu.user=75", "host=h pid=2 process=b | proc.cpu.user=25"}) ==
-        Lines{"host=h pid=1 process=a | proc.cpu.user=75", "host=h pid=2 process=b | proc.cpu.user=25",
-              "host=h pid=1 process=a quality=model | proc.cpu.energy=75", "host=h pid=2 process=b quality=model | proc.cpu.energy=25",
-              "quality=model | sys.energy.packages=180 sys.energy.idle=80 sys.energy.processes=100 sys.energy.unattributed=0"});
+  CHECK(
+      bench.process({"host=h pid=1 process=a | proc.cpu.user=75", "host=h pid=2 process=b | proc.cpu.user=25"}) ==
+      Lines{
+          "host=h pid=1 process=a | proc.cpu.user=75", "host=h pid=2 process=b | proc.cpu.user=25",
+          "host=h pid=1 process=a quality=model | proc.cpu.energy=75", "host=h pid=2 process=b quality=model | proc.cpu.energy=25",
+          "host=h quality=model | sys.energy.packages=180 sys.energy.idle=80 sys.energy.processes=100 sys.energy.unattributed=0"});
   CHECK(bench.surroundings.created == 3);
 }
 
@@ -191,7 +199,29 @@ TEST_CASE("a model that makes no sense is refused") {
   MachineTree vm;
   const Bench<EnergyTranslator> bench(testing::table(
       {{"root", root_of(vm)}, {"model", testing::table({{"idle", testing::number(90)}, {"full", testing::number(50)}})}}));
-  CHECK(bench.refused.find("\"model\": full must be above 0 W and at least idle, such as { idle = 40, full = 180 }") != std::string::npos);
+  CHECK(bench.refused.find("\"model\": full must be above 0 W and at least idle, such as { idle = 40, full = 180 }") !=
+        std::string::npos);
+}
+
+TEST_CASE("what the CPUs were busy with: /proc/stat") {
+  MachineTree root;
+  power::Tree tree(root.path());
+  tree.open();
+  power::BusyTime busy(tree);
+  CHECK_FALSE(busy.take());
+  const auto write = [&](const std::string &line) { root.write("proc/stat", line + "\ncpu0 1 2 3\ncpu1 1 2 3\nintr 7\n"); };
+  write("cpu  100 50 50 1000 100 0 0 40 100 0");
+  CHECK_FALSE(busy.take());
+  write("cpu  150 60 60 1040 90 20 10 80 150 0");  // the wait for disks went back; stolen time was not there, guests are in user
+  const auto between = busy.take();
+  REQUIRE(between);
+  CHECK(between->share == Approx(100.0 / 130));
+  CHECK(between->percent == Approx(200 * 100.0 / 130));
+  CHECK_FALSE(busy.take());  // nothing has passed
+  write("cpu  1 1 1 1 1 1 1 1 1 1");
+  CHECK_FALSE(busy.take());
+  for (const char *bad : {"", "cpu0 1 2 3 4", "cpu  1 2 3", "cpu  18446744073709551615 1 1 1"})
+    CHECK_FALSE(power::parse_ticks(bad));
 }
 
 TEST_CASE("shares: nothing to divide by, and users without a known frequency") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine with two GPUs behind the interface of NVIDIA's library: one that answers everything, an old one that does not measure power.
+// A machine with two GPUs behind the interface of NVIDIA's library: one that answers everything, an old one that does not measure
+// power.
 #include <cstdint>
 
 namespace {
@@ -46,7 +47,8 @@ int list(unsigned *count, ProcessInfo *infos) {
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 // For the test.
-EXPORT void fake_set(int error, unsigned gpu_count, unsigned process_count, unsigned pid, unsigned long long mj, unsigned long long us) {
+EXPORT void fake_set(int error, unsigned gpu_count, unsigned process_count, unsigned pid, unsigned long long mj,
+                     unsigned long long us) {
   init_error = error;
   gpus = gpu_count;
   processes = process_count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of /sys and /proc as several kinds of machine have them, laid out as the kernel's documentation says, with numbers that a test
-// sets; registers and controllers that a test records.
+// Trees of /sys and /proc as several kinds of machine have them, laid out as the kernel's documentation says, with numbers that a
+// test sets; registers and controllers that a test records.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -92,8 +92,10 @@ class MachineTree : public TempRoot {
     write("sys/class/hwmon/" + hwmon + "/" + file, text + "\n");
   }
   // Ticks of all CPUs.
-  void stat(uint64_t busy, uint64_t idle) {
-    write("proc/stat", "cpu  " + std::to_string(busy) + " 0 0 " + std::to_string(idle) + " 0 0 0 0 0 0\n");
+  void stat(uint64_t busy, uint64_t idle, int cores = 2) {
+    std::string text = "cpu  " + std::to_string(busy) + " 0 0 " + std::to_string(idle) + " 0 0 0 0 0 0\n";
+    for (int core = 0; core < cores; ++core) text += "cpu" + std::to_string(core) + " 0 0 0 0 0 0 0 0 0 0\n";
+    write("proc/stat", text + "intr 0\n");
   }
 };
 
@@ -101,7 +103,8 @@ constexpr int64_t kServerRange = 262143328850, kAmdRange = 65532610987;  // as t
 
 // A server with two Xeon packages, two cores of two threads each, and memory that is measured.
 inline void make_intel_server(MachineTree &tree) {
-  tree.write("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Xeon\n\nprocessor\t: 1\n");
+  tree.write("proc/cpuinfo",
+             "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Xeon\n\nprocessor\t: 1\n");
   for (int number = 0; number < 8; ++number) {
     tree.cpu(number, number / 2 % 2, number % 2);
     tree.frequency(number, 2'100'000 + number * 100'000);

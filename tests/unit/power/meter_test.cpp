@@ -52,7 +52,7 @@ TEST_CASE("a counter that was full goes on at 0 by the range that the kernel pub
 TEST_CASE("a counter that was set anew leaves a gap, not an energy") {
   Metered one(zone(262'143'328'850, 300));
   one.take(10'000'000'000, 0);
-  CHECK_FALSE(one.take(1'000'000, 5));               // as a wrap it would be 50 kW
+  CHECK_FALSE(one.take(1'000'000, 5));                      // as a wrap it would be 50 kW
   CHECK(one.take(101'000'000, 10)->joules == Approx(100));  // and goes on from there
 }
 

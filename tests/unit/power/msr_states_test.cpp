@@ -25,7 +25,8 @@ struct Machine {
   }
   Seen state(const std::vector<Seen> &samples, const std::string &entity, const std::string &name) {
     for (const Seen &seen : samples)
-      if (const auto found = seen.tags.find("state"); found != seen.tags.end() && found->second == name && seen.tags.contains(entity))
+      if (const auto found = seen.tags.find("state");
+          found != seen.tags.end() && found->second == name && seen.tags.contains(entity))
         return seen;
     return {};
   }
@@ -42,16 +43,36 @@ struct Machine {
 
 TEST_CASE("registers of a laptop: turbostat's columns") {
   Machine laptop(make_laptop);
-  laptop.set(0, {{0x10, 1'000'000'000}, {0xe7, 0}, {0xe8, 0}, {0x34, 7}, {0x3fd, 0}, {0x3fe, 0}, {0x60d, 0}, {0x658, 0}, {0x659, 0},
-                 {0x606, 0xa0e03}, {0x613, 0xfffffc00}, {0x1a2, 100 << 16}, {0x19c, uint64_t{1} << 31 | 40 << 16}, {0x1b1, 35 << 16}});
+  laptop.set(0, {{0x10, 1'000'000'000},
+                 {0xe7, 0},
+                 {0xe8, 0},
+                 {0x34, 7},
+                 {0x3fd, 0},
+                 {0x3fe, 0},
+                 {0x60d, 0},
+                 {0x658, 0},
+                 {0x659, 0},
+                 {0x606, 0xa0e03},
+                 {0x613, 0xfffffc00},
+                 {0x1a2, 100 << 16},
+                 {0x19c, uint64_t{1} << 31 | 40 << 16},
+                 {0x1b1, 35 << 16}});
   laptop.collector->start();
   const std::vector<Seen> first = laptop.next(1);
   CHECK(with_tag(first, "core", "0")["sys.cpu.mhz"] == 800);  // CPU 0 of cpufreq, a gauge
   CHECK_FALSE(with_field(first, "sys.cpu.busy")["sys.cpu.busy"]);
 
   // 2 s at 2 GHz, a quarter of it busy at 3 GHz, half of it in C6, an eighth in C7.
-  laptop.set(0, {{0x10, 5'000'000'000}, {0xe7, 1'000'000'000}, {0xe8, 1'500'000'000}, {0x34, 9}, {0x3fd, 2'000'000'000},
-                 {0x3fe, 500'000'000}, {0x60d, 400'000'000}, {0x658, 6'000'000'000}, {0x659, 3'000'000'000}, {0x613, 0xfffffe00}});
+  laptop.set(0, {{0x10, 5'000'000'000},
+                 {0xe7, 1'000'000'000},
+                 {0xe8, 1'500'000'000},
+                 {0x34, 9},
+                 {0x3fd, 2'000'000'000},
+                 {0x3fe, 500'000'000},
+                 {0x60d, 400'000'000},
+                 {0x658, 6'000'000'000},
+                 {0x659, 3'000'000'000},
+                 {0x613, 0xfffffe00}});
   const std::vector<Seen> samples = laptop.next(2);
   const Seen core = with_field(samples, "sys.cpu.busy");
   CHECK(core.tags.at("core") == "0");
@@ -83,7 +104,9 @@ TEST_CASE("registers of an AMD machine: energy of package and cores, busy freque
   amd.collector->start();
   amd.next(1);
   for (int cpu = 0; cpu < 4; ++cpu)
-    amd.set(cpu, {{0x10, 3'600'000'000}, {0xe7, 1'800'000'000}, {0xe8, 2'000'000'000}, {0xc001029a, 65535}, {0xc001029b, 65536 * 50 + 1}});
+    amd.set(
+        cpu,
+        {{0x10, 3'600'000'000}, {0xe7, 1'800'000'000}, {0xe8, 2'000'000'000}, {0xc001029a, 65535}, {0xc001029b, 65536 * 50 + 1}});
   const std::vector<Seen> samples = amd.next(1);
   CHECK(with_tag(samples, "package", "0")["sys.cpu.energy"] == 50);
   CHECK(with_tag(samples, "package", "0")["sys.cpu.power"] == 50);

@@ -61,7 +61,8 @@ TEST_CASE("names of zones") {
   CHECK(place_zone("dram", "package-3-die-1", zone));
   CHECK(zone.domain == Domain::memory);
   CHECK(zone.package == 3);
-  for (const char *name : {"", "core", "package-", "package-x", "package-99999999999", "dram"}) CHECK_FALSE(place_zone(name, "", zone));
+  for (const char *name : {"", "core", "package-", "package-x", "package-99999999999", "dram"})
+    CHECK_FALSE(place_zone(name, "", zone));
   CHECK_FALSE(place_zone("other", "package-0", zone));
 }
 
@@ -92,7 +93,8 @@ TEST_CASE("why there is no powercap is said") {
 }
 
 TEST_CASE("/proc/cpuinfo") {
-  const CpuModel model = parse_cpuinfo("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: 7\n");
+  const CpuModel model =
+      parse_cpuinfo("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: 7\n");
   CHECK(model.vendor == Vendor::intel);
   CHECK(model.family == 6);
   CHECK(model.model == 85);
