@@ -331,6 +331,7 @@ class Commands(AgentCase):
                  "pipelines/network.lua", "pipelines/traffic.lua", "pipelines/profile.lua", "pipelines/aggressive.lua", "pipelines/jvm.lua"]
         "pipelines/aggressive.lua",
                  "pipelines/hardware.lua"]
+        "pipelines/power.lua"]
         for document in ("README.md", "docs/names.md", "docs/pipelines.md"):
             with open(document) as file:
                 blocks = [block.split("```")[0] for block in file.read().split("```lua\n")[1:]]

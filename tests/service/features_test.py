@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -184,6 +185,57 @@ class Features(AgentCase):
     def perf_deleted(self, names):
         copy = shutil.copy("/bin/bash", self.path("copy"))
         return "execute_command" in self.profile(names, busy=(copy, "-c", 'rm "$0"; while :; do :; done', copy))
+
+    def machine(self):
+        """A tree of a machine that measures, in files that only root may read."""
+        tree = self.path("machine")
+        zone, msr = os.path.join(tree, "sys/class/powercap/intel-rapl:0"), os.path.join(tree, "dev/cpu/0")
+        if not os.path.exists(tree):
+            for folder in (zone, msr, os.path.join(tree, "proc"), os.path.join(tree, "sys/devices/system/cpu/cpu0/topology")):
+                os.makedirs(folder)
+            os.symlink("/proc/stat", os.path.join(tree, "proc/stat"))
+            for path, text in (("proc/cpuinfo", "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\n"),
+                               ("sys/devices/system/cpu/cpu0/topology/core_id", "0\n"),
+                               ("sys/class/powercap/intel-rapl:0/name", "package-0\n"),
+                               ("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "262143328850\n"),
+                               ("sys/class/powercap/intel-rapl:0/energy_uj", "1000000\n")):
+                with open(os.path.join(tree, path), "w") as file:
+                    file.write(text)
+            with open(os.path.join(msr, "msr"), "wb") as file:  # a register's address is its place
+                for address, value in ((0x606, 0xA0E03), (0x611, 1000)):
+                    file.seek(address)
+                    file.write(struct.pack("<Q", value))
+            for path in (os.path.join(zone, "energy_uj"), os.path.join(msr, "msr")):
+                os.chmod(path, 0o400)
+        return tree
+
+    def power(self, names, options, metric):
+        return any(point["metric"] == metric
+                   for point in self.windows(names, f'a.source.power {{ root = "{self.machine()}", {options} }}', "a.source.self {}"))
+
+    def power_rapl(self, names):
+        return self.power(names, 'rapl = "powercap"', "sys.cpu.energy")
+
+    def power_msr(self, names):
+        return self.power(names, 'rapl = "off"', "sys.cpu.mhz.tsc")
+
+    def power_ipmi(self, names):
+        if not os.path.exists("/dev/ipmi0"):
+            self.skipTest("this host has no management controller")
+        done = subprocess.run([*self.as_user(names), self.atalaya, "try", "power", "--windows", "2", "--format", "json"],
+                              capture_output=True, text=True, cwd="/")
+        return '"meter":"ipmi"' in done.stdout
+
+    def energy(self, names, rapl):
+        processes = 'a.source.proc { host = false, cgroups = false, backend = "procfs" }'
+        return any(point["metric"] == "sys.energy.packages" for point in
+                   self.windows(names, processes, f'a.translate.energy {{ root = "{self.machine()}", rapl = "{rapl}" }}'))
+
+    def energy_rapl(self, names):
+        return self.energy(names, "powercap")
+
+    def energy_msr(self, names):
+        return self.energy(names, "msr")
 
     def test_each_is_there_with_its_drop_in_and_not_without(self):
         features = json.loads(subprocess.run([self.atalaya, "doctor", "--format", "json"], capture_output=True, text=True).stdout)

@@ -1,0 +1,25 @@
+-- What this host, its packages and its GPUs draw, and the energy of each process and container.
+--   atalaya run pipelines/power.lua        (as root, or with the drop-ins power-rapl and energy-rapl; power-msr for what registers tell)
+--   atalaya query --metric proc.cpu.energy --group-by process
+-- The store is atalaya.db in the state folder. A virtual machine measures nothing: with `model` below there are estimates, tagged
+-- quality = model; without it there is nothing.
+local a = require "atalaya"
+
+local store = a.sink.sqlite {}
+local model = nil  -- { idle = 40, full = 180 }: watts of this host with nothing to do, and with all cores busy
+
+a.pipeline "power" {
+  every = "5s",
+  a.source.power { model = model },
+  store,
+}
+
+-- In joules, which add up: over time, by process, by container.
+a.pipeline "energy" {
+  every = "5s",
+  a.source.proc { host = false, cgroups = false },
+  a.translate.energy { model = model },  -- before whatever leaves processes out, so that each has its part
+  a.translate.names { tags = { "container" } },
+  a.filter.value { ["proc.cpu.energy"] = 0.01, ["proc.cpu.user"] = 0.5, ["proc.cpu.kernel"] = 0.5 },
+  store,
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/power/msr_rapl.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace atalaya::power {
+namespace {
+
+constexpr uint64_t kCounterRange = 0xffffffff;  // 32 bits count, whatever else is in the register
+
+constexpr uint32_t kIntelUnit = 0x606, kIntelPackageLimit = 0x610, kIntelPackageInfo = 0x614;
+constexpr uint32_t kAmdUnit = 0xc0010299, kAmdCore = 0xc001029a, kAmdPackage = 0xc001029b;
+
+struct Register {
+  Domain domain;
+  uint32_t address;
+  const char *name;
+};
+constexpr std::array kIntelRegisters = {
+    Register{Domain::package, 0x611, ""},         Register{Domain::cores, 0x639, " core"},
+    Register{Domain::graphics, 0x641, " uncore"}, Register{Domain::memory, 0x619, " dram"},
+    Register{Domain::platform, 0x64d, " psys"},
+};
+
+template <size_t size>
+bool is_one_of(const CpuModel &model, const std::array<int32_t, size> &models) {
+  return model.vendor == Vendor::intel && model.family == 6 && std::find(models.begin(), models.end(), model.model) != models.end();
+}
+
+// Atoms of Silvermont and Airmont count microjoules, 2 to the power of the field.
+bool counts_microjoules(const CpuModel &model) {
+  return is_one_of(model, std::array{0x37, 0x4a, 0x4c, 0x5a});
+}
+// Servers whose memory is counted in 2^-16 J, whatever the unit register says: Haswell, Broadwell, Skylake, Xeon Phi, Ice Lake,
+// Sapphire Rapids and later.
+bool has_own_memory_unit(const CpuModel &model) {
+  return is_one_of(model, std::array{0x3f, 0x4f, 0x56, 0x55, 0x57, 0x85, 0x6a, 0x6c, 0x8f, 0xcf, 0xad, 0xae});
+}
+// Servers that count their platform in J: Sapphire Rapids and later.
+bool counts_platform_joules(const CpuModel &model) {
+  return is_one_of(model, std::array{0x8f, 0xcf, 0xad, 0xae});
+}
+
+class MsrRapl final : public EnergyCounters {
+ public:
+  explicit MsrRapl(Msr &msr) : msr_(msr) {}
+  const std::vector<Zone> &zones() const override { return zones_; }
+  std::optional<uint64_t> read(size_t zone) override {
+    const auto value = msr_.read(registers_[zone].first, registers_[zone].second);
+    return value ? std::optional(*value & kCounterRange) : std::nullopt;
+  }
+  // Only registers that are there; one that never counts stays 0 on CPUs that leave a domain out.
+  void add(Zone zone, int32_t cpu, uint32_t address) {
+    const auto value = msr_.read(cpu, address);
+    if (!value || *value == 0) return;
+    zone.range = kCounterRange;
+    zones_.push_back(std::move(zone));
+    registers_.emplace_back(cpu, address);
+  }
+
+ private:
+  Msr &msr_;
+  std::vector<Zone> zones_;
+  std::vector<std::pair<int32_t, uint32_t>> registers_;  // CPU, address
+};
+
+// Twice the highest power that the package's registers name, as in powercap.
+double most_watts(Msr &msr, int32_t cpu, const RaplUnits &units) {
+  const uint64_t limits = msr.read(cpu, kIntelPackageLimit).value_or(0), info = msr.read(cpu, kIntelPackageInfo).value_or(0);
+  const uint64_t highest = std::max({bits(limits, 0, 14), bits(limits, 32, 46), bits(info, 0, 14), bits(info, 32, 46)});
+  return highest > 0 ? std::min(2 * static_cast<double>(highest) * units.watts, kMostWatts) : kMostWatts;
+}
+
+double joules_of(Domain domain, const RaplUnits &units, const CpuModel &model) {
+  if (domain == Domain::memory && has_own_memory_unit(model)) return 1.0 / 65536;
+  if (domain == Domain::platform && counts_platform_joules(model)) return 1;
+  return units.joules;
+}
+
+void add_intel(MsrRapl &rapl, Msr &msr, const Cpu &cpu, const CpuModel &model) {
+  const auto unit = msr.read(cpu.number, kIntelUnit);
+  if (!unit) return;
+  const RaplUnits units = rapl_units(*unit, model);
+  const double most = most_watts(msr, cpu.number, units);
+  for (const Register &one : kIntelRegisters) {
+    if (one.domain == Domain::platform && cpu.package != 0) continue;  // each package shows the same one
+    Zone zone{one.domain, cpu.package, -1, "package-" + std::to_string(cpu.package) + one.name,
+              joules_of(one.domain, units, model)};
+    // The package's limits are not those of memory and platform.
+    const bool within_package = one.domain != Domain::memory && one.domain != Domain::platform;
+    zone.most_watts = within_package ? most : kMostWatts;
+    rapl.add(std::move(zone), cpu.number, one.address);
+  }
+}
+
+void add_amd(MsrRapl &rapl, Msr &msr, const std::vector<Cpu> &cpus, const CpuModel &model) {
+  for (const Cpu &cpu : cpus) {
+    if (!cpu.first_of_core) continue;
+    const auto unit = msr.read(cpu.number, kAmdUnit);
+    if (!unit) continue;
+    const double joules = rapl_units(*unit, model).joules;
+    const std::string package = "package-" + std::to_string(cpu.package);
+    if (cpu.first_of_package) rapl.add({Domain::package, cpu.package, -1, package, joules}, cpu.number, kAmdPackage);
+    rapl.add({Domain::core, cpu.package, cpu.number, package + " core of CPU " + std::to_string(cpu.number), joules}, cpu.number,
+             kAmdCore);
+  }
+}
+
+}  // namespace
+
+RaplUnits rapl_units(uint64_t unit_register, const CpuModel &model) {
+  const auto power_of_two = [](uint64_t exponent) { return static_cast<double>(uint64_t{1} << exponent); };
+  RaplUnits units;
+  units.watts = 1 / power_of_two(bits(unit_register, 0, 3));
+  units.joules =
+      counts_microjoules(model) ? power_of_two(bits(unit_register, 8, 12)) * 1e-6 : 1 / power_of_two(bits(unit_register, 8, 12));
+  units.seconds = 1 / power_of_two(bits(unit_register, 16, 19));
+  return units;
+}
+
+OpenedCounters open_msr_rapl(Msr &msr, const std::vector<Cpu> &cpus, const CpuModel &model) {
+  auto rapl = std::make_unique<MsrRapl>(msr);
+  if (model.vendor == Vendor::intel) {
+    for (const Cpu &cpu : cpus)
+      if (cpu.first_of_package) add_intel(*rapl, msr, cpu, model);
+  } else if (model.vendor == Vendor::amd) {
+    add_amd(*rapl, msr, cpus, model);
+  } else {
+    return {nullptr, "the CPU is neither Intel's nor AMD's"};
+  }
+  if (rapl->zones().empty())
+    return {nullptr,
+            "no registers of RAPL can be read by /dev/cpu/*/msr: load the module msr and give CAP_SYS_RAWIO; virtual machines have "
+            "none"};
+  return {std::move(rapl), ""};
+}
+
+}  // namespace atalaya::power

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// RAPL by the registers themselves, where the kernel has no powercap: Intel SDM volume 3B, 15.10 "Platform specific power
+// management support"; AMD PPR for family 17h, "RAPL".
+#pragma once
+
+#include <vector>
+
+#include "plugins/power/msr.h"
+#include "plugins/power/powercap.h"
+#include "plugins/power/topology.h"
+
+namespace atalaya::power {
+
+// `msr` outlives the counters.
+OpenedCounters open_msr_rapl(Msr &msr, const std::vector<Cpu> &cpus, const CpuModel &model);
+
+// The units of MSR_RAPL_POWER_UNIT.
+struct RaplUnits {
+  double watts = 0, joules = 0, seconds = 0;
+};
+RaplUnits rapl_units(uint64_t unit_register, const CpuModel &model);
+
+}  // namespace atalaya::power

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/power/cpu_states.h"
+
+#include <algorithm>
+
+namespace atalaya::power {
+namespace {
+
+constexpr const char *kCpus = "sys/devices/system/cpu/";
+constexpr const char *kUncore = "sys/devices/system/cpu/intel_uncore_frequency/";
+constexpr const char *kDrm = "sys/class/drm/";
+constexpr size_t kFirstBuffer = size_t{64} << 10, kLargestBuffer = size_t{64} << 20;  // a line an interrupt, a column a CPU
+
+proc::Count count_of(std::optional<int64_t> value) {
+  return value && *value >= 0 ? proc::Count(static_cast<uint64_t>(*value)) : std::nullopt;
+}
+
+std::optional<double> scaled(std::optional<int64_t> value, double scale) {
+  return value ? std::optional(static_cast<double>(*value) * scale) : std::nullopt;
+}
+
+// A share of time. The clocks of both are read one after another, so it may seem to be a little over all of it.
+std::optional<double> share(std::optional<double> percent) {
+  return percent ? std::optional(std::min(*percent, 100.0)) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<CpuInterrupts> parse_interrupts(std::string_view text) {
+  std::vector<CpuInterrupts> cpus;
+  std::string_view head = proc::next_line(text);
+  for (std::string_view word = proc::next_word(head); !word.empty(); word = proc::next_word(head))
+    if (const auto number = number_after(word, "CPU")) cpus.push_back({*number, 0});
+  while (!text.empty()) {
+    std::string_view line = proc::next_line(text);
+    if (!proc::next_word(line).ends_with(":")) continue;
+    // Lines with fewer numbers are of the whole host (ERR, MIS).
+    std::string_view numbers = line;
+    uint64_t count = 0;
+    size_t columns = 0;
+    while (columns < cpus.size() && proc::next_number(numbers, count)) ++columns;
+    if (columns < cpus.size() || (cpus.size() == 1 && proc::next_word(numbers).empty())) continue;
+    for (CpuInterrupts &cpu : cpus)
+      if (proc::next_number(line, count)) cpu.count += count;
+  }
+  return cpus;
+}
+
+void CpuStates::start(const std::vector<Cpu> &cpus) {
+  cpus_.clear();
+  states_.clear();
+  frequencies_ = false;
+  for (const Cpu &cpu : cpus) {
+    const std::string folder = kCpus + ("cpu" + std::to_string(cpu.number)) + "/";
+    cpus_.push_back({cpu,
+                     NumberFile(folder + "cpufreq/scaling_cur_freq"),
+                     NumberFile(folder + "thermal_throttle/core_throttle_count"),
+                     NumberFile(folder + "thermal_throttle/package_throttle_count"),
+                     {}});
+    frequencies_ = frequencies_ || cpus_.back().frequency.read(tree_);
+    if (wanted_.cstates) find_states(cpu.number);
+  }
+  find_uncore();
+  find_graphics();
+  interrupts_.forget();
+}
+
+void CpuStates::find_states(int32_t cpu) {
+  const std::string folder = kCpus + ("cpu" + std::to_string(cpu)) + "/cpuidle/";
+  for (const std::string &state : tree_.entries(folder, "state")) {
+    const auto name = tree_.text(folder + state + "/name");
+    if (name) states_.push_back({cpu, *name, NumberFile(folder + state + "/time"), NumberFile(folder + state + "/usage"), {}});
+  }
+}
+
+void CpuStates::find_uncore() {
+  uncore_.clear();
+  for (const std::string &entry : tree_.entries(kUncore, "package_")) {
+    const auto package = tree_.number(std::string(kUncore) + entry + "/package_id");
+    const auto named = parse_number(std::string_view(entry).substr(8, 2));  // package_00_die_00
+    const auto number = package ? package : named;
+    if (!number || *number < 0 || *number > 0xffff) continue;
+    if (!uncore_.empty() && uncore_.back().package == *number) continue;
+    uncore_.push_back({static_cast<int32_t>(*number), NumberFile(std::string(kUncore) + entry + "/current_freq_khz")});
+  }
+}
+
+void CpuStates::find_graphics() {
+  graphics_.clear();
+  for (const std::string &entry : tree_.entries(kDrm, "card")) {
+    const std::string folder = kDrm + entry + "/";
+    if (entry.find('-') != std::string::npos || !tree_.number(folder + "gt_cur_freq_mhz")) continue;
+    const std::string rc6 = tree_.number(folder + "gt/gt0/rc6_residency_ms") ? "gt/gt0/" : "power/";
+    graphics_.push_back({entry,
+                         NumberFile(folder + "gt_cur_freq_mhz"),
+                         NumberFile(folder + "gt_act_freq_mhz"),
+                         NumberFile(folder + rc6 + "rc6_residency_ms"),
+                         {}});
+  }
+}
+
+void CpuStates::forget() {
+  for (CpuFiles &cpu : cpus_) cpu.throttle.forget();
+  for (State &state : states_) state.last.forget();
+  for (Graphics &card : graphics_) card.last.forget();
+  interrupts_.forget();
+}
+
+void CpuStates::collect(int64_t now_ns, Output &out) {
+  for (CpuFiles &files : cpus_) {
+    out.values().set("sys.cpu.mhz", scaled(files.frequency.read(tree_), 1e-3));
+    const Throttle now{files.cpu.first_of_core ? count_of(files.core_throttles.read(tree_)) : std::nullopt,
+                       files.cpu.first_of_package ? count_of(files.package_throttles.read(tree_)) : std::nullopt};
+    const auto throttle = files.throttle.exchange(now, now_ns);
+    out.values().set_count("sys.cpu.throttles", throttle.delta_of(&Throttle::core));
+    out.core(files.cpu.number);
+    out.values().set_count("sys.cpu.throttles", throttle.delta_of(&Throttle::package));
+    out.package(files.cpu.package);
+  }
+  for (Uncore &uncore : uncore_) {
+    out.values().set("sys.cpu.uncore.mhz", scaled(uncore.frequency.read(tree_), 1e-3));
+    out.package(uncore.package);
+  }
+  collect_states(now_ns, out);
+  if (wanted_.interrupts) collect_interrupts(now_ns, out);
+  collect_graphics(now_ns, out);
+}
+
+void CpuStates::collect_states(int64_t now_ns, Output &out) {
+  constexpr double kPercentOfMicroseconds = 100.0 / 1e6;
+  for (State &state : states_) {
+    const Residency now{count_of(state.time.read(tree_)), count_of(state.usage.read(tree_))};
+    const auto readings = state.last.exchange(now, now_ns);
+    out.values().set("sys.cpu.cstate", share(readings.per_second(&Residency::microseconds, kPercentOfMicroseconds)));
+    out.values().set("sys.cpu.cstate.entries", readings.per_second(&Residency::entries));
+    out.core_state(state.cpu, state.name);
+  }
+}
+
+void CpuStates::collect_interrupts(int64_t now_ns, Output &out) {
+  if (buffer_.empty()) buffer_.resize(kFirstBuffer);
+  proc::FileText text = interrupts_file_.read(tree_.folder(), buffer_);
+  while (text.ok() && text.text.size() == buffer_.size() && buffer_.size() < kLargestBuffer) {
+    buffer_.resize(buffer_.size() * 2);
+    text = interrupts_file_.read(tree_.folder(), buffer_);
+  }
+  if (!text.ok()) return;
+  interrupts_.begin(now_ns);
+  for (const CpuInterrupts &cpu : parse_interrupts(text.text)) {
+    const Interrupts now{cpu.count};
+    out.values().set("sys.cpu.interrupts", interrupts_.exchange(std::to_string(cpu.cpu), now).per_second(&Interrupts::count));
+    out.core(cpu.cpu);
+  }
+  interrupts_.end();
+}
+
+void CpuStates::collect_graphics(int64_t now_ns, Output &out) {
+  for (Graphics &card : graphics_) {
+    out.values().set("gpu.mhz", scaled(card.frequency.read(tree_), 1));
+    out.values().set("gpu.mhz.actual", scaled(card.actual.read(tree_), 1));
+    const auto sleep = card.last.exchange({count_of(card.rc6.read(tree_))}, now_ns);
+    out.values().set("gpu.rc6", share(sleep.per_second(&Sleep::milliseconds, 0.1)));
+    out.gpu(card.name);
+  }
+}
+
+}  // namespace atalaya::power

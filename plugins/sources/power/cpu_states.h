@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel's files say of CPUs: frequency, idle states, throttling, interrupts, Intel's uncore and graphics.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/power/topology.h"
+#include "plugins/sources/power/output.h"
+#include "plugins/sources/proc/host_counters.h"
+
+namespace atalaya::power {
+
+// The interrupts of each CPU, in the order of the file's head: /proc/interrupts.
+struct CpuInterrupts {
+  int32_t cpu = 0;
+  uint64_t count = 0;
+};
+std::vector<CpuInterrupts> parse_interrupts(std::string_view text);
+
+class CpuStates {
+ public:
+  struct Wanted {
+    bool cstates = true, interrupts = true;
+  };
+  CpuStates(const Tree &tree, Wanted wanted) : tree_(tree), wanted_(wanted) {}
+
+  void start(const std::vector<Cpu> &cpus);
+  void forget();
+  void collect(int64_t now_ns, Output &out);
+
+  bool has_frequencies() const { return frequencies_; }
+  bool has_cstates() const { return !states_.empty(); }
+
+ private:
+  struct Throttle {
+    proc::Count core, package;
+  };
+  struct CpuFiles {
+    Cpu cpu;
+    NumberFile frequency, core_throttles, package_throttles;
+    proc::Last<Throttle> throttle;
+  };
+  struct Residency {
+    proc::Count microseconds, entries;
+  };
+  struct State {
+    int32_t cpu;
+    std::string name;
+    NumberFile time, usage;
+    proc::Last<Residency> last;
+  };
+  struct Uncore {
+    int32_t package;
+    NumberFile frequency;
+  };
+  struct Sleep {
+    proc::Count milliseconds;
+  };
+  struct Graphics {
+    std::string name;
+    NumberFile frequency, actual, rc6;
+    proc::Last<Sleep> last;
+  };
+  struct Interrupts {
+    proc::Count count;
+  };
+
+  void find_states(int32_t cpu);
+  void find_uncore();
+  void find_graphics();
+  void collect_states(int64_t now_ns, Output &out);
+  void collect_interrupts(int64_t now_ns, Output &out);
+  void collect_graphics(int64_t now_ns, Output &out);
+
+  const Tree &tree_;
+  Wanted wanted_;
+  std::vector<CpuFiles> cpus_;
+  std::vector<State> states_;
+  std::vector<Uncore> uncore_;
+  std::vector<Graphics> graphics_;
+  proc::KeptFile interrupts_file_{"proc/interrupts"};
+  std::vector<char> buffer_;
+  proc::History<Interrupts> interrupts_;
+  bool frequencies_ = false;
+};
+
+}  // namespace atalaya::power

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the board's management controller measures at the host's supply: the command "Get Power Reading" of DCMI 1.5, 6.6.1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/util/files.h"
+#include "plugins/power/tree.h"
+
+namespace atalaya::power {
+
+// The controller, or a recorded one.
+class Ipmi {
+ public:
+  virtual ~Ipmi() = default;
+  // What it answers, the completion code first; absent when it does not.
+  virtual std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) = 0;
+};
+
+// /dev/ipmi0 of the module ipmi_devintf.
+class DeviceIpmi final : public Ipmi {
+ public:
+  // What is wrong, "" when it is open.
+  std::string open(const Tree &tree);
+  std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) override;
+
+ private:
+  core::Descriptor device_;
+  int64_t last_id_ = 0;
+};
+
+// Watts now; absent when it refused or does not measure.
+std::optional<double> parse_power_reading(std::span<const uint8_t> answer);
+std::optional<double> read_power(Ipmi &ipmi);
+
+}  // namespace atalaya::power

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sensors of boards and drivers (hwmon), thermal zones and batteries: Documentation/hwmon/sysfs-interface.rst,
+// Documentation/driver-api/thermal/sysfs-api.rst, Documentation/power/power_supply_class.rst.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/power/topology.h"
+#include "plugins/sources/power/output.h"
+#include "plugins/sources/proc/host_counters.h"
+
+namespace atalaya::power {
+
+class Sensors {
+ public:
+  explicit Sensors(const Tree &tree) : tree_(tree) {}
+
+  void start(const std::vector<Cpu> &cpus);
+  void forget();
+  void collect(int64_t now_ns, Output &out);
+
+  bool any() const { return !sensors_.empty() || !zones_.empty(); }
+  // A driver shows the temperature of CPUs.
+  bool has_cpu_temperatures() const { return cpu_temperatures_; }
+  // In the last collection: of the meters that measure the whole host, and out of all batteries while they feed it.
+  std::optional<double> meter_watts() const { return meter_watts_; }
+  std::optional<double> battery_watts() const { return battery_watts_; }
+
+ private:
+  enum class Type : uint8_t { temperature, power, energy, fan };
+  struct Kind {
+    Type type;
+    const char *prefix;
+  };
+  static constexpr Kind kKinds[] = {
+      {Type::temperature, "temp"}, {Type::power, "power"}, {Type::energy, "energy"}, {Type::fan, "fan"}};
+  struct Counted {
+    proc::Count microjoules;
+  };
+  struct Sensor {
+    Type type;
+    std::string chip, name;
+    NumberFile file;
+    bool meter = false;               // measures the whole host
+    int32_t core = -1, package = -1;  // of a CPU's temperature
+    proc::Last<Counted> last{};
+  };
+  struct Zone {
+    std::string type;
+    NumberFile temperature;
+  };
+  struct Battery {
+    std::string name, folder;
+    NumberFile capacity, power, current, voltage;
+  };
+
+  void find_chip(const std::string &folder, const std::vector<Cpu> &cpus);
+  void find_zones();
+  void find_batteries();
+  void find_channels(const std::string &folder, const Kind &kind, std::vector<Sensor> &found);
+  void place_intel(int32_t package, const std::vector<Cpu> &cpus, std::vector<Sensor> &found);
+  void place_amd(std::vector<Sensor> &found);
+  void collect_sensor(Sensor &sensor, int64_t now_ns, Output &out);
+  void collect_battery(Battery &battery, Output &out);
+
+  const Tree &tree_;
+  std::vector<Sensor> sensors_;
+  std::vector<Zone> zones_;
+  std::vector<Battery> batteries_;
+  int32_t amd_packages_ = 0;
+  bool cpu_temperatures_ = false;
+  std::optional<double> meter_watts_, battery_watts_;
+};
+
+}  // namespace atalaya::power

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/energy/energy.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace atalaya::energy {
+namespace {
+
+std::optional<double> given_idle(const Host &host) {
+  const auto value = host.find("idle");
+  return value ? std::optional(value->number()) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int32_t> parse_processor(std::string_view stat) {
+  constexpr int kProcessor = 39, kState = 3;  // fields as proc(5) counts; the name before may hold anything
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return std::nullopt;
+  std::string_view rest = stat.substr(name_end + 1);
+  for (int field = kState; field < kProcessor; ++field)
+    if (proc::next_word(rest).empty()) return std::nullopt;
+  uint64_t cpu = 0;
+  if (!proc::next_number(rest, cpu) || cpu > 0xffff) return std::nullopt;
+  return static_cast<int32_t>(cpu);
+}
+
+EnergyTranslator::EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr)
+    : host_(host),
+      tree_(host.text("root")),
+      msr_(msr ? std::move(msr) : std::make_unique<power::DeviceMsr>(tree_)),
+      rapl_(host.text("rapl")),
+      weigh_(host.boolean("frequency")),
+      model_(power::model_of(host)),
+      idle_(given_idle(host)),
+      user_(host.intern("proc.cpu.user")),
+      kernel_(host.intern("proc.cpu.kernel")),
+      threads_(host.intern("proc.threads")),
+      pid_(host.intern("pid")),
+      process_(host.intern("process")),
+      host_tag_(host.intern("host")),
+      quality_(host.intern("quality")),
+      energy_(host.intern("proc.cpu.energy")),
+      packages_(host.intern("sys.energy.packages")),
+      idle_name_(host.intern("sys.energy.idle")),
+      processes_(host.intern("sys.energy.processes")),
+      unattributed_(host.intern("sys.energy.unattributed")),
+      busy_(tree_) {}
+
+void EnergyTranslator::start() {
+  tree_.open();
+  const std::vector<power::Cpu> cpus = power::read_cpus(tree_);
+  power::OpenedMeter opened = power::open_meter(rapl_, tree_, *msr_, cpus);
+  meter_ = std::move(opened.meter);
+  if (!meter_ && !model_) host_.log(Level::info, "no energy of processes: " + opened.how + "; give \"model\" to estimate it");
+  frequencies_.clear();
+  for (const power::Cpu &cpu : cpus) {
+    const std::string file = "sys/devices/system/cpu/cpu" + std::to_string(cpu.number) + "/cpufreq/scaling_cur_freq";
+    if (weigh_ && tree_.number(file)) frequencies_.emplace(cpu.number, power::NumberFile(file));
+  }
+  modelled_to_ns_.reset();
+}
+
+void EnergyTranslator::stop() {
+  if (meter_) meter_->stop();
+}
+
+Code EnergyTranslator::process(const Window &window, Batch &batch) {
+  if (!meter_ && !model_) return Code::ok;
+  if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) {
+    if (meter_) meter_->forget();
+    busy_.forget();
+    modelled_to_ns_.reset();
+  }
+  const auto busy = busy_.take();
+  const auto total = meter_ ? measure(window) : modelled(busy);
+  if (total && busy) write(window, batch, *total, *busy);
+  return Code::ok;
+}
+
+std::optional<EnergyTranslator::Total> EnergyTranslator::modelled(const std::optional<power::Busy> &busy) {
+  const int64_t now_ns = host_.monotonic();
+  const auto since_ns = std::exchange(modelled_to_ns_, now_ns);
+  if (!busy || !since_ns || *since_ns >= now_ns) return std::nullopt;
+  const double seconds = static_cast<double>(now_ns - *since_ns) / 1e9;
+  return Total{model_->watts(busy->share) * seconds, seconds};
+}
+
+std::optional<EnergyTranslator::Total> EnergyTranslator::measure(const Window &window) {
+  meter_->keep_up(window.interval_ns);
+  const auto energy = meter_->take(host_.monotonic());
+  Total total{0, 0};
+  for (size_t i = 0; i < energy.size(); ++i) {
+    if (meter_->zones()[i].domain != power::Domain::package) continue;
+    if (!energy[i]) return std::nullopt;
+    total = {total.joules + energy[i]->joules, energy[i]->seconds};
+  }
+  return total.seconds > 0 ? std::optional(total) : std::nullopt;
+}
+
+void EnergyTranslator::find_users(const Batch &batch) {
+  users_.clear();
+  samples_.clear();
+  mhz_.clear();
+  const auto samples = batch.samples();
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Sample &sample = samples[i];
+    if (const atalaya_tag *const host = find_tag(sample, host_tag_)) host_name_ = view(host->value);
+    if (sample.kind != ATALAYA_METRICS || find_tag(sample, process_) == nullptr) continue;
+    const atalaya_field *const user = find_field(sample, user_), *const kernel = find_field(sample, kernel_);
+    if (user == nullptr && kernel == nullptr) continue;
+    const double percent = (user != nullptr ? as_double(*user) : 0) + (kernel != nullptr ? as_double(*kernel) : 0);
+    if (!(percent >= 0)) continue;
+    users_.push_back({percent, percent > 0 ? frequency_of(sample) : std::nullopt});
+    samples_.push_back(i);
+  }
+}
+
+// Of a process of one thread, where that ran last; those of several are on several CPUs.
+std::optional<double> EnergyTranslator::frequency_of(const Sample &sample) {
+  if (frequencies_.empty()) return std::nullopt;
+  const atalaya_field *const threads = find_field(sample, threads_);
+  const atalaya_tag *const pid = find_tag(sample, pid_);
+  if (threads == nullptr || as_double(*threads) != 1 || pid == nullptr) return std::nullopt;
+  uint64_t number = 0;
+  if (!proc::whole_number(view(pid->value), number)) return std::nullopt;
+  const auto stat = tree_.text("proc/" + std::to_string(number) + "/stat");
+  const auto cpu = stat ? parse_processor(*stat) : std::nullopt;
+  const auto file = cpu ? frequencies_.find(*cpu) : frequencies_.end();
+  if (file == frequencies_.end()) return std::nullopt;
+  const auto [known, added] = mhz_.try_emplace(*cpu);
+  if (added)
+    if (const auto khz = file->second.read(tree_); khz && *khz > 0) known->second = static_cast<double>(*khz) / 1000;
+  return known->second;
+}
+
+void EnergyTranslator::write(const Window &window, Batch &batch, const Total &total, const power::Busy &busy) {
+  find_users(batch);
+  const double watts = total.joules / total.seconds;
+  const double idle_watts = meter_ ? idle_.of(watts, busy.share) : std::min(model_->idle_watts, watts);
+  const double idle = idle_watts * total.seconds;
+  const Shares shares = divide(total.joules - idle, users_, busy.percent);
+  if (!meter_) batch.reserve(users_.size() + 1);
+  for (size_t i = 0; i < users_.size(); ++i) give(batch, i, shares.users[i]);
+  tell_host(window, batch, total, idle, shares.unattributed);
+  host_.created(meter_ ? 1 : users_.size() + 1);
+}
+
+// What is measured goes into the process's sample; a model is told by a sample of its own, because its tag is not true of the rest.
+void EnergyTranslator::give(Batch &batch, size_t user, double energy) {
+  const double value = round_to(energy, kJouleDecimals);
+  if (meter_) return batch.field(batch.samples()[samples_[user]], energy_, value);
+  const Sample of = batch.samples()[samples_[user]];
+  Sample &sample = batch.add(ATALAYA_METRICS, of.tag_count + 1, 1);
+  sample.time_ns = of.time_ns;
+  sample.duration_ns = of.duration_ns;
+  for (uint32_t i = 0; i < of.tag_count; ++i) batch.tag_shared(sample, of.tags[i].key, of.tags[i].value);
+  batch.tag(sample, quality_, "model");
+  batch.field(sample, energy_, value);
+}
+
+void EnergyTranslator::tell_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed) {
+  Sample &sample = batch.add(ATALAYA_METRICS, 2, 4);
+  sample.time_ns = window.time_ns;
+  sample.duration_ns = window.duration_ns;
+  if (!host_name_.empty()) batch.tag(sample, host_tag_, host_name_);
+  if (!meter_) batch.tag(sample, quality_, "model");
+  batch.field(sample, packages_, round_to(total.joules, kJouleDecimals));
+  batch.field(sample, idle_name_, round_to(idle, kJouleDecimals));
+  batch.field(sample, processes_, round_to(total.joules - idle - unattributed, kJouleDecimals));
+  batch.field(sample, unattributed_, round_to(unattributed, kJouleDecimals));
+}
+
+}  // namespace atalaya::energy

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Energy as an operator meets it: a machine whose counters go on while the agent runs, GPUs, and a host on which nothing measures."""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from harness import BINARY, AgentCase, main, points
+
+WATTS = 40
+RANGE = 100_000_000  # of the counter: full after 2.5 s
+LIMIT = 700  # far above what it draws: a busy test host lets the counter stand for a while, and then catch up
+
+
+class Machine:
+    """A recorded machine of one package, whose counter goes on with this host's clock."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.zone = os.path.join(folder, "sys/class/powercap/intel-rapl:0")
+        for part in (self.zone, os.path.join(folder, "sys/devices/system/cpu/cpu0/topology")):
+            os.makedirs(part)
+        os.symlink("/proc", os.path.join(folder, "proc"))
+        self.write(os.path.join(folder, "sys/devices/system/cpu/cpu0/topology/core_id"), "0")
+        self.write(os.path.join(self.zone, "name"), "package-0")
+        self.write(os.path.join(self.zone, "max_energy_range_uj"), str(RANGE))
+        self.write(os.path.join(self.zone, "constraint_0_power_limit_uw"), str(LIMIT * 1_000_000))
+        self.began = time.monotonic()
+        self.count()
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    @staticmethod
+    def write(path, text):
+        """As the kernel: whoever reads has a whole number, in a file that stays the same one."""
+        with open(path, "r+" if os.path.exists(path) else "w") as file:
+            file.write(text.ljust(20) + "\n")
+
+    def count(self):
+        self.write(os.path.join(self.zone, "energy_uj"), str(int((time.monotonic() - self.began) * WATTS * 1e6) % (RANGE + 1)))
+
+    def run(self):
+        while not self.ended.wait(0.01):
+            self.count()
+
+    def end(self):
+        self.ended.set()
+        self.thread.join()
+
+
+def by_time(found, *names):
+    windows = collections.defaultdict(lambda: collections.defaultdict(float))
+    for point in found:
+        if point["metric"] in names:
+            windows[point["timestamp"]][point["metric"]] += point["value"]
+    return windows
+
+
+def whole_points(path):
+    """None while the last one is being written."""
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        lines = file.read()
+    return [json.loads(line) for line in lines.splitlines()] if lines.endswith("\n") else []
+
+
+class Power(AgentCase):
+    recorded = None
+
+    def machine(self):
+        self.recorded = Machine(self.path("machine"))
+        return self.recorded
+
+    def tearDown(self):
+        if self.recorded:
+            self.recorded.end()
+        super().tearDown()
+
+    def run_until(self, lua, windows):
+        out = self.path("out")
+        agent = self.run_agent(f'local a = require "atalaya"\n{lua.replace("OUT", out)}').running()
+        agent.wait_status(lambda status: len({point["timestamp"] for point in whole_points(out)}) > windows)
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        return points(out), agent
+
+    def test_processes_idle_and_unattributed_are_the_packages_energy(self):
+        machine = self.machine()
+        busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        try:
+            found, _ = self.run_until('a.pipeline "energy" { every = "1s", a.source.proc { host = false, cgroups = false, backend = "procfs" },'
+                                      f' a.translate.energy {{ root = "{machine.folder}", idle = 10 }},'
+                                      ' a.sink.file { path = "OUT" } }', 6)
+        finally:
+            busy.kill()
+            busy.wait()
+        windows = by_time(found, "proc.cpu.energy", "sys.energy.packages", "sys.energy.idle", "sys.energy.processes", "sys.energy.unattributed")
+        told = [window for window in windows.values() if "sys.energy.packages" in window]
+        self.assertGreaterEqual(len(told), 3)
+        for window in told:
+            total = window["sys.energy.packages"]
+            self.assertAlmostEqual(total, WATTS, delta=WATTS / 4)
+            self.assertAlmostEqual(window["proc.cpu.energy"] + window["sys.energy.idle"] + window["sys.energy.unattributed"], total, delta=total / 1000)
+            self.assertAlmostEqual(window["proc.cpu.energy"], window["sys.energy.processes"], delta=total / 1000)
+        # The package drew 40 W all the time, whatever the windows were and however often the counter began anew.
+        self.assertAlmostEqual(sum(window["sys.energy.idle"] for window in told) * 4, sum(window["sys.energy.packages"] for window in told),
+                               delta=sum(window["sys.energy.packages"] for window in told) / 10)
+        self.assertEqual(len({point["tags"]["host"] for point in found}), 1)
+        mine = sum(point["value"] for point in found if point["metric"] == "proc.cpu.energy" and point["tags"].get("pid") == str(busy.pid))
+        self.assertGreater(mine, 0)
+
+    def test_a_wrap_within_a_window_is_not_lost(self):
+        machine = self.machine()
+        found, _ = self.run_until('a.pipeline "power" { every = "6s", '
+                                  f'a.source.power {{ root = "{machine.folder}", ipmi = false, gpus = false }}, '
+                                  'a.source.self {}, a.sink.file { path = "OUT" } }', 2)
+        watts = [point["value"] for point in found if point["metric"] == "sys.cpu.power"]
+        self.assertTrue(watts)
+        for value in watts:  # two wraps in each
+            self.assertAlmostEqual(value, WATTS, delta=WATTS / 5)
+
+    def test_gpus_and_their_processes(self):
+        library = os.environ["ATALAYA_FAKE_NVML"]
+        found, _ = self.run_until('a.pipeline "power" { every = "200ms", '
+                                  f'a.source.power {{ nvml = "{library}" }}, a.source.self {{}}, a.sink.file {{ path = "OUT" }} }}', 3)
+        powers = {point["tags"]["gpu"]: point["value"] for point in found if point["metric"] == "gpu.power"}
+        self.assertEqual(powers, {"0": 215.5})
+        self.assertEqual({point["tags"]["gpu"] for point in found if point["metric"] == "gpu.temp"}, {"0", "1"})
+        used = {(point["tags"]["pid"], point["tags"]["process"], point["tags"]["gpu"]): point["value"] for point in found
+                if point["metric"] == "proc.gpu.mem.used"}
+        with open("/proc/1/comm") as file:
+            self.assertEqual(used, {("1", file.read().strip(), "0"): 100})
+
+    def test_a_host_without_meters_says_so_and_tells_nothing(self):
+        os.makedirs(self.path("empty/proc"))
+        found, agent = self.run_until('a.pipeline "power" { every = "100ms", '
+                                      f'a.source.power {{ root = "{self.path("empty")}" }}, a.source.self {{}}, a.sink.file {{ path = "OUT" }} }}', 5)
+        self.assertEqual([point["metric"] for point in found if not point["metric"].startswith("self.")], [])
+        self.assertEqual(agent.errors().count("no energy of packages (RAPL): "), 1)
+
+    def test_a_model_is_off_unless_asked_for_and_carries_its_tag(self):
+        os.makedirs(self.path("vm"))
+        os.symlink("/proc", self.path("vm/proc"))
+        source = 'a.source.proc { host = false, cgroups = false, backend = "procfs" }'
+        lua = 'a.pipeline "energy" { every = "500ms", %s, a.translate.energy { root = "%s" %s }, a.sink.file { path = "OUT" } }'
+        found, agent = self.run_until(lua % (source, self.path("vm"), ""), 3)
+        self.assertEqual([point for point in found if "energy" in point["metric"]], [])
+        self.assertEqual(agent.errors().count('give "model" to estimate it'), 1)
+        os.remove(self.path("out"))
+        found, _ = self.run_until(lua % (source, self.path("vm"), ", model = { idle = 20, full = 100 }"), 5)
+        energies = [point for point in found if "energy" in point["metric"]]
+        self.assertTrue(energies)
+        self.assertEqual({point["tags"].get("quality") for point in energies}, {"model"})
+        self.assertFalse([point for point in found if "quality" in point["tags"] and "energy" not in point["metric"]])
+
+    def test_doctor_and_the_tables_name_what_is_there(self):
+        features = json.loads(subprocess.run([BINARY, "doctor", "--format", "json"], capture_output=True, text=True).stdout)
+        names = {feature["feature"]: feature for feature in features}
+        for name in ("power-rapl", "power-msr", "power-ipmi", "power-sensors", "power-gpu", "energy-rapl"):
+            self.assertIn(name, names)
+        if not os.path.exists("/sys/class/powercap/intel-rapl:0"):
+            self.assertEqual(names["power-rapl"]["state"], "off")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/power/open_meter.h"
+
+#include "plugins/power/msr_rapl.h"
+#include "plugins/power/powercap.h"
+#include "tests/unit/power/machines.h"
+
+namespace atalaya::power {
+namespace {
+
+using namespace test;
+using doctest::Approx;
+
+struct Zones {
+  explicit Zones(const MachineTree &root) : tree(root.path()) {
+    tree.open();
+    opened = open_powercap(tree);
+  }
+  // "package-0 dram" -> the zone.
+  const Zone &operator[](const std::string &name) const {
+    for (const Zone &zone : opened.counters->zones())
+      if (zone.name == name) return zone;
+    FAIL("no zone " << name);
+    return opened.counters->zones().front();
+  }
+  Tree tree;
+  OpenedCounters opened;
+};
+
+TEST_CASE("powercap of a server") {
+  MachineTree root;
+  make_intel_server(root);
+  const Zones zones(root);
+  REQUIRE(zones.opened.counters);
+  CHECK(zones.opened.counters->zones().size() == 4);
+  CHECK(zones["package-1"].domain == Domain::package);
+  CHECK(zones["package-1"].package == 1);
+  CHECK(zones["package-1"].range == static_cast<uint64_t>(kServerRange));
+  CHECK(zones["package-1"].most_watts == 300);  // twice what its limit is
+  CHECK(zones["package-1 dram"].domain == Domain::memory);
+  CHECK(zones["package-1 dram"].package == 1);
+  CHECK(zones["package-1 dram"].most_watts == kMostWatts);
+}
+
+TEST_CASE("powercap of a laptop: what two control types show counts once") {
+  MachineTree root;
+  make_laptop(root);
+  const Zones zones(root);
+  REQUIRE(zones.opened.counters);
+  CHECK(zones.opened.counters->zones().size() == 4);
+  CHECK(zones["package-0 core"].domain == Domain::cores);
+  CHECK(zones["package-0 uncore"].domain == Domain::graphics);
+  CHECK(zones["psys"].domain == Domain::platform);
+}
+
+TEST_CASE("names of zones") {
+  Zone zone;
+  CHECK(place_zone("package-3-die-1", "", zone));
+  CHECK(zone.domain == Domain::package);
+  CHECK(zone.package == 3);
+  CHECK(place_zone("dram", "package-3-die-1", zone));
+  CHECK(zone.domain == Domain::memory);
+  CHECK(zone.package == 3);
+  for (const char *name : {"", "core", "package-", "package-x", "package-99999999999", "dram"})
+    CHECK_FALSE(place_zone(name, "", zone));
+  CHECK_FALSE(place_zone("other", "package-0", zone));
+}
+
+TEST_CASE("files that are not as they should be make no zones") {
+  MachineTree root;
+  make_vm(root);
+  root.zone("intel-rapl:0", "package-0", 0);
+  root.zone("intel-rapl:1", "package-1", 1000);
+  root.write("sys/class/powercap/intel-rapl:1/max_energy_range_uj", "many\n");
+  root.zone("intel-rapl:2", "package-2", 1000);
+  root.remove("sys/class/powercap/intel-rapl:2/name");
+  CHECK_FALSE(Zones(root).opened.counters);
+}
+
+TEST_CASE("why there is no powercap is said") {
+  MachineTree vm;
+  make_vm(vm);
+  CHECK(Zones(vm).opened.why == vm.path() + "/sys/class/powercap/ has no zones of RAPL");
+
+  // As a file that only root may read: here one that nobody can.
+  MachineTree closed;
+  closed.zone("intel-rapl:0", "package-0", 1000);
+  closed.remove("sys/class/powercap/intel-rapl:0/energy_uj");
+  closed.write("sys/class/powercap/intel-rapl:0/energy_uj/x", "");
+  CHECK(Zones(closed).opened.why == closed.path() +
+                                        "/sys/class/powercap/intel-rapl:0/energy_uj: Is a directory, which only root may read: "
+                                        "give CAP_DAC_READ_SEARCH");
+}
+
+TEST_CASE("/proc/cpuinfo") {
+  const CpuModel model =
+      parse_cpuinfo("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: 7\n");
+  CHECK(model.vendor == Vendor::intel);
+  CHECK(model.family == 6);
+  CHECK(model.model == 85);
+  CHECK(parse_cpuinfo("vendor_id : HygonGenuine\n").vendor == Vendor::amd);
+  CHECK(parse_cpuinfo("CPU implementer\t: 0x41\n").vendor == Vendor::other);
+  CHECK(parse_cpuinfo("model: -1\ncpu family: 99999999999999999999\nvendor_id").model == 0);
+}
+
+TEST_CASE("units of the registers") {
+  const CpuModel xeon{Vendor::intel, 6, 85}, atom{Vendor::intel, 6, 0x37};
+  const RaplUnits units = rapl_units(0xa0e03, xeon);
+  CHECK(units.watts == 1.0 / 8);
+  CHECK(units.joules == 1.0 / 16384);
+  CHECK(units.seconds == 1.0 / 1024);
+  CHECK(rapl_units(0x505, atom).joules == Approx(32e-6));
+}
+
+std::vector<Cpu> cpus_of(MachineTree &root) {
+  Tree tree(root.path());
+  tree.open();
+  return read_cpus(tree);
+}
+
+TEST_CASE("topology: siblings, packages, CPUs that are off") {
+  MachineTree root;
+  make_intel_server(root);
+  root.remove("sys/devices/system/cpu/cpu7/topology");
+  root.write("sys/devices/system/cpu/cpufreq/x", "");
+  const std::vector<Cpu> cpus = cpus_of(root);
+  REQUIRE(cpus.size() == 7);
+  CHECK(cpus[2].package == 1);
+  CHECK(cpus[2].first_of_package);
+  CHECK(cpus[3].first_of_core);
+  CHECK_FALSE(cpus[3].first_of_package);
+  CHECK_FALSE(cpus[4].first_of_core);  // the sibling of CPU 0
+}
+
+TEST_CASE("Intel's registers: 32 bits that wrap, a server's memory in its own unit, the platform once") {
+  MachineTree root;
+  make_intel_server(root);
+  FakeMsr::Registers registers;
+  for (const int cpu : {0, 2}) {
+    registers[{cpu, 0x606}] = 0xa0e03;
+    registers[{cpu, 0x610}] = 150 * 8;
+    registers[{cpu, 0x611}] = 0xffffffff00000000 + 0xffffffff - 16383;  // above 32 bits: not of the counter
+    registers[{cpu, 0x619}] = 65536;
+    registers[{cpu, 0x639}] = 0;  // a server leaves it out
+    registers[{cpu, 0x64d}] = 5;
+  }
+  FakeMsr msr(registers);
+  const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::intel, 6, 85});
+  REQUIRE(opened.counters);
+  const std::vector<Zone> &zones = opened.counters->zones();
+  REQUIRE(zones.size() == 5);  // two packages, two memories, one platform
+  CHECK(zones[0].domain == Domain::package);
+  CHECK(zones[0].most_watts == 300);
+  CHECK(zones[1].domain == Domain::memory);
+  CHECK(zones[1].joules == 1.0 / 65536);
+  CHECK(zones[2].domain == Domain::platform);
+  CHECK(zones[3].package == 1);
+  const uint64_t before = opened.counters->read(0).value_or(0);
+  CHECK(before == 0xffffffff - 16383);
+  registers[{0, 0x611}] = 16384;
+  const auto counts = counted(zones[0], before, opened.counters->read(0).value_or(0), 1);
+  REQUIRE(counts);
+  CHECK(static_cast<double>(*counts) * zones[0].joules == Approx(2));
+}
+
+TEST_CASE("AMD's registers: the package and each core") {
+  MachineTree root;
+  make_amd(root);
+  FakeMsr::Registers registers;
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    registers[{cpu, 0xc0010299}] = 0xa1003;
+    registers[{cpu, 0xc001029a}] = 100;
+    registers[{cpu, 0xc001029b}] = 1000;
+  }
+  FakeMsr msr(registers);
+  const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::amd, 23, 113});
+  REQUIRE(opened.counters);
+  const std::vector<Zone> &zones = opened.counters->zones();
+  REQUIRE(zones.size() == 3);
+  CHECK(zones[0].domain == Domain::package);
+  CHECK(zones[0].joules == 1.0 / 65536);
+  CHECK(zones[1].domain == Domain::core);
+  CHECK(zones[2].core == 1);
+}
+
+TEST_CASE("the meter is the first that works, or says why none does") {
+  MachineTree root;
+  make_vm(root);
+  Tree tree(root.path());
+  tree.open();
+  FakeMsr::Registers registers;
+  FakeMsr msr(registers);
+  const std::vector<Cpu> cpus = read_cpus(tree);
+  const OpenedMeter none = open_meter("auto", tree, msr, cpus);
+  CHECK_FALSE(none.meter);
+  CHECK(none.how == root.path() +
+                        "/sys/class/powercap/ has no zones of RAPL; no registers of RAPL can be read by /dev/cpu/*/msr: load the "
+                        "module msr and give CAP_SYS_RAWIO; virtual machines have none");
+  CHECK(open_meter("off", tree, msr, cpus).how == "rapl = \"off\"");
+  registers[{0, 0xc0010299}] = 0xa1003;
+  registers[{0, 0xc001029b}] = 1;
+  CHECK(open_meter("auto", tree, msr, cpus).how == "msr");
+  CHECK_FALSE(open_meter("powercap", tree, msr, cpus).meter);
+  root.zone("intel-rapl:0", "package-0", kAmdRange);
+  CHECK(open_meter("auto", tree, msr, cpus).how == "powercap");
+  CHECK(open_meter("msr", tree, msr, cpus).how == "msr");
+}
+
+}  // namespace
+}  // namespace atalaya::power
