@@ -142,6 +142,11 @@ class Features(AgentCase):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(f"/tmp/perf-{process.pid}.map")
 
+    def counters(self, names):
+        done = subprocess.run([*self.as_user(names), self.atalaya, "try", "counters", "--windows", "2", "--format", "json"],
+                              capture_output=True, text=True, cwd="/")
+        return done.returncode == 0 and '"sys.counters.switches"' in done.stdout
+
     def perf(self, names):
         return "python3" in self.profile(names, "backend=ring")
 

@@ -244,9 +244,9 @@ class Service(unittest.TestCase):
         # A source may have nothing to tell on a quiet host; self always has.
         forms = {"source": (f"a.source.{name} {{}}", "a.source.self {}"), "translator": (processes, translate),
                  "filter": (processes, f"a.filter.{name} {{}}")}
-        if name == "perf":  # without CAP_PERFMON it gives nothing, and the others go on
-            return pipeline(processes) + (f'a.pipeline "perf" {{ every = "1s", a.source.perf {{}}, '
-                                          f'a.sink.file {{ path = "{LOG}.perf", format = "samples" }} }}\n')
+        if name in ("perf", "counters"):  # without CAP_PERFMON it gives nothing, and the others go on
+            return pipeline(processes) + (f'a.pipeline "{name}" {{ every = "1s", a.source.{name} {{}}, '
+                                          f'a.sink.file {{ path = "{LOG}.{name}", format = "samples" }} }}\n')
         self.assertIn(feature["kind"], forms, "say here how a pipeline uses " + feature["feature"])
         return pipeline(*forms[feature["kind"]])
 
