@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of /proc and /sys about CPUs and energy, and what a management controller answers. Each parser gets the whole input.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include "plugins/power/model.h"
+#include "plugins/power/powercap.h"
+#include "plugins/power/topology.h"
+#include "plugins/sources/power/cpu_states.h"
+#include "plugins/sources/power/ipmi.h"
+#include "plugins/translators/energy/energy.h"
+
+using namespace atalaya::power;
+
+namespace {
+
+void must(bool holds) {
+  if (!holds) std::abort();
+}
+
+void texts(std::string_view text) {
+  const CpuModel model = parse_cpuinfo(text);
+  must(model.family >= 0 && model.model >= 0);
+  parse_interrupts(text);
+  parse_number(text);
+  if (const auto cpu = atalaya::energy::parse_processor(text)) must(*cpu >= 0);
+  if (const auto ticks = parse_ticks(text)) must(ticks->cores > 0 && ticks->busy + ticks->idle >= ticks->busy);
+  Zone zone;
+  const size_t half = text.size() / 2;
+  if (place_zone(text, "", zone) || place_zone(text.substr(0, half), text.substr(half), zone)) must(zone.package >= 0);
+}
+
+// Two readings of a counter: what they say is never more than the package can draw.
+void readings(std::span<const uint8_t> bytes) {
+  uint64_t numbers[3] = {};
+  if (bytes.size() < sizeof(numbers)) return;
+  std::memcpy(numbers, bytes.data(), sizeof(numbers));
+  Zone zone;
+  zone.range = numbers[0];
+  if (const auto counts = counted(zone, numbers[1], numbers[2], 5)) must(static_cast<double>(*counts) * zone.joules <= zone.most_watts * 5);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {  // NOLINT(readability-identifier-naming)
+  texts({reinterpret_cast<const char *>(data), size});
+  const std::span bytes(data, size);
+  readings(bytes);
+  if (const auto watts = parse_power_reading(bytes)) must(*watts >= 0 && *watts <= 65535);
+  return 0;
+}
