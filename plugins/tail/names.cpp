@@ -120,8 +120,9 @@ core::Result<std::vector<Found>> find_files(const std::string &path, const std::
   for (std::string &one : asked.value())
     if (!named_compressed(one) && is_regular(one)) paths.push_back(std::move(one));
   std::map<std::string, std::vector<std::string>> bases;  // by folder
-  for (const auto *list : {&paths, &known})
-    for (const std::string &one : *list) bases[folder_of(one)].push_back(name_of(one));
+  for (const std::string &one : paths) bases[folder_of(one)].push_back(name_of(one));
+  for (const std::string &one : known)
+    if (!is_folder(one)) bases[folder_of(one)].push_back(name_of(one));
   for (auto &[folder, names] : bases) std::sort(names.begin(), names.end());
 
   std::vector<Found> found;

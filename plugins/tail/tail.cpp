@@ -73,7 +73,9 @@ void Tail::scan(int64_t realtime_ns, int64_t monotonic_ns) {
   } else {
     say_(found.error());
   }
-  for (auto &[number, file] : files_) check(*file);
+  for (const bool rotated : {true, false})  // copies first: who was truncated looks for them
+    for (auto &[number, file] : files_)
+      if (file->found.rotated() == rotated) check(*file);
   for (auto &[number, file] : files_)
     if (file->unjudged) judge(*file);
   drop_gone();
@@ -170,17 +172,22 @@ void Tail::begin_anew(File &file) {
 }
 
 void Tail::truncated(File &file) {
-  ++losses_.truncations;
   const Position was = file.at;
+  if (file.found.rotated()) {  // rotation has put another file in its place, with the same inode: perhaps a copy
+    file.unjudged = true;
+    return begin_anew(file);
+  }
+  ++losses_.truncations;
   File *copy = nullptr;
-  for (auto &[number, other] : files_)
-    if (other->unjudged && other->fd && may_copy(*other, file) && (copy == nullptr || other->written_ns >= copy->written_ns))
-      copy = other.get();
+  for (auto &[number, other] : files_) {
+    if (!other->unjudged || !other->fd || (copy != nullptr && other->written_ns < copy->written_ns)) continue;
+    if (other->copy_of == file.number || may_copy(*other, file)) copy = other.get();
+  }
   int64_t unseen = std::max(int64_t{0}, was.size - was.offset);
   std::string text = core::in_quotes(was.path) + " was truncated or written anew";
   if (copy != nullptr) {
     continue_in(*copy, was);
-    unseen = std::max(int64_t{0}, was.size - copy->at.size);
+    unseen = std::max(int64_t{0}, was.size - std::max<int64_t>(was.offset, ::lseek(copy->fd.get(), 0, SEEK_END)));
     text += "; " + core::in_quotes(copy->at.path) + " is its copy and read on, what was written in between is lost";
   } else {
     text += "; what was written to it since the last look is lost, at least " + std::to_string(unseen) + " bytes";
@@ -192,19 +199,18 @@ void Tail::truncated(File &file) {
 
 // ---- Copies ---------------------------------------------------------------------------------------------------------------------
 
-// By its begin and by the bytes before the place where the original is; where it is shorter, by its last ones.
+// While the original is whole, by the first and last bytes; else by what is known of it.
 bool Tail::may_copy(const File &copy, const File &original) {
-  if (copy.number == original.number || copy.found.family != original.found.family || original.at.offset == 0) return false;
-  const int64_t size = ::lseek(copy.fd.get(), 0, SEEK_END);
-  if (size >= original.at.offset) return holds(copy.fd.get(), original.at);
-  const bool whole = original.fd && holds(original.fd.get(), original.at);
-  if (size < original.at.head.size || whole) {
-    if (size <= 0 || !whole) return false;
-    const int64_t bytes = std::min(size, kMarkBytes);
-    return bytes_at(copy.fd.get(), 0, bytes) == bytes_at(original.fd.get(), 0, bytes) &&
-           bytes_at(copy.fd.get(), size - bytes, bytes) == bytes_at(original.fd.get(), size - bytes, bytes);
-  }
-  return head_of(copy.fd.get(), original.at.offset) == original.at.head;
+  if (copy.number == original.number || copy.found.family != original.found.family) return false;
+  const int64_t size = ::lseek(copy.fd.get(), 0, SEEK_END), bytes = std::min(size, kMarkBytes);
+  if (size <= 0) return false;
+  const int fd = original.fd.get();
+  if (original.fd && holds(fd, original.at))
+    return size <= ::lseek(fd, 0, SEEK_END) && bytes_at(copy.fd.get(), 0, bytes) == bytes_at(fd, 0, bytes) &&
+           bytes_at(copy.fd.get(), size - bytes, bytes) == bytes_at(fd, size - bytes, bytes);
+  if (original.at.offset == 0 || size < original.at.head.size) return false;
+  return size >= original.at.offset ? holds(copy.fd.get(), original.at)
+                                    : head_of(copy.fd.get(), original.at.offset) == original.at.head;
 }
 
 Tail::File *Tail::original_of(const File &copy) {
@@ -224,6 +230,7 @@ void Tail::continue_in(File &copy, const Position &original) {
 void Tail::judge(File &file) {
   if (!file.fd || file.at.size == 0) return;
   const File *original = original_of(file);
+  file.copy_of = original == nullptr ? 0 : original->number;
   if (original == nullptr) {
     file.unjudged = false;
   } else if (now_ns_ - file.changed_ns >= options_.linger_ns) {

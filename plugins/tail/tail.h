@@ -94,6 +94,7 @@ class Tail {
     int64_t looked_size = 0;  // at the scan before
     int64_t changed_ns = 0;   // monotonic, when a scan last saw a change
     bool unjudged = false;    // may be a copy of another; nothing is read of it until that is known
+    uint32_t copy_of = 0;     // unjudged: the number of the file that it equalled when both were last compared
     bool cut_off = false;     // what was held ends here: the file was truncated
     int64_t safe() const { return held == kNone ? at.offset : held; }
   };
