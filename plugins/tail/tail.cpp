@@ -155,14 +155,11 @@ void Tail::check(File &file) {
   const bool changed = about.st_size != file.at.size || time_of(about.st_mtim) != file.written_ns;
   if (changed) file.changed_ns = now_ns_;
   if (changed && file.at.offset > 0 && (about.st_size < file.at.offset || !holds(file.fd.get(), file.at))) truncated(file);
-  file.looked_size = changed ? kNone : about.st_size;
   file.at.size = about.st_size;
   file.written_ns = time_of(about.st_mtim);
 }
 
 void Tail::begin_anew(File &file) {
-  file.cut_off = file.held != kNone;
-  file.held = kNone;
   file.at.skipping = false;
   // Who writes on at the old place leaves a hole.
   const off_t data = ::lseek(file.fd.get(), 0, SEEK_DATA);
@@ -271,19 +268,12 @@ void Tail::make_round() {
   opened_ = false;
   std::set<std::string_view> waiting;  // families with an older file that is not read to its end
   for (File *file : ready) {
-    if (std::exchange(file->cut_off, false)) round_.push_back({file, file->at.offset, true, false, false});
     if (waiting.count(file->found.family) > 0) continue;
-    const bool quiet = file->looked_size == file->at.size;
+    const int64_t to = std::min(file->at.size, file->at.offset + kPartBytes);
+    if (to < file->at.size) waiting.insert(file->found.family);
     const bool leaves = !file->listed || file->found.rotated();
-    const bool finished = quiet && leaves && now_ns_ - file->changed_ns >= options_.linger_ns;
-    int64_t to = file->at.size;
-    if (to - file->at.offset > kPartBytes) {
-      to = file->at.offset + kPartBytes;
-      waiting.insert(file->found.family);
-    }
-    const bool whole = to == file->at.size;
-    if (to > file->at.offset || file->held != kNone || finished)
-      round_.push_back({file, to, quiet && whole, finished && whole, finished && whole});
+    const bool finished = leaves && to == file->at.size && now_ns_ - file->changed_ns >= options_.linger_ns;
+    if (to > file->at.offset || finished) round_.push_back({file, to, finished, finished});
   }
 }
 
@@ -295,7 +285,7 @@ void Tail::replay(const std::vector<Segment> &segments) {
     File *file = by_id(segment.id);
     if (file != nullptr && file->fd && file->at.offset == segment.from && file->at.size >= segment.to) {
       file->unjudged = false;
-      round_.push_back({file, segment.to, true, true, false});
+      round_.push_back({file, segment.to, true, false});
     } else {
       say_("the last lines before the agent ended cannot be read again (" + std::to_string(segment.to - segment.from) +
            " bytes): their file is gone or was truncated; if no sink has them they are lost");
@@ -362,10 +352,9 @@ void Tail::give(Line &line, size_t length, size_t consumed) {
   File &file = *round_[part_].file;
   line.text = std::string_view(buffer_).substr(begin_, length);
   line.text.remove_prefix(std::min(line.text.find_first_not_of('\0'), line.text.size()));  // of a hole
-  line.file = file.number;
-  line.begin = file.at.offset;
+  line.file = file.at.id;
+  line.first = file.at.offset == 0;
   skip(file, consumed);
-  line.end = file.at.offset;
 }
 
 // False: no whole line is buffered. Lines that are too long are passed over.
@@ -389,45 +378,32 @@ bool Tail::next_line(Line &line) {
   }
 }
 
-Got Tail::end_part(Line &line) {
+void Tail::end_part() {
   mark_read();
-  const Part part = round_[part_++];
+  const Part &part = round_[part_++];
   opened_ = false;
-  line.file = part.file->number;
   if (part.close) part.file->fd.reset();
-  return part.quiet ? Got::quiet : Got::end;
 }
 
-Got Tail::next(Line &line) {
-  if (part_ == round_.size()) return Got::over;
-  if (!opened_ && !open_part()) return end_part(line);
-  for (;;) {
-    if (next_line(line)) return Got::line;
-    if (read_more()) continue;
+bool Tail::next(Line &line) {
+  for (; part_ < round_.size(); end_part()) {
+    if (!opened_ && !open_part()) continue;
+    do {
+      if (next_line(line)) return true;
+    } while (read_more());
     const Part &part = round_[part_];
     const size_t rest = buffer_.size() - begin_;
-    if (!part.last_line || rest == 0 || buffered_to_ < part.to) return end_part(line);
+    if (!part.last_line || rest == 0 || buffered_to_ < part.to) continue;
     give(line, rest, rest);
-    return Got::line;
+    return true;
   }
-}
-
-void Tail::hold(uint32_t file, int64_t offset) {
-  if (const auto found = files_.find(file); found != files_.end()) found->second->held = offset;
+  return false;
 }
 
 std::vector<Position> Tail::positions() const {
   std::vector<Position> result;
-  for (const auto &[number, file] : files_) {
-    if (file->unjudged) continue;
-    Position position = file->at;
-    position.offset = file->safe();
-    if (file->fd && file->held != kNone) {
-      position.head = head_of(file->fd.get(), position.offset);
-      position.tail = tail_of(file->fd.get(), position.offset);
-    }
-    result.push_back(std::move(position));
-  }
+  for (const auto &[number, file] : files_)
+    if (!file->unjudged) result.push_back(file->at);
   return result;
 }
 
@@ -438,9 +414,9 @@ std::vector<Segment> Tail::take_segments() {
     const auto found = files_.find(number);
     if (found == files_.end()) continue;
     File &file = *found->second;
-    if (file.safe() <= file.segment) continue;
-    result.push_back({file.at.id, file.segment, file.safe()});
-    file.segment = file.safe();
+    if (file.at.offset <= file.segment) continue;
+    result.push_back({file.at.id, file.segment, file.at.offset});
+    file.segment = file.at.offset;
   }
   touched_.clear();
   if (opened_) touched_.push_back(round_[part_].file->number);

@@ -44,21 +44,12 @@ struct Segment {
 
 struct Line {
   std::string_view text;  // without its newline; valid until the next call
-  uint32_t file = 0;      // a number of this file alone
-  int64_t begin = 0, end = 0;
-};
-
-enum class Got {
-  line,
-  end,    // of what this look found in the file `line.file`; more may come
-  quiet,  // the same, and nothing came since the look before, or nothing will: an unfinished block is complete
-  over,   // the look is over
+  FileId file;
+  bool first = false;  // of its file
 };
 
 class Tail {
  public:
-  static constexpr int64_t kNone = -1;
-
   // `say`: for the operator.
   Tail(Options options, std::function<void(const std::string &)> say);
 
@@ -68,15 +59,12 @@ class Tail {
   void scan(int64_t realtime_ns, int64_t monotonic_ns);
   // Behind the first scan after a restore: only these parts are handed on by this look.
   void replay(const std::vector<Segment> &segments);
-  Got next(Line &line);
+  // False: the look is over.
+  bool next(Line &line);
 
-  // Nothing from here on counts as handed on: a block of lines began here that is not complete. kNone: it is. Until the next call for
-  // this file.
-  void hold(uint32_t file, int64_t offset);
-
-  // Where each file is; held lines are still to come.
+  // Where each file is, behind the lines that were handed on.
   std::vector<Position> positions() const;
-  // What was handed on, and is not held, since the last call.
+  // What was handed on since the last call.
   std::vector<Segment> take_segments();
   int64_t began_ns() const { return began_ns_; }
   const Losses &losses() const { return losses_; }
@@ -88,20 +76,16 @@ class Tail {
     bool listed = false;      // by the last scan
     core::Descriptor fd;
     Position at;              // marks: of the offset, as of the end of the last part
-    int64_t held = kNone;     // where an unfinished block began
     int64_t segment = 0;      // from where on take_segments tells
     int64_t written_ns = 0;   // mtime
-    int64_t looked_size = 0;  // at the scan before
     int64_t changed_ns = 0;   // monotonic, when a scan last saw a change
     bool unjudged = false;    // may be a copy of another; nothing is read of it until that is known
     uint32_t copy_of = 0;     // unjudged: the number of the file that it equalled when both were last compared
-    bool cut_off = false;     // what was held ends here: the file was truncated
-    int64_t safe() const { return held == kNone ? at.offset : held; }
   };
   struct Part {
     File *file;
     int64_t to;
-    bool quiet, last_line, close;  // last_line: what follows the last newline is one, too
+    bool last_line, close;  // last_line: what follows the last newline is one, too
   };
 
   File *by_id(const FileId &id);
@@ -126,7 +110,7 @@ class Tail {
   bool read_more();
   bool next_line(Line &line);
   void skip(File &file, size_t bytes);
-  Got end_part(Line &line);
+  void end_part();
   void give(Line &line, size_t length, size_t consumed);
 
   const Options options_;

@@ -58,8 +58,7 @@ class Reader {
   Lines rest() {
     Lines lines;
     tail::Line line;
-    for (tail::Got got = tail->next(line); got != tail::Got::over; got = tail->next(line))
-      if (got == tail::Got::line) lines.emplace_back(line.text);
+    while (tail->next(line)) lines.emplace_back(line.text);
     return lines;
   }
   // The agent ends and begins anew with what it had written down.

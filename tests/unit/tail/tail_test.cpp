@@ -240,39 +240,6 @@ TEST_CASE("tail: a large backlog of one file does not stop the others") {
   CHECK(reader.look().size() + reader.look().size() == 24);
 }
 
-TEST_CASE("tail: what is held is not handed on yet, and is read again after a restart") {
-  const TemporaryFolder folder;
-  Writer writer(folder.path() + "/log");
-  writer.write("1\nblock begins\n  row\n");
-  Reader reader({.path = writer.path()});
-  reader.now += kSecond;
-  reader.tail->scan(kBegan, reader.now);
-  tail::Line line;
-  REQUIRE(reader.tail->next(line) == tail::Got::line);
-  REQUIRE(reader.tail->next(line) == tail::Got::line);
-  reader.tail->hold(line.file, line.begin);
-  REQUIRE(reader.tail->next(line) == tail::Got::line);
-  CHECK(reader.tail->next(line) == tail::Got::end);
-  CHECK(reader.tail->next(line) == tail::Got::over);
-  const auto segments = reader.tail->take_segments();
-  REQUIRE(segments.size() == 1);
-  CHECK(segments[0].from == 0);
-  CHECK(segments[0].to == 2);
-  SUBCASE("read on") {
-    reader.tail->scan(kBegan, reader.now += kSecond);
-    CHECK(reader.tail->next(line) == tail::Got::quiet);  // nothing came: the block is complete
-    reader.tail->hold(line.file, tail::Tail::kNone);
-    CHECK(reader.tail->next(line) == tail::Got::over);
-    CHECK(reader.tail->positions()[0].offset == 21);
-    reader.restart();
-    CHECK(reader.look().empty());
-  }
-  SUBCASE("restarted") {
-    reader.restart();
-    CHECK(reader.look() == Lines{"block begins", "  row"});
-  }
-}
-
 TEST_CASE("tail: a batch that nobody has confirmed is read again as it was") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
