@@ -155,8 +155,8 @@ core::Result<Journal> parse_journal(std::string_view text) {
   return journal;
 }
 
-core::Status write_journal(const std::string &path, const Journal &journal) {
-  const std::string text = journal_text(journal), fresh = path + ".new";
+core::Status write_journal(const std::string &path, const std::string &text) {
+  const std::string fresh = path + ".new";
   {
     const core::Descriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
     if (!fd) return trouble("cannot write", fresh);

@@ -23,8 +23,8 @@ struct Journal {
 std::string journal_text(const Journal &journal);
 core::Result<Journal> parse_journal(std::string_view text);
 
-// Replaces the file, all or nothing, also when the power fails.
-core::Status write_journal(const std::string &path, const Journal &journal);
+// Replaces the file by this text, all or nothing, also when the power fails.
+core::Status write_journal(const std::string &path, const std::string &text);
 // An empty one when there is no file.
 core::Result<Journal> read_journal(const std::string &path);
 

@@ -33,6 +33,7 @@ struct Losses {
   int64_t unseen_bytes = 0;  // at least; they were truncated or deleted before they were read
   int64_t truncations = 0;
   int64_t long_lines = 0;
+  bool operator==(const Losses &) const = default;
 };
 
 // A part of a file that was handed on.

@@ -59,6 +59,10 @@ bool is_trace(std::string_view line) {
          text.find("Exception") != std::string_view::npos || text.find("Error") != std::string_view::npos;
 }
 
+bool is_name_begin(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 // N of "Dropped N commands".
 std::optional<int64_t> dropped_commands(std::string_view line) {
   if (!line.starts_with("Dropped ") || !line.ends_with(" commands")) return std::nullopt;
@@ -80,13 +84,17 @@ void Forms::tell(std::string_view name, Number number, const Output &out) {
   out(record_);
 }
 
-bool Forms::take(std::string_view line, int64_t time_ns, bool message, FormCounts &counts, const Output &out) {
+void Forms::interrupt(FormCounts &counts) {
+  if (std::exchange(state_, State::none) == State::heading) ++counts.plain;  // it was the name of nothing
+}
+
+void Forms::take(std::string_view line, int64_t time_ns, bool message, FormCounts &counts, const Output &out) {
   time_ns_ = time_ns;
   if (line.ends_with('\r')) line.remove_suffix(1);
   record_.clear();
-  if (!message && go_on(line, out)) return true;
-  state_ = State::none;
-  return begin(line, message, counts, out);
+  if (!message && go_on(line, out)) return;
+  interrupt(counts);
+  begin(line, message, counts, out);
 }
 
 bool Forms::go_on(std::string_view line, const Output &out) {
@@ -116,25 +124,26 @@ bool Forms::go_on(std::string_view line, const Output &out) {
   return false;
 }
 
-bool Forms::begin(std::string_view line, bool message, FormCounts &counts, const Output &out) {
-  if (trimmed(line).empty()) return true;
+void Forms::begin(std::string_view line, bool message, FormCounts &counts, const Output &out) {
+  heading_.clear();
+  if (trimmed(line).empty()) return;
   if (line.starts_with("! ERROR")) {
     ++counts.errors;
     state_ = State::error;
-    return true;
-  }
-  if (const auto dropped = dropped_commands(line)) return counts.dropped += *dropped, true;
-  if (line.starts_with("speculative buffer overflow: ")) return ++counts.overflows, true;
-  if (is_snapshot_header(line)) {
+  } else if (const auto dropped = dropped_commands(line)) {
+    counts.dropped += *dropped;
+  } else if (line.starts_with("speculative buffer overflow: ")) {
+    ++counts.overflows;
+  } else if (is_snapshot_header(line)) {
     state_ = State::snapshot;
-    return true;
+  } else if (entry(line, out) || fields(line, out) || array(line, out)) {
+    return;
+  } else if (message || line.size() > kLongestHeading || !is_name_begin(line.front())) {
+    ++counts.plain;
+  } else {
+    heading_ = line;
+    state_ = State::heading;
   }
-  heading_.clear();
-  if (entry(line, out) || fields(line, out) || array(line, out)) return true;
-  if (message || line.size() > kLongestHeading || line.front() == ' ' || line.front() == '\t') return false;
-  heading_ = line;
-  state_ = State::heading;
-  return false;
 }
 
 // Of a map, or a number on its own. A text instead of a number says nothing that a metric could.

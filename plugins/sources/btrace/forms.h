@@ -11,6 +11,7 @@
 namespace atalaya::btrace {
 
 struct FormCounts {
+  int64_t plain = 0;      // texts that say nothing that is known
   int64_t errors = 0;     // "! ERROR"
   int64_t dropped = 0;    // N of "Dropped N commands"
   int64_t overflows = 0;  // "speculative buffer overflow"
@@ -19,11 +20,10 @@ struct FormCounts {
 // Reads the lines of one file. What it must know of the lines before is a few words, which survive a restart.
 class Forms {
  public:
-  // `message`: the line had BTrace's time before it; then it is a message, and no part of a map or table. False: a text that says
-  // nothing that is known.
-  bool take(std::string_view line, int64_t time_ns, bool message, FormCounts &counts, const Output &out);
+  // `message`: the line had BTrace's time before it; then it is a message, and no part of a map or table.
+  void take(std::string_view line, int64_t time_ns, bool message, FormCounts &counts, const Output &out);
   // Another line came between that was no form.
-  void interrupt() { state_ = State::none; }
+  void interrupt(FormCounts &counts);
 
   bool idle() const { return state_ == State::none; }
   std::string line() const;
@@ -33,7 +33,7 @@ class Forms {
   enum class State { none, heading, map, table, snapshot, error };
 
   bool go_on(std::string_view line, const Output &out);
-  bool begin(std::string_view line, bool message, FormCounts &counts, const Output &out);
+  void begin(std::string_view line, bool message, FormCounts &counts, const Output &out);
   bool entry(std::string_view line, const Output &out);
   void row(std::string_view line, const Output &out);
   bool distribution(std::string_view line, const Output &out);

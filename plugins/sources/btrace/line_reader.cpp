@@ -24,13 +24,13 @@ void LineReader::take(const tail::FileId &file, std::string_view line, bool firs
   const auto known = forms_.find(file);
   const bool taken = take_rule(line, time_ns, now_ns, out) || take_phase(line, time_ns, now_ns, out);
   if (taken || !options_.forms) {
-    if (known != forms_.end()) forms_.erase(known);
+    if (known != forms_.end()) known->second.interrupt(counts_.forms), forms_.erase(known);
     if (!taken) ++counts_.plain;
     return;
   }
   Forms &forms = known != forms_.end() ? known->second : forms_[file];
-  if (first) forms.interrupt();
-  if (!forms.take(line, time_ns, prefix > 0, counts_.forms, out)) ++counts_.plain;
+  if (first) forms.interrupt(counts_.forms);
+  forms.take(line, time_ns, prefix > 0, counts_.forms, out);
   if (forms.idle()) forms_.erase(file);
 }
 

@@ -25,7 +25,7 @@ struct ReaderOptions {
 
 struct LineCounts {
   int64_t lines = 0;
-  int64_t plain = 0;  // that nothing here has a use for
+  int64_t plain = 0;  // that nothing here has a use for, beside those of `forms`
   int64_t bad = 0;    // phase lines and lines of rules that say what cannot be
   FormCounts forms;
 };

@@ -13,7 +13,7 @@ TEST_CASE("tail: a journal comes back as it was") {
                               .segments = {{{1, 2}, 0, 300}},
                               .own = {"open span", ""}};
   const std::string path = folder.path() + "/journal";
-  REQUIRE(tail::write_journal(path, journal).ok());
+  REQUIRE(tail::write_journal(path, tail::journal_text(journal)).ok());
   auto back = tail::read_journal(path);
   REQUIRE_MESSAGE(back.ok(), (back ? "" : back.error()));
   CHECK(back->began_ns == 5);
