@@ -4,7 +4,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/config/lua_pattern.h"
+#include "core/util/lua_pattern.h"
 #include "core/config/lua_state.h"
 
 namespace atalaya::core {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config/lua_pattern.h"
+#include "core/util/lua_pattern.h"
 
 #include <cctype>
 #include <cstring>

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/btrace/btrace_source.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "core/util/now.h"
+
+namespace atalaya::btrace {
+namespace {
+
+constexpr uint64_t kBatchSamples = 10'000;
+constexpr int64_t kBatchBytes = 8 << 20;
+// What the sinks get in time needs not be told again after a restart.
+constexpr auto kLastAnswer = std::chrono::seconds(2);
+
+tail::Options tail_options(Host host) {
+  return {.path = host.text("path"),
+          .from_begin = host.text("from") == "begin",
+          .max_line = host.integer("max_line"),
+          .linger_ns = host.integer("linger"),
+          .max_files = static_cast<size_t>(host.integer("max_files"))};
+}
+
+ReaderOptions reader_options(Host host) {
+  return {.phase_lines = host.boolean("phase_lines"),
+          .forms = host.boolean("forms"),
+          .tell_open = host.boolean("open_spans"),
+          .max_open = static_cast<size_t>(host.integer("max_open"))};
+}
+
+}  // namespace
+
+BtraceSource::BtraceSource(Host host)
+    : host_(host),
+      tail_options_(tail_options(host)),
+      reader_options_(reader_options(host)),
+      rules_(read_rules(host)),
+      poll_ns_(host.integer("poll")),
+      builder_(host, static_cast<size_t>(host.integer("max_names"))) {
+  if (tail_options_.path.empty()) throw Failure(Code::bad_config, "parameter \"path\" is empty; it is a file, a folder or a glob");
+}
+
+void BtraceSource::start() {
+  if (const auto folder = host_.state_dir()) journal_path_ = *folder + "/journal";
+  read_journal();
+  const std::lock_guard lock(mutex_);
+  stopping_ = false;
+}
+
+void BtraceSource::read_journal() {
+  journal_ = {};
+  if (journal_path_.empty()) return;
+  auto journal = tail::read_journal(journal_path_);
+  if (!journal) return set_damaged_aside(journal.error());
+  journal_ = std::move(*journal);
+  LineReader probe(reader_options_, {}, [](const std::string &) {});
+  if (const auto done = probe.restore(journal_.own); !done) set_damaged_aside(journal_path_ + ": " + done.error());
+}
+
+void BtraceSource::set_damaged_aside(const std::string &problem) {
+  journal_ = {};
+  const std::string aside = journal_path_ + ".damaged";
+  std::rename(journal_path_.c_str(), aside.c_str());
+  host_.log(Level::error, problem + "; it is now " + aside + ", and all files are read as at the very first start: from their " +
+                              (tail_options_.from_begin ? "begin" : "end"));
+}
+
+void BtraceSource::write_journal() {
+  if (journal_path_.empty()) return;
+  std::string text = tail::journal_text(journal_);
+  if (text == written_) return;
+  if (const auto done = tail::write_journal(journal_path_, text); !done) {
+    host_.log(Level::error, done.error() + "; if the agent is killed now, lines come twice");
+    return;
+  }
+  written_ = std::move(text);
+}
+
+// From what the sinks hold, also when an earlier run has failed half-way.
+void BtraceSource::make_readers() {
+  const auto say = [host = host_](const std::string &text) { host.log(Level::warning, text); };
+  tail_.emplace(tail_options_, say);
+  if (journal_.began_ns != 0) tail_->restore(journal_.positions, journal_.began_ns);
+  reader_.emplace(reader_options_, rules_, say);
+  if (const auto done = reader_->restore(journal_.own); !done) throw Failure(Code::permanent, done.error());
+  told_ = {};
+  if (batch_ != nullptr) batch_->count = 0;
+}
+
+bool BtraceSource::stopping() {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+int64_t BtraceSource::batch_time() {
+  return std::max(host_.realtime(), last_time_ns_ + 1);
+}
+
+Code BtraceSource::run() {
+  make_readers();
+  for (;;) {
+    tail_->scan(host_.realtime(), core::monotonic());
+    if (journal_.batch_time_ns != 0) {
+      tail_->replay(journal_.segments);
+      next_batch(journal_.batch_time_ns, false);
+    }
+    if (stopping()) return Code::ok;
+    settle();
+    while (next_batch(batch_time(), true)) {
+    }
+    write_journal();
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, std::chrono::nanoseconds(poll_ns_), [this] { return stopping_; })) return Code::ok;
+  }
+}
+
+bool BtraceSource::next_batch(int64_t time_ns, bool limited) {
+  if (batch_ == nullptr && host_.raw()->new_batch(host_.raw()->self, &batch_) != ATALAYA_OK) throw std::bad_alloc();
+  builder_.begin_batch(batch_, time_ns);
+  const Totals before = totals();
+  const Output add = [this](const Record &record) { builder_.add(record); };
+  tail::Line line;
+  int64_t bytes = 0;
+  while ((!limited || (builder_.samples() < kBatchSamples && bytes < kBatchBytes)) && tail_->next(line)) {
+    bytes += static_cast<int64_t>(line.text.size()) + 1;
+    reader_->take(line.file, line.text, line.first, builder_.next_time_ns(), add);
+  }
+  if (totals().lines.lines == told_.lines.lines && totals().losses == told_.losses) return false;
+  count_drops(before);
+  add_account();
+  last_time_ns_ = builder_.next_time_ns();
+  return deliver(time_ns);
+}
+
+// Samples that there are not, by reason.
+void BtraceSource::count_drops(const Totals &before) {
+  const Totals now = totals();
+  const auto drop = [this](std::string_view reason, int64_t count) { host_.dropped(reason, static_cast<uint64_t>(count)); };
+  drop("end without a begin", now.spans.orphans - before.spans.orphans);
+  drop("end before its begin", now.spans.backwards - before.spans.backwards);
+  drop("more than max_open", now.spans.evicted - before.spans.evicted);
+  drop("line that cannot be", now.lines.bad - before.lines.bad);
+  drop("line too long", now.losses.long_lines - told_.losses.long_lines);
+  drop("dropped by BTrace", now.lines.forms.dropped - before.lines.forms.dropped);
+  if (builder_.names_full())
+    host_.log(Level::warning, "lines have used max_names different names of metrics and tags; samples with further ones are dropped");
+}
+
+void BtraceSource::add_account() {
+  const Totals now = totals(), &old = told_;
+  Record record;
+  const auto put = [&record](std::string_view name, int64_t count) { record.fields.emplace_back(name, count_of(count)); };
+  put("btrace.lines", now.lines.lines - old.lines.lines);
+  put("btrace.lines.plain", now.lines.plain + now.lines.forms.plain - old.lines.plain - old.lines.forms.plain);
+  put("btrace.lines.bad", now.lines.bad - old.lines.bad);
+  put("btrace.lines.long", now.losses.long_lines - old.losses.long_lines);
+  put("btrace.truncations", now.losses.truncations - old.losses.truncations);
+  put("btrace.unseen", now.losses.unseen_bytes - old.losses.unseen_bytes);
+  put("btrace.spans.open", static_cast<int64_t>(reader_->spans().open()));
+  put("btrace.spans.orphans", now.spans.orphans + now.spans.backwards - old.spans.orphans - old.spans.backwards);
+  put("btrace.spans.evicted", now.spans.evicted - old.spans.evicted);
+  put("btrace.errors", now.lines.forms.errors - old.lines.forms.errors);
+  put("btrace.dropped", now.lines.forms.dropped - old.lines.forms.dropped);
+  put("btrace.overflows", now.lines.forms.overflows - old.lines.forms.overflows);
+  builder_.add(record);
+  told_ = now;
+}
+
+bool BtraceSource::deliver(int64_t time_ns) {
+  journal_.began_ns = tail_->began_ns();
+  journal_.segments = tail_->take_segments();
+  journal_.batch_time_ns = journal_.segments.empty() ? 0 : time_ns;
+  write_journal();
+  {
+    const std::lock_guard lock(mutex_);
+    emitting_ = true;
+    early_.reset();
+    answer_.reset();
+  }
+  uint64_t id = 0;
+  const int32_t code = host_.raw()->emit(host_.raw()->self, std::exchange(batch_, nullptr), &id);
+  std::unique_lock lock(mutex_);
+  emitting_ = false;
+  if (code != ATALAYA_OK) return false;  // the host is stopping, and did not take it
+  in_flight_ = id;
+  if (early_ && early_->first == id) answer_ = early_->second;
+  wake_.wait(lock, [this] { return stopping_ || answer_; });
+  if (!answer_ || (stopping_ && *answer_ != Code::ok)) return false;  // it is told again when the agent is back
+  in_flight_.reset();
+  const Code answer = *answer_;
+  lock.unlock();
+  if (answer != Code::ok) host_.log(Level::error, "a sink refused a batch of lines, or it was dropped on the way; see the ledger");
+  settle();
+  return true;
+}
+
+// All that was handed on is held by the sinks.
+void BtraceSource::settle() {
+  journal_.began_ns = tail_->began_ns();
+  journal_.positions = tail_->positions();
+  journal_.own = reader_->state(journal_.positions);
+  journal_.batch_time_ns = 0;
+  journal_.segments.clear();
+}
+
+void BtraceSource::acked(uint64_t batch_id, Code status) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (in_flight_ == batch_id) {
+    answer_ = status;
+  } else if (emitting_) {
+    early_.emplace(batch_id, status);
+  }
+  wake_.notify_all();
+}
+
+void BtraceSource::interrupt() noexcept {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  wake_.notify_all();
+}
+
+void BtraceSource::stop() {
+  bool held = false;
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    if (in_flight_) wake_.wait_for(lock, kLastAnswer, [this] { return answer_.has_value(); });
+    held = in_flight_ && answer_ == Code::ok;
+    in_flight_.reset();
+    answer_.reset();
+  }
+  if (held) {
+    settle();
+    write_journal();
+  }
+  reader_.reset();
+  tail_.reset();
+}
+
+}  // namespace atalaya::btrace

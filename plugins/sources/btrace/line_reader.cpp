@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/btrace/line_reader.h"
+
+#include <algorithm>
+
+#include "core/util/text.h"
+#include "plugins/sources/btrace/times.h"
+
+namespace atalaya::btrace {
+namespace {
+
+constexpr std::string_view kOpen = "open ", kForm = "form ";
+
+}  // namespace
+
+LineReader::LineReader(ReaderOptions options, Rules rules, std::function<void(const std::string &)> say)
+    : options_(options), rules_(std::move(rules)), say_(std::move(say)), spans_(options.max_open, options.tell_open) {}
+
+void LineReader::take(const tail::FileId &file, std::string_view line, bool first, int64_t now_ns, const Output &out) {
+  ++counts_.lines;
+  int64_t time_ns = 0;
+  const size_t prefix = message_time(line, now_ns, time_ns);
+  line.remove_prefix(prefix);
+  const auto known = forms_.find(file);
+  const bool taken = take_rule(line, time_ns, now_ns, out) || take_phase(line, time_ns, now_ns, out);
+  if (taken || !options_.forms) {
+    if (known != forms_.end()) known->second.interrupt(counts_.forms), forms_.erase(known);
+    if (!taken) ++counts_.plain;
+    return;
+  }
+  Forms &forms = known != forms_.end() ? known->second : forms_[file];
+  if (first) forms.interrupt(counts_.forms);
+  forms.take(line, time_ns, prefix > 0, counts_.forms, out);
+  if (forms.idle()) forms_.erase(file);
+}
+
+void LineReader::bad(std::string_view line) {
+  ++counts_.bad;
+  say_("line " + core::in_quotes(line) + ": " + problem_);
+}
+
+bool LineReader::take_rule(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out) {
+  const Rules::Found found = rules_.read(line, record_, event_, problem_);
+  if (found == Rules::Found::none) return false;
+  if (found == Rules::Found::bad) bad(line);
+  if (found == Rules::Found::event) take_event(time_ns, now_ns, out);
+  if (found == Rules::Found::metrics) {
+    if (record_.time_ns == 0) record_.time_ns = time_ns;
+    out(record_);
+  }
+  return true;
+}
+
+bool LineReader::take_phase(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out) {
+  const Parsed parsed = options_.phase_lines ? phase_lines_.read(line, event_, problem_) : Parsed::none;
+  if (parsed == Parsed::none) return false;
+  if (parsed == Parsed::bad) {
+    bad(line);
+  } else {
+    take_event(time_ns, now_ns, out);
+  }
+  return true;
+}
+
+void LineReader::take_event(int64_t time_ns, int64_t now_ns, const Output &out) {
+  const SpanCounts before = spans_.counts();
+  spans_.take(event_, time_ns != 0 ? time_ns : now_ns, out);
+  if (spans_.counts().evicted > before.evicted)
+    say_("more than max_open = " + std::to_string(options_.max_open) + " spans are open; the oldest is given up");
+}
+
+std::vector<std::string> LineReader::state(const std::vector<tail::Position> &files) {
+  std::erase_if(forms_, [&](const auto &entry) {
+    return std::none_of(files.begin(), files.end(), [&](const tail::Position &file) { return file.id == entry.first; });
+  });
+  std::vector<std::string> lines = spans_.lines();
+  for (std::string &line : lines) line.insert(0, kOpen);
+  for (const auto &[file, forms] : forms_)
+    lines.push_back(std::string(kForm) + std::to_string(file.device) + ' ' + std::to_string(file.inode) + ' ' + forms.line());
+  return lines;
+}
+
+core::Status LineReader::restore(const std::vector<std::string> &state) {
+  for (const std::string_view line : state) {
+    if (line.starts_with(kOpen)) {
+      if (const auto done = spans_.restore(line.substr(kOpen.size())); !done) return done;
+      continue;
+    }
+    const size_t first = line.find(' '), second = line.find(' ', first + 1), third = line.find(' ', second + 1);
+    if (!line.starts_with(kForm) || third == std::string_view::npos) return core::Error{"a line is not known: " + std::string(line.substr(0, 100))};
+    const auto device = parse_integer(line.substr(first + 1, second - first - 1)),
+               inode = parse_integer(line.substr(second + 1, third - second - 1));
+    if (!device || !inode) return core::Error{"a file is not known: " + std::string(line.substr(0, 100))};
+    const tail::FileId file{static_cast<uint64_t>(*device), static_cast<uint64_t>(*inode)};
+    if (const auto done = forms_[file].restore(line.substr(third + 1)); !done) return done;
+  }
+  return core::Done{};
+}
+
+}  // namespace atalaya::btrace

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of all files to samples: the operator's rules first, then phase lines, then what BTrace prints.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/util/result.h"
+#include "plugins/sources/btrace/forms.h"
+#include "plugins/sources/btrace/phase_line.h"
+#include "plugins/sources/btrace/record.h"
+#include "plugins/sources/btrace/rules.h"
+#include "plugins/sources/btrace/spans.h"
+#include "plugins/tail/content.h"
+
+namespace atalaya::btrace {
+
+struct ReaderOptions {
+  bool phase_lines = true, forms = true, tell_open = false;
+  size_t max_open = 10000;
+};
+
+struct LineCounts {
+  int64_t lines = 0;
+  int64_t plain = 0;  // that nothing here has a use for, beside those of `forms`
+  int64_t bad = 0;    // phase lines and lines of rules that say what cannot be
+  FormCounts forms;
+};
+
+class LineReader {
+ public:
+  LineReader(ReaderOptions options, Rules rules, std::function<void(const std::string &)> say);
+
+  // `now_ns`: when it was read. `first`: of the file.
+  void take(const tail::FileId &file, std::string_view line, bool first, int64_t now_ns, const Output &out);
+
+  const LineCounts &counts() const { return counts_; }
+  const Spans &spans() const { return spans_; }
+
+  // What must be known of the lines before, without that of files that are not among `files`; and back.
+  std::vector<std::string> state(const std::vector<tail::Position> &files);
+  core::Status restore(const std::vector<std::string> &state);
+
+ private:
+  bool take_rule(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out);
+  bool take_phase(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out);
+  void take_event(int64_t time_ns, int64_t now_ns, const Output &out);
+  void bad(std::string_view line);
+
+  const ReaderOptions options_;
+  const Rules rules_;
+  const std::function<void(const std::string &)> say_;
+  PhaseLineReader phase_lines_;
+  std::map<tail::FileId, Forms> forms_;
+  Spans spans_;
+  LineCounts counts_;
+  Record record_;
+  SpanEvent event_;
+  std::string problem_;
+};
+
+}  // namespace atalaya::btrace

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/btrace/phase_line.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "core/util/text.h"
+#include "plugins/sources/btrace/times.h"
+#include "plugins/tail/journal.h"
+
+namespace atalaya::btrace {
+namespace {
+
+using namespace std::literals;
+
+constexpr std::array kTags = {"host"sv,  "job"sv,  "stage"sv,    "task"sv,     "attempt"sv, "phase"sv,
+                              "name"sv,  "source"sv, "framework"sv, "locality"sv, "executor"sv};
+constexpr std::pair<std::string_view, std::string_view> kCounts[] = {{"bytes", "span.bytes"},
+                                                                     {"records", "span.records"},
+                                                                     {"remote", "span.bytes.remote"},
+                                                                     {"spills", "span.spills"},
+                                                                     {"gc", "span.gc.time"}};
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+std::optional<int64_t> outcome_of(std::string_view word) {
+  static constexpr std::array<std::array<std::string_view, 3>, 3> kWords = {
+      {{"0", "succeeded", "success"}, {"1", "failed", "failure"}, {"2", "killed", "killed"}}};
+  for (size_t i = 0; i < kWords.size(); ++i)
+    for (const std::string_view known : kWords[i])
+      if (same_word(word, known)) return static_cast<int64_t>(i);
+  return std::nullopt;
+}
+
+bool set_time(int64_t &time_ns, std::string_view value) {
+  const auto time = parse_epoch(value);
+  if (time) time_ns = *time;
+  return time.has_value();
+}
+
+bool set_number(SpanEvent &event, std::string_view key, std::string_view value) {
+  if (key == "outcome") {
+    const auto outcome = outcome_of(value);
+    if (outcome) event.fields.emplace_back("span.outcome", count_of(*outcome));
+    return outcome.has_value();
+  }
+  for (const auto &[word, field] : kCounts) {
+    if (key != word) continue;
+    const auto count = parse_integer(value);
+    if (count && *count >= 0) event.fields.emplace_back(field, count_of(*count));
+    return count && *count >= 0;
+  }
+  const auto number = parse_number(value);  // counter.GROUP.NAME
+  if (number) event.fields.emplace_back(key, *number);
+  return number.has_value();
+}
+
+bool is_number_key(std::string_view key) {
+  return key == "outcome" || (key.starts_with("counter.") && key.size() > 8) ||
+         std::any_of(std::begin(kCounts), std::end(kCounts), [&](const auto &known) { return known.first == key; });
+}
+
+}  // namespace
+
+bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std::string &problem) {
+  bool good = true;
+  if (std::find(kTags.begin(), kTags.end(), key) != kTags.end()) {
+    std::erase_if(event.tags, [&](const Tag &tag) { return tag.first == key; });  // the last one counts
+    if (!value.empty()) event.tags.emplace_back(key, value);
+  } else if (key == "seq") {
+    event.seq = value;
+  } else if (key == "time") {
+    good = set_time(event.kind == SpanEvent::Kind::end ? event.end_ns : event.begin_ns, value);
+  } else if (key == "start") {
+    good = set_time(event.begin_ns, value);
+  } else if (key == "end") {
+    good = set_time(event.end_ns, value);
+  } else if (is_number_key(key)) {
+    good = set_number(event, key, value);
+  } else {
+    problem = "the word " + core::in_quotes(key) + " is not known";
+    return false;
+  }
+  if (!good) problem = std::string(key) + " cannot be " + core::in_quotes(value);
+  return good;
+}
+
+std::string_view PhaseLineReader::decoded(std::string_view text, bool &good) {
+  if (text.find('%') == std::string_view::npos) return text;
+  if (used_ == texts_.size()) texts_.emplace_back();
+  std::string &out = texts_[used_++];
+  good = tail::unescape(text, out) && good;
+  return out;
+}
+
+bool PhaseLineReader::read_words(std::string_view words, SpanEvent &event, std::string &problem) {
+  while (!(words = trimmed(words)).empty()) {
+    const size_t end = std::min(words.find(' '), words.size()), equals = words.substr(0, end).find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      problem = core::in_quotes(words.substr(0, end)) + " is not KEY=VALUE";
+      return false;
+    }
+    bool good = true;
+    const std::string_view value = decoded(words.substr(equals + 1, end - equals - 1), good);
+    if (!good) {
+      problem = core::in_quotes(words.substr(0, end)) + " has a % that no two hexadecimal digits follow; write %25";
+      return false;
+    }
+    if (!set_key(event, words.substr(0, equals), value, problem)) return false;
+    words.remove_prefix(end);
+  }
+  return true;
+}
+
+Parsed PhaseLineReader::read(std::string_view line, SpanEvent &event, std::string &problem) {
+  static constexpr std::pair<std::string_view, SpanEvent::Kind> kVerbs[] = {
+      {"begin ", SpanEvent::Kind::begin}, {"end ", SpanEvent::Kind::end}, {"span ", SpanEvent::Kind::whole}};
+  static constexpr std::string_view kMark = "atalaya ";
+  const size_t at = line.find(kMark);
+  if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ' && line[at - 1] != '\t')) return Parsed::none;
+  line.remove_prefix(at + kMark.size());
+  const auto *verb = std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const auto &one) { return line.starts_with(one.first); });
+  if (verb == std::end(kVerbs)) return Parsed::none;
+  line = trimmed(line.substr(verb->first.size()));
+  used_ = 0;
+  event.begin_line(verb->second, line.substr(0, line.find(' ')));
+  if (!is_level(event.level)) {
+    problem = "the level " + core::in_quotes(event.level) + " is not known; it is job, stage, task, phase or region";
+    return Parsed::bad;
+  }
+  line.remove_prefix(event.level.size());
+  if (!read_words(line, event, problem)) return Parsed::bad;
+  if (event.kind == SpanEvent::Kind::whole && (event.begin_ns == 0 || event.end_ns == 0)) {
+    problem = "a span needs start= and end=";
+    return Parsed::bad;
+  }
+  return Parsed::event;
+}
+
+}  // namespace atalaya::btrace

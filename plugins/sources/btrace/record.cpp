@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/btrace/record.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace atalaya::btrace {
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+  int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<Number> parse_number(std::string_view text) {
+  if (const auto integer = parse_integer(text)) return count_of(*integer);
+  double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
+  return Number{false, 0, number};
+}
+
+void append_name(std::string &out, std::string_view text) {
+  for (const char c : text) {
+    const bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    out += allowed ? c : '_';
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r");
+  return begin == std::string_view::npos ? std::string_view{} : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+}  // namespace atalaya::btrace

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a line says, before it is a sample of a batch: text that points into the line.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace atalaya::btrace {
+
+struct Number {
+  bool is_count = false;
+  int64_t count = 0;
+  double value = 0;
+  bool operator==(const Number &) const = default;
+};
+
+using Tag = std::pair<std::string_view, std::string_view>;
+using Field = std::pair<std::string_view, Number>;
+
+struct Record {
+  uint32_t kind = ATALAYA_METRICS;
+  int64_t time_ns = 0;  // 0: when the line was read
+  int64_t duration_ns = 0;
+  std::string_view text;
+  std::vector<Tag> tags;
+  std::vector<Field> fields;
+
+  void clear() {
+    kind = ATALAYA_METRICS;
+    time_ns = duration_ns = 0;
+    text = {};
+    tags.clear();
+    fields.clear();
+  }
+};
+
+using Output = std::function<void(const Record &)>;
+
+inline constexpr Number count_of(int64_t count) {
+  return {true, count, 0};
+}
+
+// A whole number exactly, another one as a double; nothing for NaN, Infinity, what overflows and what is no number.
+std::optional<Number> parse_number(std::string_view text);
+std::optional<int64_t> parse_integer(std::string_view text);
+
+// Appends the text with each character that a metric's name may not have as '_'.
+void append_name(std::string &out, std::string_view text);
+std::string_view trimmed(std::string_view text);
+
+}  // namespace atalaya::btrace

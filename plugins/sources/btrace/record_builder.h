@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "plugins/sources/btrace/record.h"
+
+namespace atalaya::btrace {
+
+// Puts records into a batch. Names come from files, so there is a limit to how many.
+class RecordBuilder {
+ public:
+  RecordBuilder(Host host, size_t max_names) : host_(host), max_names_(max_names) {}
+
+  // Samples without a time of their own get `time_ns` and then a nanosecond more each: those of one series stay apart.
+  void begin_batch(atalaya_batch *batch, int64_t time_ns);
+  void add(const Record &record);
+  uint64_t samples() const { return batch_->samples().size(); }
+  int64_t next_time_ns() const { return time_ns_; }
+
+  bool names_full() const { return names_full_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+
+  uint32_t id_of(std::string_view name);  // 0: no room
+
+  Host host_;
+  const size_t max_names_;
+  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
+  bool names_full_ = false;
+  std::unique_ptr<Batch> batch_;
+  int64_t time_ns_ = 0;
+};
+
+}  // namespace atalaya::btrace

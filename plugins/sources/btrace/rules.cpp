@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/btrace/rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/util/lua_pattern.h"
+#include "core/util/text.h"
+#include "plugins/sources/btrace/phase_line.h"
+#include "plugins/sources/btrace/times.h"
+
+namespace atalaya::btrace {
+namespace {
+
+using namespace std::literals;
+using core::LuaPattern;
+
+constexpr std::string_view kIgnored = "_", kTag = "tag.", kField = "field.";
+constexpr std::array kTimes = {"time"sv, "start"sv, "end"sv};
+
+enum class Search { found, nothing, failed };
+
+// The first match, with its captures.
+Search search(std::string_view line, const std::string &pattern, std::vector<std::string_view> &captures, std::string &problem) {
+  LuaPattern matcher(line, pattern, true);
+  for (size_t at = 0; at <= line.size(); ++at) {
+    const char *end = matcher.match_at(line.data() + at);
+    if (matcher.error() != nullptr) {
+      problem = "the pattern " + core::in_quotes(pattern) + ": " + matcher.error();
+      return Search::failed;
+    }
+    if (end != nullptr) {
+      captures.clear();
+      for (int i = 0; i < matcher.captures(); ++i) {
+        const LuaPattern::Capture &one = matcher.capture(i);
+        captures.emplace_back(one.begin, one.size < 0 ? 0 : static_cast<size_t>(one.size));
+      }
+      return Search::found;
+    }
+    if (matcher.anchored()) break;
+  }
+  return Search::nothing;
+}
+
+// Behind the single character or set at `at`; npos: it does not end.
+size_t item_end(std::string_view pattern, size_t at) {
+  if (pattern[at] == '%') return at + 2 <= pattern.size() ? at + 2 : std::string_view::npos;
+  if (pattern[at] != '[') return at + 1;
+  ++at;
+  if (at < pattern.size() && pattern[at] == '^') ++at;
+  do {  // a ']' in the first place belongs to the set
+    if (at >= pattern.size()) return std::string_view::npos;
+    at += pattern[at] == '%' ? 2 : 1;
+  } while (at >= pattern.size() || pattern[at] != ']');
+  return at + 1;
+}
+
+bool is_time(std::string_view name) {
+  return std::find(kTimes.begin(), kTimes.end(), name) != kTimes.end();
+}
+
+}  // namespace
+
+std::string pattern_problem(std::string_view pattern, size_t &captures) {
+  captures = 0;
+  size_t open = 0;
+  for (size_t at = pattern.starts_with('^') ? 1 : 0; at < pattern.size();) {
+    const char c = pattern[at];
+    if (c == '(') {
+      ++captures, ++open, ++at;
+    } else if (c == ')') {
+      if (open == 0) return "has a ) without a (";
+      --open, ++at;
+    } else if (pattern.substr(at).starts_with("%b")) {
+      if (pattern.size() - at < 4) return "ends within %b";
+      at += 4;
+    } else if (pattern.substr(at).starts_with("%f")) {
+      at += 2;
+      if (at >= pattern.size() || pattern[at] != '[') return "has a %f without a [set]";
+    } else {
+      at = item_end(pattern, at);
+      if (at == std::string_view::npos) return c == '[' ? "has a [ without a ]" : "ends with %";
+    }
+  }
+  if (open > 0) return "has a ( without a )";
+  if (captures > static_cast<size_t>(LuaPattern::kMaxCaptures)) return "has more than 32 captures";
+  return {};
+}
+
+core::Result<Rules::Target> Rules::make_target(const std::string &text, bool metrics) {
+  using Kind = Target::Kind;
+  if (text == kIgnored) return Target{Kind::ignored, {}};
+  if (text.starts_with(kTag) && text.size() > kTag.size()) return Target{Kind::tag, text.substr(kTag.size())};
+  if (text.starts_with(kField) && text.size() > kField.size()) {
+    std::string name;
+    append_name(name, std::string_view(text).substr(kField.size()));
+    return Target{Kind::field, name};
+  }
+  if (metrics && text == "time") return Target{Kind::key, text};
+  SpanEvent event;
+  std::string problem;
+  // A word that is known takes some value; "1" is a time, a count, an outcome and a name.
+  if (!metrics && set_key(event, text, "1", problem)) return Target{Kind::key, text};
+  return core::Error{"captures: " + core::in_quotes(text) + " is not known; write tag.NAME, field.NAME, _ to ignore it, or " +
+                     (metrics ? "time" : "a word of the phase line such as job, task, phase, time, start, end, bytes, outcome")};
+}
+
+core::Result<Rules::Rule> Rules::make_rule(const RuleText &text) {
+  Rule rule;
+  rule.pattern = text.match;
+  size_t captures = 0;
+  if (const std::string problem = pattern_problem(text.match, captures); !problem.empty())
+    return core::Error{"match: the pattern " + core::in_quotes(text.match) + " " + problem};
+  static constexpr std::pair<std::string_view, Emit> kEmits[] = {{"metrics", Emit::metrics},
+                                                                {"begin", Emit::begin},
+                                                                {"end", Emit::end},
+                                                                {"span", Emit::span},
+                                                                {"drop", Emit::drop}};
+  for (const auto &[word, emit] : kEmits)
+    if (text.emit == word) rule.emit = emit;
+  const bool span = rule.emit == Emit::begin || rule.emit == Emit::end || rule.emit == Emit::span;
+  if (span && !is_level(text.level)) return core::Error{"level: a span has one: job, stage, task, phase or region"};
+  if (captures != text.captures.size())
+    return core::Error{"captures: the pattern " + core::in_quotes(text.match) + " has " + std::to_string(captures) + ", and " +
+                       std::to_string(text.captures.size()) + " are named"};
+  for (const std::string &one : text.captures) {
+    auto target = make_target(one, rule.emit == Emit::metrics);
+    if (!target) return core::Error{target.error()};
+    rule.targets.push_back(std::move(*target));
+  }
+  rule.level = text.level;
+  rule.tags = text.tags;
+  rule.time_format = text.time == "epoch" ? "" : text.time;
+  rule.utc = text.utc;
+  return rule;
+}
+
+core::Result<Rules> Rules::make(const std::vector<RuleText> &texts) {
+  Rules rules;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    auto rule = make_rule(texts[i]);
+    if (!rule) return core::Error{"rules[" + std::to_string(i + 1) + "]." + rule.error()};
+    rules.rules_.push_back(std::move(*rule));
+  }
+  return rules;
+}
+
+bool Rules::set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event, std::string &problem) {
+  const bool metrics = rule.emit == Emit::metrics;
+  auto &tags = metrics ? record.tags : event.tags;
+  if (target.kind == Target::Kind::tag) {
+    std::erase_if(tags, [&](const Tag &tag) { return tag.first == target.name; });
+    if (!value.empty()) tags.emplace_back(target.name, value);
+    return true;
+  }
+  if (target.kind == Target::Kind::field) {
+    const auto number = parse_number(value);
+    if (number) (metrics ? record.fields : event.fields).emplace_back(target.name, *number);
+    if (!number) problem = target.name + " cannot be " + core::in_quotes(value);
+    return number.has_value();
+  }
+  if (target.kind == Target::Kind::ignored) return true;
+  if (!is_time(target.name)) return set_key(event, target.name, value, problem);
+  const auto time = rule.time_format.empty() ? parse_epoch(value) : parse_time(value, rule.time_format, rule.utc);
+  if (!time) {
+    problem = core::in_quotes(value) + " is no time by " + core::in_quotes(rule.time_format.empty() ? "epoch" : rule.time_format);
+  } else if (metrics) {
+    record.time_ns = *time;
+  } else {
+    (target.name == "end" || (target.name == "time" && rule.emit == Emit::end) ? event.end_ns : event.begin_ns) = *time;
+  }
+  return time.has_value();
+}
+
+bool Rules::apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event, std::string &problem) {
+  using Kind = SpanEvent::Kind;
+  record.clear();
+  event.begin_line(rule.emit == Emit::begin ? Kind::begin : rule.emit == Emit::end ? Kind::end : Kind::whole, rule.level);
+  for (const auto &[key, value] : rule.tags) (rule.emit == Emit::metrics ? record.tags : event.tags).emplace_back(key, value);
+  for (size_t i = 0; i < rule.targets.size() && i < captures.size(); ++i)
+    if (!set(rule, rule.targets[i], captures[i], record, event, problem)) return false;
+  if (rule.emit == Emit::span && (event.begin_ns == 0 || event.end_ns == 0)) {
+    problem = "a span needs the captures start and end";
+    return false;
+  }
+  if (rule.emit == Emit::metrics && record.fields.empty()) {
+    problem = "it has no field";
+    return false;
+  }
+  return true;
+}
+
+Rules::Found Rules::read(std::string_view line, Record &record, SpanEvent &event, std::string &problem) const {
+  std::vector<std::string_view> captures;
+  for (const Rule &rule : rules_) {
+    const Search found = search(line, rule.pattern, captures, problem);
+    if (found == Search::nothing) continue;
+    if (found == Search::failed) return Found::bad;
+    if (rule.emit == Emit::drop) return Found::drop;
+    if (!apply(rule, captures, record, event, problem)) return Found::bad;
+    return rule.emit == Emit::metrics ? Found::metrics : Found::event;
+  }
+  return Found::none;
+}
+
+}  // namespace atalaya::btrace

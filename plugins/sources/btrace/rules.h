@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator's rules: Lua patterns that turn lines into fields and spans.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/util/result.h"
+#include "plugins/sources/btrace/record.h"
+#include "plugins/sources/btrace/spans.h"
+
+namespace atalaya::btrace {
+
+// A rule as it is written.
+struct RuleText {
+  std::string match;
+  std::string emit;   // metrics, begin, end, span, drop
+  std::string level;  // of a span
+  std::vector<std::string> captures;
+  std::vector<std::pair<std::string, std::string>> tags;
+  std::string time = "epoch";
+  bool utc = false;
+};
+
+// What is wrong with a Lua pattern, "" for nothing; and how many captures it has.
+std::string pattern_problem(std::string_view pattern, size_t &captures);
+
+class Rules {
+ public:
+  enum class Found { none, metrics, event, drop, bad };
+
+  static core::Result<Rules> make(const std::vector<RuleText> &texts);
+
+  // The first rule that matches says what the line is: `record` (metrics) or `event` is then filled. `bad`: one matched and its values
+  // cannot be, or a search took too long; `problem` has what.
+  Found read(std::string_view line, Record &record, SpanEvent &event, std::string &problem) const;
+
+ private:
+  enum class Emit { metrics, begin, end, span, drop };
+  struct Target {
+    enum class Kind { ignored, tag, field, key } kind;
+    std::string name;
+  };
+  struct Rule {
+    std::string pattern;
+    Emit emit = Emit::metrics;
+    std::string level;
+    std::vector<Target> targets;
+    std::vector<std::pair<std::string, std::string>> tags;
+    std::string time_format;  // "": epoch
+    bool utc = false;
+  };
+
+  static core::Result<Rule> make_rule(const RuleText &text);
+  static core::Result<Target> make_target(const std::string &text, bool metrics);
+  static bool apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event, std::string &problem);
+  static bool set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event, std::string &problem);
+
+  std::vector<Rule> rules_;
+};
+
+}  // namespace atalaya::btrace

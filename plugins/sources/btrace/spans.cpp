@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/btrace/spans.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "plugins/tail/journal.h"
+
+namespace atalaya::btrace {
+namespace {
+
+using namespace std::literals;
+
+constexpr std::array kLevels = {"job"sv, "stage"sv, "task"sv, "phase"sv, "region"sv};
+// A begin and its end have these in common; what else a begin has goes into the span.
+constexpr std::array kKeyTags = {"job"sv, "stage"sv, "task"sv, "attempt"sv, "phase"sv, "name"sv};
+
+void make_key(std::string &key, std::string_view level, std::string_view seq, const auto &tags) {
+  (key = level) += '\0';
+  key += seq;
+  for (const std::string_view wanted : kKeyTags) {
+    key += '\0';
+    const auto found = std::find_if(tags.begin(), tags.end(), [&](const auto &tag) { return tag.first == wanted; });
+    if (found != tags.end()) (key += '=') += found->second;
+  }
+}
+
+template <class List, class Name, class Value>
+void set(List &list, const Name &name, const Value &value) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto &one) { return one.first == name; });
+  if (found != list.end()) {
+    found->second = value;
+  } else {
+    list.emplace_back(name, value);
+  }
+}
+
+// The words of a line, unescaped.
+bool split(std::string_view line, std::vector<std::string> &words) {
+  for (size_t at = 0; at <= line.size();) {
+    const size_t end = std::min(line.find(' ', at), line.size());
+    if (!tail::unescape(line.substr(at, end - at), words.emplace_back())) return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_level(std::string_view word) {
+  return std::find(kLevels.begin(), kLevels.end(), word) != kLevels.end();
+}
+
+void Spans::take(const SpanEvent &event, int64_t now_ns, const Output &out) {
+  const int64_t begin_ns = event.begin_ns != 0 ? event.begin_ns : now_ns;
+  const int64_t end_ns = event.end_ns != 0 ? event.end_ns : now_ns;
+  if (event.kind == SpanEvent::Kind::begin) return begin(event, begin_ns, out);
+  if (event.kind == SpanEvent::Kind::end) return end(event, end_ns, out);
+  if (end_ns < begin_ns) {
+    ++counts_.backwards;
+    return;
+  }
+  record_.clear();
+  record_.kind = ATALAYA_SPAN;
+  record_.text = event.level;
+  record_.time_ns = begin_ns;
+  record_.duration_ns = end_ns - begin_ns;
+  record_.tags = event.tags;
+  record_.fields = event.fields;
+  out(record_);
+}
+
+void Spans::begin(const SpanEvent &event, int64_t begin_ns, const Output &out) {
+  Open open;
+  make_key(open.key, event.level, event.seq, event.tags);
+  open.level = event.level;
+  open.seq = event.seq;
+  open.begin_ns = begin_ns;
+  for (const auto &[key, value] : event.tags) set(open.tags, key, std::string(value));
+  for (const auto &[name, number] : event.fields) set(open.fields, name, number);
+  if (tell_open_) tell(open, -1, {}, out);
+  add(std::move(open));
+}
+
+void Spans::add(Open open) {
+  if (open_.size() >= max_open_) {
+    ++counts_.evicted;
+    remove(open_.begin());
+  }
+  const Place place = open_.insert(open_.end(), std::move(open));
+  by_key_[place->key].push_back(place);
+}
+
+void Spans::remove(Place place) {
+  const auto entry = by_key_.find(place->key);
+  entry->second.erase(std::find(entry->second.begin(), entry->second.end(), place));
+  if (entry->second.empty()) by_key_.erase(entry);
+  open_.erase(place);
+}
+
+// Of begins that are alike, the first one ends first.
+void Spans::end(const SpanEvent &event, int64_t end_ns, const Output &out) {
+  make_key(key_, event.level, event.seq, event.tags);
+  const auto found = by_key_.find(key_);
+  if (found == by_key_.end()) {
+    ++counts_.orphans;
+    return;
+  }
+  const Place place = found->second.front();
+  if (end_ns >= place->begin_ns) {
+    tell(*place, end_ns - place->begin_ns, event.fields, out);
+  } else {
+    ++counts_.backwards;
+  }
+  remove(place);
+}
+
+void Spans::tell(const Open &open, int64_t duration_ns, const std::vector<Field> &more, const Output &out) {
+  record_.clear();
+  record_.kind = ATALAYA_SPAN;
+  record_.text = open.level;
+  record_.time_ns = open.begin_ns;
+  record_.duration_ns = duration_ns;
+  for (const auto &[key, value] : open.tags) record_.tags.emplace_back(key, value);
+  for (const auto &[name, number] : open.fields) record_.fields.emplace_back(name, number);
+  for (const auto &[name, number] : more) set(record_.fields, name, number);
+  out(record_);
+}
+
+// "LEVEL SEQ BEGIN TAGS KEY VALUE... NAME i|d NUMBER..."; a double by its bits.
+std::vector<std::string> Spans::lines() const {
+  std::vector<std::string> lines;
+  for (const Open &open : open_) {
+    std::string &line = lines.emplace_back(open.level);
+    line += ' ' + tail::escaped(open.seq) + ' ' + std::to_string(open.begin_ns) + ' ' + std::to_string(open.tags.size());
+    for (const auto &[key, value] : open.tags) line += ' ' + tail::escaped(key) + ' ' + tail::escaped(value);
+    for (const auto &[name, number] : open.fields) {
+      line += ' ' + tail::escaped(name) + (number.is_count ? " i " : " d ");
+      line += std::to_string(number.is_count ? number.count : std::bit_cast<int64_t>(number.value));
+    }
+  }
+  return lines;
+}
+
+core::Status Spans::restore(std::string_view line) {
+  const core::Error wrong{"an open span cannot be read: " + std::string(line.substr(0, 100))};
+  std::vector<std::string> words;
+  if (!split(line, words) || words.size() < 4 || !is_level(words[0])) return wrong;
+  Open open;
+  open.level = words[0];
+  open.seq = words[1];
+  const auto begin = parse_integer(words[2]), tags = parse_integer(words[3]);
+  if (!begin || !tags || *tags < 0 || static_cast<size_t>(*tags) > (words.size() - 4) / 2) return wrong;
+  open.begin_ns = *begin;
+  size_t at = 4;
+  for (int64_t i = 0; i < *tags; ++i, at += 2) open.tags.emplace_back(words[at], words[at + 1]);
+  for (; at + 3 <= words.size(); at += 3) {
+    const auto number = parse_integer(words[at + 2]);
+    if (!number || (words[at + 1] != "i" && words[at + 1] != "d")) return wrong;
+    open.fields.emplace_back(words[at], words[at + 1] == "i" ? count_of(*number) : Number{false, 0, std::bit_cast<double>(*number)});
+  }
+  if (at != words.size()) return wrong;
+  make_key(open.key, open.level, open.seq, open.tags);
+  add(std::move(open));
+  return core::Done{};
+}
+
+}  // namespace atalaya::btrace

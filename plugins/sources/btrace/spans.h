@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Begins and ends of jobs, stages, tasks, phases and regions become spans.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/util/result.h"
+#include "plugins/sources/btrace/record.h"
+
+namespace atalaya::btrace {
+
+// The levels of a span.
+bool is_level(std::string_view word);
+
+// What a line says of a span. The texts live as long as the line.
+struct SpanEvent {
+  enum class Kind { begin, end, whole } kind = Kind::begin;
+  std::string_view level;
+  std::vector<Tag> tags;
+  std::vector<Field> fields;
+  std::string_view seq;  // of a begin and its end, where the same comes more than once at a time
+  int64_t begin_ns = 0, end_ns = 0;  // 0: when the line was read
+
+  void begin_line(Kind of_kind, std::string_view of_level) {
+    kind = of_kind;
+    level = of_level;
+    tags.clear();
+    fields.clear();
+    seq = {};
+    begin_ns = end_ns = 0;
+  }
+};
+
+struct SpanCounts {
+  int64_t orphans = 0;    // ends without a begin
+  int64_t backwards = 0;  // ends before their begin
+  int64_t evicted = 0;    // begins that were given up: there were too many
+};
+
+class Spans {
+ public:
+  Spans(size_t max_open, bool tell_open) : max_open_(max_open), tell_open_(tell_open) {}
+
+  // `now_ns`: when the line was read.
+  void take(const SpanEvent &event, int64_t now_ns, const Output &out);
+
+  size_t open() const { return open_.size(); }
+  const SpanCounts &counts() const { return counts_; }
+
+  // The open ones, a line each, and back.
+  std::vector<std::string> lines() const;
+  core::Status restore(std::string_view line);
+
+ private:
+  struct Open {
+    std::string key, level, seq;
+    int64_t begin_ns = 0;
+    std::vector<std::pair<std::string, std::string>> tags;
+    std::vector<std::pair<std::string, Number>> fields;
+  };
+  using Place = std::list<Open>::iterator;
+
+  void begin(const SpanEvent &event, int64_t begin_ns, const Output &out);
+  void end(const SpanEvent &event, int64_t end_ns, const Output &out);
+  void add(Open open);
+  void remove(Place place);
+  void tell(const Open &open, int64_t duration_ns, const std::vector<Field> &more, const Output &out);
+
+  const size_t max_open_;
+  const bool tell_open_;
+  std::list<Open> open_;  // the oldest first
+  std::map<std::string, std::deque<Place>, std::less<>> by_key_;
+  SpanCounts counts_;
+  Record record_;
+  std::string key_;
+};
+
+}  // namespace atalaya::btrace
