@@ -55,7 +55,7 @@ TEST_CASE("configuration: what stands before the damage is kept, and its line sa
   CHECK(told(config) == "a=1;");
   CHECK(config.problem == "line 3: unclosed token");
   CHECK(read_config("").problem == "line 1: no element found");
-  CHECK(read_config("Meta VERSION=\"1\" .").problem == "line 1: not well-formed (invalid token)");
+  CHECK(read_config("Meta VERSION=\"1\" .").problem == "line 1: syntax error");
 }
 
 TEST_CASE("configuration: entities are refused before they are used") {
