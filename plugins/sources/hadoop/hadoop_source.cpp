@@ -50,9 +50,9 @@ WebHdfsOptions webhdfs_of(const Host &host) {
     const auto value = host.find(path);
     return value ? std::string(value->text()) : std::string();
   };
-  options.user = text("webhdfs.user");
-  options.tls = {text("webhdfs.tls.ca"), text("webhdfs.tls.certificate"), text("webhdfs.tls.key")};
-  options.timeout = std::chrono::nanoseconds(host.integer("webhdfs.timeout"));
+  options.user = text("user");
+  options.tls = {text("tls.ca"), text("tls.certificate"), text("tls.key")};
+  options.timeout = std::chrono::nanoseconds(host.integer("timeout"));
   return options;
 }
 
