@@ -79,7 +79,7 @@ bool History::detect() {
     form_ = Form::jhist_binary;
   } else if (begins("Meta VERSION=") || begins("Job JOBID=")) {
     form_ = Form::old_text;
-  } else if (begins("{\"Event\":\"SparkListener") || begins("{\"Event\":\"org.apache.spark")) {
+  } else if (begins("{\"Event\":")) {
     form_ = Form::spark;
   } else if (text_.size() >= kEnough) {
     form_ = Form::none;

@@ -88,8 +88,17 @@ class WebHdfs final : public Storage {
       throw Unreadable(path + ": " + failure.what());
     }
   }
+  // {"RemoteException": {"message": "..."}}, or whatever stands before the server.
+  static std::string words_of(const std::string &body) {
+    simdjson::dom::parser parser;
+    JsonObject whole;
+    if (parser.parse(body).get(whole) == SUCCESS)
+      if (const auto exception = object_of(whole, "RemoteException"); exception && !text_of(*exception, "message").empty())
+        return http_client::words_of(text_of(*exception, "message"));
+    return http_client::words_of(body);
+  }
   [[noreturn]] static void refuse(const std::string &path, const Answer &answer) {
-    const std::string text = path + ": the server answers " + std::to_string(answer.status) + ": " + http_client::words_of(answer.body);
+    const std::string text = path + ": the server answers " + std::to_string(answer.status) + ": " + words_of(answer.body);
     if (answer.status == 404) throw Missing(text);
     throw Unreadable(text + (answer.status == 401 || answer.status == 403 ? "; the parameter \"user\" says who asks" : ""));
   }
