@@ -12,7 +12,7 @@ namespace atalaya::hadoop {
 
 class AvroSchema {
  public:
-  // False: it is no schema, or not one of a history's size; `why` says more.
+  // False: it is no schema, and `why` says so.
   bool read(std::string_view json, std::string &why);
 
   enum class Found { value, incomplete, malformed };

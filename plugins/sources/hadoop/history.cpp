@@ -157,8 +157,8 @@ void History::place(Spans &spans, size_t from) const {
 
 void History::read_schema(std::string_view json) {
   std::string why;
+  if (json.size() > kMaxSchema || !schema_.read(json, why)) return broke("it is no schema of Avro");
   schema_read_ = true;
-  if (json.size() > kMaxSchema || !schema_.read(json, why)) broke("it is no schema of Avro");
 }
 
 void History::take_values(Spans &out) {

@@ -6,6 +6,9 @@
 namespace atalaya::hadoop {
 namespace {
 
+// A span without a host would be taken for one of the agent's own.
+constexpr const char *kNoHost = "unknown";
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char &c : out)
@@ -207,8 +210,8 @@ bool MapReduceModel::attempt_ended(const Event &event, Spans &out, std::string &
     why = "attempt " + event.attempt + " ends before it begins";
     return false;
   }
-  // A host that was not said at the start is no part of an identity that has been told.
-  if (task.host.empty() && !running.told) task.host = topology_.host(event.host);
+  if (task.host.empty()) task.host = topology_.host(event.host);
+  if (task.host.empty()) task.host = kNoHost;
   task.duration_ms = event.finish - task.start_ms;
   task.outcome = outcome_of(event.status);
   measure(event.counters, task);
@@ -250,7 +253,9 @@ void MapReduceModel::open(Spans &out) {
     out.push_back(running.span);
   };
   for (auto &[name, stage] : stages_) tell(stage.running);
-  for (auto &[id, attempt] : attempts_) tell(attempt);
+  // The host is a part of what identifies an attempt: without it, it is told when it ends.
+  for (auto &[id, attempt] : attempts_)
+    if (!attempt.span.host.empty()) tell(attempt);
 }
 
 }  // namespace atalaya::hadoop
