@@ -132,13 +132,13 @@ TEST_CASE("history: its key is that of its text up to the job, wherever and howe
   const std::string whole = kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80)") + task_started("m", "MAP");
   const std::string key = Read(whole).history.key();
   CHECK(key.starts_with("job_1_2 "));
-  CHECK(Read(whole, {}, 3).history.key() == key);
+  CHECK(Read(whole, kNoRules, 3).history.key() == key);
   CHECK(Read(whole + task_started("r", "REDUCE")).history.key() == key);
   CHECK(Read(kHead + event("AM_STARTED", "") + whole.substr(kHead.size())).history.key() != key);
 }
 
 TEST_CASE("history: a line beyond the limit is passed over and counted") {
-  History history({}, "");
+  History history(kNoRules, "");
   Spans spans;
   history.feed(kHead, spans);
   for (size_t sent = 0; sent <= kMaxLine; sent += size_t{1} << 20) history.feed(std::string(size_t{1} << 20, 'x'), spans);

@@ -38,9 +38,12 @@ inline std::vector<std::string> told(const Spans &spans) {
   return out;
 }
 
+// A history keeps a reference to its rules.
+inline const Rules kNoRules;
+
 // A history of the text, read to its end.
 struct Read {
-  explicit Read(std::string_view text, const Rules &rules = {}, size_t piece = SIZE_MAX) : history(rules, "from-its-name") {
+  explicit Read(std::string_view text, const Rules &rules = kNoRules, size_t piece = SIZE_MAX) : history(rules, "from-its-name") {
     for (size_t at = 0; at < text.size();) {
       const std::string_view part = text.substr(at, piece);
       history.feed(part, spans);
