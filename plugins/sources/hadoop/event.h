@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the histories of Hadoop's MapReduce say, whatever their form.
+#pragma once
+
+#include <string>
+
+#include "plugins/sources/hadoop/span.h"
+
+namespace atalaya::hadoop {
+
+struct Event {
+  enum class Type { other, job_submitted, job_ended, task_started, task_ended, attempt_started, attempt_ended };
+  Type type = Type::other;
+  // Absent: empty, and 0 for times, which are in milliseconds.
+  std::string job, name, task, attempt, task_type;
+  std::string host, rack, places;  // places: of a task's data
+  std::string locality;            // its word for it
+  std::string status;
+  int64_t start = 0, finish = 0, map_finish = 0, shuffle_finish = 0, sort_finish = 0;
+  Counters counters, map_counters, reduce_counters;
+};
+
+}  // namespace atalaya::hadoop

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that may be histories, below a path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/sources/hadoop/storage.h"
+
+namespace atalaya::hadoop {
+
+struct Part {
+  uint64_t number = 0;  // rises; a compacted part stands for all before it
+  std::string path;
+  uint64_t size = 0;
+};
+
+struct Found {
+  std::string path, name;  // name: a job's id where a history has none in it
+  uint64_t size = 0;       // of all parts
+  int64_t changed_ms = 0;
+  bool configuration = false;  // a job's
+  std::vector<Part> parts;
+};
+
+struct Finding {
+  std::vector<Found> found;           // the oldest first
+  std::vector<std::string> problems;  // folders that could not be read
+};
+
+inline constexpr size_t kMaxFiles = 1'000'000;  // that are looked at below one path
+
+// The path itself when it is a file. Throws Unreadable when there is nothing at it.
+Finding find_histories(Storage &storage, const std::string &path);
+
+// The parts of a rolled log by the names of its files, in the order in which they are read.
+std::vector<Part> rolled_parts(const std::vector<Entry> &files);
+// "application_1_2" of "application_1_2.zstd.inprogress" and of "eventlog_v2_application_1_2".
+std::string job_name(std::string_view file);
+
+}  // namespace atalaya::hadoop

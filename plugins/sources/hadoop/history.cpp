@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/hadoop/history.h"
+
+#include <algorithm>
+
+#include "plugins/sources/hadoop/old_history.h"
+
+namespace atalaya::hadoop {
+namespace {
+
+constexpr size_t kMaxRecord = size_t{4} << 20;  // of the old form: a quotation mark that is missing shall not hide the rest
+constexpr uint64_t kHashBegin = 0xcbf29ce484222325u;
+
+// FNV-1a: it tells texts apart that nobody made to be the same.
+uint64_t hashed(uint64_t hash, std::string_view text) {
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+std::string hex(uint64_t number) {
+  std::string out(16, '0');
+  for (size_t i = 16; i-- > 0; number >>= 4) out[i] = "0123456789abcdef"[number & 15];
+  return out;
+}
+
+}  // namespace
+
+History::History(const Rules &rules, std::string_view name)
+    : rules_(rules), hash_(kHashBegin), mapreduce_(rules.topology), spark_(rules.topology, rules.facts, name) {}
+
+bool History::ended() const {
+  return form_ == Form::spark ? spark_.ended() : mapreduce_.ended();
+}
+
+const std::string &History::job() const {
+  return form_ == Form::spark ? spark_.job() : mapreduce_.job();
+}
+
+size_t History::waiting() const {
+  return raw_.size() + text_.size() + (inflater_ ? inflater_->waiting() : 0);
+}
+
+void History::damaged(std::string_view why) {
+  const bool binary = form_ == Form::jhist_binary && schema_read_;
+  damage_.add(binary ? "byte " + std::to_string(position_) : "line " + std::to_string(lines_), why);
+}
+
+// Nothing behind this can be read.
+void History::broke(std::string_view why) {
+  broken_ = true;
+  damaged(why);
+}
+
+void History::feed(std::string_view bytes, Spans &out) {
+  if (broken_ || form_ == Form::none) return;
+  if (!codec_known_) {
+    raw_ += bytes;
+    if (raw_.size() < kMagicSize) return;
+    inflater_ = make_inflater(raw_);
+    codec_known_ = true;
+    const std::string first = std::move(raw_);
+    raw_.clear();
+    return feed(first, out);
+  }
+  std::string why;
+  const bool good = inflater_ ? inflater_->feed(bytes, text_, why) : true;
+  if (!inflater_) text_ += bytes;
+  take_text(out);
+  if (!good && !broken_) broke(why);
+}
+
+// False: more of the text is needed.
+bool History::detect() {
+  constexpr size_t kEnough = 64;
+  const auto begins = [&](std::string_view with) { return std::string_view(text_).starts_with(with); };
+  if (begins("Avro-Json")) {
+    form_ = Form::jhist;
+  } else if (begins("Avro-Binary")) {
+    form_ = Form::jhist_binary;
+  } else if (begins("Meta VERSION=") || begins("Job JOBID=")) {
+    form_ = Form::old_text;
+  } else if (begins("{\"Event\":")) {
+    form_ = Form::spark;
+  } else if (text_.size() >= kEnough) {
+    form_ = Form::none;
+    text_.clear();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The length of the next line or record with its end; 0: it is not complete.
+size_t History::next_size(std::string_view text) const {
+  if (form_ == Form::old_text) {
+    const size_t size = old_record_size(text.substr(0, kMaxRecord));
+    if (size > 0 || text.size() < kMaxRecord) return size;
+  }
+  const size_t end = text.find('\n');
+  return end == std::string_view::npos ? 0 : end + 1;
+}
+
+void History::take_text(Spans &out) {
+  if (form_ == Form::unknown && !detect()) return;
+  if (form_ == Form::none) return;
+  size_t taken = 0;
+  while (!broken_ && !(form_ == Form::jhist_binary && schema_read_)) {
+    const std::string_view rest = std::string_view(text_).substr(taken);
+    const size_t size = next_size(rest);
+    if (size == 0) break;
+    ++lines_;
+    position_ += size;
+    if (key_.empty()) hash_ = hashed(hash_, rest.substr(0, size));
+    if (!std::exchange(skipping_, false)) take_line(rest.substr(0, size - 1), out);
+    taken += size;
+  }
+  text_.erase(0, taken);
+  if (form_ == Form::jhist_binary && schema_read_ && !broken_) return take_values(out);
+  if (text_.size() > kMaxLine) skip_line();
+}
+
+// The line goes on beyond what is kept: what comes until its end is passed over.
+void History::skip_line() {
+  if (!skipping_) {
+    ++lines_;
+    damaged("it is longer than " + std::to_string(kMaxLine >> 20) + " MiB");
+    --lines_;
+  }
+  skipping_ = true;
+  position_ += text_.size();
+  text_.clear();
+}
+
+void History::take_line(std::string_view line, Spans &out) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.empty() || line.starts_with("Avro-")) return;
+  const size_t before = out.size();
+  std::string why;
+  if (form_ == Form::old_text) {
+    take_event(read_old_record(line, why), out, why);
+  } else if (form_ == Form::jhist_binary) {
+    read_schema(line);
+  } else if (form_ == Form::spark) {
+    spark_.take(line, out, why);
+  } else if (lines_ > 2) {  // the second line is the schema
+    take_event(jhist_.read(line, why), out, why);
+  }
+  if (!why.empty()) damaged(why);
+  note_key();
+  place(out, before);
+}
+
+// Where in the text the spans behind `from` were completed.
+void History::place(Spans &spans, size_t from) const {
+  for (size_t i = from; i < spans.size(); ++i) spans[i].at = {part_, position_};
+}
+
+void History::read_schema(std::string_view json) {
+  std::string why;
+  if (json.size() > kMaxSchema || !schema_.read(json, why)) return broke("it is no schema of Avro");
+  schema_read_ = true;
+}
+
+void History::take_values(Spans &out) {
+  size_t taken = 0;
+  while (!broken_ && taken < text_.size()) {
+    const std::string_view rest = std::string_view(text_).substr(taken);
+    size_t used = 0;
+    const AvroSchema::Found found = schema_.to_json(rest, used, scratch_);
+    if (found == AvroSchema::Found::incomplete && rest.size() <= kMaxLine) break;
+    if (found != AvroSchema::Found::value) {
+      broke("its binary data is damaged");
+      break;
+    }
+    if (key_.empty()) hash_ = hashed(hash_, rest.substr(0, used));
+    const size_t before = out.size();
+    std::string why;
+    take_event(jhist_.read(scratch_, why), out, why);
+    if (!why.empty()) damaged(why);
+    taken += used;
+    position_ += used;
+    note_key();
+    place(out, before);
+  }
+  text_.erase(0, taken);
+}
+
+void History::take_event(const Event &event, Spans &out, std::string &why) {
+  if (event.type == Event::Type::other) return;
+  std::string contradiction;
+  mapreduce_.take(event, out, contradiction);
+  if (why.empty()) why = std::move(contradiction);
+}
+
+void History::note_key() {
+  const bool known = form_ == Form::spark ? spark_.job_known() : !mapreduce_.job().empty();
+  if (key_.empty() && known) key_ = job() + " " + hex(hash_);
+}
+
+void History::end_of_file(Spans &out) {
+  if (broken_ || form_ == Form::none) return;
+  // A part of an object is no object, a part of a record lacks its full stop.
+  const bool complete = form_ == Form::spark || form_ == Form::jhist ? text_.ends_with('}')
+                                                                     : form_ == Form::old_text && text_.ends_with("\" .");
+  if (!complete || skipping_) return;
+  if (form_ != Form::old_text) {
+    simdjson::dom::parser parser;
+    if (parser.parse(text_).error() != simdjson::SUCCESS) return;
+  }
+  ++lines_;
+  position_ += text_.size();
+  if (key_.empty()) hash_ = hashed(hash_, text_ + "\n");
+  const std::string line = std::move(text_);
+  text_.clear();
+  take_line(line, out);
+}
+
+void History::next_part(uint64_t number) {
+  inflater_.reset();
+  raw_.clear();
+  text_.clear();
+  codec_known_ = broken_ = skipping_ = false;
+  position_ = lines_ = 0;
+  part_ = number;
+}
+
+void History::open(Spans &out) {
+  const size_t before = out.size();
+  if (form_ == Form::spark) {
+    spark_.open(out);
+  } else {
+    mapreduce_.open(out);
+  }
+  place(out, before);
+}
+
+}  // namespace atalaya::hadoop

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/hadoop/mapreduce_model.h"
+
+#include <algorithm>
+
+namespace atalaya::hadoop {
+namespace {
+
+// A span without a host would be taken for one of the agent's own.
+constexpr const char *kNoHost = "unknown";
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char &c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+// "map", "reduce", and of Hadoop 1 "setup" and "cleanup".
+std::string stage_of(std::string_view task_type) {
+  if (task_type.starts_with("JOB_")) task_type.remove_prefix(4);
+  return lower(task_type);
+}
+
+Outcome outcome_of(std::string_view status) {
+  if (status == "SUCCEEDED" || status == "SUCCESS") return Outcome::succeeded;
+  return status == "KILLED" ? Outcome::killed : Outcome::failed;
+}
+
+// Users' counters may have the framework's names; its groups tell them apart.
+std::optional<int64_t> task_counter(const Counters &counters, std::string_view name) {
+  for (const Counter &one : counters)
+    if (one.name == name && (one.group == "org.apache.hadoop.mapreduce.TaskCounter" || one.group == "org.apache.hadoop.mapred.Task$Counter"))
+      return one.value;
+  return std::nullopt;
+}
+
+// What a map read: by its input format, where that counts; else from all file systems but the local one, which holds its spills.
+std::optional<int64_t> input_bytes(const Counters &counters) {
+  std::optional<int64_t> by_system;
+  for (const Counter &one : counters) {
+    if (one.name == "BYTES_READ" && one.group.find("FileInputFormat") != std::string::npos && one.value > 0) return one.value;
+    if (one.name.ends_with("_BYTES_READ") && one.name != "FILE_BYTES_READ" && one.group.find("FileSystemCounter") != std::string::npos &&
+        one.value >= 0)
+      by_system = std::min(by_system.value_or(0), INT64_MAX - one.value) + one.value;
+  }
+  return by_system;
+}
+
+std::string input_source(std::string_view locality) {
+  if (locality.empty()) return {};
+  return locality == "node" ? "disk" : "network";
+}
+
+// Of the task's data itself; a phase's bytes are those that it works through.
+void measure(const Counters &counters, Span &task) {
+  task.gc_ms = task_counter(counters, "GC_TIME_MILLIS");
+  task.spills = task_counter(counters, "SPILLED_RECORDS");
+  if (task.stage == "map") {
+    task.bytes = input_bytes(counters);
+    task.records = task_counter(counters, "MAP_INPUT_RECORDS");
+    if (task.bytes && !task.locality.empty()) task.remote_bytes = task.locality == "node" ? 0 : *task.bytes;
+  } else if (task.stage == "reduce") {
+    task.bytes = task_counter(counters, "REDUCE_SHUFFLE_BYTES");
+    task.records = task_counter(counters, "REDUCE_INPUT_RECORDS");
+  }
+}
+
+Span phase_of(const Span &task, const char *name, int64_t begin, int64_t end) {
+  Span phase;
+  phase.text = "phase";
+  phase.framework = task.framework;
+  phase.host = task.host;
+  phase.job = task.job;
+  phase.stage = task.stage;
+  phase.task = task.task;
+  phase.attempt = task.attempt;
+  phase.phase = name;
+  phase.start_ms = begin;
+  phase.duration_ms = end - begin;
+  return phase;
+}
+
+// The phases whose times the history has, in their order and within the task; those without a length took none.
+void add_map_phases(const Event &event, const Span &task, Spans &out) {
+  const int64_t begin = task.start_ms, middle = event.map_finish, end = event.finish;
+  if (middle < begin || middle > end) return;
+  Span map = phase_of(task, "map", begin, middle);
+  map.bytes = task.bytes;
+  map.remote_bytes = task.remote_bytes;
+  map.records = task.records;
+  map.source = input_source(task.locality);
+  out.push_back(std::move(map));
+  if (middle == end) return;
+  Span merge = phase_of(task, "merge", middle, end);
+  merge.bytes = task_counter(event.counters, "MAP_OUTPUT_MATERIALIZED_BYTES");
+  out.push_back(std::move(merge));
+}
+
+void add_reduce_phases(const Event &event, const Span &task, Spans &out) {
+  const int64_t begin = task.start_ms, shuffled = event.shuffle_finish, sorted = event.sort_finish, end = event.finish;
+  if (shuffled < begin || sorted < shuffled || end < sorted) return;
+  Span shuffle = phase_of(task, "shuffle", begin, shuffled);
+  shuffle.source = "network";
+  Span sort = phase_of(task, "sort", shuffled, sorted);
+  Span reduce = phase_of(task, "reduce", sorted, end);
+  reduce.records = task.records;
+  shuffle.bytes = sort.bytes = reduce.bytes = task.bytes;
+  out.push_back(std::move(shuffle));
+  if (sorted > shuffled) out.push_back(std::move(sort));
+  out.push_back(std::move(reduce));
+}
+
+}  // namespace
+
+Span MapReduceModel::base(std::string_view level, std::string_view task_type) const {
+  Span span;
+  span.text = level;
+  span.framework = "hadoop";
+  span.job = job_.job;
+  span.stage = stage_of(task_type);
+  return span;
+}
+
+bool MapReduceModel::take(const Event &event, Spans &out, std::string &why) {
+  if (job_.job.empty()) job_.job = event.job;
+  switch (event.type) {
+    case Event::Type::job_submitted:
+      job_submitted(event);
+      return true;
+    case Event::Type::job_ended:
+      job_ended(event, out);
+      return true;
+    case Event::Type::task_started:
+      return task_started(event, why);
+    case Event::Type::task_ended:
+      task_ended(event);
+      return true;
+    case Event::Type::attempt_started:
+      return attempt_started(event, why);
+    case Event::Type::attempt_ended:
+      return attempt_ended(event, out, why);
+    case Event::Type::other:
+      break;
+  }
+  return true;
+}
+
+void MapReduceModel::job_submitted(const Event &event) {
+  if (job_known_ || event.start <= 0) return;
+  job_.text = "job";
+  job_.framework = "hadoop";
+  job_.name = event.name;
+  job_.start_ms = event.start;
+  job_known_ = true;
+}
+
+bool MapReduceModel::task_started(const Event &event, std::string &why) {
+  if (places_.size() >= kMaxOpen || stages_.size() >= 16) {
+    why = "too many tasks have begun and not ended";
+    return false;
+  }
+  if (!event.places.empty()) places_.insert_or_assign(event.task, event.places);
+  const std::string name = stage_of(event.task_type);
+  if (event.start <= 0 || stages_.count(name) > 0) return true;
+  Stage &stage = stages_[name];
+  stage.running.span = base("stage", event.task_type);
+  stage.running.span.start_ms = event.start;
+  return true;
+}
+
+void MapReduceModel::task_ended(const Event &event) {
+  places_.erase(event.task);
+  const auto found = stages_.find(stage_of(event.task_type));
+  if (found == stages_.end()) return;
+  Stage &stage = found->second;
+  stage.finish = std::max(stage.finish, event.finish);
+  const Outcome outcome = outcome_of(event.status);
+  stage.failed = stage.failed || outcome == Outcome::failed;
+  stage.killed = stage.killed || outcome == Outcome::killed;
+}
+
+bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
+  if (event.start <= 0 || attempts_.size() >= kMaxOpen) {
+    why = event.start <= 0 ? "an attempt begins without a time" : "too many attempts have begun and not ended";
+    return false;
+  }
+  Span span = base("task", event.task_type);
+  span.task = event.task;
+  span.attempt = event.attempt;
+  span.host = topology_.host(event.host);
+  span.start_ms = event.start;
+  const auto places = places_.find(event.task);
+  const std::string_view data = places == places_.end() ? std::string_view{} : std::string_view(places->second);
+  span.locality = topology_.locality_from_word(event.locality, span.host, data);
+  attempts_.insert_or_assign(event.attempt, Running{std::move(span)});
+  return true;
+}
+
+bool MapReduceModel::attempt_ended(const Event &event, Spans &out, std::string &why) {
+  const auto found = attempts_.find(event.attempt);
+  if (found == attempts_.end()) {
+    why = "attempt " + event.attempt + " ends and has not begun";
+    return false;
+  }
+  Running running = std::move(found->second);
+  attempts_.erase(found);
+  Span &task = running.span;
+  if (event.finish < task.start_ms) {
+    why = "attempt " + event.attempt + " ends before it begins";
+    return false;
+  }
+  if (task.host.empty()) task.host = topology_.host(event.host);
+  if (task.host.empty()) task.host = kNoHost;
+  task.duration_ms = event.finish - task.start_ms;
+  task.outcome = outcome_of(event.status);
+  measure(event.counters, task);
+  task.counters = event.counters;
+  if (task.outcome == Outcome::succeeded && task.stage == "map") add_map_phases(event, task, out);
+  if (task.outcome == Outcome::succeeded && task.stage == "reduce") add_reduce_phases(event, task, out);
+  out.push_back(std::move(task));
+  return true;
+}
+
+void MapReduceModel::job_ended(const Event &event, Spans &out) {
+  ended_ = true;
+  for (auto &[name, stage] : stages_) {
+    Span &span = stage.running.span;
+    const int64_t end = stage.finish > 0 ? stage.finish : event.finish;
+    if (end < span.start_ms) continue;
+    span.duration_ms = end - span.start_ms;
+    span.outcome = stage.failed ? Outcome::failed : stage.killed ? Outcome::killed : Outcome::succeeded;
+    if (name == "map") span.counters = event.map_counters;
+    if (name == "reduce") span.counters = event.reduce_counters;
+    out.push_back(span);
+  }
+  stages_.clear();
+  if (!job_known_ || event.finish < job_.start_ms) return;
+  job_.duration_ms = event.finish - job_.start_ms;
+  job_.outcome = outcome_of(event.status);
+  job_.counters = event.counters;
+  out.push_back(job_);
+  job_.counters.clear();
+}
+
+void MapReduceModel::open(Spans &out) {
+  if (ended_) return;
+  if (job_known_ && !job_told_) out.push_back(job_);
+  job_told_ = job_known_;
+  const auto tell = [&](Running &running) {
+    if (running.told || running.span.start_ms <= 0) return;
+    running.told = true;
+    out.push_back(running.span);
+  };
+  for (auto &[name, stage] : stages_) tell(stage.running);
+  // The host is a part of what identifies an attempt: without it, it is told when it ends.
+  for (auto &[id, attempt] : attempts_)
+    if (!attempt.span.host.empty()) tell(attempt);
+}
+
+}  // namespace atalaya::hadoop

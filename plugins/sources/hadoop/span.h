@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a history is turned into.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace atalaya::hadoop {
+
+enum class Outcome : int64_t { succeeded = 0, failed = 1, killed = 2 };
+
+// The numbers of a job, stage or task by group and name, as its framework calls them.
+struct Counter {
+  std::string group, name;
+  int64_t value = 0;
+};
+using Counters = std::vector<Counter>;
+
+// A place in a history: behind the last line taken, in the decoded text of one of its parts.
+struct Position {
+  uint64_t part = 0, offset = 0;
+  auto operator<=>(const Position &) const = default;
+};
+
+struct Span {
+  std::string text;  // its level: job, stage, task, phase; or fact
+  int64_t start_ms = 0;
+  int64_t duration_ms = -1;  // -1: it has not ended
+  // Absent are the empty ones.
+  std::string host, framework, job, name, stage, task, attempt, phase, locality, executor, source;
+  std::string quality;      // model: its length was logged, its place in the task was not
+  std::string fact, value;  // of a fact
+  std::optional<int64_t> bytes, records, remote_bytes, spills, gc_ms;
+  std::optional<Outcome> outcome;
+  Counters counters;
+  Position at;  // where it was completed
+};
+using Spans = std::vector<Span>;
+
+// What of a history could not be read.
+struct Damage {
+  uint64_t count = 0;
+  std::string first;  // where and what
+
+  void add(std::string_view where, std::string_view what) {
+    if (count++ == 0) first = std::string(where) + ": " + std::string(what);
+  }
+};
+
+}  // namespace atalaya::hadoop

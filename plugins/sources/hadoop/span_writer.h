@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <string>
+#include <unordered_map>
+
+#include "plugins/sources/hadoop/span.h"
+
+namespace atalaya::hadoop {
+
+// Spans to samples.
+class SpanWriter {
+ public:
+  // max_names: different names of counters; those beyond are left out and counted.
+  SpanWriter(Host host, size_t max_names);
+
+  void write(const Span &span, Batch &batch);
+  uint64_t left_out() const { return left_out_; }
+
+ private:
+  uint32_t counter_name(const Counter &counter);
+
+  const Host host_;
+  const size_t max_names_;
+  struct {
+    uint32_t host, framework, job, name, stage, task, attempt, phase, locality, executor, source, quality, fact, value;
+    uint32_t bytes, records, remote_bytes, spills, gc_time, outcome;
+  } ids_;
+  std::unordered_map<std::string, uint32_t> counters_;  // by group and name
+  std::string scratch_;
+  uint64_t left_out_ = 0;
+};
+
+// "counter.GROUP.NAME" in the letters that names of metrics may have.
+void counter_metric(const Counter &counter, std::string &out);
+
+}  // namespace atalaya::hadoop

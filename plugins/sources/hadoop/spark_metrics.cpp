@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/hadoop/spark_metrics.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "plugins/sources/hadoop/jhist_reader.h"
+
+namespace atalaya::hadoop {
+namespace {
+
+using simdjson::SUCCESS;
+
+constexpr size_t kMaxDepth = 3;
+constexpr int64_t kLongest = int64_t{1} << 42;  // ms: 140 years
+
+int64_t sum(int64_t a, int64_t b) {
+  int64_t result = 0;
+  return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+// A time in milliseconds that was measured; 0 where there is none.
+int64_t length_of(const std::optional<int64_t> &ms) {
+  return ms && *ms > 0 ? std::min(*ms, kLongest) : 0;
+}
+
+std::optional<int64_t> amount_of(const std::optional<JsonObject> &group, std::string_view key) {
+  if (!group) return std::nullopt;
+  const auto value = integer_of(*group, key);
+  return value && *value >= 0 ? value : std::nullopt;
+}
+
+struct ShuffleRead {
+  std::optional<int64_t> bytes, remote, records, wait_ms;
+};
+
+ShuffleRead shuffle_read_of(const JsonObject &metrics) {
+  const auto group = object_of(metrics, "Shuffle Read Metrics");
+  ShuffleRead out;
+  out.remote = amount_of(group, "Remote Bytes Read");
+  const auto local = amount_of(group, "Local Bytes Read");  // since 1.3
+  if (out.remote && local) out.bytes = sum(*out.remote, *local);
+  out.records = amount_of(group, "Total Records Read");
+  out.wait_ms = amount_of(group, "Fetch Wait Time");
+  return out;
+}
+
+// Where the input came from. Spark 1 says it; later ones only how near it was: a process's own is in its cache or has no place.
+std::string input_source(const std::optional<JsonObject> &input, std::string_view locality) {
+  if (!input) return {};
+  const std::string_view method = text_of(*input, "Data Read Method");
+  if (method == "Memory") return "memory";
+  if (method == "Disk") return "disk";
+  if (method == "Network") return "network";
+  if (locality == "node") return "disk";
+  return locality == "rack" || locality == "datacenter" || locality == "remote" ? "network" : "";
+}
+
+Span phase_of(const Span &task, const char *name, int64_t start, int64_t length) {
+  Span phase;
+  phase.text = "phase";
+  phase.framework = task.framework;
+  phase.host = task.host;
+  phase.job = task.job;
+  phase.stage = task.stage;
+  phase.task = task.task;
+  phase.attempt = task.attempt;
+  phase.executor = task.executor;
+  phase.phase = name;
+  phase.quality = "model";
+  phase.start_ms = start;
+  phase.duration_ms = length;
+  return phase;
+}
+
+// Appends phases one behind the other.
+class Timeline {
+ public:
+  Timeline(const Span &task, int64_t start, Spans &out) : task_(task), at_(start), out_(out) {}
+
+  // A phase that took no time and has no bytes is none.
+  Span *add(const char *name, int64_t length, const std::optional<int64_t> &bytes = std::nullopt) {
+    if (length <= 0 && bytes.value_or(0) == 0) return nullptr;
+    out_.push_back(phase_of(task_, name, at_, length));
+    out_.back().bytes = bytes;
+    at_ += length;
+    return &out_.back();
+  }
+
+ private:
+  const Span &task_;
+  int64_t at_;
+  Spans &out_;
+};
+
+std::optional<int64_t> number_in(JsonElement value) {
+  int64_t number = 0;
+  std::string_view text;
+  if (value.get(number) == SUCCESS) return number;
+  if (value.get(text) != SUCCESS) return std::nullopt;  // Spark 1 writes texts
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+void read_metrics(std::string_view group, const JsonObject &metrics, Counters &out, size_t depth) {
+  for (const auto field : metrics) {
+    int64_t number = 0;
+    JsonObject inner;
+    if (field.value.get(number) == SUCCESS) {
+      if (out.size() < kMaxCounters) out.push_back({std::string(group), std::string(field.key), number});
+    } else if (depth < kMaxDepth && field.value.get(inner) == SUCCESS) {
+      read_metrics(field.key, inner, out, depth + 1);
+    }
+  }
+}
+
+void read_accumulables(const JsonObject &info, std::string_view key, bool with_internal, Counters &out) {
+  simdjson::dom::array list;
+  const auto found = member(info, "Accumulables");
+  if (!found || found->get(list) != SUCCESS) return;
+  const size_t first = out.size();
+  for (const JsonElement element : list) {
+    JsonObject one;
+    if (element.get(one) != SUCCESS) continue;
+    const std::string_view name = text_of(one, "Name");
+    const auto value = member(one, key);
+    const auto number = value ? number_in(*value) : std::nullopt;
+    if (!number || name.empty() || (!with_internal && name.starts_with("internal.metrics."))) continue;
+    const auto same = std::find_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), [&](const Counter &c) { return c.name == name; });
+    if (same != out.end()) {
+      same->value = sum(same->value, *number);
+    } else if (out.size() < kMaxCounters) {
+      out.push_back({"Accumulables", std::string(name), *number});
+    }
+  }
+}
+
+void measure_task(const JsonObject &metrics, Span &task) {
+  const auto input = object_of(metrics, "Input Metrics");
+  const ShuffleRead shuffle = shuffle_read_of(metrics);
+  const auto input_bytes = amount_of(input, "Bytes Read");
+  if (input_bytes || shuffle.bytes) task.bytes = sum(input_bytes.value_or(0), shuffle.bytes.value_or(0));
+  const auto records = amount_of(input, "Records Read");
+  if (records || shuffle.records) task.records = sum(records.value_or(0), shuffle.records.value_or(0));
+  const bool input_known = input_bytes.value_or(0) == 0 || !input_source(input, task.locality).empty();
+  const int64_t remote_input = input_source(input, task.locality) == "network" ? input_bytes.value_or(0) : 0;
+  if (task.bytes && input_known) task.remote_bytes = sum(remote_input, shuffle.remote.value_or(0));
+  task.gc_ms = integer_of(metrics, "JVM GC Time");
+}
+
+void add_task_phases(const JsonObject &metrics, const Span &task, int64_t getting_result_ms, Spans &out) {
+  const int64_t end = task.start_ms + task.duration_ms;
+  const bool fetched = getting_result_ms > task.start_ms && getting_result_ms <= end;
+  const int64_t run_end = fetched ? getting_result_ms : end;
+  const int64_t deserialize = length_of(integer_of(metrics, "Executor Deserialize Time"));
+  const int64_t run = length_of(integer_of(metrics, "Executor Run Time"));
+  const int64_t serialize = length_of(integer_of(metrics, "Result Serialization Time"));
+  const ShuffleRead shuffle = shuffle_read_of(metrics);
+  const auto written = object_of(metrics, "Shuffle Write Metrics");
+  const int64_t wait = std::min(length_of(shuffle.wait_ms), run);
+  const int64_t write = std::min(amount_of(written, "Shuffle Write Time").value_or(0) / 1'000'000, run - wait);  // logged in ns
+  const auto input = object_of(metrics, "Input Metrics");
+  // What the scheduler took stands before them.
+  Timeline timeline(task, std::max(task.start_ms, run_end - deserialize - run - serialize), out);
+  timeline.add("deserialize", deserialize);
+  if (Span *phase = timeline.add("shuffle-read", wait, shuffle.bytes)) {
+    phase->records = shuffle.records;
+    phase->remote_bytes = shuffle.remote;
+    if (shuffle.remote) phase->source = *shuffle.remote > 0 ? "network" : "disk";
+  }
+  if (Span *phase = timeline.add("compute", run - wait - write, amount_of(input, "Bytes Read"))) {
+    phase->records = amount_of(input, "Records Read");
+    if (phase->bytes.value_or(0) > 0) phase->source = input_source(input, task.locality);
+  }
+  auto written_bytes = amount_of(written, "Shuffle Bytes Written");
+  if (Span *phase = timeline.add("shuffle-write", write, written_bytes)) {
+    phase->records = amount_of(written, "Shuffle Records Written");
+    if (!phase->records) phase->records = amount_of(written, "Shuffle Write Records Written");
+  }
+  timeline.add("result-serialize", serialize);
+  if (fetched) out.push_back(phase_of(task, "result-fetch", getting_result_ms, end - getting_result_ms));
+  if (fetched) out.back().quality.clear();
+}
+
+}  // namespace atalaya::hadoop

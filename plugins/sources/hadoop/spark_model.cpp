@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/hadoop/spark_model.h"
+
+#include "plugins/sources/hadoop/jhist_reader.h"
+#include "plugins/sources/hadoop/mapreduce_model.h"
+#include "plugins/sources/hadoop/spark_metrics.h"
+
+namespace atalaya::hadoop {
+namespace {
+
+using simdjson::SUCCESS;
+
+constexpr std::string_view kPrefix = "SparkListener";
+constexpr size_t kMaxSettings = 10'000;
+
+// The event's name without reading the whole line; empty where it is not written as Spark does.
+std::string_view event_of(std::string_view line) {
+  constexpr std::string_view kBegin = "{\"Event\":\"";
+  if (!line.starts_with(kBegin)) return {};
+  line.remove_prefix(kBegin.size());
+  return line.substr(0, line.find('"'));
+}
+
+bool is_of_interest(std::string_view event) {
+  for (const char *one : {"TaskStart", "TaskEnd", "StageSubmitted", "StageCompleted", "JobEnd", "ApplicationStart", "ApplicationEnd",
+                          "EnvironmentUpdate"})
+    if (event == one) return true;
+  return false;
+}
+
+int64_t time_of(const JsonObject &of, std::string_view key) {
+  const auto time = integer_of(of, key);
+  return time && *time > 0 && *time <= INT64_MAX / 1'000'000 ? *time : 0;
+}
+
+std::string id_text(std::string_view text) {
+  return std::string(text.substr(0, kMaxId));
+}
+
+// "3", and "3.1" when it was tried again.
+std::string stage_id(int64_t stage, int64_t attempt) {
+  return std::to_string(stage) + (attempt > 0 ? "." + std::to_string(attempt) : "");
+}
+
+Outcome outcome_of(const JsonObject &event, const JsonObject &info) {
+  const auto reason = object_of(event, "Task End Reason");
+  const std::string_view word = reason ? text_of(*reason, "Reason") : std::string_view{};
+  if (word == "Success") return Outcome::succeeded;
+  bool killed = word == "TaskKilled";
+  if (const auto flag = member(info, "Killed"); flag && !killed && flag->get(killed) != SUCCESS) killed = false;
+  return killed ? Outcome::killed : Outcome::failed;
+}
+
+}  // namespace
+
+SparkModel::SparkModel(const Topology &topology, const Facts &facts, std::string_view fallback) : topology_(topology), facts_(facts) {
+  job_.text = "job";
+  job_.framework = "spark";
+  job_.job = id_text(fallback);
+}
+
+void SparkModel::take(std::string_view line, Spans &out, std::string &why) {
+  std::string_view name = event_of(line);
+  if (!name.empty() && (!name.starts_with(kPrefix) || !is_of_interest(name.substr(kPrefix.size())))) return;
+  JsonObject event;
+  if (parser_.parse(line.data(), line.size()).get(event) != SUCCESS) {
+    why = "it is not JSON";
+    return;
+  }
+  name = text_of(event, "Event");
+  if (name.empty()) why = "it is no event of Spark";
+  if (!name.starts_with(kPrefix)) return;
+  name.remove_prefix(kPrefix.size());
+  if (name == "TaskStart") {
+    task_start(event, why);
+  } else if (name == "TaskEnd") {
+    task_end(event, out, why);
+  } else if (name == "StageSubmitted") {
+    stage_submitted(event);
+  } else if (name == "StageCompleted") {
+    stage_completed(event, out, why);
+  } else if (name == "JobEnd") {
+    job_end(event);
+  } else if (name == "ApplicationStart") {
+    application_start(event, out);
+  } else if (name == "ApplicationEnd") {
+    application_end(event, out, why);
+  } else if (name == "EnvironmentUpdate") {
+    environment(event);
+    if (job_known_) give_facts(out);
+  }
+}
+
+void SparkModel::application_start(const JsonObject &event, Spans &out) {
+  if (job_known_) return;
+  if (const std::string_view id = text_of(event, "App ID"); !id.empty()) job_.job = id_text(id);
+  job_.name = id_text(text_of(event, "App Name"));
+  job_.start_ms = time_of(event, "Timestamp");
+  job_known_ = job_.start_ms > 0;
+  if (job_known_) give_facts(out);
+}
+
+void SparkModel::application_end(const JsonObject &event, Spans &out, std::string &why) {
+  ended_ = true;
+  const int64_t end = time_of(event, "Timestamp");
+  if (!job_known_ || end < job_.start_ms) {
+    why = "the application ends and has not begun";
+    return;
+  }
+  job_.duration_ms = end - job_.start_ms;
+  // Whether an application that goes on after one of its jobs failed has failed, only its exit code says, since Spark 4.
+  if (const auto code = integer_of(event, "ExitCode"); code) {
+    job_.outcome = *code == 0 ? Outcome::succeeded : Outcome::failed;
+  } else if (!any_failed_) {
+    job_.outcome = Outcome::succeeded;
+  }
+  out.push_back(job_);
+}
+
+void SparkModel::job_end(const JsonObject &event) {
+  const auto result = object_of(event, "Job Result");
+  any_failed_ = any_failed_ || (result && text_of(*result, "Result") != "JobSucceeded");
+}
+
+void SparkModel::environment(const JsonObject &event) {
+  const auto settings = object_of(event, "Spark Properties");
+  if (!settings) return;
+  for (const auto field : *settings) {
+    std::string_view value;
+    if (field.value.get(value) != SUCCESS || settings_.size() >= kMaxSettings || !facts_.wants(field.key, value)) continue;
+    Span fact;
+    fact.text = "fact";
+    fact.framework = "spark";
+    fact.duration_ms = 0;
+    fact.fact = field.key;
+    fact.value = value;
+    settings_.push_back(std::move(fact));
+  }
+}
+
+void SparkModel::give_facts(Spans &out) {
+  for (Span &fact : settings_) {
+    fact.job = job_.job;
+    fact.start_ms = job_.start_ms;
+    out.push_back(std::move(fact));
+  }
+  settings_.clear();
+}
+
+bool SparkModel::stage_span(const JsonObject &info, Span &out) const {
+  const auto id = integer_of(info, "Stage ID");
+  if (!id) return false;
+  out.text = "stage";
+  out.framework = "spark";
+  out.job = job_.job;
+  out.name = id_text(text_of(info, "Stage Name"));
+  out.stage = stage_id(*id, integer_of(info, "Stage Attempt ID").value_or(0));
+  out.start_ms = time_of(info, "Submission Time");
+  return true;
+}
+
+void SparkModel::stage_submitted(const JsonObject &event) {
+  const auto info = object_of(event, "Stage Info");
+  Span span;
+  if (!info || !stage_span(*info, span) || span.start_ms == 0 || stages_.size() >= kMaxOpen) return;
+  stages_.insert_or_assign(span.stage, Running{span});
+}
+
+void SparkModel::stage_completed(const JsonObject &event, Spans &out, std::string &why) {
+  const auto info = object_of(event, "Stage Info");
+  Span span;
+  if (!info || !stage_span(*info, span)) {
+    why = "a stage ends without its number";
+    return;
+  }
+  const auto begun = stages_.find(span.stage);
+  if (begun != stages_.end()) {
+    span = std::move(begun->second.span);
+    stages_.erase(begun);
+  }
+  const int64_t end = time_of(*info, "Completion Time");
+  if (span.start_ms == 0 || end < span.start_ms) {
+    why = "stage " + span.stage + " has no start, or ends before it";
+    return;
+  }
+  span.duration_ms = end - span.start_ms;
+  span.outcome = text_of(*info, "Failure Reason").empty() ? Outcome::succeeded : Outcome::failed;
+  read_accumulables(*info, "Value", true, span.counters);
+  out.push_back(std::move(span));
+}
+
+bool SparkModel::task_span(const JsonObject &event, const JsonObject &info, Span &out) const {
+  const auto stage = integer_of(event, "Stage ID"), index = integer_of(info, "Index"), id = integer_of(info, "Task ID");
+  out.start_ms = time_of(info, "Launch Time");
+  if (!stage || !index || !id || out.start_ms == 0) return false;
+  out.text = "task";
+  out.framework = "spark";
+  out.job = job_.job;
+  out.stage = stage_id(*stage, integer_of(event, "Stage Attempt ID").value_or(0));
+  out.task = out.stage + "." + std::to_string(*index);
+  out.attempt = std::to_string(*id);
+  out.executor = id_text(text_of(info, "Executor ID"));
+  out.host = topology_.host(text_of(info, "Host").substr(0, kMaxId));
+  const std::string_view locality = text_of(info, "Locality");
+  if (locality != "NO_PREF") out.locality = topology_.locality_from_word(locality, out.host, {});
+  return true;
+}
+
+void SparkModel::task_start(const JsonObject &event, std::string &why) {
+  const auto info = object_of(event, "Task Info");
+  Span span;
+  if (!info || !task_span(event, *info, span) || tasks_.size() >= kMaxOpen) {
+    why = tasks_.size() >= kMaxOpen ? "too many tasks have begun and not ended" : "a task begins without its number or time";
+    return;
+  }
+  const std::string key = span.attempt;
+  tasks_.insert_or_assign(key, Running{std::move(span)});
+}
+
+void SparkModel::task_end(const JsonObject &event, Spans &out, std::string &why) {
+  const auto info = object_of(event, "Task Info");
+  Span span;
+  if (!info || !task_span(event, *info, span)) {
+    why = "a task ends without its number or time";
+    return;
+  }
+  if (const auto begun = tasks_.find(span.attempt); begun != tasks_.end()) {
+    span = std::move(begun->second.span);
+    tasks_.erase(begun);
+  }
+  const int64_t end = time_of(*info, "Finish Time");
+  if (end < span.start_ms) {
+    why = "task " + span.attempt + " ends before it begins";
+    return;
+  }
+  span.duration_ms = end - span.start_ms;
+  span.outcome = outcome_of(event, *info);
+  if (const auto metrics = object_of(event, "Task Metrics")) {
+    measure_task(*metrics, span);
+    read_metrics("Task Metrics", *metrics, span.counters);
+    add_task_phases(*metrics, span, time_of(*info, "Getting Result Time"), out);
+  }
+  if (const auto executor = object_of(event, "Task Executor Metrics")) read_metrics("Task Executor Metrics", *executor, span.counters);
+  read_accumulables(*info, "Update", false, span.counters);
+  out.push_back(std::move(span));
+}
+
+void SparkModel::open(Spans &out) {
+  if (ended_) return;
+  if (job_known_ && !job_told_) out.push_back(job_);
+  job_told_ = job_known_;
+  for (auto *running : {&stages_, &tasks_}) {
+    for (auto &[id, one] : *running) {
+      if (!one.told) out.push_back(one.span);
+      one.told = true;
+    }
+  }
+}
+
+}  // namespace atalaya::hadoop

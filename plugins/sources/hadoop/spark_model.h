@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <simdjson.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "plugins/sources/hadoop/facts.h"
+#include "plugins/sources/hadoop/json_values.h"
+#include "plugins/sources/hadoop/span.h"
+#include "plugins/sources/hadoop/topology.h"
+
+namespace atalaya::hadoop {
+
+// The events of one Spark application, a JSON object a line, of Spark 1 to 4, to spans: the application is the job.
+class SparkModel {
+ public:
+  // fallback: the application's id where the log has none, as of Spark 1.0.
+  SparkModel(const Topology &topology, const Facts &facts, std::string_view fallback);
+
+  // Nothing in `why`: the line was read, or is of no interest.
+  void take(std::string_view line, Spans &out, std::string &why);
+  // Appends what has begun, has not ended and has not been told yet.
+  void open(Spans &out);
+  const std::string &job() const { return job_.job; }
+  bool job_known() const { return job_known_; }
+  bool ended() const { return ended_; }
+
+ private:
+  struct Running {
+    Span span;
+    bool told = false;
+  };
+
+  void application_start(const JsonObject &event, Spans &out);
+  void application_end(const JsonObject &event, Spans &out, std::string &why);
+  void job_end(const JsonObject &event);
+  void environment(const JsonObject &event);
+  void give_facts(Spans &out);
+  void stage_submitted(const JsonObject &event);
+  void stage_completed(const JsonObject &event, Spans &out, std::string &why);
+  void task_start(const JsonObject &event, std::string &why);
+  void task_end(const JsonObject &event, Spans &out, std::string &why);
+  bool stage_span(const JsonObject &info, Span &out) const;
+  bool task_span(const JsonObject &event, const JsonObject &info, Span &out) const;
+
+  const Topology &topology_;
+  const Facts &facts_;
+  simdjson::dom::parser parser_;
+  Span job_;
+  bool job_known_ = false, job_told_ = false, ended_ = false, any_failed_ = false;
+  Spans settings_;  // until the application's start is known
+  std::unordered_map<std::string, Running> stages_, tasks_;  // by stage; by attempt
+};
+
+}  // namespace atalaya::hadoop

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/hadoop/webhdfs.h"
+
+#include <Poco/URI.h>
+
+#include "plugins/http_client/words.h"
+#include "plugins/sources/hadoop/json_values.h"
+
+namespace atalaya::hadoop {
+namespace {
+
+using http_client::Answer;
+using simdjson::SUCCESS;
+
+constexpr size_t kMaxList = size_t{64} << 20;  // bytes of a folder's list
+constexpr int kMaxRedirects = 4;
+constexpr std::string_view kPlain = "webhdfs://", kTls = "swebhdfs://";
+
+// A name in a folder, not a way out of it.
+bool is_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
+}
+
+bool read_status(const JsonObject &from, const std::string &url, Entry &out) {
+  const std::string_view type = text_of(from, "type");
+  const auto size = integer_of(from, "length"), changed = integer_of(from, "modificationTime");
+  if ((type != "FILE" && type != "DIRECTORY") || !size || *size < 0 || !changed) return false;
+  out = {url, static_cast<uint64_t>(*size), *changed, type == "DIRECTORY"};
+  return true;
+}
+
+class WebHdfs final : public Storage {
+ public:
+  WebHdfs(const std::string &base, const WebHdfsOptions &options) : user_(options.user), connection_(options_, deadlines_) {
+    const bool tls = base.starts_with(kTls);
+    server_ = base.substr(0, base.find('/', (tls ? kTls : kPlain).size()));
+    web_ = (tls ? "https://" : "http://") + server_.substr((tls ? kTls : kPlain).size());
+    options_.tls = tls ? http_client::tls_context(options.tls) : nullptr;
+    options_.timeout = options_.deadline = options.timeout;
+    http_client::parse_url(web_, "/");  // what is wrong with it is said now
+  }
+
+  Entry look(const std::string &path) override { return read_file_status(ask(path, "GETFILESTATUS", "", kMaxList), path); }
+  std::vector<Entry> list(const std::string &folder) override {
+    return read_file_list(ask(folder, "LISTSTATUS", "", kMaxList), folder);
+  }
+  std::string read(const std::string &path, uint64_t offset, size_t size) override {
+    return ask(path, "OPEN", "&offset=" + std::to_string(offset) + "&length=" + std::to_string(size), size);
+  }
+
+ private:
+  std::string url_of(const std::string &path, const char *operation, const std::string &more) const {
+    std::string encoded, user;
+    Poco::URI::encode(path.substr(server_.size()), "?#%&+;=", encoded);
+    if (!user_.empty()) Poco::URI::encode(user_, "?#%&+;=/", user);
+    return web_ + "/webhdfs/v1" + encoded + "?op=" + operation + more + (user.empty() ? "" : "&user.name=" + user);
+  }
+
+  // The name node sends readers on to a data node.
+  std::string ask(const std::string &path, const char *operation, const std::string &more, size_t limit) {
+    std::string url = url_of(path, operation, more), body;
+    for (int hop = 0; hop <= kMaxRedirects; ++hop) {
+      const Answer answer = exchange(url, path, limit, body);
+      if (answer.status >= 200 && answer.status < 300) return body;
+      if (answer.status < 300 || answer.status >= 400 || answer.location.empty()) refuse(path, answer);
+      url = answer.location;
+    }
+    throw Unreadable(path + ": the server sends on and on to other servers");
+  }
+  Answer exchange(const std::string &url, const std::string &path, size_t limit, std::string &body) {
+    body.clear();
+    bool too_long = false;
+    try {
+      const http_client::Url target = http_client::parse_url(url, "/");
+      // What TLS protects is not asked for without it.
+      if (target.tls != (options_.tls != nullptr)) throw Unreadable(path + ": the server sends on to " + target.host + " with another protocol");
+      Answer answer = connection_.exchange(target, {.method = "GET", .target = target.target}, [&](std::string_view piece) {
+        too_long = too_long || body.size() + piece.size() > limit;
+        if (!too_long) body += piece;
+        return !too_long;
+      });
+      if (too_long) throw Unreadable(path + ": the server sends more than was asked for");
+      return answer;
+    } catch (const Unreadable &) {
+      throw;
+    } catch (const std::exception &failure) {
+      connection_.close();
+      throw Unreadable(path + ": " + failure.what());
+    }
+  }
+  // {"RemoteException": {"message": "..."}}, or whatever stands before the server.
+  static std::string words_of(const std::string &body) {
+    simdjson::dom::parser parser;
+    JsonObject whole;
+    if (parser.parse(body).get(whole) == SUCCESS)
+      if (const auto exception = object_of(whole, "RemoteException"); exception && !text_of(*exception, "message").empty())
+        return http_client::words_of(text_of(*exception, "message"));
+    return http_client::words_of(body);
+  }
+  [[noreturn]] static void refuse(const std::string &path, const Answer &answer) {
+    const std::string text = path + ": the server answers " + std::to_string(answer.status) + ": " + words_of(answer.body);
+    if (answer.status == 404) throw Missing(text);
+    throw Unreadable(text + (answer.status == 401 || answer.status == 403 ? "; the parameter \"user\" says who asks" : ""));
+  }
+
+  const std::string user_;
+  std::string server_, web_;  // "webhdfs://host:port", "http://host:port"
+  http_client::ConnectionOptions options_;
+  http_client::Deadlines deadlines_;
+  http_client::Connection connection_;
+};
+
+}  // namespace
+
+bool is_webhdfs(std::string_view path) {
+  return path.starts_with(kPlain) || path.starts_with(kTls);
+}
+
+std::unique_ptr<Storage> make_webhdfs(const std::string &base, const WebHdfsOptions &options) {
+  return std::make_unique<WebHdfs>(base, options);
+}
+
+Entry read_file_status(std::string_view json, const std::string &url) {
+  simdjson::dom::parser parser;
+  JsonObject whole;
+  Entry entry;
+  if (parser.parse(json.data(), json.size()).get(whole) == SUCCESS)
+    if (const auto status = object_of(whole, "FileStatus"); status && read_status(*status, url, entry)) return entry;
+  throw Unreadable(url + ": the server's answer is none of WebHDFS");
+}
+
+std::vector<Entry> read_file_list(std::string_view json, const std::string &url) {
+  simdjson::dom::parser parser;
+  JsonObject whole;
+  simdjson::dom::array list;
+  std::vector<Entry> out;
+  if (parser.parse(json.data(), json.size()).get(whole) != SUCCESS || whole["FileStatuses"]["FileStatus"].get(list) != SUCCESS)
+    throw Unreadable(url + ": the server's answer is none of WebHDFS");
+  for (const JsonElement element : list) {
+    JsonObject one;
+    Entry entry;
+    if (element.get(one) != SUCCESS) continue;
+    const std::string_view name = text_of(one, "pathSuffix");
+    const std::string path = url + (url.ends_with('/') ? "" : "/") + std::string(name);
+    if (is_name(name) && read_status(one, path, entry)) out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace atalaya::hadoop

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// HDFS by its REST interface, or HttpFS.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/http_client/authorization.h"
+#include "plugins/http_client/connection.h"
+#include "plugins/sources/hadoop/storage.h"
+
+namespace atalaya::hadoop {
+
+struct WebHdfsOptions {
+  std::string user;  // user.name; empty: the server's default
+  http_client::TlsFiles tls;
+  std::chrono::nanoseconds timeout{};
+};
+
+// webhdfs://host:port/path, swebhdfs:// by TLS.
+bool is_webhdfs(std::string_view path);
+// Paths are URLs as above, all of the server of `base`. Throws Failure (bad_config).
+std::unique_ptr<Storage> make_webhdfs(const std::string &base, const WebHdfsOptions &options);
+
+// What the server says. Throws Unreadable with `url` in it where it says something else.
+Entry read_file_status(std::string_view json, const std::string &url);
+std::vector<Entry> read_file_list(std::string_view json, const std::string &url);
+
+}  // namespace atalaya::hadoop

@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Job histories through the agent: every task, phase and counter equals a count made beside it; what grows is followed, what was
+sent is not sent again, what is damaged is named."""
+
+import glob
+import http.server
+import json
+import os
+import sqlite3
+import subprocess
+import threading
+import urllib.parse
+
+import job_histories as made
+from harness import AgentCase, main
+
+MS = 1_000_000
+HADOOP = '{ n0 = "/dc1/r0", n1 = "/dc1/r1", n2 = "/dc1/r2", n9 = "/dc2/r1" }'
+
+
+def spans_of(output):
+    return [json.loads(line) for line in output.decode().splitlines()]
+
+
+def keyed(spans):
+    """As job_histories counts them; the last of a span wins."""
+    out = {}
+    for span in spans:
+        tags, level = span["tags"], span["text"]
+        who = {"job": tags.get("job"), "stage": tags.get("stage")}.get(level, tags.get("attempt"))
+        counters = {name: value for name, value in span["fields"].items() if name.startswith("counter.")}
+        if level != "fact":
+            out[level, who, tags.get("phase", "")] = (span["time"] // MS, span["duration"] // MS, counters)
+    return out
+
+
+def without_placed(found):
+    """Spark logs no start of a phase."""
+    return {key: (None if key[0] == "phase" else begin, length, counters) for key, (begin, length, counters) in found.items()}
+
+
+def rolled_name(app):
+    return "eventlog_v2_" + app
+
+
+class HadoopTest(AgentCase):
+    maxDiff = None
+
+    def put(self, name, content):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def append(self, path, content):
+        with open(path, "ab") as file:
+            file.write(content)
+
+    def lua(self, path, more="", sink='a.sink.stdout { format = "samples" }'):
+        return (f'local a = require "atalaya"\na.pipeline "jobs" {{\n  a.source.hadoop {{ path = "{path}", look_every = "100ms", {more} }},\n'
+                f"  {sink},\n}}\n")
+
+    def read_all(self, path, more=""):
+        """What an agent gives that ends when all is read."""
+        agent = self.run_agent(self.lua(path, "follow = false, " + more))
+        self.assertEqual(agent.join(), 0, agent.errors())
+        return spans_of(agent.output), agent
+
+    # ---- every form ----------------------------------------------------------------------------------------------------------
+
+    def test_mapreduce_in_all_its_forms(self):
+        events = list(made.mapreduce_events())
+        expected = made.count_mapreduce(events)
+        self.assertEqual(len(expected), 19)
+        for name, content in {"a/job_7.jhist": made.json_history(events), "b/job_7.jhist": made.binary_history(events),
+                              "c/n0_1_job_7_u_sort": made.old_history(events)}.items():
+            with self.subTest(name):
+                spans, agent = self.read_all(self.put(name, content), f"racks = {HADOOP}")
+                found = keyed(spans)
+                self.assertEqual(found, expected)
+                self.assertEqual(len(spans), len(expected), "nothing is told twice")
+                self.assertNotIn("warning", agent.errors())
+                self.check_mapreduce(spans)
+
+    def check_mapreduce(self, spans):
+        tasks = {s["tags"]["attempt"]: s for s in spans if s["text"] == "task"}
+        first, failed, last = (tasks[made.attempt("m", n, t)] for n, t in ((0, 0), (2, 0), (2, 1)))
+        self.assertEqual(first["tags"], {"host": "n0", "framework": "hadoop", "job": made.JOB, "stage": "map", "locality": "node",
+                                         "task": made.task("m", 0), "attempt": made.attempt("m", 0, 0)})
+        self.assertEqual(first["fields"]["span.bytes"], 5_000_000_000)
+        self.assertEqual(first["fields"]["span.bytes.remote"], 0)
+        self.assertEqual(first["fields"]["span.records"], 100)
+        self.assertEqual(first["fields"]["span.spills"], 50)
+        self.assertEqual(first["fields"]["span.gc.time"], 7)
+        self.assertEqual(first["fields"]["span.outcome"], 0)
+        self.assertEqual(failed["fields"], {"span.outcome": 1})
+        self.assertEqual(failed["tags"]["locality"], "remote")
+        self.assertEqual(last["fields"]["span.bytes.remote"], 5_000_000_002)
+        # The history does not say it: by the racks and the places of the task's data.
+        self.assertEqual(tasks[made.attempt("m", 1, 0)]["tags"]["locality"], "datacenter")
+        self.assertNotIn("locality", tasks[made.attempt("r", 0, 0)]["tags"])
+        sources = {s["tags"]["phase"]: s["tags"].get("source") for s in spans if s["text"] == "phase" and s["tags"]["host"] == "n0"}
+        self.assertEqual(sources, {"map": "disk", "shuffle": "network", "reduce": None})
+        job = [s for s in spans if s["text"] == "job"][0]
+        self.assertEqual(job["tags"]["name"], "sort it")
+        self.assertEqual(job["fields"]["span.outcome"], 0)
+
+    def test_spark_in_all_its_codecs(self):
+        codecs = {"plain": lambda raw: raw, "lz4": made.lz4_blocks, "snappy": made.snappy_blocks, "lzf": made.lzf_chunks,
+                  "zstd": lambda raw: subprocess.run(["zstd", "-c"], input=raw, capture_output=True, check=True).stdout}
+        for name, packed in codecs.items():
+            with self.subTest(name):
+                app = "application_" + name
+                raw = made.spark_log(made.spark_events(app))
+                spans, agent = self.read_all(self.put("log." + name, packed(raw)))
+                self.assertEqual(without_placed(keyed(spans)), made.count_spark(raw))
+                self.assertNotIn("warning", agent.errors())
+                self.check_spark(spans, app)
+
+    def check_spark(self, spans, app):
+        tasks = {s["tags"]["attempt"]: s for s in spans if s["text"] == "task"}
+        self.assertEqual(tasks["0"]["tags"], {"host": "n0.example.com", "framework": "spark", "job": app,
+                                              "stage": "0", "task": "0.0", "attempt": "0", "locality": "node", "executor": "1"})
+        self.assertEqual(tasks["0"]["fields"]["span.bytes"], 100_000)
+        self.assertEqual(tasks["4"]["fields"]["span.bytes"], 1500)
+        self.assertEqual(tasks["4"]["fields"]["span.bytes.remote"], 1000)
+        self.assertEqual(tasks["4"]["fields"]["span.records"], 5)
+        self.assertEqual(tasks["5"]["fields"]["span.outcome"], 1)
+        self.assertEqual(tasks["5"]["fields"]["counter.Task_Metrics.Disk_Bytes_Spilled"], 2 ** 33)
+        for span in spans:
+            if span["text"] == "phase":
+                task = tasks[span["tags"]["attempt"]]
+                self.assertGreaterEqual(span["time"], task["time"])
+                self.assertLessEqual(span["time"] + span["duration"], task["time"] + task["duration"])
+                self.assertEqual(span["tags"].get("quality"), None if span["tags"]["phase"] == "result-fetch" else "model")
+        compute = [s for s in spans if s["text"] == "phase" and s["tags"]["attempt"] == "0" and s["tags"]["phase"] == "compute"][0]
+        self.assertEqual((compute["tags"]["source"], compute["fields"]["span.bytes"]), ("disk", 100_000))
+        facts = {s["tags"]["fact"]: s["tags"]["value"] for s in spans if s["text"] == "fact"}
+        self.assertEqual(facts, {"spark.executor.cores": "2"})
+
+    def test_facts_of_a_job_configuration(self):
+        properties = {"mapreduce.task.io.sort.mb": "100", "mapreduce.job.reduces": "2", "a.password": "p", "other": "x"}
+        xml = "<configuration>" + "".join(f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items())
+        path = self.put(f"done/{made.JOB}_conf.xml", (xml + "</configuration>").encode())
+        spans, _ = self.read_all(self.path("done"))
+        self.assertEqual({s["tags"]["fact"]: s["tags"]["value"] for s in spans},
+                         {"mapreduce.task.io.sort.mb": "100", "mapreduce.job.reduces": "2"})
+        self.assertEqual({(s["text"], s["tags"]["job"], s["time"] // MS) for s in spans},
+                         {("fact", made.JOB, os.stat(path).st_mtime_ns // MS)})
+
+    # ---- what grows ------------------------------------------------------------------------------------------------------------
+
+    def test_a_running_application_is_followed_and_its_spans_replaced(self):
+        lines = made.spark_log(made.spark_events()).splitlines(keepends=True)
+        # Behind the start of the first stage's tasks; in the middle of a line.
+        path = self.put("logs/app.inprogress", b"".join(lines[:7]) + lines[7][:40])
+        store = self.path("store.db")
+        lua = self.lua(self.path("logs"), sink=f'a.sink.sqlite {{ path = "{store}" }}, a.sink.stdout {{ format = "samples" }}')
+        agent = self.run_agent(lua)
+        self.wait_spans(agent, 6)  # the job, its fact, a stage, three tasks
+        open_ones = [s for s in spans_of(agent.output) if s["text"] != "fact"]
+        self.assertEqual({s["duration"] for s in open_ones}, {-1})
+        self.assertEqual(sorted(s["text"] for s in open_ones), ["job", "stage", "task", "task", "task"])
+        self.append(path, lines[7][40:] + lines[8])
+        self.wait_spans(agent, 6 + 5)  # the fourth task, then the end of the first with its three phases
+        agent.stop()
+        before = spans_of(agent.output)
+
+        # Renamed and finished while nobody looked: what was sent is not sent again.
+        self.append(path, b"".join(lines[9:]))
+        os.rename(path, self.path("logs/app"))
+        agent = self.run_agent(lua)
+        self.wait_status_of(store, agent)
+        agent.stop()
+        after = spans_of(agent.output)
+        ended = lambda spans: [json.dumps([s["text"], s["tags"], s["time"]], sort_keys=True) for s in spans if s["duration"] >= 0]
+        self.assertEqual(len(set(ended(before))), len(ended(before)))
+        self.assertFalse(set(ended(before)) & set(ended(after)))
+        self.assertEqual(without_placed(keyed(before + after)), made.count_spark(b"".join(lines)))
+        rows = sqlite3.connect(store).execute("SELECT name, count(*), sum(duration_ns < 0) FROM spans GROUP BY name ORDER BY name")
+        phases = sum(key[0] == "phase" for key in made.count_spark(b"".join(lines)))
+        self.assertEqual(rows.fetchall(), [("fact", 1, 0), ("job", 1, 0), ("phase", phases, 0), ("stage", 2, 0), ("task", 8, 0)])
+
+    def wait_spans(self, agent, count):
+        with agent.changed:
+            agent.changed.wait_for(lambda: agent.output.count(b"\n") >= count, 60)
+        self.assertEqual(agent.output.count(b"\n"), count, agent.output.decode() + agent.errors())
+
+    def wait_status_of(self, store, agent):
+        """Until the job has ended."""
+        with agent.changed:
+            agent.changed.wait_for(lambda: b'"text":"job","tags"' in agent.output and b'"duration":20100000000' in agent.output, 60)
+        self.assertIn(b'"duration":20100000000', agent.output, agent.errors())
+
+    def test_a_finished_history_is_not_read_again_nor_where_it_was_moved_to(self):
+        content = made.json_history(made.mapreduce_events())
+        path = self.put("logs/intermediate/job.jhist", content)
+        spans, _ = self.read_all(self.path("logs"))
+        self.assertEqual(len(spans), 19)
+        again, _ = self.read_all(self.path("logs"))
+        self.assertEqual(again, [])
+        os.makedirs(self.path("logs/done"))
+        os.rename(path, self.path("logs/done/job-sorted-SUCCEEDED.jhist"))
+        moved, agent = self.read_all(self.path("logs"))
+        self.assertEqual(moved, [], agent.errors())
+        # Another job is.
+        self.put("logs/other.jhist", content.replace(b"0007", b"0008"))
+        other, _ = self.read_all(self.path("logs"))
+        self.assertEqual(len(other), 19)
+
+    def test_a_log_in_parts_goes_on_behind_its_compacted_beginning(self):
+        events = list(made.spark_events())
+        app = "application_1700000000000_0042"
+        folder = f"logs/{rolled_name(app)}"
+        lines = made.spark_log(events).splitlines(keepends=True)
+        self.put(f"{folder}/appstatus_{app}", b"")
+        self.put(f"{folder}/events_1_{app}", b"".join(lines[:9]))
+        self.put(f"{folder}/events_2_{app}.lz4", made.lz4_blocks(b"".join(lines[9:20])))
+        self.put(f"{folder}/events_10_{app}", b"".join(lines[20:]))
+        expected = made.count_spark(b"".join(lines))
+        spans, agent = self.read_all(self.path("logs"))
+        self.assertEqual(without_placed(keyed(spans)), expected, agent.errors())
+        self.assertEqual(len(spans), len(expected) + 1)
+        # The first two became one: it stands for them.
+        os.remove(self.path(f"{folder}/events_1_{app}"))
+        os.remove(self.path(f"{folder}/events_2_{app}.lz4"))
+        self.put(f"{folder}/events_2_{app}.compact", b"".join(lines[:20]))
+        again, _ = self.read_all(self.path("logs"))
+        self.assertEqual(again, [])
+
+    # ---- where histories are ---------------------------------------------------------------------------------------------------
+
+    def test_auto_finds_what_the_configuration_says(self):
+        root = self.path("root")
+        self.put("root/etc/hadoop/conf/mapred-site.xml",
+                 b"<configuration><property><name>mapreduce.jobhistory.done-dir</name><value>${base}/done</value></property>"
+                 b"<property><name>base</name><value>/var/hist</value></property></configuration>")
+        self.put("root/etc/spark/conf/spark-defaults.conf", b"# x\nspark.eventLog.dir   file:///var/spark\n")
+        self.put("root/var/hist/done/2023/11/14/000000/j.jhist", made.json_history(made.mapreduce_events()))
+        self.put("root/var/spark/app", made.spark_log(made.spark_events()))
+        os.makedirs(root + "/tmp/hadoop-yarn/staging/history/done_intermediate")
+        spans, agent = self.read_all("auto", f'root = "{root}"')
+        self.assertEqual({s["tags"]["framework"] for s in spans}, {"hadoop", "spark"}, agent.errors())
+        self.assertIn(f'histories are in {root}/var/hist/done', agent.errors())
+
+    def test_a_glob_and_a_file_that_is_no_history(self):
+        self.put("logs/a.jhist", made.json_history(made.mapreduce_events()))
+        self.put("logs/b.txt", made.spark_log(made.spark_events()))
+        spans, _ = self.read_all(self.path("logs/*.jhist"))
+        self.assertEqual(len(spans), 19)
+        other = self.put("notes", b"Dear diary, " * 100)
+        spans, agent = self.read_all(other)
+        self.assertEqual(spans, [])
+        self.assertIn(f"{other} is no job history that is known", agent.errors())
+
+    def test_hdfs_by_its_rest_interface(self):
+        self.put("hdfs/spark/app one%", made.spark_log(made.spark_events()))
+        self.put("hdfs/done/j.jhist", made.json_history(made.mapreduce_events()))
+        with WebHdfs(self.path("hdfs")) as server:
+            spans, agent = self.read_all(f"webhdfs://127.0.0.1:{server.port}/", 'user = "hist"')
+            self.assertEqual(len(spans), 19 + len(made.count_spark(made.spark_log(made.spark_events()))) + 1, agent.errors())
+            self.assertTrue(server.redirected)
+            self.assertEqual(server.users, {"hist"})
+            server.refuse = True
+            spans, agent = self.read_all(f"webhdfs://127.0.0.1:{server.port}/done")
+            self.assertEqual(spans, [])
+            self.assertIn('the server answers 403: Permission denied: user=x', agent.errors())
+
+    # ---- what is damaged ---------------------------------------------------------------------------------------------------------
+
+    def test_of_a_damaged_history_the_rest_is_kept_and_the_damage_named(self):
+        lines = made.json_history(made.mapreduce_events()).splitlines(keepends=True)
+        broken = [i for i, line in enumerate(lines) if b'"type": "MAP_ATTEMPT_FINISHED"' in line][0]
+        lines[broken] = lines[broken][:200] + b"\n"
+        path = self.put("j.jhist", b"".join(lines[:-1]))
+        spans, agent = self.read_all(path)
+        expected = made.count_mapreduce(made.mapreduce_events())
+        gone = [key for key in expected if key[1] == made.attempt("m", 0, 0) or key[0] in ("job", "stage")]
+        ended = {key: value for key, value in keyed(spans).items() if value[1] >= 0}
+        self.assertEqual(ended, {key: value for key, value in expected.items() if key not in gone})
+        self.assertIn(f"{path}: 1 piece of it could not be read; the first, line {broken + 1}: it is not JSON. The rest is kept",
+                      agent.errors())
+
+    def test_wrong_parameters_are_named(self):
+        for more, words in {'racks = { n1 = "r1" }': 'parameter "racks.n1": "r1" is no rack; write "/rack" or "/datacentre/rack"',
+                            'facts = { "~(" }': 'parameter "facts"'}.items():
+            agent = self.run_agent(self.lua("/tmp/x", more))
+            self.assertNotEqual(agent.join(), 0)
+            self.assertIn(words, agent.errors())
+
+    # ---- histories of real jobs, where there are some -----------------------------------------------------------------------------
+
+    def test_every_task_phase_and_counter_of_real_histories(self):
+        folder = os.environ.get("ATALAYA_HISTORIES")
+        if not folder:
+            self.skipTest("ATALAYA_HISTORIES names no folder with histories")
+        tested = 0
+        for path in glob.glob(os.path.join(folder, "**", "*"), recursive=True):
+            if not os.path.isfile(path):
+                continue
+            with open(path, "rb") as file:
+                raw = file.read()
+            if raw.startswith(b"Avro-Json"):
+                expected, view = made.count_mapreduce(made.events_of_json(raw)), lambda found: found
+            elif raw.startswith(b'{"Event":"SparkListener'):
+                expected, view = made.count_spark(raw), without_placed
+            else:
+                continue
+            with self.subTest(path):
+                spans, agent = self.read_all(path)
+                self.assertEqual(view(keyed(spans)), expected, agent.errors())
+                tested += 1
+        self.assertGreater(tested, 0)
+
+
+class WebHdfs:
+    """A name node and a data node on one port, for the files of a folder."""
+
+    def __init__(self, folder):
+        self.folder, self.redirected, self.users, self.refuse = folder, False, set(), False
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                url = urllib.parse.urlsplit(self.path)
+                query = dict(urllib.parse.parse_qsl(url.query))
+                outer.answer(self, urllib.parse.unquote(url.path), query)
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def answer(self, handler, path, query):
+        data_node = path.startswith("/data")
+        path = self.folder + path.removeprefix("/data" if data_node else "/webhdfs/v1")
+        if self.refuse:
+            return self.send(handler, 403, {"RemoteException": {"message": "Permission denied: user=x"}})
+        if not os.path.exists(path):
+            return self.send(handler, 404, {"RemoteException": {"message": "File does not exist"}})
+        self.users.add(query.get("user.name"))
+        if query["op"] == "GETFILESTATUS":
+            return self.send(handler, 200, {"FileStatus": self.status(path, "")})
+        if query["op"] == "LISTSTATUS":
+            names = os.listdir(path)
+            return self.send(handler, 200, {"FileStatuses": {"FileStatus": [self.status(os.path.join(path, n), n) for n in names]}})
+        if not data_node:
+            self.redirected = True
+            where = f"http://127.0.0.1:{self.port}/data{urllib.parse.quote(path.removeprefix(self.folder))}?" + urllib.parse.urlencode(query)
+            return self.send(handler, 307, {}, {"Location": where})
+        with open(path, "rb") as file:
+            file.seek(int(query["offset"]))
+            return self.send(handler, 200, file.read(int(query["length"])))
+
+    @staticmethod
+    def status(path, name):
+        folder = os.path.isdir(path)
+        return {"pathSuffix": name, "type": "DIRECTORY" if folder else "FILE", "length": 0 if folder else os.path.getsize(path),
+                "modificationTime": os.stat(path).st_mtime_ns // MS, "permission": "755"}
+
+    @staticmethod
+    def send(handler, status, body, headers=None):
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        handler.send_response(status)
+        for name, value in {"Content-Length": str(len(raw)), **(headers or {})}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(raw)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where histories are, and what has been taken of them.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <algorithm>
+#include <fstream>
+
+#include "plugins/sources/hadoop/discovery.h"
+#include "plugins/sources/hadoop/finder.h"
+#include "plugins/sources/hadoop/positions.h"
+#include "plugins/sources/hadoop/reading.h"
+#include "plugins/sources/hadoop/webhdfs.h"
+#include "tests/unit/hadoop/spans_text.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace atalaya::hadoop {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+using Lines = std::vector<std::string>;
+
+void put(const std::string &path, const std::string &text) {
+  fs::create_directories(fs::path(path).parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// ---- topology --------------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("topology: how far data is, the nearest of its places") {
+  const Topology topology({{"n1", "/d1/a"}, {"n2", "/d1/a"}, {"n3", "/d1/b"}, {"n4", "/d2/a"}}, {{"10.0.0.1", "n1"}});
+  CHECK(topology.locality("n1", "", "n4,n1") == "node");
+  CHECK(topology.locality("n1", "", "10.0.0.1") == "node");
+  CHECK(topology.locality("n1", "", "n4,n2,n3") == "rack");
+  CHECK(topology.locality("n1", "", "n4,n3") == "datacenter");
+  CHECK(topology.locality("n1", "", "n4") == "remote");
+  CHECK(topology.locality("n1", "", "") == "");
+  CHECK(topology.locality("n1", "", "n9") == "");
+  CHECK(topology.locality("n1", "", "n9,n4") == "");  // n9 may be nearer
+  CHECK(topology.locality("n1", "", "n9,n2") == "rack");
+  CHECK(topology.locality("n8", "/r1", "/r1/n9") == "rack");
+  CHECK(topology.locality("n8", "/r1", "/r2/n9") == "remote");
+  CHECK(topology.locality("n8", "/r1", "/d/r2/n9") == "");
+  CHECK(topology.host("10.0.0.1:8041") == "n1");
+  CHECK(topology.host("[::1]:80") == "::1");
+  CHECK(topology.host("fe80::1") == "fe80::1");
+  CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "n3") == "datacenter");
+  CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "") == "remote");
+}
+
+// ---- finding --------------------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("finder: files of a folder and below, the oldest first, without what is none; links are not followed") {
+  const TemporaryFolder folder;
+  for (const char *name : {"b.jhist", "sub/deeper/a", ".hidden", "x.crc", "job_1_2_conf.xml", "site.xml", "appstatus_x"}) put(folder / name, "text");
+  fs::create_symlink("/etc", folder / "link");
+  fs::create_symlink("/etc/passwd", folder / "passwd");
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  struct timespec old[2] = {{1000, 0}, {1000, 5'000'000}};
+  REQUIRE(utimensat(AT_FDCWD, (folder / "sub/deeper/a").c_str(), old, 0) == 0);
+  const auto storage = make_local_storage();
+  const Finding finding = find_histories(*storage, folder.path());
+  CHECK(finding.problems.empty());
+  REQUIRE(finding.found.size() == 3);
+  CHECK(finding.found[0].path == folder / "sub/deeper/a");
+  CHECK(finding.found[0].changed_ms == 1'000'005);
+  CHECK(finding.found[0].size == 4);
+  for (const Found &one : finding.found) CHECK(one.configuration == (one.name == "job_1_2"));
+  CHECK(find_histories(*storage, folder / "b.jhist").found.size() == 1);
+  CHECK_THROWS_AS(find_histories(*storage, folder / "none"), Missing);
+  CHECK_THROWS_WITH(find_histories(*storage, folder / "none"), ((folder / "none") + ": No such file or directory").c_str());
+}
+
+TEST_CASE("finder: names of jobs, parts of logs") {
+  CHECK(job_name("application_1_2.zstd.inprogress") == "application_1_2");
+  CHECK(job_name("eventlog_v2_application_1_2") == "application_1_2");
+  CHECK(job_name("local-15.lz4") == "local-15");
+  std::vector<Entry> files;
+  for (const char *name : {"events_10_a", "events_2_a.zstd", "events_1_a", "appstatus_a", "events_x_a", "events_3", "events_99999999999999_a"})
+    files.push_back({std::string("/f/") + name, 5, 0, false});
+  const auto names = [&] {
+    std::string out;
+    for (const Part &part : rolled_parts(files)) out += part.path.substr(3) + "#" + std::to_string(part.number) + " ";
+    return out;
+  };
+  CHECK(names() == "events_1_a#2 events_2_a.zstd#4 events_10_a#20 ");
+  files.push_back({"/f/events_2_a.zstd.compact", 5, 0, false});
+  CHECK(names() == "events_2_a.zstd.compact#5 events_10_a#20 ");
+}
+
+// ---- discovery ------------------------------------------------------------------------------------------------------------------------
+
+std::string property(const std::string &key, const std::string &value) {
+  return "<property><name>" + key + "</name><value>" + value + "</value></property>";
+}
+
+TEST_CASE("discovery: histories in HDFS by its name node's web address, or the usual one") {
+  const TemporaryFolder root;
+  const auto paths = [&](const std::string &core, const std::string &hdfs, const std::string &mapred) {
+    put(root / "etc/hadoop/conf/core-site.xml", "<configuration>" + core + "</configuration>");
+    put(root / "etc/hadoop/conf/hdfs-site.xml", "<configuration>" + hdfs + "</configuration>");
+    put(root / "etc/hadoop/conf/mapred-site.xml", "<configuration>" + mapred + "</configuration>");
+    return discover(root.path()).paths;
+  };
+  CHECK(paths("", "", property("x", "y")) == Lines{root / "tmp/hadoop-yarn/staging/history/done", root / "tmp/hadoop-yarn/staging/history/done_intermediate"});
+  const std::string core = property("fs.defaultFS", "hdfs://nn:8020");
+  CHECK(paths(core, "", "") == Lines{"webhdfs://nn:9870/tmp/hadoop-yarn/staging/history/done",
+                                     "webhdfs://nn:9870/tmp/hadoop-yarn/staging/history/done_intermediate"});
+  CHECK(paths(core, property("dfs.namenode.http-address", "web:50070"), property("mapreduce.jobhistory.done-dir", "/d"))[0] == "webhdfs://web:50070/d");
+  CHECK(paths(core, property("dfs.namenode.http-address", "0.0.0.0:50070"), property("mapreduce.jobhistory.done-dir", "/d"))[0] == "webhdfs://nn:50070/d");
+  CHECK(paths(core, "", property("yarn.app.mapreduce.am.staging-dir", "/s") + property("mapreduce.jobhistory.done-dir", "file:/d"))[0] == root / "d");
+}
+
+TEST_CASE("discovery: what cannot be used is said") {
+  const TemporaryFolder root;
+  put(root / "etc/hadoop/core-site.xml", "<configuration>" + property("fs.defaultFS", "s3a://bucket") + property("mapreduce.jobhistory.done-dir", "${none}/x") + "<");
+  put(root / "etc/spark/spark-defaults.conf", "spark.eventLog.dir= hdfs:///logs\nspark.history.fs.logDirectory\thdfs://h/l\n");
+  const Discovery found = discover(root.path());
+  CHECK(found.paths == Lines{"webhdfs://h:9870/l"});
+  REQUIRE(found.problems.size() == 4);
+  CHECK(found.problems[0].find("core-site.xml: line 1: ") != std::string::npos);
+  CHECK(found.problems[1] == "\"s3a://bucket/${none}/x\" has a variable that no file sets, or is no path");
+  CHECK(found.problems[2] == "s3a://bucket/tmp/hadoop-yarn/staging/history/done_intermediate is on a file system that is not read; only local folders and HDFS are");
+  CHECK(found.problems[3] == "hdfs:///logs does not say its server, and dfs.namenode.http-address is not set");
+  CHECK(found.looked_in == Lines{root / "etc/hadoop", root / "etc/spark"});
+}
+
+TEST_CASE("discovery: Spark's configuration") {
+  const auto read = read_spark_defaults("# a\n\nspark.a 1\n spark.b=2 3 \r\nspark.c : x:y\nspark.d\n");
+  REQUIRE(read.size() == 4);
+  CHECK(read[0] == std::pair<std::string, std::string>("spark.a", "1"));
+  CHECK(read[1] == std::pair<std::string, std::string>("spark.b", "2 3"));
+  CHECK(read[2] == std::pair<std::string, std::string>("spark.c", "x:y"));
+  CHECK(read[3] == std::pair<std::string, std::string>("spark.d", ""));
+}
+
+// ---- WebHDFS -----------------------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("webhdfs: what the server says, and what it had better not") {
+  const std::vector<Entry> list = read_file_list(
+      R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"a","type":"FILE","length":5,"modificationTime":7},{"pathSuffix":"b","type":"DIRECTORY","length":0,"modificationTime":8},)"
+      R"({"pathSuffix":"..","type":"FILE","length":5,"modificationTime":7},{"pathSuffix":"x/y","type":"FILE","length":5,"modificationTime":7},)"
+      R"({"pathSuffix":"c","type":"FILE","length":-5,"modificationTime":7},{"pathSuffix":"d","type":"SYMLINK","length":5,"modificationTime":7},7]}})",
+      "webhdfs://h:1/f");
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].path == "webhdfs://h:1/f/a");
+  CHECK(list[0].size == 5);
+  CHECK(list[0].changed_ms == 7);
+  CHECK(list[1].folder);
+  CHECK(read_file_status(R"({"FileStatus":{"pathSuffix":"","type":"FILE","length":5,"modificationTime":7}})", "u").path == "u");
+  CHECK_THROWS_WITH(read_file_list("<html>", "u"), "u: the server's answer is none of WebHDFS");
+  CHECK_THROWS_WITH(read_file_status("{}", "u"), "u: the server's answer is none of WebHDFS");
+}
+
+// ---- positions ----------------------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("positions: only go on, and files are forgotten when they are gone") {
+  const TemporaryFolder folder;
+  {
+    Positions positions(folder / "p.db");
+    CHECK_FALSE(positions.of("a"));
+    positions.save({{"a", {2, 10}, "/x", Mark{5, 6}}, {"a", {1, 99}, "/y", std::nullopt}, {"", {}, "/z", Mark{7, 8}}}, 100);
+  }
+  Positions positions(folder / "p.db");
+  CHECK(positions.of("a") == Position{2, 10});
+  CHECK(positions.files() == std::map<std::string, Mark>{{"/x", {5, 6}}, {"/z", {7, 8}}});
+  positions.forget_all_but({"/z"}, 100);
+  CHECK(positions.files() == std::map<std::string, Mark>{{"/z", {7, 8}}});
+  CHECK(positions.of("a"));
+  positions.forget_all_but({}, 101);
+  CHECK_FALSE(positions.of("a"));
+}
+
+TEST_CASE("positions: a damaged file is made anew") {
+  const TemporaryFolder folder;
+  put(folder / "p.db", std::string(5000, 'x'));
+  Positions positions(folder / "p.db");
+  positions.save({{"a", {0, 1}, "/x", std::nullopt}}, 1);
+  CHECK(positions.of("a") == Position{0, 1});
+}
+
+// ---- reading -------------------------------------------------------------------------------------------------------------------------------
+
+std::string stage(int number) {
+  return R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":)" + std::to_string(number) + R"(,"Submission Time":200,"Completion Time":300}})" + "\n";
+}
+
+struct Follower {
+  explicit Follower(const std::string &path) : found(find_histories(*storage, path).found.at(0)), reading(rules, found) {}
+  // The stages that it gives now.
+  std::string read() {
+    std::string out;
+    found = find_histories(*storage, found.path).found.at(0);
+    reading.read_on(
+        *storage, found, [&](const std::string &) { return held; },
+        [&](const std::string &, const Spans &spans, Position at) {
+          for (const Span &span : spans) out += span.text == "stage" ? span.stage + " " : "";
+          given = at;
+          return true;
+        });
+    return out;
+  }
+  const std::unique_ptr<Storage> storage = make_local_storage();
+  const Rules rules{};
+  Found found;
+  std::optional<Position> held;
+  Position given;
+  Reading reading;
+};
+
+const std::string kStart = R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100})" "\n";
+
+TEST_CASE("reading: goes on where it was; another one, where the sinks are") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "app";
+  put(path, kStart + stage(1) + stage(2).substr(0, 30));
+  Follower first(path);
+  CHECK(first.read() == "1 ");
+  CHECK(first.read().empty());
+  const Position after_one = first.given;
+  put(path, kStart + stage(1) + stage(2) + stage(3));
+  CHECK(first.read() == "2 3 ");
+  Follower second(path);
+  second.held = after_one;
+  CHECK(second.read() == "2 3 ");
+  CHECK(second.given == first.given);
+  Follower third(path);
+  third.held = first.given;
+  CHECK(third.read().empty());
+}
+
+TEST_CASE("reading: a file that has shrunk is another one") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "app";
+  put(path, kStart + stage(1) + stage(2));
+  Follower follower(path);
+  follower.read();
+  put(path, kStart);
+  CHECK(follower.reading.outdated(find_histories(*follower.storage, path).found.at(0)));
+}
+
+TEST_CASE("reading: thousands of spans go in batches, each with the place of its last") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "app";
+  std::string text = kStart;
+  for (int i = 0; i < 5000; ++i) text += stage(i);
+  put(path, text);
+  const auto storage = make_local_storage();
+  const Found found = find_histories(*storage, path).found.at(0);
+  const Rules rules;
+  size_t stages = 0, batches = 0;
+  Position last;
+  Reading(rules, found).read_on(
+      *storage, found, [](const std::string &) { return std::optional<Position>(); },
+      [&](const std::string &, const Spans &spans, Position at) {
+        stages += static_cast<size_t>(std::count_if(spans.begin(), spans.end(), [](const Span &span) { return span.text == "stage"; }));
+        ++batches;
+        CHECK(spans.size() <= 2000);
+        CHECK(at > last);
+        last = at;
+        return true;
+      });
+  CHECK(stages == 5000);
+  CHECK(batches >= 3);
+  CHECK(last.offset == text.size());
+}
+
+}  // namespace
+}  // namespace atalaya::hadoop
