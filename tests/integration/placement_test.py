@@ -13,6 +13,7 @@ import time
 import unittest
 
 from harness import BINARY, PATIENCE, Agent, AgentCase, main
+from network_hosts import NetworkHosts
 
 COUNT = 4
 MIB = 1 << 20
@@ -49,10 +50,6 @@ def crossing(query, where):
     return sum(amount for (a, b), amount in sent(query).items() if where[a] != where[b])
 
 
-def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
 def between_hosts(graph):
     """Of each host by name: bytes that it received from others and sent to them."""
     names = [node["name"] for node in graph["nodes"]]
@@ -74,33 +71,8 @@ def kept(graph):
 class Placement(AgentCase):
     def setUp(self):
         super().setUp()
-        self.tag = f"atl{os.getpid()}"
-        self.network = f"10.{100 + os.getpid() % 100}.{os.getpid() // 100 % 250}"
-        ip("link", "add", self.tag, "type", "bridge")
-        self.addCleanup(ip, "link", "del", self.tag)
-        ip("addr", "add", f"{self.network}.254/24", "dev", self.tag)
-        ip("link", "set", self.tag, "up")
-        for number, host in enumerate(HOSTS):
-            self.add_host(self.space(host), f"{self.tag}v{number}", self.address(host))
-
-    def add_host(self, space, link, address):
-        ip("netns", "add", space)
-        self.addCleanup(ip, "netns", "del", space)
-        ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space)
-        ip("link", "set", link, "master", self.tag, "up")
-        for words in (["addr", "add", address + "/24", "dev", "eth0"], ["link", "set", "eth0", "up"], ["link", "set", "lo", "up"]):
-            ip("-n", space, *words)
-        subprocess.run(["tc", "-n", space, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "200mbit", "burst", "256kb",
-                        "latency", "200ms"], check=True, capture_output=True)
-
-    def space(self, host):
-        return f"{self.tag}{host}"
-
-    def address(self, host):
-        return f"{self.network}.{HOSTS.index(host) + 1}"
-
-    def inside(self, host):
-        return ["nsenter", f"--net=/run/netns/{self.space(host)}"]
+        self.network = NetworkHosts(HOSTS, "200mbit")
+        self.addCleanup(self.network.remove)
 
     def run_in(self, name, lua, **options):
         """An agent in a folder of its own."""
@@ -112,7 +84,7 @@ class Placement(AgentCase):
 
     def start_hub(self):
         agent = self.run_in("hub", 'local a = require "atalaya"\na.pipeline "hub" { a.source.receive { '
-                               f'listen = "{self.network}.254:0", open = true }}, '
+                               f'listen = "{self.network.gateway}:0", open = true }}, '
                                f'a.sink.sqlite {{ path = "{self.store}" }} }}\n')
         return "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0], agent
 
@@ -130,7 +102,7 @@ class Placement(AgentCase):
                 s.tags.host, s.tags.container = "{host}", s.tags.process
                 return s
               end,
-              a.sink.http {{ url = "{hub}", format = "jsonlines" }}, a.sink.file {{ path = "{seen}" }} }}""", wrapper=self.inside(host))
+              a.sink.http {{ url = "{hub}", format = "jsonlines" }}, a.sink.file {{ path = "{seen}" }} }}""", wrapper=self.network.inside(host))
         agent.running()
 
         def windows():
@@ -140,8 +112,8 @@ class Placement(AgentCase):
         return agent
 
     def start_node(self, name, host):
-        node = subprocess.Popen([*self.inside(host), sys.executable, os.path.join(os.path.dirname(__file__), "kv_node.py"), name,
-                                 self.address(host), str(PORT[name])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        node = subprocess.Popen([*self.network.inside(host), sys.executable, os.path.join(os.path.dirname(__file__), "kv_node.py"), name,
+                                 self.network.address(host), str(PORT[name])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.assertEqual(node.stdout.readline(), "ready\n")
         return node
 
@@ -163,7 +135,7 @@ class Placement(AgentCase):
         nodes = {name: self.start_node(name, where[name]) for name in NODES}
         try:
             for worker in (name for name in NODES if name.startswith("worker")):
-                task = {act: [[self.address(where[peer]), PORT[peer], amount] for (own, peer), amount in of(query).items() if own == worker]
+                task = {act: [[self.network.address(where[peer]), PORT[peer], amount] for (own, peer), amount in of(query).items() if own == worker]
                         for act, of in (("pull", pulls), ("push", pushes))}
                 nodes[worker].stdin.write(json.dumps(task) + "\n")
                 nodes[worker].stdin.flush()

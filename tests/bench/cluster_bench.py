@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often `bottleneck` names what is wrong with a small cluster (tests/cluster), and what mending it gives.
+
+cluster_bench.py ATALAYA [RUNS [FAULT...]]: of each kind so many runs (default 10) of a mix of jobs; hits, misses, what was said falsely,
+and the time of the largest job before and after the cause was taken away.
+"""
+
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+
+os.environ["ATALAYA"] = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster"))
+from cluster import FAULTS, MIX, Cluster, build_engine  # noqa: E402
+from node_limits import why_not  # noqa: E402
+from verdict import missing  # noqa: E402
+
+PUBLISHED = 19  # per cent that the run time of jobs fell in the publication (E5.8)
+
+
+def run_mix(cluster, round_):
+    """Seconds of the largest job, its name and its tasks; the small ones go before."""
+    for number, splits in enumerate(MIX[:-1]):
+        cluster.run_job(f"{round_}-{number}", splits)
+    begin = time.monotonic()
+    tasks = cluster.run_job(f"{round_}-big", MIX[-1])
+    return time.monotonic() - begin, f"{round_}-big", tasks
+
+
+def one_run(folder, classes, fault):
+    os.mkdir(folder)
+    cluster = Cluster(folder, classes, fault)
+    try:
+        seconds, job, tasks = run_mix(cluster, "before")
+        wrong = missing(cluster.report(job, tasks), FAULTS[fault], fault)
+        if fault == "healthy":
+            return wrong, None
+        cluster.mend()
+        cluster.fault = None
+        mended, job, tasks = run_mix(cluster, "after")
+        cluster.report(job, tasks)
+        return wrong, 100 * (1 - mended / seconds)
+    finally:
+        cluster.close()
+        shutil.rmtree(folder)
+
+
+def main():
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    folder = tempfile.mkdtemp(prefix="atalaya-cluster-")
+    try:
+        reason = why_not(folder)
+        if reason:
+            print("skipped:", reason)
+            return
+        classes = build_engine(os.path.join(folder, "classes"))
+        for fault in sys.argv[3:] or FAULTS:
+            results = [one_run(os.path.join(folder, f"{fault}-{number}"), classes, fault) for number in range(runs)]
+            hits = sum(not wrong for wrong, _ in results)
+            line = f"{fault}: {hits} of {runs} as it should be"
+            gains = [gain for _, gain in results if gain is not None]
+            if gains:
+                line += (f"; mended, the largest job took {statistics.median(gains):.0f} % less "
+                         f"({min(gains):.0f} to {max(gains):.0f}; {PUBLISHED} % in the publication)")
+            print(line, flush=True)
+            for wrong, _ in results:
+                if wrong:
+                    print("  miss:", "; ".join(wrong), flush=True)
+    finally:
+        shutil.rmtree(folder)
+
+
+main()

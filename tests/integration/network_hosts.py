@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts in network namespaces, joined by a bridge; what they send passes links of a given rate."""
+
+import os
+import subprocess
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+class NetworkHosts:
+    """Names are of this process; remove() takes all away. The test itself is at `gateway`."""
+
+    def __init__(self, hosts, rate):
+        self.hosts = list(hosts)
+        self.tag = f"atl{os.getpid()}"
+        self.network = f"10.{100 + os.getpid() % 100}.{os.getpid() // 100 % 250}"
+        self.gateway = f"{self.network}.254"
+        ip("link", "add", self.tag, "type", "bridge")
+        ip("addr", "add", f"{self.gateway}/24", "dev", self.tag)
+        ip("link", "set", self.tag, "up")
+        for number, host in enumerate(self.hosts):
+            self._add(self.space(host), f"{self.tag}v{number}", self.address(host))
+            self.limit(host, rate)
+
+    def _add(self, space, link, address):
+        ip("netns", "add", space)
+        ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space)
+        ip("link", "set", link, "master", self.tag, "up")
+        for words in (["addr", "add", address + "/24", "dev", "eth0"], ["link", "set", "eth0", "up"], ["link", "set", "lo", "up"]):
+            ip("-n", space, *words)
+
+    def limit(self, host, rate, direction="out"):
+        """What the host sends, or ("in") what is sent to it."""
+        where = ["-n", self.space(host)] if direction == "out" else []
+        device = "eth0" if direction == "out" else f"{self.tag}v{self.hosts.index(host)}"
+        subprocess.run(["tc", *where, "qdisc", "replace", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb",
+                        "latency", "200ms"], check=True, capture_output=True)
+
+    def space(self, host):
+        return f"{self.tag}{host}"
+
+    def address(self, host):
+        return f"{self.network}.{self.hosts.index(host) + 1}"
+
+    def inside(self, host):
+        return ["nsenter", f"--net=/run/netns/{self.space(host)}"]
+
+    def remove(self):
+        for host in self.hosts:
+            ip("netns", "del", self.space(host))
+        ip("link", "del", self.tag)
