@@ -152,7 +152,7 @@ class Cluster:
             self.network.limit("n2", "4mbit", "in")
         elif self.fault == "cpu":
             limits = self.nodes["n3"].limits
-            self.hogs.append(subprocess.Popen(["stress-ng", "--quiet", "--cpu", "3", "--cpu-method", "loop"], preexec_fn=limits.enter))
+            self.hogs.append(subprocess.Popen(["stress-ng", "--quiet", "--cpu", "4", "--cpu-method", "loop"], preexec_fn=limits.enter))
 
     def mend(self):
         """Applies what the finding says: the cause is taken away."""
@@ -201,7 +201,7 @@ class Cluster:
 
         def complete(_):
             answer.update(json.loads(self.bottleneck("--job", job, "--format", "json")))
-            return sum(task["outcome"] == "succeeded" for task in answer["tasks"]) == tasks
+            return sum(task.get("outcome") == "succeeded" for task in answer["tasks"]) == tasks
         hub.wait_status(complete)
         return answer
 

@@ -3,7 +3,8 @@
 
 import os
 
-CPU, DISK = "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/blkio"
+CPU, USED, DISK = "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/blkio"
+TREES = sorted({os.path.realpath(tree) for tree in (CPU, USED, DISK)})  # the first two are often one
 PERIOD = 20_000  # microseconds; short, so that a held back task waits for milliseconds
 
 
@@ -21,7 +22,7 @@ def disk_below(folder):
 
 def why_not(folder):
     """What is missing for limits; None where they work."""
-    for path in (f"{CPU}/cpu.cfs_quota_us", f"{DISK}/blkio.throttle.read_bps_device"):
+    for path in (f"{CPU}/cpu.cfs_quota_us", f"{USED}/cpuacct.usage", f"{DISK}/blkio.throttle.read_bps_device"):
         if not os.path.exists(os.path.dirname(path)):
             return f"no {os.path.dirname(path)}: limits are set by control groups of version 1"
     if disk_below(folder) is None:
@@ -35,7 +36,7 @@ class Limits:
     def __init__(self, name, folder):
         self.name = name
         self.disk = disk_below(folder)
-        for root in (CPU, DISK):
+        for root in TREES:
             os.makedirs(f"{root}/{name}", exist_ok=True)
 
     def set(self, cores, read, write):
@@ -46,11 +47,11 @@ class Limits:
 
     def enter(self):
         """Moves the calling process; for preexec_fn."""
-        for root in (CPU, DISK):
+        for root in TREES:
             self._put(root, "cgroup.procs", os.getpid())
 
     def remove(self):
-        for root in (CPU, DISK):
+        for root in TREES:
             os.rmdir(f"{root}/{self.name}")
 
     def _put(self, root, file, value):
