@@ -217,9 +217,10 @@ class Profile(JvmCase):
         child = self.start(*self.java("Hot", hot([weight * 2000 for weight in weights], recursive), "-XX:-UseOnStackReplacement",
                                       "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Hot::*"))
         agent = self.watch("budget = 10, top = 100", **options)
-        def enough(all):
-            return total(all, child.pid, "profile.ns") >= 2 * cpu_seconds * 1e9  # each stack, and as an exemplar
-        found = self.until(agent, enough, "CPU time")
+        for seconds in range(5, cpu_seconds + 1, 5):
+            def enough(all):
+                return total(all, child.pid, "profile.ns") >= 2 * seconds * 1e9  # each stack, and as an exemplar
+            found = self.until(agent, enough, f"{seconds} s of CPU time")
         agent.stop()
         times = {}
         for sample in of(found, child.pid, tag="function"):
@@ -476,7 +477,7 @@ def pretend(behaviour, folder):
     library = os.path.join(folder, "libjvm.so")
     shared = os.path.join(folder, "hsperfdata_pretender", str(os.getpid()))
     os.makedirs(os.path.dirname(shared), exist_ok=True)
-    name = b"java.threads.live\0"
+    name = b"sun.rt.createVmEndTime\0"
     value_at = (20 + len(name) + 7) // 8 * 8
     entry = struct.pack("<IIIcBBBI", value_at + 8, 20, 0, b"J", 0, 1, 3, value_at) + name
     entry = entry.ljust(value_at, b"\0") + struct.pack("<q", 7)

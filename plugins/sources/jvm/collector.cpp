@@ -120,15 +120,17 @@ void Collector::collect(const Window &window, Batch &batch) {
   }
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
-  const int64_t cost = own_cpu_ns() - begin + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu);
-  emit_account(all.size(), cost, passed, batch);
+  const int64_t own = own_cpu_ns() - begin;
+  if (passed > 0) spent_ = static_cast<double>(own) / static_cast<double>(passed);
+  emit_account(all.size(), own + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu), passed, batch);
 }
 
 std::map<JvmId, Profiled> Collector::take_profiles(const std::vector<Seen> &all, bool is_window) {
   if (!options_.profile) return {};
   std::vector<FoundJvm> jvms;
-  for (const Seen &seen : all) jvms.push_back(seen.jvm);
-  sampler_.use(jvms);
+  for (const Seen &seen : all)
+    if (seen.jvm.shared_path.empty() || (seen.now && is_up(seen.now->shared))) jvms.push_back(seen.jvm);
+  sampler_.use(jvms, spent_);
   if (is_window) return sampler_.take_window();
   sampler_.skip_window();
   return {};

@@ -89,6 +89,7 @@ class Collector {
   std::map<JvmId, Known> known_;
   size_t unshared_ = 0;
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
+  double spent_ = 0;  // of a core, by this thread in the last window
 };
 
 }  // namespace atalaya::jvm

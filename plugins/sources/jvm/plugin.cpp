@@ -60,7 +60,7 @@ class Jvm final : public Source {
             .flags = ATALAYA_BOUNDED,
             .default_text = "2"_str,
             .unit = "% of a core"_str,
-            .summary = "What thread dumps may cost, here and in all JVMs together; each has the same part."_str,
+            .summary = "What it all may cost, here and in all JVMs together: thread dumps come as often as that allows, each JVM has the same part."_str,
             .min = 0.001,
             .max = 50},
       Param{.name = "interval"_str,
