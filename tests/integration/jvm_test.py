@@ -18,6 +18,7 @@ from harness import AgentCase, main
 
 # Of programs and of agents: what is waited for is CPU time, however busy the host is.
 URGENT = -10 if os.geteuid() == 0 else 0
+NAME = "jvm-test"  # of the processes: other tests have JVMs of their own, which are left alone
 COLLECTORS = {"Serial": "Serial", "Parallel": "Parallel", "G1": "G1", "Z": "ZGC"}
 CHURN = """
 public class Churn {
@@ -80,6 +81,7 @@ class JvmCase(AgentCase):
     def setUp(self):
         super().setUp()
         self.output = self.path("samples")
+        os.symlink(os.path.realpath(shutil.which("java")), self.path(NAME))
 
     def end(self, child):
         child.kill()
@@ -100,17 +102,17 @@ class JvmCase(AgentCase):
             with open(self.path(name + ".java"), "w") as file:
                 file.write(text)
             subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "-d", self.folder, self.path(name + ".java")], check=True)
-        return [shutil.which("java"), "-Xmx64m", *options, "-cp", self.folder, name]
+        return [self.path(NAME), "-Xmx64m", *options, "-cp", self.folder, name]
 
     def idle(self, *options, **more):
         child = self.start(*self.java("Idle", IDLE, *options), **more)
         self.assertEqual(child.stdout.readline(), b"ready\n")
         return child
 
-    def watch(self, options="", every="500ms", more="", **agent):
+    def watch(self, options="", every="500ms", more="", process=NAME, **agent):
         return self.run_agent(f"""
             local a = require "atalaya"
-            a.pipeline "jvm" {{ every = "{every}", a.source.jvm {{ {options} }}, {more}
+            a.pipeline "jvm" {{ every = "{every}", a.source.jvm {{ processes = {{ "{process}" }}, {options} }}, {more}
               a.sink.file {{ path = "{self.output}", format = "samples" }} }}""",
                               preexec=lambda: os.nice(URGENT), **agent).running()
 
@@ -303,7 +305,7 @@ public class Accept {
         keeper = ZooKeeper(self.folder).start()
         self.addCleanup(keeper.stop)
         pid = keeper.process.pid
-        agent = self.watch(more="a.translate.names { rules = {} },")
+        agent = self.watch('main = { "*.QuorumPeerMain" }', more="a.translate.names { rules = {} },", process="java")
         found = self.until(agent, lambda all: of(all, pid, "span") and sum(
             sample["fields"].get("jvm.profile.rate", 0) > 0 and "jvm.threads.waiting" in sample["fields"] for sample in of(all, pid)) > 1, "profile")
         self.assertEqual(of(found, pid)[-1]["tags"]["process"], "QuorumPeerMain")
@@ -462,10 +464,10 @@ class Refusals(JvmCase):
         if subprocess.run([*outer, "true"], stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("no namespaces here")
         shutil.copy(self.path("Idle.class"), shared)
-        java[java.index(self.folder)] = "/tmp"
+        java[0], java[java.index(self.folder)] = shutil.which("java"), "/tmp"
         child = self.start(*outer, *java)
         self.assertEqual(child.stdout.readline(), b"ready\n")
-        agent = self.watch('main = { "Idle" }')
+        agent = self.watch('main = { "Idle" }', process="java")
         found = self.until(agent, lambda all: any(sample["fields"].get("jvm.profile.rate", 0) > 0 and "jvm.heap.used" in sample["fields"]
                                                   for sample in all), "dumps")
         self.assertIn(".java_pid1", os.listdir(shared))
@@ -474,6 +476,8 @@ class Refusals(JvmCase):
 
 def pretend(behaviour, folder):
     """Has mapped what a JVM has, and listens where a JVM does."""
+    with open("/proc/self/comm", "w") as file:
+        file.write(NAME)
     library = os.path.join(folder, "libjvm.so")
     shared = os.path.join(folder, "hsperfdata_pretender", str(os.getpid()))
     os.makedirs(os.path.dirname(shared), exist_ok=True)

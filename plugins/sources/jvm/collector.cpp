@@ -145,6 +145,9 @@ std::vector<Collector::Seen> Collector::read_all(const Window &window) {
     if (is_wanted(jvm, parse_identity(bytes))) wanted.push_back(read(jvm, bytes, window));
   }
   bytes_.wipe();
+  if (discovery_.is_partial() && !std::exchange(is_told_, true))
+    host_.log(Level::warning,
+              "JVMs of other users are missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
   return wanted;
 }
 

@@ -88,6 +88,7 @@ class Collector {
   SharedBytes bytes_;
   std::map<JvmId, Known> known_;
   size_t unshared_ = 0;
+  bool is_told_ = false;  // that JVMs are missing
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
   double spent_ = 0;  // of a core, by this thread in the last window
 };

@@ -2,9 +2,11 @@
 #include "plugins/sources/jvm/discovery.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <ctime>
 #include <memory>
@@ -49,6 +51,8 @@ std::string_view comm_in(std::string_view stat) {
 }
 
 void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
+  const core::Descriptor may(::open(path_of(pid, "maps").c_str(), O_RDONLY | O_CLOEXEC));
+  is_partial_ = is_partial_ || (!may && (errno == EACCES || errno == EPERM));
   auto maps = core::read_file(path_of(pid, "maps"), kMaxMaps);
   if (!maps || maps->find("/libjvm.so") == std::string::npos) return;
   const auto status = symbols::read_status(pid);
