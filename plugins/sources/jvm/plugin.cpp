@@ -76,7 +76,7 @@ class Jvm final : public Source {
             .default_text = "2s"_str,
             .summary = "How long a JVM may take to answer; one that takes longer is asked again much later."_str,
             .min = 1e8,
-            .max = 60e9},
+            .max = 10e9},
       Param{.name = "threads"_str,
             .type = ATALAYA_ENUM,
             .default_text = "running"_str,
