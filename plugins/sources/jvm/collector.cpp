@@ -102,9 +102,10 @@ Sample &Collector::sample(uint32_t kind, const Who &who, uint32_t tags, uint32_t
   return sample;
 }
 
-bool Collector::is_wanted(const FoundJvm &jvm, const Identity &identity) const {
+bool Collector::is_wanted(const FoundJvm &jvm, std::string_view bytes) const {
   if (!options_.processes.empty() && !options_.processes.matches(jvm.comm)) return false;
   if (options_.main.empty()) return true;
+  const Identity identity = parse_identity(bytes);
   return identity.main.empty() ? options_.main.matches_absent() : options_.main.matches(identity.main);
 }
 
@@ -142,7 +143,7 @@ std::vector<Collector::Seen> Collector::read_all(const Window &window) {
   for (const FoundJvm &jvm : discovery_.look()) {
     const SharedFile file(jvm);
     const std::string_view bytes = bytes_.read(file);
-    if (is_wanted(jvm, parse_identity(bytes))) wanted.push_back(read(jvm, bytes, window));
+    if (is_wanted(jvm, bytes)) wanted.push_back(read(jvm, bytes, window));
   }
   bytes_.wipe();
   if (discovery_.is_partial() && !std::exchange(is_told_, true))

@@ -61,7 +61,7 @@ class Collector {
     std::optional<Reading> now, before;
   };
 
-  bool is_wanted(const FoundJvm &jvm, const Identity &identity) const;
+  bool is_wanted(const FoundJvm &jvm, std::string_view bytes) const;
   // Those that are wanted.
   std::vector<Seen> read_all(const Window &window);
   Seen read(const FoundJvm &jvm, std::string_view bytes, const Window &window);

@@ -19,6 +19,8 @@ namespace {
 
 // A launcher loads the library, and the JVM makes its file, within moments.
 constexpr int64_t kSettledAfter = 30'000'000'000;
+// A process that is no JVM may become one, or its number another's; most do not.
+constexpr int64_t kLookAgain = 10'000'000'000;
 constexpr size_t kMaxMaps = size_t{32} << 20, kMaxStat = 4096;
 
 std::string path_of(int32_t pid, const char *file) {
@@ -71,7 +73,17 @@ bool Discovery::is_settled(const Known &known, int64_t now_ns) {
   return known.looks > 1 && now_ns - known.since_ns >= kSettledAfter;
 }
 
+bool Discovery::may_wait(int32_t pid, int64_t now_ns) {
+  const auto known = known_.find(pid);
+  if (known == known_.end()) return false;
+  const Known &process = known->second;
+  if (process.is_jvm || !process.is_settled || now_ns - process.looked_ns >= kLookAgain) return false;
+  known->second.seen = round_;
+  return true;
+}
+
 void Discovery::look_at(int32_t pid, int64_t now_ns) {
+  if (may_wait(pid, now_ns)) return;
   auto stat = core::read_file(path_of(pid, "stat"), kMaxStat);
   const auto mark = stat ? symbols::parse_mark(*stat) : std::nullopt;
   if (!mark) return;
@@ -79,6 +91,7 @@ void Discovery::look_at(int32_t pid, int64_t now_ns) {
   if (known.seen == 0 || known.mark != *mark)
     known = {.mark = *mark, .since_ns = known.seen == 0 ? begin_ns(*mark) : now_ns, .jvm = {}};
   known.seen = round_;
+  known.looked_ns = now_ns;
   if (known.is_settled) return;
   ++known.looks;
   read(pid, *stat, known);

@@ -40,10 +40,12 @@ class Discovery {
     symbols::ProcessMark mark;
     int64_t since_ns = 0;  // of this program, since boot
     bool is_jvm = false, is_settled = false;
+    int64_t looked_ns = 0;
     uint64_t looks = 0, seen = 0;
     FoundJvm jvm;
   };
   void look_at(int32_t pid, int64_t now_ns);
+  bool may_wait(int32_t pid, int64_t now_ns);
   void read(int32_t pid, std::string_view stat, Known &known);
   static bool is_settled(const Known &known, int64_t now_ns);
 
