@@ -68,6 +68,8 @@ class StackTree {
   uint32_t child_of(uint32_t parent, uint32_t frame);
   void lose(const Time &on_cpu, const Time &wall);
   std::vector<uint32_t> function_of_frames(std::vector<std::string> &names) const;
+  std::vector<uint32_t> path_to(uint32_t node) const;
+  StackTree of_functions(const std::vector<uint32_t> &function_of, bool on_cpu) const;
   FunctionTime function_time(const std::string &name, const Time &self, uint32_t exemplar) const;
 
   Limits limits_;
