@@ -181,6 +181,8 @@ void Sampler::fail(Asked &asked, const std::string &error) {
   asked.profile.interrupt();
   asked.back_off_ns = std::clamp(asked.back_off_ns * 2, kFirstBackOff, kLongestBackOff);
   asked.next_ns = core::monotonic() + asked.back_off_ns;
+  const Target &target = asked.jvm.target;
+  if (symbols::read_mark(target.pid) != target.mark) return;  // it has just ended, as all do
   if (std::exchange(asked.told, error) != error) tell_("no thread dumps of a JVM: " + error);
 }
 
