@@ -242,8 +242,8 @@ void Collector::emit_stacks(const StackTree &tree, const Who &who, Batch &batch)
     emit_stack("wall", stack.text, stack.time, nullptr, who, batch);
 }
 
-void Collector::emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function, const Who &who,
-                           Batch &batch) {
+void Collector::emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function,
+                           const Who &who, Batch &batch) {
   Sample &sample = this->sample(ATALAYA_STACK, who, 3, 2, batch);
   batch.tag(sample, names_.profile, profile);
   batch.tag(sample, names_.bias, "safepoint");

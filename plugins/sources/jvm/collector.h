@@ -73,7 +73,8 @@ class Collector {
   void emit_cause(const Seen &seen, const Who &who, Batch &batch);
   void emit_functions(const StackTree &tree, int64_t passed_ns, const Who &who, Batch &batch);
   void emit_stacks(const StackTree &tree, const Who &who, Batch &batch);
-  void emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function, const Who &who, Batch &batch);
+  void emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function, const Who &who,
+                  Batch &batch);
   void emit_span(const JvmId &id, const Known &known, int64_t duration_ns, Batch &batch);
   void emit_spans(const Window &window, Batch &batch);
   void emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch);

@@ -44,7 +44,8 @@ int64_t seconds_to_ns(const Shown &shown, const Shared &now, const Shared &befor
 // How long threads stood, but for collections, between two readings.
 int64_t stood_ns(const Shared &now, const Shared &before) {
   static constexpr Shown kStood = shown("safepoints"_str, How::seconds, safepoint_ticks, ""_str, ""_str);
-  static constexpr Shown kCollected{"collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
+  static constexpr Shown kCollected{
+      "collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
   return std::max<int64_t>(seconds_to_ns(kStood, now, before) - std::max<int64_t>(seconds_to_ns(kCollected, now, before), 0), 0);
 }
 

@@ -50,7 +50,8 @@ class Sampler {
 
   void start();
   void stop();
-  // From another thread: the JVMs to ask from now on, and what part of a core is spent on them elsewhere: that is of the budget too.
+  // From another thread: the JVMs to ask from now on, and what part of a core is spent on them elsewhere: that is of the budget
+  // too.
   void use(const std::vector<FoundJvm> &jvms, double spent);
   // Since the last call, of those that are asked.
   std::map<JvmId, Profiled> take_window();
@@ -62,7 +63,9 @@ class Sampler {
  private:
   struct Asked {
     explicit Asked(const FoundJvm &found, bool all_threads)
-        : jvm(found), profile(all_threads), pace(found.target.mark.start_ticks * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(found.target.pid)) {}
+        : jvm(found),
+          profile(all_threads),
+          pace(found.target.mark.start_ticks * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(found.target.pid)) {}
     FoundJvm jvm;
     Attachment attachment;
     Profile profile;
@@ -89,7 +92,7 @@ class Sampler {
   SamplerOptions options_;
   Tell tell_;
   std::thread thread_;
-  std::string bytes_;   // of the thread, these two; their room is used again
+  std::string bytes_;  // of the thread, these two; their room is used again
   SharedBytes shared_;
 
   std::mutex mutex_;  // for those below, and for all in Asked but `jvm` and `attachment`

@@ -174,7 +174,8 @@ std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
   const auto time_of = [&](uint32_t node) -> const Time & { return tree.nodes_[node].on_cpu; };
   std::vector<StackTime> found;
   Time others;
-  for (const uint32_t node : largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a).ns > time_of(b).ns; })) {
+  for (const uint32_t node :
+       largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a).ns > time_of(b).ns; })) {
     if (found.size() == most)
       others.add(time_of(node));
     else if (time_of(node).ns > 0)
