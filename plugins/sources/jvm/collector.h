@@ -61,7 +61,7 @@ class Collector {
     std::optional<Reading> now, before;
   };
 
-  bool is_wanted(const FoundJvm &jvm, const Identity &identity) const;
+  bool is_wanted(const FoundJvm &jvm, std::string_view bytes) const;
   // Those that are wanted.
   std::vector<Seen> read_all(const Window &window);
   Seen read(const FoundJvm &jvm, std::string_view bytes, const Window &window);
@@ -73,7 +73,8 @@ class Collector {
   void emit_cause(const Seen &seen, const Who &who, Batch &batch);
   void emit_functions(const StackTree &tree, int64_t passed_ns, const Who &who, Batch &batch);
   void emit_stacks(const StackTree &tree, const Who &who, Batch &batch);
-  void emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function, const Who &who, Batch &batch);
+  void emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function, const Who &who,
+                  Batch &batch);
   void emit_span(const JvmId &id, const Known &known, int64_t duration_ns, Batch &batch);
   void emit_spans(const Window &window, Batch &batch);
   void emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch);
@@ -88,7 +89,9 @@ class Collector {
   SharedBytes bytes_;
   std::map<JvmId, Known> known_;
   size_t unshared_ = 0;
+  bool is_told_ = false;  // that JVMs are missing
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
+  double spent_ = 0;  // of a core, by this thread in the last window
 };
 
 }  // namespace atalaya::jvm

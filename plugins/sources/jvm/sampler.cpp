@@ -44,7 +44,8 @@ int64_t seconds_to_ns(const Shown &shown, const Shared &now, const Shared &befor
 // How long threads stood, but for collections, between two readings.
 int64_t stood_ns(const Shared &now, const Shared &before) {
   static constexpr Shown kStood = shown("safepoints"_str, How::seconds, safepoint_ticks, ""_str, ""_str);
-  static constexpr Shown kCollected{"collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
+  static constexpr Shown kCollected{
+      "collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
   return std::max<int64_t>(seconds_to_ns(kStood, now, before) - std::max<int64_t>(seconds_to_ns(kCollected, now, before), 0), 0);
 }
 
@@ -76,7 +77,7 @@ int64_t Sampler::cpu_ns() const {
   return ::pthread_getcpuclockid(const_cast<std::thread &>(thread_).native_handle(), &clock) == 0 ? read_clock(clock) : 0;
 }
 
-void Sampler::use(const std::vector<FoundJvm> &jvms) {
+void Sampler::use(const std::vector<FoundJvm> &jvms, double spent) {
   const int64_t now = core::monotonic();
   std::map<JvmId, std::shared_ptr<Asked>> wanted;
   const std::lock_guard lock(mutex_);
@@ -87,6 +88,7 @@ void Sampler::use(const std::vector<FoundJvm> &jvms) {
     if (known == asked_.end()) place->next_ns = now;
   }
   asked_.swap(wanted);
+  spent_ = spent;
   changed_.notify_all();
 }
 
@@ -160,7 +162,11 @@ void Sampler::ask(Asked &asked) {
   }
 }
 
-// Of the budget each JVM has the same part.
+// Of the budget each JVM has the same part. A tenth is always for dumps.
+double Sampler::share() const {
+  return std::max(options_.budget - spent_, options_.budget / 10) / static_cast<double>(std::max<size_t>(asked_.size(), 1));
+}
+
 void Sampler::take(Asked &asked, core::Result<std::string_view> &text, int64_t begin_ns, const Cost &cost) {
   const int64_t all = cost.own_ns + cost.pause_ns + (text ? asked.profile.answering_ns() : 0);
   asked.window.cost_ns += all;
@@ -168,8 +174,7 @@ void Sampler::take(Asked &asked, core::Result<std::string_view> &text, int64_t b
   if (!text) return fail(asked, text.error());
   asked.back_off_ns = 0;
   asked.told.clear();
-  const double share = std::min(options_.budget / static_cast<double>(std::max<size_t>(asked_.size(), 1)), 0.5);
-  asked.next_ns = begin_ns + all + asked.pace.pause(all, share, options_.least_interval_ns);
+  asked.next_ns = begin_ns + all + asked.pace.pause(all, share(), options_.least_interval_ns);
 }
 
 void Sampler::fail(Asked &asked, const std::string &error) {
@@ -177,6 +182,8 @@ void Sampler::fail(Asked &asked, const std::string &error) {
   asked.profile.interrupt();
   asked.back_off_ns = std::clamp(asked.back_off_ns * 2, kFirstBackOff, kLongestBackOff);
   asked.next_ns = core::monotonic() + asked.back_off_ns;
+  const Target &target = asked.jvm.target;
+  if (symbols::read_mark(target.pid) != target.mark) return;  // it has just ended, as all do
   if (std::exchange(asked.told, error) != error) tell_("no thread dumps of a JVM: " + error);
 }
 

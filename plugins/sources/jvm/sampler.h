@@ -50,8 +50,9 @@ class Sampler {
 
   void start();
   void stop();
-  // From another thread: the JVMs to ask from now on.
-  void use(const std::vector<FoundJvm> &jvms);
+  // From another thread: the JVMs to ask from now on, and what part of a core is spent on them elsewhere: that is of the budget
+  // too.
+  void use(const std::vector<FoundJvm> &jvms, double spent);
   // Since the last call, of those that are asked.
   std::map<JvmId, Profiled> take_window();
   // There is no window to tell them in: what was counted is told in the next one.
@@ -62,7 +63,9 @@ class Sampler {
  private:
   struct Asked {
     explicit Asked(const FoundJvm &found, bool all_threads)
-        : jvm(found), profile(all_threads), pace(found.target.mark.start_ticks * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(found.target.pid)) {}
+        : jvm(found),
+          profile(all_threads),
+          pace(found.target.mark.start_ticks * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(found.target.pid)) {}
     FoundJvm jvm;
     Attachment attachment;
     Profile profile;
@@ -76,6 +79,8 @@ class Sampler {
   };
 
   void run();
+  // Of a core, for each JVM.
+  double share() const;
   // The one whose turn is first. Null: there is none.
   std::shared_ptr<Asked> first() const;
   void ask(Asked &asked);
@@ -87,13 +92,14 @@ class Sampler {
   SamplerOptions options_;
   Tell tell_;
   std::thread thread_;
-  std::string bytes_;   // of the thread, these two; their room is used again
+  std::string bytes_;  // of the thread, these two; their room is used again
   SharedBytes shared_;
 
   std::mutex mutex_;  // for those below, and for all in Asked but `jvm` and `attachment`
   std::condition_variable changed_;
   bool is_stopped_ = true;
   std::map<JvmId, std::shared_ptr<Asked>> asked_;
+  double spent_ = 0;
 };
 
 }  // namespace atalaya::jvm

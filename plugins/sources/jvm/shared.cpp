@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, kCounters> kNames = {
     "java.ci.totalTime",
     "sun.os.hrt.frequency",
     "sun.rt.createVmBeginTime",
+    "sun.rt.createVmEndTime",
 };
 
 const std::unordered_map<std::string_view, size_t> &places() {
@@ -61,13 +62,13 @@ const std::unordered_map<std::string_view, size_t> &places() {
 // By the first of its collectors, or its policy: they are called as the code that they run.
 std::string collector_called(std::string_view collector, std::string_view policy) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCollectors = {{{"G1 ", "G1"},
-                                                                                               {"PSScavenge", "Parallel"},
-                                                                                               {"Parallel ", "Parallel"},
-                                                                                               {"Copy", "Serial"},
-                                                                                               {"Serial ", "Serial"},
-                                                                                               {"ParNew", "CMS"},
-                                                                                               {"Z", "ZGC"},
-                                                                                               {"Shenandoah", "Shenandoah"}}};
+                                                                                                {"PSScavenge", "Parallel"},
+                                                                                                {"Parallel ", "Parallel"},
+                                                                                                {"Copy", "Serial"},
+                                                                                                {"Serial ", "Serial"},
+                                                                                                {"ParNew", "CMS"},
+                                                                                                {"Z", "ZGC"},
+                                                                                                {"Shenandoah", "Shenandoah"}}};
   for (const auto &[begin, name] : kCollectors)
     if (collector.starts_with(begin)) return std::string(name);
   return std::string(policy.empty() ? collector : policy);
@@ -106,6 +107,10 @@ std::optional<Shared> parse_shared(std::string_view bytes) {
   return is_any ? std::optional(std::move(shared)) : std::nullopt;
 }
 
+bool is_up(const Shared &shared) {
+  return shared[Counter::made_ms].value_or(0) > 0;
+}
+
 Identity parse_identity(std::string_view bytes) {
   Identity all;
   std::string_view policy, collector;
@@ -118,7 +123,8 @@ Identity parse_identity(std::string_view bytes) {
     if (collector.empty() && value.name.starts_with("sun.gc.collector.") && value.name.ends_with(".name")) collector = text;
     if (value.name == "sun.rt.javaCommand") all.main = text.substr(0, text.find(' '));
     if (value.name == "java.rt.vmArgs") all.flags = flags_in(text);
-    if (value.name == shared_name(Counter::begin_ms)) all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
+    if (value.name == shared_name(Counter::begin_ms))
+      all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
   }
   all.collector = collector_called(collector, policy);
   return all;

@@ -35,6 +35,17 @@ void append_line(std::string &text, const Frame &frame) {
   text += ')';
 }
 
+// "java.lang.System identityHashCode" is told with a dot here, as in profiles of perf.
+std::string stack_text(const std::vector<uint32_t> &path, const std::vector<std::string> &names) {
+  std::string text;
+  for (size_t i = path.size(); i-- > 0;) {
+    std::string name = names[path[i]];
+    name[name.find(' ')] = '.';
+    text += name + "_[j]" + (i > 0 ? ";" : "");
+  }
+  return text;
+}
+
 // The first `most` of the order are the largest; those alike as they came.
 template <class Larger>
 std::vector<uint32_t> largest(size_t count, size_t most, Larger larger) {
@@ -103,10 +114,16 @@ std::vector<uint32_t> StackTree::function_of_frames(std::vector<std::string> &na
   return functions;
 }
 
+// The innermost first.
+std::vector<uint32_t> StackTree::path_to(uint32_t node) const {
+  std::vector<uint32_t> path;
+  for (; node != kNone; node = nodes_[node].parent) path.push_back(nodes_[node].frame);
+  return path;
+}
+
 FunctionTime StackTree::function_time(const std::string &name, const Time &self, uint32_t exemplar) const {
   FunctionTime function{.name = name, .self = self, .trace = {}, .stack = {}};
-  std::vector<uint32_t> path;
-  for (uint32_t node = exemplar; node != kNone; node = nodes_[node].parent) path.push_back(nodes_[node].frame);
+  const std::vector<uint32_t> path = path_to(exemplar);
   for (const uint32_t frame : path) {
     if (!function.trace.empty()) function.trace += '\n';
     append_line(function.trace, frames_[frame]);
@@ -139,10 +156,8 @@ std::vector<FunctionTime> StackTree::functions(size_t most) const {
   return found;
 }
 
-std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
-  std::vector<std::string> names;
-  const std::vector<uint32_t> function_of = function_of_frames(names);
-  // The same tree of functions: its nodes have their parents before them too.
+// The same tree with functions for frames, and one of the times as `on_cpu`. Its nodes have their parents before them too.
+StackTree StackTree::of_functions(const std::vector<uint32_t> &function_of, bool on_cpu) const {
   StackTree tree({.nodes = nodes_.size(), .frames = 0, .frame_bytes = 0});
   std::vector<uint32_t> node_of(nodes_.size());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -150,27 +165,21 @@ std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
     node_of[i] = tree.child_of(node.parent == kNone ? kNone : node_of[node.parent], function_of[node.frame]);
     tree.nodes_[node_of[i]].on_cpu.add(on_cpu ? node.on_cpu : node.wall);
   }
+  return tree;
+}
+
+std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
+  std::vector<std::string> names;
+  const StackTree tree = of_functions(function_of_frames(names), on_cpu);
+  const auto time_of = [&](uint32_t node) -> const Time & { return tree.nodes_[node].on_cpu; };
   std::vector<StackTime> found;
   Time others;
-  const auto order =
-      largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return tree.nodes_[a].on_cpu.ns > tree.nodes_[b].on_cpu.ns; });
-  for (const uint32_t number : order) {
-    const Time &time = tree.nodes_[number].on_cpu;
-    if (time.ns == 0) continue;
-    if (found.size() == most) {
-      others.add(time);
-      continue;
-    }
-    std::vector<uint32_t> path;
-    for (uint32_t node = number; node != kNone; node = tree.nodes_[node].parent) path.push_back(tree.nodes_[node].frame);
-    StackTime stack{.text = {}, .time = time};
-    for (size_t i = path.size(); i-- > 0;) {
-      // "java.lang.System identityHashCode" is told with a dot here, as in profiles of perf.
-      std::string name = names[path[i]];
-      name[name.find(' ')] = '.';
-      stack.text += name + "_[j]" + (i > 0 ? ";" : "");
-    }
-    found.push_back(std::move(stack));
+  for (const uint32_t node :
+       largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a).ns > time_of(b).ns; })) {
+    if (found.size() == most)
+      others.add(time_of(node));
+    else if (time_of(node).ns > 0)
+      found.push_back({stack_text(tree.path_to(node), names), time_of(node)});
   }
   if (others.ns > 0) found.push_back({"[other]", others});
   const Time &lost = on_cpu ? lost_on_cpu_ : lost_wall_;
