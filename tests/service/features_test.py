@@ -174,7 +174,7 @@ class Features(AgentCase):
         jvm = subprocess.Popen(["java", "-cp", self.folder, "Sleeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             jvm.stdout.readline()
-            told = {point["metric"] for point in self.windows(names, "a.source.jvm {}, a.source.self {}")
+            told = {point["metric"] for point in self.windows(names, 'a.source.jvm { main = { "Sleeper" } }, a.source.self {}')
                     if point["tags"].get("pid") == str(jvm.pid) and (point["metric"] != "jvm.profile.rate" or point["value"] > 0)}
             return {"jvm.heap.used", "jvm.profile.rate"} <= told
         finally:

@@ -102,9 +102,10 @@ Sample &Collector::sample(uint32_t kind, const Who &who, uint32_t tags, uint32_t
   return sample;
 }
 
-bool Collector::is_wanted(const FoundJvm &jvm, const Identity &identity) const {
+bool Collector::is_wanted(const FoundJvm &jvm, std::string_view bytes) const {
   if (!options_.processes.empty() && !options_.processes.matches(jvm.comm)) return false;
   if (options_.main.empty()) return true;
+  const Identity identity = parse_identity(bytes);
   return identity.main.empty() ? options_.main.matches_absent() : options_.main.matches(identity.main);
 }
 
@@ -120,15 +121,17 @@ void Collector::collect(const Window &window, Batch &batch) {
   }
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
-  const int64_t cost = own_cpu_ns() - begin + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu);
-  emit_account(all.size(), cost, passed, batch);
+  const int64_t own = own_cpu_ns() - begin;
+  if (passed > 0) spent_ = static_cast<double>(own) / static_cast<double>(passed);
+  emit_account(all.size(), own + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu), passed, batch);
 }
 
 std::map<JvmId, Profiled> Collector::take_profiles(const std::vector<Seen> &all, bool is_window) {
   if (!options_.profile) return {};
   std::vector<FoundJvm> jvms;
-  for (const Seen &seen : all) jvms.push_back(seen.jvm);
-  sampler_.use(jvms);
+  for (const Seen &seen : all)
+    if (seen.jvm.shared_path.empty() || (seen.now && is_up(seen.now->shared))) jvms.push_back(seen.jvm);
+  sampler_.use(jvms, spent_);
   if (is_window) return sampler_.take_window();
   sampler_.skip_window();
   return {};
@@ -140,9 +143,12 @@ std::vector<Collector::Seen> Collector::read_all(const Window &window) {
   for (const FoundJvm &jvm : discovery_.look()) {
     const SharedFile file(jvm);
     const std::string_view bytes = bytes_.read(file);
-    if (is_wanted(jvm, parse_identity(bytes))) wanted.push_back(read(jvm, bytes, window));
+    if (is_wanted(jvm, bytes)) wanted.push_back(read(jvm, bytes, window));
   }
   bytes_.wipe();
+  if (discovery_.is_partial() && !std::exchange(is_told_, true))
+    host_.log(Level::warning,
+              "JVMs of other users are missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
   return wanted;
 }
 

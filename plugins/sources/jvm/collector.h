@@ -61,7 +61,7 @@ class Collector {
     std::optional<Reading> now, before;
   };
 
-  bool is_wanted(const FoundJvm &jvm, const Identity &identity) const;
+  bool is_wanted(const FoundJvm &jvm, std::string_view bytes) const;
   // Those that are wanted.
   std::vector<Seen> read_all(const Window &window);
   Seen read(const FoundJvm &jvm, std::string_view bytes, const Window &window);
@@ -88,7 +88,9 @@ class Collector {
   SharedBytes bytes_;
   std::map<JvmId, Known> known_;
   size_t unshared_ = 0;
+  bool is_told_ = false;  // that JVMs are missing
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
+  double spent_ = 0;  // of a core, by this thread in the last window
 };
 
 }  // namespace atalaya::jvm

@@ -2,9 +2,11 @@
 #include "plugins/sources/jvm/discovery.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <ctime>
 #include <memory>
@@ -17,6 +19,8 @@ namespace {
 
 // A launcher loads the library, and the JVM makes its file, within moments.
 constexpr int64_t kSettledAfter = 30'000'000'000;
+// A process that is no JVM may become one, or its number another's; most do not.
+constexpr int64_t kLookAgain = 10'000'000'000;
 constexpr size_t kMaxMaps = size_t{32} << 20, kMaxStat = 4096;
 
 std::string path_of(int32_t pid, const char *file) {
@@ -49,6 +53,8 @@ std::string_view comm_in(std::string_view stat) {
 }
 
 void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
+  const core::Descriptor may(::open(path_of(pid, "maps").c_str(), O_RDONLY | O_CLOEXEC));
+  is_partial_ = is_partial_ || (!may && (errno == EACCES || errno == EPERM));
   auto maps = core::read_file(path_of(pid, "maps"), kMaxMaps);
   if (!maps || maps->find("/libjvm.so") == std::string::npos) return;
   const auto status = symbols::read_status(pid);
@@ -67,7 +73,17 @@ bool Discovery::is_settled(const Known &known, int64_t now_ns) {
   return known.looks > 1 && now_ns - known.since_ns >= kSettledAfter;
 }
 
+bool Discovery::may_wait(int32_t pid, int64_t now_ns) {
+  const auto known = known_.find(pid);
+  if (known == known_.end()) return false;
+  const Known &process = known->second;
+  if (process.is_jvm || !process.is_settled || now_ns - process.looked_ns >= kLookAgain) return false;
+  known->second.seen = round_;
+  return true;
+}
+
 void Discovery::look_at(int32_t pid, int64_t now_ns) {
+  if (may_wait(pid, now_ns)) return;
   auto stat = core::read_file(path_of(pid, "stat"), kMaxStat);
   const auto mark = stat ? symbols::parse_mark(*stat) : std::nullopt;
   if (!mark) return;
@@ -75,6 +91,7 @@ void Discovery::look_at(int32_t pid, int64_t now_ns) {
   if (known.seen == 0 || known.mark != *mark)
     known = {.mark = *mark, .since_ns = known.seen == 0 ? begin_ns(*mark) : now_ns, .jvm = {}};
   known.seen = round_;
+  known.looked_ns = now_ns;
   if (known.is_settled) return;
   ++known.looks;
   read(pid, *stat, known);

@@ -32,20 +32,25 @@ class Discovery {
  public:
   // Those that run now, by number. One that has just begun is found when it has made its file, or has had time to.
   const std::vector<FoundJvm> &look();
+  // Whether there are processes that this one may not look at.
+  bool is_partial() const { return is_partial_; }
 
  private:
   struct Known {
     symbols::ProcessMark mark;
     int64_t since_ns = 0;  // of this program, since boot
     bool is_jvm = false, is_settled = false;
+    int64_t looked_ns = 0;
     uint64_t looks = 0, seen = 0;
     FoundJvm jvm;
   };
   void look_at(int32_t pid, int64_t now_ns);
-  static void read(int32_t pid, std::string_view stat, Known &known);
+  bool may_wait(int32_t pid, int64_t now_ns);
+  void read(int32_t pid, std::string_view stat, Known &known);
   static bool is_settled(const Known &known, int64_t now_ns);
 
   uint64_t round_ = 0;
+  bool is_partial_ = false;
   std::map<int32_t, Known> known_;
   std::vector<FoundJvm> found_;
 };

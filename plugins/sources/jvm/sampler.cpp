@@ -76,7 +76,7 @@ int64_t Sampler::cpu_ns() const {
   return ::pthread_getcpuclockid(const_cast<std::thread &>(thread_).native_handle(), &clock) == 0 ? read_clock(clock) : 0;
 }
 
-void Sampler::use(const std::vector<FoundJvm> &jvms) {
+void Sampler::use(const std::vector<FoundJvm> &jvms, double spent) {
   const int64_t now = core::monotonic();
   std::map<JvmId, std::shared_ptr<Asked>> wanted;
   const std::lock_guard lock(mutex_);
@@ -87,6 +87,7 @@ void Sampler::use(const std::vector<FoundJvm> &jvms) {
     if (known == asked_.end()) place->next_ns = now;
   }
   asked_.swap(wanted);
+  spent_ = spent;
   changed_.notify_all();
 }
 
@@ -160,7 +161,11 @@ void Sampler::ask(Asked &asked) {
   }
 }
 
-// Of the budget each JVM has the same part.
+// Of the budget each JVM has the same part. A tenth is always for dumps.
+double Sampler::share() const {
+  return std::max(options_.budget - spent_, options_.budget / 10) / static_cast<double>(std::max<size_t>(asked_.size(), 1));
+}
+
 void Sampler::take(Asked &asked, core::Result<std::string_view> &text, int64_t begin_ns, const Cost &cost) {
   const int64_t all = cost.own_ns + cost.pause_ns + (text ? asked.profile.answering_ns() : 0);
   asked.window.cost_ns += all;
@@ -168,8 +173,7 @@ void Sampler::take(Asked &asked, core::Result<std::string_view> &text, int64_t b
   if (!text) return fail(asked, text.error());
   asked.back_off_ns = 0;
   asked.told.clear();
-  const double share = std::min(options_.budget / static_cast<double>(std::max<size_t>(asked_.size(), 1)), 0.5);
-  asked.next_ns = begin_ns + all + asked.pace.pause(all, share, options_.least_interval_ns);
+  asked.next_ns = begin_ns + all + asked.pace.pause(all, share(), options_.least_interval_ns);
 }
 
 void Sampler::fail(Asked &asked, const std::string &error) {

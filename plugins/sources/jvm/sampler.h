@@ -50,8 +50,8 @@ class Sampler {
 
   void start();
   void stop();
-  // From another thread: the JVMs to ask from now on.
-  void use(const std::vector<FoundJvm> &jvms);
+  // From another thread: the JVMs to ask from now on, and what part of a core is spent on them elsewhere: that is of the budget too.
+  void use(const std::vector<FoundJvm> &jvms, double spent);
   // Since the last call, of those that are asked.
   std::map<JvmId, Profiled> take_window();
   // There is no window to tell them in: what was counted is told in the next one.
@@ -76,6 +76,8 @@ class Sampler {
   };
 
   void run();
+  // Of a core, for each JVM.
+  double share() const;
   // The one whose turn is first. Null: there is none.
   std::shared_ptr<Asked> first() const;
   void ask(Asked &asked);
@@ -94,6 +96,7 @@ class Sampler {
   std::condition_variable changed_;
   bool is_stopped_ = true;
   std::map<JvmId, std::shared_ptr<Asked>> asked_;
+  double spent_ = 0;
 };
 
 }  // namespace atalaya::jvm

@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, kCounters> kNames = {
     "java.ci.totalTime",
     "sun.os.hrt.frequency",
     "sun.rt.createVmBeginTime",
+    "sun.rt.createVmEndTime",
 };
 
 const std::unordered_map<std::string_view, size_t> &places() {
@@ -104,6 +105,10 @@ std::optional<Shared> parse_shared(std::string_view bytes) {
     if (number && *number >= 0) shared.numbers[place->second] = number;
   }
   return is_any ? std::optional(std::move(shared)) : std::nullopt;
+}
+
+bool is_up(const Shared &shared) {
+  return shared[Counter::made_ms].value_or(0) > 0;
 }
 
 Identity parse_identity(std::string_view bytes) {

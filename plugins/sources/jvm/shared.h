@@ -47,8 +47,9 @@ enum class Counter : uint8_t {
   compile_ticks,
   frequency,
   begin_ms,
+  made_ms,
 };
-inline constexpr size_t kCounters = static_cast<size_t>(Counter::begin_ms) + 1;
+inline constexpr size_t kCounters = static_cast<size_t>(Counter::made_ms) + 1;
 // The name under which JVMs share it.
 std::string_view shared_name(Counter counter);
 
@@ -60,6 +61,9 @@ struct Shared {
 };
 // Nothing: these are no bytes of such a file.
 std::optional<Shared> parse_shared(std::string_view bytes);
+
+// Whether it has come up: before, it takes no calls.
+bool is_up(const Shared &shared);
 
 // What changes seldom, or never.
 struct Identity {

@@ -30,6 +30,12 @@ TEST_CASE("the counters of a JVM; what it does not share is absent") {
   CHECK(shared->last_cause == "Allocation Failure");
 }
 
+TEST_CASE("a JVM that has not come up yet") {
+  CHECK_FALSE(is_up(*parse_shared(shared_file_of({shared_number("java.threads.live", 0)}))));
+  CHECK_FALSE(is_up(*parse_shared(shared_file_of({shared_number("sun.rt.createVmEndTime", 0)}))));
+  CHECK(is_up(*parse_shared(shared_file_of({shared_number("sun.rt.createVmEndTime", 1795334045547)}))));
+}
+
 TEST_CASE("bytes that are none of a JVM's, and a file that breaks off at each byte") {
   CHECK_FALSE(parse_shared(""));
   CHECK_FALSE(parse_shared(std::string(100, 'x')));
