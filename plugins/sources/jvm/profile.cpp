@@ -101,11 +101,9 @@ void Profile::take(std::string_view dump, int64_t time_ns) {
   was_full_ = std::exchange(is_full_, false);
   const int64_t passed = last_ns_ ? std::max<int64_t>(time_ns - *last_ns_, 0) : 0;
   for (ThreadDump threads(dump); threads.next(thread_);) take_thread(thread_, passed);
-  std::erase_if(threads_, [this](auto &entry) {
-    const bool has_ended = entry.second.dump != dumps_;
-    if (has_ended) give_up(entry.second, entry.second.owed_ns);
-    return has_ended;
-  });
+  for (auto &[id, known] : threads_)
+    if (known.dump != dumps_) give_up(known, known.owed_ns);
+  std::erase_if(threads_, [this](const auto &entry) { return entry.second.dump != dumps_; });
   if (last_ns_) {
     window_.threads = counts_;
     if (says_cpu_) window_.cpu_ns = window_.cpu_ns.value_or(0) + dump_cpu_ns_;
