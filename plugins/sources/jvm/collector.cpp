@@ -38,6 +38,7 @@ bool is_baseline(const Window &window) {
 
 std::vector<uint32_t> intern_all(Host host) {
   std::vector<uint32_t> ids;
+  ids.reserve(kShown.size());
   for (const Shown &shown : kShown) ids.push_back(host.intern(view(shown.name)));
   return ids;
 }
