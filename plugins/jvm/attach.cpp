@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/jvm/attach.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <utility>
 
 #include "core/util/now.h"
@@ -54,6 +56,27 @@ core::Descriptor find_socket(const Target &target, const core::Descriptor &folde
   struct stat info {};
   const bool good = socket && ::fstat(socket.get(), &info) == 0 && S_ISSOCK(info.st_mode) && info.st_uid == target.status.user;
   return good ? std::move(socket) : core::Descriptor();
+}
+
+// The socket that is there now and was not then.
+core::Descriptor find_another(const Target &target, const core::Descriptor &folder, const core::Descriptor &old) {
+  core::Descriptor found = find_socket(target, folder);
+  struct stat now {}, before {};
+  const bool is_same = found && old && ::fstat(found.get(), &now) == 0 && ::fstat(old.get(), &before) == 0 &&
+                       now.st_ino == before.st_ino && now.st_dev == before.st_dev;
+  return is_same ? core::Descriptor() : std::move(found);
+}
+
+// By the name that JVMs give the thread: with one, a JVM takes the signal for the wish to see its threads if a socket is there,
+// even one of the dead.
+bool has_listener(const Target &target) {
+  const std::string tasks = "/proc/" + std::to_string(target.pid) + "/task";
+  const std::unique_ptr<DIR, int (*)(DIR *)> folder(::opendir(tasks.c_str()), ::closedir);
+  while (const dirent *entry = folder ? ::readdir(folder.get()) : nullptr) {
+    auto name = core::read_file(tasks + "/" + static_cast<const char *>(entry->d_name) + "/comm", 64);
+    if (name && *name == "Attach Listener\n") return true;
+  }
+  return !folder;
 }
 
 // A JVM looks into its working folder first, and takes no notice of another file when it finds one there that is somebody else's.
@@ -103,7 +126,7 @@ core::Status check(const Target &target, const Call &call, const symbols::Proces
   return core::Done{};
 }
 
-core::Result<core::Descriptor> connect_to(const Target &target, const core::Descriptor &found, int64_t deadline_ns) {
+core::Result<core::Descriptor> connect_to(const Target &target, const core::Descriptor &found, int64_t deadline_ns, bool &is_refused) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = "/proc/self/fd/" + std::to_string(found.get());
@@ -114,6 +137,7 @@ core::Result<core::Descriptor> connect_to(const Target &target, const core::Desc
   core::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return core::Error{"no socket: " + core::error_text(errno)};
   while (::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0) {
+    is_refused = errno == ECONNREFUSED;
     if (errno != EAGAIN || core::monotonic() > deadline_ns)  // EAGAIN: others wait for it too
       return core::Error{who(target) + " cannot be reached: " + core::error_text(errno)};
     const timespec pause{0, kLookAgain};
@@ -144,6 +168,16 @@ core::Status talk(const Target &target, int socket, const Call &call, int64_t de
 }
 
 }  // namespace
+
+bool has_ended(const Target &target) {
+  const core::Descriptor stat(::open(("/proc/" + std::to_string(target.pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!stat) return errno == ENOENT || errno == ESRCH;
+  std::array<char, 4096> bytes{};
+  const ssize_t size = ::read(stat.get(), bytes.data(), bytes.size());
+  if (size < 0) return errno == ESRCH;
+  const auto mark = symbols::parse_mark({bytes.data(), static_cast<size_t>(size)});
+  return mark && *mark != target.mark;
+}
 
 core::Status may_write_map(const Target &target) {
   const std::string name = "tmp/perf-" + std::to_string(target.status.inner_pid) + ".map";
@@ -188,30 +222,36 @@ Trigger::~Trigger() {
   if (made_ && user) ::unlinkat(folder_.get(), name_.c_str(), 0);
 }
 
-core::Status Attachment::wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
-                              const core::Descriptor &folder, int64_t deadline_ns) {
+core::Result<core::Descriptor> Attachment::wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
+                                                const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns) {
   if (signalled_) return core::Error{who(target) + " was called before and has opened no socket for commands"};
   const core::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, target.pid, 0)));
   if (!process) return core::Error{who(target) + " has ended"};
-  if (auto good = check(target, call, root); !good) return good;
+  if (auto good = check(target, call, root); !good) return core::Error{good.error()};
   if (others_call(target)) return core::Error{who(target) + " is being called by somebody else"};
-  if (auto sent = signal(target, process, folder); !sent) {
+  if (old && has_listener(target)) return core::Error{who(target) + " listens, but not to the socket in its /tmp; it is not called"};
+  if (auto sent = signal(target, process, folder, old); !sent) {
     trigger_.reset();
-    return sent;
+    return core::Error{sent.error()};
   }
-  signalled_ = true;
-  while (!find_socket(target, folder)) {
+  for (;;) {
+    if (core::Descriptor found = find_another(target, folder, old)) return found;
     if (core::monotonic() > deadline_ns) return core::Error{who(target) + " opens no socket for commands"};
     const timespec pause{0, kLookAgain};
     ::nanosleep(&pause, nullptr);
   }
-  return core::Done{};
 }
 
-core::Status Attachment::signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder) {
+// Whoever has made the file is the only one who calls. Another one may have called, and taken its file away, since we looked: a JVM
+// that listens by now would print its threads.
+core::Status Attachment::signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
+                                const core::Descriptor &old) {
   trigger_.emplace(core::Descriptor(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), target);
   if (!trigger_->made()) return core::Error{who(target) + ": no file can be made in its /tmp: " + core::error_text(errno)};
-  return signal_it(target, process);
+  if (find_another(target, folder, old)) return core::Done{};
+  auto sent = signal_it(target, process);
+  signalled_ = static_cast<bool>(sent);
+  return sent;
 }
 
 core::Result<std::string> Attachment::run(const Target &target, std::string_view command, int64_t timeout_ns) {
@@ -223,20 +263,29 @@ core::Result<std::string> Attachment::run(const Target &target, std::string_view
   return std::string(*text);
 }
 
-core::Result<std::string_view> Attachment::ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes) {
-  const int64_t deadline = core::monotonic() + timeout_ns;
-  bytes.clear();
+// A socket that nobody listens at is left over: from a JVM that was killed, and had this one's number in its container.
+core::Result<core::Descriptor> Attachment::connection(const Target &target, const Call &call, int64_t deadline_ns) {
   const symbols::ProcessRoot root(target.pid);
   const core::Descriptor folder = folder_of(target, root);
   if (!folder) return core::Error{who(target) + " has ended, or its /tmp cannot be opened"};
-  core::Descriptor found = find_socket(target, folder);
-  if (!found) {
-    if (auto awake = wake(target, call, root, folder, deadline); !awake) return core::Error{awake.error()};
-    found = find_socket(target, folder);
+  core::Descriptor old = find_socket(target, folder);
+  bool is_refused = !old;
+  if (old) {
+    auto socket = connect_to(target, old, deadline_ns, is_refused);
+    if (socket || !is_refused) return socket;
   }
+  auto found = wake(target, call, root, folder, old, deadline_ns);
+  if (!found) return core::Error{found.error()};
   trigger_.reset();
-  auto socket = connect_to(target, found, deadline);
+  return connect_to(target, *found, deadline_ns, is_refused);
+}
+
+core::Result<std::string_view> Attachment::ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes) {
+  const int64_t deadline = core::monotonic() + timeout_ns;
+  bytes.clear();
+  auto socket = connection(target, call, deadline);
   if (!socket) return core::Error{socket.error()};
+  trigger_.reset();
   if (auto told = talk(target, socket->get(), call, deadline, bytes); !told) return core::Error{told.error()};
   auto text = parse_answer(bytes);
   if (!text) return core::Error{who(target) + ": " + text.error()};

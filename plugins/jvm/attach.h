@@ -22,6 +22,9 @@ struct Target {
   symbols::ProcessStatus status;
 };
 
+// Whether it surely has: what cannot be read now, for want of descriptors or memory, says nothing.
+bool has_ended(const Target &target);
+
 // The file that tells a JVM what the signal means. Gone with this.
 class Trigger {
  public:
@@ -60,9 +63,11 @@ class Attachment {
   bool is_waiting() const { return trigger_.has_value(); }
 
  private:
-  core::Status wake(const Target &target, const Call &call, const symbols::ProcessRoot &root, const core::Descriptor &folder,
-                    int64_t deadline_ns);
-  core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder);
+  core::Result<core::Descriptor> connection(const Target &target, const Call &call, int64_t deadline_ns);
+  // Makes it open a socket, another one than this.
+  core::Result<core::Descriptor> wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
+                                      const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns);
+  core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder, const core::Descriptor &old);
 
   bool signalled_ = false;
   std::optional<Trigger> trigger_;

@@ -125,6 +125,10 @@ class JvmCase(AgentCase):
         return samples(self.output)
 
     @staticmethod
+    def windows(found):
+        return sum("jvm.count" in sample["fields"] for sample in found)
+
+    @staticmethod
     def said_nothing(child):
         """A JVM that is signalled and does not know why prints its threads."""
         os.set_blocking(child.stdout.fileno(), False)
@@ -197,16 +201,21 @@ class Shared(JvmCase):
         with open(self.path("safepoints")) as file:
             return [line for line in file if '"PrintThreads"' in line]
 
-    def test_the_span_of_a_jvm_ends_with_it_and_tells_no_secrets(self):
-        child = self.idle("-Dpassword=hunter2", "-XX:+UseSerialGC")
+    def test_the_span_of_a_jvm_grows_until_it_ends_and_tells_no_secrets(self):
+        child = self.idle("-Dpassword=hunter2", "-XX:+UseSerialGC", "-XX:OnError=hunter2")
         agent = self.watch("flags = true")
-        self.until(agent, lambda all: of(all, child.pid, "span"), "span")
+        self.until(agent, lambda all: len(of(all, child.pid, "span")) > 2, "spans")
         child.kill()
-        found = self.until(agent, lambda all: any(span["duration"] >= 0 for span in of(all, child.pid, "span")), "end of the span")
-        first, last = of(found, child.pid, "span")[0], of(found, child.pid, "span")[-1]
-        self.assertEqual((first["duration"], first["text"]), (-1, "jvm"))
+        child.wait()
+        windows = self.windows(samples(self.output))
+        found = self.until(agent, lambda all: self.windows(all) > windows + 3, "windows")
+        spans = of(found, child.pid, "span")
+        first, last = spans[0], spans[-1]
+        self.assertLess(last["time"] + last["duration"], found[-1]["time"])
+        self.assertEqual(sorted(span["duration"] for span in spans), [span["duration"] for span in spans])
+        self.assertEqual(first["text"], "jvm")
         self.assertEqual((first["time"], first["tags"]), (last["time"], last["tags"]))
-        self.assertGreater(last["duration"], 0)
+        self.assertGreater(first["duration"], 0)
         self.assertTrue(last["tags"]["version"])
         self.assertEqual(last["tags"]["flags"], "-Xmx64m -XX:+UseSerialGC")
         self.assertNotIn("hunter2", json.dumps(found))
@@ -302,7 +311,46 @@ public class Accept {
         agent = self.watch('threads = "all"')
         found = self.until(agent, lambda all: any("Accept.accept_[j]" in sample.get("text", "") for sample in of(all, child.pid, "stack")), "wait")
         self.assertEqual([sample for sample in of(found, child.pid, tag="function") if "accept" in sample["tags"]["function"].lower()], [])
+        waits = [sample["fields"] for sample in of(found, child.pid, "stack") if "Accept.accept_[j]" in sample["text"]]
+        self.assertEqual({fields["profile.cpu"] for fields in waits}, {0})
+        self.assertGreater(waits[0]["profile.ns"], 0)
         self.assertGreater(max(sample["fields"].get("jvm.threads.native", 0) for sample in of(found, child.pid)), 0)
+
+    def test_a_jvm_that_lives_for_less_than_a_window_is_told_of(self):
+        text = """
+public class Brief {
+  static volatile long x;
+  static void work(long end) { while (System.nanoTime() < end) x = x * 3 + 1; }
+  public static void main(String[] a) { work(System.nanoTime() + 4_000_000_000L); }
+}"""
+        command = self.java("Brief", text, "-XX:TieredStopAtLevel=1")
+        agent = self.watch("budget = 10", every="12s")
+        self.until(agent, lambda all: self.windows(all) > 0, "window")
+        child = self.start(*command)
+        child.wait()
+        found = self.until(agent, lambda all: of(all, child.pid, "span"), "span")
+        names = {sample["tags"]["function"] for sample in of(found, child.pid, tag="function")}
+        self.assertTrue(names & {"Brief work", "java.lang.System nanoTime"}, names)
+        told = next(sample["fields"] for sample in of(found, child.pid) if "jvm.profile.rate" in sample["fields"])
+        self.assertGreater(told["jvm.profile.cpu"], 5)  # in all of the window
+        self.assertIn("jvm.heap.used", told)
+        span = of(found, child.pid, "span")[-1]
+        self.assertGreater(span["duration"], 1e3)
+        self.assertLess(span["duration"], 12e3)
+
+    def test_without_stacks_there_are_none_of_any_kind(self):
+        child = self.start(*self.java("Churn", CHURN))
+        agent = self.watch("stacks = 0, budget = 10")
+        found = self.until(agent, lambda all: of(all, child.pid, tag="function"), "functions")
+        self.assertEqual(of(found, child.pid, "stack"), [])
+
+    @unittest.skipUnless(shutil.which("localedef") and os.path.exists("/usr/share/i18n/locales/de_DE"), "needs locales: apt-get install locales")
+    def test_a_jvm_whose_locale_has_decimal_commas_says_its_cpu_time(self):
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", self.path("de_DE.UTF-8")], check=True)
+        child = self.start(*self.java("Hot", hot([2000, 1000], 0)), env=dict(os.environ, LOCPATH=self.folder, LC_ALL="de_DE.UTF-8"))
+        agent = self.watch("budget = 10")
+        found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.cpu") > 100, "CPU time")
+        self.assertEqual([sample for sample in of(found, child.pid) if "quality" in sample["tags"]], [])
 
     @unittest.skipUnless(ZooKeeper.there, "needs zookeeper: apt-get install zookeeper")
     def test_zookeeper(self):
@@ -408,6 +456,17 @@ class Refusals(JvmCase):
         rate = total(samples(self.output), stopped.pid, "jvm.profile.rate")
         self.until(agent, lambda all: total(all, stopped.pid, "jvm.profile.rate") > rate, "dumps again")
 
+    def test_a_socket_that_is_left_over_is_no_hindrance(self):
+        """Of a JVM that was killed and had the same number."""
+        child = self.idle()
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(f"/tmp/.java_pid{child.pid}")
+        self.addCleanup(self.forget, child.pid)
+        agent = self.watch()
+        found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
+        self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 0)
+        self.assertTrue(self.said_nothing(child))
+
     def check_pretender(self, behaviour, line):
         """What looks like a JVM, and answers like none: it costs one failure, and the others are sampled on."""
         pretender = self.start(sys.executable, __file__, "--pretend", behaviour, self.folder, urgent=False)
@@ -442,9 +501,9 @@ class Refusals(JvmCase):
         self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         child.kill()
         child.wait()
-        windows = sum("jvm.count" in sample["fields"] for sample in samples(self.output))
-        found = self.until(agent, lambda all: sum("jvm.count" in sample["fields"] for sample in all) > windows + 2, "windows")
-        self.assertLessEqual(total(found, child.pid, "jvm.profile.failures"), 1)
+        windows = self.windows(samples(self.output))
+        found = self.until(agent, lambda all: self.windows(all) > windows + 2, "windows")
+        self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 0)
         self.assertEqual([sample for sample in found if sample["time"] == found[-1]["time"] and sample["tags"].get("pid") == str(child.pid)], [])
         self.assertGreater(total(found, other.pid, "jvm.profile.rate"), 0)
 

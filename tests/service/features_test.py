@@ -180,8 +180,7 @@ class Features(AgentCase):
         jvm = subprocess.Popen(["java", "-cp", self.folder, "Sleeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             jvm.stdout.readline()
-            told = {point["metric"] for point in self.windows(names, 'a.source.jvm { main = { "Sleeper" }, top = 0 }, a.source.self {}',
-                                                        'a.filter.match { metric = { "jvm.*", "self.*" } }')
+            told = {point["metric"] for point in self.windows(names, 'a.source.jvm { main = { "Sleeper" } }, a.source.self {}')
                     if point["tags"].get("pid") == str(jvm.pid) and (point["metric"] != "jvm.profile.rate" or point["value"] > 0)}
             return {"jvm.heap.used", "jvm.profile.rate"} <= told
         finally:

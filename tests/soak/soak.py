@@ -37,7 +37,7 @@ a.pipeline "processes" {{ every = "500ms", a.source.proc {{ backend = "auto", ho
 a.pipeline "names" {{ a.from "processes", a.translate.aggregate {{ by = {{ "process" }} }},
   function(s) s.tags.round = "{round}" return s end, a.filter.top {{ by = "proc.cpu.user", k = 5 }}, store }}
 a.pipeline "self" {{ every = "1s", a.source.self {{}}, store }}
-a.pipeline "stacks" {{ every = "5s", a.source.perf {{}}, store }}
+a.pipeline "stacks" {{ every = "5s", a.source.perf {{ processes = {{ "fork_storm", "true" }} }}, store }}
 a.pipeline "numbers" {{ a.source.counter {{ isolate = false, acked = "{folder}/acked", batch = 5, pause = "100ms" }},
   a.sink.http {{ url = "{url}", format = "jsonlines", compress = "none", retry_max = "500ms",
     spool = {{ dir = "{folder}/spool", min_free = "0 B" }} }} }}

@@ -12,6 +12,8 @@
 namespace atalaya::jvm {
 namespace {
 
+constexpr std::string_view kModel = "model";  // of what is told by an assumption
+
 int64_t own_cpu_ns() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -55,6 +57,8 @@ Collector::Names::Names(Host host)
       vm(host.intern("vm")),
       collector(host.intern("collector")),
       flags(host.intern("flags")),
+      start(host.intern("proc.start.time")),
+      quality(host.intern("quality")),
       cause_seen(host.intern("jvm.gc.cause.seen")),
       running(host.intern("jvm.threads.running")),
       native(host.intern("jvm.threads.native")),
@@ -65,12 +69,14 @@ Collector::Names::Names(Host host)
       cost(host.intern("jvm.profile.cost")),
       pause(host.intern("jvm.profile.pause")),
       cpu(host.intern("jvm.profile.cpu")),
+      unseen(host.intern("jvm.profile.unseen")),
       failures(host.intern("jvm.profile.failures")),
       skipped(host.intern("jvm.profile.skipped")),
       lost(host.intern("jvm.profile.lost")),
       self(host.intern("jvm.function.self")),
       samples(host.intern("profile.samples")),
       ns(host.intern("profile.ns")),
+      on_cpu(host.intern("profile.cpu")),
       count(host.intern("jvm.count")),
       unshared(host.intern("jvm.unshared")),
       source_cost(host.intern("jvm.source.cost")) {}
@@ -79,7 +85,9 @@ Collector::Collector(Host host, Options options)
     : host_(host),
       options_(std::move(options)),
       names_(host),
-      sampler_(options_.sampler, [host](std::string_view text) { host.log(Level::warning, text); }) {}
+      sampler_(
+          options_.sampler, [this](const FoundJvm &jvm, std::string_view bytes) { return is_wanted(jvm, bytes); },
+          [host](std::string_view text) { host.log(Level::warning, text); }) {}
 
 void Collector::start() {
   if (options_.profile) sampler_.start();
@@ -115,11 +123,15 @@ void Collector::collect(const Window &window, Batch &batch) {
   const std::vector<Seen> all = read_all(window);
   const int64_t passed = is_baseline(window) ? 0 : window.monotonic_ns - last_ns_;
   last_ns_ = window.monotonic_ns;
-  const std::map<JvmId, Profiled> profiles = take_profiles(all, passed > 0);
+  std::map<JvmId, Profiled> profiles = take_profiles(passed > 0);
   for (const Seen &seen : all) {
-    const auto profile = profiles.find(id_of(seen.jvm));
-    emit(seen, profile == profiles.end() ? nullptr : &profile->second, passed, batch);
+    const auto profile = profiles.extract(id_of(seen.jvm));
+    // While nobody asked it there is nothing to tell of that.
+    const bool was_asked = !profile.empty() && (profile.mapped().is_whole || profile.mapped().has_news());
+    emit(seen, was_asked ? &profile.mapped() : nullptr, passed, batch);
   }
+  for (const auto &[id, profile] : profiles)
+    if (profile.has_news()) emit(read_ended(profile, window), &profile, passed, batch);
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
   const int64_t own = own_cpu_ns() - begin;
@@ -127,15 +139,12 @@ void Collector::collect(const Window &window, Batch &batch) {
   emit_account(all.size(), own + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu), passed, batch);
 }
 
-std::map<JvmId, Profiled> Collector::take_profiles(const std::vector<Seen> &all, bool is_window) {
+// Without a window there is nothing to tell them in.
+std::map<JvmId, Profiled> Collector::take_profiles(bool is_window) {
   if (!options_.profile) return {};
-  std::vector<FoundJvm> jvms;
-  for (const Seen &seen : all)
-    if (seen.jvm.shared_path.empty() || (seen.now && is_up(seen.now->shared))) jvms.push_back(seen.jvm);
-  sampler_.use(jvms, spent_);
-  if (is_window) return sampler_.take_window();
-  sampler_.skip_window();
-  return {};
+  auto profiles = sampler_.take_window(spent_);
+  if (!is_window) profiles.clear();
+  return profiles;
 }
 
 std::vector<Collector::Seen> Collector::read_all(const Window &window) {
@@ -149,7 +158,7 @@ std::vector<Collector::Seen> Collector::read_all(const Window &window) {
   bytes_.wipe();
   if (discovery_.is_partial() && !std::exchange(is_told_, true))
     host_.log(Level::warning,
-              "JVMs of other users are missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
+              "JVMs of other users may be missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
   return wanted;
 }
 
@@ -162,15 +171,23 @@ std::optional<Reading> Collector::before(const Known &known, const Shared &now, 
   return first_reading(now, window.monotonic_ns - age);
 }
 
-Collector::Seen Collector::read(const FoundJvm &jvm, std::string_view bytes, const Window &window) {
-  const auto [entry, is_new] = known_.try_emplace(id_of(jvm));
+Collector::Known &Collector::known_of(const FoundJvm &jvm, bool &is_new) {
+  const auto [entry, is_added] = known_.try_emplace(id_of(jvm));
   Known &known = entry->second;
+  is_new = is_added;
+  if (is_new) known.start_ns = symbols::start_time_ns(jvm.target.mark);
   known.comm = jvm.comm;
+  return known;
+}
+
+Collector::Seen Collector::read(const FoundJvm &jvm, std::string_view bytes, const Window &window) {
+  bool is_new = false;
+  Known &known = known_of(jvm, is_new);
   known.seen_ns = window.time_ns;
-  Seen seen{jvm, std::nullopt, std::nullopt};
+  Seen seen{jvm, known.start_ns, std::nullopt, std::nullopt};
   auto shared = parse_shared(bytes);
   if (shared) {
-    if (!known.is_told) known.identity = parse_identity(bytes);
+    if (known.windows < 2) known.identity = parse_identity(bytes);
     seen.before = before(known, *shared, is_new, window);
     seen.now = {std::move(*shared), core::monotonic()};
   } else {
@@ -180,16 +197,31 @@ Collector::Seen Collector::read(const FoundJvm &jvm, std::string_view bytes, con
   return seen;
 }
 
+// What it shared last is what there is.
+Collector::Seen Collector::read_ended(const Profiled &profiled, const Window &window) {
+  bool is_new = false;
+  Known &known = known_of(profiled.jvm, is_new);
+  Seen seen{profiled.jvm, known.start_ns, std::nullopt, std::nullopt};
+  if (is_new) known.identity = profiled.identity;
+  const auto &last = profiled.last;
+  if (!last || (known.before && known.before->time_ns >= last->time_ns)) return seen;
+  known.seen_ns = window.time_ns - std::max<int64_t>(window.monotonic_ns - last->time_ns, 0);
+  seen.before = before(known, last->shared, is_new, window);
+  seen.now = last;
+  return seen;
+}
+
 void Collector::emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch) {
   if (!seen.now && profiled == nullptr) return;
   const Who who = this->who(seen.jvm.target.pid, seen.jvm.comm, batch);
-  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, kShown.size() + 12, batch);
+  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, kShown.size() + 14, batch);
+  batch.field(sample, names_.start, seen.start_ns);
   if (seen.now) put_shared(seen, sample, batch);
   if (profiled != nullptr) put_profile(*profiled, passed_ns, sample, batch);
   emit_cause(seen, who, batch);
   if (profiled == nullptr) return;
-  emit_functions(profiled->profile.tree, passed_ns, who, batch);
-  emit_stacks(profiled->profile.tree, who, batch);
+  emit_functions(profiled->profile, passed_ns, who, batch);
+  emit_stacks(profiled->profile, who, batch);
 }
 
 void Collector::put_shared(const Seen &seen, Sample &sample, Batch &batch) {
@@ -214,10 +246,13 @@ void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &s
   batch.field(sample, names_.pause, percent(window.pause_ns, passed_ns));
   batch.field(sample, names_.failures, as_count(window.failures));
   batch.field(sample, names_.skipped, as_count(window.skipped));
+  if (window.profile.dumps > 0) batch.field(sample, names_.lost, as_count(window.profile.tree.lost()));
+  if (window.profile.cpu_ns) {
+    batch.field(sample, names_.cpu, percent(*window.profile.cpu_ns, passed_ns));
+    batch.field(sample, names_.unseen, percent(window.profile.tree.unseen().ns, passed_ns));
+  }
   const auto &threads = window.profile.threads;
   if (!threads) return;
-  batch.field(sample, names_.cpu, percent(window.profile.tree.on_cpu().ns, passed_ns));
-  batch.field(sample, names_.lost, as_count(window.profile.tree.lost()));
   batch.field(sample, names_.running, as_count(threads->running));
   batch.field(sample, names_.native, as_count(threads->native));
   batch.field(sample, names_.blocked, as_count(threads->blocked));
@@ -226,34 +261,42 @@ void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &s
 }
 
 // The stack of each is a stack of its own kind, not to be added to others: it is told once more among them.
-void Collector::emit_functions(const StackTree &tree, int64_t passed_ns, const Who &who, Batch &batch) {
-  for (const FunctionTime &function : tree.functions(options_.top)) {
-    Sample &sample = this->sample(ATALAYA_METRICS, who, 1, 1, batch);
+void Collector::emit_functions(const Profile::Window &profile, int64_t passed_ns, const Who &who, Batch &batch) {
+  for (const FunctionTime &function : profile.tree.functions(options_.top)) {
+    Sample &sample = this->sample(ATALAYA_METRICS, who, 2, 1, batch);
     batch.tag(sample, names_.function, function.name);
+    if (profile.is_model) batch.tag(sample, names_.quality, kModel);
     batch.field(sample, names_.self, round_to(static_cast<double>(function.self.ns) / static_cast<double>(passed_ns), 6));
     sample.text = batch.copy(function.trace);
-    emit_stack("exemplar", function.stack, function.self, &function.name, who, batch);
+    if (options_.stacks == 0) continue;
+    Sample &stack = emit_stack("exemplar", function.stack, function.self, profile.is_model, who, batch);
+    batch.tag(stack, names_.function, function.name);
   }
 }
 
-void Collector::emit_stacks(const StackTree &tree, const Who &who, Batch &batch) {
+// By the time that threads were in them, the CPU time in them has a field of its own.
+void Collector::emit_stacks(const Profile::Window &profile, const Who &who, Batch &batch) {
   if (options_.stacks == 0) return;
-  for (const StackTime &stack : tree.stacks(options_.stacks, !options_.sampler.all_threads))
-    emit_stack("wall", stack.text, stack.time, nullptr, who, batch);
+  const bool all = options_.sampler.all_threads;
+  for (const StackTime &stack : profile.tree.stacks(options_.stacks, !all)) {
+    Sample &sample = emit_stack("wall", stack.text, all ? stack.wall : stack.on_cpu, profile.is_model, who, batch);
+    if (all) batch.field(sample, names_.on_cpu, stack.on_cpu.ns);
+  }
 }
 
-void Collector::emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function,
-                           const Who &who, Batch &batch) {
-  Sample &sample = this->sample(ATALAYA_STACK, who, 3, 2, batch);
-  batch.tag(sample, names_.profile, profile);
+Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, const std::string *function,
+                           bool is_model, const Who &who, Batch &batch) {
+  Sample &sample = this->sample(ATALAYA_STACK, who, 4, 3, batch);
+  batch.tag(sample, names_.profile, kind);
   batch.tag(sample, names_.bias, "safepoint");
-  if (function != nullptr) batch.tag(sample, names_.function, *function);
+  if (is_model) batch.tag(sample, names_.quality, kModel);
   batch.field(sample, names_.samples, as_count(time.samples));
   batch.field(sample, names_.ns, time.ns);
   sample.text = batch.copy(text);
+  return sample;
 }
 
-void Collector::emit_span(const JvmId &id, const Known &known, int64_t duration_ns, Batch &batch) {
+void Collector::emit_span(const JvmId &id, const Known &known, int64_t until_ns, Batch &batch) {
   const Who who = this->who(id.first, known.comm, batch);
   Sample &span = sample(ATALAYA_SPAN, who, 4, 0, batch);
   const auto tag = [&](uint32_t key, const std::string &value) {
@@ -264,20 +307,16 @@ void Collector::emit_span(const JvmId &id, const Known &known, int64_t duration_
   tag(names_.collector, known.identity.collector);
   if (options_.flags) tag(names_.flags, known.identity.flags);
   span.time_ns = known.identity.begin_ns;
-  span.duration_ns = duration_ns;
+  span.duration_ns = std::max<int64_t>(until_ns - known.identity.begin_ns, 0);
   span.text = batch.copy("jvm");
 }
 
-// From the second window on: by then translators know its name. It ends in the window in which it is not found any more.
+// Each window its span is longer, so that nobody has to end it. From the second window on: by then translators know its name.
 void Collector::emit_spans(const Window &window, Batch &batch) {
   for (auto entry = known_.begin(); entry != known_.end();) {
     auto &[id, known] = *entry;
-    const bool has_ended = known.seen_ns != window.time_ns;
-    if (has_ended && known.is_told) emit_span(id, known, known.seen_ns - known.identity.begin_ns, batch);
-    if (!has_ended && !known.is_told && known.before && known.identity.begin_ns > 0 && known.windows++ > 0) {
-      emit_span(id, known, -1, batch);
-      known.is_told = true;
-    }
+    const bool has_ended = known.seen_ns != window.time_ns, is_first = known.windows++ == 0;
+    if (known.identity.begin_ns > 0 && (has_ended || !is_first)) emit_span(id, known, known.seen_ns, batch);
     entry = has_ended ? known_.erase(entry) : std::next(entry);
   }
 }

@@ -42,14 +42,14 @@ class Collector {
     std::string comm;
     int64_t seen_ns = 0;  // the end of the last window with it
     uint64_t windows = 0;
-    bool is_told = false;  // its span
+    int64_t start_ns = 0;  // of the process
   };
   struct Names {
     explicit Names(Host host);
     std::vector<uint32_t> shown;  // as kShown
     uint32_t process, pid, cause, function, profile, bias, version, vm, collector, flags;
-    uint32_t cause_seen, running, native, blocked, waiting, sleeping;
-    uint32_t rate, cost, pause, cpu, failures, skipped, lost, self, samples, ns, count, unshared, source_cost;
+    uint32_t start, quality, cause_seen, running, native, blocked, waiting, sleeping;
+    uint32_t rate, cost, pause, cpu, unseen, failures, skipped, lost, self, samples, ns, on_cpu, count, unshared, source_cost;
   };
   // The tags of one JVM, in the batch.
   struct Who {
@@ -58,6 +58,7 @@ class Collector {
   // What a JVM shares in this window; nothing: it shares nothing.
   struct Seen {
     FoundJvm jvm;
+    int64_t start_ns = 0;
     std::optional<Reading> now, before;
   };
 
@@ -65,17 +66,20 @@ class Collector {
   // Those that are wanted.
   std::vector<Seen> read_all(const Window &window);
   Seen read(const FoundJvm &jvm, std::string_view bytes, const Window &window);
+  // One that has ended since it was profiled.
+  Seen read_ended(const Profiled &profiled, const Window &window);
+  Known &known_of(const FoundJvm &jvm, bool &is_new);
   std::optional<Reading> before(const Known &known, const Shared &now, bool is_new, const Window &window) const;
-  std::map<JvmId, Profiled> take_profiles(const std::vector<Seen> &all, bool is_window);
+  std::map<JvmId, Profiled> take_profiles(bool is_window);
   void emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch);
   void put_shared(const Seen &seen, Sample &sample, Batch &batch);
   void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
   void emit_cause(const Seen &seen, const Who &who, Batch &batch);
-  void emit_functions(const StackTree &tree, int64_t passed_ns, const Who &who, Batch &batch);
-  void emit_stacks(const StackTree &tree, const Who &who, Batch &batch);
-  void emit_stack(const char *profile, const std::string &text, const Time &time, const std::string *function, const Who &who,
+  void emit_functions(const Profile::Window &profile, int64_t passed_ns, const Who &who, Batch &batch);
+  void emit_stacks(const Profile::Window &profile, const Who &who, Batch &batch);
+  Sample &emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who,
                   Batch &batch);
-  void emit_span(const JvmId &id, const Known &known, int64_t duration_ns, Batch &batch);
+  void emit_span(const JvmId &id, const Known &known, int64_t until_ns, Batch &batch);
   void emit_spans(const Window &window, Batch &batch);
   void emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch);
   Who who(int32_t pid, std::string_view comm, Batch &batch) const;

@@ -82,11 +82,17 @@ bool Discovery::may_wait(int32_t pid, int64_t now_ns) {
   return true;
 }
 
+// What cannot be read now, for want of descriptors, is what it was, unless it has ended.
+void Discovery::keep(int32_t pid) {
+  const auto known = known_.find(pid);
+  if (known != known_.end() && known->second.is_jvm && !has_ended(known->second.jvm.target)) known->second.seen = round_;
+}
+
 void Discovery::look_at(int32_t pid, int64_t now_ns) {
   if (may_wait(pid, now_ns)) return;
   auto stat = core::read_file(path_of(pid, "stat"), kMaxStat);
   const auto mark = stat ? symbols::parse_mark(*stat) : std::nullopt;
-  if (!mark) return;
+  if (!mark) return keep(pid);
   Known &known = known_[pid];
   if (known.seen == 0 || known.mark != *mark)
     known = {.mark = *mark, .since_ns = known.seen == 0 ? begin_ns(*mark) : now_ns, .jvm = {}};
@@ -100,10 +106,11 @@ void Discovery::look_at(int32_t pid, int64_t now_ns) {
 
 const std::vector<FoundJvm> &Discovery::look() {
   const int64_t now = boot_time();
+  const std::unique_ptr<DIR, int (*)(DIR *)> folder(::opendir("/proc"), ::closedir);
+  if (!folder) return found_;
   ++round_;
   found_.clear();
-  const std::unique_ptr<DIR, int (*)(DIR *)> folder(::opendir("/proc"), ::closedir);
-  while (const dirent *entry = folder ? ::readdir(folder.get()) : nullptr) {
+  while (const dirent *entry = ::readdir(folder.get())) {
     const std::string_view name(static_cast<const char *>(entry->d_name));
     int32_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);

@@ -32,7 +32,7 @@ class Discovery {
  public:
   // Those that run now, by number. One that has just begun is found when it has made its file, or has had time to.
   const std::vector<FoundJvm> &look();
-  // Whether there are processes that this one may not look at.
+  // Whether there are processes that this one may not look at, JVMs perhaps.
   bool is_partial() const { return is_partial_; }
 
  private:
@@ -45,6 +45,7 @@ class Discovery {
     FoundJvm jvm;
   };
   void look_at(int32_t pid, int64_t now_ns);
+  void keep(int32_t pid);
   bool may_wait(int32_t pid, int64_t now_ns);
   void read(int32_t pid, std::string_view stat, Known &known);
   static bool is_settled(const Known &known, int64_t now_ns);

@@ -135,11 +135,13 @@ inline constexpr std::array kCauseTags = {MetricTag{"host"_str, ATALAYA_TAG_IDEN
                                           MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"cause"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kFunctionTags = {
     MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"process"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"function"_str, ATALAYA_TAG_IDENTITY}};
+    MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"function"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"quality"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kStackTags = {
     MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"profile"_str, ATALAYA_TAG_IDENTITY},
     MetricTag{"bias"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"process"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY},  MetricTag{"function"_str, ATALAYA_TAG_IDENTITY}};
+    MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY},  MetricTag{"function"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"quality"_str, ATALAYA_TAG_IDENTITY}};
 
 template <size_t tags>
 constexpr Metric metric(atalaya_str name, atalaya_str unit, uint32_t kind, int decimals, const std::array<MetricTag, tags> &keys,
@@ -148,6 +150,7 @@ constexpr Metric metric(atalaya_str name, atalaya_str unit, uint32_t kind, int d
 }
 
 inline constexpr std::array kOwn = {
+    metric("proc.start.time"_str, "ns"_str, ATALAYA_GAUGE, kIsCount, kJvmTags, "/proc/PID/stat"_str, "When the process began, since 1970."_str),
     metric("jvm.gc.cause.seen"_str, "1"_str, ATALAYA_DELTA, kIsCount, kCauseTags, "sun.gc.lastCause"_str,
            "How often this was the cause of the last collection when the JVM was looked at and had collected since; what was "
            "collected in "
@@ -165,11 +168,14 @@ inline constexpr std::array kOwn = {
     metric("jvm.profile.rate"_str, "1/s"_str, ATALAYA_RATE, kRateDecimals, kJvmTags, "the thread dumps"_str, "Thread dumps."_str),
     metric("jvm.profile.cost"_str, "%"_str, ATALAYA_RATE, kPercentDecimals, kJvmTags,
            "CLOCK_THREAD_CPUTIME_ID; sun.rt.safepointTime; CPU time of the Attach Listener"_str,
-           "What they cost, here and in the JVM; 100 is one core."_str),
+           "What they cost, here and in the JVM, where a pause costs what all the threads that run lose; 100 is one core."_str),
     metric("jvm.profile.pause"_str, "%"_str, ATALAYA_RATE, kPercentDecimals, kJvmTags, "sun.rt.safepointTime"_str,
            "Share of the window in which the JVM's threads stood for them."_str),
     metric("jvm.profile.cpu"_str, "%"_str, ATALAYA_RATE, kPercentDecimals, kJvmTags, "the thread dumps"_str,
-           "CPU time of threads with Java code, by the dumps: the sum over all functions; 100 is one core."_str),
+           "CPU time that threads with Java code took, as the dumps count it; 100 is one core. Absent before JDK 11."_str),
+    metric("jvm.profile.unseen"_str, "%"_str, ATALAYA_RATE, kPercentDecimals, kJvmTags, "the thread dumps"_str,
+           "Of that, CPU time that is in no function: of threads that were not seen running for minutes, or until they ended. "
+           "Told as the stack [not seen running]."_str),
     metric("jvm.profile.failures"_str, "1"_str, ATALAYA_DELTA, kIsCount, kJvmTags, "the attach protocol"_str,
            "Thread dumps that were asked for and did not come; the next one is asked for much later."_str),
     metric("jvm.profile.skipped"_str, "1"_str, ATALAYA_DELTA, kIsCount, kJvmTags, "/proc/PID/stat"_str,
@@ -182,6 +188,8 @@ inline constexpr std::array kOwn = {
            "How often a thread was seen in the stack."_str),
     metric("profile.ns"_str, "ns"_str, ATALAYA_DELTA, kIsCount, kStackTags, "the thread dumps"_str,
            "CPU time that threads took in the stack; with threads = \"all\" the time they were in it."_str),
+    metric("profile.cpu"_str, "ns"_str, ATALAYA_DELTA, kIsCount, kStackTags, "the thread dumps"_str,
+           "With threads = \"all\": CPU time that threads took in the stack."_str),
     metric("jvm.count"_str, "1"_str, ATALAYA_GAUGE, kIsCount, kHostTags, "/proc/PID/maps"_str, "JVMs."_str),
     metric("jvm.unshared"_str, "1"_str, ATALAYA_GAUGE, kIsCount, kHostTags, "hsperfdata"_str,
            "Of these, JVMs that share nothing (-XX:-UsePerfData), or not with this process."_str),

@@ -12,11 +12,12 @@ class Pace {
   explicit Pace(uint64_t seed) : random_(seed | 1) {}
 
   // The pause behind what has cost so much, so that cost / (cost + pause) is `share`, and `least` at least. It varies by half,
-  // which evens out: programs do things regularly too.
+  // which evens out but at `least`: programs do things regularly too.
   int64_t pause(int64_t cost_ns, double share, int64_t least_ns) {
     const double even = static_cast<double>(std::max<int64_t>(cost_ns, 0)) * (1 - share) / share;
-    const double wanted = std::clamp(even, static_cast<double>(least_ns), kLongest);
-    return static_cast<int64_t>(wanted * (0.5 + fraction()));
+    const auto least = static_cast<double>(least_ns);
+    const double wanted = std::clamp(even, std::min(least, kLongest), kLongest);
+    return static_cast<int64_t>(std::max(wanted * (0.5 + fraction()), least));
   }
 
  private:

@@ -14,68 +14,111 @@ constexpr std::string_view kAnswering = "Attach Listener";
 
 std::optional<int64_t> Profile::taken(const DumpedThread &thread, Known &known, bool is_new) const {
   if (!thread.cpu_ns) return std::nullopt;
-  // A thread that was not there at the last dump has begun since.
+  // A thread that was not there at the last dump has begun since, if all were looked at.
   const int64_t before = is_new ? 0 : known.cpu_ns;
-  const bool is_known = last_ns_.has_value() && *thread.cpu_ns >= before;
+  const bool is_known = last_ns_.has_value() && *thread.cpu_ns >= before && !(is_new && was_full_);
   known.cpu_ns = *thread.cpu_ns;
   return is_known ? known.cpu_ns - before : 0;
 }
 
 // In native code a thread is RUNNABLE also while it waits for a socket: there it runs if it took half of the time at least.
+bool Profile::is_running(const DumpedThread &thread, const Known &known, std::optional<int64_t> cpu, int64_t passed_ns) const {
+  if (thread.state != State::runnable) return false;
+  const bool is_in_native = is_native(thread.frames.front());
+  if (!cpu || !last_ns_) return !is_in_native;
+  return known.owed_ns > 0 && (!is_in_native || *cpu * 2 >= passed_ns);
+}
+
 void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
+  if (threads_.size() >= kMostThreads && !threads_.contains(thread.id)) {
+    is_full_ = true;
+    return;
+  }
   const auto [entry, is_new] = threads_.try_emplace(thread.id);
   Known &known = entry->second;
   known.dump = dumps_;
+  const bool has_code = !thread.frames.empty() && thread.state != State::none;
+  known.is_java = known.is_java || has_code;
   const auto cpu = taken(thread, known, is_new);
+  says_cpu_ = says_cpu_ || cpu;
   if (thread.name == kAnswering) answering_ns_ = cpu.value_or(0);
-  if (!last_ns_) known.owed_ns = 0;
-  known.owed_ns += cpu.value_or(0);
-  if (thread.frames.empty() || thread.state == State::none) return;
-  const bool is_in_native = is_native(thread.frames.front());
-  bool is_running = thread.state == State::runnable;
-  if (cpu)
-    is_running = is_running && known.owed_ns > 0 && (!is_in_native || *cpu * 2 >= passed_ns);
-  else
-    is_running = is_running && !is_in_native;
+  if (known.is_java) {
+    known.owed_ns += cpu.value_or(0);
+    dump_cpu_ns_ += cpu.value_or(0);
+  }
+  if (!has_code) return;
+  const bool is_running = this->is_running(thread, known, cpu, passed_ns);
+  running_ += is_running ? 1 : 0;
   count(thread, is_running);
   if (!last_ns_ || (!is_running && !all_threads_)) return;
   Time on_cpu;
-  if (is_running) on_cpu = {1, cpu ? std::exchange(known.owed_ns, 0) : passed_ns};
-  window_.tree.add(thread.frames, on_cpu, {1, passed_ns});
+  if (is_running) {
+    on_cpu = {1, cpu ? std::exchange(known.owed_ns, 0) : passed_ns};
+    known.old_ns = 0;
+    window_.is_model = window_.is_model || !cpu;
+  }
+  window_.tree.add(thread.frames, thread.is_cut(), on_cpu, {1, passed_ns});
 }
 
 void Profile::count(const DumpedThread &thread, bool is_running) {
-  ThreadCounts &counts = *window_.threads;
   switch (thread.state) {
     case State::runnable:
-      ++(is_running ? counts.running : counts.native);
+      ++(is_running ? counts_.running : counts_.native);
       break;
     case State::blocked:
-      ++counts.blocked;
+      ++counts_.blocked;
       break;
     case State::waiting:
-      ++counts.waiting;
+      ++counts_.waiting;
       break;
     case State::sleeping:
-      ++counts.sleeping;
+      ++counts_.sleeping;
       break;
     case State::none:
       break;
   }
 }
 
+void Profile::give_up(Known &known, int64_t ns) {
+  if (ns > 0) window_.tree.add_unseen({1, ns});
+  known.owed_ns -= ns;
+  known.old_ns = known.owed_ns;
+}
+
+// What a thread took minutes ago is no word of what it does now.
+void Profile::give_up_old() {
+  if (last_ns_.value_or(0) - aged_ns_ < kOldDebt) return;
+  aged_ns_ = *last_ns_;
+  for (auto &[id, known] : threads_) give_up(known, known.old_ns);
+}
+
 void Profile::take(std::string_view dump, int64_t time_ns) {
   ++dumps_;
   ++window_.dumps;
-  window_.threads.emplace();
+  counts_ = {};
+  running_ = 0;
+  dump_cpu_ns_ = 0;
+  was_full_ = std::exchange(is_full_, false);
   const int64_t passed = last_ns_ ? std::max<int64_t>(time_ns - *last_ns_, 0) : 0;
   for (ThreadDump threads(dump); threads.next(thread_);) take_thread(thread_, passed);
+  for (auto &[id, known] : threads_)
+    if (known.dump != dumps_) give_up(known, known.owed_ns);
   std::erase_if(threads_, [this](const auto &entry) { return entry.second.dump != dumps_; });
+  if (last_ns_) {
+    window_.threads = counts_;
+    if (says_cpu_) window_.cpu_ns = window_.cpu_ns.value_or(0) + dump_cpu_ns_;
+  }
   last_ns_ = time_ns;
 }
 
-Profile::Window Profile::take_window() {
-  return std::exchange(window_, {});
+void Profile::interrupt() {
+  for (auto &[id, known] : threads_) give_up(known, known.owed_ns);
+  last_ns_.reset();
+}
+
+Profile::Window Profile::take_window(const StackTree::Limits &limits) {
+  give_up_old();
+  return std::exchange(window_, Window{.tree = StackTree(limits), .dumps = 0, .cpu_ns = {}, .threads = {}, .is_model = false});
 }
 
 }  // namespace atalaya::jvm

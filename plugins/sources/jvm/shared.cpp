@@ -74,13 +74,20 @@ std::string collector_called(std::string_view collector, std::string_view policy
   return std::string(policy.empty() ? collector : policy);
 }
 
+// Agents, commands and files: they carry secrets.
+bool is_secret(std::string_view option) {
+  static constexpr std::array<std::string_view, 6> kSecret = {
+      "-Xrun", "-Xbootclasspath", "-XX:OnError=", "-XX:OnOutOfMemoryError=", "-XX:Flags=", "-XX:VMOptionsFile="};
+  return std::any_of(kSecret.begin(), kSecret.end(), [&](std::string_view begin) { return option.starts_with(begin); });
+}
+
 // Properties, agents and class paths carry secrets: they are left out.
 std::string flags_in(std::string_view options) {
   std::string flags;
   while (!options.empty()) {
     const std::string_view word = options.substr(0, options.find(' '));
     options.remove_prefix(std::min(word.size() + 1, options.size()));
-    if (!word.starts_with("-X")) continue;
+    if (!word.starts_with("-X") || is_secret(word)) continue;
     if (!flags.empty()) flags += ' ';
     flags += word;
   }

@@ -7,6 +7,9 @@
 namespace atalaya::jvm {
 namespace {
 
+constexpr std::string_view kTruncated = "[truncated]";
+constexpr size_t kLongestText = size_t{256} << 10;  // of one stack
+
 uint64_t key_of(uint32_t parent, uint32_t frame) {
   return uint64_t{parent} << 32 | frame;
 }
@@ -26,24 +29,22 @@ std::string place_of(const Frame &frame) {
   return place.empty() ? "Unknown Source" : place + ":" + std::to_string(frame.line);
 }
 
+// "java.lang.System identityHashCode"
+std::string name_of(const Frame &frame) {
+  std::string name;
+  append_name(name, frame.type);
+  if (frame.method.empty()) return name;
+  name += ' ';
+  append_name(name, frame.method);
+  return name;
+}
+
 void append_line(std::string &text, const Frame &frame) {
-  append_name(text, frame.type);
-  text += ' ';
-  append_name(text, frame.method);
+  text += name_of(frame);
+  if (frame.method.empty()) return;
   text += " (";
   append_name(text, place_of(frame));
   text += ')';
-}
-
-// "java.lang.System identityHashCode" is told with a dot here, as in profiles of perf.
-std::string stack_text(const std::vector<uint32_t> &path, const std::vector<std::string> &names) {
-  std::string text;
-  for (size_t i = path.size(); i-- > 0;) {
-    std::string name = names[path[i]];
-    name[name.find(' ')] = '.';
-    text += name + "_[j]" + (i > 0 ? ";" : "");
-  }
-  return text;
 }
 
 // The first `most` of the order are the largest; those alike as they came.
@@ -59,13 +60,21 @@ std::vector<uint32_t> largest(size_t count, size_t most, Larger larger) {
 
 }  // namespace
 
+uint32_t StackTree::add_frame(std::string_view line, const Frame &frame) {
+  if (frames_.size() >= limits_.frames || bytes_ + line.size() > limits_.bytes) return kNone;
+  const auto added = known_.emplace(line, static_cast<uint32_t>(frames_.size())).first;
+  frames_.push_back(frame);
+  bytes_ += line.size();
+  return added->second;
+}
+
 uint32_t StackTree::frame_of(std::string_view line) {
   const auto known = known_.find(line);
   if (known != known_.end()) return known->second;
-  if (frames_.size() >= limits_.frames || line.size() > limits_.frame_bytes || !parse_frame(line)) return kNone;
-  const auto added = known_.emplace(line, static_cast<uint32_t>(frames_.size())).first;
-  frames_.push_back(*parse_frame(added->first));
-  return added->second;
+  if (line.size() > limits_.frame_bytes || !parse_frame(line)) return kNone;
+  const uint32_t frame = add_frame(line, {});
+  if (frame != kNone) frames_.back() = *parse_frame(known_.find(line)->first);
+  return frame;
 }
 
 uint32_t StackTree::child_of(uint32_t parent, uint32_t frame) {
@@ -84,15 +93,21 @@ void StackTree::lose(const Time &on_cpu, const Time &wall) {
   lost_wall_.add(wall);
 }
 
-void StackTree::add(std::span<const std::string_view> frames, const Time &on_cpu, const Time &wall) {
+void StackTree::add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall) {
   on_cpu_.add(on_cpu);
+  if (frames.empty()) return lose(on_cpu, wall);
   uint32_t node = kNone;
+  if (is_cut) {
+    const auto known = known_.find(kTruncated);
+    const uint32_t frame = known != known_.end() ? known->second : add_frame(kTruncated, {.type = kTruncated, .method = {}, .file = {}});
+    if (frame != kNone) node = child_of(kNone, frame);
+    if (node == kNone) return lose(on_cpu, wall);
+  }
   for (size_t i = frames.size(); i-- > 0;) {
     const uint32_t frame = frame_of(frames[i]);
     node = frame == kNone ? kNone : child_of(node, frame);
     if (node == kNone) return lose(on_cpu, wall);
   }
-  if (node == kNone) return;
   nodes_[node].on_cpu.add(on_cpu);
   nodes_[node].wall.add(wall);
 }
@@ -103,10 +118,7 @@ std::vector<uint32_t> StackTree::function_of_frames(std::vector<std::string> &na
   functions.reserve(frames_.size());
   std::unordered_map<std::string, uint32_t> known;
   for (const Frame &frame : frames_) {
-    std::string name;
-    append_name(name, frame.type);
-    name += ' ';
-    append_name(name, frame.method);
+    std::string name = name_of(frame);
     const auto found = known.try_emplace(name, static_cast<uint32_t>(names.size())).first;
     if (found->second == names.size()) names.push_back(std::move(name));
     functions.push_back(found->second);
@@ -114,23 +126,26 @@ std::vector<uint32_t> StackTree::function_of_frames(std::vector<std::string> &na
   return functions;
 }
 
-// The innermost first.
 std::vector<uint32_t> StackTree::path_to(uint32_t node) const {
   std::vector<uint32_t> path;
-  for (; node != kNone; node = nodes_[node].parent) path.push_back(nodes_[node].frame);
+  for (; node != kNone; node = nodes_[node].parent) path.push_back(node);
   return path;
 }
 
-FunctionTime StackTree::function_time(const std::string &name, const Time &self, uint32_t exemplar) const {
+FunctionTime StackTree::function_time(const std::string &name, const Time &self, uint32_t exemplar, size_t room) const {
   FunctionTime function{.name = name, .self = self, .trace = {}, .stack = {}};
-  const std::vector<uint32_t> path = path_to(exemplar);
-  for (const uint32_t frame : path) {
-    if (!function.trace.empty()) function.trace += '\n';
-    append_line(function.trace, frames_[frame]);
+  std::vector<std::string> lines;  // the innermost first
+  for (const uint32_t node : path_to(exemplar)) {
+    std::string line;
+    append_line(line, frames_[nodes_[node].frame]);
+    const bool fits = line.size() < room;
+    lines.push_back(fits ? std::move(line) : std::string(kTruncated));
+    if (!fits) break;
+    room -= lines.back().size() + 1;
   }
-  for (size_t i = path.size(); i-- > 0;) {
-    append_line(function.stack, frames_[path[i]]);
-    if (i > 0) function.stack += ';';
+  for (size_t i = 0; i < lines.size(); ++i) {
+    function.trace += (i > 0 ? "\n" : "") + lines[i];
+    function.stack += (i > 0 ? ";" : "") + lines[lines.size() - 1 - i];
   }
   return function;
 }
@@ -149,41 +164,68 @@ std::vector<FunctionTime> StackTree::functions(size_t most) const {
     if (exemplar == kNone || nodes_[exemplar].on_cpu.ns < time.ns) exemplar = node;
   }
   std::vector<FunctionTime> found;
+  size_t room = limits_.bytes;
   for (const uint32_t function : largest(names.size(), most, [&](uint32_t a, uint32_t b) { return self[a].ns > self[b].ns; })) {
     if (found.size() == most || self[function].ns == 0) break;
-    found.push_back(function_time(names[function], self[function], exemplars[function]));
+    found.push_back(function_time(names[function], self[function], exemplars[function], std::min(room, kLongestText)));
+    room -= std::min(room, found.back().trace.size());
   }
   return found;
 }
 
-// The same tree with functions for frames, and one of the times as `on_cpu`. Its nodes have their parents before them too.
-StackTree StackTree::of_functions(const std::vector<uint32_t> &function_of, bool on_cpu) const {
-  StackTree tree({.nodes = nodes_.size(), .frames = 0, .frame_bytes = 0});
+// "java.lang.System identityHashCode" is told with a dot, as in profiles of perf.
+std::string StackTree::text_of(uint32_t node, const std::vector<std::string> &names, size_t room) const {
+  const std::vector<uint32_t> path = path_to(node);
+  std::string text;
+  for (size_t i = path.size(); i-- > 0 && text.size() <= room;) {
+    std::string name = names[nodes_[path[i]].frame];
+    if (const size_t space = name.find(' '); space != std::string::npos) name.replace(space, 1, ".").append("_[j]");
+    text += name + (i > 0 ? ";" : "");
+  }
+  return text.size() <= room ? text : std::string();
+}
+
+// Its nodes, too, have their parents before them.
+StackTree StackTree::of_functions(const std::vector<uint32_t> &function_of) const {
+  StackTree tree({.nodes = nodes_.size(), .frames = 0, .frame_bytes = 0, .bytes = 0});
   std::vector<uint32_t> node_of(nodes_.size());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const Node &node = nodes_[i];
     node_of[i] = tree.child_of(node.parent == kNone ? kNone : node_of[node.parent], function_of[node.frame]);
-    tree.nodes_[node_of[i]].on_cpu.add(on_cpu ? node.on_cpu : node.wall);
+    tree.nodes_[node_of[i]].on_cpu.add(node.on_cpu);
+    tree.nodes_[node_of[i]].wall.add(node.wall);
   }
   return tree;
 }
 
+void StackTree::add_rest(std::vector<StackTime> &found, const StackTime &others) const {
+  for (const StackTime &rest :
+       {others, StackTime{"[stack lost]", lost_on_cpu_, lost_wall_}, StackTime{"[not seen running]", unseen_, {}}})
+    if (rest.on_cpu.ns > 0 || rest.wall.ns > 0) found.push_back(rest);
+}
+
 std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
   std::vector<std::string> names;
-  const StackTree tree = of_functions(function_of_frames(names), on_cpu);
-  const auto time_of = [&](uint32_t node) -> const Time & { return tree.nodes_[node].on_cpu; };
+  const std::vector<uint32_t> function_of = function_of_frames(names);
+  const StackTree tree = of_functions(function_of);
+  const auto time_of = [&](uint32_t node) { return (on_cpu ? tree.nodes_[node].on_cpu : tree.nodes_[node].wall).ns; };
   std::vector<StackTime> found;
-  Time others;
+  StackTime others{.text = "[other]", .on_cpu = {}, .wall = {}};
+  size_t room = limits_.bytes;
   for (const uint32_t node :
-       largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a).ns > time_of(b).ns; })) {
-    if (found.size() == most)
-      others.add(time_of(node));
-    else if (time_of(node).ns > 0)
-      found.push_back({stack_text(tree.path_to(node), names), time_of(node)});
+       number : largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a) > time_of(b); })) {
+    const Node &node = tree.nodes_[number];
+    if (time_of(number) == 0) continue;
+    std::string text = found.size() < most ? tree.text_of(number, names, std::min(room, kLongestText)) : std::string();
+    if (text.empty()) {
+      others.on_cpu.add(node.on_cpu);
+      others.wall.add(node.wall);
+      continue;
+    }
+    room -= text.size();
+    found.push_back({.text = std::move(text), .on_cpu = node.on_cpu, .wall = node.wall});
   }
-  if (others.ns > 0) found.push_back({"[other]", others});
-  const Time &lost = on_cpu ? lost_on_cpu_ : lost_wall_;
-  if (lost.ns > 0) found.push_back({"[stack lost]", lost});
+  add_rest(found, others);
   return found;
 }
 

@@ -25,8 +25,12 @@ std::string_view word_behind(std::string_view line, std::string_view label) {
   return line.substr(0, line.find_first_of(" \t"));
 }
 
-// "46.00ms"
-std::optional<int64_t> milliseconds(std::string_view word) {
+// "46.00ms"; JVMs write it as their locale has it: "46,00ms".
+std::optional<int64_t> milliseconds(std::string_view text) {
+  std::array<char, 32> word_of{};
+  if (text.size() > word_of.size()) return std::nullopt;
+  std::replace_copy(text.begin(), text.end(), word_of.begin(), ',', '.');
+  const std::string_view word(word_of.data(), text.size());
   double number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number, std::chars_format::fixed);
   const std::string_view unit = word.substr(static_cast<size_t>(end - word.data()));
@@ -54,11 +58,12 @@ State state_of(std::string_view word) {
   return State::none;
 }
 
-// A name may hold anything but a line's end, quotes too.
+// A name may hold anything, quotes and line ends too.
 void begin(std::string_view line, DumpedThread &thread) {
   static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
   const size_t end = line.rfind("\" ");
-  thread.name = end == std::string_view::npos || end == 0 ? std::string_view() : line.substr(1, end - 1);
+  thread.name = line.substr(1, std::max<size_t>(end, 1) - 1);
+  line.remove_prefix(end);
   thread.id = number(word_behind(line, " tid=")) * kFactor + number(word_behind(line, " nid="));
   thread.cpu_ns = milliseconds(word_behind(line, " cpu="));
   thread.state = State::none;
@@ -100,10 +105,23 @@ void ThreadDump::take(std::string_view line, DumpedThread &thread) {
     thread.state = state_of(line.substr(kState.size()));
 }
 
+// A name with a line's end goes on in the next line: a thread's line ends where its number is. Empty: there is none.
+std::string_view ThreadDump::next_header() {
+  const std::string_view begin = rest_;
+  while (!rest_.empty()) {
+    const std::string_view line = next_line();
+    const size_t quote = line.rfind("\" ");
+    if (quote != std::string_view::npos && line.find(" tid=", quote) != std::string_view::npos)
+      return begin.substr(0, static_cast<size_t>(line.data() + line.size() - begin.data()));
+  }
+  return {};
+}
+
 bool ThreadDump::next(DumpedThread &thread) {
   while (!rest_.empty() && rest_.front() != '"') next_line();
-  if (rest_.empty()) return false;
-  begin(next_line(), thread);
+  const std::string_view header = next_header();
+  if (header.empty()) return false;
+  begin(header, thread);
   while (!rest_.empty() && rest_.front() != '"' && rest_.front() != '\n') take(next_line(), thread);
   return true;
 }

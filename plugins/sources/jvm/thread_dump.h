@@ -17,12 +17,13 @@ struct DumpedThread {
   State state = State::none;
   std::optional<int64_t> cpu_ns;         // since it began; JDK 11 and later
   std::vector<std::string_view> frames;  // the innermost first, as the line says it behind "at "
+  bool is_cut() const;                   // there may be more at the root's end
 };
 
 class ThreadDump {
  public:
-  // More frames of one thread are left out, at the root's end.
-  static constexpr size_t kMostFrames = 2048;
+  // As deep as HotSpot writes a stack unless it is told otherwise; frames beyond, at the root's end, are left out.
+  static constexpr size_t kMostFrames = 1023;
 
   explicit ThreadDump(std::string_view text) : rest_(text) {}
 
@@ -31,10 +32,15 @@ class ThreadDump {
 
  private:
   std::string_view next_line();
+  std::string_view next_header();
   void take(std::string_view line, DumpedThread &thread);
 
   std::string_view rest_;
 };
+
+inline bool DumpedThread::is_cut() const {
+  return frames.size() >= ThreadDump::kMostFrames;
+}
 
 // Whether a dump comes to its end: a JVM that dies says less.
 bool is_whole(std::string_view dump);

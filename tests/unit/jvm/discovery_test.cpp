@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,6 +76,18 @@ TEST_CASE("a JVM is found when it has made its file, and not before") {
   CHECK(found->shared_path == shared + "/" + std::to_string(::getpid()));
   CHECK(found->comm == "unit_jvm");
   CHECK(found->target.mark == symbols::read_mark(::getpid()));
+
+  // Without descriptors it is not lost.
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  const core::Descriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  for (const rlim_t most : {rlim_t{0}, static_cast<rlim_t>(next.get() + 2)}) {
+    const rlimit few{most, limit.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    const auto still = own(discovery);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK(still);
+  }
 }
 
 }  // namespace atalaya::jvm

@@ -19,9 +19,11 @@ TEST_CASE("what costs more is done less often, so that its share is the same") {
 
 TEST_CASE("what is cheap is not done without end, and what is dear is done again some day") {
   Pace pace(7);
-  int64_t all = 0;
-  for (int i = 0; i < 10'000; ++i) all += pace.pause(0, 0.02, 10'000'000);
-  CHECK(static_cast<double>(all) / 10'000 == doctest::Approx(1e7).epsilon(0.02));
+  for (int i = 0; i < 1000; ++i) {
+    const int64_t pause = pace.pause(0, 0.02, 10'000'000);
+    CHECK(pause >= 10'000'000);
+    CHECK(pause <= 15'000'000);
+  }
   CHECK(pace.pause(INT64_MAX, 0.001, 0) <= 5'400'000'000'000);
   CHECK(pace.pause(-1, 0.001, 0) == 0);
 }

@@ -33,11 +33,11 @@ using Times = std::map<std::string, int64_t>;
 TEST_CASE("a thread's CPU time goes to what it is seen running, all of it, and nothing before the second dump") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
-  CHECK(functions(profile.take_window().tree).empty());
+  CHECK(functions(profile.take_window({}).tree).empty());
   profile.take(thread("t", "RUNNABLE", 1060, kWork), 100 * kMilli);
   profile.take(thread("t", "TIMED_WAITING (sleeping)", 1090, kWork), 200 * kMilli);
   profile.take(thread("t", "RUNNABLE", 1100, kOther), 300 * kMilli);
-  const auto window = profile.take_window();
+  const auto window = profile.take_window({});
   CHECK(window.dumps == 3);
   CHECK(functions(window.tree) == Times{{"a.B work", 60}, {"a.B other", 40}});
   CHECK(window.threads->running == 1);
@@ -47,29 +47,29 @@ TEST_CASE("a thread in native code waits, unless it takes CPU time there") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 0, kPoll), 0);
   profile.take(thread("t", "RUNNABLE", 10, kPoll), 100 * kMilli);
-  CHECK(profile.take_window().threads->native == 1);
+  CHECK(profile.take_window({}).threads->native == 1);
   profile.take(thread("t", "RUNNABLE", 15, kWork), 200 * kMilli);  // what it took meanwhile is work
   profile.take(thread("t", "RUNNABLE", 105, kPoll), 300 * kMilli);
-  CHECK(functions(profile.take_window().tree) == Times{{"a.B work", 15}, {"sun.nio.ch.EPoll wait", 90}});
+  CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 15}, {"sun.nio.ch.EPoll wait", 90}});
 }
 
 TEST_CASE("a thread that begins between two dumps has taken nothing before") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
   profile.take(thread("t", "RUNNABLE", 1000, kWork) + thread("new", "RUNNABLE", 30, kOther), 100 * kMilli);
-  CHECK(functions(profile.take_window().tree) == Times{{"a.B other", 30}});
+  CHECK(functions(profile.take_window({}).tree) == Times{{"a.B other", 30}});
 }
 
 TEST_CASE("a number that another thread has now, and a missing dump, give no time") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
   profile.take(thread("u", "RUNNABLE", 5, kWork), 100 * kMilli);
-  CHECK(functions(profile.take_window().tree).empty());
+  CHECK(functions(profile.take_window({}).tree).empty());
   profile.interrupt();
   profile.take(thread("u", "RUNNABLE", 500, kWork), 200 * kMilli);
-  CHECK(functions(profile.take_window().tree).empty());
+  CHECK(functions(profile.take_window({}).tree).empty());
   profile.take(thread("u", "RUNNABLE", 510, kWork), 300 * kMilli);
-  CHECK(functions(profile.take_window().tree) == Times{{"a.B work", 10}});
+  CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 10}});
 }
 
 TEST_CASE("before JDK 11 threads do not say their CPU time: one in Java code runs all the time") {
@@ -77,7 +77,10 @@ TEST_CASE("before JDK 11 threads do not say their CPU time: one in Java code run
   const std::string dump = thread("t", "RUNNABLE", 0, kWork, false) + thread("poll", "RUNNABLE", 0, kPoll, false);
   profile.take(dump, 0);
   profile.take(dump, 100 * kMilli);
-  CHECK(functions(profile.take_window().tree) == Times{{"a.B work", 100}});
+  const auto window = profile.take_window({});
+  CHECK(functions(window.tree) == Times{{"a.B work", 100}});
+  CHECK(window.is_model);
+  CHECK_FALSE(window.cpu_ns);
 }
 
 TEST_CASE("all threads, by the time they were there") {
@@ -85,13 +88,76 @@ TEST_CASE("all threads, by the time they were there") {
   const std::string dump = thread("t", "RUNNABLE", 0, kPoll) + thread("wait", "WAITING (parking)", 0, kWork);
   profile.take(dump, 0);
   profile.take(dump, 100 * kMilli);
-  const auto window = profile.take_window();
+  const auto window = profile.take_window({});
   const auto stacks = window.tree.stacks(10, false);
   REQUIRE(stacks.size() == 2);
-  CHECK(stacks[0].time.ns == 100 * kMilli);
-  CHECK(stacks[1].time.ns == 100 * kMilli);
+  CHECK(stacks[0].wall.ns == 100 * kMilli);
+  CHECK(stacks[1].wall.ns == 100 * kMilli);
   CHECK(functions(window.tree).empty());
   CHECK(window.threads->waiting == 1);
+}
+
+TEST_CASE("all CPU time is told: what functions take, and what was not seen running") {
+  Profile profile(false);
+  profile.take(thread("t", "RUNNABLE", 1000, kWork) + thread("ends", "WAITING (parking)", 10, kWork), 0);
+  profile.take(thread("t", "RUNNABLE", 1060, kWork) + thread("ends", "WAITING (parking)", 15, kWork), 100 * kMilli);
+  profile.take(thread("t", "WAITING (parking)", 1070, kWork), 200 * kMilli);
+  const auto window = profile.take_window({});
+  CHECK(window.cpu_ns == 75 * kMilli);
+  CHECK(functions(window.tree) == Times{{"a.B work", 60}});
+  CHECK(window.tree.unseen().ns == 5 * kMilli);
+  CHECK(window.tree.stacks(10, true).back().text == "[not seen running]");
+
+  profile.take(thread("t", "RUNNABLE", 1080, kOther), 300 * kMilli);  // with what it owed from the window before
+  const auto next = profile.take_window({});
+  CHECK(next.cpu_ns == 10 * kMilli);
+  CHECK(functions(next.tree) == Times{{"a.B other", 20}});
+
+  profile.take(thread("t", "WAITING (parking)", 1087, kOther), 400 * kMilli);
+  profile.interrupt();
+  CHECK(profile.take_window({}).tree.unseen().ns == 7 * kMilli);
+}
+
+TEST_CASE("what a thread took minutes ago is not told of what it runs now") {
+  Profile profile(false);
+  profile.take(thread("t", "WAITING (parking)", 0, kWork), 0);
+  profile.take(thread("t", "WAITING (parking)", 50, kWork), Profile::kOldDebt);
+  CHECK(profile.take_window({}).tree.unseen().ns == 0);
+  profile.take(thread("t", "WAITING (parking)", 51, kWork), 2 * Profile::kOldDebt);
+  CHECK(profile.take_window({}).tree.unseen().ns == 50 * kMilli);
+  profile.take(thread("t", "RUNNABLE", 60, kWork), 2 * Profile::kOldDebt + kMilli);
+  CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 10}});
+}
+
+TEST_CASE("before there are two dumps nobody knows who runs") {
+  Profile profile(false);
+  profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
+  const auto window = profile.take_window({});
+  CHECK_FALSE(window.threads);
+  CHECK_FALSE(window.cpu_ns);
+  CHECK(profile.running() == 1);
+}
+
+TEST_CASE("threads without end are not kept") {
+  Profile profile(false);
+  std::string dump;
+  for (size_t i = 0; i < Profile::kMostThreads + 10; ++i)
+    dump += "\"t\" cpu=1.00ms tid=" + std::to_string(i) + " nid=1\n   java.lang.Thread.State: RUNNABLE\n" + kWork + "\n";
+  profile.take(dump, 0);
+  profile.take(dump, 100 * kMilli);
+  CHECK(profile.take_window({}).threads->native == Profile::kMostThreads);
+}
+
+TEST_CASE("stacks that are cut have a root that says so") {
+  Profile profile(false);
+  std::string frames;
+  for (size_t i = 0; i < ThreadDump::kMostFrames; ++i) frames += kWork;
+  profile.take(thread("t", "RUNNABLE", 0, frames), 0);
+  profile.take(thread("t", "RUNNABLE", 10, frames), 100 * kMilli);
+  const auto window = profile.take_window({});
+  CHECK(window.tree.stacks(1, true).front().text.starts_with("[truncated];a.B.work_[j];"));
+  CHECK(window.tree.functions(1).front().stack.starts_with("[truncated];a.B work (B.java:1);"));
+  CHECK(window.tree.functions(1).front().trace.ends_with("a.B work (B.java:1)\n[truncated]"));
 }
 
 TEST_CASE("the thread that answers tells what the answer before cost") {
@@ -100,7 +166,7 @@ TEST_CASE("the thread that answers tells what the answer before cost") {
   CHECK(profile.answering_ns() == 0);
   profile.take(thread("Attach Listener", "RUNNABLE", 12, ""), 100 * kMilli);
   CHECK(profile.answering_ns() == 2 * kMilli);
-  CHECK(profile.take_window().threads->native == 0);  // it runs no Java code
+  CHECK(profile.take_window({}).threads->native == 0);  // it runs no Java code
 }
 
 }  // namespace atalaya::jvm

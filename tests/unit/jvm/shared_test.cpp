@@ -59,7 +59,8 @@ TEST_CASE("who a JVM is, without what may be secret") {
       {shared_entry({"java.property.java.version", "17.0.15"}), shared_entry({"java.property.java.vm.name", "OpenJDK"}),
        shared_entry({"sun.rt.javaCommand", "org.shop.Main --password secret"}),
        shared_entry({"java.rt.vmArgs", "-Xmx1g -Dpassword=secret -javaagent:x=secret -XX:+UseG1GC"}),
-       shared_entry({"sun.gc.collector.0.name", "G1 young collection pauses"}),
+       -Xrunjdwp:secret -XX:OnError=secret -XX:+UseG1GC"}),
+                      shared_entry({"sun.gc.collector.0.name", "G1 young collection pauses"}),
        shared_number("sun.rt.createVmBeginTime", 1795334045421)}));
   CHECK(identity.version == "17.0.15");
   CHECK(identity.vm == "OpenJDK");

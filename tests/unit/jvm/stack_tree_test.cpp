@@ -13,12 +13,12 @@ namespace {
 using Frames = std::vector<std::string_view>;
 
 void add(StackTree &tree, const Frames &frames, int64_t ns) {
-  tree.add(frames, {1, ns}, {1, ns * 2});
+  tree.add(frames, false, {1, ns}, {1, ns * 2});
 }
 
-std::vector<std::string> texts(const std::vector<StackTime> &stacks) {
+std::vector<std::string> texts(const std::vector<StackTime> &stacks, bool on_cpu = true) {
   std::vector<std::string> all;
-  for (const StackTime &stack : stacks) all.push_back(stack.text + " " + std::to_string(stack.time.ns));
+  for (const StackTime &stack : stacks) all.push_back(stack.text + " " + std::to_string((on_cpu ? stack.on_cpu : stack.wall).ns));
   return all;
 }
 
@@ -57,29 +57,40 @@ TEST_CASE("stacks lose their lines and are added up, and those beyond the most a
   CHECK(texts(tree.stacks(10, true)) ==
         std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j] 70", "a.Main.run_[j];java.io.In.read_[j] 30", "a.Main.run_[j] 1"});
   CHECK(texts(tree.stacks(1, true)) == std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j] 70", "[other] 31"});
-  CHECK(texts(tree.stacks(1, false)) == std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j] 140", "[other] 62"});
+  CHECK(texts(tree.stacks(1, false), false) == std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j] 140", "[other] 62"});
 }
 
 TEST_CASE("what waits is in no function") {
   StackTree tree;
-  tree.add(Frames{kRead, kRun}, {}, {1, 10});
+  tree.add(Frames{kRead, kRun}, false, {}, {1, 10});
   CHECK(tree.functions(10).empty());
   CHECK(tree.stacks(10, true).empty());
   CHECK(texts(tree.stacks(10, false)).size() == 1);
 }
 
 TEST_CASE("what there is no room for is told, and nothing of the sum is lost") {
-  StackTree tree({.nodes = 3, .frames = 2, .frame_bytes = 30});
+  StackTree tree({.nodes = 3, .frames = 2, .frame_bytes = 30, .bytes = 1000});
   add(tree, {kFib, kRun}, 1);
   add(tree, {kRead, kRun}, 2);                                // too many frames
   add(tree, {kFib, kFib, kFib, kFib, kRun}, 4);               // too many nodes
   add(tree, {"a.Long.name(Long.java:1234567890)", kRun}, 8);  // too long
   add(tree, {"no frame", kRun}, 16);
   int64_t sum = 0;
-  for (const StackTime &stack : tree.stacks(10, true)) sum += stack.time.ns;
+  for (const StackTime &stack : tree.stacks(10, true)) sum += stack.on_cpu.ns;
   CHECK(sum == 31);
   CHECK(texts(tree.stacks(10, true)).back() == "[stack lost] 30");
   CHECK(tree.lost() == 4);
+}
+
+TEST_CASE("texts have room for so many bytes: stacks are told as others then, traces are cut at their roots") {
+  StackTree tree({.nodes = 100, .frames = 100, .frame_bytes = 100, .bytes = 80});
+  add(tree, {kFib, kFib, kFib, kRun}, 50);
+  add(tree, {kRun}, 20);
+  CHECK(texts(tree.stacks(10, true)) == std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j];a.Fib.fib_[j];a.Fib.fib_[j] 50", "[other] 20"});
+  CHECK(tree.functions(10)[0].trace == "a.Fib fib (Fib.java:2)\na.Fib fib (Fib.java:2)\na.Fib fib (Fib.java:2)\n[truncated]");
+  CHECK(tree.functions(10)[0].stack == "[truncated];a.Fib fib (Fib.java:2);a.Fib fib (Fib.java:2);a.Fib fib (Fib.java:2)");
+  add(tree, {"a.Other.of_many_bytes_in_its_name(Other.java:1)", kRun}, 1);
+  CHECK(tree.lost() == 1);
 }
 
 TEST_CASE("names that would break a stack or a trace are mended") {

@@ -101,12 +101,32 @@ TEST_CASE("frames, with modules, without files, of made-up types") {
   }
 }
 
+TEST_CASE("CPU times with the decimal comma of a locale") {
+  const auto all = threads_in("\"t\" #1 prio=5 cpu=395,23ms elapsed=1,28s tid=0x1 nid=0x2 runnable\n");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].cpu_ns == 395'230'000);
+}
+
+TEST_CASE("a name with line ends, and a line that is no thread's") {
+  const std::string text =
+      "\"one\n\nline\" #13 prio=5 cpu=5.00ms tid=0x1 nid=0x2 runnable\n   java.lang.Thread.State: RUNNABLE\n\tat a.B.c(B.java:1)\n\n"
+      "\"no thread\"\n   java.lang.Thread.State: RUNNABLE\n\n";
+  const auto all = threads_in(text);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].name == "one\n\nline");
+  CHECK(all[0].cpu_ns == 5'000'000);
+  CHECK(all[0].state == State::runnable);
+  CHECK(all[0].frames.size() == 1);
+  CHECK(threads_in("\"a\" #1 nid=0x1\n" + text).size() == 1);
+}
+
 TEST_CASE("a stack without end is cut") {
   std::string text = "\"t\" tid=0x1 nid=0x2\n   java.lang.Thread.State: RUNNABLE\n";
   for (size_t i = 0; i < ThreadDump::kMostFrames + 10; ++i) text += "\tat a.B.c(B.java:1)\n";
   const auto all = threads_in(text);
   REQUIRE(all.size() == 1);
   CHECK(all[0].frames.size() == ThreadDump::kMostFrames);
+  CHECK(all[0].is_cut());
 }
 
 }  // namespace atalaya::jvm

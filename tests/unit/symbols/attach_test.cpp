@@ -8,8 +8,10 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,10 +41,13 @@ int answers = -1;
 // A process that shares what a JVM shares and counts signals, but opens no socket.
 class Pretender {
  public:
-  explicit Pretender(const std::string &shared, const char *folder = "/") {
+  explicit Pretender(const std::string &shared, const char *folder = "/", const char *name = "unit_symbols") {
     REQUIRE(::pipe(pipe_.data()) == 0);
     pid_ = ::fork();
-    if (pid_ == 0) pretend(shared, folder);
+    if (pid_ == 0) {
+      ::prctl(PR_SET_NAME, name);
+      pretend(shared, folder);
+    }
     char byte = 0;
     REQUIRE(::read(pipe_[0], &byte, 1) == 1);
     ::fcntl(pipe_[0], F_SETFL, O_NONBLOCK);
@@ -140,6 +145,51 @@ TEST_CASE("a JVM that does not answer is signalled once, and what explains the s
     CHECK(jvm.signals() == 1);
   }
   CHECK_FALSE(exists(trigger));
+}
+
+namespace {
+
+// What a JVM of this number left: nobody listens.
+class LeftOver {
+ public:
+  explicit LeftOver(int32_t pid) : path_("/tmp/.java_pid" + std::to_string(pid)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const core::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0);
+  }
+  LeftOver(const LeftOver &) = delete;
+  LeftOver &operator=(const LeftOver &) = delete;
+  ~LeftOver() { ::unlink(path_.c_str()); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("a JVM in whose place a socket is left over is signalled, unless it listens") {
+  const Pretender jvm(jdk("17")), listens(jdk("17"), "/", "Attach Listener");
+  const LeftOver one(jvm.target().pid), other(listens.target().pid);
+  Attachment attachment, another;
+  CHECK(attachment.run(jvm.target(), "VM.version", kTimeout).error().ends_with("opens no socket for commands"));
+  CHECK(jvm.signals() == 1);
+  CHECK(another.run(listens.target(), "VM.version", kTimeout).error().ends_with("not to the socket in its /tmp; it is not called"));
+  CHECK(listens.signals() == 0);
+}
+
+TEST_CASE("a process has ended when it is gone, or another one") {
+  Target target;
+  {
+    const Pretender jvm(jdk("17"));
+    target = jvm.target();
+    CHECK_FALSE(has_ended(target));
+    ++target.mark.image;
+    CHECK(has_ended(target));
+    target = jvm.target();
+  }
+  CHECK(has_ended(target));
 }
 
 TEST_CASE("a JVM that would not take the signal as a call is not sent it") {
