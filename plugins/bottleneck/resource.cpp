@@ -34,12 +34,14 @@ constexpr std::pair<std::string_view, Resource> kParts[] = {
 }  // namespace
 
 std::string_view resource_text(Resource resource) {
-  constexpr std::array<std::string_view, 8> kTexts = {"CPU", "scheduling", "disk", "network", "memory", "JVM", "power", "other"};
+  constexpr std::array<std::string_view, 9> kTexts = {"CPU",    "scheduling", "disk",      "network", "memory",
+                                                      "JVM",    "power",      "framework", "other"};
   return kTexts[static_cast<size_t>(resource)];
 }
 
 Resource resource_of(std::string_view metric) {
   if (begins(metric, "jvm.") || metric == "span.gc.time") return Resource::jvm;
+  if (begins(metric, "counter.") || metric == "span.records") return Resource::framework;
   if (metric == "span.bytes.remote") return Resource::network;
   if (metric == "span.spills") return Resource::disk;
   for (const auto &[part, resource] : kParts)

@@ -78,6 +78,9 @@ struct Told {
   const std::string &name(uint32_t number) const { return names.text(number); }
 };
 
+// Who a task is, as the keys have it; false where the tags name none.
+bool append_key(std::string &key, const store::Tags &tags);
+
 // Takes span after span, in any order.
 class Collector {
  public:
