@@ -15,9 +15,9 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr double kMuchSlower = 3;             // of a task by itself: as long as that of the stage's median speed
-constexpr double kFarAway = 3.5;              // robust deviations; more among many tasks, where some are far away by chance
-constexpr double kMostOfAll = 0.2;            // more tasks than these are no outliers
+constexpr double kMuchSlower = 3;   // of a task by itself: as long as that of the stage's median speed
+constexpr double kFarAway = 3.5;    // robust deviations; more among many tasks, where some are far away by chance
+constexpr double kMostOfAll = 0.2;  // more tasks than these are no outliers
 constexpr size_t kFewestForOutliers = 10;
 
 std::string stage_text(const Told &told, uint32_t stage) {
@@ -51,9 +51,8 @@ class Finder {
       find_nodes(stage);
       find_outliers(stage);
     }
-    std::stable_sort(found_.begin(), found_.end(), [](const Finding &a, const Finding &b) {
-      return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost);
-    });
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Finding &a, const Finding &b) { return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost); });
     return std::move(found_);
   }
 
@@ -93,8 +92,8 @@ class Finder {
     if (!finding.phases.empty()) {
       finding.group = finding.phases.front().group;
       const Group &group = groups_[finding.group];
-      const auto node = std::find_if(group.nodes.begin(), group.nodes.end(),
-                                     [&](const NodeSpeed &one) { return one.host == finding.host; });
+      const auto node =
+          std::find_if(group.nodes.begin(), group.nodes.end(), [&](const NodeSpeed &one) { return one.host == finding.host; });
       finding.phase = group.phase;
       finding.slower = node->slower();
       finding.chance = node->chance;
@@ -109,8 +108,8 @@ class Finder {
 
   void add_evidence(Finding &finding) const {
     const Group &group = groups_[finding.group];
-    const auto node = std::find_if(group.nodes.begin(), group.nodes.end(),
-                                   [&](const NodeSpeed &one) { return one.host == finding.host; });
+    const auto node =
+        std::find_if(group.nodes.begin(), group.nodes.end(), [&](const NodeSpeed &one) { return one.host == finding.host; });
     finding.evidence.push_back(short_text(node->speed) + " KiB/s on " + told_.name(finding.host) + ", " + short_text(node->others) +
                                " KiB/s on the other nodes (medians of " + std::to_string(node->tasks) + " and " +
                                std::to_string(group.entries.size() - node->tasks) + " tasks): " + percent_text(node->slower()) +
@@ -456,8 +455,8 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
     Finding finding{.kind = Finding::Kind::region, .region = region.name};
     finding.lost = region.share;
     finding.summary = "critical code region " + told.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
-                      short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " + percent_text(region.share) +
-                      " of all regions";
+                      short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " +
+                      percent_text(region.share) + " of all regions";
     finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms a run");
     if (region.has_bytes) finding.evidence.push_back(short_text(region.bytes / 1024 / region.seconds) + " KiB/s");
     found.push_back(std::move(finding));
@@ -472,8 +471,7 @@ void explain(Finding &finding, const Told &told, const std::vector<Group> &group
 
 Resource leading_resource(const Correlated &metrics) {
   std::map<Resource, double> sums;
-  for (size_t i = 0; i < metrics.leading; ++i)
-    sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
+  for (size_t i = 0; i < metrics.leading; ++i) sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
   Resource most = Resource::other;
   double largest = 0;
   for (const auto &[resource, sum] : sums) {

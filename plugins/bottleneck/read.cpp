@@ -30,7 +30,8 @@ void check_known(const std::vector<std::string> &ids, const Told &told, store::S
 
 Told read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
                store::Store &store, query::Budget &budget) {
-  store::Selection selection{{}, tags, range};  // all names: to look for four of them in millions takes longer than to read the rest
+  store::Selection selection{
+      {}, tags, range};  // all names: to look for four of them in millions takes longer than to read the rest
   if (!ids.empty()) {
     store::TagFilter jobs{"job", {}};
     for (const std::string &id : ids) jobs.patterns.push_back(query::exactly(id));
