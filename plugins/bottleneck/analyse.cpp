@@ -64,7 +64,8 @@ void add_notes(Analysis &all) {
                           " tasks is not known, for they moved no bytes or do not tell (span.bytes)");
   }
   if (all.told.without_identity > 0)
-    all.notes.push_back(std::to_string(all.told.without_identity) + " spans of tasks and phases have no tag task or phase and were left out");
+    all.notes.push_back(std::to_string(all.told.without_identity) +
+                        " spans of tasks and phases have no tag task or phase and were left out");
 }
 
 void mark(Analysis &all) {
@@ -97,7 +98,8 @@ Analysis analyse(Told told, const DetectOptions &options, store::Store &store, q
   all.regions = grade_regions(all.told, options.clustering);
   all.findings = find_slow(all.told, all.groups, all.ranks, options);
   if (all.findings.size() > kMostExplained) {
-    all.notes.push_back(std::to_string(all.findings.size() - kMostExplained) + " further slow nodes and tasks that lost less are left out");
+    all.notes.push_back(std::to_string(all.findings.size() - kMostExplained) +
+                        " further slow nodes and tasks that lost less are left out");
     all.findings.resize(kMostExplained);
   }
   for (Finding &finding : all.findings) explain(finding, all.told, all.groups, store, budget);
@@ -111,8 +113,8 @@ std::vector<Compared> compare(const Analysis &analysis, uint32_t before, uint32_
   std::vector<Compared> found;
   for (const Group &one : analysis.groups)
     for (const Group &other : analysis.groups)
-      if (one.job == before && other.job == after && one.stage == other.stage && one.phase == other.phase &&
-          !one.entries.empty() && !other.entries.empty())
+      if (one.job == before && other.job == after && one.stage == other.stage && one.phase == other.phase && !one.entries.empty() &&
+          !other.entries.empty())
         found.push_back({one.stage, one.phase, total_speed(one), total_speed(other)});
   return found;
 }

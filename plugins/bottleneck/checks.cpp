@@ -13,13 +13,13 @@ namespace atalaya::bottleneck {
 namespace {
 
 // What counts as a difference between a node and the others.
-constexpr double kPoints = 15;          // of per cents: busy, pressure
-constexpr double kStealPoints = 5;      // of a CPU that somebody else has
-constexpr double kThrottledMs = 100;    // a second
-constexpr double kProgramCpu = 20;      // % of a core that a program uses here
-constexpr double kProgramDisk = 1;      // MiB/s
-constexpr double kElsewhere = 0.25;     // of what it uses here: less, and it is a program of this node
-constexpr double kShare = 0.1;          // of bytes that are remote, of time in garbage collection
+constexpr double kPoints = 15;        // of per cents: busy, pressure
+constexpr double kStealPoints = 5;    // of a CPU that somebody else has
+constexpr double kThrottledMs = 100;  // a second
+constexpr double kProgramCpu = 20;    // % of a core that a program uses here
+constexpr double kProgramDisk = 1;    // MiB/s
+constexpr double kElsewhere = 0.25;   // of what it uses here: less, and it is a program of this node
+constexpr double kShare = 0.1;        // of bytes that are remote, of time in garbage collection
 constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kLeastAwaitMs = 2;
 constexpr double kLeastDisk = 0.5, kLeastNet = 1;  // MiB/s, Mibit/s: below it a difference of rates means nothing
 constexpr double kSwapBytes = 1 << 20, kMajorFaults = 100;
@@ -124,7 +124,8 @@ class Checker {
       if (program.cpu - cpu >= kProgramCpu && cpu <= kElsewhere * program.cpu)
         found_program(check, program.name, " uses " + short_text(program.cpu) + " % of a core, " + short_text(cpu) + " %");
       if (program.disk - disk >= kProgramDisk && disk <= kElsewhere * program.disk)
-        found_program(check, program.name, " reads and writes " + short_text(program.disk) + " MiB/s, " + short_text(disk) + " MiB/s");
+        found_program(check, program.name,
+                      " reads and writes " + short_text(program.disk) + " MiB/s, " + short_text(disk) + " MiB/s");
     }
     if (check.verdict == Verdict::ruled_out)
       check.text = "no program uses CPU or disks here that it does not use on the other nodes";
@@ -141,7 +142,8 @@ class Checker {
     Check check{.what = Reason::garbage_collection};
     const auto own = sides_.own_tasks.gc_share, others = sides_.other_tasks.gc_share;
     if (own && others) {
-      check.text = "garbage collection " + percent_text(*own) + " of the tasks' time, " + percent_text(*others) + " on the other nodes";
+      check.text =
+          "garbage collection " + percent_text(*own) + " of the tasks' time, " + percent_text(*others) + " on the other nodes";
       check.verdict = *own - *others >= kShare ? Verdict::found : Verdict::ruled_out;
       check.short_text = check.text;
     }
@@ -169,14 +171,17 @@ class Checker {
       check.verdict = *own - *others >= kShare ? Verdict::found : Verdict::ruled_out;
       check.short_text = "remote reads, " + check.text;
     }
-    return finished(std::move(check), "remote reads", "the spans do not tell where data came from (span.bytes.remote, the tag source)");
+    return finished(std::move(check), "remote reads",
+                    "the spans do not tell where data came from (span.bytes.remote, the tag source)");
   }
 
   Check disk() const {
     Check check{.what = Reason::disk};
     const bool any = !has_phase_ || !(needs_.reads || needs_.writes);
-    if (any || needs_.writes) rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kLeastDisk, needs_.writes);
-    if (any || needs_.reads) rate(check, {"sys.disk.read.mb", "proc.disk.reads.mb"}, "disk read", "MiB/s", kLeastDisk, needs_.reads);
+    if (any || needs_.writes)
+      rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kLeastDisk, needs_.writes);
+    if (any || needs_.reads)
+      rate(check, {"sys.disk.read.mb", "proc.disk.reads.mb"}, "disk read", "MiB/s", kLeastDisk, needs_.reads);
     await(check, "sys.disk.write.await", "a write takes");
     await(check, "sys.disk.read.await", "a read takes");
     look(check, "sys.pressure.io.some.stall", "waiting for disks", " % of the time", kPoints, 0);
@@ -250,8 +255,8 @@ std::string list_of(const std::vector<Check> &checks, Verdict verdict) {
 }  // namespace
 
 std::string_view reason_text(Reason reason) {
-  constexpr std::array<std::string_view, 8> kTexts = {"other programs", "cpu",  "garbage collection", "memory",
-                                                      "remote reads",   "disk", "network",            "unknown"};
+  constexpr std::array<std::string_view, 8> kTexts = {
+      "other programs", "cpu", "garbage collection", "memory", "remote reads", "disk", "network", "unknown"};
   return kTexts[static_cast<size_t>(reason)];
 }
 

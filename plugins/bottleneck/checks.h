@@ -31,7 +31,7 @@ std::string_view reason_text(Reason reason);  // as in JSON: "other programs", "
 struct Check {
   Reason what = Reason::none;
   Verdict verdict = Verdict::unknown;
-  std::string text;   // with its numbers: the evidence
+  std::string text;        // with its numbers: the evidence
   std::string short_text;  // where it was found: "disk write 22 % below the other nodes"
 };
 

@@ -38,7 +38,8 @@ class Sorted {
   // Sum of the distances of the values [begin, end) to the one at `middle`, which is among them.
   double distances(size_t begin, size_t end, size_t middle) const {
     const double place = at_[middle] - base_;
-    return place * weight(begin, middle) - (sums_[middle] - sums_[begin]) + (sums_[end] - sums_[middle]) - place * weight(middle, end);
+    return place * weight(begin, middle) - (sums_[middle] - sums_[begin]) + (sums_[end] - sums_[middle]) -
+           place * weight(middle, end);
   }
   double squares(size_t begin, size_t end) const {
     const double sum = sums_[end] - sums_[begin];
@@ -47,7 +48,8 @@ class Sorted {
   // The value in the middle of [begin, end), by weight: its medoid.
   size_t middle(size_t begin, size_t end) const {
     const double half = (weights_[begin] + weights_[end]) / 2;
-    const auto found = std::lower_bound(weights_.begin() + static_cast<ptrdiff_t>(begin) + 1, weights_.begin() + static_cast<ptrdiff_t>(end), half);
+    const auto found = std::lower_bound(weights_.begin() + static_cast<ptrdiff_t>(begin) + 1,
+                                        weights_.begin() + static_cast<ptrdiff_t>(end), half);
     return static_cast<size_t>(found - weights_.begin()) - 1;
   }
   // Of two centres with this place between them, the first value that belongs to the right one.

@@ -79,9 +79,8 @@ Correlated correlate(const Table &table, const std::vector<double> &index) {
     found.all.push_back({columns.names[i], coefficient, components.front().loadings[i]});
     sum += std::abs(coefficient);
   }
-  std::stable_sort(found.all.begin(), found.all.end(), [](const Coefficient &a, const Coefficient &b) {
-    return std::abs(a.correlation) > std::abs(b.correlation);
-  });
+  std::stable_sort(found.all.begin(), found.all.end(),
+                   [](const Coefficient &a, const Coefficient &b) { return std::abs(a.correlation) > std::abs(b.correlation); });
   for (double reached = 0; found.leading < found.all.size() && reached < sum * kLeadingPart; ++found.leading)
     reached += std::abs(found.all[found.leading].correlation);
   return found;

@@ -18,8 +18,8 @@ struct Table {
 Table normalised(Table table);
 
 struct Component {
-  double explained = 0;           // the part of all variance
-  std::vector<double> loadings;   // the correlation of each column with it; the largest is positive
+  double explained = 0;          // the part of all variance
+  std::vector<double> loadings;  // the correlation of each column with it; the largest is positive
 };
 // Of the columns' correlation matrix, the largest first. The table is normalised.
 std::vector<Component> principal_components(const Table &table);

@@ -14,7 +14,7 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kChance = 0.01;     // of a false verdict on a job, all that is looked at together
+constexpr double kChance = 0.01;      // of a false verdict on a job, all that is looked at together
 constexpr double kWorthwhile = 0.05;  // of the tasks' time: a phase that loses less does not matter
 constexpr double kLeastNoise = 0.02;  // relative: clocks and counters are no better
 
@@ -203,7 +203,8 @@ std::vector<Group> grade(const Told &told, const DetectOptions &options, query::
 std::string why_no_verdict(const Group &group) {
   const std::string tasks = std::to_string(group.entries.size()) + (group.entries.size() == 1 ? " task" : " tasks");
   if (group.entries.size() < kFewestTasks)
-    return tasks + " with a known speed are too few to tell a slow node from chance (" + std::to_string(kFewestTasks) + " are needed)";
+    return tasks + " with a known speed are too few to tell a slow node from chance (" + std::to_string(kFewestTasks) +
+           " are needed)";
   if (group.nodes.size() < 2) return "all " + tasks + " ran on one node: there is none to compare it with";
   const auto enough = [](const NodeSpeed &node) { return node.tasks >= kFewestOfNode; };
   if (std::none_of(group.nodes.begin(), group.nodes.end(), enough))

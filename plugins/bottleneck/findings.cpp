@@ -4,18 +4,20 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "plugins/bottleneck/read.h"
 #include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr double kMuchSlower = 3;             // of a task by itself: as long as that of the stage's median speed
-constexpr double kFarAway = 3.5;              // robust deviations; more among many tasks, where some are far away by chance
-constexpr double kMostOfAll = 0.2;            // more tasks than these are no outliers
+constexpr double kMuchSlower = 3;   // of a task by itself: as long as that of the stage's median speed
+constexpr double kFarAway = 3.5;    // robust deviations; more among many tasks, where some are far away by chance
+constexpr double kMostOfAll = 0.2;  // more tasks than these are no outliers
 constexpr size_t kFewestForOutliers = 10;
 
 std::string stage_text(const Told &told, uint32_t stage) {
@@ -49,9 +51,8 @@ class Finder {
       find_nodes(stage);
       find_outliers(stage);
     }
-    std::stable_sort(found_.begin(), found_.end(), [](const Finding &a, const Finding &b) {
-      return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost);
-    });
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Finding &a, const Finding &b) { return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost); });
     return std::move(found_);
   }
 
@@ -91,8 +92,8 @@ class Finder {
     if (!finding.phases.empty()) {
       finding.group = finding.phases.front().group;
       const Group &group = groups_[finding.group];
-      const auto node = std::find_if(group.nodes.begin(), group.nodes.end(),
-                                     [&](const NodeSpeed &one) { return one.host == finding.host; });
+      const auto node =
+          std::find_if(group.nodes.begin(), group.nodes.end(), [&](const NodeSpeed &one) { return one.host == finding.host; });
       finding.phase = group.phase;
       finding.slower = node->slower();
       finding.chance = node->chance;
@@ -107,8 +108,8 @@ class Finder {
 
   void add_evidence(Finding &finding) const {
     const Group &group = groups_[finding.group];
-    const auto node = std::find_if(group.nodes.begin(), group.nodes.end(),
-                                   [&](const NodeSpeed &one) { return one.host == finding.host; });
+    const auto node =
+        std::find_if(group.nodes.begin(), group.nodes.end(), [&](const NodeSpeed &one) { return one.host == finding.host; });
     finding.evidence.push_back(short_text(node->speed) + " KiB/s on " + told_.name(finding.host) + ", " + short_text(node->others) +
                                " KiB/s on the other nodes (medians of " + std::to_string(node->tasks) + " and " +
                                std::to_string(group.entries.size() - node->tasks) + " tasks): " + percent_text(node->slower()) +
@@ -211,6 +212,7 @@ class Finder {
 };
 
 // What is read of a finding's tasks and of those beside them.
+constexpr size_t kMostReadAgain = 500'000;  // spans: beyond it counters are left out
 constexpr size_t kMostOwn = 400, kMostOthers = 800, kMostHosts = 8;
 
 // So many of them, from all of their length.
@@ -291,25 +293,57 @@ class Explainer {
     return found;
   }
 
-  // Columns that (nearly) all rows have, and of those rows that have all of these.
-  static Table table_of(const Metrics &metrics, const std::vector<Window> &rows, std::vector<double> &index) {
-    constexpr double kMissing = 0.1;
-    Table table;
-    std::vector<std::vector<std::optional<double>>> columns;
-    for (const std::string &name : metrics.names()) {
-      std::vector<std::optional<double>> column;
-      for (const Window &row : rows) column.push_back(metrics.mean(name, row));
-      const auto missing = static_cast<double>(std::count(column.begin(), column.end(), std::nullopt));
-      if (missing > kMissing * static_cast<double>(rows.size())) continue;
-      table.names.push_back(name);
-      columns.push_back(std::move(column));
+  using Columns = std::map<std::string, std::vector<std::optional<double>>>;
+
+  static Columns columns_of(const Metrics &metrics, const std::vector<Window> &rows) {
+    Columns columns;
+    for (const std::string &name : metrics.names())
+      for (const Window &row : rows) columns[name].push_back(metrics.mean(name, row));
+    return columns;
+  }
+
+  // What tasks tell of themselves, and what their framework counted.
+  void add_tasks(Columns &columns) const {
+    std::vector<uint32_t> tasks;
+    for (const auto *entries : {&own_, &others_})
+      for (const Entry &entry : *entries) tasks.push_back(entry.task);
+    const auto add = [&](const char *name, auto &&value) {
+      for (const uint32_t task : tasks) columns[name].push_back(value(told_.tasks[task]));
+    };
+    const auto part = [](int64_t amount, double of) {
+      return amount == kUnknown || of <= 0 ? std::nullopt : std::optional(static_cast<double>(amount) / of);
+    };
+    add("span.bytes.remote", [&](const Task &task) { return part(task.work.remote, static_cast<double>(task.work.bytes)); });
+    add("span.gc.time", [&](const Task &task) { return part(task.gc_ms, static_cast<double>(task.work.duration_ns) / 1e6); });
+    add("span.spills", [&](const Task &task) { return part(task.spills, 1); });
+    add("span.records", [&](const Task &task) { return part(task.records, 1); });
+    if (told_.tasks.size() + told_.phases.size() > kMostReadAgain) return;
+    const Counters counters = read_counters(told_, tasks, store_, budget_);
+    for (size_t row = 0; row < tasks.size(); ++row) {
+      for (const auto &[name, value] : counters.at(tasks[row])) {
+        auto &column = columns[name];
+        column.resize(tasks.size());
+        column[row] = value;
+      }
     }
+  }
+
+  // Columns that (nearly) all rows have, and of those rows that have all of these.
+  static Table table_of(Columns columns, std::vector<double> &index) {
+    constexpr double kMissing = 0.1;
+    std::erase_if(columns, [&](const auto &column) {
+      const auto missing = static_cast<double>(std::count(column.second.begin(), column.second.end(), std::nullopt));
+      return missing > kMissing * static_cast<double>(index.size());
+    });
+    Table table;
+    for (const auto &[name, column] : columns) table.names.push_back(name);
     table.columns.resize(columns.size());
     std::vector<double> kept;
-    for (size_t row = 0; row < rows.size(); ++row) {
-      if (std::any_of(columns.begin(), columns.end(), [row](const auto &column) { return !column[row]; })) continue;
+    for (size_t row = 0; row < index.size(); ++row) {
+      if (std::any_of(columns.begin(), columns.end(), [row](const auto &column) { return !column.second[row]; })) continue;
       kept.push_back(index[row]);
-      for (size_t i = 0; i < columns.size(); ++i) table.columns[i].push_back(*columns[i][row]);
+      auto into = table.columns.begin();
+      for (const auto &[name, column] : columns) (into++)->push_back(*column[row]);
     }
     index = std::move(kept);
     return table;
@@ -333,12 +367,9 @@ class Explainer {
       index.push_back(*ipc);
     }
     if (rows.size() < kFewestSamples) return;
-    Table table = table_of(metrics, rows, index);
-    const auto itself = std::find(table.names.begin(), table.names.end(), kIpc);
-    if (itself != table.names.end()) {
-      table.columns.erase(table.columns.begin() + (itself - table.names.begin()));
-      table.names.erase(itself);
-    }
+    Columns columns = columns_of(metrics, rows);
+    columns.erase(std::string(kIpc));
+    const Table table = table_of(std::move(columns), index);
     finding_.metrics = correlate(table, index);
   }
 
@@ -348,7 +379,10 @@ class Explainer {
     std::vector<double> index;
     for (const auto *entries : {&own_, &others_})
       for (const Entry &entry : *entries) index.push_back(entry.speed);
-    finding_.metrics = correlate(table_of(metrics, windows, index), index);
+    Columns columns = columns_of(metrics, windows);
+    add_tasks(columns);
+    const Table table = table_of(std::move(columns), index);
+    finding_.metrics = correlate(table, index);
   }
 
   void summarise() {
@@ -421,8 +455,8 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
     Finding finding{.kind = Finding::Kind::region, .region = region.name};
     finding.lost = region.share;
     finding.summary = "critical code region " + told.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
-                      short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " + percent_text(region.share) +
-                      " of all regions";
+                      short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " +
+                      percent_text(region.share) + " of all regions";
     finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms a run");
     if (region.has_bytes) finding.evidence.push_back(short_text(region.bytes / 1024 / region.seconds) + " KiB/s");
     found.push_back(std::move(finding));
@@ -437,8 +471,7 @@ void explain(Finding &finding, const Told &told, const std::vector<Group> &group
 
 Resource leading_resource(const Correlated &metrics) {
   std::map<Resource, double> sums;
-  for (size_t i = 0; i < metrics.leading; ++i)
-    sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
+  for (size_t i = 0; i < metrics.leading; ++i) sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
   Resource most = Resource::other;
   double largest = 0;
   for (const auto &[resource, sum] : sums) {

@@ -28,7 +28,7 @@ struct Finding {
   size_t group = 0;                                  // whose entries these are
   std::vector<uint32_t> tasks;                       // slow ones
   double slower = 0, chance = 1, lost = 0;
-  std::vector<SlowPhase> phases;                     // that lost the most first
+  std::vector<SlowPhase> phases;  // that lost the most first
   Reason reason = Reason::none;
   std::string summary;
   std::vector<std::string> evidence;

@@ -77,9 +77,7 @@ class MetricsReader : public store::PointVisitor {
   };
 
   // Windows that began in the time may end after it, and an instant needs the one before to know for how long it stands.
-  store::Range wider() const {
-    return {all_.begin_ns_ - std::min(all_.begin_ns_, kLongestWindow), end_ns() + kLongestWindow};
-  }
+  store::Range wider() const { return {all_.begin_ns_ - std::min(all_.begin_ns_, kLongestWindow), end_ns() + kLongestWindow}; }
   int64_t end_ns() const { return all_.begin_ns_ + all_.step_ns_ * static_cast<int64_t>(all_.count_); }
 
   void set_bins() {
@@ -94,8 +92,9 @@ class MetricsReader : public store::PointVisitor {
     for (const Window &window : windows_) {
       std::vector<double> &active = active_[window.host];
       active.resize(all_.count_);
-      each_bin(window.begin_ns, window.end_ns,
-               [&](size_t bin, double overlap) { active[bin] = std::max(active[bin], overlap / static_cast<double>(all_.step_ns_)); });
+      each_bin(window.begin_ns, window.end_ns, [&](size_t bin, double overlap) {
+        active[bin] = std::max(active[bin], overlap / static_cast<double>(all_.step_ns_));
+      });
     }
   }
 
@@ -116,7 +115,8 @@ class MetricsReader : public store::PointVisitor {
     for (const auto &[host, active] : active_) hosts.patterns.push_back(query::exactly(host));
     std::vector<store::Series> found = store_.series({{}, {hosts}, wider()}, kMostSeries + 1);
     if (found.size() > kMostSeries)
-      throw query::TooMuch("more than " + std::to_string(kMostSeries) + " series are of the nodes in question" + query::kAskForLess);
+      throw query::TooMuch("more than " + std::to_string(kMostSeries) + " series are of the nodes in question" +
+                           query::kAskForLess);
     for (store::Series &series : found) {
       if (combine_of(series.metric) == Combine::leave_out || tag_of(series.tags, "interface") == "lo") continue;
       targets_.push_back(target_of(series));

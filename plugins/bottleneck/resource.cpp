@@ -21,25 +21,42 @@ bool has(std::string_view text, std::string_view part) {
 
 // The first that is in the name has it.
 constexpr std::pair<std::string_view, Resource> kParts[] = {
-    {".power", Resource::power},         {".energy", Resource::power},           {".temp", Resource::power},
-    {".pressure.cpu", Resource::cpu},    {".pressure.io", Resource::disk},       {".pressure.memory", Resource::memory},
-    {".net.", Resource::network},        {".disk.", Resource::disk},             {".mem.pgin", Resource::disk},
-    {".mem.pgout", Resource::disk},      {".fs.", Resource::disk},               {".mem.", Resource::memory},
-    {".swap.", Resource::memory},        {".cpu.", Resource::cpu},               {".counters.", Resource::cpu},
-    {".io.", Resource::disk},            {".interrupts", Resource::scheduling},  {".context.", Resource::scheduling},
-    {".switches.", Resource::scheduling}, {".tasks.", Resource::scheduling},     {".load.", Resource::scheduling},
-    {".threads", Resource::scheduling},  {".faults.", Resource::memory},
+    {".power", Resource::power},
+    {".energy", Resource::power},
+    {".temp", Resource::power},
+    {".pressure.cpu", Resource::cpu},
+    {".pressure.io", Resource::disk},
+    {".pressure.memory", Resource::memory},
+    {".net.", Resource::network},
+    {".disk.", Resource::disk},
+    {".mem.pgin", Resource::disk},
+    {".mem.pgout", Resource::disk},
+    {".fs.", Resource::disk},
+    {".mem.", Resource::memory},
+    {".swap.", Resource::memory},
+    {".cpu.", Resource::cpu},
+    {".counters.", Resource::cpu},
+    {".io.", Resource::disk},
+    {".interrupts", Resource::scheduling},
+    {".context.", Resource::scheduling},
+    {".switches.", Resource::scheduling},
+    {".tasks.", Resource::scheduling},
+    {".load.", Resource::scheduling},
+    {".threads", Resource::scheduling},
+    {".faults.", Resource::memory},
 };
 
 }  // namespace
 
 std::string_view resource_text(Resource resource) {
-  constexpr std::array<std::string_view, 8> kTexts = {"CPU", "scheduling", "disk", "network", "memory", "JVM", "power", "other"};
+  constexpr std::array<std::string_view, 9> kTexts = {"CPU", "scheduling", "disk",      "network", "memory",
+                                                      "JVM", "power",      "framework", "other"};
   return kTexts[static_cast<size_t>(resource)];
 }
 
 Resource resource_of(std::string_view metric) {
   if (begins(metric, "jvm.") || metric == "span.gc.time") return Resource::jvm;
+  if (begins(metric, "counter.") || metric == "span.records") return Resource::framework;
   if (metric == "span.bytes.remote") return Resource::network;
   if (metric == "span.spills") return Resource::disk;
   for (const auto &[part, resource] : kParts)

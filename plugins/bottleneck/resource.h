@@ -7,7 +7,7 @@
 
 namespace atalaya::bottleneck {
 
-enum class Resource { cpu, scheduling, disk, network, memory, jvm, power, other };
+enum class Resource { cpu, scheduling, disk, network, memory, jvm, power, framework, other };
 std::string_view resource_text(Resource resource);
 Resource resource_of(std::string_view metric);
 

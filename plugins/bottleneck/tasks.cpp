@@ -58,6 +58,12 @@ struct Collector::Said {
   int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
 };
 
+bool append_key(std::string &key, const store::Tags &tags) {
+  const std::string_view task = tag_of(tags, "task"), attempt = tag_of(tags, "attempt");
+  key.append(tag_of(tags, "job")).append(1, '\0').append(task).append(1, '\0').append(attempt);
+  return !task.empty() || !attempt.empty();
+}
+
 std::string_view outcome_text(Outcome outcome) {
   constexpr std::array<std::string_view, 5> kTexts = {"", "succeeded", "failed", "killed", "running"};
   return kTexts[static_cast<size_t>(outcome)];
@@ -79,16 +85,15 @@ uint32_t Collector::job(std::string_view id) {
 }
 
 Task *Collector::task(const store::Tags &tags) {
-  const std::string_view id = tag_of(tags, "task"), attempt = tag_of(tags, "attempt"), job_id = tag_of(tags, "job");
-  if (id.empty() && attempt.empty()) return nullptr;
-  key_.assign(job_id).append(1, '\0').append(id).append(1, '\0').append(attempt);
+  key_.clear();
+  if (!append_key(key_, tags)) return nullptr;
   const auto [found, is_new] = all_.keys.try_emplace(key_, static_cast<uint32_t>(all_.tasks.size()));
   if (is_new) {
     Task task;
-    task.job = job(job_id);
+    task.job = job(tag_of(tags, "job"));
     task.key = &found->first;
-    task.task_begin = static_cast<uint32_t>(job_id.size() + 1);
-    task.attempt_begin = static_cast<uint32_t>(task.task_begin + id.size() + 1);
+    task.task_begin = static_cast<uint32_t>(tag_of(tags, "job").size() + 1);
+    task.attempt_begin = static_cast<uint32_t>(task.task_begin + tag_of(tags, "task").size() + 1);
     all_.tasks.push_back(task);
   }
   Task &task = all_.tasks[found->second];

@@ -51,8 +51,8 @@ struct Task {
 // A phase of a task: all its spans together.
 struct Phase {
   uint32_t task = 0, phase = 0;
-  Work work;              // from the begin of the first to the end of the last one
-  int64_t busy_ns = 0;    // the sum of their durations; kUnknown while one is open
+  Work work;            // from the begin of the first to the end of the last one
+  int64_t busy_ns = 0;  // the sum of their durations; kUnknown while one is open
 };
 
 struct Region {
@@ -73,10 +73,13 @@ struct Told {
   std::vector<Phase> phases;  // by task, in order of their start
   std::vector<Region> regions;
   std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
-  size_t without_identity = 0;  // spans of tasks and phases without a task
+  size_t without_identity = 0;                     // spans of tasks and phases without a task
 
   const std::string &name(uint32_t number) const { return names.text(number); }
 };
+
+// Who a task is, as the keys have it; false where the tags name none.
+bool append_key(std::string &key, const store::Tags &tags);
 
 // Takes span after span, in any order.
 class Collector {

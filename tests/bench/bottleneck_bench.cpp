@@ -37,7 +37,8 @@ class Job {
   void add_task(size_t number) {
     const size_t node = number % kNodes;
     const std::string host = "node" + std::to_string(node);
-    const int64_t start = kBegin + static_cast<int64_t>(number / kNodes) * 10 * kSecond + static_cast<int64_t>(number % kNodes) * 1'000'000;
+    const int64_t start =
+        kBegin + static_cast<int64_t>(number / kNodes) * 10 * kSecond + static_cast<int64_t>(number % kNodes) * 1'000'000;
     char id[64];
     std::snprintf(id, sizeof id, "task_1526555215992_0001_m_%06zu", number);
     std::snprintf(attempt_, sizeof attempt_, "attempt_1526555215992_0001_m_%06zu_0", number);

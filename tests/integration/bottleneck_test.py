@@ -37,7 +37,9 @@ def tasks(job, slow=None, phase=None, factor=1, remote=None):
                 at += seconds
             share = 0.4 if node == remote else 0.02
             yield sample("span", start, at - start, tags,
-                         {"span.bytes": 64 * MIB, "span.bytes.remote": int(64 * MIB * share), "span.outcome": 0}, "task")
+                         {"span.bytes": 64 * MIB, "span.bytes.remote": int(64 * MIB * share), "span.outcome": 0,
+                          "counter.task.SPILL_MILLIS": int(PHASES["spill"] * 1000 * (factor if (node, "spill") == (slow, phase) else 1)) + wave},
+                         "task")
     yield sample("span", T0, WAVES * WAVE, {"job": job, "framework": "hadoop", "name": "sort"}, {"span.outcome": 0}, "job")
 
 
@@ -88,7 +90,7 @@ class Bottleneck(AgentCase):
         self.assertRegex(answer["findings"][0]["summary"], r"^spill of map tasks is slow on node n3: disk write 2[12] % below the other nodes; CPU, "
                          "other programs.* ruled out")
         self.assertEqual(answer["findings"][0]["index"], "dps")
-        self.assertEqual(answer["findings"][0]["metrics"][0]["metric"], "sys.disk.write.mb")
+        self.assertEqual({one["metric"] for one in answer["findings"][0]["metrics"][:2]}, {"sys.disk.write.mb", "counter.task.SPILL_MILLIS"})
         nodes = {node["node"]: node for node in answer["nodes"]}
         self.assertEqual([name for name, node in nodes.items() if node["bottleneck"]], ["n3"])
         self.assertEqual([name for name, node in nodes.items() if node["top"]], ["n3"])

@@ -127,7 +127,9 @@ class Writer {
   void add(const Check &check) {
     Object object(out_);
     object.text("what", reason_text(check.what));
-    object.text("verdict", check.verdict == Verdict::found ? "found" : check.verdict == Verdict::ruled_out ? "ruled out" : "unknown");
+    object.text("verdict", check.verdict == Verdict::found       ? "found"
+                           : check.verdict == Verdict::ruled_out ? "ruled out"
+                                                                 : "unknown");
     object.text("text", check.text);
   }
   void add_metrics(Object &object, const Finding &finding) {

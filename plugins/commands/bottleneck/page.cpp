@@ -99,14 +99,16 @@ class Page {
   void add_metrics(const Finding &finding) {
     if (finding.index.empty()) return;
     out_ += "<p>Correlation of metrics with " +
-            std::string(finding.index == "ipc" ? "instructions per cycle" : "the processing speed, as no instructions per cycle are known") +
+            std::string(finding.index == "ipc" ? "instructions per cycle"
+                                               : "the processing speed, as no instructions per cycle are known") +
             " over " + std::to_string(finding.metrics.rows) + (finding.index == "ipc" ? " samples" : " tasks") +
             "; the first principal component explains " + percent_text(finding.metrics.explained) +
             " of them. These have 80 % of the sum:</p>\n";
     std::vector<query::Row> rows = {{"metric", "resource", "correlation", "loading"}};
     for (size_t i = 0; i < std::min(finding.metrics.leading, kMostMetrics); ++i) {
       const Coefficient &one = finding.metrics.all[i];
-      rows.push_back({one.name, std::string(resource_text(resource_of(one.name))), coefficient_text(one.correlation), coefficient_text(one.loading)});
+      rows.push_back({one.name, std::string(resource_text(resource_of(one.name))), coefficient_text(one.correlation),
+                      coefficient_text(one.loading)});
     }
     add_table(out_, rows, 2);
     if (finding.metrics.leading > kMostMetrics)
@@ -125,8 +127,8 @@ class Page {
 
   void add_change() {
     if (!report_.change) return;
-    out_ += "<h2>Before and after</h2>\n<p>Before: " + xml_text(job_text(told_, report_.change->before)) + "; after: " +
-            xml_text(job_text(told_, report_.change->after)) + "</p>\n";
+    out_ += "<h2>Before and after</h2>\n<p>Before: " + xml_text(job_text(told_, report_.change->before)) +
+            "; after: " + xml_text(job_text(told_, report_.change->after)) + "</p>\n";
     if (const auto less = shorter(report_))
       out_ += "<p>The run took " + percent_text(std::abs(*less)) + (*less >= 0 ? " less" : " more") + " time.</p>\n";
     const std::vector<Compared> speeds = compare(all_, report_.change->before, report_.change->after);
@@ -153,8 +155,8 @@ class Page {
         continue;
       }
       if (drawn++ == 0) out_ += "<h2>Grades</h2>\n";
-      out_ += "<h3>" + xml_text(job_text(told_, group.job) + " " + group_text(told_, group)) + "</h3>\n" + scatter_of(told_, group) +
-              slowest_by_node(told_, group);
+      out_ += "<h3>" + xml_text(job_text(told_, group.job) + " " + group_text(told_, group)) + "</h3>\n" +
+              scatter_of(told_, group) + slowest_by_node(told_, group);
     }
     if (left_out > 0) out_ += "<p>" + std::to_string(left_out) + " further stages and phases are not drawn.</p>\n";
   }
@@ -178,8 +180,8 @@ class Page {
     for (const PhaseRank &rank : all_.ranks) {
       const Group &group = all_.groups[rank.group];
       rows.push_back({job_text(told_, group.job), group_text(told_, group), rank.bottleneck ? "yes" : "",
-                      std::to_string(group.entries.size()), number(group.speed), percent_text(rank.share), coefficient_text(rank.correlation),
-                      coefficient_text(rank.loading)});
+                      std::to_string(group.entries.size()), number(group.speed), percent_text(rank.share),
+                      coefficient_text(rank.correlation), coefficient_text(rank.loading)});
     }
     add_table(out_, rows, 3);
   }

@@ -28,8 +28,8 @@ std::string pixels(double value) {
 class Picture {
  public:
   Picture(const std::string &title, double highest) : scale_(plot::scale_of(0, highest, 5)) {
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) + "\" height=\"" + std::to_string(kHeight) +
-           "\" viewBox=\"0 0 " + std::to_string(kWidth) + " " + std::to_string(kHeight) +
+    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) + "\" height=\"" +
+           std::to_string(kHeight) + "\" viewBox=\"0 0 " + std::to_string(kWidth) + " " + std::to_string(kHeight) +
            "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
            "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
     text(kLeft, 18, "start", title, " font-size=\"13\"");
@@ -64,8 +64,8 @@ class Picture {
   void legend(const std::vector<std::pair<const char *, std::string>> &colours) {
     double at = kLeft;
     for (const auto &[colour, words] : colours) {
-      out_ += "<rect x=\"" + pixels(at) + "\" y=\"" + std::to_string(kHeight - 16) + "\" width=\"9\" height=\"9\" fill=\"" + colour +
-              "\"/>\n";
+      out_ += "<rect x=\"" + pixels(at) + "\" y=\"" + std::to_string(kHeight - 16) + "\" width=\"9\" height=\"9\" fill=\"" +
+              colour + "\"/>\n";
       text(at + 13, kHeight - 8, "start", words);
       at += 22 + 7 * static_cast<double>(words.size());
     }
@@ -85,9 +85,7 @@ std::string title_of(const Told &told, const Group &group, const char *what) {
 }  // namespace
 
 std::string scatter_of(const Told &told, const Group &group) {
-  const auto less = [](auto member) {
-    return [member](const Entry &a, const Entry &b) { return a.*member < b.*member; };
-  };
+  const auto less = [](auto member) { return [member](const Entry &a, const Entry &b) { return a.*member < b.*member; }; };
   const auto [first, last] = std::minmax_element(group.entries.begin(), group.entries.end(), less(&Entry::start_ns));
   const double begin = static_cast<double>(first->start_ns), length = std::max(1.0, static_cast<double>(last->start_ns) - begin);
   const size_t every = group.entries.size() / kMostPoints + 1;
@@ -102,7 +100,8 @@ std::string scatter_of(const Told &told, const Group &group) {
                 std::string(task.attempt().empty() ? task.task() : task.attempt()) + " on " + told.name(task.host) + ": " +
                     short_text(entry.speed) + " KiB/s, " + std::string(grade_text(entry.grade)));
   }
-  picture.text(Picture::x(0.5), kHeight - kBottom + 28, "middle", "start, over " + short_text(length / 1e9) + " s", " fill=\"#555\"");
+  picture.text(Picture::x(0.5), kHeight - kBottom + 28, "middle", "start, over " + short_text(length / 1e9) + " s",
+               " fill=\"#555\"");
   std::vector<std::pair<const char *, std::string>> colours;
   for (size_t i = 0; i < kGrades; ++i) colours.emplace_back(kColours[i], grade_text(static_cast<Grade>(i)));
   picture.legend(colours);
@@ -122,8 +121,9 @@ std::string slowest_by_node(const Told &told, const Group &group) {
   Picture picture(title, static_cast<double>(most));
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto place = [&](double part) { return Picture::x((static_cast<double>(i) + part) / static_cast<double>(nodes.size())); };
-    picture.bar(place(0.2), place(0.8), static_cast<double>(nodes[i].lowest), kColours.front(),
-                told.name(nodes[i].host) + ": " + std::to_string(nodes[i].lowest) + " of " + std::to_string(nodes[i].tasks) + " tasks");
+    picture.bar(
+        place(0.2), place(0.8), static_cast<double>(nodes[i].lowest), kColours.front(),
+        told.name(nodes[i].host) + ": " + std::to_string(nodes[i].lowest) + " of " + std::to_string(nodes[i].tasks) + " tasks");
     picture.name(place(0.5), told.name(nodes[i].host));
   }
   return picture.finished();

@@ -28,7 +28,8 @@ std::string format_of(const std::string &file, const std::string &format) {
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "json") {
     if (format != "table" && format != suffix)  // that is the default
-      throw Failure(Code::bad_config, "-o " + file + " is a file of " + suffix + ", --format says " + format + "; leave one of them out");
+      throw Failure(Code::bad_config,
+                    "-o " + file + " is a file of " + suffix + ", --format says " + format + "; leave one of them out");
     return suffix;
   }
   if (file.empty() || file == "-" || suffix == "txt") return format;

@@ -25,7 +25,8 @@ std::string share(std::optional<double> part) {
 void add_section(std::string &out, const char *title, const std::vector<query::Row> &rows, size_t all) {
   if (rows.size() < 2) return;
   out += std::string("\n") + title;
-  if (rows.size() - 1 < all) out += " (" + std::to_string(rows.size() - 1) + " of " + std::to_string(all) + "; --format json has all)";
+  if (rows.size() - 1 < all)
+    out += " (" + std::to_string(rows.size() - 1) + " of " + std::to_string(all) + "; --format json has all)";
   out += "\n" + query::as_columns(rows);
 }
 
@@ -77,8 +78,9 @@ void add_phases(std::string &out, const Report &report) {
   for (const PhaseRank &rank : all.ranks) {
     if (rows.size() > kMostRows) break;
     const Group &group = all.groups[rank.group];
-    rows.push_back({visible(job_text(all.told, group.job)), visible(group_text(all.told, group)), std::to_string(group.entries.size()),
-                    number(group.speed), share(rank.share), coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
+    rows.push_back({visible(job_text(all.told, group.job)), visible(group_text(all.told, group)),
+                    std::to_string(group.entries.size()), number(group.speed), share(rank.share),
+                    coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
   }
   add_section(out, "Phases: how their speed goes with the task's", rows, all.ranks.size());
 }
@@ -118,8 +120,8 @@ void add_change(std::string &out, const Report &report) {
                     percent_text(one.after / one.before - 1)});
   add_section(out, "Processing speed before and after", rows, both.size());
   if (const auto less = shorter(report))
-    out += visible(job_text(told, report.change->after)) + " took " + percent_text(std::abs(*less)) + (*less >= 0 ? " less" : " more") +
-           " time than " + visible(job_text(told, report.change->before)) + "\n";
+    out += visible(job_text(told, report.change->after)) + " took " + percent_text(std::abs(*less)) +
+           (*less >= 0 ? " less" : " more") + " time than " + visible(job_text(told, report.change->before)) + "\n";
 }
 
 }  // namespace

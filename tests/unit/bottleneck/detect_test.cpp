@@ -51,9 +51,10 @@ TEST_CASE("the first algorithm on ten tasks by hand") {
     int64_t kib;
     double seconds;
     Grade grade;
-  } kTasks[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher},  {"b", 1020, 10, Grade::higher}, {"b", 600, 10, Grade::medium},
-                {"c", 305, 5, Grade::medium},   {"c", 300, 10, Grade::lower},   {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest},
-                {"e", 220, 20, Grade::lowest},  {"a", 1000, 5, Grade::highest}};
+  } kTasks[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
+                {"b", 600, 10, Grade::medium},  {"c", 305, 5, Grade::medium},  {"c", 300, 10, Grade::lower},
+                {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest}, {"e", 220, 20, Grade::lowest},
+                {"a", 1000, 5, Grade::highest}};
   for (const Clustering clustering : {Clustering::pam, Clustering::kmeans}) {
     Spans spans;
     for (size_t i = 0; i < std::size(kTasks); ++i)
@@ -134,7 +135,8 @@ TEST_CASE("a slow phase of a node is found, with the tasks") {
 TEST_CASE("healthy jobs have no findings, however noisy") {
   size_t found = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    Cluster cluster{.nodes = 2 + seed % 7, .tasks_of_node = 4 + seed % 13, .noise = 0.05 + 0.05 * static_cast<double>(seed % 8), .seed = seed};
+    Cluster cluster{
+        .nodes = 2 + seed % 7, .tasks_of_node = 4 + seed % 13, .noise = 0.05 + 0.05 * static_cast<double>(seed % 8), .seed = seed};
     Spans spans;
     cluster.add(spans);
     found += analysed(spans).findings.size();
@@ -159,7 +161,11 @@ TEST_CASE("two slow nodes of five are both named, the one that lost more first")
   for (int i = 0; i < 50; ++i) {
     const int node = i % 5;
     spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(node)), i,
-              (node == 1 ? 20 : node == 3 ? 30 : 10) + 0.1 * (i % 7), {{"span.bytes", 1000 * kKibi}});
+              (node == 1   ? 20
+               : node == 3 ? 30
+                           : 10) +
+                  0.1 * (i % 7),
+              {{"span.bytes", 1000 * kKibi}});
   }
   const Analysis all = analysed(spans);
   REQUIRE(all.findings.size() == 2);
@@ -171,16 +177,19 @@ TEST_CASE("two slow nodes of five are both named, the one that lost more first")
 TEST_CASE("few tasks, one node, or nothing known are said") {
   Spans few;
   for (int i = 0; i < 6; ++i)
-    few.add("task", Spans::task("map", std::to_string(i), "n" + std::to_string(i % 2)), i, i % 2 == 0 ? 1 : 50, {{"span.bytes", kKibi}});
+    few.add("task", Spans::task("map", std::to_string(i), "n" + std::to_string(i % 2)), i, i % 2 == 0 ? 1 : 50,
+            {{"span.bytes", kKibi}});
   const Analysis of_few = analysed(few);
   CHECK(of_few.findings.empty());
-  CHECK(of_few.notes == std::vector<std::string>{"job \"j\", stage \"map\": 6 tasks with a known speed are too few to tell a slow node from "
-                                                 "chance (8 are needed)"});
+  CHECK(of_few.notes ==
+        std::vector<std::string>{"job \"j\", stage \"map\": 6 tasks with a known speed are too few to tell a slow node from "
+                                 "chance (8 are needed)"});
   Spans one;
   for (int i = 0; i < 9; ++i) one.add("task", Spans::task("map", std::to_string(i), "n"), i, 1 + i, {{"span.bytes", kKibi}});
   CHECK(analysed(one).notes.at(0).ends_with("all 9 tasks ran on one node: there is none to compare it with"));
   Spans spread;
-  for (int i = 0; i < 9; ++i) spread.add("task", Spans::task("map", std::to_string(i), std::to_string(i)), i, 1 + i, {{"span.bytes", kKibi}});
+  for (int i = 0; i < 9; ++i)
+    spread.add("task", Spans::task("map", std::to_string(i), std::to_string(i)), i, 1 + i, {{"span.bytes", kKibi}});
   CHECK(analysed(spread).notes.at(0).find("no node ran 3 of its 9 tasks") != std::string::npos);
   Spans silent;
   for (int i = 0; i < 9; ++i) silent.add("task", Spans::task("map", std::to_string(i), "n"), i, 1, {{"span.bytes", 0}});
@@ -209,7 +218,8 @@ Spans with_slow_tasks(const std::vector<int> &slow, double factor) {
   for (int i = 0; i < 40; ++i) {
     const bool is_slow = std::find(slow.begin(), slow.end(), i) != slow.end();
     spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), 12 * (i / 8),
-              (10 + 0.1 * (i % 5)) * (is_slow ? factor : 1), {{"span.bytes", 1000 * kKibi}, {"span.gc.time", is_slow ? 30'000 : 100}});
+              (10 + 0.1 * (i % 5)) * (is_slow ? factor : 1),
+              {{"span.bytes", 1000 * kKibi}, {"span.gc.time", is_slow ? 30'000 : 100}});
   }
   return spans;
 }
@@ -219,9 +229,10 @@ TEST_CASE("a task that is slow by itself is named, with what it tells") {
   const Analysis all = analysed(spans);
   REQUIRE(all.findings.size() == 1);
   CHECK(all.findings[0].kind == Finding::Kind::tasks);
-  CHECK(all.findings[0].summary ==
-        "1 map task is slow by itself, and not the other tasks of node n1: garbage collection 59 % of the tasks' time, 1.0 % on the "
-        "other nodes; nothing is known of remote reads");
+  CHECK(
+      all.findings[0].summary ==
+      "1 map task is slow by itself, and not the other tasks of node n1: garbage collection 59 % of the tasks' time, 1.0 % on the "
+      "other nodes; nothing is known of remote reads");
   CHECK(all.told.tasks[all.findings[0].tasks.at(0)].task() == "m17");
   CHECK(all.bottlenecks[17]);
 }

@@ -24,7 +24,8 @@ class Spans {
   // Times in seconds after kT0; a negative length is a span that has not ended.
   void add(const std::string &name, const Tags &tags, double start, double length, const Counts &counts = {}) {
     std::vector<store::Field> fields;
-    for (const auto &[field, value] : counts) fields.push_back({names_.emplace_back(field), true, static_cast<double>(value), value});
+    for (const auto &[field, value] : counts)
+      fields.push_back({names_.emplace_back(field), true, static_cast<double>(value), value});
     collector_.add({kT0 + ns(start), length < 0 ? -1 : ns(length), 0, tags, name, fields});
   }
   // Of job "j": a task with an attempt of the same name.

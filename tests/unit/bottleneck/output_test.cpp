@@ -47,13 +47,18 @@ TEST_CASE("JSON has the lists, and a row an attempt") {
   const Analysis all = two_jobs();
   const std::string json = as_json({all, Change{0, 1}, "memory", "now"});
   CHECK(json.starts_with("{\"clustering\":\"pam\",\"jobs\":[{\"job\":\"before\",\"name\":\"<b>sort</b>\""));
-  CHECK(has(json, "{\"kind\":\"node\",\"job\":\"before\",\"stage\":\"map\",\"phase\":\"spill\",\"node\":\"n1<x>\",\"reason\":\"unknown\""));
+  CHECK(
+      has(json,
+          "{\"kind\":\"node\",\"job\":\"before\",\"stage\":\"map\",\"phase\":\"spill\",\"node\":\"n1<x>\",\"reason\":\"unknown\""));
   CHECK(has(json, "{\"job\":\"before\",\"node\":\"n1<x>\",\"tasks\":8,\"lowest\":"));
   CHECK(has(json, "\"remoteShare\":0.25,\"top\":true,\"bottleneck\":true}"));
-  CHECK(has(json, "{\"job\":\"before\",\"task\":\"m1\",\"attempt\":\"m1\",\"stage\":\"map\",\"node\":\"n1<x>\",\"outcome\":\"succeeded\",\"seconds\":30.1,"
-                  "\"bytes\":1048576,\"remote\":262144,\"speed\":"));
+  CHECK(has(json,
+            "{\"job\":\"before\",\"task\":\"m1\",\"attempt\":\"m1\",\"stage\":\"map\",\"node\":\"n1<x>\",\"outcome\":\"succeeded\","
+            "\"seconds\":30.1,"
+            "\"bytes\":1048576,\"remote\":262144,\"speed\":"));
   CHECK(has(json, "\"shorter\":0.18999"));
-  CHECK(has(json, "{\"region\":\"Parser.parse\",\"class\":\"very severe\",\"runs\":1,\"seconds\":5,\"share\":1,\"critical\":true}"));
+  CHECK(
+      has(json, "{\"region\":\"Parser.parse\",\"class\":\"very severe\",\"runs\":1,\"seconds\":5,\"share\":1,\"critical\":true}"));
   CHECK(json.ends_with("\"notes\":[]}\n"));
 }
 

@@ -25,7 +25,8 @@ void add_tasks(Spans &spans, const std::string &phase, const std::string &slow, 
       const auto bytes = static_cast<int64_t>((host == slow ? of_usual : 1) * up_and_down * 1000 * kMebi);
       const Tags task = Spans::task("map", "m" + std::to_string(wave) + host, host);
       Counts counts = {{"span.bytes", bytes}, {"span.outcome", 0}};
-      if (remote.contains(host)) counts.emplace_back("span.bytes.remote", static_cast<int64_t>(static_cast<double>(bytes) * remote.at(host)));
+      if (remote.contains(host))
+        counts.emplace_back("span.bytes.remote", static_cast<int64_t>(static_cast<double>(bytes) * remote.at(host)));
       spans.add("task", task, wave * kLength, kLength, counts);
       spans.add("phase", Spans::with(task, "phase", phase), wave * kLength, kLength, {{"span.bytes", bytes}});
     }
@@ -38,7 +39,8 @@ void add_metric(MemoryStore &store, const std::string &metric, double usual, con
   for (const std::string &host : kHosts) {
     query::test::Values values;
     for (int second = 1; second <= kWaves * kLength; ++second) {
-      const double up_and_down = 1 + 0.01 * ((second * 3 + static_cast<int>(metric.size() + static_cast<size_t>(host.back()))) % 7 - 3);
+      const double up_and_down =
+          1 + 0.01 * ((second * 3 + static_cast<int>(metric.size() + static_cast<size_t>(host.back()))) % 7 - 3);
       values.emplace_back(second, (others.contains(host) ? others.at(host) : usual) * up_and_down);
     }
     tags["host"] = host;
@@ -73,7 +75,8 @@ TEST_CASE("a worn disk: the published case of GD43") {
   const Finding &finding = only_finding(all);
   CHECK(finding.reason == Reason::disk);
   CHECK(finding.summary ==
-        "spill of map tasks is slow on node GD43: disk write 22 % below the other nodes; CPU, other programs, memory, remote reads and "
+        "spill of map tasks is slow on node GD43: disk write 22 % below the other nodes; CPU, other programs, memory, remote reads "
+        "and "
         "network ruled out; nothing is known of garbage collection");
   CHECK(finding.checks[5].text.starts_with("disk write 115 MiB/s, 148 MiB/s on the other nodes"));
   CHECK(finding.index == "dps");
@@ -95,8 +98,9 @@ TEST_CASE("remote reads: the published case of GD41") {
   const Analysis all = analysed(spans, store);
   const Finding &finding = only_finding(all);
   CHECK(finding.reason == Reason::remote_reads);
-  CHECK(finding.summary.starts_with("read of map tasks is slow on node GD41: remote reads, 31 % of the bytes came over the network, 2.0 % "
-                                    "on the other nodes; CPU, other programs, memory"));
+  CHECK(finding.summary.starts_with(
+      "read of map tasks is slow on node GD41: remote reads, 31 % of the bytes came over the network, 2.0 % "
+      "on the other nodes; CPU, other programs, memory"));
   CHECK(finding.leading == Resource::network);
   CHECK(all.nodes[0].remote_share() == doctest::Approx(0.313));
 }
@@ -164,7 +168,8 @@ TEST_CASE("without metrics the node is named, and that no reason is known") {
   CHECK(finding.reason == Reason::none);
   CHECK(finding.index.empty());
   CHECK(finding.summary ==
-        "spill of map tasks is slow on node GD43: what is known shows no reason; remote reads ruled out; nothing is known of CPU, other "
+        "spill of map tasks is slow on node GD43: what is known shows no reason; remote reads ruled out; nothing is known of CPU, "
+        "other "
         "programs, garbage collection, memory, disk and network");
 }
 
@@ -201,9 +206,9 @@ TEST_CASE("metrics are averages over the window, however samples lie in it") {
   query::Budget budget({});
   const Window window{"h", kT0 + kSecond, kT0 + 3 * kSecond}, part{"h", kT0 + kSecond / 2, kT0 + 3 * kSecond / 2};
   const Metrics metrics = Metrics::read({window, part}, store, budget);
-  CHECK(metrics.mean("sys.cpu.usage", window) == doctest::Approx(35));     // of (20 + 40) / 2 and (30 + 50) / 2
-  CHECK(metrics.mean("sys.cpu.usage", part) == doctest::Approx(25));       // half of 20, half of 30
-  CHECK(metrics.mean("proc.cpu.user", window) == doctest::Approx(12));     // the sum of both
+  CHECK(metrics.mean("sys.cpu.usage", window) == doctest::Approx(35));  // of (20 + 40) / 2 and (30 + 50) / 2
+  CHECK(metrics.mean("sys.cpu.usage", part) == doctest::Approx(25));    // half of 20, half of 30
+  CHECK(metrics.mean("proc.cpu.user", window) == doctest::Approx(12));  // the sum of both
   CHECK(metrics.mean("proc.exits", {"h", kT0 + kSecond, kT0 + 2 * kSecond}) == doctest::Approx(3));
   CHECK_FALSE(metrics.mean("proc.exits", {"h", kT0 + 2 * kSecond + kSecond / 10, kT0 + 3 * kSecond}));
   CHECK_FALSE(metrics.mean("self.files", window));

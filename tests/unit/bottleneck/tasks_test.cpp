@@ -97,7 +97,8 @@ TEST_CASE("regions are graded by what they cost") {
   const double seconds[] = {100, 60, 20, 5, 1};
   for (int i = 0; i < 5; ++i)
     for (int run = 0; run < 2; ++run)
-      spans.add("region", {{"job", "j"}, {"name", "r" + std::to_string(i)}, {"host", "n"}}, 0, seconds[i] / 2, {{"span.bytes", 1024}});
+      spans.add("region", {{"job", "j"}, {"name", "r" + std::to_string(i)}, {"host", "n"}}, 0, seconds[i] / 2,
+                {{"span.bytes", 1024}});
   spans.add("region", {{"job", "j"}, {"name", "r4"}, {"host", "n"}}, 0, -1);
   const Analysis all = analysed(spans);
   REQUIRE(all.regions.size() == 5);

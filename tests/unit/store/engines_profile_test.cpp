@@ -101,6 +101,26 @@ TEST_CASE_TEMPLATE("a span is replaced when it ends", Tested, Sqlite, ClickHouse
   CHECK(found({kNow + kSecond, kNow + kDay}).empty());  // when it was open it would have been there
 }
 
+TEST_CASE_TEMPLATE("tags of spans come back as they were written", Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  const std::vector<Tags> all = {{{"job", "a\"b"}, {"host", "h"}},
+                                 {{"job", "a\\"}, {"task", "\",\"x\":\"y"}},
+                                 {{"job", "}{,:"}, {"task", "line\nline"}, {"pid", "7"}, {"process", "p"}},
+                                 {{"job", ""}, {"task", "Übergrößen"}, {"k\"ey", "v"}},
+                                 {{"pid", "007"}, {"job", "plain"}},
+                                 {}};
+  auto samples = engine.samples();
+  for (size_t i = 0; i < all.size(); ++i) {
+    samples.add(ATALAYA_SPAN, kNow + static_cast<int64_t>(i), 1, {}, "s");
+    for (const auto &[key, value] : all[i]) samples.tag(key, value);
+  }
+  engine.writer()->write(samples.span(), kNow);
+  std::vector<Tags> found;
+  engine.open()->spans({}, [&](const Span &span) { found.push_back(span.tags); });
+  CHECK(found == all);
+}
+
 // More days than one statement asks for.
 TEST_CASE_TEMPLATE("spans of many days come in order", Tested, Sqlite, ClickHouse) {
   SKIP_WHERE_MISSING(Tested)

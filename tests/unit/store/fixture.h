@@ -45,6 +45,10 @@ class Samples {
   Samples &metrics(int64_t time_ns, Pairs tags, int64_t duration_ns = kSecond) {
     return add(ATALAYA_METRICS, time_ns, duration_ns, tags);
   }
+  Samples &tag(std::string_view key, std::string_view value) {
+    batch_.add_tag(batch_.raw().samples[batch_.count() - 1], symbols_.intern(key), value);
+    return *this;
+  }
   Samples &real(std::string_view name, double value) {
     atalaya_field field{symbols_.intern(name), ATALAYA_F64, {}};
     field.value.f64 = value;
