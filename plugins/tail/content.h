@@ -33,6 +33,14 @@ struct Position {
   bool operator==(const Position &) const = default;
 };
 
+// A part of a file that was handed on, and the marks of its end.
+struct Segment {
+  FileId id;
+  int64_t from = 0, to = 0;
+  Mark head, tail;
+  bool operator==(const Segment &) const = default;
+};
+
 // Up to `size` bytes from `offset` on; fewer where the file ends or cannot be read.
 std::string bytes_at(int fd, int64_t offset, int64_t size);
 // The marks of a position at `offset`. A file that is shorter gives smaller ones.

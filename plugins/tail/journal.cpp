@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -16,7 +17,7 @@ namespace atalaya::tail {
 namespace {
 
 // A line a thing: "began NS", "file DEVICE INODE OFFSET SIZE SKIPPING HEAD-SIZE HEAD-CRC TAIL-SIZE TAIL-CRC PATH", "batch NS",
-// "part DEVICE INODE FROM TO", "own TEXT", and last "crc NUMBER" of all before it.
+// "part DEVICE INODE FROM TO" and the marks, "own TEXT", and last "crc NUMBER" of all before it.
 constexpr std::string_view kHeader = "atalaya-tail 1\n";
 constexpr size_t kMaxBytes = size_t{64} << 20;
 
@@ -50,6 +51,14 @@ class Words {
   bool good_ = true;
 };
 
+bool parse_marks(Words &words, int64_t offset, Mark &head, Mark &tail) {
+  words.number(head.size);
+  words.number(head.crc);
+  words.number(tail.size);
+  words.number(tail.crc);
+  return offset >= 0 && std::max(head.size, tail.size) <= std::min(offset, kMarkBytes);
+}
+
 bool parse_file(Words &words, Position &position) {
   int skipping = 0;
   words.number(position.id.device);
@@ -57,14 +66,10 @@ bool parse_file(Words &words, Position &position) {
   words.number(position.offset);
   words.number(position.size);
   words.number(skipping);
-  words.number(position.head.size);
-  words.number(position.head.crc);
-  words.number(position.tail.size);
-  words.number(position.tail.crc);
+  const bool good = parse_marks(words, position.offset, position.head, position.tail);
   words.text(position.path);
   position.skipping = skipping != 0;
-  return words.good() && position.offset >= 0 && position.head.size <= kMarkBytes && position.tail.size <= kMarkBytes &&
-         position.tail.size <= position.offset && position.head.size <= position.offset;
+  return good && words.good();
 }
 
 bool parse_line(std::string_view line, Journal &journal) {
@@ -80,7 +85,7 @@ bool parse_line(std::string_view line, Journal &journal) {
   words.number(segment.id.inode);
   words.number(segment.from);
   words.number(segment.to);
-  return words.good() && segment.from >= 0 && segment.to >= segment.from;
+  return parse_marks(words, segment.to, segment.head, segment.tail) && words.good() && segment.from >= 0 && segment.to >= segment.from;
 }
 
 core::Error trouble(const std::string &what, const std::string &path) {
@@ -130,7 +135,8 @@ std::string journal_text(const Journal &journal) {
     out += ' ' + escaped(at.path);
   }
   if (journal.batch_time_ns != 0) put(out, "\nbatch", journal.batch_time_ns);
-  for (const Segment &part : journal.segments) put(out, "\npart", part.id.device, part.id.inode, part.from, part.to);
+  for (const Segment &part : journal.segments) 
+    put(out, "\npart", part.id.device, part.id.inode, part.from, part.to, part.head.size, part.head.crc, part.tail.size, part.tail.crc);
   for (const std::string &line : journal.own) out += "\nown " + escaped(line);
   out += '\n';
   put(out, "crc", core::crc32c(out));

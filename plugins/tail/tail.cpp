@@ -32,7 +32,7 @@ FileId id_of(const struct stat &about) {
 
 Tail::Tail(Options options, std::function<void(const std::string &)> say) : options_(std::move(options)), say_(std::move(say)) {}
 
-void Tail::restore(const std::vector<Position> &positions, int64_t began_ns) {
+void Tail::restore(const std::vector<Position> &positions, int64_t began_ns, const std::vector<Segment> &segments) {
   first_ = false;
   began_ns_ = began_ns;
   for (const Position &position : positions) {
@@ -43,6 +43,21 @@ void Tail::restore(const std::vector<Position> &positions, int64_t began_ns) {
     file->segment = position.offset;
     file->listed = true;  // until a look says otherwise
     files_.emplace(file->number, std::move(file));
+  }
+  // As if they had arrived: so a file that was truncated since then is found to be another, and its copy is read on behind them.
+  for (const Segment &segment : segments) {
+    File *file = by_id(segment.id);
+    if (file == nullptr) {
+      file = files_.emplace(++last_number_, std::make_unique<File>()).first->second.get();
+      file->number = last_number_;
+      file->listed = true;
+      file->at.id = segment.id;
+    }
+    file->began_skipping = std::exchange(file->at.skipping, false);
+    file->at.offset = file->segment = segment.to;
+    file->at.size = std::max(file->at.size, segment.to);
+    file->at.head = segment.head;
+    file->at.tail = segment.tail;
   }
 }
 
@@ -220,6 +235,7 @@ void Tail::continue_in(File &copy, const Position &original) {
   copy.unjudged = false;
   copy.at.offset = copy.segment = std::min<int64_t>(original.offset, ::lseek(copy.fd.get(), 0, SEEK_END));
   copy.at.skipping = original.skipping;
+  copy.continues = original.id;
   mark(copy);
 }
 
@@ -282,14 +298,21 @@ void Tail::replay(const std::vector<Segment> &segments) {
   part_ = 0;
   opened_ = false;
   for (const Segment &segment : segments) {
-    File *file = by_id(segment.id);
-    if (file != nullptr && file->fd && file->at.offset == segment.from && file->at.size >= segment.to) {
-      file->unjudged = false;
-      round_.push_back({file, segment.to, true, false});
-    } else {
+    const auto has = [&](const File &file) { return file.fd && file.at.offset == segment.to && file.at.tail == segment.tail; };
+    const auto found = std::find_if(files_.begin(), files_.end(), [&](const auto &entry) {
+      const File &file = *entry.second;
+      return has(file) && (file.at.id == segment.id || file.continues == segment.id);
+    });
+    if (found == files_.end()) {
       say_("the last lines before the agent ended cannot be read again (" + std::to_string(segment.to - segment.from) +
            " bytes): their file is gone or was truncated; if no sink has them they are lost");
+      continue;
     }
+    File &file = *found->second;
+    file.at.offset = file.segment = segment.from;
+    file.at.skipping = file.began_skipping;
+    mark(file);
+    round_.push_back({&file, segment.to, true, false});
   }
 }
 
@@ -415,7 +438,7 @@ std::vector<Segment> Tail::take_segments() {
     if (found == files_.end()) continue;
     File &file = *found->second;
     if (file.at.offset <= file.segment) continue;
-    result.push_back({file.at.id, file.segment, file.at.offset});
+    result.push_back({file.at.id, file.segment, file.at.offset, file.at.head, file.at.tail});
     file.segment = file.at.offset;
   }
   touched_.clear();

@@ -36,13 +36,6 @@ struct Losses {
   bool operator==(const Losses &) const = default;
 };
 
-// A part of a file that was handed on.
-struct Segment {
-  FileId id;
-  int64_t from = 0, to = 0;
-  bool operator==(const Segment &) const = default;
-};
-
 struct Line {
   std::string_view text;  // without its newline; valid until the next call
   FileId file;
@@ -54,11 +47,12 @@ class Tail {
   // `say`: for the operator.
   Tail(Options options, std::function<void(const std::string &)> say);
 
-  // What an earlier Tail had read, and when it began. Before the first scan.
-  void restore(const std::vector<Position> &positions, int64_t began_ns);
+  // What an earlier Tail had read, when it began, and what it had handed on beyond that without hearing that it arrived. Before the first
+  // scan, behind which replay must be called if there are such segments.
+  void restore(const std::vector<Position> &positions, int64_t began_ns, const std::vector<Segment> &segments);
   // Looks at all files. Times: CLOCK_REALTIME and CLOCK_MONOTONIC.
   void scan(int64_t realtime_ns, int64_t monotonic_ns);
-  // Behind the first scan after a restore: only these parts are handed on by this look.
+  // Only these parts are handed on by this look.
   void replay(const std::vector<Segment> &segments);
   // False: the look is over.
   bool next(Line &line);
@@ -81,6 +75,8 @@ class Tail {
     int64_t written_ns = 0;   // mtime
     int64_t changed_ns = 0;   // monotonic, when a scan last saw a change
     bool unjudged = false;    // may be a copy of another; nothing is read of it until that is known
+    bool began_skipping = false;  // at the begin of the segment to replay
+    FileId continues;         // the truncated file that this is the copy of
     uint32_t copy_of = 0;     // unjudged: the number of the file that it equalled when both were last compared
   };
   struct Part {

@@ -12,8 +12,8 @@ import unittest
 
 from harness import AgentCase, PATIENCE, main, points
 
-# Writes numbered lines as fast as it can and rotates by renaming; each number is a value of its own. Says on standard output, for each
-# line of its standard input, how many lines there are; "end" ends it.
+# Writes numbered lines as fast as it can and rotates by renaming; each number is a value of its own. A line on
+# its standard input ends it; it then says how many lines there are.
 WRITER = """
 import os, sys, threading
 path, stop = sys.argv[1], threading.Event()
@@ -40,13 +40,10 @@ def write():
         stop.wait(0.002)
 thread = threading.Thread(target=write)
 thread.start()
-for line in sys.stdin:
-    if line == "end\\n":
-        break
-    print(count, flush=True)
+sys.stdin.readline()
 stop.set()
 thread.join()
-print(count, flush=True)
+print(count)
 """
 
 
@@ -97,8 +94,6 @@ class Btrace(AgentCase):
         agent = self.run_agent(self.lua()).running()  # before the first line: what is rotated away then is nobody's
         self.until(lambda: os.path.exists(self.store), "store")
         writer = subprocess.Popen([sys.executable, "-c", WRITER, self.log], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(writer.stdout.close)
-        self.addCleanup(writer.wait)
         self.addCleanup(writer.kill)
         for kill in range(6):
             seen = len(self.numbers())
@@ -109,9 +104,7 @@ class Btrace(AgentCase):
                 agent.process.send_signal(signal.SIGKILL)
                 agent.join()
             agent = self.run_agent(self.lua()).running()
-        writer.stdin.write("end\n")
-        writer.stdin.flush()
-        count = int(writer.stdout.readline())
+        count = int(writer.communicate("end\n")[0])
         expected = list(range(3, count + 1, 3))
         tasks = sorted(f"t{n}" for n in range(1, count, 3))
         self.until(lambda: len(self.numbers()) >= len(expected) and len(self.spans()) >= len(tasks), "whole log")
@@ -146,7 +139,7 @@ class Btrace(AgentCase):
     def test_nothing_is_done_until_the_sinks_hold_it(self):
         self.append("number = 1\n")
         # A server that is not there: nothing is acknowledged.
-        agent = self.run_agent(self.lua(sink='a.sink.http { url = "http://127.0.0.1:9/api/put" }'))
+        agent = self.run_agent(self.lua(sink='a.sink.http { url = "http://127.0.0.1:9/api/put" }')).running()
         agent.wait_status(lambda status: agent.row("logs", "sink http", status)["queued"] > 0)
         agent.kill()
         agent = self.run_agent(self.lua())
@@ -158,7 +151,7 @@ class Btrace(AgentCase):
                     "atalaya begin phase nonsense\n17 START t9\n")
         out = self.path("samples")
         rules = 'rules = { { match = "^(%d+) START (%S+)", emit = "metrics", captures = { "field.app.started", "tag.task" } } }'
-        agent = self.run_agent(self.lua(rules, sink=f'a.sink.file {{ path = "{out}", format = "samples" }}'))
+        agent = self.run_agent(self.lua(rules, sink=f'a.sink.file {{ path = "{out}", format = "samples" }}')).running()
         status = agent.wait_status(lambda status: os.path.exists(out) and agent.row("logs", "source btrace", status)["out"] > 0
                                    and agent.row("logs", "sink file", status)["out"] > 0)
         self.assertEqual(agent.row("logs", "source btrace", status)["reasons"],
@@ -186,7 +179,7 @@ class Btrace(AgentCase):
         journal, = [os.path.join(folder, "journal") for folder, _, files in os.walk(self.folder) if "journal" in files]
         with open(journal, "r+b") as file:
             file.truncate(os.path.getsize(journal) - 3)
-        self.run_agent(self.lua()).wait_line("has a wrong checksum")
+        self.run_agent(self.lua()).wait_line("is not complete; it is now")
         self.assertTrue(os.path.exists(journal + ".damaged"))
 
 

@@ -129,6 +129,22 @@ class Features(AgentCase):
             jvm.kill()
             jvm.communicate()
 
+    def btrace_logs(self, names):
+        """A line of a log that only root may read."""
+        out = self.path("spans")
+        with open(self.path("log"), "w") as log:
+            log.write("number = 1\n")
+        os.chmod(self.path("log"), 0o600)
+        if os.path.exists(out):
+            os.remove(out)
+        os.chown(self.folder, USER, USER)
+        agent = self.run_agent(f'local a = require "atalaya"\na.pipeline "log" {{ a.source.btrace {{ path = "{self.path("log")}" }},\n'
+                               f'  a.sink.file {{ path = "{out}" }} }}\n', "--drop", wrapper=self.as_user(names), binary=self.atalaya)
+        agent.running()
+        agent.wait_status(lambda status: self.points(out) or any("its lines wait" in line for line in agent.lines if line))
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        return any(point["metric"] == "btrace.number" for point in self.points(out))
+
     def profile(self, names, *options, busy=(sys.executable, "-c", "while True: pass")):
         """What stacks are seen while a process of root is busy."""
         process = subprocess.Popen(busy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -247,6 +247,9 @@ class Service(unittest.TestCase):
         if name in ("perf", "counters"):  # without CAP_PERFMON it gives nothing, and the others go on
             return pipeline(processes) + (f'a.pipeline "{name}" {{ every = "1s", a.source.{name} {{}}, '
                                           f'a.sink.file {{ path = "{LOG}.{name}", format = "samples" }} }}\n')
+        if name == "btrace":  # a pipeline without windows
+            return pipeline(processes) + (f'a.pipeline "btrace" {{ a.source.btrace {{ path = "/var/log/*.log" }}, '
+                                          f'a.sink.file {{ path = "{LOG}.btrace" }} }}\n')
         self.assertIn(feature["kind"], forms, "say here how a pipeline uses " + feature["feature"])
         return pipeline(*forms[feature["kind"]])
 

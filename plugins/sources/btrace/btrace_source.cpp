@@ -82,7 +82,7 @@ void BtraceSource::write_journal() {
 void BtraceSource::make_readers() {
   const auto say = [host = host_](const std::string &text) { host.log(Level::warning, text); };
   tail_.emplace(tail_options_, say);
-  if (journal_.began_ns != 0) tail_->restore(journal_.positions, journal_.began_ns);
+  if (journal_.began_ns != 0) tail_->restore(journal_.positions, journal_.began_ns, journal_.segments);
   reader_.emplace(reader_options_, rules_, say);
   if (const auto done = reader_->restore(journal_.own); !done) throw Failure(Code::permanent, done.error());
   told_ = {};

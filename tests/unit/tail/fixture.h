@@ -66,7 +66,7 @@ class Reader {
     auto kept = tail::parse_journal(tail::journal_text({tail->began_ns(), tail->positions(), 0, {}, {}}));
     REQUIRE_MESSAGE(kept.ok(), (kept ? "" : kept.error()));
     begin();
-    tail->restore(kept->positions, kept->began_ns);
+    tail->restore(kept->positions, kept->began_ns, {});
   }
   void begin() {
     tail = std::make_unique<tail::Tail>(options_, [this](const std::string &text) { said.push_back(text); });

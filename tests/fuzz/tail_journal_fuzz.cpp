@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A journal of the source btrace: the input as it is, and with the checksum that it should have. What can be read is written the same.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/sample/crc32c.h"
+#include "plugins/sources/btrace/line_reader.h"
+#include "plugins/tail/journal.h"
+
+namespace {
+
+void check(std::string_view text) {
+  using namespace atalaya;
+  auto journal = tail::parse_journal(text);
+  if (!journal) return;
+  const std::string written = tail::journal_text(*journal);
+  auto again = tail::parse_journal(written);
+  if (!again || again->positions != journal->positions || again->segments != journal->segments || again->own != journal->own) std::abort();
+  btrace::LineReader reader({}, {}, [](const std::string &) {});
+  if (!reader.restore(journal->own).ok()) return;
+  reader.state(journal->positions);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char *>(data), size);
+  check(text);
+  std::string summed(text.substr(0, text.rfind("crc ")));
+  summed += "crc " + std::to_string(atalaya::core::crc32c(summed)) + "\n";
+  check(summed);
+  return 0;
+}
