@@ -22,6 +22,7 @@ constexpr int64_t kKept = 90 * kDay;         // positions of histories whose fil
 constexpr uint64_t kAttempts = 5;            // that a path gets whose spans a sink refuses
 constexpr int64_t kFirstPause = 5 * kSecond;  // before the second one; doubled each time
 constexpr int64_t kStillWritten = 60'000;    // ms: a file that changed later may lack its end
+constexpr int64_t kStillRunning = 3'600'000;  // ms: what changed later is kept in memory, to be read on; the rest is begun anew if it changes
 constexpr int64_t kShareOfTime = 20;         // looking through takes no more than a twentieth of the time
 constexpr auto kLastAnswers = std::chrono::seconds(2);
 
@@ -209,7 +210,8 @@ bool HadoopSource::read_history(const Found &found) {
   if (!went_on) return false;
   if (history.form() == History::Form::none && found.path == path_)
     host_.log(Level::warning, found.path + " is no job history that is known");
-  if (history.ended() || history.form() == History::Form::none) readings_.erase(found.path);
+  const bool idle = found.changed_ms < host_.realtime() / 1'000'000 - kStillRunning;
+  if (history.ended() || idle || history.form() == History::Form::none) readings_.erase(found.path);
   return true;
 }
 

@@ -100,7 +100,6 @@ void read_event(std::string_view type, const JsonObject &from, Event &out) {
   out.task_type = text_at(from, "taskType");
   out.host = text_at(from, "trackerName");
   if (out.host.empty()) out.host = text_at(from, "hostname");
-  out.rack = text_at(from, "rackname");
   out.places = text_at(from, "splitLocations");
   out.locality = text_at(from, "locality");
   out.start = time_at(from, out.type == Event::Type::job_submitted ? "submitTime" : "startTime");

@@ -9,6 +9,10 @@ namespace {
 // A span without a host would be taken for one of the agent's own.
 constexpr const char *kNoHost = "unknown";
 
+constexpr size_t kMaxTasks = 1'000'000;  // that wait or run, whose data's places are known
+constexpr size_t kMaxPlaces = 1024;      // bytes of one task's
+constexpr size_t kMaxStages = 8;
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char &c : out)
@@ -156,13 +160,14 @@ void MapReduceModel::job_submitted(const Event &event) {
 }
 
 bool MapReduceModel::task_started(const Event &event, std::string &why) {
-  if (places_.size() >= kMaxOpen || stages_.size() >= 16) {
-    why = "too many tasks have begun and not ended";
-    return false;
-  }
-  if (!event.places.empty()) places_.insert_or_assign(event.task, event.places);
+  if (!event.places.empty() && event.places.size() <= kMaxPlaces && places_.size() < kMaxTasks)
+    places_.insert_or_assign(event.task, event.places);
   const std::string name = stage_of(event.task_type);
   if (event.start <= 0 || stages_.count(name) > 0) return true;
+  if (stages_.size() >= kMaxStages) {
+    why = "it has more types of tasks than there are";
+    return false;
+  }
   Stage &stage = stages_[name];
   stage.running.span = base("stage", event.task_type);
   stage.running.span.start_ms = event.start;
@@ -190,9 +195,12 @@ bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
   span.attempt = event.attempt;
   span.host = topology_.host(event.host);
   span.start_ms = event.start;
-  const auto places = places_.find(event.task);
-  const std::string_view data = places == places_.end() ? std::string_view{} : std::string_view(places->second);
-  span.locality = topology_.locality_from_word(event.locality, span.host, data);
+  // A reduce's data comes from all maps: what is said of it is where its container was asked for.
+  if (span.stage == "map") {
+    const auto places = places_.find(event.task);
+    const std::string_view data = places == places_.end() ? std::string_view{} : std::string_view(places->second);
+    span.locality = topology_.locality_from_word(event.locality, span.host, data);
+  }
   attempts_.insert_or_assign(event.attempt, Running{std::move(span)});
   return true;
 }

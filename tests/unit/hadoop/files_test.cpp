@@ -33,18 +33,18 @@ void put(const std::string &path, const std::string &text) {
 
 TEST_CASE("topology: how far data is, the nearest of its places") {
   const Topology topology({{"n1", "/d1/a"}, {"n2", "/d1/a"}, {"n3", "/d1/b"}, {"n4", "/d2/a"}}, {{"10.0.0.1", "n1"}});
-  CHECK(topology.locality("n1", "", "n4,n1") == "node");
-  CHECK(topology.locality("n1", "", "10.0.0.1") == "node");
-  CHECK(topology.locality("n1", "", "n4,n2,n3") == "rack");
-  CHECK(topology.locality("n1", "", "n4,n3") == "datacenter");
-  CHECK(topology.locality("n1", "", "n4") == "remote");
-  CHECK(topology.locality("n1", "", "") == "");
-  CHECK(topology.locality("n1", "", "n9") == "");
-  CHECK(topology.locality("n1", "", "n9,n4") == "");  // n9 may be nearer
-  CHECK(topology.locality("n1", "", "n9,n2") == "rack");
-  CHECK(topology.locality("n8", "/r1", "/r1/n9") == "rack");
-  CHECK(topology.locality("n8", "/r1", "/r2/n9") == "remote");
-  CHECK(topology.locality("n8", "/r1", "/d/r2/n9") == "");
+  CHECK(topology.locality("n1", "n4,n1") == "node");
+  CHECK(topology.locality("n1", "10.0.0.1") == "node");
+  CHECK(topology.locality("n1", "n4,n2,n3") == "rack");
+  CHECK(topology.locality("n1", "n4,n3") == "datacenter");
+  CHECK(topology.locality("n1", "n4") == "remote");
+  CHECK(topology.locality("n1", "") == "");
+  CHECK(topology.locality("n1", "n9") == "");
+  CHECK(topology.locality("n1", "n9,n4") == "");  // n9 may be nearer
+  CHECK(topology.locality("n1", "n9,n2") == "rack");
+  CHECK(topology.locality("n1", "/d1/a/n9") == "rack");
+  CHECK(topology.locality("n1", "/d1/c/n9") == "datacenter");
+  CHECK(topology.locality("n1", "/r2/n9") == "");
   CHECK(topology.host("10.0.0.1:8041") == "n1");
   CHECK(topology.host("[::1]:80") == "::1");
   CHECK(topology.host("fe80::1") == "fe80::1");
@@ -79,6 +79,9 @@ TEST_CASE("finder: names of jobs, parts of logs") {
   CHECK(job_name("application_1_2.zstd.inprogress") == "application_1_2");
   CHECK(job_name("eventlog_v2_application_1_2") == "application_1_2");
   CHECK(job_name("local-15.lz4") == "local-15");
+  const TemporaryFolder folder;
+  put(folder / "app-7/EVENT_LOG_1", "text");
+  CHECK(find_histories(*make_local_storage(), folder.path()).found.at(0).name == "app-7");
   std::vector<Entry> files;
   for (const char *name : {"events_10_a", "events_2_a.zstd", "events_1_a", "appstatus_a", "events_x_a", "events_3", "events_99999999999999_a"})
     files.push_back({std::string("/f/") + name, 5, 0, false});
