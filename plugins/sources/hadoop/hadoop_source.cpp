@@ -204,33 +204,38 @@ bool HadoopSource::read_history(const Found &found) {
   const bool went_on = reading->read_on(
       storage_of(found.path), found,
       [this](const std::string &key) { return positions_ ? positions_->of(key) : std::optional<Position>(); },
-      [&](const std::string &key, const Spans &spans, Position position) { return give(found.path, key, spans, position); });
-  const History &history = reading->history();
-  report(found, history);
+      [&](const std::string &key, const Spans &spans, Position position) {
+        report_damage(found.path, reading->history().damage());  // the ledger takes what was counted with the next batch
+        return give(found.path, key, spans, position);
+      });
   if (!went_on) return false;
-  if (history.form() == History::Form::none && found.path == path_)
-    host_.log(Level::warning, found.path + " is no job history that is known");
+  const History &history = reading->history();
+  report_damage(found.path, history.damage());
+  report_rest(found, history);
   const bool idle = found.changed_ms < host_.realtime() / 1'000'000 - kStillRunning;
   if (history.ended() || idle || history.form() == History::Form::none) readings_.erase(found.path);
   return true;
 }
 
-void HadoopSource::report(const Found &found, const History &history) {
-  uint64_t &reported = reported_[found.path];
-  const Damage &damage = history.damage();
-  if (damage.count > reported) {
-    host_.log(Level::warning, found.path + ": " + std::to_string(damage.count) + (damage.count == 1 ? " piece" : " pieces") +
-                                  " of it could not be read; the first, " + damage.first + ". The rest is kept");
-    host_.dropped("damaged history", damage.count - reported);
-  }
+void HadoopSource::report_damage(const std::string &path, const Damage &damage) {
+  if (damage.count == 0) return;
+  uint64_t &reported = reported_[path];
+  if (damage.count <= reported) return;
+  host_.log(Level::warning, path + ": " + std::to_string(damage.count) + (damage.count == 1 ? " piece" : " pieces") +
+                                " of it could not be read; the first, " + damage.first + ". The rest is kept");
+  host_.dropped("damaged history", damage.count - reported);
   reported = damage.count;
-  if (reported == 0) reported_.erase(found.path);
+}
+
+void HadoopSource::report_rest(const Found &found, const History &history) {
+  const bool known = history.form() != History::Form::none && history.form() != History::Form::unknown;
   const bool done_writing = found.changed_ms < host_.realtime() / 1'000'000 - kStillWritten && !found.path.ends_with(".inprogress");
-  if (done_writing && history.form() != History::Form::none && history.form() != History::Form::unknown && !history.broken() &&
-      history.waiting() > 0)
+  if (known && done_writing && !history.broken() && history.waiting() > 0)
     host_.log(Level::warning, found.path + ": its end is cut; what stands before is kept");
   if (writer_.left_out() > 0)
     host_.log(Level::warning, "jobs have counters of more than max_names different names; further ones are left out");
+  if (history.form() == History::Form::none && found.path == path_)
+    host_.log(Level::warning, found.path + " is no job history that is known");
 }
 
 bool HadoopSource::read_configuration(const Found &found) {

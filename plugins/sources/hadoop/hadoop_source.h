@@ -60,7 +60,8 @@ class HadoopSource final : public PushSource {
   bool read_one(const Found &found);
   bool read_history(const Found &found);
   bool read_configuration(const Found &found);
-  void report(const Found &found, const History &history);
+  void report_damage(const std::string &path, const Damage &damage);
+  void report_rest(const Found &found, const History &history);
   bool give(const std::string &path, const std::string &key, const Spans &spans, Position position);
   bool emit(atalaya_batch *batch, Flight flight);
   void note_read(const Found &found, const Mark &mark);
