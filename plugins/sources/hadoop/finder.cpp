@@ -46,8 +46,8 @@ std::string job_of_configuration(std::string_view path) {
 }
 
 Found found_file(const Entry &entry) {
-  Found out{entry.path, job_name(file_name(entry.path)), entry.size, entry.changed_ms, is_configuration(file_name(entry.path)),
-            {{0, entry.path, entry.size}}};
+  Found out{entry.path,       job_name(file_name(entry.path)),         entry.size,
+            entry.changed_ms, is_configuration(file_name(entry.path)), {{0, entry.path, entry.size}}};
   if (out.configuration) out.name = job_of_configuration(entry.path);
   // Spark 1.0 to 1.2: a folder an application, with EVENT_LOG_1 in it.
   if (out.name.starts_with("EVENT_LOG_")) out.name = folder_name(entry.path);
@@ -70,7 +70,8 @@ class Walk {
     }
     if (file_name(folder.path).starts_with(kRolled)) return rolled(folder, entries);
     for (const Entry &entry : entries) {
-      if (++looked_at_ == kMaxFiles) out_.problems.push_back(folder.path + ": there are more than a million files; the rest is not read");
+      if (++looked_at_ == kMaxFiles)
+        out_.problems.push_back(folder.path + ": there are more than a million files; the rest is not read");
       if (looked_at_ >= kMaxFiles) return;
       if (entry.folder && depth < kMaxDepth) {
         this->folder(entry, depth + 1);

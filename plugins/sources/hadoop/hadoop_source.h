@@ -91,7 +91,7 @@ class HadoopSource final : public PushSource {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Flight> flights_;     // in the order of the texts
+  std::deque<Flight> flights_;      // in the order of the texts
   std::map<uint64_t, Code> early_;  // acked before emit had said the id
   bool emitting_ = false, stopping_ = false;
 };

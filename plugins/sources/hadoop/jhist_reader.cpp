@@ -44,7 +44,8 @@ void read_group(const JsonObject &group, Counters &out) {
     if (element.get(counter) != SUCCESS) continue;
     const auto value = integer_of(counter, "value");
     const std::string_view counter_name = text_of(counter, "name");
-    if (value && !counter_name.empty() && out.size() < kMaxCounters) out.push_back({std::string(name), std::string(counter_name), *value});
+    if (value && !counter_name.empty() && out.size() < kMaxCounters)
+      out.push_back({std::string(name), std::string(counter_name), *value});
   }
 }
 

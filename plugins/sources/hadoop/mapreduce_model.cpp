@@ -34,7 +34,8 @@ Outcome outcome_of(std::string_view status) {
 // Users' counters may have the framework's names; its groups tell them apart.
 std::optional<int64_t> task_counter(const Counters &counters, std::string_view name) {
   for (const Counter &one : counters)
-    if (one.name == name && (one.group == "org.apache.hadoop.mapreduce.TaskCounter" || one.group == "org.apache.hadoop.mapred.Task$Counter"))
+    if (one.name == name &&
+        (one.group == "org.apache.hadoop.mapreduce.TaskCounter" || one.group == "org.apache.hadoop.mapred.Task$Counter"))
       return one.value;
   return std::nullopt;
 }
@@ -44,8 +45,8 @@ std::optional<int64_t> input_bytes(const Counters &counters) {
   std::optional<int64_t> by_system;
   for (const Counter &one : counters) {
     if (one.name == "BYTES_READ" && one.group.find("FileInputFormat") != std::string::npos && one.value > 0) return one.value;
-    if (one.name.ends_with("_BYTES_READ") && one.name != "FILE_BYTES_READ" && one.group.find("FileSystemCounter") != std::string::npos &&
-        one.value >= 0)
+    if (one.name.ends_with("_BYTES_READ") && one.name != "FILE_BYTES_READ" &&
+        one.group.find("FileSystemCounter") != std::string::npos && one.value >= 0)
       by_system = std::min(by_system.value_or(0), INT64_MAX - one.value) + one.value;
   }
   return by_system;
