@@ -25,8 +25,8 @@ inline hadoop::Spans spans_of(hadoop::History &history, std::string_view text, s
 }
 
 inline bool same(const hadoop::Span &a, const hadoop::Span &b) {
-  return a.text == b.text && a.start_ms == b.start_ms && a.duration_ms == b.duration_ms && a.job == b.job && a.attempt == b.attempt &&
-         a.phase == b.phase && a.at == b.at && a.counters.size() == b.counters.size();
+  return a.text == b.text && a.start_ms == b.start_ms && a.duration_ms == b.duration_ms && a.job == b.job &&
+         a.attempt == b.attempt && a.phase == b.phase && a.at == b.at && a.counters.size() == b.counters.size();
 }
 
 inline void read_history(std::string_view text, size_t piece) {
@@ -35,7 +35,8 @@ inline void read_history(std::string_view text, size_t piece) {
   for (const hadoop::Span &span : at_once)
     if (span.start_ms <= 0 || span.duration_ms < -1 || span.text.empty()) std::abort();
   if (whole.broken() || parts.broken()) return;  // where damage of a codec is seen depends on what came with it
-  if (at_once.size() != in_pieces.size() || whole.damage().count != parts.damage().count || whole.key() != parts.key()) std::abort();
+  if (at_once.size() != in_pieces.size() || whole.damage().count != parts.damage().count || whole.key() != parts.key())
+    std::abort();
   for (size_t i = 0; i < at_once.size() && !whole.ended(); ++i)
     if (at_once[i].duration_ms >= 0 && !same(at_once[i], in_pieces[i])) std::abort();
 }

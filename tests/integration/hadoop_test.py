@@ -282,6 +282,17 @@ class HadoopTest(AgentCase):
         self.assertIn(f"{path}: 1 piece of it could not be read; the first, line {broken + 1}: it is not JSON. The rest is kept",
                       agent.errors())
 
+    def test_the_ledger_of_a_damaged_history_balances(self):
+        lines = made.spark_log(made.spark_events()).splitlines(keepends=True)
+        lines[8] = b'{"Event":"SparkListenerTaskEnd"\n'
+        self.put("logs/app", b"".join(lines))
+        agent = self.run_agent(self.lua(self.path("logs")))
+        agent.wait_line("app: 1 piece of it could not be read; the first, line 9: it is not JSON. The rest is kept")
+        status = agent.wait_status(lambda status: agent.row("jobs", "sink", status)["out"] > 0)
+        self.assert_balanced(status)
+        self.assertEqual(agent.row("jobs", "source hadoop", status)["reasons"], {"damaged history": 1})
+        self.assertEqual(agent.stop(), 0)
+
     def test_wrong_parameters_are_named(self):
         for more, words in {'racks = { n1 = "r1" }': 'parameter "racks.n1": "r1" is no rack; write "/rack" or "/datacentre/rack"',
                             'facts = { "~(" }': 'parameter "facts"'}.items():

@@ -214,7 +214,8 @@ class AvroSchema::Decoder {
     if (!take(size, raw)) return false;
     uint64_t bits = 0;
     for (size_t i = 0; i < size; ++i) bits |= static_cast<uint64_t>(static_cast<uint8_t>(raw[i])) << (8 * i);
-    const double value = size == 8 ? std::bit_cast<double>(bits) : static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+    const double value =
+        size == 8 ? std::bit_cast<double>(bits) : static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
     if (std::isfinite(value)) {
       core::append_real(json_, value);
     } else {

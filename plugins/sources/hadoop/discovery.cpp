@@ -15,8 +15,8 @@ namespace {
 
 using Settings = std::map<std::string, std::string, std::less<>>;
 
-constexpr const char *kHadoopFolders[] = {"/etc/hadoop/conf", "/etc/hadoop", "/opt/hadoop/etc/hadoop", "/usr/local/hadoop/etc/hadoop",
-                                          "/usr/lib/hadoop/etc/hadoop"};
+constexpr const char *kHadoopFolders[] = {"/etc/hadoop/conf", "/etc/hadoop", "/opt/hadoop/etc/hadoop",
+                                          "/usr/local/hadoop/etc/hadoop", "/usr/lib/hadoop/etc/hadoop"};
 constexpr const char *kSparkFolders[] = {"/etc/spark/conf", "/etc/spark", "/opt/spark/conf", "/usr/local/spark/conf",
                                          "/usr/lib/spark/conf"};
 constexpr int kMaxReplacements = 20;  // a variable may stand for text with variables

@@ -10,8 +10,8 @@
 namespace atalaya::hadoop {
 
 struct Discovery {
-  std::vector<std::string> paths;     // folders, and webhdfs:// for those in HDFS
-  std::vector<std::string> problems;  // configuration that could not be read, places of other kinds (s3a://)
+  std::vector<std::string> paths;      // folders, and webhdfs:// for those in HDFS
+  std::vector<std::string> problems;   // configuration that could not be read, places of other kinds (s3a://)
   std::vector<std::string> looked_in;  // folders with configuration
 };
 

@@ -13,8 +13,8 @@ struct Event {
   Type type = Type::other;
   // Absent: empty, and 0 for times, which are in milliseconds.
   std::string job, name, task, attempt, task_type;
-  std::string host, rack, places;  // places: of a task's data
-  std::string locality;            // its word for it
+  std::string host, places;  // places: of a task's data
+  std::string locality;      // its word for it
   std::string status;
   int64_t start = 0, finish = 0, map_finish = 0, shuffle_finish = 0, sort_finish = 0;
   Counters counters, map_counters, reduce_counters;

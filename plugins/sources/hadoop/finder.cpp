@@ -15,6 +15,11 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+std::string_view folder_name(std::string_view path) {
+  const size_t end = path.rfind('/');
+  return end == std::string_view::npos ? std::string_view{} : file_name(path.substr(0, end));
+}
+
 bool is_configuration(std::string_view name) {
   return name.ends_with("_conf.xml") || name == "job.xml" || name == "conf.xml";
 }
@@ -29,9 +34,7 @@ bool is_other(std::string_view name) {
 
 // The job that a configuration is of, by its file's name or its folder's; empty: neither says.
 std::string job_of_configuration(std::string_view path) {
-  const std::string_view name = file_name(path);
-  const std::string_view folder = file_name(path.substr(0, path.size() - std::min(path.size(), name.size() + 1)));
-  for (const std::string_view text : {name, folder}) {
+  for (const std::string_view text : {file_name(path), folder_name(path)}) {
     const size_t begin = text.find("job_");
     if (begin == std::string_view::npos) continue;
     const size_t end = text.find_first_not_of("0123456789_", begin + 4);
@@ -43,9 +46,11 @@ std::string job_of_configuration(std::string_view path) {
 }
 
 Found found_file(const Entry &entry) {
-  Found out{entry.path, job_name(file_name(entry.path)), entry.size, entry.changed_ms, is_configuration(file_name(entry.path)),
-            {{0, entry.path, entry.size}}};
+  Found out{entry.path,       job_name(file_name(entry.path)),         entry.size,
+            entry.changed_ms, is_configuration(file_name(entry.path)), {{0, entry.path, entry.size}}};
   if (out.configuration) out.name = job_of_configuration(entry.path);
+  // Spark 1.0 to 1.2: a folder an application, with EVENT_LOG_1 in it.
+  if (out.name.starts_with("EVENT_LOG_")) out.name = folder_name(entry.path);
   return out;
 }
 
@@ -65,7 +70,8 @@ class Walk {
     }
     if (file_name(folder.path).starts_with(kRolled)) return rolled(folder, entries);
     for (const Entry &entry : entries) {
-      if (++looked_at_ == kMaxFiles) out_.problems.push_back(folder.path + ": there are more than a million files; the rest is not read");
+      if (++looked_at_ == kMaxFiles)
+        out_.problems.push_back(folder.path + ": there are more than a million files; the rest is not read");
       if (looked_at_ >= kMaxFiles) return;
       if (entry.folder && depth < kMaxDepth) {
         this->folder(entry, depth + 1);

@@ -18,11 +18,13 @@ using core::monotonic;
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kDay = 24 * 3600 * kSecond;
-constexpr int64_t kKept = 90 * kDay;         // positions of histories whose files nobody has seen since
-constexpr uint64_t kAttempts = 5;            // that a path gets whose spans a sink refuses
+constexpr int64_t kKept = 90 * kDay;          // positions of histories whose files nobody has seen since
+constexpr uint64_t kAttempts = 5;             // that a path gets whose spans a sink refuses
 constexpr int64_t kFirstPause = 5 * kSecond;  // before the second one; doubled each time
-constexpr int64_t kStillWritten = 60'000;    // ms: a file that changed later may lack its end
-constexpr int64_t kShareOfTime = 20;         // looking through takes no more than a twentieth of the time
+constexpr int64_t kStillWritten = 60'000;     // ms: a file that changed later may lack its end
+constexpr int64_t kStillRunning =
+    3'600'000;  // ms: what changed later is kept in memory, to be read on; the rest is begun anew if it changes
+constexpr int64_t kShareOfTime = 20;  // looking through takes no more than a twentieth of the time
 constexpr auto kLastAnswers = std::chrono::seconds(2);
 
 Topology::Names names_of(const Host &host, const char *path) {
@@ -40,7 +42,8 @@ Topology topology_of(const Host &host) {
   Topology::Names racks = names_of(host, "racks");
   for (const auto &[name, rack] : racks)
     if (!is_rack(rack))
-      throw Failure(Code::bad_config, "parameter \"racks." + name + "\": \"" + rack + "\" is no rack; write \"/rack\" or \"/datacentre/rack\"");
+      throw Failure(Code::bad_config,
+                    "parameter \"racks." + name + "\": \"" + rack + "\" is no rack; write \"/rack\" or \"/datacentre/rack\"");
   return Topology(std::move(racks), names_of(host, "hosts"));
 }
 
@@ -139,8 +142,9 @@ std::vector<std::string> HadoopSource::paths() {
     const Discovery found = discover(root_);
     for (const std::string &problem : found.problems) host_.log(Level::warning, "path = \"auto\": " + problem);
     if (found.paths.empty())
-      host_.log(Level::warning, "path = \"auto\": no configuration of Hadoop or Spark says where histories are; set HADOOP_CONF_DIR or "
-                                "SPARK_CONF_DIR for the agent, or write the folder as path");
+      host_.log(Level::warning,
+                "path = \"auto\": no configuration of Hadoop or Spark says where histories are; set HADOOP_CONF_DIR or "
+                "SPARK_CONF_DIR for the agent, or write the folder as path");
     for (const std::string &path : found.paths) host_.log(Level::info, "path = \"auto\": histories are in " + path);
     discovered_ = found.paths;
   }
@@ -191,7 +195,8 @@ bool HadoopSource::read_one(const Found &found) {
   const auto known = marks_.find(found.path);
   if (known != marks_.end() && known->second == mark) return true;
   if (max_age_ns_ > 0 && found.changed_ms < (host_.realtime() - max_age_ns_) / 1'000'000) return true;
-  if (const auto trouble = troubles_.find(found.path); trouble != troubles_.end() && monotonic() < trouble->second.again_at) return true;
+  if (const auto trouble = troubles_.find(found.path); trouble != troubles_.end() && monotonic() < trouble->second.again_at)
+    return true;
   if (!(found.configuration ? read_configuration(found) : read_history(found))) return false;
   note_read(found, mark);
   return true;
@@ -203,39 +208,44 @@ bool HadoopSource::read_history(const Found &found) {
   const bool went_on = reading->read_on(
       storage_of(found.path), found,
       [this](const std::string &key) { return positions_ ? positions_->of(key) : std::optional<Position>(); },
-      [&](const std::string &key, const Spans &spans, Position position) { return give(found.path, key, spans, position); });
-  const History &history = reading->history();
-  report(found, history);
+      [&](const std::string &key, const Spans &spans, Position position) {
+        report_damage(found.path, reading->history().damage());  // the ledger takes what was counted with the next batch
+        return give(found.path, key, spans, position);
+      });
   if (!went_on) return false;
-  if (history.form() == History::Form::none && found.path == path_)
-    host_.log(Level::warning, found.path + " is no job history that is known");
-  if (history.ended() || history.form() == History::Form::none) readings_.erase(found.path);
+  const History &history = reading->history();
+  report_damage(found.path, history.damage());
+  report_rest(found, history);
+  const bool idle = found.changed_ms < host_.realtime() / 1'000'000 - kStillRunning;
+  if (history.ended() || idle || history.form() == History::Form::none) readings_.erase(found.path);
   return true;
 }
 
-void HadoopSource::report(const Found &found, const History &history) {
-  uint64_t &reported = reported_[found.path];
-  const Damage &damage = history.damage();
-  if (damage.count > reported) {
-    host_.log(Level::warning, found.path + ": " + std::to_string(damage.count) + (damage.count == 1 ? " piece" : " pieces") +
-                                  " of it could not be read; the first, " + damage.first + ". The rest is kept");
-    host_.dropped("damaged history", damage.count - reported);
-  }
+void HadoopSource::report_damage(const std::string &path, const Damage &damage) {
+  if (damage.count == 0) return;
+  uint64_t &reported = reported_[path];
+  if (damage.count <= reported) return;
+  host_.log(Level::warning, path + ": " + std::to_string(damage.count) + (damage.count == 1 ? " piece" : " pieces") +
+                                " of it could not be read; the first, " + damage.first + ". The rest is kept");
+  host_.dropped("damaged history", damage.count - reported);
   reported = damage.count;
-  if (reported == 0) reported_.erase(found.path);
+}
+
+void HadoopSource::report_rest(const Found &found, const History &history) {
+  const bool known = history.form() != History::Form::none && history.form() != History::Form::unknown;
   const bool done_writing = found.changed_ms < host_.realtime() / 1'000'000 - kStillWritten && !found.path.ends_with(".inprogress");
-  if (done_writing && history.form() != History::Form::none && history.form() != History::Form::unknown && !history.broken() &&
-      history.waiting() > 0)
+  if (known && done_writing && !history.broken() && history.waiting() > 0)
     host_.log(Level::warning, found.path + ": its end is cut; what stands before is kept");
   if (writer_.left_out() > 0)
     host_.log(Level::warning, "jobs have counters of more than max_names different names; further ones are left out");
+  if (history.form() == History::Form::none && found.path == path_)
+    host_.log(Level::warning, found.path + " is no job history that is known");
 }
 
 bool HadoopSource::read_configuration(const Found &found) {
   const std::string text = storage_of(found.path).read(found.path, 0, hadoop_config::kMaxFile + 1);
   const hadoop_config::Config config = hadoop_config::read_config(text);
-  if (!config.problem.empty())
-    host_.log(Level::warning, found.path + ": " + config.problem + ". What stands before is kept");
+  if (!config.problem.empty()) host_.log(Level::warning, found.path + ": " + config.problem + ". What stands before is kept");
   Spans facts;
   for (const hadoop_config::Property &one : config.properties) {
     if (found.name.empty() || one.value.empty() || !rules_.facts.wants(one.key, one.value)) continue;

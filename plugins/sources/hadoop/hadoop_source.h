@@ -60,7 +60,8 @@ class HadoopSource final : public PushSource {
   bool read_one(const Found &found);
   bool read_history(const Found &found);
   bool read_configuration(const Found &found);
-  void report(const Found &found, const History &history);
+  void report_damage(const std::string &path, const Damage &damage);
+  void report_rest(const Found &found, const History &history);
   bool give(const std::string &path, const std::string &key, const Spans &spans, Position position);
   bool emit(atalaya_batch *batch, Flight flight);
   void note_read(const Found &found, const Mark &mark);
@@ -90,7 +91,7 @@ class HadoopSource final : public PushSource {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Flight> flights_;     // in the order of the texts
+  std::deque<Flight> flights_;      // in the order of the texts
   std::map<uint64_t, Code> early_;  // acked before emit had said the id
   bool emitting_ = false, stopping_ = false;
 };

@@ -200,8 +200,8 @@ void History::note_key() {
 void History::end_of_file(Spans &out) {
   if (broken_ || form_ == Form::none) return;
   // A part of an object is no object, a part of a record lacks its full stop.
-  const bool complete = form_ == Form::spark || form_ == Form::jhist ? text_.ends_with('}')
-                                                                     : form_ == Form::old_text && text_.ends_with("\" .");
+  const bool complete =
+      form_ == Form::spark || form_ == Form::jhist ? text_.ends_with('}') : form_ == Form::old_text && text_.ends_with("\" .");
   if (!complete || skipping_) return;
   if (form_ != Form::old_text) {
     simdjson::dom::parser parser;

@@ -38,11 +38,11 @@ class History {
   // What goes on and was not told yet.
   void open(Spans &out);
 
-  Form form() const { return form_; }        // none: this is no history
+  Form form() const { return form_; }  // none: this is no history
   Position position() const { return {part_, position_}; }
-  bool ended() const;                        // the job has
-  bool broken() const { return broken_; }    // nothing more of this part can be read
-  size_t waiting() const;                    // bytes behind the last complete line
+  bool ended() const;                      // the job has
+  bool broken() const { return broken_; }  // nothing more of this part can be read
+  size_t waiting() const;                  // bytes behind the last complete line
   const std::string &job() const;
   // What tells this history from others and stays the same when its file moves: empty until its job is known.
   const std::string &key() const { return key_; }

@@ -101,7 +101,7 @@ class Blocks : public Bounded {
 
  protected:
   struct Block {
-    size_t header = 0;   // 0: not all of it is there
+    size_t header = 0;  // 0: not all of it is there
     size_t size = 0, decoded = 0;
     bool plain = false;  // stored as it is
   };
@@ -158,7 +158,8 @@ class Lz4 final : public Blocks {
     return (method == 0x10 && out.size == out.decoded) || method == 0x20;
   }
   bool unpack(std::string_view packed, char *to, size_t size) const override {
-    return LZ4_decompress_safe(packed.data(), to, static_cast<int>(packed.size()), static_cast<int>(size)) == static_cast<int>(size);
+    return LZ4_decompress_safe(packed.data(), to, static_cast<int>(packed.size()), static_cast<int>(size)) ==
+           static_cast<int>(size);
   }
   const char *name() const override { return "LZ4"; }
 };
@@ -197,8 +198,8 @@ class Lzf final : public Blocks {
     }
     return true;
   }
-  // A control byte below 32: so many bytes and one more follow as they are. Else a copy from before: three bits of length and thirteen
-  // of distance; a length of seven goes on in the next byte.
+  // A control byte below 32: so many bytes and one more follow as they are. Else a copy from before: three bits of length and
+  // thirteen of distance; a length of seven goes on in the next byte.
   bool unpack(std::string_view packed, char *to, size_t size) const override {
     size_t in = 0, out = 0;
     while (in < packed.size()) {

@@ -44,7 +44,8 @@ void read_group(const JsonObject &group, Counters &out) {
     if (element.get(counter) != SUCCESS) continue;
     const auto value = integer_of(counter, "value");
     const std::string_view counter_name = text_of(counter, "name");
-    if (value && !counter_name.empty() && out.size() < kMaxCounters) out.push_back({std::string(name), std::string(counter_name), *value});
+    if (value && !counter_name.empty() && out.size() < kMaxCounters)
+      out.push_back({std::string(name), std::string(counter_name), *value});
   }
 }
 
@@ -100,7 +101,6 @@ void read_event(std::string_view type, const JsonObject &from, Event &out) {
   out.task_type = text_at(from, "taskType");
   out.host = text_at(from, "trackerName");
   if (out.host.empty()) out.host = text_at(from, "hostname");
-  out.rack = text_at(from, "rackname");
   out.places = text_at(from, "splitLocations");
   out.locality = text_at(from, "locality");
   out.start = time_at(from, out.type == Event::Type::job_submitted ? "submitTime" : "startTime");

@@ -9,6 +9,10 @@ namespace {
 // A span without a host would be taken for one of the agent's own.
 constexpr const char *kNoHost = "unknown";
 
+constexpr size_t kMaxTasks = 1'000'000;  // that wait or run, whose data's places are known
+constexpr size_t kMaxPlaces = 1024;      // bytes of one task's
+constexpr size_t kMaxStages = 8;
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char &c : out)
@@ -30,7 +34,8 @@ Outcome outcome_of(std::string_view status) {
 // Users' counters may have the framework's names; its groups tell them apart.
 std::optional<int64_t> task_counter(const Counters &counters, std::string_view name) {
   for (const Counter &one : counters)
-    if (one.name == name && (one.group == "org.apache.hadoop.mapreduce.TaskCounter" || one.group == "org.apache.hadoop.mapred.Task$Counter"))
+    if (one.name == name &&
+        (one.group == "org.apache.hadoop.mapreduce.TaskCounter" || one.group == "org.apache.hadoop.mapred.Task$Counter"))
       return one.value;
   return std::nullopt;
 }
@@ -40,8 +45,8 @@ std::optional<int64_t> input_bytes(const Counters &counters) {
   std::optional<int64_t> by_system;
   for (const Counter &one : counters) {
     if (one.name == "BYTES_READ" && one.group.find("FileInputFormat") != std::string::npos && one.value > 0) return one.value;
-    if (one.name.ends_with("_BYTES_READ") && one.name != "FILE_BYTES_READ" && one.group.find("FileSystemCounter") != std::string::npos &&
-        one.value >= 0)
+    if (one.name.ends_with("_BYTES_READ") && one.name != "FILE_BYTES_READ" &&
+        one.group.find("FileSystemCounter") != std::string::npos && one.value >= 0)
       by_system = std::min(by_system.value_or(0), INT64_MAX - one.value) + one.value;
   }
   return by_system;
@@ -156,13 +161,14 @@ void MapReduceModel::job_submitted(const Event &event) {
 }
 
 bool MapReduceModel::task_started(const Event &event, std::string &why) {
-  if (places_.size() >= kMaxOpen || stages_.size() >= 16) {
-    why = "too many tasks have begun and not ended";
-    return false;
-  }
-  if (!event.places.empty()) places_.insert_or_assign(event.task, event.places);
+  if (!event.places.empty() && event.places.size() <= kMaxPlaces && places_.size() < kMaxTasks)
+    places_.insert_or_assign(event.task, event.places);
   const std::string name = stage_of(event.task_type);
   if (event.start <= 0 || stages_.count(name) > 0) return true;
+  if (stages_.size() >= kMaxStages) {
+    why = "it has more types of tasks than there are";
+    return false;
+  }
   Stage &stage = stages_[name];
   stage.running.span = base("stage", event.task_type);
   stage.running.span.start_ms = event.start;
@@ -190,9 +196,12 @@ bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
   span.attempt = event.attempt;
   span.host = topology_.host(event.host);
   span.start_ms = event.start;
-  const auto places = places_.find(event.task);
-  const std::string_view data = places == places_.end() ? std::string_view{} : std::string_view(places->second);
-  span.locality = topology_.locality_from_word(event.locality, span.host, data);
+  // A reduce's data comes from all maps: what is said of it is where its container was asked for.
+  if (span.stage == "map") {
+    const auto places = places_.find(event.task);
+    const std::string_view data = places == places_.end() ? std::string_view{} : std::string_view(places->second);
+    span.locality = topology_.locality_from_word(event.locality, span.host, data);
+  }
   attempts_.insert_or_assign(event.attempt, Running{std::move(span)});
   return true;
 }

@@ -10,7 +10,7 @@
 
 namespace atalaya::hadoop {
 
-inline constexpr size_t kMaxOpen = 1'000'000;  // tasks and attempts that have begun and not ended
+inline constexpr size_t kMaxOpen = 200'000;  // attempts, or Spark's tasks and stages, that have begun and not ended
 
 // The events of one MapReduce job to spans. What has ended is appended at once; what goes on is told by open().
 class MapReduceModel {

@@ -6,13 +6,13 @@
 namespace atalaya::hadoop {
 
 inline constexpr MetricTag kSpanTags[] = {
-    {.key = "host"_str, .role = ATALAYA_TAG_IDENTITY},      {.key = "framework"_str, .role = ATALAYA_TAG_IDENTITY},
-    {.key = "job"_str, .role = ATALAYA_TAG_IDENTITY},       {.key = "name"_str, .role = ATALAYA_TAG_IDENTITY},
-    {.key = "stage"_str, .role = ATALAYA_TAG_IDENTITY},     {.key = "task"_str, .role = ATALAYA_TAG_IDENTITY},
-    {.key = "attempt"_str, .role = ATALAYA_TAG_IDENTITY},   {.key = "phase"_str, .role = ATALAYA_TAG_IDENTITY},
-    {.key = "locality"_str, .role = ATALAYA_TAG_IDENTITY},  {.key = "executor"_str, .role = ATALAYA_TAG_IDENTITY},
-    {.key = "source"_str, .role = ATALAYA_TAG_IDENTITY},    {.key = "quality"_str, .role = ATALAYA_TAG_IDENTITY},
-    {.key = "fact"_str, .role = ATALAYA_TAG_IDENTITY},      {.key = "value"_str, .role = ATALAYA_TAG_IDENTITY}};
+    {.key = "host"_str, .role = ATALAYA_TAG_IDENTITY},     {.key = "framework"_str, .role = ATALAYA_TAG_IDENTITY},
+    {.key = "job"_str, .role = ATALAYA_TAG_IDENTITY},      {.key = "name"_str, .role = ATALAYA_TAG_IDENTITY},
+    {.key = "stage"_str, .role = ATALAYA_TAG_IDENTITY},    {.key = "task"_str, .role = ATALAYA_TAG_IDENTITY},
+    {.key = "attempt"_str, .role = ATALAYA_TAG_IDENTITY},  {.key = "phase"_str, .role = ATALAYA_TAG_IDENTITY},
+    {.key = "locality"_str, .role = ATALAYA_TAG_IDENTITY}, {.key = "executor"_str, .role = ATALAYA_TAG_IDENTITY},
+    {.key = "source"_str, .role = ATALAYA_TAG_IDENTITY},   {.key = "quality"_str, .role = ATALAYA_TAG_IDENTITY},
+    {.key = "fact"_str, .role = ATALAYA_TAG_IDENTITY},     {.key = "value"_str, .role = ATALAYA_TAG_IDENTITY}};
 
 constexpr Metric span_count(atalaya_str name, atalaya_str unit, atalaya_str source, atalaya_str summary) {
   return {.name = name,
@@ -35,7 +35,8 @@ inline constexpr Metric kMetrics[] = {
     span_count("span.bytes.remote"_str, "B"_str, "locality and input; Remote Bytes Read"_str,
                "Of span.bytes, what came over the network."_str),
     span_count("span.spills"_str, "records"_str, "SPILLED_RECORDS"_str, "Records that were spilled to disk."_str),
-    span_count("span.gc.time"_str, "ms"_str, "GC_TIME_MILLIS; JVM GC Time"_str, "Time in which the task's JVM collected garbage."_str),
+    span_count("span.gc.time"_str, "ms"_str, "GC_TIME_MILLIS; JVM GC Time"_str,
+               "Time in which the task's JVM collected garbage."_str),
     span_count("span.outcome"_str, ""_str, "status of the event that ends it"_str,
                "0 succeeded, 1 failed, 2 killed; absent while it runs."_str),
 };

@@ -5,15 +5,18 @@
 
 namespace atalaya::hadoop {
 
-inline constexpr Param kPattern[] = {
-    {.name = "pattern"_str, .type = ATALAYA_STRING, .summary = "A key, glob or ~regular expression; with ! in front: not those."_str}};
+inline constexpr Param kPattern[] = {{.name = "pattern"_str,
+                                      .type = ATALAYA_STRING,
+                                      .summary = "A key, glob or ~regular expression; with ! in front: not those."_str}};
 inline constexpr Param kRack[] = {
     {.name = "rack"_str, .type = ATALAYA_STRING, .summary = "The host's rack, \"/dc1/r1\" or \"/r1\"."_str}};
 inline constexpr Param kHostName[] = {
     {.name = "host"_str, .type = ATALAYA_STRING, .summary = "What this host is called in metrics."_str}};
 inline constexpr Param kTls[] = {
     {.name = "ca"_str, .type = ATALAYA_STRING, .summary = "PEM file of the authorities to trust; absent: the system's."_str},
-    {.name = "certificate"_str, .type = ATALAYA_STRING, .summary = "PEM file of the certificate (and chain) that this agent shows."_str},
+    {.name = "certificate"_str,
+     .type = ATALAYA_STRING,
+     .summary = "PEM file of the certificate (and chain) that this agent shows."_str},
     {.name = "key"_str, .type = ATALAYA_STRING, .summary = "PEM file of that certificate's private key."_str},
 };
 inline constexpr Param kParams[] = {
@@ -25,7 +28,8 @@ inline constexpr Param kParams[] = {
     {.name = "follow"_str,
      .type = ATALAYA_BOOL,
      .default_text = "true"_str,
-     .summary = "Goes on with new histories and what is added to those of running jobs; false: ends when all that is there is read."_str},
+     .summary =
+         "Goes on with new histories and what is added to those of running jobs; false: ends when all that is there is read."_str},
     {.name = "look_every"_str,
      .type = ATALAYA_DURATION,
      .flags = ATALAYA_BOUNDED,
@@ -53,13 +57,14 @@ inline constexpr Param kParams[] = {
      .item_size = sizeof(Param)},
     {.name = "facts"_str,
      .type = ATALAYA_LIST,
-     .default_text = "mapreduce.task.io.sort.*,mapreduce.map.memory.mb,mapreduce.reduce.memory.mb,mapreduce.job.maps,mapreduce.job.reduces,"
-                     "mapreduce.map.sort.spill.percent,mapreduce.map.output.compress*,mapreduce.reduce.shuffle.*,mapreduce.*.speculative,"
-                     "mapreduce.job.reduce.slowstart.*,mapreduce.*.cpu.vcores,io.sort.*,io.file.buffer.size,mapred.reduce.tasks,"
-                     "mapred.map.tasks,mapred.*.compress*,dfs.blocksize,dfs.replication,spark.executor.memory*,spark.executor.cores,"
-                     "spark.executor.instances,spark.driver.memory*,spark.memory.*,spark.shuffle.*,spark.sql.shuffle.partitions,"
-                     "spark.sql.adaptive.enabled,spark.dynamicAllocation.*,spark.default.parallelism,spark.serializer,"
-                     "spark.io.compression.codec,spark.speculation*,spark.locality.wait*"_str,
+     .default_text =
+         "mapreduce.task.io.sort.*,mapreduce.map.memory.mb,mapreduce.reduce.memory.mb,mapreduce.job.maps,mapreduce.job.reduces,"
+         "mapreduce.map.sort.spill.percent,mapreduce.map.output.compress*,mapreduce.reduce.shuffle.*,mapreduce.*.speculative,"
+         "mapreduce.job.reduce.slowstart.*,mapreduce.*.cpu.vcores,io.sort.*,io.file.buffer.size,mapred.reduce.tasks,"
+         "mapred.map.tasks,mapred.*.compress*,dfs.blocksize,dfs.replication,spark.executor.memory*,spark.executor.cores,"
+         "spark.executor.instances,spark.driver.memory*,spark.memory.*,spark.shuffle.*,spark.sql.shuffle.partitions,"
+         "spark.sql.adaptive.enabled,spark.dynamicAllocation.*,spark.default.parallelism,spark.serializer,"
+         "spark.io.compression.codec,spark.speculation*,spark.locality.wait*"_str,
      .summary = "Settings of jobs that become facts; those that may hold a secret or a command line never do."_str,
      .items = kPattern,
      .item_count = 1,
@@ -72,9 +77,7 @@ inline constexpr Param kParams[] = {
      .summary = "Different names of counters, which jobs may choose; fields with further ones are left out."_str,
      .min = 16,
      .max = 500000},
-    {.name = "user"_str,
-     .type = ATALAYA_STRING,
-     .summary = "webhdfs://: who asks (user.name), where the server believes it."_str},
+    {.name = "user"_str, .type = ATALAYA_STRING, .summary = "webhdfs://: who asks (user.name), where the server believes it."_str},
     {.name = "timeout"_str,
      .type = ATALAYA_DURATION,
      .flags = ATALAYA_BOUNDED,

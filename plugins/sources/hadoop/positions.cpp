@@ -11,11 +11,13 @@ store::Database open_or_renew(const std::string &file) {
   const auto open = [&] {
     store::Database database(file, store::Access::read_write);
     database.execute("PRAGMA journal_mode = WAL");
+    database.execute("PRAGMA synchronous = NORMAL");  // a power cut costs no more than spans that are sent again
     database.execute(
         "CREATE TABLE IF NOT EXISTS histories(key TEXT PRIMARY KEY, part INTEGER NOT NULL, position INTEGER NOT NULL,"
         " changed_s INTEGER NOT NULL) WITHOUT ROWID");
     database.execute(
-        "CREATE TABLE IF NOT EXISTS files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, changed_ms INTEGER NOT NULL) WITHOUT ROWID");
+        "CREATE TABLE IF NOT EXISTS files(path TEXT PRIMARY KEY, size INTEGER NOT NULL, changed_ms INTEGER NOT NULL) WITHOUT "
+        "ROWID");
     return database;
   };
   try {
@@ -42,8 +44,11 @@ std::map<std::string, Mark> Positions::files() {
 std::optional<Position> Positions::of(const std::string &key) {
   std::optional<Position> out;
   store::Statement(database_, "SELECT part, position FROM histories WHERE key = ?1")
-      .each([&](const store::Row &row) { out = {static_cast<uint64_t>(row.integer(0)), static_cast<uint64_t>(row.integer(1))}; },
-            std::string_view(key));
+      .each(
+          [&](const store::Row &row) {
+            out = {static_cast<uint64_t>(row.integer(0)), static_cast<uint64_t>(row.integer(1))};
+          },
+          std::string_view(key));
   return out;
 }
 
@@ -52,13 +57,15 @@ void Positions::save(const std::vector<Progress> &progress, int64_t now_s) {
                            "INSERT INTO histories(key, part, position, changed_s) VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET "
                            "part = excluded.part, position = excluded.position, changed_s = excluded.changed_s "
                            "WHERE (part, position) < (excluded.part, excluded.position)");
-  store::Statement file(database_,
-                        "INSERT INTO files(path, size, changed_ms) VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE SET size = excluded.size, "
-                        "changed_ms = excluded.changed_ms");
+  store::Statement file(
+      database_,
+      "INSERT INTO files(path, size, changed_ms) VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE SET size = excluded.size, "
+      "changed_ms = excluded.changed_ms");
   store::Transaction transaction(database_);
   for (const Progress &one : progress) {
     if (!one.key.empty())
-      history.run(std::string_view(one.key), static_cast<int64_t>(one.position.part), static_cast<int64_t>(one.position.offset), now_s);
+      history.run(std::string_view(one.key), static_cast<int64_t>(one.position.part), static_cast<int64_t>(one.position.offset),
+                  now_s);
     if (one.mark) file.run(std::string_view(one.path), static_cast<int64_t>(one.mark->size), one.mark->changed_ms);
   }
   transaction.commit();

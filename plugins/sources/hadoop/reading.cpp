@@ -6,7 +6,8 @@
 namespace atalaya::hadoop {
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 16;  // bytes at a time: what they decode to is held in memory
+constexpr size_t kBlock = size_t{4} << 20;  // bytes that are read at once: servers are asked seldom
+constexpr size_t kPiece = size_t{1} << 16;  // bytes that are decoded at once: what they become is held in memory
 constexpr size_t kSpansAtOnce = 2000;
 
 }  // namespace
@@ -39,11 +40,13 @@ bool Reading::read_on(Storage &storage, const Found &found, const Lookup &lookup
 
 bool Reading::read_part(Storage &storage, const Part &part, const Lookup &lookup, const Give &give) {
   while (!history_.broken() && history_.form() != History::Form::none) {
-    const std::string bytes = storage.read(part.path, offset_, kChunk);
+    const std::string bytes = storage.read(part.path, offset_, kBlock);
     offset_ += bytes.size();
-    history_.feed(bytes, spans_);
-    if (!hand_on(lookup, give, false)) return false;
-    if (bytes.size() < kChunk) break;
+    for (size_t at = 0; at < bytes.size(); at += kPiece) {
+      history_.feed(std::string_view(bytes).substr(at, kPiece), spans_);
+      if (!hand_on(lookup, give, false)) return false;
+    }
+    if (bytes.size() < kBlock) break;
   }
   return true;
 }

@@ -19,17 +19,33 @@ void counter_metric(const Counter &counter, std::string &out) {
   out = "counter.";
   out.append(counter.group).append(".").append(counter.name);
   if (out.size() > kMaxName) out.resize(kMaxName);
-  std::replace_if(out.begin(), out.end(), [](char c) { return !may_stand_in_name(c); }, '_');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return !may_stand_in_name(c); }, '_');
 }
 
 SpanWriter::SpanWriter(Host host, size_t max_names)
     : host_(host),
       max_names_(max_names),
-      ids_{host.intern("host"),       host.intern("framework"),   host.intern("job"),        host.intern("name"),
-           host.intern("stage"),      host.intern("task"),        host.intern("attempt"),    host.intern("phase"),
-           host.intern("locality"),   host.intern("executor"),    host.intern("source"),     host.intern("quality"),
-           host.intern("fact"),       host.intern("value"),       host.intern("span.bytes"), host.intern("span.records"),
-           host.intern("span.bytes.remote"), host.intern("span.spills"), host.intern("span.gc.time"), host.intern("span.outcome")} {}
+      ids_{host.intern("host"),
+           host.intern("framework"),
+           host.intern("job"),
+           host.intern("name"),
+           host.intern("stage"),
+           host.intern("task"),
+           host.intern("attempt"),
+           host.intern("phase"),
+           host.intern("locality"),
+           host.intern("executor"),
+           host.intern("source"),
+           host.intern("quality"),
+           host.intern("fact"),
+           host.intern("value"),
+           host.intern("span.bytes"),
+           host.intern("span.records"),
+           host.intern("span.bytes.remote"),
+           host.intern("span.spills"),
+           host.intern("span.gc.time"),
+           host.intern("span.outcome")} {}
 
 uint32_t SpanWriter::counter_name(const Counter &counter) {
   counter_metric(counter, scratch_);

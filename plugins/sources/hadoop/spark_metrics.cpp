@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 
 #include "plugins/sources/hadoop/jhist_reader.h"
 
@@ -16,7 +17,7 @@ constexpr int64_t kLongest = int64_t{1} << 42;  // ms: 140 years
 
 int64_t sum(int64_t a, int64_t b) {
   int64_t result = 0;
-  return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
+  return __builtin_add_overflow(a, b, &result) ? (a < 0 ? INT64_MIN : INT64_MAX) : result;
 }
 
 // A time in milliseconds that was measured; 0 where there is none.
@@ -121,7 +122,7 @@ void read_accumulables(const JsonObject &info, std::string_view key, bool with_i
   simdjson::dom::array list;
   const auto found = member(info, "Accumulables");
   if (!found || found->get(list) != SUCCESS) return;
-  const size_t first = out.size();
+  std::unordered_map<std::string_view, size_t> places;
   for (const JsonElement element : list) {
     JsonObject one;
     if (element.get(one) != SUCCESS) continue;
@@ -129,11 +130,14 @@ void read_accumulables(const JsonObject &info, std::string_view key, bool with_i
     const auto value = member(one, key);
     const auto number = value ? number_in(*value) : std::nullopt;
     if (!number || name.empty() || (!with_internal && name.starts_with("internal.metrics."))) continue;
-    const auto same = std::find_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), [&](const Counter &c) { return c.name == name; });
-    if (same != out.end()) {
-      same->value = sum(same->value, *number);
+    const auto [place, is_new] = places.emplace(name, out.size());
+    if (!is_new) {
+      Counter &same = out[place->second];
+      same.value = sum(same.value, *number);
     } else if (out.size() < kMaxCounters) {
       out.push_back({"Accumulables", std::string(name), *number});
+    } else {
+      places.erase(place);
     }
   }
 }

@@ -9,8 +9,8 @@ namespace atalaya::hadoop {
 
 // "Task Metrics", of the group's name: nested ones are groups of their own. Numbers only.
 void read_metrics(std::string_view group, const JsonObject &metrics, Counters &out, size_t depth = 0);
-// The values of accumulators with a name; those of one name are summed. `key`: "Update" of a task, "Value" of a stage. Spark's own are
-// left out of a task's, which has them among its metrics.
+// The values of accumulators with a name; those of one name are summed. `key`: "Update" of a task, "Value" of a stage. Spark's own
+// are left out of a task's, which has them among its metrics.
 void read_accumulables(const JsonObject &info, std::string_view key, bool with_internal, Counters &out);
 // Bytes, records, GC time of a task that has ended.
 void measure_task(const JsonObject &metrics, Span &task);

@@ -22,8 +22,8 @@ std::string_view event_of(std::string_view line) {
 }
 
 bool is_of_interest(std::string_view event) {
-  for (const char *one : {"TaskStart", "TaskEnd", "StageSubmitted", "StageCompleted", "JobEnd", "ApplicationStart", "ApplicationEnd",
-                          "EnvironmentUpdate"})
+  for (const char *one : {"TaskStart", "TaskEnd", "StageSubmitted", "StageCompleted", "JobEnd", "ApplicationStart",
+                          "ApplicationEnd", "EnvironmentUpdate"})
     if (event == one) return true;
   return false;
 }
@@ -53,7 +53,8 @@ Outcome outcome_of(const JsonObject &event, const JsonObject &info) {
 
 }  // namespace
 
-SparkModel::SparkModel(const Topology &topology, const Facts &facts, std::string_view fallback) : topology_(topology), facts_(facts) {
+SparkModel::SparkModel(const Topology &topology, const Facts &facts, std::string_view fallback)
+    : topology_(topology), facts_(facts) {
   job_.text = "job";
   job_.framework = "spark";
   job_.job = id_text(fallback);
@@ -240,7 +241,8 @@ void SparkModel::task_end(const JsonObject &event, Spans &out, std::string &why)
     read_metrics("Task Metrics", *metrics, span.counters);
     add_task_phases(*metrics, span, time_of(*info, "Getting Result Time"), out);
   }
-  if (const auto executor = object_of(event, "Task Executor Metrics")) read_metrics("Task Executor Metrics", *executor, span.counters);
+  if (const auto executor = object_of(event, "Task Executor Metrics"))
+    read_metrics("Task Executor Metrics", *executor, span.counters);
   read_accumulables(*info, "Update", false, span.counters);
   out.push_back(std::move(span));
 }

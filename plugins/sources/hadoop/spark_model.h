@@ -52,7 +52,7 @@ class SparkModel {
   simdjson::dom::parser parser_;
   Span job_;
   bool job_known_ = false, job_told_ = false, ended_ = false, any_failed_ = false;
-  Spans settings_;  // until the application's start is known
+  Spans settings_;                                           // until the application's start is known
   std::unordered_map<std::string, Running> stages_, tasks_;  // by stage; by attempt
 };
 

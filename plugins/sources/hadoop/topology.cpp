@@ -75,10 +75,10 @@ std::string_view Topology::rack_of(std::string_view host, std::string_view writt
   return known == racks_.end() ? written : std::string_view(known->second);
 }
 
-std::string Topology::locality(std::string_view host_name, std::string_view rack, std::string_view places) const {
+std::string Topology::locality(std::string_view host_name, std::string_view places) const {
   Distance nearest = Distance::unknown;
   bool all_known = true;
-  const std::string_view here = rack_of(host_name, rack);
+  const std::string_view here = rack_of(host_name, {});
   while (!places.empty()) {
     const std::string_view one = places.substr(0, places.find(','));
     places.remove_prefix(std::min(places.size(), one.size() + 1));
@@ -98,8 +98,8 @@ std::string Topology::locality_from_word(std::string_view word, std::string_view
   if (word == "NODE_LOCAL") return "node";
   if (word == "RACK_LOCAL") return "rack";
   if (word == "PROCESS_LOCAL") return "process";
-  if (word != "OFF_SWITCH" && word != "ANY") return locality(host_name, {}, places);
-  const std::string computed = locality(host_name, {}, places);
+  if (word != "OFF_SWITCH" && word != "ANY") return locality(host_name, places);
+  const std::string computed = locality(host_name, places);
   return computed == "datacenter" ? computed : "remote";
 }
 

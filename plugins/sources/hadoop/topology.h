@@ -19,8 +19,8 @@ class Topology {
   // The host's name in metrics. Takes "/dc/rack/host", "tracker_host:..." and "host:port", too.
   std::string host(std::string_view written) const;
   // node, rack, datacenter or remote, by the places of the data: hosts, with or without their racks, separated by commas. Empty
-  // where it cannot be told. `rack` is what the history says about the task's host.
-  std::string locality(std::string_view host, std::string_view rack, std::string_view places) const;
+  // where it cannot be told.
+  std::string locality(std::string_view host, std::string_view places) const;
   // The framework's word as ours; a data centre is known only by the racks and places.
   std::string locality_from_word(std::string_view word, std::string_view host, std::string_view places) const;
 

@@ -73,7 +73,8 @@ class WebHdfs final : public Storage {
     try {
       const http_client::Url target = http_client::parse_url(url, "/");
       // What TLS protects is not asked for without it.
-      if (target.tls != (options_.tls != nullptr)) throw Unreadable(path + ": the server sends on to " + target.host + " with another protocol");
+      if (target.tls != (options_.tls != nullptr))
+        throw Unreadable(path + ": the server sends on to " + target.host + " with another protocol");
       Answer answer = connection_.exchange(target, {.method = "GET", .target = target.target}, [&](std::string_view piece) {
         too_long = too_long || body.size() + piece.size() > limit;
         if (!too_long) body += piece;

@@ -67,8 +67,9 @@ TEST_CASE("avro: bytes that are cut wait, bytes that cannot be are refused") {
 TEST_CASE("avro: what is no schema is refused") {
   AvroSchema schema;
   std::string why;
-  for (const char *text : {"", "{}", "[]", "\"string\"", R"({"type":"record"})", R"({"type":"record","name":"R","fields":[{"name":"x"}]})",
-                           R"({"type":"record","name":"R","fields":[{"name":"x","type":"unknown"}]})"}) {
+  for (const char *text :
+       {"", "{}", "[]", "\"string\"", R"({"type":"record"})", R"({"type":"record","name":"R","fields":[{"name":"x"}]})",
+        R"({"type":"record","name":"R","fields":[{"name":"x","type":"unknown"}]})"}) {
     why.clear();
     CHECK_FALSE(schema.read(text, why));
     CHECK(why == "it is no schema of Avro");
@@ -83,13 +84,15 @@ TEST_CASE("avro: a binary history that is damaged keeps what stands before") {
       R"({"type":"record","name":"Event","fields":[{"name":"type","type":{"type":"enum","name":"T","symbols":["JOB_SUBMITTED","JOB_FINISHED"]}},)"
       R"({"name":"event","type":[{"type":"record","name":"J","fields":[{"name":"jobid","type":"string"},{"name":"submitTime","type":"long"},)"
       R"({"name":"finishTime","type":"long"}]}]}]})";
-  const std::string head = "Avro-Binary\n" + schema + "\n", submitted = "\0\0\x0ejob_1_2\x02\0"s, finished = "\x02\0\x0ejob_1_2\0\x08"s;
+  const std::string head = "Avro-Binary\n" + schema + "\n", submitted = "\0\0\x0ejob_1_2\x02\0"s,
+                    finished = "\x02\0\x0ejob_1_2\0\x08"s;
   const Read whole(head + submitted + finished);
   CHECK(told(whole.spans) == std::vector<std::string>{"job 1+3 job=job_1_2 | outcome:0"});
   const Read damaged(head + submitted + finished + "\x7f");
   CHECK(damaged.spans.size() == 1);
   CHECK(damaged.history.broken());
-  CHECK(damaged.history.damage().first == "byte " + std::to_string(head.size() + submitted.size() + finished.size()) + ": its binary data is damaged");
+  CHECK(damaged.history.damage().first ==
+        "byte " + std::to_string(head.size() + submitted.size() + finished.size()) + ": its binary data is damaged");
   CHECK(Read(head + submitted + finished.substr(0, 5)).history.waiting() == 5);
   CHECK(Read("Avro-Binary\nnone\n").history.damage().first == "line 2: it is no schema of Avro");
 }

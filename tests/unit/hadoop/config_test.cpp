@@ -21,30 +21,31 @@ std::string told(const Config &config) {
 }
 
 TEST_CASE("configuration: keys and values as written, keys without the blanks around them") {
-  const Config config = read_config(wrapped("<property>\n <name> fs.defaultFS </name>\n <value>hdfs://n1:8020</value>\n"
-                                            " <description>the <b>first</b></description></property>" +
-                                            property("dir", " ${user.home}/a &amp; &lt;b&gt;\xc3\xa9 ") + property("empty", "")));
+  const Config config =
+      read_config(wrapped("<property>\n <name> fs.defaultFS </name>\n <value>hdfs://n1:8020</value>\n"
+                          " <description>the <b>first</b></description></property>" +
+                          property("dir", " ${user.home}/a &amp; &lt;b&gt;\xc3\xa9 ") + property("empty", "")));
   CHECK(told(config) == "fs.defaultFS=hdfs://n1:8020;dir= ${user.home}/a & <b>\xc3\xa9 ;empty=;");
   CHECK(config.skipped == 0);
   CHECK(config.problem.empty());
 }
 
 TEST_CASE("configuration: values as attributes, a job's sources") {
-  const Config config = read_config(
-      wrapped("<property name=\"a\" value=\"1\"/><property><name>b</name><value>2</value><final>false</final>"
-              "<source>job.xml</source><source>programmatically</source></property>"));
+  const Config config =
+      read_config(wrapped("<property name=\"a\" value=\"1\"/><property><name>b</name><value>2</value><final>false</final>"
+                          "<source>job.xml</source><source>programmatically</source></property>"));
   CHECK(told(config) == "a=1;b=2;");
 }
 
 TEST_CASE("configuration: the last value holds, unless an earlier one is final") {
   CHECK(told(read_config(wrapped(property("a", "1") + property("b", "x") + property("a", "2")))) == "a=2;b=x;");
-  CHECK(told(read_config(wrapped("<property><name>a</name><value>1</value><final> true </final></property>" + property("a", "2")))) ==
-        "a=1;");
+  CHECK(told(read_config(
+            wrapped("<property><name>a</name><value>1</value><final> true </final></property>" + property("a", "2")))) == "a=1;");
 }
 
 TEST_CASE("configuration: a property without a key or value is counted") {
-  const Config config = read_config(
-      wrapped("<property><name>a</name></property><property><value>b</value></property>" + property("c", "3")));
+  const Config config =
+      read_config(wrapped("<property><name>a</name></property><property><value>b</value></property>" + property("c", "3")));
   CHECK(told(config) == "c=3;");
   CHECK(config.skipped == 2);
   CHECK(config.problem.empty());
@@ -59,8 +60,8 @@ TEST_CASE("configuration: what stands before the damage is kept, and its line sa
 }
 
 TEST_CASE("configuration: entities are refused before they are used") {
-  const Config config = read_config(
-      "<!DOCTYPE c [<!ENTITY a \"aaaa\">\n<!ENTITY b \"&a;&a;&a;\">]><configuration>" + property("x", "&b;") + "</configuration>");
+  const Config config = read_config("<!DOCTYPE c [<!ENTITY a \"aaaa\">\n<!ENTITY b \"&a;&a;&a;\">]><configuration>" +
+                                    property("x", "&b;") + "</configuration>");
   CHECK(config.properties.empty());
   CHECK(config.problem == "line 1: it declares an entity, which no configuration of Hadoop does");
 }

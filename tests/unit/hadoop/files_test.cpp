@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "plugins/sources/hadoop/discovery.h"
@@ -29,22 +29,23 @@ void put(const std::string &path, const std::string &text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// ---- topology --------------------------------------------------------------------------------------------------------------------
+// ---- topology
+// --------------------------------------------------------------------------------------------------------------------
 
 TEST_CASE("topology: how far data is, the nearest of its places") {
   const Topology topology({{"n1", "/d1/a"}, {"n2", "/d1/a"}, {"n3", "/d1/b"}, {"n4", "/d2/a"}}, {{"10.0.0.1", "n1"}});
-  CHECK(topology.locality("n1", "", "n4,n1") == "node");
-  CHECK(topology.locality("n1", "", "10.0.0.1") == "node");
-  CHECK(topology.locality("n1", "", "n4,n2,n3") == "rack");
-  CHECK(topology.locality("n1", "", "n4,n3") == "datacenter");
-  CHECK(topology.locality("n1", "", "n4") == "remote");
-  CHECK(topology.locality("n1", "", "") == "");
-  CHECK(topology.locality("n1", "", "n9") == "");
-  CHECK(topology.locality("n1", "", "n9,n4") == "");  // n9 may be nearer
-  CHECK(topology.locality("n1", "", "n9,n2") == "rack");
-  CHECK(topology.locality("n8", "/r1", "/r1/n9") == "rack");
-  CHECK(topology.locality("n8", "/r1", "/r2/n9") == "remote");
-  CHECK(topology.locality("n8", "/r1", "/d/r2/n9") == "");
+  CHECK(topology.locality("n1", "n4,n1") == "node");
+  CHECK(topology.locality("n1", "10.0.0.1") == "node");
+  CHECK(topology.locality("n1", "n4,n2,n3") == "rack");
+  CHECK(topology.locality("n1", "n4,n3") == "datacenter");
+  CHECK(topology.locality("n1", "n4") == "remote");
+  CHECK(topology.locality("n1", "") == "");
+  CHECK(topology.locality("n1", "n9") == "");
+  CHECK(topology.locality("n1", "n9,n4") == "");  // n9 may be nearer
+  CHECK(topology.locality("n1", "n9,n2") == "rack");
+  CHECK(topology.locality("n1", "/d1/a/n9") == "rack");
+  CHECK(topology.locality("n1", "/d1/c/n9") == "datacenter");
+  CHECK(topology.locality("n1", "/r2/n9") == "");
   CHECK(topology.host("10.0.0.1:8041") == "n1");
   CHECK(topology.host("[::1]:80") == "::1");
   CHECK(topology.host("fe80::1") == "fe80::1");
@@ -52,11 +53,13 @@ TEST_CASE("topology: how far data is, the nearest of its places") {
   CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "") == "remote");
 }
 
-// ---- finding --------------------------------------------------------------------------------------------------------------------------
+// ---- finding
+// --------------------------------------------------------------------------------------------------------------------------
 
 TEST_CASE("finder: files of a folder and below, the oldest first, without what is none; links are not followed") {
   const TemporaryFolder folder;
-  for (const char *name : {"b.jhist", "sub/deeper/a", ".hidden", "x.crc", "job_1_2_conf.xml", "site.xml", "appstatus_x"}) put(folder / name, "text");
+  for (const char *name : {"b.jhist", "sub/deeper/a", ".hidden", "x.crc", "job_1_2_conf.xml", "site.xml", "appstatus_x"})
+    put(folder / name, "text");
   fs::create_symlink("/etc", folder / "link");
   fs::create_symlink("/etc/passwd", folder / "passwd");
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
@@ -79,8 +82,12 @@ TEST_CASE("finder: names of jobs, parts of logs") {
   CHECK(job_name("application_1_2.zstd.inprogress") == "application_1_2");
   CHECK(job_name("eventlog_v2_application_1_2") == "application_1_2");
   CHECK(job_name("local-15.lz4") == "local-15");
+  const TemporaryFolder folder;
+  put(folder / "app-7/EVENT_LOG_1", "text");
+  CHECK(find_histories(*make_local_storage(), folder.path()).found.at(0).name == "app-7");
   std::vector<Entry> files;
-  for (const char *name : {"events_10_a", "events_2_a.zstd", "events_1_a", "appstatus_a", "events_x_a", "events_3", "events_99999999999999_a"})
+  for (const char *name :
+       {"events_10_a", "events_2_a.zstd", "events_1_a", "appstatus_a", "events_x_a", "events_3", "events_99999999999999_a"})
     files.push_back({std::string("/f/") + name, 5, 0, false});
   const auto names = [&] {
     std::string out;
@@ -92,7 +99,8 @@ TEST_CASE("finder: names of jobs, parts of logs") {
   CHECK(names() == "events_2_a.zstd.compact#5 events_10_a#20 ");
 }
 
-// ---- discovery ------------------------------------------------------------------------------------------------------------------------
+// ---- discovery
+// ------------------------------------------------------------------------------------------------------------------------
 
 std::string property(const std::string &key, const std::string &value) {
   return "<property><name>" + key + "</name><value>" + value + "</value></property>";
@@ -106,25 +114,33 @@ TEST_CASE("discovery: histories in HDFS by its name node's web address, or the u
     put(root / "etc/hadoop/conf/mapred-site.xml", "<configuration>" + mapred + "</configuration>");
     return discover(root.path()).paths;
   };
-  CHECK(paths("", "", property("x", "y")) == Lines{root / "tmp/hadoop-yarn/staging/history/done", root / "tmp/hadoop-yarn/staging/history/done_intermediate"});
+  CHECK(paths("", "", property("x", "y")) ==
+        Lines{root / "tmp/hadoop-yarn/staging/history/done", root / "tmp/hadoop-yarn/staging/history/done_intermediate"});
   const std::string core = property("fs.defaultFS", "hdfs://nn:8020");
   CHECK(paths(core, "", "") == Lines{"webhdfs://nn:9870/tmp/hadoop-yarn/staging/history/done",
                                      "webhdfs://nn:9870/tmp/hadoop-yarn/staging/history/done_intermediate"});
-  CHECK(paths(core, property("dfs.namenode.http-address", "web:50070"), property("mapreduce.jobhistory.done-dir", "/d"))[0] == "webhdfs://web:50070/d");
-  CHECK(paths(core, property("dfs.namenode.http-address", "0.0.0.0:50070"), property("mapreduce.jobhistory.done-dir", "/d"))[0] == "webhdfs://nn:50070/d");
-  CHECK(paths(core, "", property("yarn.app.mapreduce.am.staging-dir", "/s") + property("mapreduce.jobhistory.done-dir", "file:/d"))[0] == root / "d");
+  CHECK(paths(core, property("dfs.namenode.http-address", "web:50070"), property("mapreduce.jobhistory.done-dir", "/d"))[0] ==
+        "webhdfs://web:50070/d");
+  CHECK(paths(core, property("dfs.namenode.http-address", "0.0.0.0:50070"), property("mapreduce.jobhistory.done-dir", "/d"))[0] ==
+        "webhdfs://nn:50070/d");
+  CHECK(paths(core, "",
+              property("yarn.app.mapreduce.am.staging-dir", "/s") + property("mapreduce.jobhistory.done-dir", "file:/d"))[0] ==
+        root / "d");
 }
 
 TEST_CASE("discovery: what cannot be used is said") {
   const TemporaryFolder root;
-  put(root / "etc/hadoop/core-site.xml", "<configuration>" + property("fs.defaultFS", "s3a://bucket") + property("mapreduce.jobhistory.done-dir", "${none}/x") + "<");
+  put(root / "etc/hadoop/core-site.xml",
+      "<configuration>" + property("fs.defaultFS", "s3a://bucket") + property("mapreduce.jobhistory.done-dir", "${none}/x") + "<");
   put(root / "etc/spark/spark-defaults.conf", "spark.eventLog.dir= hdfs:///logs\nspark.history.fs.logDirectory\thdfs://h/l\n");
   const Discovery found = discover(root.path());
   CHECK(found.paths == Lines{"webhdfs://h:9870/l"});
   REQUIRE(found.problems.size() == 4);
   CHECK(found.problems[0].find("core-site.xml: line 1: ") != std::string::npos);
   CHECK(found.problems[1] == "\"s3a://bucket/${none}/x\" has a variable that no file sets, or is no path");
-  CHECK(found.problems[2] == "s3a://bucket/tmp/hadoop-yarn/staging/history/done_intermediate is on a file system that is not read; only local folders and HDFS are");
+  CHECK(found.problems[2] ==
+        "s3a://bucket/tmp/hadoop-yarn/staging/history/done_intermediate is on a file system that is not read; only local folders "
+        "and HDFS are");
   CHECK(found.problems[3] == "hdfs:///logs does not say its server, and dfs.namenode.http-address is not set");
   CHECK(found.looked_in == Lines{root / "etc/hadoop", root / "etc/spark"});
 }
@@ -138,7 +154,8 @@ TEST_CASE("discovery: Spark's configuration") {
   CHECK(read[3] == std::pair<std::string, std::string>("spark.d", ""));
 }
 
-// ---- WebHDFS -----------------------------------------------------------------------------------------------------------------------------
+// ---- WebHDFS
+// -----------------------------------------------------------------------------------------------------------------------------
 
 TEST_CASE("webhdfs: what the server says, and what it had better not") {
   const std::vector<Entry> list = read_file_list(
@@ -156,7 +173,8 @@ TEST_CASE("webhdfs: what the server says, and what it had better not") {
   CHECK_THROWS_WITH(read_file_status("{}", "u"), "u: the server's answer is none of WebHDFS");
 }
 
-// ---- positions ----------------------------------------------------------------------------------------------------------------------------
+// ---- positions
+// ----------------------------------------------------------------------------------------------------------------------------
 
 TEST_CASE("positions: only go on, and files are forgotten when they are gone") {
   const TemporaryFolder folder;
@@ -183,10 +201,12 @@ TEST_CASE("positions: a damaged file is made anew") {
   CHECK(positions.of("a") == Position{0, 1});
 }
 
-// ---- reading -------------------------------------------------------------------------------------------------------------------------------
+// ---- reading
+// -------------------------------------------------------------------------------------------------------------------------------
 
 std::string stage(int number) {
-  return R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":)" + std::to_string(number) + R"(,"Submission Time":200,"Completion Time":300}})" + "\n";
+  return R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":)" + std::to_string(number) +
+         R"(,"Submission Time":200,"Completion Time":300}})" + "\n";
 }
 
 struct Follower {
@@ -212,7 +232,8 @@ struct Follower {
   Reading reading;
 };
 
-const std::string kStart = R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100})" "\n";
+const std::string kStart = R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100})"
+                           "\n";
 
 TEST_CASE("reading: goes on where it was; another one, where the sinks are") {
   const TemporaryFolder folder;
@@ -254,16 +275,18 @@ TEST_CASE("reading: thousands of spans go in batches, each with the place of its
   const Rules rules;
   size_t stages = 0, batches = 0;
   Position last;
-  Reading(rules, found).read_on(
-      *storage, found, [](const std::string &) { return std::optional<Position>(); },
-      [&](const std::string &, const Spans &spans, Position at) {
-        stages += static_cast<size_t>(std::count_if(spans.begin(), spans.end(), [](const Span &span) { return span.text == "stage"; }));
-        ++batches;
-        CHECK(spans.size() <= 2000);
-        CHECK(at > last);
-        last = at;
-        return true;
-      });
+  Reading(rules, found)
+      .read_on(
+          *storage, found, [](const std::string &) { return std::optional<Position>(); },
+          [&](const std::string &, const Spans &spans, Position at) {
+            stages += static_cast<size_t>(
+                std::count_if(spans.begin(), spans.end(), [](const Span &span) { return span.text == "stage"; }));
+            ++batches;
+            CHECK(spans.size() <= 2000);
+            CHECK(at > last);
+            last = at;
+            return true;
+          });
   CHECK(stages == 5000);
   CHECK(batches >= 3);
   CHECK(last.offset == text.size());

@@ -34,7 +34,8 @@ std::string zstd(const std::string &text) {
 }
 std::string lz4_block(const std::string &text) {
   std::string packed(static_cast<size_t>(LZ4_compressBound(static_cast<int>(text.size()))), '\0');
-  packed.resize(static_cast<size_t>(LZ4_compress_default(text.data(), packed.data(), static_cast<int>(text.size()), static_cast<int>(packed.size()))));
+  packed.resize(static_cast<size_t>(
+      LZ4_compress_default(text.data(), packed.data(), static_cast<int>(text.size()), static_cast<int>(packed.size()))));
   std::string out = "LZ4Block\x25";
   put_little(out, packed.size());
   put_little(out, text.size());
@@ -76,8 +77,9 @@ Result inflate(const std::string &packed, size_t piece) {
 
 TEST_CASE("codecs: whole, in pieces, one stream after the other") {
   const std::string text = sample(), half = text.substr(0, 70'000), rest = text.substr(70'000);
-  for (const std::string &packed : {zstd(text), zstd(half) + zstd(rest), lz4_block(half) + lz4_block(rest) + lz4_end(),
-                                    lz4_block(half) + lz4_end() + lz4_block(rest), snappy_stream(text), snappy_stream(half) + snappy_stream(rest)}) {
+  for (const std::string &packed :
+       {zstd(text), zstd(half) + zstd(rest), lz4_block(half) + lz4_block(rest) + lz4_end(),
+        lz4_block(half) + lz4_end() + lz4_block(rest), snappy_stream(text), snappy_stream(half) + snappy_stream(rest)}) {
     for (const size_t piece : {size_t{1}, size_t{1000}, packed.size()}) {
       const Result result = inflate(packed, piece);
       CHECK(result.good);
@@ -85,7 +87,8 @@ TEST_CASE("codecs: whole, in pieces, one stream after the other") {
       CHECK(result.waiting == 0);
     }
   }
-  CHECK(inflate(lzf_chunk() + "ZV\0\0\2"s + "xy" + lzf_chunk(), 1).text == "abcdefghijabcdefghijabcdefghijxyabcdefghijabcdefghijabcdefghij");
+  CHECK(inflate(lzf_chunk() + "ZV\0\0\2"s + "xy" + lzf_chunk(), 1).text ==
+        "abcdefghijabcdefghijabcdefghijxyabcdefghijabcdefghijabcdefghij");
 }
 
 TEST_CASE("codecs: what is not complete waits; what was there before is given") {
@@ -114,7 +117,7 @@ TEST_CASE("codecs: damage is said and ends the reading") {
   CHECK(damage(snappy_stream(text), 16, '\x7f') == "its Snappy data is damaged");
   CHECK(damage(snappy_stream(text), 22, '\xff') == "its Snappy data is damaged");
   CHECK(damage(lzf_chunk(), 2, '\2') == "its LZF data is damaged");
-  CHECK(damage(lzf_chunk(), 7, '\x1f') == "its LZF data is damaged");  // letters beyond the chunk
+  CHECK(damage(lzf_chunk(), 7, '\x1f') == "its LZF data is damaged");   // letters beyond the chunk
   CHECK(damage(lzf_chunk(), 20, '\x60') == "its LZF data is damaged");  // a copy from before the beginning
 }
 

@@ -14,23 +14,26 @@ std::string event(const std::string &type, const std::string &fields) {
   return R"({"type":")" + type + R"(","event":{"org.apache.hadoop.mapreduce.jobhistory.X":{)" + fields + "}}}\n";
 }
 std::string task_started(const std::string &kind, const std::string &word, const std::string &places = "") {
-  return event("TASK_STARTED", R"("taskid":"task_1_2_)" + kind + R"(_0","taskType":")" + word + R"(","startTime":90,"splitLocations":")" + places + "\"");
+  return event("TASK_STARTED", R"("taskid":"task_1_2_)" + kind + R"(_0","taskType":")" + word +
+                                   R"(","startTime":90,"splitLocations":")" + places + "\"");
 }
 std::string attempt(const std::string &kind, const std::string &more) {
   return R"("taskid":"task_1_2_)" + kind + R"(_0","attemptId":"attempt_1_2_)" + kind + R"(_0_0","taskType":")" +
          (kind == "m" ? "MAP" : "REDUCE") + "\"," + more;
 }
 std::string counters(const std::string &group, const std::string &name, int64_t value) {
-  return R"({"name":"C","groups":[{"name":")" + group + R"(","counts":[{"name":")" + name + R"(","value":)" + std::to_string(value) + "}]}]}";
+  return R"({"name":"C","groups":[{"name":")" + group + R"(","counts":[{"name":")" + name + R"(","value":)" +
+         std::to_string(value) + "}]}]}";
 }
 
 const std::string kTaskOf2 = "task=task_1_2_m_0 attempt=attempt_1_2_m_0_0";
 
 TEST_CASE("jhist: values behind a union or not, host as a bare name or behind its rack") {
-  for (const char *host : {R"("trackerName":"n1")", R"("trackerName":{"string":"n1"})", R"("trackerName":"tracker_n1:localhost/127.0.0.1:1")",
-                           R"("trackerName":"/dc/r/n1:8041")"}) {
-    const Read read(kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":{"long":100},)" + std::string(host))) +
-                    event("MAP_ATTEMPT_FINISHED", attempt("m", R"("mapFinishTime":130,"finishTime":150,"taskStatus":"SUCCEEDED")")));
+  for (const char *host : {R"("trackerName":"n1")", R"("trackerName":{"string":"n1"})",
+                           R"("trackerName":"tracker_n1:localhost/127.0.0.1:1")", R"("trackerName":"/dc/r/n1:8041")"}) {
+    const Read read(
+        kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":{"long":100},)" + std::string(host))) +
+        event("MAP_ATTEMPT_FINISHED", attempt("m", R"("mapFinishTime":130,"finishTime":150,"taskStatus":"SUCCEEDED")")));
     CHECK(read.lines() == Lines{"phase 100+30 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " phase=map |",
                                 "phase 130+20 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " phase=merge |",
                                 "task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " | outcome:0"});
@@ -59,7 +62,8 @@ TEST_CASE("jhist: a phase without a time is left out, as are those whose times c
 TEST_CASE("jhist: bytes of a map are its input format's, else those of all file systems but the local one") {
   const auto bytes = [](const std::string &found) {
     const Read read(kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"n1")")) +
-                    event("MAP_ATTEMPT_FAILED", attempt("m", R"("status":"KILLED","finishTime":150,"counters":{"X.JhCounters":)" + found + "}")));
+                    event("MAP_ATTEMPT_FAILED",
+                          attempt("m", R"("status":"KILLED","finishTime":150,"counters":{"X.JhCounters":)" + found + "}")));
     REQUIRE(read.spans.size() == 1);
     return read.spans[0].bytes.value_or(-1);
   };
@@ -85,7 +89,8 @@ TEST_CASE("jhist: how jobs and attempts end") {
 }
 
 TEST_CASE("jhist: what goes on is told once, and has the same identity when it ends") {
-  Read read(kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":"n")") + task_started("m", "MAP", "n1,n2") +
+  Read read(kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":"n")") +
+            task_started("m", "MAP", "n1,n2") +
             event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"n1")")));
   CHECK(read.spans.empty());
   read.history.open(read.spans);
@@ -94,7 +99,8 @@ TEST_CASE("jhist: what goes on is told once, and has the same identity when it e
   read.spans.clear();
   read.history.open(read.spans);
   CHECK(read.spans.empty());
-  read.history.feed(event("MAP_ATTEMPT_FAILED", attempt("m", R"("finishTime":150,"hostname":"other","rackname":"/r")")), read.spans);
+  read.history.feed(event("MAP_ATTEMPT_FAILED", attempt("m", R"("finishTime":150,"hostname":"other","rackname":"/r")")),
+                    read.spans);
   CHECK(read.lines() == Lines{"task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " locality=node | outcome:1"});
 }
 
@@ -107,8 +113,9 @@ TEST_CASE("jhist: an attempt whose host is not known is told when it ends") {
 }
 
 TEST_CASE("jhist: what is wrong is counted, the first named, the rest kept") {
-  const Read read(kHead + "{\"type\":\n" + event("MAP_ATTEMPT_FAILED", attempt("m", R"("finishTime":150)")) + "{\"type\":\"TASK_STARTED\"}\n" +
-                  R"({"type":"TASK_STARTED","event":{}})" + "\n" + event("TASK_STARTED", R"("startTime":5)") +
+  const Read read(kHead + "{\"type\":\n" + event("MAP_ATTEMPT_FAILED", attempt("m", R"("finishTime":150)")) +
+                  "{\"type\":\"TASK_STARTED\"}\n" + R"({"type":"TASK_STARTED","event":{}})" + "\n" +
+                  event("TASK_STARTED", R"("startTime":5)") +
                   event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"n1")")) +
                   event("MAP_ATTEMPT_FAILED", attempt("m", R"("finishTime":50)")) + "[]\n\n" +
                   event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":"n")") +
@@ -143,14 +150,17 @@ TEST_CASE("history: a line beyond the limit is passed over and counted") {
   history.feed(kHead, spans);
   for (size_t sent = 0; sent <= kMaxLine; sent += size_t{1} << 20) history.feed(std::string(size_t{1} << 20, 'x'), spans);
   CHECK(history.waiting() == 0);
-  history.feed("xx\n" + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80)") + event("JOB_FINISHED", R"("finishTime":81,"jobid":"job_1_2")"), spans);
+  history.feed("xx\n" + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80)") +
+                   event("JOB_FINISHED", R"("finishTime":81,"jobid":"job_1_2")"),
+               spans);
   CHECK(spans.size() == 1);
   CHECK(history.damage().count == 1);
   CHECK(history.damage().first == "line 3: it is longer than 32 MiB");
 }
 
 TEST_CASE("history: what is none is not taken for one") {
-  for (const std::string &text : {std::string(100, 'a'), std::string("<configuration>") + std::string(100, ' '), std::string(100, '\0')}) {
+  for (const std::string &text :
+       {std::string(100, 'a'), std::string("<configuration>") + std::string(100, ' '), std::string(100, '\0')}) {
     const Read read(text);
     CHECK(read.history.form() == History::Form::none);
     CHECK(read.history.damage().count == 0);
@@ -172,11 +182,10 @@ TEST_CASE("old text: records, escapes, values with line ends, counters") {
       "COUNTERS=\"{(org\\.apache\\.hadoop\\.mapred\\.Task$Counter)(Map)[(SPILLED_RECORDS)(s)(4)][(a\\\\(b)(c)(-5)]}{(G)(g)}\" .\n"
       "Job JOBID=\"job_1_2\" FINISH_TIME=\"180\" JOB_STATUS=\"KILLED\" .\n");
   CHECK(read.history.damage().count == 0);
-  CHECK(read.lines() ==
-        Lines{"task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 +
-                  " locality=node | spills:4 outcome:1 org.apache.hadoop.mapred.Task$Counter/SPILLED_RECORDS=4 "
-                  "org.apache.hadoop.mapred.Task$Counter/a(b=-5",
-              "stage 90+90 job=job_1_2 stage=map | outcome:0", "job 80+100 job=job_1_2 name=a=\"b\". | outcome:2"});
+  CHECK(read.lines() == Lines{"task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 +
+                                  " locality=node | spills:4 outcome:1 org.apache.hadoop.mapred.Task$Counter/SPILLED_RECORDS=4 "
+                                  "org.apache.hadoop.mapred.Task$Counter/a(b=-5",
+                              "stage 90+90 job=job_1_2 stage=map | outcome:0", "job 80+100 job=job_1_2 name=a=\"b\". | outcome:2"});
 }
 
 TEST_CASE("old text: cut counters leave the rest, a missing quotation mark does not hide what follows for ever") {
@@ -187,7 +196,8 @@ TEST_CASE("old text: cut counters leave the rest, a missing quotation mark does 
   const std::string line = "Task TASKID=\"t\" FINISH_TIME=\"1\" .\n";
   std::string many;
   while (many.size() < (size_t{5} << 20)) many += line;
-  const Read lost(begin + "Task TASKID=\"t START_TIME=5 .\n" + many + "Job JOBID=\"job_1_2\" FINISH_TIME=\"180\" JOB_STATUS=\"SUCCESS\" .\n");
+  const Read lost(begin + "Task TASKID=\"t START_TIME=5 .\n" + many +
+                  "Job JOBID=\"job_1_2\" FINISH_TIME=\"180\" JOB_STATUS=\"SUCCESS\" .\n");
   CHECK(lost.spans.size() == 1);
   CHECK(lost.history.damage().count == 1);
 }

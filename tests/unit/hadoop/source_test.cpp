@@ -50,10 +50,11 @@ TEST_CASE("hadoop: tags, fields and counters of a span") {
   Written::max_names = 100;
   Bench<Written> bench;
   REQUIRE(bench.collect(window_at()).ok());
-  CHECK(bench.lines() == std::vector<std::string>{
-                             "span task | host=x framework=x job=x name=x stage=x task=x attempt=x phase=x locality=x executor=x source=x "
-                             "quality=x fact=x value=x | span.bytes=7i span.records=7i span.bytes.remote=7i span.spills=7i "
-                             "span.gc.time=7i span.outcome=2i counter.a.B_C.x_y_z___=-5i counter.g.n=9223372036854775807i"});
+  CHECK(bench.lines() ==
+        std::vector<std::string>{
+            "span task | host=x framework=x job=x name=x stage=x task=x attempt=x phase=x locality=x executor=x source=x "
+            "quality=x fact=x value=x | span.bytes=7i span.records=7i span.bytes.remote=7i span.spills=7i "
+            "span.gc.time=7i span.outcome=2i counter.a.B_C.x_y_z___=-5i counter.g.n=9223372036854775807i"});
 }
 
 TEST_CASE("hadoop: every tag and field is declared, and those declared are there") {
@@ -62,9 +63,11 @@ TEST_CASE("hadoop: every tag and field is declared, and those declared are there
   Bench<Written> bench;
   REQUIRE(bench.collect(window_at()).ok());
   const std::string line = bench.lines().at(0);
-  for (const Metric &metric : hadoop::kMetrics) CHECK(line.find(" " + std::string(view(metric.name)) + "=7i") + 1 + (metric.unit.size == 0) > 0);
+  for (const Metric &metric : hadoop::kMetrics)
+    CHECK(line.find(" " + std::string(view(metric.name)) + "=7i") + 1 + (metric.unit.size == 0) > 0);
   for (const MetricTag &tag : hadoop::kSpanTags) CHECK(line.find(" " + std::string(view(tag.key)) + "=x") != std::string::npos);
-  CHECK(static_cast<size_t>(std::count(line.begin(), line.end(), '=')) == std::size(hadoop::kMetrics) + std::size(hadoop::kSpanTags));
+  CHECK(static_cast<size_t>(std::count(line.begin(), line.end(), '=')) ==
+        std::size(hadoop::kMetrics) + std::size(hadoop::kSpanTags));
 }
 
 TEST_CASE("hadoop: counters beyond max_names are left out and counted") {

@@ -11,11 +11,21 @@
 namespace atalaya::hadoop {
 
 inline std::string told(const Span &span) {
-  std::string out = span.text + " " + std::to_string(span.start_ms) + (span.duration_ms < 0 ? "..." : "+" + std::to_string(span.duration_ms));
-  for (const auto &[name, value] : {std::pair<const char *, const std::string &>{"host", span.host}, {"job", span.job}, {"name", span.name},
-                                    {"stage", span.stage}, {"task", span.task}, {"attempt", span.attempt}, {"phase", span.phase},
-                                    {"locality", span.locality}, {"executor", span.executor}, {"source", span.source},
-                                    {"quality", span.quality}, {"fact", span.fact}, {"value", span.value}})
+  std::string out =
+      span.text + " " + std::to_string(span.start_ms) + (span.duration_ms < 0 ? "..." : "+" + std::to_string(span.duration_ms));
+  for (const auto &[name, value] : {std::pair<const char *, const std::string &>{"host", span.host},
+                                    {"job", span.job},
+                                    {"name", span.name},
+                                    {"stage", span.stage},
+                                    {"task", span.task},
+                                    {"attempt", span.attempt},
+                                    {"phase", span.phase},
+                                    {"locality", span.locality},
+                                    {"executor", span.executor},
+                                    {"source", span.source},
+                                    {"quality", span.quality},
+                                    {"fact", span.fact},
+                                    {"value", span.value}})
     if (!value.empty()) out.append(" ").append(name).append("=").append(value);
   const auto field = [&](const char *name, const std::optional<int64_t> &value) {
     if (value) out += std::string(" ") + name + ":" + std::to_string(*value);

@@ -14,8 +14,8 @@ const std::string kBegin = R"({"Event":"SparkListenerLogStart","Spark Version":"
                            "\n";
 
 std::string task(const std::string &event, const std::string &info, const std::string &more = "") {
-  return R"({"Event":"SparkListenerTask)" + event + R"(","Stage ID":3,"Stage Attempt ID":0)" + more + R"(,"Task Info":{"Task ID":7,"Index":2,"Launch Time":1000,"Executor ID":"1","Host":"n1",)" +
-         info + "}}\n";
+  return R"({"Event":"SparkListenerTask)" + event + R"(","Stage ID":3,"Stage Attempt ID":0)" + more +
+         R"(,"Task Info":{"Task ID":7,"Index":2,"Launch Time":1000,"Executor ID":"1","Host":"n1",)" + info + "}}\n";
 }
 std::string ended(const std::string &metrics, const std::string &info = R"("Locality":"ANY","Finish Time":2000)",
                   const std::string &reason = "Success") {
@@ -29,17 +29,19 @@ Lines without_counters(Read read) {
 const std::string kPhase = " host=n1 job=app-1 stage=3 task=3.2 attempt=7 phase=";
 
 TEST_CASE("spark: phases one after the other, before what the driver took to fetch the result") {
-  CHECK(without_counters(Read(ended(R"("Executor Deserialize Time":50,"Executor Run Time":600,"Result Serialization Time":10,)"
-                                    R"("Shuffle Read Metrics":{"Fetch Wait Time":100,"Remote Bytes Read":5,"Local Bytes Read":6,"Total Records Read":2},)"
-                                    R"("Shuffle Write Metrics":{"Shuffle Write Time":200999999,"Shuffle Bytes Written":9,"Shuffle Records Written":1})",
-                                    R"("Locality":"NODE_LOCAL","Finish Time":2000,"Getting Result Time":1900)"))) ==
+  CHECK(without_counters(Read(ended(
+            R"("Executor Deserialize Time":50,"Executor Run Time":600,"Result Serialization Time":10,)"
+            R"("Shuffle Read Metrics":{"Fetch Wait Time":100,"Remote Bytes Read":5,"Local Bytes Read":6,"Total Records Read":2},)"
+            R"("Shuffle Write Metrics":{"Shuffle Write Time":200999999,"Shuffle Bytes Written":9,"Shuffle Records Written":1})",
+            R"("Locality":"NODE_LOCAL","Finish Time":2000,"Getting Result Time":1900)"))) ==
         Lines{"phase 1240+50" + kPhase + "deserialize executor=1 quality=model |",
               "phase 1290+100" + kPhase + "shuffle-read executor=1 source=network quality=model | bytes:11 records:2 remote:5",
               "phase 1390+300" + kPhase + "compute executor=1 quality=model |",
               "phase 1690+200" + kPhase + "shuffle-write executor=1 quality=model | bytes:9 records:1",
               "phase 1890+10" + kPhase + "result-serialize executor=1 quality=model |",
               "phase 1900+100" + kPhase + "result-fetch executor=1 |",
-              "task 1000+1000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 locality=node executor=1 | bytes:11 records:2 remote:5 outcome:0"});
+              "task 1000+1000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 locality=node executor=1 | bytes:11 records:2 remote:5 "
+              "outcome:0"});
 }
 
 TEST_CASE("spark: times that are longer than the task begin with it") {
@@ -76,7 +78,8 @@ TEST_CASE("spark: how tasks, stages and applications end") {
   CHECK(outcome("ExceptionFailure", R"(,"Killed":true)") == 2);
   CHECK(outcome("Resubmitted", R"(,"Killed":false)") == 1);
 
-  const std::string failed_job = R"({"Event":"SparkListenerJobEnd","Job Result":{"Result":"JobFailed"}})" "\n";
+  const std::string failed_job = R"({"Event":"SparkListenerJobEnd","Job Result":{"Result":"JobFailed"}})"
+                                 "\n";
   const auto application = [&](const std::string &before, const std::string &more) {
     return Read(kBegin + before + R"({"Event":"SparkListenerApplicationEnd","Timestamp":500)" + more + "}\n").lines().back();
   };
@@ -86,24 +89,31 @@ TEST_CASE("spark: how tasks, stages and applications end") {
   CHECK(application("", R"(,"ExitCode":1)") == "job 100+400 job=app-1 name=n | outcome:1");
 
   const auto stage = [](const std::string &more) {
-    return Read(kBegin + R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":3,"Stage Attempt ID":1,"Stage Name":"s","Submission Time":200,"Completion Time":300)" +
-                more + "}}\n").lines();
+    return Read(
+               kBegin +
+               R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":3,"Stage Attempt ID":1,"Stage Name":"s","Submission Time":200,"Completion Time":300)" +
+               more + "}}\n")
+        .lines();
   };
   CHECK(stage("") == Lines{"stage 200+100 job=app-1 name=s stage=3.1 | outcome:0"});
   CHECK(stage(R"(,"Failure Reason":"x")") == Lines{"stage 200+100 job=app-1 name=s stage=3.1 | outcome:1"});
 }
 
 TEST_CASE("spark: every number of a task is a counter, accumulators of one name are summed") {
-  const Read read(ended(R"("Result Size":1,"Host Name":"n1","Shuffle Read Metrics":{"Push Based Shuffle":{"Merged Fetch Fallback Count":2}})",
-                        R"("Finish Time":2000,"Accumulables":[{"ID":1,"Name":"rows","Update":"3"},{"ID":2,"Name":"rows","Update":4},)"
-                        R"({"ID":3,"Update":5},{"ID":4,"Name":"x","Update":[1]},{"ID":5,"Name":"internal.metrics.y","Update":6}])"));
-  CHECK(read.lines().back().ends_with("| outcome:0 Task Metrics/Result Size=1 Push Based Shuffle/Merged Fetch Fallback Count=2 Accumulables/rows=7"));
+  const Read read(
+      ended(R"("Result Size":1,"Host Name":"n1","Shuffle Read Metrics":{"Push Based Shuffle":{"Merged Fetch Fallback Count":2}})",
+            R"("Finish Time":2000,"Accumulables":[{"ID":1,"Name":"rows","Update":"3"},{"ID":2,"Name":"rows","Update":4},)"
+            R"({"ID":3,"Update":5},{"ID":4,"Name":"x","Update":[1]},{"ID":5,"Name":"internal.metrics.y","Update":6}])"));
+  CHECK(read.lines().back().ends_with(
+      "| outcome:0 Task Metrics/Result Size=1 Push Based Shuffle/Merged Fetch Fallback Count=2 Accumulables/rows=7"));
 }
 
 TEST_CASE("spark: what runs is told once; a log without an id is called by its file") {
-  Read read(R"({"Event":"SparkListenerApplicationStart","App Name":"n","Timestamp":100})" "\n" +
+  Read read(R"({"Event":"SparkListenerApplicationStart","App Name":"n","Timestamp":100})"
+            "\n" +
             task("Start", R"("Locality":"PROCESS_LOCAL","Finish Time":0)") +
-            R"({"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":3,"Stage Name":"s","Submission Time":200}})" "\n");
+            R"({"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":3,"Stage Name":"s","Submission Time":200}})"
+            "\n");
   read.history.open(read.spans);
   CHECK(read.lines() == Lines{"job 100... job=from-its-name name=n |", "stage 200... job=from-its-name name=s stage=3 |",
                               "task 1000... host=n1 job=from-its-name stage=3 task=3.2 attempt=7 locality=process executor=1 |"});
@@ -125,16 +135,24 @@ TEST_CASE("spark: settings that were chosen are facts of the application, secret
 
 TEST_CASE("spark: what is wrong is counted, what is of no interest is not") {
   const Read read(kBegin + "{\"Event\":\"SparkListenerTaskEnd\",\n" + task("End", R"("Finish Time":1)") +
-                  R"({"Event":"SparkListenerTaskStart","Stage ID":1})" "\n" R"({"Event":"SparkListenerStageCompleted"})" "\n"
-                  R"({"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart","x":[[[}})" "\n"
-                  R"({"Event":"SparkListenerNew"})" "\n" R"({"other":1})" "\n");
+                  R"({"Event":"SparkListenerTaskStart","Stage ID":1})"
+                  "\n"
+                  R"({"Event":"SparkListenerStageCompleted"})"
+                  "\n"
+                  R"({"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart","x":[[[}})"
+                  "\n"
+                  R"({"Event":"SparkListenerNew"})"
+                  "\n"
+                  R"({"other":1})"
+                  "\n");
   CHECK(read.history.damage().count == 5);
   CHECK(read.history.damage().first == "line 3: it is not JSON");
   CHECK(read.spans.empty());
 }
 
 TEST_CASE("facts: what may hold a secret is no fact") {
-  for (const char *key : {"hive.Password", "fs.s3a.secret.key", "a.token", "mapred.child.java.opts", "spark.executorEnv.A", "x.keytab", "y.auth.z"})
+  for (const char *key :
+       {"hive.Password", "fs.s3a.secret.key", "a.token", "mapred.child.java.opts", "spark.executorEnv.A", "x.keytab", "y.auth.z"})
     CHECK(may_be_secret(key, "1"));
   CHECK(may_be_secret("url", "jdbc://user:word@host/x"));
   CHECK(may_be_secret("long", std::string(2000, 'x')));
