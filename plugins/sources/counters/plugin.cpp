@@ -94,7 +94,8 @@ class Counters final : public Source {
             .flags = ATALAYA_BOUNDED,
             .default_text = "50"_str,
             .unit = "processes"_str,
-            .summary = "At most so many; each takes as many descriptors as there are events, times its threads at its first sight."_str,
+            .summary =
+                "At most so many; each takes as many descriptors as there are events, times its threads at its first sight."_str,
             .min = 1,
             .max = 10000},
       Param{.name = "max_cgroups"_str,
