@@ -9,9 +9,9 @@
 
 namespace atalaya::hadoop_config {
 
-inline constexpr size_t kMaxFile = size_t{16} << 20;   // a larger text is not read
-inline constexpr size_t kMaxProperties = 100'000;      // those beyond are not taken
-inline constexpr size_t kMaxText = size_t{64} << 10;   // a property with a longer key or value is not taken
+inline constexpr size_t kMaxFile = size_t{16} << 20;    // a larger text is not read
+inline constexpr size_t kMaxProperties = 100'000;       // those beyond are not taken
+inline constexpr size_t kMaxText = size_t{64} << 10;    // a property with a longer key or value is not taken
 inline constexpr size_t kMaxValues = size_t{32} << 20;  // of all keys and values; those beyond are not taken
 
 struct Property {
