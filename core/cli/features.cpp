@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cli/features.h"
 
+#include <glob.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -83,9 +84,18 @@ void examine_capability(FeatureNeed &need, const Feature &feature, const Subject
   need.remedy = subject.service ? link : "run as root; for the service: " + link;
 }
 
+// The name may be a pattern, where hosts call the same thing differently.
+std::string first_match(const std::string &pattern) {
+  glob_t found{};
+  const bool any = ::glob(pattern.c_str(), GLOB_BRACE, nullptr, &found) == 0 && found.gl_pathc > 0;
+  std::string path = any ? found.gl_pathv[0] : pattern;
+  ::globfree(&found);
+  return path;
+}
+
 void examine_file(FeatureNeed &need, const Subject &subject) {
   // Of another process only whether it has the file at all can be told from here.
-  const bool here = ::access((subject.root + need.name).c_str(), subject.service ? F_OK : R_OK) == 0;
+  const bool here = ::access(first_match(subject.root + need.name).c_str(), subject.service ? F_OK : R_OK) == 0;
   const int error = errno;
   need.met = here ? Met::yes : Met::no;
   if (here) return;

@@ -26,7 +26,7 @@ std::set<std::string> Declared::differences(const atalaya_batch &batch, const Sy
   for (uint64_t i = 0; i < batch.count; ++i) {
     const atalaya_sample &sample = batch.samples[i];
     std::set<std::string> tags = known;
-    tags.insert("host");  // the engine's, whoever adds it
+    tags.insert("host");                                                       // the engine's, whoever adds it
     if (sample.kind == ATALAYA_SPAN) tags.insert(tags_.begin(), tags_.end());  // it may have no numbers, or not yet
     for (uint32_t f = 0; f < sample.field_count; ++f) {
       const atalaya_field &field = sample.fields[f];

@@ -163,7 +163,7 @@ typedef struct atalaya_metric {
 } atalaya_metric;
 
 #define ATALAYA_NEED_CAPABILITY 1 /* "CAP_SYS_PTRACE" */
-#define ATALAYA_NEED_FILE 2       /* "/proc/pressure" */
+#define ATALAYA_NEED_FILE 2       /* "/proc/pressure", "/sys/class/{a,b*}" */
 #define ATALAYA_NEED_KERNEL 3     /* "CONFIG_PSI" */
 typedef struct atalaya_need {
   uint32_t type;

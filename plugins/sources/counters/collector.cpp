@@ -103,7 +103,8 @@ void Collector::find_events() {
 
 void Collector::tell_lacking(const Slots &wanted, const Slots &counted) {
   if (only_software(counted) == counted && only_software(wanted) != wanted)
-    return host_.log(Level::info, "this host, perhaps a virtual machine, has no hardware counters: only events of the kernel are told");
+    return host_.log(Level::info,
+                     "this host, perhaps a virtual machine, has no hardware counters: only events of the kernel are told");
   std::set<std::string_view> lacking;
   for (size_t slot = 0; slot < kSlots; ++slot)
     if (wanted[slot] && !counted[slot]) lacking.insert(kEvents[slot].name);
@@ -126,7 +127,8 @@ void Collector::collect(const Window &window, Batch &batch) {
 
 void Collector::emit_all(Batch &batch, bool baseline) {
   const auto number = [](int value, std::array<char, 12> &text) {
-    return std::string_view(text.data(), static_cast<size_t>(std::to_chars(text.data(), text.data() + text.size(), value).ptr - text.data()));
+    return std::string_view(text.data(),
+                            static_cast<size_t>(std::to_chars(text.data(), text.data() + text.size(), value).ptr - text.data()));
   };
   std::array<char, 12> digits{};
   for (auto &[core, target] : hosts_) {
@@ -205,7 +207,8 @@ void Collector::refresh_host(const std::vector<int> &cpus) {
     }
   };
   if (!options_.cores) return open(kAllCores, cpus);
-  std::erase_if(hosts_, [&cpus](const auto &item) { return !cpus.empty() && !std::binary_search(cpus.begin(), cpus.end(), item.first); });
+  std::erase_if(hosts_,
+                [&cpus](const auto &item) { return !cpus.empty() && !std::binary_search(cpus.begin(), cpus.end(), item.first); });
   for (const int cpu : cpus) open(cpu, {cpu});
 }
 

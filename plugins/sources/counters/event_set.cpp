@@ -85,7 +85,8 @@ void EventSet::read(Opener &opener, Group &group, uint64_t most_ns, Tally &tally
   const ssize_t got = opener.calls().read(group.events.front().file.get(), std::span(words).first(size));
   const bool whole = got == static_cast<ssize_t>(size) && words[0] == group.events.size();
   const uint64_t enabled_ns = words[1], running_ns = words[2];
-  const bool sound = whole && enabled_ns >= group.enabled_ns && running_ns >= group.running_ns && enabled_ns - group.enabled_ns <= most_ns;
+  const bool sound =
+      whole && enabled_ns >= group.enabled_ns && running_ns >= group.running_ns && enabled_ns - group.enabled_ns <= most_ns;
   for (size_t i = 0; i < group.events.size(); ++i) {
     Counted &event = group.events[i];
     const uint64_t now = words[kHeader + i];

@@ -17,7 +17,7 @@ enum class Group : uint8_t { pipeline, branches, cache, llc, l1d, l1i, tlb, soft
 inline constexpr size_t kGroups = 9;
 // Those that can be chosen; the clock goes with the events of software.
 inline constexpr std::array<std::string_view, kGroups - 1> kGroupNames = {"pipeline", "branches", "cache", "llc",
-                                                                      "l1d",      "l1i",      "tlb",   "software"};
+                                                                          "l1d",      "l1i",      "tlb",   "software"};
 using Groups = std::bitset<kGroups>;
 
 // An event within its group.

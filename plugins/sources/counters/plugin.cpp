@@ -94,7 +94,8 @@ class Counters final : public Source {
             .flags = ATALAYA_BOUNDED,
             .default_text = "50"_str,
             .unit = "processes"_str,
-            .summary = "At most so many; each takes as many descriptors as there are events, times its threads at its first sight."_str,
+            .summary =
+                "At most so many; each takes as many descriptors as there are events, times its threads at its first sight."_str,
             .min = 1,
             .max = 10000},
       Param{.name = "max_cgroups"_str,
@@ -110,6 +111,8 @@ class Counters final : public Source {
   static constexpr Need needs[] = {
       {ATALAYA_NEED_FILE, 0, "/proc/sys/kernel/perf_event_paranoid"_str, "the kernel has no perf events"_str},
       {ATALAYA_NEED_CAPABILITY, 0, "CAP_PERFMON"_str, "the kernel lets nobody count what other users do"_str},
+      {ATALAYA_NEED_FILE, 1, "/sys/bus/event_source/devices/{cpu,cpu_core,armv8*,armv9*}"_str,
+       "all but the kernel's own events: no hardware counts here, as in most virtual machines"_str, "hardware"_str},
   };
   static constexpr Description description = {.name = "counters"_str,
                                               .summary = "What CPUs count: instructions a cycle, caches, branches, switches"_str,

@@ -9,7 +9,7 @@
 namespace atalaya::counters {
 
 struct Pmu {
-  uint32_t type = 0;  // as the kernel numbers it; 0: the only one
+  uint32_t type = 0;      // as the kernel numbers it; 0: the only one
   std::vector<int> cpus;  // empty: all
 };
 

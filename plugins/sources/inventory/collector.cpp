@@ -39,7 +39,12 @@ int replace(const std::string &path, std::string_view text) {
 }  // namespace
 
 Collector::Collector(Host host, Options options)
-    : host_(host), options_(std::move(options)), fact_(host.intern("fact")), value_(host.intern("value")), number_(host.intern(view(kNumber.name))), emitter_(host) {}
+    : host_(host),
+      options_(std::move(options)),
+      fact_(host.intern("fact")),
+      value_(host.intern("value")),
+      number_(host.intern(view(kNumber.name))),
+      emitter_(host) {}
 
 void Collector::start() {
   if (!tree_.open(options_.root))
@@ -79,7 +84,8 @@ Facts Collector::read() {
   read_disks(tree_, facts);
   read_interfaces(tree_, facts);
   read_jdks(tree_, options_.jdks, facts);
-  read_configurations(tree_, options_.configurations, [this](const std::string &text) { tell(text); }, facts);
+  read_configurations(
+      tree_, options_.configurations, [this](const std::string &text) { tell(text); }, facts);
   if (facts.full()) tell("more than " + std::to_string(kMaxFacts) + " facts: the others are not told; choose fewer keys");
   return facts;
 }

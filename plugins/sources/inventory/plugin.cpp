@@ -37,7 +37,8 @@ class Inventory final : public Source {
       Param{.name = "root"_str,
             .type = ATALAYA_STRING,
             .default_text = "/"_str,
-            .summary = "The folder that holds proc, sys and etc: another host's recorded tree, or the host's root in a container."_str},
+            .summary =
+                "The folder that holds proc, sys and etc: another host's recorded tree, or the host's root in a container."_str},
       Param{.name = "jdks"_str,
             .type = ATALAYA_LIST,
             .default_text = "/usr/lib/jvm,/usr/java,/opt"_str,
@@ -47,8 +48,9 @@ class Inventory final : public Source {
             .item_size = sizeof(Param)},
       Param{.name = "configurations"_str,
             .type = ATALAYA_LIST,
-            .default_text = "/etc/hadoop/conf,/etc/hadoop,/opt/hadoop/etc/hadoop,/usr/local/hadoop/etc/hadoop,/usr/lib/hadoop/etc/hadoop,"
-                            "/etc/spark/conf,/opt/spark/conf,/usr/local/spark/conf,/usr/lib/spark/conf"_str,
+            .default_text =
+                "/etc/hadoop/conf,/etc/hadoop,/opt/hadoop/etc/hadoop,/usr/local/hadoop/etc/hadoop,/usr/lib/hadoop/etc/hadoop,"
+                "/etc/spark/conf,/opt/spark/conf,/usr/local/spark/conf,/usr/lib/spark/conf"_str,
             .summary = "Files of Hadoop (.xml) and Spark, or folders with core-, hdfs-, yarn-, mapred-, tez-, httpfs-, "
                        "hbase-site.xml and spark-defaults.conf."_str,
             .items = kPlace,
@@ -56,18 +58,19 @@ class Inventory final : public Source {
             .item_size = sizeof(Param)},
       Param{.name = "keys"_str,
             .type = ATALAYA_LIST,
-            .default_text = "dfs.replication,dfs.blocksize,dfs.block.size,dfs.*.handler.count,dfs.datanode.max.transfer.threads,"
-                            "dfs.datanode.balance.*,dfs.client.read.shortcircuit,io.file.buffer.size,io.sort.*,"
-                            "io.compression.codecs,mapred.*.tasks.maximum,mapreduce.*.memory.mb,mapreduce.*.cpu.vcores,"
-                            "mapreduce.*.io.sort.*,mapreduce.*.sort.*,mapreduce.task.io.*,mapreduce.*.shuffle.*,mapreduce.*.compress*,"
-                            "mapreduce.*.speculative,mapreduce.job.reduces,mapreduce.job.maps,mapreduce.*slowstart*,"
-                            "mapreduce.framework.name,mapreduce.input.*split*,mapreduce.*.jvm.numtasks,"
-                            "yarn.nodemanager.resource.*,yarn.nodemanager.*-check-enabled,yarn.nodemanager.vmem-pmem-ratio,"
-                            "yarn.scheduler.*,yarn.resourcemanager.scheduler.class,tez.*.memory.mb,tez.runtime.*,tez.grouping.*,"
-                            "spark.executor.cores,spark.executor.memory*,spark.executor.instances,spark.driver.cores,"
-                            "spark.driver.memory*,spark.memory.*,spark.default.parallelism,spark.sql.shuffle.partitions,"
-                            "spark.sql.adaptive.*,spark.shuffle.*,spark.io.compression.*,spark.reducer.*,spark.locality.*,"
-                            "spark.speculation*,spark.dynamicAllocation.*,spark.serializer,spark.master"_str,
+            .default_text =
+                "dfs.replication,dfs.blocksize,dfs.block.size,dfs.*.handler.count,dfs.datanode.max.transfer.threads,"
+                "dfs.datanode.balance.*,dfs.client.read.shortcircuit,io.file.buffer.size,io.sort.*,"
+                "io.compression.codecs,mapred.*.tasks.maximum,mapreduce.*.memory.mb,mapreduce.*.cpu.vcores,"
+                "mapreduce.*.io.sort.*,mapreduce.*.sort.*,mapreduce.task.io.*,mapreduce.*.shuffle.*,mapreduce.*.compress*,"
+                "mapreduce.*.speculative,mapreduce.job.reduces,mapreduce.job.maps,mapreduce.*slowstart*,"
+                "mapreduce.framework.name,mapreduce.input.*split*,mapreduce.*.jvm.numtasks,"
+                "yarn.nodemanager.resource.*,yarn.nodemanager.*-check-enabled,yarn.nodemanager.vmem-pmem-ratio,"
+                "yarn.scheduler.*,yarn.resourcemanager.scheduler.class,tez.*.memory.mb,tez.runtime.*,tez.grouping.*,"
+                "spark.executor.cores,spark.executor.memory*,spark.executor.instances,spark.driver.cores,"
+                "spark.driver.memory*,spark.memory.*,spark.default.parallelism,spark.sql.shuffle.partitions,"
+                "spark.sql.adaptive.*,spark.shuffle.*,spark.io.compression.*,spark.reducer.*,spark.locality.*,"
+                "spark.speculation*,spark.dynamicAllocation.*,spark.serializer,spark.master"_str,
             .summary = "Keys of them that are told; one that names a secret never is."_str,
             .items = kPattern,
             .item_count = 1,

@@ -17,8 +17,8 @@ struct Property {
 
 // os-release, a JDK's release: lines KEY=value or KEY="value", `#` begins a comment.
 std::vector<Property> parse_assignments(std::string_view text);
-// spark-defaults.conf, as Java's Properties reads it: the key ends at a blank, `=` or `:`; `#` or `!` begins a comment, `\` at the end
-// goes on in the next line and elsewhere takes the next character as it is. A key that is set again has the last value.
+// spark-defaults.conf, as Java's Properties reads it: the key ends at a blank, `=` or `:`; `#` or `!` begins a comment, `\` at the
+// end goes on in the next line and elsewhere takes the next character as it is. A key that is set again has the last value.
 std::vector<Property> parse_java_properties(std::string_view text);
 
 }  // namespace atalaya::inventory

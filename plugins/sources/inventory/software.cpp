@@ -15,10 +15,10 @@ namespace atalaya::inventory {
 namespace {
 
 constexpr size_t kMaxRelease = size_t{1} << 20;
-constexpr std::array<std::string_view, 8> kFiles = {"core-site.xml",   "hdfs-site.xml",     "yarn-site.xml", "mapred-site.xml",
-                                                    "tez-site.xml",    "httpfs-site.xml",   "hbase-site.xml", "spark-defaults.conf"};
-constexpr std::array<std::string_view, 14> kSecretWords = {"password", "passwd", "passphrase", "pwd",       "secret",
-                                                           "token",    "cred",   "private",    "signature", "apikey",
+constexpr std::array<std::string_view, 8> kFiles = {"core-site.xml", "hdfs-site.xml",   "yarn-site.xml",  "mapred-site.xml",
+                                                    "tez-site.xml",  "httpfs-site.xml", "hbase-site.xml", "spark-defaults.conf"};
+constexpr std::array<std::string_view, 14> kSecretWords = {"password", "passwd", "passphrase", "pwd",        "secret",
+                                                           "token",    "cred",   "private",    "signature",  "apikey",
                                                            "api.key",  "cookie", "sas.",       "account.key"};
 constexpr std::array<std::string_view, 3> kSecretEnds = {".key", "-key", "_key"};
 

@@ -36,7 +36,7 @@ class Tree {
   // Of a small file, without the blanks around it; empty without one.
   std::string line(std::string_view path) const;
   Listing list(std::string_view path) const;
-  bool is_folder(std::string_view path) const;   // and no link to one
+  bool is_folder(std::string_view path) const;  // and no link to one
   bool has(std::string_view path) const;
   std::string link_name(std::string_view path) const;  // the last part of where a link leads; empty without one
   // Of a file: the same for all its names. Nothing without one.

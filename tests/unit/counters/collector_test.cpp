@@ -135,7 +135,8 @@ TEST_CASE("a CPU that lacks some events tells the rest") {
 TEST_CASE("nothing that can be counted is no source") {
   Machine machine;
   for (size_t slot = 0; slot < kSlots; ++slot) machine.calls.lacks(slot);
-  CHECK_THROWS_WITH(machine.start(), "this CPU, or the virtual machine, counts none of the groups that are asked for; add \"software\"");
+  CHECK_THROWS_WITH(machine.start(),
+                    "this CPU, or the virtual machine, counts none of the groups that are asked for; add \"software\"");
   machine.calls.lacking.clear();
   machine.calls.denied = EACCES;
   CHECK_THROWS_WITH(machine.start(), "perf events cannot be opened: Permission denied; run as root or add CAP_PERFMON");
@@ -254,7 +255,8 @@ TEST_CASE("what there are no descriptors for is left out whole, and said once") 
   machine.collect(ATALAYA_WINDOW_BASELINE);
   CHECK(machine.collect().size() == 3);
   REQUIRE(machine.fake.log.size() == 1);
-  CHECK(machine.told("not counted: some processes: Too many open files; choose fewer groups, processes or cgroups, or raise LimitNOFILE"));
+  CHECK(machine.told(
+      "not counted: some processes: Too many open files; choose fewer groups, processes or cgroups, or raise LimitNOFILE"));
 }
 
 TEST_CASE("more than are asked for at most") {

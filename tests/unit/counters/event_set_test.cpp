@@ -49,8 +49,7 @@ TEST_CASE("every event is opened in a group of its kind") {
   for (const auto &[event, opened] : kernel.calls.events) {
     CHECK_FALSE(opened.attributes.inherit);
     CHECK_FALSE(opened.attributes.exclude_kernel);
-    CHECK(opened.attributes.read_format ==
-          (PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING));
+    CHECK(opened.attributes.read_format == (PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING));
   }
 }
 

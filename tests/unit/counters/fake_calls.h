@@ -67,7 +67,9 @@ class FakeCalls final : public PerfCalls {
  private:
   static constexpr uint64_t kConfig = 0xffffffff;  // above it the number of the unit
 
-  bool is_lacking(const perf_event_attr &attributes) const { return lacking.contains({attributes.type, attributes.config & kConfig}); }
+  bool is_lacking(const perf_event_attr &attributes) const {
+    return lacking.contains({attributes.type, attributes.config & kConfig});
+  }
   // In the order in which they were opened, as the kernel gives them.
   std::vector<int> members(int leader) const {
     std::vector<int> group;

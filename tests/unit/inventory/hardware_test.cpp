@@ -44,9 +44,10 @@ struct Machine {
 
 TEST_CASE("processors, their threads, cores, sockets and caches") {
   Machine machine;
-  machine.root.write("proc/cpuinfo",
-                     "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Xeon\nmicrocode\t: 0x1\nflags\t\t: fpu hypervisor sse\n\n"
-                     "processor\t: 1\nvendor_id\t: GenuineIntel\nmodel name\t: Xeon\nmicrocode\t: 0x1\nflags\t\t: fpu hypervisor sse\n");
+  machine.root.write(
+      "proc/cpuinfo",
+      "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Xeon\nmicrocode\t: 0x1\nflags\t\t: fpu hypervisor sse\n\n"
+      "processor\t: 1\nvendor_id\t: GenuineIntel\nmodel name\t: Xeon\nmicrocode\t: 0x1\nflags\t\t: fpu hypervisor sse\n");
   machine.root.write("sys/devices/system/cpu/online", "0-3\n");
   machine.root.write("sys/devices/system/cpu/smt/control", "on\n");
   machine.cpu(0, 0, 0, "0,2");
@@ -75,8 +76,9 @@ TEST_CASE("processors, their threads, cores, sockets and caches") {
 
 TEST_CASE("an ARM board says other things, and nothing is made up") {
   Machine machine;
-  machine.root.write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd03\n"
-                                     "processor\t: 1\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd08\n");
+  machine.root.write("proc/cpuinfo",
+                     "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd03\n"
+                     "processor\t: 1\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd08\n");
   machine.root.write("sys/devices/system/cpu/online", "0\n");
   read_processors(machine.tree, machine.facts);
   CHECK(machine["cpu.implementer"] == "0x41");
@@ -88,7 +90,9 @@ TEST_CASE("an ARM board says other things, and nothing is made up") {
 
 TEST_CASE("memory and its nodes") {
   Machine machine;
-  machine.root.write("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 5 kB\nSwapTotal:   10 kB\nHugePages_Total:       2\nHugepagesize:  2048 kB\n");
+  machine.root.write(
+      "proc/meminfo",
+      "MemTotal:       1000 kB\nMemFree: 5 kB\nSwapTotal:   10 kB\nHugePages_Total:       2\nHugepagesize:  2048 kB\n");
   machine.root.write("sys/devices/system/node/node0/cpulist", "0-1\n");
   machine.root.write("sys/devices/system/node/node0/distance", "10 21\n");
   machine.root.write("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:   600 kB\nNode 0 MemFree: 1 kB\n");

@@ -24,7 +24,8 @@ struct Machine {
   void read(const std::vector<std::string> &places, const std::vector<std::string> &keys = {"*"}) {
     auto list = core::MatcherList::parse(keys);
     REQUIRE(list.ok());
-    read_configurations(tree, {places, std::move(*list)}, [this](const std::string &text) { told.push_back(text); }, facts);
+    read_configurations(
+        tree, {places, std::move(*list)}, [this](const std::string &text) { told.push_back(text); }, facts);
   }
   std::string operator[](std::string_view name) const {
     const auto found = facts.values().find(name);
@@ -73,17 +74,15 @@ TEST_CASE("only keys that are asked for") {
 
 TEST_CASE("secrets are never told, whatever keys are asked for") {
   Machine machine;
-  machine.root.write(
-      "a/core-site.xml",
-      site({{"fs.s3a.access.key", "AKIAXXXXXXXXXXXXXXXX"},
-            {"fs.s3a.secret.key", "hunter2"},
-            {"fs.azure.account.key.store.blob.core.windows.net", "hunter2"},
-            {"hadoop.security.credential.provider.path", "jceks://file/hunter2"},
-            {"ssl.server.keystore.PASSWORD", "hunter2"},
-            {"my.token", "hunter2"},
-            {"proxy.url", "http://me:hunter2@proxy:80/"},
-            {"mapreduce.map.java.opts", "-Xmx1g -Djavax.net.ssl.keyStorePassword=hunter2"},
-            {"hadoop.security.authentication", "kerberos"}}));
+  machine.root.write("a/core-site.xml", site({{"fs.s3a.access.key", "AKIAXXXXXXXXXXXXXXXX"},
+                                              {"fs.s3a.secret.key", "hunter2"},
+                                              {"fs.azure.account.key.store.blob.core.windows.net", "hunter2"},
+                                              {"hadoop.security.credential.provider.path", "jceks://file/hunter2"},
+                                              {"ssl.server.keystore.PASSWORD", "hunter2"},
+                                              {"my.token", "hunter2"},
+                                              {"proxy.url", "http://me:hunter2@proxy:80/"},
+                                              {"mapreduce.map.java.opts", "-Xmx1g -Djavax.net.ssl.keyStorePassword=hunter2"},
+                                              {"hadoop.security.authentication", "kerberos"}}));
   machine.root.write("a/spark-defaults.conf", "spark.ssl.keyPassword hunter2\nspark.x -Dp.password=hunter2\n");
   machine.read({"/a"});
   for (const auto &[name, value] : machine.facts.values()) {
