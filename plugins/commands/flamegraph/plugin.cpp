@@ -52,7 +52,7 @@ class FlamegraphCommand final : public Command {
                 .type = ATALAYA_ENUM,
                 .default_text = "cpu"_str,
                 .allowed = "cpu|offcpu|wall"_str,
-                .summary = "Samples on CPUs, time that threads waited, or samples by the clock."_str},
+                .summary = "Samples on CPUs (source perf), time that threads waited, or what thread dumps of JVMs show (source jvm), in seconds."_str},
           Param{.name = "keep"_str,
                 .type = ATALAYA_ENUM,
                 .default_text = "all"_str,
@@ -150,7 +150,7 @@ class FlamegraphCommand final : public Command {
     wanted_.profile = host.text("profile");
     const std::string by(host.text("by"));
     wanted_.by = by == "host" ? By::host : by == "name" ? By::name : By::process;
-    if (wanted_.profile == "offcpu") style_.unit = Unit::nanoseconds;
+    if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;
     if (folded_.empty()) return;
     if (!wanted_.tags.empty() || wanted_.by != By::process || !(options_.from + options_.to + options_.experiment).empty())
       throw Failure(Code::bad_config, "--folded takes all stacks of the file; leave out times, hosts, processes, --tag and --by");
