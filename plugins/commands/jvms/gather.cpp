@@ -213,9 +213,7 @@ void add_dump_callers(std::map<std::string, Caller> &callers, const std::string 
     const auto [caller, is_new] = known.try_emplace(stack.number);
     if (is_new) {
       budget.hold(1);
-      const auto frames = frames_of(stack.folded);
-      if (!frames.empty() && function_of_dump(frames[0]) == function)
-        caller->second = frames.size() > 1 ? function_of_dump(frames[1]) : "";
+      if (const auto place = place_of_dump(stack.folded); place && place->function == function) caller->second = place->caller;
     }
     if (!caller->second) return;
     sums[*caller->second] += number(stack, "profile.ns");
