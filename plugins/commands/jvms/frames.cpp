@@ -49,6 +49,23 @@ std::string java_of(std::string_view frame) {
   return function_of_cpu(without_suffix(frame));
 }
 
+// `name_of`: the function of a frame, "" where it is none.
+std::optional<Place> place_of(std::string_view folded, std::string (*name_of)(std::string_view frame)) {
+  Place place;
+  for (const std::string_view frame : frames_of(folded)) {
+    std::string function = name_of(frame);
+    if (function.empty()) continue;
+    if (place.function.empty()) {
+      place.function = std::move(function);
+    } else if (function != place.function) {
+      place.caller = std::move(function);
+      return place;
+    }
+  }
+  if (place.function.empty()) return std::nullopt;
+  return place;
+}
+
 }  // namespace
 
 std::vector<std::string_view> frames_of(std::string_view folded) {
@@ -71,19 +88,12 @@ std::string function_of_dump(std::string_view frame) {
   return stands_for_some ? std::string(frame) : dotted(without_suffix(frame));
 }
 
+std::optional<Place> place_of_dump(std::string_view folded) {
+  return place_of(folded, function_of_dump);
+}
+
 std::optional<Place> place_of_cpu(std::string_view folded) {
-  Place place;
-  for (const std::string_view frame : frames_of(folded)) {
-    std::string function = java_of(frame);
-    if (function.empty()) continue;
-    if (!place.function.empty()) {
-      place.caller = std::move(function);
-      return place;
-    }
-    place.function = std::move(function);
-  }
-  if (place.function.empty()) return std::nullopt;
-  return place;
+  return place_of(folded, java_of);
 }
 
 bool is_of_jvm(std::string_view folded) {

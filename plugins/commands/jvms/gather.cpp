@@ -213,9 +213,7 @@ void add_dump_callers(std::map<std::string, Caller> &callers, const std::string 
     const auto [caller, is_new] = known.try_emplace(stack.number);
     if (is_new) {
       budget.hold(1);
-      const auto frames = frames_of(stack.folded);
-      if (!frames.empty() && function_of_dump(frames[0]) == function)
-        caller->second = frames.size() > 1 ? function_of_dump(frames[1]) : "";
+      if (const auto place = place_of_dump(stack.folded); place && place->function == function) caller->second = place->caller;
     }
     if (!caller->second) return;
     sums[*caller->second] += number(stack, "profile.ns");
@@ -238,11 +236,11 @@ void add_cpu_callers(std::map<std::string, Caller> &callers, const Function &fun
   });
 }
 
-std::vector<Caller> sorted(std::map<std::string, Caller> callers) {
+std::vector<Caller> sorted(const std::map<std::string, Caller> &callers) {
   std::vector<Caller> all;
-  for (auto &[name, caller] : callers) {
-    caller.name = name;
-    all.push_back(std::move(caller));
+  for (const auto &[name, caller] : callers) {
+    all.push_back(caller);
+    all.back().name = name;
   }
   std::stable_sort(all.begin(), all.end(), [](const Caller &a, const Caller &b) {
     return std::pair(a.self_share.value_or(0), a.samples_share.value_or(0)) >
@@ -356,7 +354,7 @@ Detail detail_of(const Function &function, const Overview &overview, store::Stor
   std::map<std::string, Caller> callers;
   add_dump_callers(callers, function.name, overview.range, store, tags, budget);
   add_cpu_callers(callers, function, overview, store, tags, budget);
-  detail.callers = sorted(std::move(callers));
+  detail.callers = sorted(callers);
   if (function.self) detail.jvms = jvms_with(function.name, overview, store, tags, budget);
   return detail;
 }

@@ -52,6 +52,16 @@ TEST_CASE("jvms: where Java was in a sample of a CPU") {
   CHECK_FALSE(place_of_cpu("main;work"));
 }
 
+TEST_CASE("jvms: a function that calls itself is called by another one") {
+  const auto dump = place_of_dump("A.main_[j];A.run_[j];B.fib_[j];B.fib_[j];B.fib_[j]");
+  REQUIRE(dump);
+  CHECK(dump->function == "B fib");
+  CHECK(dump->caller == "A run");
+  CHECK(place_of_dump("B.fib_[j];B.fib_[j]")->caller.empty());
+  CHECK_FALSE(place_of_dump(""));
+  CHECK(place_of_cpu("int A.run()_[j];int B.fib(int)_[j];int B.fib(int)_[j]")->caller == "A run");
+}
+
 TEST_CASE("jvms: stacks that only JVMs have") {
   CHECK(is_of_jvm("start_thread;JavaMain;int A.b()_[j]"));
   CHECK(is_of_jvm("[libjvm.so]"));
