@@ -48,11 +48,13 @@ class FlamegraphCommand final : public Command {
       std::array{
           list_param("host"_str, "HOST"_str, "Only stacks of this host, or pattern of hosts; without it those of all."_str),
           list_param("process"_str, "NAME"_str, "Only stacks of processes of this name, or pattern of names."_str), query::kTag,
-          Param{.name = "profile"_str,
-                .type = ATALAYA_ENUM,
-                .default_text = "cpu"_str,
-                .allowed = "cpu|offcpu|wall"_str,
-                .summary = "Samples on CPUs (source perf), time that threads waited, or what thread dumps of JVMs show (source jvm), in seconds."_str},
+          Param{
+              .name = "profile"_str,
+              .type = ATALAYA_ENUM,
+              .default_text = "cpu"_str,
+              .allowed = "cpu|offcpu|wall"_str,
+              .summary =
+                  "Samples on CPUs (source perf), time that threads waited, or what thread dumps of JVMs show (source jvm), in seconds."_str},
           Param{.name = "keep"_str,
                 .type = ATALAYA_ENUM,
                 .default_text = "all"_str,

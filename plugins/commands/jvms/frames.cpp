@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plugins/flamegraph/class.h"
+#include "plugins/jvm/type_name.h"
 
 namespace atalaya::jvms {
 namespace {
@@ -19,7 +20,7 @@ std::string_view without_suffix(std::string_view frame) {
 }
 
 std::string split(std::string_view name, size_t at, size_t gap) {
-  return std::string(name.substr(0, at)) + " " + std::string(name.substr(at + gap));
+  return std::string(jvm::plain_type(name.substr(0, at))) + " " + std::string(name.substr(at + gap));
 }
 
 std::string dotted(std::string_view name) {
@@ -33,7 +34,7 @@ std::string function_of_cpu(std::string_view name) {
   name = name.substr(0, name.find('('));
   if (const size_t colons = name.find(":::"); colons != std::string_view::npos) {
     std::string path = split(name, colons, 3);
-    std::replace(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(colons), '/', '.');
+    std::replace(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(path.find(' ')), '/', '.');
     return path.starts_with('L') && name.find('/') < colons ? path.substr(1) : path;
   }
   name = name.substr(name.rfind(' ') + 1);

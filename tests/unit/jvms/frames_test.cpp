@@ -22,7 +22,9 @@ TEST_CASE("jvms: a function has one name, however it is written") {
   CHECK(function_named("main") == "main");
   CHECK(function_named("Main.<init>") == "Main <init>");
   CHECK(function_of_dump("java.lang.System.identityHashCode_[j]") == name);
-  CHECK(function_of_dump("Main$$Lambda$14/0x00000008000ca000.run_[j]") == "Main$$Lambda$14/0x00000008000ca000 run");
+  CHECK(function_of_dump("Main$$Lambda$14/0x00000008000ca000.run_[j]") == "Main$$Lambda run");
+  CHECK(place_of_cpu("main;int Main$$Lambda$43/0x00007ff3a00acb38.run()_[j]")->function == "Main$$Lambda run");
+  CHECK(place_of_cpu("main;Main$$Lambda$43/0x00007ff3a00acb38::run_[j]")->function == "Main$$Lambda run");
   CHECK(function_of_dump("[stack lost]") == "[stack lost]");
   CHECK(function_of_dump("[other]") == "[other]");
   for (const char *frame : {"int java.lang.System.identityHashCode(java.lang.Object)_[j]",
