@@ -153,7 +153,7 @@ void Collector::forget_groups() {
 }
 
 void Collector::read_kernel_symbols() {
-  const auto text = core::read_file("/proc/kallsyms", symbols::kMaxKallsyms);
+  auto text = core::read_file("/proc/kallsyms", symbols::kMaxKallsyms);
   const std::string_view symbols = text ? std::string_view(*text) : std::string_view();
   const size_t hash = std::hash<std::string_view>()(symbols);
   if (kernel_ && hash == kernel_hash_) return;
