@@ -30,3 +30,12 @@ a.pipeline "processes" {
   },
   riemann,
 }
+
+-- How often each JVM is looked at, and its hottest functions with their stacks: "profiler rate", "profiler fn CLASS METHOD".
+a.pipeline "jvms" {
+  every = "5s",
+  a.source.jvm {},
+  a.translate.names {},
+  function(s) if s.kind == "metrics" then return s end end,  -- Riemann has no form for the others
+  riemann,
+}

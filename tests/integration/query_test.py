@@ -376,6 +376,10 @@ class Served(QueryCase):
         stacks = [{"timestamp": T0 + 20, "hostname": "h1", "stack": "java-7;a;b;a", "value": 3},
                   {"timestamp": T0 + 20, "hostname": "h2", "stack": "java-7;a;c", "value": 1}]
         http(self.hub + "/cpu", json.dumps(stacks).encode())
+        for profile in ("offcpu", "wall", "exemplar"):  # no samples of CPUs
+            http(self.hub + "/api/jsonlines", json.dumps(
+                {"kind": "stack", "time": (T0 + 20) * 10**9, "duration": 10**9, "text": "java-7;a;b;a",
+                 "tags": {"host": "h1", "profile": profile}, "fields": {"profile.samples": 5}}).encode() + b"\n")
         base = self.serve()
         times = {"start_time": T0, "end_time": T0 + 60}
         self.assertEqual(self.get(base, "/stacks/", **times, hostname="h1"), {"java-7;a;b;a": 3})

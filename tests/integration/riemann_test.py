@@ -156,8 +156,9 @@ class Trouble(RiemannCase):
         self.assertIn("refused", agent.wait_line("trying again"))
         peer = self.peer(port=port)
         self.delivered(agent)
+        errors = agent.row("all", "sink riemann")["errors"]
         peer.stop()
-        agent.wait_line("trying again", 2)
+        agent.wait_status(lambda status: agent.row("all", "sink riemann", status)["errors"] > errors)
         taken = peer.taken
         peer = self.peer(port=port)
         self.more(agent)

@@ -48,11 +48,13 @@ class FlamegraphCommand final : public Command {
       std::array{
           list_param("host"_str, "HOST"_str, "Only stacks of this host, or pattern of hosts; without it those of all."_str),
           list_param("process"_str, "NAME"_str, "Only stacks of processes of this name, or pattern of names."_str), query::kTag,
-          Param{.name = "profile"_str,
-                .type = ATALAYA_ENUM,
-                .default_text = "cpu"_str,
-                .allowed = "cpu|offcpu|wall"_str,
-                .summary = "Samples on CPUs, time that threads waited, or samples by the clock."_str},
+          Param{
+              .name = "profile"_str,
+              .type = ATALAYA_ENUM,
+              .default_text = "cpu"_str,
+              .allowed = "cpu|offcpu|wall"_str,
+              .summary =
+                  "Samples on CPUs (source perf), time that threads waited, or what thread dumps of JVMs show (source jvm), in seconds."_str},
           Param{.name = "keep"_str,
                 .type = ATALAYA_ENUM,
                 .default_text = "all"_str,
@@ -150,7 +152,7 @@ class FlamegraphCommand final : public Command {
     wanted_.profile = host.text("profile");
     const std::string by(host.text("by"));
     wanted_.by = by == "host" ? By::host : by == "name" ? By::name : By::process;
-    if (wanted_.profile == "offcpu") style_.unit = Unit::nanoseconds;
+    if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;
     if (folded_.empty()) return;
     if (!wanted_.tags.empty() || wanted_.by != By::process || !(options_.from + options_.to + options_.experiment).empty())
       throw Failure(Code::bad_config, "--folded takes all stacks of the file; leave out times, hosts, processes, --tag and --by");

@@ -55,7 +55,7 @@ std::string why_nothing(store::Store &store, const Wanted &wanted, const store::
   if (process == others.tags.end()) {
     if (!wanted.tags.empty()) return " with these tags";
     if (wanted.profile == "offcpu") return "; source perf collects them with profile = \"offcpu\", a window at a time";
-    if (wanted.profile != "cpu") return " of profile " + wanted.profile;
+    if (wanted.profile == "wall") return "; source jvm collects them, a window at a time";
     return "; source perf collects them, a window at a time: pipelines/profile.lua has some after its first whole minute";
   }
   const std::string asked = process->patterns.front();
@@ -83,7 +83,7 @@ std::string process_frames(const store::Tags &tags, By by) {
 void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range,
                 query::Budget &budget) {
   const store::Selection selection = selected(wanted, range);
-  const std::string_view field = wanted.profile == "offcpu" ? "profile.ns" : "profile.samples";
+  const std::string_view field = wanted.counts_time() ? "profile.ns" : "profile.samples";
   // Equal stacks have equal numbers, and processes equal entities: their texts are looked at once.
   std::unordered_map<int64_t, uint32_t> processes;
   std::map<std::pair<int64_t, int64_t>, uint32_t> known;

@@ -25,6 +25,8 @@ struct Wanted {
   By by = By::process;
   // Frames above the code: of hosts and processes.
   uint32_t group_depth() const { return by == By::host ? 2 : 1; }
+  // Samples of CPUs are alike. Waits are not, nor are thread dumps, of which one JVM has more than another.
+  bool counts_time() const { return profile != "cpu"; }
 };
 
 // Those whose windows end in the range. Throws query::TooMuch, store::Error.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plugins/flamegraph/class.h"
+#include "plugins/jvm/type_name.h"
 
 namespace atalaya::jvms {
 namespace {
@@ -19,7 +20,7 @@ std::string_view without_suffix(std::string_view frame) {
 }
 
 std::string split(std::string_view name, size_t at, size_t gap) {
-  return std::string(name.substr(0, at)) + " " + std::string(name.substr(at + gap));
+  return std::string(jvm::plain_type(name.substr(0, at))) + " " + std::string(name.substr(at + gap));
 }
 
 std::string dotted(std::string_view name) {
@@ -33,7 +34,7 @@ std::string function_of_cpu(std::string_view name) {
   name = name.substr(0, name.find('('));
   if (const size_t colons = name.find(":::"); colons != std::string_view::npos) {
     std::string path = split(name, colons, 3);
-    std::replace(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(colons), '/', '.');
+    std::replace(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(path.find(' ')), '/', '.');
     return path.starts_with('L') && name.find('/') < colons ? path.substr(1) : path;
   }
   name = name.substr(name.rfind(' ') + 1);
@@ -47,6 +48,23 @@ std::string java_of(std::string_view frame) {
   if (frame.starts_with("Interpreter")) return std::string(kInterpreted);
   if (flamegraph::class_of(frame, {.jvm = true, .managed = true}) != flamegraph::Class::application) return {};
   return function_of_cpu(without_suffix(frame));
+}
+
+// `name_of`: the function of a frame, "" where it is none.
+std::optional<Place> place_of(std::string_view folded, std::string (*name_of)(std::string_view frame)) {
+  Place place;
+  for (const std::string_view frame : frames_of(folded)) {
+    std::string function = name_of(frame);
+    if (function.empty()) continue;
+    if (place.function.empty()) {
+      place.function = std::move(function);
+    } else if (function != place.function) {
+      place.caller = std::move(function);
+      return place;
+    }
+  }
+  if (place.function.empty()) return std::nullopt;
+  return place;
 }
 
 }  // namespace
@@ -71,19 +89,12 @@ std::string function_of_dump(std::string_view frame) {
   return stands_for_some ? std::string(frame) : dotted(without_suffix(frame));
 }
 
+std::optional<Place> place_of_dump(std::string_view folded) {
+  return place_of(folded, function_of_dump);
+}
+
 std::optional<Place> place_of_cpu(std::string_view folded) {
-  Place place;
-  for (const std::string_view frame : frames_of(folded)) {
-    std::string function = java_of(frame);
-    if (function.empty()) continue;
-    if (!place.function.empty()) {
-      place.caller = std::move(function);
-      return place;
-    }
-    place.function = std::move(function);
-  }
-  if (place.function.empty()) return std::nullopt;
-  return place;
+  return place_of(folded, java_of);
 }
 
 bool is_of_jvm(std::string_view folded) {

@@ -17,12 +17,15 @@ std::string function_named(std::string_view name);
 // Of a frame of a thread dump: "java.lang.System.identityHashCode_[j]". What stands for frames that are not known stays as it is.
 std::string function_of_dump(std::string_view frame);
 
-// Where Java was in a sample of a CPU: the innermost function, whatever native or kernel code it had called.
+// Where Java was: the innermost function, and the first other one outwards. A function that calls itself is not its own caller.
 struct Place {
-  std::string function, caller;  // caller "": the thread began with it
+  std::string function, caller;  // caller "": the thread began with the function
 };
+// Of a thread dump. Nothing: it has no frame.
+std::optional<Place> place_of_dump(std::string_view folded);
 inline constexpr std::string_view kInterpreted = "[interpreted]";  // a function that the JVM had not compiled
-// Nothing: it was not in Java. Frames as source perf writes them: "long W.fib(int)_[j]".
+// Of a sample of a CPU, whatever native or kernel code the function had called. Nothing: it was not in Java. Frames as source perf
+// writes them: "long W.fib(int)_[j]".
 std::optional<Place> place_of_cpu(std::string_view folded);
 // A frame in it is the JVM's own, or Java as only a JVM writes it.
 bool is_of_jvm(std::string_view folded);

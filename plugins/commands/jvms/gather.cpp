@@ -34,6 +34,13 @@ double number(const store::Stack &stack, std::string_view name) {
   return 0;
 }
 
+// Of thread dumps that show waiting threads too, the part that was on a CPU.
+double cpu_ns(const store::Stack &stack) {
+  const bool has_part =
+      std::any_of(stack.fields.begin(), stack.fields.end(), [](const store::Field &field) { return field.name == "profile.cpu"; });
+  return number(stack, has_part ? "profile.cpu" : "profile.ns");
+}
+
 double seconds_of(const store::Range &range) {
   return (static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns)) / 1e9;
 }
@@ -62,25 +69,28 @@ store::Selection dumps_of(const char *profile, const std::vector<store::TagFilte
 class CpuSamples {
  public:
   // Processes that are known to be JVMs; others are if their stacks say so.
-  explicit CpuSamples(const std::vector<Jvm> &jvms) {
+  CpuSamples(const std::vector<Jvm> &jvms, query::Budget &budget) : budget_(budget) {
     for (const Jvm &jvm : jvms) known_.emplace(jvm.host, jvm.pid);
   }
+  ~CpuSamples() { budget_.release(held_); }
+  CpuSamples(const CpuSamples &) = delete;
+  CpuSamples &operator=(const CpuSamples &) = delete;
 
-  void read(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
+  void read(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range) {
     store.stacks(profile_of("cpu", tags, range), [&](const store::Stack &stack) {
-      budget.work(1);
+      budget_.work(1);
       const double samples = number(stack, "profile.samples");
       if (samples <= 0) return;
       const auto [kind, is_new_stack] = stacks_.try_emplace(stack.number);
       if (is_new_stack) {
-        budget.hold(1);
+        hold();
         kind->second = {place_of_cpu(stack.folded), is_of_jvm(stack.folded)};
       }
       const auto [process, is_new_process] = processes_.try_emplace(stack.entity);
       if (is_new_process) process->second.is_jvm = known_.contains(key_of(stack.tags));
       process->second.is_jvm = process->second.is_jvm || kind->second.is_of_jvm;
       const auto [sum, is_new] = process->second.samples.try_emplace(stack.number, 0.0);
-      if (is_new) budget.hold(1);
+      if (is_new) hold();
       sum->second += samples;
     });
   }
@@ -103,6 +113,13 @@ class CpuSamples {
     bool is_jvm = false;
     std::unordered_map<int64_t, double> samples;  // by stack
   };
+  void hold() {
+    budget_.hold(1);
+    ++held_;
+  }
+
+  query::Budget &budget_;
+  size_t held_ = 0;
   std::set<Key> known_;
   std::unordered_map<int64_t, Kind> stacks_;
   std::unordered_map<int64_t, Process> processes_;
@@ -190,8 +207,8 @@ void add_self_times(Overview &overview, std::map<std::string, Function> &functio
 
 void add_samples(Overview &overview, std::map<std::string, Function> &functions, store::Store &store,
                  const std::vector<store::TagFilter> &tags, query::Budget &budget) {
-  CpuSamples samples(overview.jvms);
-  samples.read(store, tags, overview.range, budget);
+  CpuSamples samples(overview.jvms, budget);
+  samples.read(store, tags, overview.range);
   samples.visit([&](const std::optional<Place> &place, double count) {
     (place ? overview.java_samples : overview.other_samples) += count;
     if (!place) return;
@@ -213,13 +230,12 @@ void add_dump_callers(std::map<std::string, Caller> &callers, const std::string 
     const auto [caller, is_new] = known.try_emplace(stack.number);
     if (is_new) {
       budget.hold(1);
-      const auto frames = frames_of(stack.folded);
-      if (!frames.empty() && function_of_dump(frames[0]) == function)
-        caller->second = frames.size() > 1 ? function_of_dump(frames[1]) : "";
+      if (const auto place = place_of_dump(stack.folded); place && place->function == function) caller->second = place->caller;
     }
     if (!caller->second) return;
-    sums[*caller->second] += number(stack, "profile.ns");
-    all += number(stack, "profile.ns");
+    const double ns = cpu_ns(stack);
+    sums[*caller->second] += ns;
+    all += ns;
   });
   budget.release(known.size());
   for (const auto &[name, sum] : sums)
@@ -229,8 +245,8 @@ void add_dump_callers(std::map<std::string, Caller> &callers, const std::string 
 void add_cpu_callers(std::map<std::string, Caller> &callers, const Function &function, const Overview &overview,
                      store::Store &store, const std::vector<store::TagFilter> &tags, query::Budget &budget) {
   if (!function.samples) return;
-  CpuSamples samples(overview.jvms);
-  samples.read(store, tags, overview.range, budget);
+  CpuSamples samples(overview.jvms, budget);
+  samples.read(store, tags, overview.range);
   samples.visit([&](const std::optional<Place> &place, double count) {
     if (!place || place->function != function.name) return;
     std::optional<double> &share = callers[place->caller].samples_share;
@@ -238,11 +254,11 @@ void add_cpu_callers(std::map<std::string, Caller> &callers, const Function &fun
   });
 }
 
-std::vector<Caller> sorted(std::map<std::string, Caller> callers) {
+std::vector<Caller> sorted(const std::map<std::string, Caller> &callers) {
   std::vector<Caller> all;
-  for (auto &[name, caller] : callers) {
-    caller.name = name;
-    all.push_back(std::move(caller));
+  for (const auto &[name, caller] : callers) {
+    all.push_back(caller);
+    all.back().name = name;
   }
   std::stable_sort(all.begin(), all.end(), [](const Caller &a, const Caller &b) {
     return std::pair(a.self_share.value_or(0), a.samples_share.value_or(0)) >
@@ -356,7 +372,7 @@ Detail detail_of(const Function &function, const Overview &overview, store::Stor
   std::map<std::string, Caller> callers;
   add_dump_callers(callers, function.name, overview.range, store, tags, budget);
   add_cpu_callers(callers, function, overview, store, tags, budget);
-  detail.callers = sorted(std::move(callers));
+  detail.callers = sorted(callers);
   if (function.self) detail.jvms = jvms_with(function.name, overview, store, tags, budget);
   return detail;
 }

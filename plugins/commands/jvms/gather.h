@@ -20,7 +20,7 @@ struct Jvm {
   std::string version, vm, collector, flags;
 };
 
-// Of thread dumps: seconds in a second, over all JVMs. Of a CPU: samples. The shares are of all that was in Java.
+// Of thread dumps: CPU seconds in a second, over all JVMs. Of a CPU: samples. The shares are of all that was in Java.
 struct Function {
   std::string name;
   std::optional<double> self, self_share;

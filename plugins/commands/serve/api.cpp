@@ -35,6 +35,12 @@ constexpr const char *kFilters = R"~({
 constexpr const char *kVersion =
     R"({"version":"2.4.0","short_revision":"","full_revision":"","repo":"atalaya","host":"","user":""})";
 
+// Time on a CPU and time without one do not go into one picture. Stacks that came from others may not say what they are of.
+bool is_of_cpus(const store::Stack &stack) {
+  const auto profile = stack.tags.find("profile");
+  return profile == stack.tags.end() || profile->second == "cpu";
+}
+
 size_t limit_of(const std::string &text, size_t otherwise) {
   if (text.empty()) return otherwise;
   size_t limit = 0;
@@ -186,13 +192,13 @@ Answer Api::stacks(const Request &request) {
   const int64_t now = core::realtime();
   const int64_t from = query::time_of("start_time", start, now);
   const int64_t to = query::time_of("end_time", end, now);
-  // Time on a CPU and time without one do not go into one picture.
-  store::Selection selection{{}, {{"profile", {"!offcpu", "!wall"}}}, {from - 1, to}};
+  store::Selection selection{{}, {}, {from - 1, to}};
   if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {query::exactly(host)}});
   StackSums sums;
   size_t points = 0;
   const int64_t deadline = core::monotonic() + limits_.time_ns;
   store().stacks(selection, [&](const store::Stack &stack) {
+    if (!is_of_cpus(stack)) return;
     if (++points > limits_.points || sums.size() > limits_.series || core::monotonic() > deadline)
       throw query::TooMuch("too many stacks in this time; ask for a shorter one");
     for (const store::Field &field : stack.fields)

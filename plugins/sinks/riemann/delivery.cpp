@@ -12,7 +12,7 @@ namespace {
 constexpr int kPatientTries = 3;
 // How often a message may be halved: enough for some thirty bad events among 1,000.
 constexpr size_t kMostSearches = 256;
-// A server that has refused so many single events of a batch with the same words and accepted none is refusing something else.
+// A server that refuses so many single events with the same words and accepts none is refusing something else.
 constexpr size_t kSuspicious = 8;
 // After so many tries it is believed all the same, so that a batch of nothing but poison does not stay for ever.
 constexpr int kMostTries = 10;
@@ -21,15 +21,9 @@ constexpr int kMostTries = 10;
 
 void Delivery::load(Events &events) {
   events_ = &events;
-  refusals_ = 0;
-  refusals_of_everything_ = 0;
-  start_again();
-}
-
-void Delivery::start_again() {
   dead_.clear();
-  searches_ = 0;
-  searched_to_ = 0;
+  refusals_ = confirmations_ = 0;
+  searches_ = searched_to_ = 0;
   accepted_any_ = false;
   todo_.clear();
   if (events_->size() > 0) todo_.push_back({0, events_->size()});
@@ -48,16 +42,26 @@ bool Delivery::deliver() {
     }
     if (answer.accepted) {
       accepted_any_ = true;
+      if (range.first >= searched_to_) refusals_ = 0;
       done_with(range);
     } else if (!refused(range, answer.words)) {
       return false;
     }
   }
-  if (!refused_everything()) return true;
-  ++refusals_of_everything_;
-  problem_ = "refuses every event: " + dead_.front().words;
-  start_again();
-  return false;
+  return !ask_again();
+}
+
+bool Delivery::ask_again() {
+  if (dead_.empty()) return false;
+  const bool mood = !accepted_any_ && dead_.size() >= kSuspicious &&
+                    std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.words == dead_.front().words; });
+  if (confirmations_ > 0 && (!mood || confirmations_ >= kMostTries)) return false;
+  ++confirmations_;
+  problem_ = "refuses " + std::to_string(dead_.size()) + (dead_.size() == 1 ? " event: " : " events: ") + dead_.front().words;
+  for (const Dead &one : dead_) todo_.push_back({one.event, one.event + 1});
+  dead_.clear();
+  accepted_any_ = false;
+  return true;
 }
 
 // The beginning of what is left, as much as a message may hold.
@@ -74,26 +78,23 @@ Delivery::Range Delivery::next_message() const {
 }
 
 bool Delivery::refused(Range range, const std::string &words) {
-  if (++refusals_ < kPatientTries) {
+  const bool is_new = range.first >= searched_to_ && confirmations_ == 0;
+  if (is_new && ++refusals_ < kPatientTries) {
     problem_ = "answered with an error: " + words;
     return false;
   }
-  if (range.count() > 1 && may_halve(range)) {
+  if (is_new) {
+    refusals_ = 0;
+    searches_ = 0;
+    searched_to_ = range.last;
+  }
+  if (range.count() > 1 && searches_++ < kMostSearches) {
     halve(range);
   } else {
     for (size_t i = range.first; i < range.last; ++i) dead_.push_back({i, words});
     done_with(range);
   }
   return true;
-}
-
-// What lies before `searched_to_` is a part of the message that is being searched; what lies behind is a new one.
-bool Delivery::may_halve(Range range) {
-  if (range.first >= searched_to_) {
-    searches_ = 0;
-    searched_to_ = range.last;
-  }
-  return searches_++ < kMostSearches;
 }
 
 void Delivery::halve(Range range) {
@@ -106,11 +107,6 @@ void Delivery::halve(Range range) {
 void Delivery::done_with(Range range) {
   todo_.front().first = range.last;
   if (todo_.front().count() == 0) todo_.pop_front();
-}
-
-bool Delivery::refused_everything() const {
-  return !accepted_any_ && refusals_of_everything_ < kMostTries && dead_.size() >= kSuspicious &&
-         std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.words == dead_.front().words; });
 }
 
 }  // namespace atalaya::riemann_sink

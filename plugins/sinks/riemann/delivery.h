@@ -21,7 +21,8 @@ struct DeliveryOptions {
 // Delivers a batch of events, one message after the other, and knows how far it came. One thread.
 //
 // Riemann answers a message as a whole, and does not say whether an error is its own or of one event. So what it refuses is sent
-// again a few times; then it is halved until the events stand alone that are refused whatever comes with them.
+// again a few times; then it is halved until the events stand alone that are refused whatever comes with them. These are sent once
+// more at the end, after a pause: what was refused because the server was in trouble meanwhile is taken then.
 class Delivery {
  public:
   // Sends a message and hears the answer; throws http_client::NoAnswer.
@@ -49,11 +50,10 @@ class Delivery {
 
   Range next_message() const;
   bool refused(Range range, const std::string &words);
-  bool may_halve(Range range);
   void halve(Range range);
   void done_with(Range range);
-  bool refused_everything() const;
-  void start_again();
+  // Whether those that were refused are to be sent once more.
+  bool ask_again();
 
   const DeliveryOptions options_;
   const Exchange exchange_;
@@ -63,11 +63,11 @@ class Delivery {
   std::deque<Range> todo_;  // in order; each is one message, or several
   std::vector<Dead> dead_;
   std::string problem_;
-  int refusals_ = 0;           // of messages that were not searched
-  size_t searches_ = 0;        // halvings spent on the message that is being searched
-  size_t searched_to_ = 0;     // its end
-  bool accepted_any_ = false;  // of this batch
-  int refusals_of_everything_ = 0;
+  int refusals_ = 0;           // of the message at hand
+  size_t searches_ = 0;        // halvings spent on it
+  size_t searched_to_ = 0;     // its end, once it is being searched
+  int confirmations_ = 0;      // how often what was refused has been sent again
+  bool accepted_any_ = false;  // since then
 };
 
 }  // namespace atalaya::riemann_sink

@@ -84,6 +84,7 @@ class Events {
   char *copy(std::string_view text);
   template <class T>
   T *array(size_t count) {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers, too
     return static_cast<T *>(arena_.allocate(count * sizeof(T), alignof(T)));
   }
 

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <utility>
 
+#include "plugins/jvm/type_name.h"
+
 namespace atalaya::jvm {
 namespace {
 
@@ -68,14 +70,6 @@ void begin(std::string_view line, DumpedThread &thread) {
   thread.cpu_ns = milliseconds(word_behind(line, " cpu="));
   thread.state = State::none;
   thread.frames.clear();
-}
-
-// "T$$Lambda$14/0x00007f7a30000a08" -> "T$$Lambda", "T$$Lambda/0x00007f" too; "T/0x0000000800c03000" -> "T", a hidden class
-std::string_view type_of(std::string_view text) {
-  static constexpr std::string_view kLambda = "$$Lambda";
-  text = text.substr(0, text.find("/0x"));
-  const size_t lambda = text.find(kLambda);
-  return lambda == std::string_view::npos ? text : text.substr(0, lambda + kLambda.size());
 }
 
 // "System.java:12", "System.java"
@@ -142,7 +136,7 @@ std::optional<Frame> parse_frame(std::string_view text) {
   place.remove_prefix(std::min(place.rfind('/') + 1, place.size()));  // the module; npos + 1 is 0
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size()) return std::nullopt;
-  Frame frame{.type = type_of(name.substr(0, dot)), .method = name.substr(dot + 1), .file = {}};
+  Frame frame{.type = plain_type(name.substr(0, dot)), .method = name.substr(dot + 1), .file = {}};
   if (is_native(text))
     frame.line = -2;
   else

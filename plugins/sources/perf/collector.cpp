@@ -12,6 +12,7 @@
 #include <charconv>
 #include <ctime>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "plugins/containers/place.h"
@@ -151,11 +152,21 @@ void Collector::forget_groups() {
   group_bytes_ = 0;
 }
 
+void Collector::read_kernel_symbols() {
+  auto text = core::read_file("/proc/kallsyms", symbols::kMaxKallsyms);
+  const std::string_view symbols = text ? std::string_view(*text) : std::string_view();
+  const size_t hash = std::hash<std::string_view>()(symbols);
+  if (kernel_ && hash == kernel_hash_) return;
+  kernel_hash_ = hash;
+  kernel_.reset();  // before the next one is there: each takes several MiB, too
+  kernel_.emplace(symbols);
+}
+
 void Collector::refresh_kernel_symbols(int64_t now_ns) {
   if (kernel_ && now_ns - kernel_read_ns_ < kKernelSymbolsEvery) return;
   kernel_read_ns_ = now_ns;
-  auto text = core::read_file("/proc/kallsyms", symbols::kMaxKallsyms);
-  kernel_.emplace(text ? std::string_view(*text) : std::string_view());
+  read_kernel_symbols();
+  ::malloc_trim(0);  // the text took several MiB
   folder_.use(&*kernel_);
   if (kernel_->empty())
     host_.log(Level::info, "the kernel's functions have no names: it hides their addresses; run as root or add CAP_SYSLOG");

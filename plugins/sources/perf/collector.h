@@ -78,6 +78,7 @@ class Collector {
   void add(const StackCount &stack, Group &group);
   bool is_wanted(const StackCount &stack, const Process *process) const;
   void refresh_kernel_symbols(int64_t now_ns);
+  void read_kernel_symbols();
   void forget_groups();
   void emit_stacks(Batch &batch);
   void emit_group(const GroupId &id, const Group &group, Batch &batch);
@@ -93,6 +94,7 @@ class Collector {
   Folder folder_;
   std::optional<symbols::KernelSymbols> kernel_;
   int64_t kernel_read_ns_ = 0;
+  size_t kernel_hash_ = 0;  // of the text that it is from
   std::unique_ptr<Sampler> sampler_;
   std::thread thread_;
   core::Descriptor stop_;

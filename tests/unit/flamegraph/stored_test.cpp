@@ -77,6 +77,11 @@ TEST_CASE("waits count their time") {
   CHECK(folded(store, {.profile = "offcpu"}) == "java-1;a 5000000000\n");
 }
 
+TEST_CASE("thread dumps count their time: there are more of one JVM than of another") {
+  Stacks store(kTwoHosts);
+  CHECK(folded(store, {.profile = "wall"}) == "java-1;a 5000000000\n");
+}
+
 TEST_CASE("only one kind of profile is asked for, beside what else is wanted") {
   Stacks store({});
   CHECK(folded(store, {.tags = {{"host", {"h1"}}}, .profile = "wall"}).empty());

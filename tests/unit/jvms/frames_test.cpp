@@ -22,7 +22,9 @@ TEST_CASE("jvms: a function has one name, however it is written") {
   CHECK(function_named("main") == "main");
   CHECK(function_named("Main.<init>") == "Main <init>");
   CHECK(function_of_dump("java.lang.System.identityHashCode_[j]") == name);
-  CHECK(function_of_dump("Main$$Lambda$14/0x00000008000ca000.run_[j]") == "Main$$Lambda$14/0x00000008000ca000 run");
+  CHECK(function_of_dump("Main$$Lambda$14/0x00000008000ca000.run_[j]") == "Main$$Lambda run");
+  CHECK(place_of_cpu("main;int Main$$Lambda$43/0x00007ff3a00acb38.run()_[j]")->function == "Main$$Lambda run");
+  CHECK(place_of_cpu("main;Main$$Lambda$43/0x00007ff3a00acb38::run_[j]")->function == "Main$$Lambda run");
   CHECK(function_of_dump("[stack lost]") == "[stack lost]");
   CHECK(function_of_dump("[other]") == "[other]");
   for (const char *frame : {"int java.lang.System.identityHashCode(java.lang.Object)_[j]",
@@ -50,6 +52,16 @@ TEST_CASE("jvms: where Java was in a sample of a CPU") {
   CHECK(place("CompileBroker::compiler_thread_loop()").function == "none");
   CHECK_FALSE(place_of_cpu(""));
   CHECK_FALSE(place_of_cpu("main;work"));
+}
+
+TEST_CASE("jvms: a function that calls itself is called by another one") {
+  const auto dump = place_of_dump("A.main_[j];A.run_[j];B.fib_[j];B.fib_[j];B.fib_[j]");
+  REQUIRE(dump);
+  CHECK(dump->function == "B fib");
+  CHECK(dump->caller == "A run");
+  CHECK(place_of_dump("B.fib_[j];B.fib_[j]")->caller.empty());
+  CHECK_FALSE(place_of_dump(""));
+  CHECK(place_of_cpu("int A.run()_[j];int B.fib(int)_[j];int B.fib(int)_[j]")->caller == "A run");
 }
 
 TEST_CASE("jvms: stacks that only JVMs have") {
