@@ -256,8 +256,10 @@ core::Status Attachment::signal(const Target &target, const core::Descriptor &pr
 
 core::Result<std::string> Attachment::run(const Target &target, std::string_view command, int64_t timeout_ns) {
   std::string bytes;
-  const Call call{
-      .operation = "jcmd", .argument = command, .oldest_version = kOldestVersion, .purpose = "write the names of their code"};
+  const Call call{.operation = "jcmd",
+                  .argument = command,
+                  .oldest_version = kOldestVersion,
+                  .purpose = "write the names of their code"};
   auto text = ask(target, call, timeout_ns, bytes);
   if (!text) return core::Error{text.error()};
   return std::string(*text);

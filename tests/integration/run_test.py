@@ -330,8 +330,6 @@ class Commands(AgentCase):
     def test_shipped_pipelines_and_the_examples_of_the_documents_are_valid(self):
         files = sorted(glob.glob("pipelines/*.lua"))
         self.assertTrue(files)
-["pipelines/host.lua", "pipelines/minimal.lua", "pipelines/containers.lua", "pipelines/hub.lua",
-                 "pipelines/network.lua", "pipelines/traffic.lua", "pipelines/profile.lua", "pipelines/btrace.lua", "pipelines/aggressive.lua"]
         for document in ("README.md", "docs/names.md", "docs/pipelines.md"):
             with open(document) as file:
                 blocks = [block.split("```")[0] for block in file.read().split("```lua\n")[1:]]

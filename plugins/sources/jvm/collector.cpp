@@ -284,8 +284,7 @@ void Collector::emit_stacks(const Profile::Window &profile, const Who &who, Batc
   }
 }
 
-Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, const std::string *function,
-                           bool is_model, const Who &who, Batch &batch) {
+Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who, Batch &batch) {
   Sample &sample = this->sample(ATALAYA_STACK, who, 4, 3, batch);
   batch.tag(sample, names_.profile, kind);
   batch.tag(sample, names_.bias, "safepoint");

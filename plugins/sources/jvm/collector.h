@@ -77,8 +77,7 @@ class Collector {
   void emit_cause(const Seen &seen, const Who &who, Batch &batch);
   void emit_functions(const Profile::Window &profile, int64_t passed_ns, const Who &who, Batch &batch);
   void emit_stacks(const Profile::Window &profile, const Who &who, Batch &batch);
-  Sample &emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who,
-                  Batch &batch);
+  Sample &emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who, Batch &batch);
   void emit_span(const JvmId &id, const Known &known, int64_t until_ns, Batch &batch);
   void emit_spans(const Window &window, Batch &batch);
   void emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch);

@@ -60,8 +60,7 @@ int64_t seconds_to_ns(const Shown &shown, const Shared &now, const Shared &befor
 // How long threads stood, but for collections, between two readings.
 int64_t stood_ns(const Shared &now, const Shared &before) {
   static constexpr Shown kStood = shown("safepoints"_str, How::seconds, safepoint_ticks, ""_str, ""_str);
-  static constexpr Shown kCollected{
-      "collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
+  static constexpr Shown kCollected{"collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
   return std::max<int64_t>(seconds_to_ns(kStood, now, before) - std::max<int64_t>(seconds_to_ns(kCollected, now, before), 0), 0);
 }
 
@@ -263,8 +262,6 @@ void Sampler::fail(Asked &asked, const std::string &error) {
   asked.profile.interrupt();
   asked.back_off_ns = std::clamp(asked.back_off_ns * 2, kFirstBackOff, kLongestBackOff);
   asked.next_ns = core::monotonic() + asked.back_off_ns;
-  const Target &target = asked.jvm.target;
-  if (symbols::read_mark(target.pid) != target.mark) return;  // it has just ended, as all do
   if (std::exchange(asked.told, error) != error) tell_("no thread dumps of a JVM: " + error);
 }
 

@@ -65,8 +65,7 @@ class Sampler {
   void start();
   void stop();
   // From another thread: what came since the last call, also of those that have ended since; and what part of a core is spent on JVMs
-  // elsewhere: that is of the budget
-  // too.
+  // elsewhere: that is of the budget too.
   std::map<JvmId, Profiled> take_window(double spent);
   // CPU time of the thread since it began.
   int64_t cpu_ns() const;
@@ -117,7 +116,7 @@ class Sampler {
   Wanted wanted_;
   Tell tell_;
   std::thread thread_;
-  std::string bytes_;  // Of the thread, these. The room of bytes is used again.
+  // Of the thread, these. The room of bytes is used again.
   std::string bytes_;
   SharedBytes shared_;
   Discovery discovery_;

@@ -212,8 +212,7 @@ std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
   std::vector<StackTime> found;
   StackTime others{.text = "[other]", .on_cpu = {}, .wall = {}};
   size_t room = limits_.bytes;
-  for (const uint32_t node :
-       number : largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a) > time_of(b); })) {
+  for (const uint32_t number : largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a) > time_of(b); })) {
     const Node &node = tree.nodes_[number];
     if (time_of(number) == 0) continue;
     std::string text = found.size() < most ? tree.text_of(number, names, std::min(room, kLongestText)) : std::string();

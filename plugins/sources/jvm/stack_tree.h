@@ -29,10 +29,10 @@ struct StackTime {
 
 // A function by its self-time, with the stack that most of it was in.
 struct FunctionTime {
-  std::string name;  // "java.lang.System identityHashCode"
+  std::string name;     // "java.lang.System identityHashCode"
   Time self;
-  std::string trace;  // lines "java.lang.System identityHashCode (System.java:-2)", the innermost first
-  std::string stack;  // the same, root first, between them ';'
+  std::string trace;    // lines "java.lang.System identityHashCode (System.java:-2)", the innermost first
+  std::string stack;    // the same, root first, between them ';'
 };
 
 class StackTree {
@@ -84,9 +84,9 @@ class StackTree {
 
   Limits limits_;
   std::unordered_map<std::string, uint32_t, Text, std::equal_to<>> known_;
-  std::vector<Frame> frames_;                        // in the keys of known_
+  std::vector<Frame> frames_;  // in the keys of known_
   std::unordered_map<uint64_t, uint32_t> children_;  // by parent and frame
-  std::vector<Node> nodes_;                          // parents before their children
+  std::vector<Node> nodes_;    // parents before their children
   Time on_cpu_, unseen_, lost_on_cpu_, lost_wall_;
   uint64_t lost_ = 0;
   size_t bytes_ = 0;  // in frames

@@ -62,9 +62,8 @@ TEST_CASE("the threads of a dump, each with its CPU time, state and frames") {
   CHECK(all[0].name == "Finalizer");
   CHECK(all[0].cpu_ns == 220'000);
   CHECK(all[0].state == State::waiting);
-  CHECK(all[0].frames ==
-        std::vector<std::string_view>{"java.lang.Object.wait(java.base@17.0.15/Native Method)",
-                                      "java.lang.ref.ReferenceQueue.remove(java.base@17.0.15/ReferenceQueue.java:155)"});
+  CHECK(all[0].frames == std::vector<std::string_view>{"java.lang.Object.wait(java.base@17.0.15/Native Method)",
+                                                       "java.lang.ref.ReferenceQueue.remove(java.base@17.0.15/ReferenceQueue.java:155)"});
   CHECK(all[1].name == "busy \"odd\" name #1");
   CHECK(all[1].cpu_ns == 687'490'000);
   CHECK(all[1].state == State::runnable);
