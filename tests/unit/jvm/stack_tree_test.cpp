@@ -83,12 +83,12 @@ TEST_CASE("what there is no room for is told, and nothing of the sum is lost") {
 }
 
 TEST_CASE("texts have room for so many bytes: stacks are told as others then, traces are cut at their roots") {
-  StackTree tree({.nodes = 100, .frames = 100, .frame_bytes = 100, .bytes = 80});
+  StackTree tree({.nodes = 100, .frames = 100, .frame_bytes = 100, .bytes = 65});
   add(tree, {kFib, kFib, kFib, kRun}, 50);
   add(tree, {kRun}, 20);
   CHECK(texts(tree.stacks(10, true)) == std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j];a.Fib.fib_[j];a.Fib.fib_[j] 50", "[other] 20"});
-  CHECK(tree.functions(10)[0].trace == "a.Fib fib (Fib.java:2)\na.Fib fib (Fib.java:2)\na.Fib fib (Fib.java:2)\n[truncated]");
-  CHECK(tree.functions(10)[0].stack == "[truncated];a.Fib fib (Fib.java:2);a.Fib fib (Fib.java:2);a.Fib fib (Fib.java:2)");
+  CHECK(tree.functions(10)[0].trace == "a.Fib fib (Fib.java:2)\na.Fib fib (Fib.java:2)\n[truncated]");
+  CHECK(tree.functions(10)[0].stack == "[truncated];a.Fib fib (Fib.java:2);a.Fib fib (Fib.java:2)");
   add(tree, {"a.Other.of_many_bytes_in_its_name(Other.java:1)", kRun}, 1);
   CHECK(tree.lost() == 1);
 }
