@@ -324,7 +324,7 @@ public class Brief {
   public static void main(String[] a) { work(System.nanoTime() + 4_000_000_000L); }
 }"""
         command = self.java("Brief", text, "-XX:TieredStopAtLevel=1")
-        agent = self.watch("budget = 10", every="12s")
+        agent = self.watch('main = { "Brief" }, budget = 10', every="12s")
         self.until(agent, lambda all: self.windows(all) > 0, "window")
         child = self.start(*command)
         child.wait()

@@ -131,7 +131,7 @@ void Collector::collect(const Window &window, Batch &batch) {
     emit(seen, was_asked ? &profile.mapped() : nullptr, passed, batch);
   }
   for (const auto &[id, profile] : profiles)
-    if (profile.has_news()) emit(read_ended(profile, window), &profile, passed, batch);
+    emit(read_ended(profile, window), profile.has_news() ? &profile : nullptr, passed, batch);
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
   const int64_t own = own_cpu_ns() - begin;
