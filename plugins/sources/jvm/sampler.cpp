@@ -196,7 +196,8 @@ void Sampler::add(const FoundJvm &jvm) {
       tell_("only " + std::to_string(kMostAsked) + " JVMs are asked for thread dumps; choose them by `processes` or `main`");
     return;
   }
-  const auto &asked = asked_[id_of(jvm)] = std::make_shared<Asked>(jvm, std::move(identity), options_.all_threads);
+  const auto asked = std::make_shared<Asked>(jvm, std::move(identity), options_.all_threads, limits());
+  asked_[id_of(jvm)] = asked;
   asked->next_ns = core::monotonic();
   if (now) asked->window.last = {*now, asked->next_ns};
 }

@@ -72,10 +72,10 @@ class Sampler {
 
  private:
   struct Asked {
-    Asked(const FoundJvm &found, Identity who, bool all_threads)
+    Asked(const FoundJvm &found, Identity who, bool all_threads, const StackTree::Limits &limits)
         : jvm(found),
           identity(std::move(who)),
-          profile(all_threads),
+          profile(all_threads, limits),
           pace(found.target.mark.start_ticks * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(found.target.pid)) {}
     FoundJvm jvm;
     Identity identity;
