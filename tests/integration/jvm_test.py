@@ -18,7 +18,8 @@ from harness import AgentCase, main
 
 # Of programs and of agents: what is waited for is CPU time, however busy the host is.
 URGENT = -10 if os.geteuid() == 0 else 0
-NAME = "jvm-test"  # of the processes: other tests have JVMs of their own, which are left alone
+# Of the processes: other tests, and other runs of this one, have JVMs of their own, which are left alone.
+NAME = os.environ.setdefault("ATALAYA_JVM_TEST_NAME", f"jvm-{os.getpid()}")
 COLLECTORS = {"Serial": "Serial", "Parallel": "Parallel", "G1": "G1", "Z": "ZGC"}
 CHURN = """
 public class Churn {

@@ -142,9 +142,9 @@ void Collector::collect(const Window &window, Batch &batch) {
 // Without a window there is nothing to tell them in.
 std::map<JvmId, Profiled> Collector::take_profiles(bool is_window) {
   if (!options_.profile) return {};
-  auto profiles = sampler_.take_window(spent_);
-  if (!is_window) profiles.clear();
-  return profiles;
+  if (is_window) return sampler_.take_window(spent_);
+  sampler_.skip_window();
+  return {};
 }
 
 std::vector<Collector::Seen> Collector::read_all(const Window &window) {

@@ -120,6 +120,15 @@ std::map<JvmId, Profiled> Sampler::take_window(double spent) {
   return windows;
 }
 
+void Sampler::skip_window() {
+  const std::lock_guard lock(mutex_);
+  for (const auto &[id, asked] : asked_) {
+    asked->window.cost_ns = asked->window.pause_ns = 0;
+    asked->profile.take_window(limits());
+    asked->is_old = true;
+  }
+}
+
 // One that may keep others waiting is asked when its user's have not done so for a while.
 int64_t Sampler::due(const Asked &asked) const {
   if (asked.has_ended) return INT64_MAX;

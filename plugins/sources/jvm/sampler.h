@@ -67,6 +67,8 @@ class Sampler {
   // From another thread: what came since the last call, also of those that have ended since; and what part of a core is spent on JVMs
   // elsewhere: that is of the budget too.
   std::map<JvmId, Profiled> take_window(double spent);
+  // There is no window to tell them in: what failed is told in the next one.
+  void skip_window();
   // CPU time of the thread since it began.
   int64_t cpu_ns() const;
 
