@@ -157,8 +157,9 @@ std::vector<Collector::Seen> Collector::read_all(const Window &window) {
   }
   bytes_.wipe();
   if (discovery_.is_partial() && !std::exchange(is_told_, true))
-    host_.log(Level::warning,
-              "JVMs of other users may be missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
+    host_.log(
+        Level::warning,
+        "JVMs of other users may be missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
   return wanted;
 }
 
@@ -284,7 +285,8 @@ void Collector::emit_stacks(const Profile::Window &profile, const Who &who, Batc
   }
 }
 
-Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who, Batch &batch) {
+Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who,
+                              Batch &batch) {
   Sample &sample = this->sample(ATALAYA_STACK, who, 4, 3, batch);
   batch.tag(sample, names_.profile, kind);
   batch.tag(sample, names_.bias, "safepoint");

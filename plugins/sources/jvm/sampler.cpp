@@ -60,7 +60,8 @@ int64_t seconds_to_ns(const Shown &shown, const Shared &now, const Shared &befor
 // How long threads stood, but for collections, between two readings.
 int64_t stood_ns(const Shared &now, const Shared &before) {
   static constexpr Shown kStood = shown("safepoints"_str, How::seconds, safepoint_ticks, ""_str, ""_str);
-  static constexpr Shown kCollected{"collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
+  static constexpr Shown kCollected{
+      "collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
   return std::max<int64_t>(seconds_to_ns(kStood, now, before) - std::max<int64_t>(seconds_to_ns(kCollected, now, before), 0), 0);
 }
 
@@ -138,8 +139,11 @@ int64_t Sampler::due(const Asked &asked) const {
 
 // Of those that wait for each other one that has failed least.
 std::shared_ptr<Sampler::Asked> Sampler::first() const {
-  const auto rank = [this](const auto &entry) { return std::tuple(due(*entry.second), entry.second->back_off_ns, entry.second->next_ns); };
-  const auto found = std::min_element(asked_.begin(), asked_.end(), [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
+  const auto rank = [this](const auto &entry) {
+    return std::tuple(due(*entry.second), entry.second->back_off_ns, entry.second->next_ns);
+  };
+  const auto found =
+      std::min_element(asked_.begin(), asked_.end(), [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
   return found == asked_.end() ? nullptr : found->second;
 }
 
@@ -247,7 +251,8 @@ void Sampler::ask(Asked &asked) {
 
 // Of the budget each JVM has the same part. A tenth is always for dumps.
 double Sampler::share() const {
-  return std::max(options_.budget - spent_ - looking_, options_.budget / 10) / static_cast<double>(std::max<size_t>(asked_.size(), 1));
+  return std::max(options_.budget - spent_ - looking_, options_.budget / 10) /
+         static_cast<double>(std::max<size_t>(asked_.size(), 1));
 }
 
 // A pause costs what each thread that runs would have done in it.

@@ -64,8 +64,8 @@ class Sampler {
 
   void start();
   void stop();
-  // From another thread: what came since the last call, also of those that have ended since; and what part of a core is spent on JVMs
-  // elsewhere: that is of the budget too.
+  // From another thread: what came since the last call, also of those that have ended since; and what part of a core is spent on
+  // JVMs elsewhere: that is of the budget too.
   std::map<JvmId, Profiled> take_window(double spent);
   // There is no window to tell them in: what failed is told in the next one.
   void skip_window();
@@ -85,10 +85,10 @@ class Sampler {
     Profile profile;
     Pace pace;
     int64_t next_ns = 0, back_off_ns = 0;
-    bool is_slow = true;  // it keeps others waiting, or may do so: it has not answered yet
+    bool is_slow = true;                     // it keeps others waiting, or may do so: it has not answered yet
     bool has_ended = false, is_old = false;  // is_old: it was here at the last call of take_window
-    Profiled window;   // but for its profile
-    std::string told;  // what was wrong last
+    Profiled window;                         // but for its profile
+    std::string told;                        // what was wrong last
   };
   // What one call of a JVM brought but its text, and what it cost.
   struct Called {
@@ -129,8 +129,8 @@ class Sampler {
   std::condition_variable changed_;
   bool is_stopped_ = true;
   std::map<JvmId, std::shared_ptr<Asked>> asked_;
-  std::map<uint32_t, int64_t> slow_until_ns_;      // by user
-  int64_t look_ns_ = 0;  // when JVMs are looked for again
+  std::map<uint32_t, int64_t> slow_until_ns_;  // by user
+  int64_t look_ns_ = 0;                        // when JVMs are looked for again
   double spent_ = 0, looking_ = 0;
 };
 
