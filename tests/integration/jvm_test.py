@@ -322,11 +322,11 @@ public class Accept {
 public class Brief {
   static volatile long x;
   static void work(long end) { while (System.nanoTime() < end) x = x * 3 + 1; }
-  public static void main(String[] a) { work(System.nanoTime() + 4_000_000_000L); }
+  public static void main(String[] a) { work(System.nanoTime() + 6_000_000_000L); }
 }"""
         command = self.java("Brief", text, "-XX:TieredStopAtLevel=1")
-        agent = self.watch('main = { "Brief" }, budget = 10', every="12s")
-        self.until(agent, lambda all: self.windows(all) > 0, "window")
+        agent = self.watch('main = { "Brief" }, budget = 50', every="12s")
+        self.until(agent, lambda all: self.windows(all) > 1, "window")  # another one has just begun
         child = self.start(*command)
         child.wait()
         found = self.until(agent, lambda all: of(all, child.pid, "span"), "span")
