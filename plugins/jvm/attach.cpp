@@ -61,7 +61,8 @@ core::Descriptor find_socket(const Target &target, const core::Descriptor &folde
 // The socket that is there now and was not then.
 core::Descriptor find_another(const Target &target, const core::Descriptor &folder, const core::Descriptor &old) {
   core::Descriptor found = find_socket(target, folder);
-  struct stat now {}, before {};
+  struct stat now {
+  }, before{};
   const bool is_same = found && old && ::fstat(found.get(), &now) == 0 && ::fstat(old.get(), &before) == 0 &&
                        now.st_ino == before.st_ino && now.st_dev == before.st_dev;
   return is_same ? core::Descriptor() : std::move(found);
@@ -126,7 +127,8 @@ core::Status check(const Target &target, const Call &call, const symbols::Proces
   return core::Done{};
 }
 
-core::Result<core::Descriptor> connect_to(const Target &target, const core::Descriptor &found, int64_t deadline_ns, bool &is_refused) {
+core::Result<core::Descriptor> connect_to(const Target &target, const core::Descriptor &found, int64_t deadline_ns,
+                                          bool &is_refused) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = "/proc/self/fd/" + std::to_string(found.get());
@@ -229,7 +231,8 @@ core::Result<core::Descriptor> Attachment::wake(const Target &target, const Call
   if (!process) return core::Error{who(target) + " has ended"};
   if (auto good = check(target, call, root); !good) return core::Error{good.error()};
   if (others_call(target)) return core::Error{who(target) + " is being called by somebody else"};
-  if (old && has_listener(target)) return core::Error{who(target) + " listens, but not to the socket in its /tmp; it is not called"};
+  if (old && has_listener(target))
+    return core::Error{who(target) + " listens, but not to the socket in its /tmp; it is not called"};
   if (auto sent = signal(target, process, folder, old); !sent) {
     trigger_.reset();
     return core::Error{sent.error()};
@@ -256,10 +259,8 @@ core::Status Attachment::signal(const Target &target, const core::Descriptor &pr
 
 core::Result<std::string> Attachment::run(const Target &target, std::string_view command, int64_t timeout_ns) {
   std::string bytes;
-  const Call call{.operation = "jcmd",
-                  .argument = command,
-                  .oldest_version = kOldestVersion,
-                  .purpose = "write the names of their code"};
+  const Call call{
+      .operation = "jcmd", .argument = command, .oldest_version = kOldestVersion, .purpose = "write the names of their code"};
   auto text = ask(target, call, timeout_ns, bytes);
   if (!text) return core::Error{text.error()};
   return std::string(*text);

@@ -67,7 +67,8 @@ class Attachment {
   // Makes it open a socket, another one than this.
   core::Result<core::Descriptor> wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
                                       const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns);
-  core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder, const core::Descriptor &old);
+  core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
+                      const core::Descriptor &old);
 
   bool signalled_ = false;
   std::optional<Trigger> trigger_;

@@ -131,7 +131,7 @@ void Collector::collect(const Window &window, Batch &batch) {
     emit(seen, was_asked ? &profile.mapped() : nullptr, passed, batch);
   }
   for (const auto &[id, profile] : profiles)
-    if (profile.has_news()) emit(read_ended(profile, window), &profile, passed, batch);
+    emit(read_ended(profile, window), profile.has_news() ? &profile : nullptr, passed, batch);
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
   const int64_t own = own_cpu_ns() - begin;
@@ -142,9 +142,9 @@ void Collector::collect(const Window &window, Batch &batch) {
 // Without a window there is nothing to tell them in.
 std::map<JvmId, Profiled> Collector::take_profiles(bool is_window) {
   if (!options_.profile) return {};
-  auto profiles = sampler_.take_window(spent_);
-  if (!is_window) profiles.clear();
-  return profiles;
+  if (is_window) return sampler_.take_window(spent_);
+  sampler_.skip_window();
+  return {};
 }
 
 std::vector<Collector::Seen> Collector::read_all(const Window &window) {
@@ -157,8 +157,9 @@ std::vector<Collector::Seen> Collector::read_all(const Window &window) {
   }
   bytes_.wipe();
   if (discovery_.is_partial() && !std::exchange(is_told_, true))
-    host_.log(Level::warning,
-              "JVMs of other users may be missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
+    host_.log(
+        Level::warning,
+        "JVMs of other users may be missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
   return wanted;
 }
 
@@ -284,7 +285,8 @@ void Collector::emit_stacks(const Profile::Window &profile, const Who &who, Batc
   }
 }
 
-Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who, Batch &batch) {
+Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who,
+                              Batch &batch) {
   Sample &sample = this->sample(ATALAYA_STACK, who, 4, 3, batch);
   batch.tag(sample, names_.profile, kind);
   batch.tag(sample, names_.bias, "safepoint");

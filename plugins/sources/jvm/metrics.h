@@ -39,7 +39,11 @@ constexpr Shown shown(atalaya_str name, How how, Counter counter, atalaya_str so
 using enum Counter;  // NOLINT(google-global-names-in-headers): of this plugin only
 
 inline constexpr std::array kShown = {
-    Shown{"jvm.heap.used"_str, How::bytes, {eden_used, survivor0_used, survivor1_used, old_used}, 4, "the spaces below"_str,
+    Shown{"jvm.heap.used"_str,
+          How::bytes,
+          {eden_used, survivor0_used, survivor1_used, old_used},
+          4,
+          "the spaces below"_str,
           "Heap in use."_str},
     Shown{"jvm.heap.capacity"_str,
           How::bytes,
@@ -76,11 +80,20 @@ inline constexpr std::array kShown = {
     shown("jvm.gc.concurrent.count"_str, How::total, concurrent_count, "jstat -gc: CGC"_str,
           "Pauses of collectors that work beside the program."_str),
     shown("jvm.gc.concurrent.seconds"_str, How::seconds, concurrent_ticks, "jstat -gc: CGCT"_str, "Time in them."_str),
-    shown("jvm.gc.concurrent.collections"_str, How::delta, concurrent_count, "jstat -gc: CGC"_str, "Such pauses in the window."_str),
+    shown("jvm.gc.concurrent.collections"_str, How::delta, concurrent_count, "jstat -gc: CGC"_str,
+          "Such pauses in the window."_str),
     shown("jvm.gc.concurrent.time"_str, How::share, concurrent_ticks, "jstat -gc: CGCT"_str, "Share of the window in them."_str),
-    Shown{"jvm.gc.seconds"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, "jstat -gc: GCT"_str,
+    Shown{"jvm.gc.seconds"_str,
+          How::seconds,
+          {young_ticks, full_ticks, concurrent_ticks, old_used},
+          3,
+          "jstat -gc: GCT"_str,
           "Time in collections and pauses of all kinds."_str},
-    Shown{"jvm.gc.time"_str, How::share, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, "jstat -gc: GCT"_str,
+    Shown{"jvm.gc.time"_str,
+          How::share,
+          {young_ticks, full_ticks, concurrent_ticks, old_used},
+          3,
+          "jstat -gc: GCT"_str,
           "Share of the window in collections and pauses of all kinds."_str},
     shown("jvm.safepoint.count"_str, How::total, safepoint_count, "sun.rt.safepoints"_str,
           "How often all threads were stopped, whatever for."_str),
@@ -93,7 +106,8 @@ inline constexpr std::array kShown = {
     shown("jvm.threads.daemon"_str, How::count, threads_daemon, "java.threads.daemon"_str,
           "Of these, threads that do not keep the JVM from ending."_str),
     shown("jvm.threads.peak"_str, How::count, threads_peak, "java.threads.livePeak"_str, "The most that there were."_str),
-    shown("jvm.threads.started"_str, How::delta, threads_started, "java.threads.started"_str, "Threads that began in the window."_str),
+    shown("jvm.threads.started"_str, How::delta, threads_started, "java.threads.started"_str,
+          "Threads that began in the window."_str),
     Shown{"jvm.classes.loaded"_str,
           How::total,
           {classes_loaded, classes_loaded_shared, old_used, old_used},
@@ -116,17 +130,17 @@ inline constexpr std::array kShown = {
 inline constexpr std::array kHostTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kJvmTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"process"_str, ATALAYA_TAG_IDENTITY},
                                         MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY}};
-inline constexpr std::array kCauseTags = {
-    MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"process"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"cause"_str, ATALAYA_TAG_IDENTITY}};
+inline constexpr std::array kCauseTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY},
+                                          MetricTag{"process"_str, ATALAYA_TAG_IDENTITY},
+                                          MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"cause"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kFunctionTags = {
     MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"process"_str, ATALAYA_TAG_IDENTITY},
     MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"function"_str, ATALAYA_TAG_IDENTITY},
     MetricTag{"quality"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kStackTags = {
-    MetricTag{"host"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"profile"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"bias"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"process"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY},     MetricTag{"function"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"host"_str, ATALAYA_TAG_IDENTITY},   MetricTag{"profile"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"bias"_str, ATALAYA_TAG_IDENTITY},   MetricTag{"process"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"pid"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"function"_str, ATALAYA_TAG_IDENTITY},
     MetricTag{"quality"_str, ATALAYA_TAG_IDENTITY}};
 
 template <size_t tags>
@@ -136,9 +150,11 @@ constexpr Metric metric(atalaya_str name, atalaya_str unit, uint32_t kind, int d
 }
 
 inline constexpr std::array kOwn = {
-    metric("proc.start.time"_str, "ns"_str, ATALAYA_GAUGE, kIsCount, kJvmTags, "/proc/PID/stat"_str, "When the process began, since 1970."_str),
+    metric("proc.start.time"_str, "ns"_str, ATALAYA_GAUGE, kIsCount, kJvmTags, "/proc/PID/stat"_str,
+           "When the process began, since 1970."_str),
     metric("jvm.gc.cause.seen"_str, "1"_str, ATALAYA_DELTA, kIsCount, kCauseTags, "sun.gc.lastCause"_str,
-           "How often this was the cause of the last collection when the JVM was looked at and had collected since; what was collected in "
+           "How often this was the cause of the last collection when the JVM was looked at and had collected since; what was "
+           "collected in "
            "between is in no cause."_str),
     metric("jvm.threads.running"_str, "1"_str, ATALAYA_GAUGE, kIsCount, kJvmTags, "the last thread dump"_str,
            "Threads with Java code that took CPU time."_str),
@@ -184,7 +200,8 @@ inline constexpr std::array kOwn = {
 
 constexpr Metric metric_of(const Shown &shown) {
   constexpr std::array<atalaya_str, 6> units = {"By"_str, "1"_str, "1"_str, "s"_str, "1"_str, "%"_str};
-  constexpr std::array<uint32_t, 6> kinds = {ATALAYA_GAUGE, ATALAYA_GAUGE, ATALAYA_TOTAL, ATALAYA_TOTAL, ATALAYA_DELTA, ATALAYA_RATE};
+  constexpr std::array<uint32_t, 6> kinds = {ATALAYA_GAUGE, ATALAYA_GAUGE, ATALAYA_TOTAL,
+                                             ATALAYA_TOTAL, ATALAYA_DELTA, ATALAYA_RATE};
   constexpr std::array<int, 6> decimals = {kIsCount, kIsCount, kIsCount, kSecondDecimals, kIsCount, kPercentDecimals};
   const auto how = static_cast<size_t>(shown.how);
   return metric(shown.name, units[how], kinds[how], decimals[how], kJvmTags, shown.source, shown.summary);

@@ -55,14 +55,16 @@ class Jvm final : public Source {
             .type = ATALAYA_BOOL,
             .default_text = "true"_str,
             .summary = "JVMs are asked for thread dumps; false: nothing but what they share is read, and they notice nothing."_str},
-      Param{.name = "budget"_str,
-            .type = ATALAYA_NUMBER,
-            .flags = ATALAYA_BOUNDED,
-            .default_text = "2"_str,
-            .unit = "% of a core"_str,
-            .summary = "What it all may cost, here and in all JVMs together: thread dumps come as often as that allows, each JVM has the same part."_str,
-            .min = 0.001,
-            .max = 50},
+      Param{
+          .name = "budget"_str,
+          .type = ATALAYA_NUMBER,
+          .flags = ATALAYA_BOUNDED,
+          .default_text = "2"_str,
+          .unit = "% of a core"_str,
+          .summary =
+              "What it all may cost, here and in all JVMs together: thread dumps come as often as that allows, each JVM has the same part."_str,
+          .min = 0.001,
+          .max = 50},
       Param{.name = "interval"_str,
             .type = ATALAYA_DURATION,
             .flags = ATALAYA_BOUNDED,
@@ -107,12 +109,13 @@ class Jvm final : public Source {
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_SETUID"_str, "the same: a JVM answers its own user"_str, "others"_str},
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_SETGID"_str, "the same"_str, "others"_str},
   };
-  static constexpr Description description = {.name = "jvm"_str,
-                                              .summary = "Heap, collections and hot functions of every JVM, nothing loaded into it"_str,
-                                              .params = params,
-                                              .metrics = kMetrics,
-                                              .needs = needs,
-                                              .flags = ATALAYA_BLOCKING};
+  static constexpr Description description = {
+      .name = "jvm"_str,
+      .summary = "Heap, collections and hot functions of every JVM, nothing loaded into it"_str,
+      .params = params,
+      .metrics = kMetrics,
+      .needs = needs,
+      .flags = ATALAYA_BLOCKING};
 
   explicit Jvm(Host host) : collector_(host, options_of(host)) {}
   void start() override { collector_.start(); }

@@ -27,10 +27,12 @@ class Profile {
   static constexpr int64_t kOldDebt = 300'000'000'000;
 
   // all_threads: the tree has the stacks of threads that wait too.
-  explicit Profile(bool all_threads) : all_threads_(all_threads) {}
+  explicit Profile(bool all_threads, const StackTree::Limits &limits = {}) : all_threads_(all_threads) {
+    window_.tree = StackTree(limits);
+  }
 
-  // A whole dump, and when it was asked for. A thread that runs is given the CPU time that it took since it was last seen running, so
-  // that its CPU time is given to what it was seen doing. The first dump says what later ones are compared with.
+  // A whole dump, and when it was asked for. A thread that runs is given the CPU time that it took since it was last seen running,
+  // so that its CPU time is given to what it was seen doing. The first dump says what later ones are compared with.
   void take(std::string_view dump, int64_t time_ns);
   // A dump is missing: nobody knows what threads did meanwhile.
   void interrupt();

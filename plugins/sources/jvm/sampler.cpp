@@ -60,7 +60,8 @@ int64_t seconds_to_ns(const Shown &shown, const Shared &now, const Shared &befor
 // How long threads stood, but for collections, between two readings.
 int64_t stood_ns(const Shared &now, const Shared &before) {
   static constexpr Shown kStood = shown("safepoints"_str, How::seconds, safepoint_ticks, ""_str, ""_str);
-  static constexpr Shown kCollected{"collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
+  static constexpr Shown kCollected{
+      "collections"_str, How::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, ""_str, ""_str};
   return std::max<int64_t>(seconds_to_ns(kStood, now, before) - std::max<int64_t>(seconds_to_ns(kCollected, now, before), 0), 0);
 }
 
@@ -120,6 +121,15 @@ std::map<JvmId, Profiled> Sampler::take_window(double spent) {
   return windows;
 }
 
+void Sampler::skip_window() {
+  const std::lock_guard lock(mutex_);
+  for (const auto &[id, asked] : asked_) {
+    asked->window.cost_ns = asked->window.pause_ns = 0;
+    asked->profile.take_window(limits());
+    asked->is_old = true;
+  }
+}
+
 // One that may keep others waiting is asked when its user's have not done so for a while.
 int64_t Sampler::due(const Asked &asked) const {
   if (asked.has_ended) return INT64_MAX;
@@ -129,8 +139,11 @@ int64_t Sampler::due(const Asked &asked) const {
 
 // Of those that wait for each other one that has failed least.
 std::shared_ptr<Sampler::Asked> Sampler::first() const {
-  const auto rank = [this](const auto &entry) { return std::tuple(due(*entry.second), entry.second->back_off_ns, entry.second->next_ns); };
-  const auto found = std::min_element(asked_.begin(), asked_.end(), [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
+  const auto rank = [this](const auto &entry) {
+    return std::tuple(due(*entry.second), entry.second->back_off_ns, entry.second->next_ns);
+  };
+  const auto found =
+      std::min_element(asked_.begin(), asked_.end(), [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
   return found == asked_.end() ? nullptr : found->second;
 }
 
@@ -196,7 +209,8 @@ void Sampler::add(const FoundJvm &jvm) {
       tell_("only " + std::to_string(kMostAsked) + " JVMs are asked for thread dumps; choose them by `processes` or `main`");
     return;
   }
-  const auto &asked = asked_[id_of(jvm)] = std::make_shared<Asked>(jvm, std::move(identity), options_.all_threads);
+  const auto asked = std::make_shared<Asked>(jvm, std::move(identity), options_.all_threads, limits());
+  asked_[id_of(jvm)] = asked;
   asked->next_ns = core::monotonic();
   if (now) asked->window.last = {*now, asked->next_ns};
 }
@@ -237,7 +251,8 @@ void Sampler::ask(Asked &asked) {
 
 // Of the budget each JVM has the same part. A tenth is always for dumps.
 double Sampler::share() const {
-  return std::max(options_.budget - spent_ - looking_, options_.budget / 10) / static_cast<double>(std::max<size_t>(asked_.size(), 1));
+  return std::max(options_.budget - spent_ - looking_, options_.budget / 10) /
+         static_cast<double>(std::max<size_t>(asked_.size(), 1));
 }
 
 // A pause costs what each thread that runs would have done in it.

@@ -64,18 +64,20 @@ class Sampler {
 
   void start();
   void stop();
-  // From another thread: what came since the last call, also of those that have ended since; and what part of a core is spent on JVMs
-  // elsewhere: that is of the budget too.
+  // From another thread: what came since the last call, also of those that have ended since; and what part of a core is spent on
+  // JVMs elsewhere: that is of the budget too.
   std::map<JvmId, Profiled> take_window(double spent);
+  // There is no window to tell them in: what failed is told in the next one.
+  void skip_window();
   // CPU time of the thread since it began.
   int64_t cpu_ns() const;
 
  private:
   struct Asked {
-    Asked(const FoundJvm &found, Identity who, bool all_threads)
+    Asked(const FoundJvm &found, Identity who, bool all_threads, const StackTree::Limits &limits)
         : jvm(found),
           identity(std::move(who)),
-          profile(all_threads),
+          profile(all_threads, limits),
           pace(found.target.mark.start_ticks * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(found.target.pid)) {}
     FoundJvm jvm;
     Identity identity;
@@ -83,10 +85,10 @@ class Sampler {
     Profile profile;
     Pace pace;
     int64_t next_ns = 0, back_off_ns = 0;
-    bool is_slow = true;  // it keeps others waiting, or may do so: it has not answered yet
+    bool is_slow = true;                     // it keeps others waiting, or may do so: it has not answered yet
     bool has_ended = false, is_old = false;  // is_old: it was here at the last call of take_window
-    Profiled window;   // but for its profile
-    std::string told;  // what was wrong last
+    Profiled window;                         // but for its profile
+    std::string told;                        // what was wrong last
   };
   // What one call of a JVM brought but its text, and what it cost.
   struct Called {
@@ -127,8 +129,8 @@ class Sampler {
   std::condition_variable changed_;
   bool is_stopped_ = true;
   std::map<JvmId, std::shared_ptr<Asked>> asked_;
-  std::map<uint32_t, int64_t> slow_until_ns_;      // by user
-  int64_t look_ns_ = 0;  // when JVMs are looked for again
+  std::map<uint32_t, int64_t> slow_until_ns_;  // by user
+  int64_t look_ns_ = 0;                        // when JVMs are looked for again
   double spent_ = 0, looking_ = 0;
 };
 

@@ -62,13 +62,13 @@ const std::unordered_map<std::string_view, size_t> &places() {
 // By the first of its collectors, or its policy: they are called as the code that they run.
 std::string collector_called(std::string_view collector, std::string_view policy) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCollectors = {{{"G1 ", "G1"},
-                                                                                               {"PSScavenge", "Parallel"},
-                                                                                               {"Parallel ", "Parallel"},
-                                                                                               {"Copy", "Serial"},
-                                                                                               {"Serial ", "Serial"},
-                                                                                               {"ParNew", "CMS"},
-                                                                                               {"Z", "ZGC"},
-                                                                                               {"Shenandoah", "Shenandoah"}}};
+                                                                                                {"PSScavenge", "Parallel"},
+                                                                                                {"Parallel ", "Parallel"},
+                                                                                                {"Copy", "Serial"},
+                                                                                                {"Serial ", "Serial"},
+                                                                                                {"ParNew", "CMS"},
+                                                                                                {"Z", "ZGC"},
+                                                                                                {"Shenandoah", "Shenandoah"}}};
   for (const auto &[begin, name] : kCollectors)
     if (collector.starts_with(begin)) return std::string(name);
   return std::string(policy.empty() ? collector : policy);
@@ -130,7 +130,8 @@ Identity parse_identity(std::string_view bytes) {
     if (collector.empty() && value.name.starts_with("sun.gc.collector.") && value.name.ends_with(".name")) collector = text;
     if (value.name == "sun.rt.javaCommand") all.main = text.substr(0, text.find(' '));
     if (value.name == "java.rt.vmArgs") all.flags = flags_in(text);
-    if (value.name == shared_name(Counter::begin_ms)) all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
+    if (value.name == shared_name(Counter::begin_ms))
+      all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
   }
   all.collector = collector_called(collector, policy);
   return all;

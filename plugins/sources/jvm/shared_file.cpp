@@ -23,7 +23,7 @@ SharedFile::SharedFile(const FoundJvm &jvm) {
   const core::Descriptor found = root.open(jvm.shared_path, O_PATH | O_NOFOLLOW);
   struct stat info {};
   if (!found || ::fstat(found.get(), &info) != 0 || info.st_uid != jvm.target.status.user) return;
-  if (symbols::read_mark(jvm.target.pid) != jvm.target.mark) return;  // its root may be another's by now
+  if (symbols::read_mark(jvm.target.pid) != jvm.target.mark) return;   // its root may be another's by now
   const AsUser user(jvm.target.status.user, jvm.target.status.group);  // nobody else may read it
   file_ = symbols::reopened_if_regular(found);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the file that a JVM shares. By pread: a mapped file that its owner cuts short would end the reader. The JVM notices nothing.
+// Reads the file that a JVM shares. By pread: a mapped file that its owner cuts short would end the reader. The JVM notices
+// nothing.
 #pragma once
 
 #include <string>

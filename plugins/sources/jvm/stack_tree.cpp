@@ -99,7 +99,8 @@ void StackTree::add(std::span<const std::string_view> frames, bool is_cut, const
   uint32_t node = kNone;
   if (is_cut) {
     const auto known = known_.find(kTruncated);
-    const uint32_t frame = known != known_.end() ? known->second : add_frame(kTruncated, {.type = kTruncated, .method = {}, .file = {}});
+    const uint32_t frame =
+        known != known_.end() ? known->second : add_frame(kTruncated, {.type = kTruncated, .method = {}, .file = {}});
     if (frame != kNone) node = child_of(kNone, frame);
     if (node == kNone) return lose(on_cpu, wall);
   }

@@ -29,10 +29,10 @@ struct StackTime {
 
 // A function by its self-time, with the stack that most of it was in.
 struct FunctionTime {
-  std::string name;     // "java.lang.System identityHashCode"
+  std::string name;  // "java.lang.System identityHashCode"
   Time self;
-  std::string trace;    // lines "java.lang.System identityHashCode (System.java:-2)", the innermost first
-  std::string stack;    // the same, root first, between them ';'
+  std::string trace;  // lines "java.lang.System identityHashCode (System.java:-2)", the innermost first
+  std::string stack;  // the same, root first, between them ';'
 };
 
 class StackTree {
@@ -52,12 +52,12 @@ class StackTree {
 
   // The functions that took most time on CPUs. What does not fit of their stacks is told as "[truncated]".
   std::vector<FunctionTime> functions(size_t most) const;
-  // The stacks with most time, on CPUs or altogether, without line numbers; of the others, and of those too long to be told, the sum,
-  // as "[other]".
+  // The stacks with most time, on CPUs or altogether, without line numbers; of the others, and of those too long to be told, the
+  // sum, as "[other]".
   std::vector<StackTime> stacks(size_t most, bool on_cpu) const;
   const Time &on_cpu() const { return on_cpu_; }  // the sum of what was added with a stack
   const Time &unseen() const { return unseen_; }
-  uint64_t lost() const { return lost_; }         // samples without room
+  uint64_t lost() const { return lost_; }  // samples without room
 
  private:
   struct Node {
@@ -84,9 +84,9 @@ class StackTree {
 
   Limits limits_;
   std::unordered_map<std::string, uint32_t, Text, std::equal_to<>> known_;
-  std::vector<Frame> frames_;  // in the keys of known_
+  std::vector<Frame> frames_;                        // in the keys of known_
   std::unordered_map<uint64_t, uint32_t> children_;  // by parent and frame
-  std::vector<Node> nodes_;    // parents before their children
+  std::vector<Node> nodes_;                          // parents before their children
   Time on_cpu_, unseen_, lost_on_cpu_, lost_wall_;
   uint64_t lost_ = 0;
   size_t bytes_ = 0;  // in frames

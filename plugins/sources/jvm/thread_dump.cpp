@@ -50,8 +50,10 @@ uint64_t number(std::string_view word) {
 }
 
 State state_of(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, State>, 4> kStates = {
-      {{"RUNNABLE", State::runnable}, {"BLOCKED", State::blocked}, {"WAITING", State::waiting}, {"TIMED_WAITING", State::sleeping}}};
+  static constexpr std::array<std::pair<std::string_view, State>, 4> kStates = {{{"RUNNABLE", State::runnable},
+                                                                                 {"BLOCKED", State::blocked},
+                                                                                 {"WAITING", State::waiting},
+                                                                                 {"TIMED_WAITING", State::sleeping}}};
   word = word.substr(0, word.find(' '));
   for (const auto &[name, state] : kStates)
     if (word == name) return state;

@@ -13,9 +13,9 @@ enum class State : uint8_t { none, runnable, blocked, waiting, sleeping };  // n
 
 struct DumpedThread {
   std::string_view name;
-  uint64_t id = 0;                // of the thread while it lives
+  uint64_t id = 0;  // of the thread while it lives
   State state = State::none;
-  std::optional<int64_t> cpu_ns;  // since it began; JDK 11 and later
+  std::optional<int64_t> cpu_ns;         // since it began; JDK 11 and later
   std::vector<std::string_view> frames;  // the innermost first, as the line says it behind "at "
   bool is_cut() const;                   // there may be more at the root's end
 };

@@ -32,8 +32,10 @@ std::optional<Number> value(std::string_view name, const Reading &now, const Rea
 }  // namespace
 
 TEST_CASE("gauges and totals need one reading, amounts and shares two") {
-  const Reading before{shared({{Counter::young_count, 10}, {Counter::young_ticks, kSecond}, {Counter::eden_used, 7}}), 100 * kSecond};
-  const Reading now{shared({{Counter::young_count, 12}, {Counter::young_ticks, 2 * kSecond}, {Counter::eden_used, 5}}), 110 * kSecond};
+  const Reading before{shared({{Counter::young_count, 10}, {Counter::young_ticks, kSecond}, {Counter::eden_used, 7}}),
+                       100 * kSecond};
+  const Reading now{shared({{Counter::young_count, 12}, {Counter::young_ticks, 2 * kSecond}, {Counter::eden_used, 5}}),
+                    110 * kSecond};
   CHECK(value("jvm.heap.eden.used", now, nullptr) == Number(int64_t{5}));
   CHECK(value("jvm.gc.young.count", now, nullptr) == Number(int64_t{12}));
   CHECK(value("jvm.gc.young.seconds", now, nullptr) == Number(2.0));
@@ -46,7 +48,8 @@ TEST_CASE("gauges and totals need one reading, amounts and shares two") {
 }
 
 TEST_CASE("sums are of what there is") {
-  const Reading now{shared({{Counter::old_used, 5}, {Counter::young_ticks, kSecond}, {Counter::concurrent_ticks, kSecond / 2}}), kSecond};
+  const Reading now{shared({{Counter::old_used, 5}, {Counter::young_ticks, kSecond}, {Counter::concurrent_ticks, kSecond / 2}}),
+                    kSecond};
   CHECK(value("jvm.heap.used", now, nullptr) == Number(int64_t{5}));
   CHECK(value("jvm.gc.seconds", now, nullptr) == Number(1.5));
 }

@@ -17,10 +17,10 @@ using testing::shared_number;
 }  // namespace
 
 TEST_CASE("the counters of a JVM; what it does not share is absent") {
-  const std::string bytes = shared_file_of({shared_number("sun.gc.generation.0.space.0.used", 334848),
-                                            shared_entry({"sun.gc.lastCause", "Allocation Failure"}),
-                                            shared_number("sun.gc.collector.0.invocations", 0), shared_number("java.threads.live", -1),
-                                            shared_number("sun.unknown", 5)});
+  const std::string bytes =
+      shared_file_of({shared_number("sun.gc.generation.0.space.0.used", 334848),
+                      shared_entry({"sun.gc.lastCause", "Allocation Failure"}), shared_number("sun.gc.collector.0.invocations", 0),
+                      shared_number("java.threads.live", -1), shared_number("sun.unknown", 5)});
   const auto shared = parse_shared(bytes);
   REQUIRE(shared);
   CHECK((*shared)[Counter::eden_used] == 334848);
@@ -47,19 +47,21 @@ TEST_CASE("bytes that are none of a JVM's, and a file that breaks off at each by
 }
 
 TEST_CASE("a number where a text should be is none, and the other way round") {
-  const auto shared = parse_shared(shared_file_of({shared_entry({"java.threads.live", "12345678"}), shared_number("sun.gc.lastCause", 1)}));
+  const auto shared =
+      parse_shared(shared_file_of({shared_entry({"java.threads.live", "12345678"}), shared_number("sun.gc.lastCause", 1)}));
   REQUIRE(shared);
   CHECK((*shared)[Counter::threads_live] == std::nullopt);
   CHECK(shared->last_cause.empty());
 }
 
 TEST_CASE("who a JVM is, without what may be secret") {
-  const auto identity = parse_identity(
-      shared_file_of({shared_entry({"java.property.java.version", "17.0.15"}), shared_entry({"java.property.java.vm.name", "OpenJDK"}),
-                      shared_entry({"sun.rt.javaCommand", "org.shop.Main --password secret"}),
-                      shared_entry({"java.rt.vmArgs", "-Xmx1g -Dpassword=secret -javaagent:x=secret -Xrunjdwp:secret -XX:OnError=secret -XX:+UseG1GC"}),
-                      shared_entry({"sun.gc.collector.0.name", "G1 young collection pauses"}),
-                      shared_number("sun.rt.createVmBeginTime", 1795334045421)}));
+  const auto identity = parse_identity(shared_file_of(
+      {shared_entry({"java.property.java.version", "17.0.15"}), shared_entry({"java.property.java.vm.name", "OpenJDK"}),
+       shared_entry({"sun.rt.javaCommand", "org.shop.Main --password secret"}),
+       shared_entry(
+           {"java.rt.vmArgs", "-Xmx1g -Dpassword=secret -javaagent:x=secret -Xrunjdwp:secret -XX:OnError=secret -XX:+UseG1GC"}),
+       shared_entry({"sun.gc.collector.0.name", "G1 young collection pauses"}),
+       shared_number("sun.rt.createVmBeginTime", 1795334045421)}));
   CHECK(identity.version == "17.0.15");
   CHECK(identity.vm == "OpenJDK");
   CHECK(identity.main == "org.shop.Main");

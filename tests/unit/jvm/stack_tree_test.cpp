@@ -86,7 +86,8 @@ TEST_CASE("texts have room for so many bytes: stacks are told as others then, tr
   StackTree tree({.nodes = 100, .frames = 100, .frame_bytes = 100, .bytes = 65});
   add(tree, {kFib, kFib, kFib, kRun}, 50);
   add(tree, {kRun}, 20);
-  CHECK(texts(tree.stacks(10, true)) == std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j];a.Fib.fib_[j];a.Fib.fib_[j] 50", "[other] 20"});
+  CHECK(texts(tree.stacks(10, true)) ==
+        std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j];a.Fib.fib_[j];a.Fib.fib_[j] 50", "[other] 20"});
   CHECK(tree.functions(10)[0].trace == "a.Fib fib (Fib.java:2)\na.Fib fib (Fib.java:2)\n[truncated]");
   CHECK(tree.functions(10)[0].stack == "[truncated];a.Fib fib (Fib.java:2);a.Fib fib (Fib.java:2)");
   add(tree, {"a.Other.of_many_bytes_in_its_name(Other.java:1)", kRun}, 1);

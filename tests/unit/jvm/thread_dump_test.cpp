@@ -62,8 +62,9 @@ TEST_CASE("the threads of a dump, each with its CPU time, state and frames") {
   CHECK(all[0].name == "Finalizer");
   CHECK(all[0].cpu_ns == 220'000);
   CHECK(all[0].state == State::waiting);
-  CHECK(all[0].frames == std::vector<std::string_view>{"java.lang.Object.wait(java.base@17.0.15/Native Method)",
-                                                       "java.lang.ref.ReferenceQueue.remove(java.base@17.0.15/ReferenceQueue.java:155)"});
+  CHECK(all[0].frames ==
+        std::vector<std::string_view>{"java.lang.Object.wait(java.base@17.0.15/Native Method)",
+                                      "java.lang.ref.ReferenceQueue.remove(java.base@17.0.15/ReferenceQueue.java:155)"});
   CHECK(all[1].name == "busy \"odd\" name #1");
   CHECK(all[1].cpu_ns == 687'490'000);
   CHECK(all[1].state == State::runnable);
@@ -108,7 +109,8 @@ TEST_CASE("CPU times with the decimal comma of a locale") {
 
 TEST_CASE("a name with line ends, and a line that is no thread's") {
   const std::string text =
-      "\"one\n\nline\" #13 prio=5 cpu=5.00ms tid=0x1 nid=0x2 runnable\n   java.lang.Thread.State: RUNNABLE\n\tat a.B.c(B.java:1)\n\n"
+      "\"one\n\nline\" #13 prio=5 cpu=5.00ms tid=0x1 nid=0x2 runnable\n   java.lang.Thread.State: RUNNABLE\n\tat "
+      "a.B.c(B.java:1)\n\n"
       "\"no thread\"\n   java.lang.Thread.State: RUNNABLE\n\n";
   const auto all = threads_in(text);
   REQUIRE(all.size() == 1);
