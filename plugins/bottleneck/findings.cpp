@@ -15,9 +15,10 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr double kMuchSlower = 3;   // of a task by itself: as long as that of the stage's median speed
-constexpr double kFarAway = 3.5;    // robust deviations; more among many tasks, where some are far away by chance
-constexpr double kMostOfAll = 0.2;  // more tasks than these are no outliers
+constexpr double kMuchSlower = 3;      // of a task by itself: as long as that of the stage's median speed
+constexpr double kLeastLostNs = 10e9;  // seconds are lost by a pause of the host now and then
+constexpr double kFarAway = 3.5;       // robust deviations; more among many tasks, where some are far away by chance
+constexpr double kMostOfAll = 0.2;     // more tasks than these are no outliers
 constexpr size_t kFewestForOutliers = 10;
 
 std::string stage_text(const Told &told, uint32_t stage) {
@@ -165,7 +166,9 @@ class Finder {
     for (const Entry &entry : group.entries) {
       const double distance = middle - std::log(entry.speed);
       if (entry.grade != Grade::lowest || distance < far || distance < std::log(kMuchSlower)) continue;
-      if (static_cast<double>(entry.time_ns) < kMuchSlower * usual || named.contains(told_.tasks[entry.task].host)) continue;
+      if (static_cast<double>(entry.time_ns) < std::max(kMuchSlower * usual, usual + kLeastLostNs) ||
+          named.contains(told_.tasks[entry.task].host))
+        continue;
       if (warming.empty()) {
         warming = first_wave(group);
         warming.insert(UINT32_MAX);  // it is known now

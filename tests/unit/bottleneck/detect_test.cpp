@@ -242,6 +242,12 @@ TEST_CASE("a task that warms its program up, or is slow as tasks are now and the
   CHECK(analysed(warming).findings.empty());
   Spans little = with_slow_tasks({17}, 2.5);
   CHECK(analysed(little).findings.empty());
+  // Five times as slow, but of tasks of a second.
+  Spans quick;
+  for (int i = 0; i < 40; ++i)
+    quick.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), 2 * (i / 8),
+              (1 + 0.01 * (i % 5)) * (i == 17 ? 5 : 1), {{"span.bytes", 1000 * kKibi}});
+  CHECK(analysed(quick).findings.empty());
 }
 
 }  // namespace
