@@ -20,6 +20,12 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
+// A property that is being read.
+struct Pending {
+  std::string key, value, final_word;
+  bool has_value = false, too_long = false;
+};
+
 // What the handlers of one parser share. Exceptions must not cross expat's frames: they are kept and end the parsing.
 class Reader {
  public:
@@ -40,10 +46,6 @@ class Reader {
   }
 
  private:
-  struct Pending {
-    std::string key, value, final_word;
-    bool has_value = false, too_long = false;
-  };
   struct Known {
     size_t index = 0;
     bool final = false;
