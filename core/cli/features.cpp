@@ -110,6 +110,8 @@ void examine(FeatureNeed &need, const Feature &feature, const Subject &subject) 
   if (need.met == Met::unknown) need.remedy += "; how this one is built cannot be read from /boot";
 }
 
+constexpr std::string_view kAllDevices = "PrivateDevices=no";
+
 // What a capability is of no use without, and the base unit withholds.
 struct UnitLine {
   std::string_view capability, line, why;
@@ -121,8 +123,14 @@ constexpr std::array<UnitLine, 8> kUnitLines = {
      {"CAP_SYSLOG", "ProtectKernelLogs=no", "the protection takes the capability away"},
      {"CAP_SYSLOG", "ProtectKernelTunables=no", "the protection hides /proc/kallsyms"},
      {"CAP_SETUID", "SystemCallFilter=setresuid", "the system call that the capability is for"},
-     {"CAP_SYS_RAWIO", "PrivateDevices=no", "the private devices take the capability away"},
+     {"CAP_SYS_RAWIO", kAllDevices, "the private devices take the capability away"},
      {"CAP_NET_ADMIN", "RestrictAddressFamilies=AF_NETLINK", "the kernel is asked over netlink sockets"}}};
+
+// One that is there already is enough: several needs may want the same.
+void add_line(std::string &text, std::string_view why, std::string_view line) {
+  if (text.find("\n" + std::string(line) + "\n") == std::string::npos)
+    text += "# " + std::string(why) + "\n" + std::string(line) + "\n";
+}
 
 }  // namespace
 
@@ -196,8 +204,11 @@ std::string drop_in_text(const Feature &feature) {
     text += "# " + need.name + "; without it: " + need.lost + "\nAmbientCapabilities=" + need.name +
             "\nCapabilityBoundingSet=" + need.name + "\n";
     for (const UnitLine &line : kUnitLines)
-      if (line.capability == need.name) text += "# " + std::string(line.why) + "\n" + std::string(line.line) + "\n";
+      if (line.capability == need.name) add_line(text, line.why, line.line);
   }
+  for (const FeatureNeed &need : feature.needs)
+    if (need.type == ATALAYA_NEED_FILE && need.name.starts_with("/dev/"))
+      add_line(text, "the private devices hide " + need.name, kAllDevices);
   return text;
 }
 

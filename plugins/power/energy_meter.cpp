@@ -42,6 +42,7 @@ void EnergyMeter::poll(int64_t now_ns) {
 void EnergyMeter::poll_locked(int64_t now_ns) {
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
+    if (state.last && now_ns <= state.last_ns) continue;  // the thread was faster than the one that asks
     const std::optional<uint64_t> now = counters_->read(i);
     const double seconds = static_cast<double>(now_ns - state.last_ns) / 1e9;
     const auto counts = now && state.last ? counted(zones()[i], *state.last, *now, seconds) : std::nullopt;
