@@ -188,19 +188,24 @@ class Shared(JvmCase):
         causes = {sample["tags"]["cause"] for sample in of(found, child.pid, tag="cause")}
         self.assertIn("Allocation Failure", causes)
 
-    def test_without_profile_a_jvm_notices_nothing(self):
-        child = self.idle("-Xlog:safepoint:file=" + self.path("safepoints"))
-        agent = self.watch("profile = false")
-        found = self.until(agent, lambda all: len(of(all, child.pid)) > 2, "readings")
-        self.assertEqual([name for sample in found for name in sample["fields"] if ".profile." in name], [])
-        self.assertFalse(self.dumps())
-        agent.stop()
-        other = self.watch()
-        self.until(other, lambda _: self.dumps(), "dumps, that this would have seen")
+    @unittest.skipUnless(shutil.which("strace"), "needs strace: apt-get install strace")
+    def test_without_profile_nobody_is_called(self):
+        child = self.idle()
+        self.assertEqual(self.calls(child, "profile = false"), [])
+        self.assertNotEqual(self.calls(child, ""), [])
 
-    def dumps(self):
-        with open(self.path("safepoints")) as file:
-            return [line for line in file if '"PrintThreads"' in line]
+    def calls(self, child, options):
+        """How the agent reaches for other processes while it looks at the JVM."""
+        self.output, trace = self.path("samples-" + options), self.path("trace")
+        wrapper = ["strace", "-D", "-f", "-e", "trace=connect,kill,tkill,pidfd_send_signal,ptrace", "-o", trace]
+        agent = self.watch(options, wrapper=wrapper)
+        agent.wrapper = []  # of the agent only
+        found = self.until(agent, lambda all: len(of(all, child.pid)) > 3, "readings")
+        agent.stop()
+        names = {name for sample in found for name in sample["fields"]}
+        self.assertEqual(any(".profile." in name for name in names), not options)
+        with open(trace, errors="replace") as file:
+            return [line for line in file if "(" in line and agent.socket not in line]  # whether another agent has that
 
     def test_the_span_of_a_jvm_grows_until_it_ends_and_tells_no_secrets(self):
         child = self.idle("-Dpassword=hunter2", "-XX:+UseSerialGC", "-XX:OnError=hunter2")
