@@ -58,7 +58,7 @@ void add_notes(Analysis &all) {
   for (const Group &group : all.groups) {
     if (group.phase != 0) continue;
     const std::string name = name_of(all.told, group);
-    if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.push_back(name + ": " + why);
+    if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.emplace_back(name).append(": ").append(why);
     if (group.without_speed > 0)
       all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
                           " tasks is not known, for they moved no bytes or do not tell (span.bytes)");

@@ -139,6 +139,32 @@ double median_of_others(const Group &group, const Told &told, uint32_t host) {
 // Medians of all but one node, for each of them: a node of many hardly moves it, and to sort all for each would take too long.
 constexpr size_t kMostExact = 64;
 
+// Healthy nodes differ, too: one that is not clearly further below the others than these lie apart is as slow as by chance. How far
+// they do is measured without what lies below their middle by much: another slow node must not hide this one.
+bool is_among(const NodeSpeed &node, const std::vector<double> &others) {
+  constexpr double kDeviations = 2.5, kAbove = 2;
+  constexpr size_t kFewestOthers = 2;
+  if (others.size() < kFewestOthers) return false;
+  const double middle = median(others), below = middle - std::log(node.speed);
+  const double above = *std::max_element(others.begin(), others.end()) - middle;
+  return below < kDeviations * robust_deviation(others, middle) || below < kAbove * above;
+}
+
+void forgive(std::map<uint32_t, NodeSpeed> &nodes) {
+  std::vector<double> all;
+  for (const auto &[host, node] : nodes) all.push_back(std::log(node.speed));
+  size_t place = 0;
+  for (auto &[host, node] : nodes) {
+    std::vector<double> others;
+    if (nodes.size() <= kMostExact) {
+      others = all;
+      others.erase(others.begin() + static_cast<ptrdiff_t>(place));
+    }
+    ++place;
+    if (node.chance < kChance && is_among(node, nodes.size() <= kMostExact ? others : all)) node.chance = 1;
+  }
+}
+
 void compare(Group &group, const Told &told) {
   std::map<uint32_t, Logs> logs;
   double sum = 0;
@@ -162,6 +188,7 @@ void compare(Group &group, const Told &told) {
     const double difference = (sum - own.sum) / rest - own.sum / count;
     node.chance = student_tail(difference / (noise.deviation * std::sqrt(1 / count + 1 / rest)), noise.degrees);
   }
+  forgive(nodes);
   std::map<uint32_t, std::pair<double, double>> times;  // needed at the others' speed, and taken
   for (const Entry &entry : group.entries) {
     NodeSpeed &node = nodes[told.tasks[entry.task].host];

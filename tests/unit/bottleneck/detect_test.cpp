@@ -156,6 +156,20 @@ TEST_CASE("a node that is a little slower, and a phase that hardly counts, are n
   CHECK(analysed(least, {.least = 0.1}).findings.size() == 1);
 }
 
+TEST_CASE("a node that is no further from the others than these are from each other is not slow") {
+  const auto findings = [](std::initializer_list<double> seconds) {
+    Spans spans;
+    for (size_t i = 0; i < 10 * seconds.size(); ++i) {
+      const size_t node = i % seconds.size();
+      spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(node)), static_cast<double>(i),
+                seconds.begin()[node] + 0.1 * static_cast<double>(i % 7), {{"span.bytes", 1000 * kKibi}});
+    }
+    return analysed(spans).findings.size();
+  };
+  CHECK(findings({10, 10.3, 10.1, 14}) == 1);
+  CHECK(findings({8, 10, 11, 14}) == 0);
+}
+
 TEST_CASE("two slow nodes of five are both named, the one that lost more first") {
   Spans spans;
   for (int i = 0; i < 50; ++i) {
