@@ -334,7 +334,8 @@ void Tail::mark_read() {
   file.at.tail = mark_of(std::string_view(buffer_).substr(begin_ - bytes, bytes));
 }
 
-// False: the file was truncated since the scan. The bytes before the place come by the same read, so that nothing can be in between.
+// False: the file was truncated since the scan. The bytes before the place come by the same read, so that nothing can be in
+// between.
 bool Tail::open_part() {
   const File &file = *round_[part_].file;
   opened_ = true;
@@ -356,7 +357,8 @@ bool Tail::read_more() {
   if (left <= 0) return false;
   const auto again = static_cast<int64_t>(std::min<size_t>(buffer_.size(), kMarkBytes));
   const std::string more = bytes_at(part.file->fd.get(), buffered_to_ - again, again + std::min(left, kReadBytes));
-  if (static_cast<int64_t>(more.size()) <= again || !buffer_.ends_with(std::string_view(more).substr(0, static_cast<size_t>(again))))
+  if (static_cast<int64_t>(more.size()) <= again ||
+      !buffer_.ends_with(std::string_view(more).substr(0, static_cast<size_t>(again))))
     return false;
   const size_t done = begin_ > kMarkBytes ? begin_ - kMarkBytes : 0;
   buffer_.erase(0, done);

@@ -145,7 +145,8 @@ void BtraceSource::count_drops(const Totals &before) {
   drop("line too long", now.losses.long_lines - told_.losses.long_lines);
   drop("dropped by BTrace", now.lines.forms.dropped - before.lines.forms.dropped);
   if (builder_.names_full())
-    host_.log(Level::warning, "lines have used max_names different names of metrics and tags; samples with further ones are dropped");
+    host_.log(Level::warning,
+              "lines have used max_names different names of metrics and tags; samples with further ones are dropped");
 }
 
 void BtraceSource::add_account() {

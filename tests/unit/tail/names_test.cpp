@@ -23,8 +23,8 @@ TEST_CASE("tail: a path, a folder and a glob") {
     const auto found = tail::find_files(path, {});
     REQUIRE(found.ok());
     for (const tail::Found &one : found.value())
-      result.push_back(one.path.substr(folder.path().size() + 1) + (one.rotated() ? " of " + one.family.substr(folder.path().size() + 1) : "") +
-                       (one.asked ? "" : " beside"));
+      result.push_back(one.path.substr(folder.path().size() + 1) +
+                       (one.rotated() ? " of " + one.family.substr(folder.path().size() + 1) : "") + (one.asked ? "" : " beside"));
     std::sort(result.begin(), result.end());
     return result;
   };
@@ -36,9 +36,7 @@ TEST_CASE("tail: a path, a folder and a glob") {
 }
 
 TEST_CASE("tail: the older of two files by their names") {
-  const auto older = [](const char *a, const char *b) {
-    return tail::older_name({a, "/x/log", true}, {b, "/x/log", true});
-  };
+  const auto older = [](const char *a, const char *b) { return tail::older_name({a, "/x/log", true}, {b, "/x/log", true}); };
   CHECK(older("/x/log.2", "/x/log.1"));
   CHECK(older("/x/log.10", "/x/log.9"));
   CHECK(older("/x/log.1", "/x/log"));
