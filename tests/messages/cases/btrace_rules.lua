@@ -12,8 +12,3 @@ a.pipeline "level" {
   a.source.btrace { path = "x.log", rules = { { match = "done", emit = "end" } } },
   a.sink.stdout {},
 }
-a.pipeline "window" {
-  every = "5s",
-  a.source.btrace {},
-  a.sink.stdout {},
-}
