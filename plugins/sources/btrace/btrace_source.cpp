@@ -158,7 +158,7 @@ void BtraceSource::add_account() {
   put("btrace.lines.bad", now.lines.bad - old.lines.bad);
   put("btrace.lines.long", now.losses.long_lines - old.losses.long_lines);
   put("btrace.truncations", now.losses.truncations - old.losses.truncations);
-  put("btrace.unseen", now.losses.unseen_bytes - old.losses.unseen_bytes);
+  put("btrace.unseen.bytes", now.losses.unseen_bytes - old.losses.unseen_bytes);
   put("btrace.spans.open", static_cast<int64_t>(reader_->spans().open()));
   put("btrace.spans.orphans", now.spans.orphans + now.spans.backwards - old.spans.orphans - old.spans.backwards);
   put("btrace.spans.evicted", now.spans.evicted - old.spans.evicted);

@@ -60,7 +60,7 @@ inline constexpr std::array kMetrics = {
     account("btrace.lines.long"_str, ATALAYA_DELTA, "the files"_str, "Lines longer than max_line, which were left out."_str),
     account("btrace.truncations"_str, ATALAYA_DELTA, "size and content"_str,
             "Files that were truncated or written anew in place."_str),
-    metric("btrace.unseen"_str, "B"_str, ATALAYA_DELTA, kHostTags, "size"_str,
+    metric("btrace.unseen.bytes"_str, "B"_str, ATALAYA_DELTA, kHostTags, "size"_str,
            "Bytes that were truncated or deleted before they were read; at least so many."_str),
     account("btrace.spans.open"_str, ATALAYA_GAUGE, "begin lines"_str, "Spans that have begun and not ended."_str),
     account("btrace.spans.orphans"_str, ATALAYA_DELTA, "end lines"_str, "Ends without a begin, and ends before it."_str),
