@@ -2,6 +2,7 @@
 include(GNUInstallDirs)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/lua/atalaya DESTINATION share/atalaya/lua)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/pipelines DESTINATION share/atalaya)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/btrace DESTINATION share/doc/atalaya/examples)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/atalaya FILES_MATCHING PATTERN "*.md")
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya)
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/util/lua_pattern.h"
 #include "core/config/lua_state.h"
+#include "core/util/lua_pattern.h"
 
 namespace atalaya::core {
 namespace {

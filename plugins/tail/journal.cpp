@@ -85,7 +85,8 @@ bool parse_line(std::string_view line, Journal &journal) {
   words.number(segment.id.inode);
   words.number(segment.from);
   words.number(segment.to);
-  return parse_marks(words, segment.to, segment.head, segment.tail) && words.good() && segment.from >= 0 && segment.to >= segment.from;
+  return parse_marks(words, segment.to, segment.head, segment.tail) && words.good() && segment.from >= 0 &&
+         segment.to >= segment.from;
 }
 
 core::Error trouble(const std::string &what, const std::string &path) {
@@ -135,8 +136,9 @@ std::string journal_text(const Journal &journal) {
     out += ' ' + escaped(at.path);
   }
   if (journal.batch_time_ns != 0) put(out, "\nbatch", journal.batch_time_ns);
-  for (const Segment &part : journal.segments) 
-    put(out, "\npart", part.id.device, part.id.inode, part.from, part.to, part.head.size, part.head.crc, part.tail.size, part.tail.crc);
+  for (const Segment &part : journal.segments)
+    put(out, "\npart", part.id.device, part.id.inode, part.from, part.to, part.head.size, part.head.crc, part.tail.size,
+        part.tail.crc);
   for (const std::string &line : journal.own) out += "\nown " + escaped(line);
   out += '\n';
   put(out, "crc", core::crc32c(out));
@@ -145,8 +147,7 @@ std::string journal_text(const Journal &journal) {
 
 core::Result<Journal> parse_journal(std::string_view text) {
   const size_t end = text.rfind("crc ");
-  if (!text.starts_with(kHeader) || end == std::string_view::npos || !text.ends_with('\n'))
-    return core::Error{"is not complete"};
+  if (!text.starts_with(kHeader) || end == std::string_view::npos || !text.ends_with('\n')) return core::Error{"is not complete"};
   uint32_t crc = 0;
   Words last(text.substr(end + 4, text.size() - end - 5));
   last.number(crc);

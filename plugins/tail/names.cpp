@@ -32,6 +32,12 @@ bool is_regular(const std::string &path) {
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
+// Whoever writes logs may not choose what else is read: links are followed only where the operator's path leads to them.
+bool is_regular_itself(const std::string &path) {
+  struct stat about {};
+  return ::lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
+}
+
 bool is_folder(const std::string &path) {
   struct stat about {};
   return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
@@ -138,7 +144,7 @@ core::Result<std::vector<Found>> find_files(const std::string &path, const std::
     for (const std::string &name : beside.value()) {
       const std::string_view base = family_of(name, names);
       std::string whole = joined(folder, name);
-      if (base.empty() || named_compressed(name) || std::binary_search(paths.begin(), paths.end(), whole) || !is_regular(whole))
+      if (base.empty() || named_compressed(name) || std::binary_search(paths.begin(), paths.end(), whole) || !is_regular_itself(whole))
         continue;
       found.push_back({std::move(whole), joined(folder, std::string(base)), false});
     }

@@ -12,8 +12,8 @@ namespace atalaya::tail {
 
 struct Found {
   std::string path;
-  std::string family;    // the path without what rotation added to it
-  bool asked = false;    // the path, folder or glob means it; else it was found beside one that is meant
+  std::string family;  // the path without what rotation added to it
+  bool asked = false;  // the path, folder or glob means it; else it was found beside one that is meant
   bool rotated() const { return path != family; }
 };
 

@@ -20,6 +20,10 @@ constexpr int64_t kPartBytes = 16 << 20;
 // A whole file that equals the begin of another is a copy if it is at least so long; short ones may be alike by chance.
 constexpr int64_t kSurelyCopy = 1024;
 
+core::Descriptor open_found(const std::string &path, bool asked) {
+  return core::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (asked ? 0 : O_NOFOLLOW)));
+}
+
 int64_t time_of(const timespec &time) {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
@@ -112,7 +116,7 @@ void Tail::meet(const Found &found) {
   if (open_files() >= options_.max_files)
     return say_("more than max_files = " + std::to_string(options_.max_files) + " files; " + core::in_quotes(found.path) +
                 " waits until others are finished");
-  core::Descriptor fd(::open(found.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  core::Descriptor fd = open_found(found.path, found.asked);
   if (!fd) {
     if (errno != ENOENT)
       say_(core::in_quotes(found.path) + ": " + core::error_text(errno) + "; its lines wait until the agent may read it");
@@ -154,7 +158,7 @@ bool Tail::reopen(File &file) {
   if (!file.listed || ::stat(file.at.path.c_str(), &about) != 0 || id_of(about) != file.at.id) return false;
   if (about.st_size == file.at.size && time_of(about.st_mtim) == file.written_ns) return false;
   if (open_files() >= options_.max_files) return false;
-  core::Descriptor fd(::open(file.at.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  core::Descriptor fd = open_found(file.at.path, file.found.asked);
   struct stat opened {};
   if (!fd && errno != ENOENT)
     say_(core::in_quotes(file.at.path) + ": " + core::error_text(errno) + "; its lines wait until the agent may read it");
@@ -334,7 +338,8 @@ void Tail::mark_read() {
   file.at.tail = mark_of(std::string_view(buffer_).substr(begin_ - bytes, bytes));
 }
 
-// False: the file was truncated since the scan. The bytes before the place come by the same read, so that nothing can be in between.
+// False: the file was truncated since the scan. The bytes before the place come by the same read, so that nothing can be in
+// between.
 bool Tail::open_part() {
   const File &file = *round_[part_].file;
   opened_ = true;
@@ -356,7 +361,8 @@ bool Tail::read_more() {
   if (left <= 0) return false;
   const auto again = static_cast<int64_t>(std::min<size_t>(buffer_.size(), kMarkBytes));
   const std::string more = bytes_at(part.file->fd.get(), buffered_to_ - again, again + std::min(left, kReadBytes));
-  if (static_cast<int64_t>(more.size()) <= again || !buffer_.ends_with(std::string_view(more).substr(0, static_cast<size_t>(again))))
+  if (static_cast<int64_t>(more.size()) <= again ||
+      !buffer_.ends_with(std::string_view(more).substr(0, static_cast<size_t>(again))))
     return false;
   const size_t done = begin_ > kMarkBytes ? begin_ - kMarkBytes : 0;
   buffer_.erase(0, done);

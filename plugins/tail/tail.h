@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows files that programs write lines to. Renamed files are read to their end, in the order in which they were written; of a file
-// that was copied and truncated the copy is read on from where the file was; what nobody can read any more is counted.
+// Follows files that programs write lines to. Renamed files are read to their end, in the order in which they were written; of a
+// file that was copied and truncated the copy is read on from where the file was; what nobody can read any more is counted.
 //
 // Looks at the files when it is told to (scan) and waits for nothing: that works on every file system, costs a stat a file, and no
 // queue of events can overflow between two looks.
@@ -21,11 +21,11 @@
 namespace atalaya::tail {
 
 struct Options {
-  std::string path;                // a file, a folder, or a glob
-  bool from_begin = true;          // files that are there at the first look: read them, or only what is appended
-  int64_t max_line = 65536;        // longer lines are told of, not handed on
+  std::string path;                    // a file, a folder, or a glob
+  bool from_begin = true;              // files that are there at the first look: read them, or only what is appended
+  int64_t max_line = 65536;            // longer lines are told of, not handed on
   int64_t linger_ns = 10'000'000'000;  // a renamed or deleted file that has not grown for so long is finished
-  size_t max_files = 1000;         // open at the same time
+  size_t max_files = 1000;             // open at the same time
 };
 
 // What could not be handed on, since the start.
@@ -47,8 +47,8 @@ class Tail {
   // `say`: for the operator.
   Tail(Options options, std::function<void(const std::string &)> say);
 
-  // What an earlier Tail had read, when it began, and what it had handed on beyond that without hearing that it arrived. Before the first
-  // scan, behind which replay must be called if there are such segments.
+  // What an earlier Tail had read, when it began, and what it had handed on beyond that without hearing that it arrived. Before the
+  // first scan, behind which replay must be called if there are such segments.
   void restore(const std::vector<Position> &positions, int64_t began_ns, const std::vector<Segment> &segments);
   // Looks at all files. Times: CLOCK_REALTIME and CLOCK_MONOTONIC.
   void scan(int64_t realtime_ns, int64_t monotonic_ns);
@@ -67,17 +67,17 @@ class Tail {
  private:
   struct File {
     uint32_t number = 0;
-    Found found;              // by its last known path
-    bool listed = false;      // by the last scan
+    Found found;          // by its last known path
+    bool listed = false;  // by the last scan
     core::Descriptor fd;
-    Position at;              // marks: of the offset, as of the end of the last part
-    int64_t segment = 0;      // from where on take_segments tells
-    int64_t written_ns = 0;   // mtime
-    int64_t changed_ns = 0;   // monotonic, when a scan last saw a change
-    bool unjudged = false;    // may be a copy of another; nothing is read of it until that is known
+    Position at;                  // marks: of the offset, as of the end of the last part
+    int64_t segment = 0;          // from where on take_segments tells
+    int64_t written_ns = 0;       // mtime
+    int64_t changed_ns = 0;       // monotonic, when a scan last saw a change
+    bool unjudged = false;        // may be a copy of another; nothing is read of it until that is known
     bool began_skipping = false;  // at the begin of the segment to replay
-    FileId continues;         // the truncated file that this is the copy of
-    uint32_t copy_of = 0;     // unjudged: the number of the file that it equalled when both were last compared
+    FileId continues;             // the truncated file that this is the copy of
+    uint32_t copy_of = 0;         // unjudged: the number of the file that it equalled when both were last compared
   };
   struct Part {
     File *file;
@@ -122,10 +122,10 @@ class Tail {
   std::vector<Part> round_;
   size_t part_ = 0;
   bool opened_ = false;
-  bool sound_ = false;  // the file was what it was when the part was opened
+  bool sound_ = false;       // the file was what it was when the part was opened
   std::string first_bytes_;  // of the part's file, where it has no whole head mark yet
   std::string buffer_;       // its end is at buffered_to_; begins kMarkBytes before begin_, or at the file's begin
-  size_t begin_ = 0;    // of what was not handed on in it
+  size_t begin_ = 0;         // of what was not handed on in it
   int64_t buffered_to_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A journal of the source btrace: the input as it is, and with the checksum that it should have. What can be read is written the same.
+// A journal of the source btrace: the input as it is, and with the checksum that it should have. What can be read is written the
+// same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -17,7 +18,8 @@ void check(std::string_view text) {
   if (!journal) return;
   const std::string written = tail::journal_text(*journal);
   auto again = tail::parse_journal(written);
-  if (!again || again->positions != journal->positions || again->segments != journal->segments || again->own != journal->own) std::abort();
+  if (!again || again->positions != journal->positions || again->segments != journal->segments || again->own != journal->own)
+    std::abort();
   btrace::LineReader reader({}, {}, [](const std::string &) {});
   if (!reader.restore(journal->own).ok()) return;
   reader.state(journal->positions);

@@ -145,7 +145,8 @@ void BtraceSource::count_drops(const Totals &before) {
   drop("line too long", now.losses.long_lines - told_.losses.long_lines);
   drop("dropped by BTrace", now.lines.forms.dropped - before.lines.forms.dropped);
   if (builder_.names_full())
-    host_.log(Level::warning, "lines have used max_names different names of metrics and tags; samples with further ones are dropped");
+    host_.log(Level::warning,
+              "lines have used max_names different names of metrics and tags; samples with further ones are dropped");
 }
 
 void BtraceSource::add_account() {
@@ -157,7 +158,7 @@ void BtraceSource::add_account() {
   put("btrace.lines.bad", now.lines.bad - old.lines.bad);
   put("btrace.lines.long", now.losses.long_lines - old.losses.long_lines);
   put("btrace.truncations", now.losses.truncations - old.losses.truncations);
-  put("btrace.unseen", now.losses.unseen_bytes - old.losses.unseen_bytes);
+  put("btrace.unseen.bytes", now.losses.unseen_bytes - old.losses.unseen_bytes);
   put("btrace.spans.open", static_cast<int64_t>(reader_->spans().open()));
   put("btrace.spans.orphans", now.spans.orphans + now.spans.backwards - old.spans.orphans - old.spans.backwards);
   put("btrace.spans.evicted", now.spans.evicted - old.spans.evicted);

@@ -18,7 +18,8 @@
 namespace atalaya::btrace {
 
 // Lines go on as batches, one at a time. Before one is handed over, the journal says what is in it and which times it has; when the
-// sinks hold it, that it is done. Who is killed in between makes the same batch again, sample for sample: a store then has each once.
+// sinks hold it, that it is done. Who is killed in between makes the same batch again, sample for sample: a store then has each
+// once.
 class BtraceSource final : public PushSource {
  public:
   static constexpr Param params[] = {

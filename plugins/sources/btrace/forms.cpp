@@ -55,8 +55,9 @@ bool is_snapshot_header(std::string_view line) {
 
 bool is_trace(std::string_view line) {
   const std::string_view text = trimmed(line);
-  return text.starts_with("at ") || text.starts_with("Caused by: ") || text.starts_with("... ") || text.starts_with("Suppressed: ") ||
-         text.find("Exception") != std::string_view::npos || text.find("Error") != std::string_view::npos;
+  return text.starts_with("at ") || text.starts_with("Caused by: ") || text.starts_with("... ") ||
+         text.starts_with("Suppressed: ") || text.find("Exception") != std::string_view::npos ||
+         text.find("Error") != std::string_view::npos;
 }
 
 bool is_name_begin(char c) {
@@ -211,7 +212,8 @@ bool Forms::fields(std::string_view line, const Output &out) {
     found.emplace_back(names.size(), *number);
   }
   size_t from = 0;
-  for (const auto &[to, number] : found) record_.fields.emplace_back(std::string_view(names).substr(std::exchange(from, to), to - from), number);
+  for (const auto &[to, number] : found)
+    record_.fields.emplace_back(std::string_view(names).substr(std::exchange(from, to), to - from), number);
   record_.time_ns = time_ns_;
   if (!found.empty()) out(record_);
   return true;
@@ -244,7 +246,8 @@ core::Status Forms::restore(std::string_view line) {
   if (first == std::string_view::npos || second == std::string_view::npos) return wrong;
   const auto state = parse_integer(line.substr(0, first));
   if (!state || *state < 0 || *state > static_cast<int>(State::error)) return wrong;
-  if (!tail::unescape(line.substr(first + 1, second - first - 1), heading_) || !tail::unescape(line.substr(second + 1), key_)) return wrong;
+  if (!tail::unescape(line.substr(first + 1, second - first - 1), heading_) || !tail::unescape(line.substr(second + 1), key_))
+    return wrong;
   state_ = static_cast<State>(*state);
   return core::Done{};
 }

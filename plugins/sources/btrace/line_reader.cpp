@@ -87,7 +87,8 @@ core::Status LineReader::restore(const std::vector<std::string> &state) {
       continue;
     }
     const size_t first = line.find(' '), second = line.find(' ', first + 1), third = line.find(' ', second + 1);
-    if (!line.starts_with(kForm) || third == std::string_view::npos) return core::Error{"a line is not known: " + std::string(line.substr(0, 100))};
+    if (!line.starts_with(kForm) || third == std::string_view::npos)
+      return core::Error{"a line is not known: " + std::string(line.substr(0, 100))};
     const auto device = parse_integer(line.substr(first + 1, second - first - 1)),
                inode = parse_integer(line.substr(second + 1, third - second - 1));
     if (!device || !inode) return core::Error{"a file is not known: " + std::string(line.substr(0, 100))};

@@ -51,7 +51,7 @@ class LineReader {
   void bad(std::string_view line);
 
   const ReaderOptions options_;
-  const Rules rules_;
+  Rules rules_;
   const std::function<void(const std::string &)> say_;
   PhaseLineReader phase_lines_;
   std::map<tail::FileId, Forms> forms_;

@@ -12,16 +12,16 @@ inline constexpr int kIsCount = -1;
 inline constexpr std::array kHostTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kBlockTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"name"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kSpanTags = {
-    MetricTag{"host"_str, ATALAYA_TAG_IDENTITY},      MetricTag{"framework"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"job"_str, ATALAYA_TAG_IDENTITY},       MetricTag{"stage"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"task"_str, ATALAYA_TAG_IDENTITY},      MetricTag{"attempt"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"phase"_str, ATALAYA_TAG_IDENTITY},     MetricTag{"name"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"source"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"locality"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"host"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"framework"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"job"_str, ATALAYA_TAG_IDENTITY},     MetricTag{"stage"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"task"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"attempt"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"phase"_str, ATALAYA_TAG_IDENTITY},   MetricTag{"name"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"source"_str, ATALAYA_TAG_IDENTITY},  MetricTag{"locality"_str, ATALAYA_TAG_IDENTITY},
     MetricTag{"executor"_str, ATALAYA_TAG_IDENTITY}};
 
 template <size_t tags>
-constexpr Metric metric(atalaya_str name, atalaya_str unit, uint32_t kind, const std::array<MetricTag, tags> &keys, atalaya_str source,
-                        atalaya_str summary) {
+constexpr Metric metric(atalaya_str name, atalaya_str unit, uint32_t kind, const std::array<MetricTag, tags> &keys,
+                        atalaya_str source, atalaya_str summary) {
   return {name, unit, kind, kIsCount, keys.data(), tags, sizeof(MetricTag), source, summary};
 }
 constexpr Metric account(atalaya_str name, uint32_t kind, atalaya_str source, atalaya_str summary) {
@@ -58,14 +58,16 @@ inline constexpr std::array kMetrics = {
     account("btrace.lines.plain"_str, ATALAYA_DELTA, "the files"_str, "Of these, texts that say nothing that is known."_str),
     account("btrace.lines.bad"_str, ATALAYA_DELTA, "the files"_str, "Phase lines and lines of rules whose values cannot be."_str),
     account("btrace.lines.long"_str, ATALAYA_DELTA, "the files"_str, "Lines longer than max_line, which were left out."_str),
-    account("btrace.truncations"_str, ATALAYA_DELTA, "size and content"_str, "Files that were truncated or written anew in place."_str),
-    metric("btrace.unseen"_str, "B"_str, ATALAYA_DELTA, kHostTags, "size"_str,
+    account("btrace.truncations"_str, ATALAYA_DELTA, "size and content"_str,
+            "Files that were truncated or written anew in place."_str),
+    metric("btrace.unseen.bytes"_str, "B"_str, ATALAYA_DELTA, kHostTags, "size"_str,
            "Bytes that were truncated or deleted before they were read; at least so many."_str),
     account("btrace.spans.open"_str, ATALAYA_GAUGE, "begin lines"_str, "Spans that have begun and not ended."_str),
     account("btrace.spans.orphans"_str, ATALAYA_DELTA, "end lines"_str, "Ends without a begin, and ends before it."_str),
     account("btrace.spans.evicted"_str, ATALAYA_DELTA, "max_open"_str, "Begins that were given up, as too many were open."_str),
     account("btrace.errors"_str, ATALAYA_DELTA, "! ERROR"_str, "Errors that BTrace wrote of its script."_str),
-    account("btrace.dropped"_str, ATALAYA_DELTA, "Dropped N commands"_str, "Outputs that BTrace dropped, as its queue was full."_str),
+    account("btrace.dropped"_str, ATALAYA_DELTA, "Dropped N commands"_str,
+            "Outputs that BTrace dropped, as its queue was full."_str),
     account("btrace.overflows"_str, ATALAYA_DELTA, "speculative buffer overflow"_str, "Speculative buffers that overflowed."_str),
 };
 

@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::literals;
 
-constexpr std::array kTags = {"host"sv,  "job"sv,  "stage"sv,    "task"sv,     "attempt"sv, "phase"sv,
-                              "name"sv,  "source"sv, "framework"sv, "locality"sv, "executor"sv};
+constexpr std::array kTags = {"host"sv, "job"sv,    "stage"sv,     "task"sv,     "attempt"sv, "phase"sv,
+                              "name"sv, "source"sv, "framework"sv, "locality"sv, "executor"sv};
 constexpr std::pair<std::string_view, std::string_view> kCounts[] = {{"bytes", "span.bytes"},
                                                                      {"records", "span.records"},
                                                                      {"remote", "span.bytes.remote"},
@@ -23,9 +23,8 @@ constexpr std::pair<std::string_view, std::string_view> kCounts[] = {{"bytes", "
                                                                      {"gc", "span.gc.time"}};
 
 bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 std::optional<int64_t> outcome_of(std::string_view word) {
@@ -124,7 +123,8 @@ Parsed PhaseLineReader::read(std::string_view line, SpanEvent &event, std::strin
   const size_t at = line.find(kMark);
   if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ' && line[at - 1] != '\t')) return Parsed::none;
   line.remove_prefix(at + kMark.size());
-  const auto *verb = std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const auto &one) { return line.starts_with(one.first); });
+  const auto *verb =
+      std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const auto &one) { return line.starts_with(one.first); });
   if (verb == std::end(kVerbs)) return Parsed::none;
   line = trimmed(line.substr(verb->first.size()));
   used_ = 0;

@@ -21,10 +21,7 @@ inline constexpr Param kRuleMembers[] = {
      .default_text = "metrics"_str,
      .allowed = "metrics|begin|end|span|drop"_str,
      .summary = "A sample with fields, the begin or end of a span, a whole span, or nothing."_str},
-    {.name = "level"_str,
-     .type = ATALAYA_ENUM,
-     .allowed = "job|stage|task|phase|region"_str,
-     .summary = "Of a span."_str},
+    {.name = "level"_str, .type = ATALAYA_ENUM, .allowed = "job|stage|task|phase|region"_str, .summary = "Of a span."_str},
     {.name = "captures"_str,
      .type = ATALAYA_LIST,
      .summary =

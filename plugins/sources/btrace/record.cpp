@@ -17,13 +17,15 @@ std::optional<Number> parse_number(std::string_view text) {
   if (const auto integer = parse_integer(text)) return count_of(*integer);
   double number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
+  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size() || !std::isfinite(number))
+    return std::nullopt;
   return Number{false, 0, number};
 }
 
 void append_name(std::string &out, std::string_view text) {
   for (const char c : text) {
-    const bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    const bool allowed =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
     out += allowed ? c : '_';
   }
 }

@@ -111,11 +111,8 @@ core::Result<Rules::Rule> Rules::make_rule(const RuleText &text) {
   size_t captures = 0;
   if (const std::string problem = pattern_problem(text.match, captures); !problem.empty())
     return core::Error{"match: the pattern " + core::in_quotes(text.match) + " " + problem};
-  static constexpr std::pair<std::string_view, Emit> kEmits[] = {{"metrics", Emit::metrics},
-                                                                {"begin", Emit::begin},
-                                                                {"end", Emit::end},
-                                                                {"span", Emit::span},
-                                                                {"drop", Emit::drop}};
+  static constexpr std::pair<std::string_view, Emit> kEmits[] = {
+      {"metrics", Emit::metrics}, {"begin", Emit::begin}, {"end", Emit::end}, {"span", Emit::span}, {"drop", Emit::drop}};
   for (const auto &[word, emit] : kEmits)
     if (text.emit == word) rule.emit = emit;
   const bool span = rule.emit == Emit::begin || rule.emit == Emit::end || rule.emit == Emit::span;
@@ -145,7 +142,8 @@ core::Result<Rules> Rules::make(const std::vector<RuleText> &texts) {
   return rules;
 }
 
-bool Rules::set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event, std::string &problem) {
+bool Rules::set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event,
+                std::string &problem) {
   const bool metrics = rule.emit == Emit::metrics;
   auto &tags = metrics ? record.tags : event.tags;
   if (target.kind == Target::Kind::tag) {
@@ -172,7 +170,8 @@ bool Rules::set(const Rule &rule, const Target &target, std::string_view value, 
   return time.has_value();
 }
 
-bool Rules::apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event, std::string &problem) {
+bool Rules::apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event,
+                  std::string &problem) {
   using Kind = SpanEvent::Kind;
   record.clear();
   event.begin_line(rule.emit == Emit::begin ? Kind::begin : rule.emit == Emit::end ? Kind::end : Kind::whole, rule.level);
@@ -190,14 +189,13 @@ bool Rules::apply(const Rule &rule, const std::vector<std::string_view> &capture
   return true;
 }
 
-Rules::Found Rules::read(std::string_view line, Record &record, SpanEvent &event, std::string &problem) const {
-  std::vector<std::string_view> captures;
+Rules::Found Rules::read(std::string_view line, Record &record, SpanEvent &event, std::string &problem) {
   for (const Rule &rule : rules_) {
-    const Search found = search(line, rule.pattern, captures, problem);
+    const Search found = search(line, rule.pattern, captures_, problem);
     if (found == Search::nothing) continue;
     if (found == Search::failed) return Found::bad;
     if (rule.emit == Emit::drop) return Found::drop;
-    if (!apply(rule, captures, record, event, problem)) return Found::bad;
+    if (!apply(rule, captures_, record, event, problem)) return Found::bad;
     return rule.emit == Emit::metrics ? Found::metrics : Found::event;
   }
   return Found::none;

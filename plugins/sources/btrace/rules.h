@@ -32,9 +32,9 @@ class Rules {
 
   static core::Result<Rules> make(const std::vector<RuleText> &texts);
 
-  // The first rule that matches says what the line is: `record` (metrics) or `event` is then filled. `bad`: one matched and its values
-  // cannot be, or a search took too long; `problem` has what.
-  Found read(std::string_view line, Record &record, SpanEvent &event, std::string &problem) const;
+  // The first rule that matches says what the line is: `record` (metrics) or `event` is then filled. `bad`: one matched and its
+  // values cannot be, or a search took too long; `problem` has what.
+  Found read(std::string_view line, Record &record, SpanEvent &event, std::string &problem);
 
  private:
   enum class Emit { metrics, begin, end, span, drop };
@@ -54,10 +54,13 @@ class Rules {
 
   static core::Result<Rule> make_rule(const RuleText &text);
   static core::Result<Target> make_target(const std::string &text, bool metrics);
-  static bool apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event, std::string &problem);
-  static bool set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event, std::string &problem);
+  static bool apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event,
+                    std::string &problem);
+  static bool set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event,
+                  std::string &problem);
 
   std::vector<Rule> rules_;
+  std::vector<std::string_view> captures_;  // of the line at hand
 };
 
 }  // namespace atalaya::btrace

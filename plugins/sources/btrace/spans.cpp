@@ -158,7 +158,8 @@ core::Status Spans::restore(std::string_view line) {
   for (; at + 3 <= words.size(); at += 3) {
     const auto number = parse_integer(words[at + 2]);
     if (!number || (words[at + 1] != "i" && words[at + 1] != "d")) return wrong;
-    open.fields.emplace_back(words[at], words[at + 1] == "i" ? count_of(*number) : Number{false, 0, std::bit_cast<double>(*number)});
+    open.fields.emplace_back(words[at],
+                             words[at + 1] == "i" ? count_of(*number) : Number{false, 0, std::bit_cast<double>(*number)});
   }
   if (at != words.size()) return wrong;
   make_key(open.key, open.level, open.seq, open.tags);

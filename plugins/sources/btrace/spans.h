@@ -25,7 +25,7 @@ struct SpanEvent {
   std::string_view level;
   std::vector<Tag> tags;
   std::vector<Field> fields;
-  std::string_view seq;  // of a begin and its end, where the same comes more than once at a time
+  std::string_view seq;              // of a begin and its end, where the same comes more than once at a time
   int64_t begin_ns = 0, end_ns = 0;  // 0: when the line was read
 
   void begin_line(Kind of_kind, std::string_view of_level) {

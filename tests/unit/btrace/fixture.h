@@ -38,11 +38,13 @@ inline std::string text_of(const btrace::Record &record) {
   }
   if (!record.tags.empty()) {
     text += "[";
-    for (const auto &[key, value] : record.tags) text += (text.ends_with('[') ? "" : " ") + std::string(key) + "=" + std::string(value);
+    for (const auto &[key, value] : record.tags)
+      text += (text.ends_with('[') ? "" : " ") + std::string(key) + "=" + std::string(value);
     text += "] ";
   }
   for (const auto &[name, number] : record.fields)
-    text += std::string(name) + "=" + (number.is_count ? std::to_string(number.count) + "i" : core::number_text(number.value)) + " ";
+    text +=
+        std::string(name) + "=" + (number.is_count ? std::to_string(number.count) + "i" : core::number_text(number.value)) + " ";
   if (text.ends_with(' ')) text.pop_back();
   return text;
 }

@@ -5,23 +5,30 @@ namespace atalaya::testing {
 
 TEST_CASE("phase lines: a begin and its end are a span") {
   LineBench bench;
-  CHECK(bench.read({"atalaya begin phase framework=hadoop job=job_1 stage=map task=task_1 attempt=attempt_1_0 phase=spill source=disk time=1700000000100",
-                    "atalaya end phase job=job_1 stage=map task=task_1 attempt=attempt_1_0 phase=spill time=1700000000350 bytes=4096 records=10 outcome=0"}) ==
-        Lines{"span phase 1700000000100000000+250000000 [framework=hadoop job=job_1 stage=map task=task_1 attempt=attempt_1_0 phase=spill source=disk] "
+  CHECK(bench.read({"atalaya begin phase framework=hadoop job=job_1 stage=map task=task_1 attempt=attempt_1_0 phase=spill "
+                    "source=disk time=1700000000100",
+                    "atalaya end phase job=job_1 stage=map task=task_1 attempt=attempt_1_0 phase=spill time=1700000000350 "
+                    "bytes=4096 records=10 outcome=0"}) ==
+        Lines{"span phase 1700000000100000000+250000000 [framework=hadoop job=job_1 stage=map task=task_1 attempt=attempt_1_0 "
+              "phase=spill source=disk] "
               "span.bytes=4096i span.records=10i span.outcome=0i"});
 }
 
 TEST_CASE("phase lines: a whole span in one line, anywhere in a line of a logger") {
   LineBench bench;
-  CHECK(bench.read({"2026-11-22 10:00:00 INFO x: atalaya span region name=parse%20all%3d%25 start=1700000000000000001 end=1700000000000000500 remote=7 bytes=9",
-                    "atalaya span job job=j name=sort end=1700000002 start=1700000000.5 outcome=KILLED counter.FileSystem.BYTES_READ=12 counter.x.ratio=0.5"}) ==
+  CHECK(bench.read({"2026-11-22 10:00:00 INFO x: atalaya span region name=parse%20all%3d%25 start=1700000000000000001 "
+                    "end=1700000000000000500 remote=7 bytes=9",
+                    "atalaya span job job=j name=sort end=1700000002 start=1700000000.5 outcome=KILLED "
+                    "counter.FileSystem.BYTES_READ=12 counter.x.ratio=0.5"}) ==
         Lines{"span region 1700000000000000001+499 [name=parse all=%] span.bytes.remote=7i span.bytes=9i",
-              "span job 1700000000500000000+1500000000 [job=j name=sort] span.outcome=2i counter.FileSystem.BYTES_READ=12i counter.x.ratio=0.5"});
+              "span job 1700000000500000000+1500000000 [job=j name=sort] span.outcome=2i counter.FileSystem.BYTES_READ=12i "
+              "counter.x.ratio=0.5"});
 }
 
 TEST_CASE("phase lines: without a time, when the line was read; empty values are absent") {
   LineBench bench;
-  CHECK(bench.read({"atalaya begin task task=t job= ", "atalaya end task task=t"}) == Lines{"span task " + std::to_string(kNow) + "+0 [task=t]"});
+  CHECK(bench.read({"atalaya begin task task=t job= ", "atalaya end task task=t"}) ==
+        Lines{"span task " + std::to_string(kNow) + "+0 [task=t]"});
 }
 
 TEST_CASE("phase lines: what cannot be is said and counted, and nothing of it is taken") {

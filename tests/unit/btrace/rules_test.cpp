@@ -15,36 +15,51 @@ TEST_CASE("rules: a line becomes fields and tags, the first rule that matches co
                         .time = "%Y-%m-%d %H:%M:%S",
                         .utc = true},
                        {.match = "(%d+)", .emit = "metrics", .captures = {"field.any"}}});
-  CHECK(bench.read({"DEBUG request /x took 1 ms", "[main] request /cart took 1.5 ms, 300 bytes at 2023-11-14 22:13:20,001", "7", "no number"}) ==
-        Lines{"@1700000000001000000 [app=shop path=/cart] app.latency=1.5 app.bytes=300i", "any=7i"});
+  CHECK(bench.read({"DEBUG request /x took 1 ms", "[main] request /cart took 1.5 ms, 300 bytes at 2023-11-14 22:13:20,001", "7",
+                    "no number"}) == Lines{"@1700000000001000000 [app=shop path=/cart] app.latency=1.5 app.bytes=300i", "any=7i"});
   CHECK(bench.counts().forms.plain == 0);  // the last one may be a heading yet
 }
 
 TEST_CASE("rules: begins and ends with words of the phase line") {
-  LineBench bench({}, {{.match = "^(%d+) START (%S+) on (%S+)$", .emit = "begin", .level = "task", .captures = {"time", "task", "host"}, .tags = {{"framework", "x"}}},
-                       {.match = "^(%d+) DONE (%S+) (%d+) (%a+)$", .emit = "end", .level = "task", .captures = {"time", "task", "bytes", "outcome"}}});
+  LineBench bench({}, {{.match = "^(%d+) START (%S+) on (%S+)$",
+                        .emit = "begin",
+                        .level = "task",
+                        .captures = {"time", "task", "host"},
+                        .tags = {{"framework", "x"}}},
+                       {.match = "^(%d+) DONE (%S+) (%d+) (%a+)$",
+                        .emit = "end",
+                        .level = "task",
+                        .captures = {"time", "task", "bytes", "outcome"}}});
   CHECK(bench.read({"1700000000 START t1 on n1", "1700000003 DONE t1 77 FAILED"}) ==
         Lines{"span task 1700000000000000000+3000000000 [framework=x task=t1 host=n1] span.bytes=77i span.outcome=1i"});
 }
 
 TEST_CASE("rules: Tez's history lines and Storm's executors, as in docs/phase-lines.md") {
-  LineBench bench({}, {{.match = "%[HISTORY%]%[DAG:(dag_[%d_]+)%]%[Event:TASK_ATTEMPT_FINISHED%]: vertexName=(.-), taskAttemptId=(attempt_[%d_]+),.- "
-                                 "startTime=(%d+), finishTime=(%d+),.- status=(%a+)",
-                        .emit = "span",
-                        .level = "task",
-                        .captures = {"job", "stage", "attempt", "start", "end", "outcome"},
-                        .tags = {{"framework", "tez"}}},
-                       {.match = "^(%d+%-%d+%-%d+ %d+:%d+:%d+%.%d+) .- Execute done TUPLE .- TASK: (%d+) DELTA: (%d+)",
-                        .emit = "metrics",
-                        .captures = {"time", "tag.task", "field.storm.execute.ms"},
-                        .tags = {{"framework", "storm"}},
-                        .time = "%Y-%m-%d %H:%M:%S",
-                        .utc = true}});
-  CHECK(bench.read({"2023-11-14 22:13:20,001 [INFO] [Dispatcher thread] |history.HistoryEventHandler|: [HISTORY][DAG:dag_1700000000000_0001_1][Event:TASK_ATTEMPT_FINISHED]: "
-                    "vertexName=Map 1, taskAttemptId=attempt_1700000000000_0001_1_00_000000_0, creationTime=1700000000000, allocationTime=1700000000500, "
-                    "startTime=1700000001000, finishTime=1700000003500, timeTaken=2500, status=SUCCEEDED, errorEnum=, diagnostics=, counters=Counters: 2",
-                    "2023-11-14 22:13:20.250 o.a.s.d.executor Thread-7 [INFO] Execute done TUPLE source: spout:3, stream: default, id: {}, [a] TASK: 5 DELTA: 12"}) ==
-        Lines{"span task 1700000001000000000+2500000000 [framework=tez job=dag_1700000000000_0001_1 stage=Map 1 attempt=attempt_1700000000000_0001_1_00_000000_0] span.outcome=0i",
+  LineBench bench(
+      {},
+      {{.match =
+            "%[HISTORY%]%[DAG:(dag_[%d_]+)%]%[Event:TASK_ATTEMPT_FINISHED%]: vertexName=(.-), taskAttemptId=(attempt_[%d_]+),.- "
+            "startTime=(%d+), finishTime=(%d+),.- status=(%a+)",
+        .emit = "span",
+        .level = "task",
+        .captures = {"job", "stage", "attempt", "start", "end", "outcome"},
+        .tags = {{"framework", "tez"}}},
+       {.match = "^(%d+%-%d+%-%d+ %d+:%d+:%d+%.%d+) .- Execute done TUPLE .- TASK: (%d+) DELTA: (%d+)",
+        .emit = "metrics",
+        .captures = {"time", "tag.task", "field.storm.execute.ms"},
+        .tags = {{"framework", "storm"}},
+        .time = "%Y-%m-%d %H:%M:%S",
+        .utc = true}});
+  CHECK(bench.read({"2023-11-14 22:13:20,001 [INFO] [Dispatcher thread] |history.HistoryEventHandler|: "
+                    "[HISTORY][DAG:dag_1700000000000_0001_1][Event:TASK_ATTEMPT_FINISHED]: "
+                    "vertexName=Map 1, taskAttemptId=attempt_1700000000000_0001_1_00_000000_0, creationTime=1700000000000, "
+                    "allocationTime=1700000000500, "
+                    "startTime=1700000001000, finishTime=1700000003500, timeTaken=2500, status=SUCCEEDED, errorEnum=, "
+                    "diagnostics=, counters=Counters: 2",
+                    "2023-11-14 22:13:20.250 o.a.s.d.executor Thread-7 [INFO] Execute done TUPLE source: spout:3, stream: default, "
+                    "id: {}, [a] TASK: 5 DELTA: 12"}) ==
+        Lines{"span task 1700000001000000000+2500000000 [framework=tez job=dag_1700000000000_0001_1 stage=Map 1 "
+              "attempt=attempt_1700000000000_0001_1_00_000000_0] span.outcome=0i",
               "@1700000000250000000 [framework=storm task=5] storm.execute.ms=12i"});
 }
 
@@ -78,7 +93,8 @@ TEST_CASE("rules: what is wrong with one is said before it runs") {
   CHECK(refused({.match = "a", .emit = "begin"}) == "rules[2].level: a span has one: job, stage, task, phase or region");
   CHECK(refused({.match = "(a)", .emit = "metrics", .captures = {"job"}}) ==
         "rules[2].captures: \"job\" is not known; write tag.NAME, field.NAME, _ to ignore it, or time");
-  CHECK(refused({.match = "(a)", .emit = "begin", .level = "job", .captures = {"jop"}}).find("\"jop\" is not known") != std::string::npos);
+  CHECK(refused({.match = "(a)", .emit = "begin", .level = "job", .captures = {"jop"}}).find("\"jop\" is not known") !=
+        std::string::npos);
   CHECK(refused({.match = "()%d[]x]%b()%f[%w](_)", .emit = "begin", .level = "job", .captures = {"_", "tag.x"}}).empty());
 }
 

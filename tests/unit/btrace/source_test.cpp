@@ -15,9 +15,11 @@ TEST_CASE("btrace: the metric table has each fixed name that lines give") {
   const auto see = [&](const btrace::Record &record) {
     for (const auto &[name, number] : record.fields) seen.emplace_back(name);
   };
-  for (const char *line : {"atalaya span task task=t start=1700000000 end=1700000001 bytes=1 remote=1 records=1 outcome=0 spills=1 gc=1",
-                           "Block Invocations SelfTime.Total SelfTime.Avg SelfTime.Min SelfTime.Max WallTime.Total WallTime.Avg WallTime.Min WallTime.Max",
-                           "x 1 2 3 4 5 6 7 8 9"})
+  for (const char *line :
+       {"atalaya span task task=t start=1700000000 end=1700000001 bytes=1 remote=1 records=1 outcome=0 spills=1 gc=1",
+        "Block Invocations SelfTime.Total SelfTime.Avg SelfTime.Min SelfTime.Max WallTime.Total WallTime.Avg WallTime.Min "
+        "WallTime.Max",
+        "x 1 2 3 4 5 6 7 8 9"})
     bench.reader->take({1, 1}, line, false, kNow, see);
   CHECK(seen.size() == 15);
   for (const std::string &name : seen) CHECK_MESSAGE(known(name), name);

@@ -15,8 +15,9 @@ std::string span(const std::string &level, int64_t begin, int64_t length, const 
 
 TEST_CASE("spans: of begins that are alike the first one ends first, unless seq says which") {
   LineBench bench;
-  CHECK(bench.read({"atalaya begin region name=r time=" + at(1), "atalaya begin region name=r time=" + at(2), "atalaya end region name=r time=" + at(3),
-                    "atalaya end region name=r time=" + at(7)}) == Lines{span("region", 1, 2, "[name=r]"), span("region", 2, 5, "[name=r]")});
+  CHECK(bench.read({"atalaya begin region name=r time=" + at(1), "atalaya begin region name=r time=" + at(2),
+                    "atalaya end region name=r time=" + at(3), "atalaya end region name=r time=" + at(7)}) ==
+        Lines{span("region", 1, 2, "[name=r]"), span("region", 2, 5, "[name=r]")});
   CHECK(bench.read({"atalaya begin region name=r seq=1 time=" + at(1), "atalaya begin region name=r seq=2 time=" + at(2),
                     "atalaya end region name=r seq=2 time=" + at(3), "atalaya end region name=r seq=1 time=" + at(7)}) ==
         Lines{span("region", 2, 1, "[name=r]"), span("region", 1, 6, "[name=r]")});
@@ -31,8 +32,10 @@ TEST_CASE("spans: the tags of the begin count, and the fields of both") {
 
 TEST_CASE("spans: ends without a begin and before it are counted and give nothing") {
   LineBench bench;
-  CHECK(bench.read({"atalaya end task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2), "atalaya end task task=b time=" + at(1),
-                    "atalaya end phase task=b time=" + at(3), "atalaya span task task=c start=" + at(2) + " end=" + at(1)})
+  CHECK(bench
+            .read({"atalaya end task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2),
+                   "atalaya end task task=b time=" + at(1), "atalaya end phase task=b time=" + at(3),
+                   "atalaya span task task=c start=" + at(2) + " end=" + at(1)})
             .empty());
   CHECK(bench.reader->spans().counts().orphans == 2);
   CHECK(bench.reader->spans().counts().backwards == 2);
@@ -41,26 +44,33 @@ TEST_CASE("spans: ends without a begin and before it are counted and give nothin
 
 TEST_CASE("spans: open ones are told if asked for, and the oldest goes when there are too many") {
   LineBench bench({.tell_open = true, .max_open = 2});
-  CHECK(bench.read({"atalaya begin task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2), "atalaya begin task task=c time=" + at(3)}) ==
-        Lines{"span task " + at(1) + "000000000+open [task=a]", "span task " + at(2) + "000000000+open [task=b]", "span task " + at(3) + "000000000+open [task=c]"});
+  CHECK(bench.read({"atalaya begin task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2),
+                    "atalaya begin task task=c time=" + at(3)}) == Lines{"span task " + at(1) + "000000000+open [task=a]",
+                                                                         "span task " + at(2) + "000000000+open [task=b]",
+                                                                         "span task " + at(3) + "000000000+open [task=c]"});
   CHECK(bench.reader->spans().counts().evicted == 1);
   CHECK(bench.said == Lines{"more than max_open = 2 spans are open; the oldest is given up"});
-  CHECK(bench.read({"atalaya end task task=a time=" + at(4), "atalaya end task task=c time=" + at(5)}) == Lines{span("task", 3, 2, "[task=c]")});
+  CHECK(bench.read({"atalaya end task task=a time=" + at(4), "atalaya end task task=c time=" + at(5)}) ==
+        Lines{span("task", 3, 2, "[task=c]")});
 }
 
 TEST_CASE("spans: what is open survives a restart") {
   LineBench bench;
-  bench.read({"atalaya begin task task=a%20b name=%ff host=h bytes=5 time=" + at(1), "atalaya begin region name=r seq=7 counter.a.b=0.1 time=" + at(2),
+  bench.read({"atalaya begin task task=a%20b name=%ff host=h bytes=5 time=" + at(1),
+              "atalaya begin region name=r seq=7 counter.a.b=0.1 time=" + at(2),
               "atalaya begin region name=r seq=7 time=" + at(3)});
   bench.restart(bench.reader->state({}));
   CHECK(bench.reader->spans().open() == 3);
-  CHECK(bench.read({"atalaya end task task=a%20b name=%ff time=" + at(4), "atalaya end region name=r seq=7 time=" + at(4), "atalaya end region name=r seq=7 time=" + at(4)}) ==
-        Lines{span("task", 1, 3, "[task=a b name=\xff host=h] span.bytes=5i"), span("region", 2, 2, "[name=r] counter.a.b=0.1"), span("region", 3, 1, "[name=r]")});
+  CHECK(bench.read({"atalaya end task task=a%20b name=%ff time=" + at(4), "atalaya end region name=r seq=7 time=" + at(4),
+                    "atalaya end region name=r seq=7 time=" + at(4)}) ==
+        Lines{span("task", 1, 3, "[task=a b name=\xff host=h] span.bytes=5i"), span("region", 2, 2, "[name=r] counter.a.b=0.1"),
+              span("region", 3, 1, "[name=r]")});
 }
 
 TEST_CASE("spans: a state that is none is refused") {
-  for (const char *line : {"open", "open task", "open nothing x 1 0", "open task  1 1", "open task  x 0", "open task  1 -1", "open task  1 99999999999 a b",
-                           "open task  1 0 name i", "open task  1 0 name x 5", "open task %4 1 0", "form", "form 1 2", "form 1 x 0 a b", "form 1 2 9 a b", "else"}) {
+  for (const char *line : {"open", "open task", "open nothing x 1 0", "open task  1 1", "open task  x 0", "open task  1 -1",
+                           "open task  1 99999999999 a b", "open task  1 0 name i", "open task  1 0 name x 5", "open task %4 1 0",
+                           "form", "form 1 2", "form 1 x 0 a b", "form 1 2 9 a b", "else"}) {
     btrace::LineReader reader({}, {}, [](const std::string &) {});
     CHECK_MESSAGE(!reader.restore({line}).ok(), line);
   }

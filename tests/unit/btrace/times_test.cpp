@@ -13,7 +13,8 @@ TEST_CASE("times: the unit of a Unix time by its size") {
   CHECK(parse_epoch("1700000000123456789") == 1'700'000'000'123'456'789);
   CHECK(parse_epoch("1700000000.000000001") == 1'700'000'000 * kSecond + 1);
   CHECK(parse_epoch("1700000000.5") == 1'700'000'000 * kSecond + kSecond / 2);
-  for (const char *text : {"", "0", "-5", "x", "1.", "1.x", "1e9", "99999999999999999999", "9999999999999.5", "17 "}) CHECK_MESSAGE(!parse_epoch(text), text);
+  for (const char *text : {"", "0", "-5", "x", "1.", "1.x", "1e9", "99999999999999999999", "9999999999999.5", "17 "})
+    CHECK_MESSAGE(!parse_epoch(text), text);
 }
 
 TEST_CASE("times: by a format, with a fraction") {
@@ -37,7 +38,8 @@ TEST_CASE("times: a clock's time is the nearest one, also around midnight") {
     CHECK(message_time(clock, kNow, time) == 15);
     CHECK(time == kNow + off * kSecond + 7'000'000);
   }
-  for (const char *text : {"", "12:00:00:000: x", "24:00:00:000 : x", "12:60:00:000 : x", "1x:00:00:000 : x", "12:00:00:000 :"}) CHECK(message_time(text, kNow, time) == 0);
+  for (const char *text : {"", "12:00:00:000: x", "24:00:00:000 : x", "12:60:00:000 : x", "1x:00:00:000 : x", "12:00:00:000 :"})
+    CHECK(message_time(text, kNow, time) == 0);
 }
 
 }  // namespace atalaya::testing

@@ -8,7 +8,8 @@ namespace atalaya::testing {
 TEST_CASE("tail: a journal comes back as it was") {
   const TemporaryFolder folder;
   const tail::Journal journal{.began_ns = 5,
-                              .positions = {{{1, 2}, "/var/log/a b%\n\xff", 300, 400, true, {256, 7}, {256, 4294967295}}, {{1, 3}, "x", 0, 0, false, {}, {}}},
+                              .positions = {{{1, 2}, "/var/log/a b%\n\xff", 300, 400, true, {256, 7}, {256, 4294967295}},
+                                            {{1, 3}, "x", 0, 0, false, {}, {}}},
                               .batch_time_ns = 99,
                               .segments = {{{1, 2}, 0, 300, {256, 1}, {256, 2}}},
                               .own = {"open span", ""}};

@@ -23,22 +23,25 @@ TEST_CASE("tail: a path, a folder and a glob") {
     const auto found = tail::find_files(path, {});
     REQUIRE(found.ok());
     for (const tail::Found &one : found.value())
-      result.push_back(one.path.substr(folder.path().size() + 1) + (one.rotated() ? " of " + one.family.substr(folder.path().size() + 1) : "") +
-                       (one.asked ? "" : " beside"));
+      result.push_back(one.path.substr(folder.path().size() + 1) +
+                       (one.rotated() ? " of " + one.family.substr(folder.path().size() + 1) : "") + (one.asked ? "" : " beside"));
     std::sort(result.begin(), result.end());
     return result;
   };
   CHECK(names(folder.path() + "/a.log") == Lines{"a.log", "a.log.1 of a.log beside"});
   CHECK(names(folder.path() + "/*.log") == Lines{"a.log", "a.log.1 of a.log beside", "b.log"});
   CHECK(names(folder.path()) == Lines{"a.log", "a.log.1 of a.log", "b.log", "c.txt"});
+  // A link counts where the path leads to it, and not beside.
+  std::filesystem::create_symlink("/etc/passwd", folder.path() + "/a.log.3");
+  std::filesystem::create_symlink("c.txt", folder.path() + "/link");
+  CHECK(names(folder.path() + "/a.log") == Lines{"a.log", "a.log.1 of a.log beside"});
+  CHECK(names(folder.path() + "/link") == Lines{"link"});
   CHECK(names(folder.path() + "/none").empty());
   CHECK(names(folder.path() + "/none/*/x").empty());
 }
 
 TEST_CASE("tail: the older of two files by their names") {
-  const auto older = [](const char *a, const char *b) {
-    return tail::older_name({a, "/x/log", true}, {b, "/x/log", true});
-  };
+  const auto older = [](const char *a, const char *b) { return tail::older_name({a, "/x/log", true}, {b, "/x/log", true}); };
   CHECK(older("/x/log.2", "/x/log.1"));
   CHECK(older("/x/log.10", "/x/log.9"));
   CHECK(older("/x/log.1", "/x/log"));

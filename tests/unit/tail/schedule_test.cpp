@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 class Schedule {
  public:
-  Schedule(unsigned seed, bool copies) : random_(seed), copies_(copies), log_(folder_.path() + "/app.log"), writer_(log_), reader_({.path = options(seed)}) {}
+  Schedule(unsigned seed, bool copies)
+      : random_(seed), copies_(copies), log_(folder_.path() + "/app.log"), writer_(log_), reader_({.path = options(seed)}) {}
 
   void run(int steps) {
     look();  // what was rotated before it is nobody's

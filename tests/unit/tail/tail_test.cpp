@@ -245,7 +245,9 @@ TEST_CASE("tail: a batch that nobody has confirmed is read again as it was") {
   Writer writer(folder.path() + "/log");
   Reader reader({.path = writer.path()});
   bool at_begin = false;
-  SUBCASE("from the begin of the file") { at_begin = true; }
+  SUBCASE("from the begin of the file") {
+    at_begin = true;
+  }
   SUBCASE("further on") {}
   if (!at_begin) writer.write("1\n2\n");
   CHECK(reader.look().size() == (at_begin ? 0 : 2));
