@@ -24,7 +24,6 @@ class Opener {
   void close(int event);
   PerfCalls &calls() { return calls_; }
   size_t count() const { return open_; }
-  size_t limit() const { return max_events_; }
 
  private:
   PerfCalls &calls_;
