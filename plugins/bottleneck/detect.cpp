@@ -152,6 +152,7 @@ bool is_among(const NodeSpeed &node, const std::vector<double> &others) {
 
 void forgive(std::map<uint32_t, NodeSpeed> &nodes) {
   std::vector<double> all;
+  all.reserve(nodes.size());
   for (const auto &[host, node] : nodes) all.push_back(std::log(node.speed));
   size_t place = 0;
   for (auto &[host, node] : nodes) {

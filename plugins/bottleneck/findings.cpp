@@ -264,6 +264,7 @@ class Explainer {
     }
     own_ = evenly(own_, kMostOwn);
     std::vector<std::pair<size_t, uint32_t>> most;
+    most.reserve(hosts.size());
     for (const auto &[host, count] : hosts) most.emplace_back(count, host);
     std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
     std::set<uint32_t> chosen;
