@@ -18,6 +18,7 @@ void add(StackTree &tree, const Frames &frames, int64_t ns) {
 
 std::vector<std::string> texts(const std::vector<StackTime> &stacks, bool on_cpu = true) {
   std::vector<std::string> all;
+  all.reserve(stacks.size());
   for (const StackTime &stack : stacks) all.push_back(stack.text + " " + std::to_string((on_cpu ? stack.on_cpu : stack.wall).ns));
   return all;
 }

@@ -47,6 +47,7 @@ inline std::string shared_file_of(const std::vector<std::string> &entries) {
 
 inline std::string shared_file(const std::vector<SharedEntry> &entries) {
   std::vector<std::string> bytes;
+  bytes.reserve(entries.size());
   for (const SharedEntry &entry : entries) bytes.push_back(shared_entry(entry));
   return shared_file_of(bytes);
 }
