@@ -213,7 +213,7 @@ TEST_CASE("metrics are averages over the window, however samples lie in it") {
   CHECK_FALSE(metrics.mean("proc.exits", {"h", kT0 + 2 * kSecond + kSecond / 10, kT0 + 3 * kSecond}));
   CHECK_FALSE(metrics.mean("self.files", window));
   CHECK_FALSE(metrics.mean("sys.cpu.usage", {"other", kT0, kT0 + kSecond}));
-  CHECK(metrics.sample_ns() == kSecond);
+  CHECK(metrics.ipc_sample_ns() == 0);
   REQUIRE(metrics.programs().size() == 1);
   CHECK(metrics.programs()[0].name == "p#");
   // 12 % in two of the two and a half seconds of its windows.
