@@ -12,7 +12,7 @@ import urllib.request
 
 import browser
 import job_histories
-from harness import BINARY, PATIENCE, AgentCase, main
+from harness import BINARY, PATIENCE, Agent, AgentCase, main
 
 T0 = 1_700_000_000
 NODES = ["n1", "n2", "n3", "n4"]
@@ -162,9 +162,13 @@ class Bottleneck(AgentCase):
 
     def read_history(self, name, raw):
         """What source hadoop makes of it goes where all goes."""
-        self.write(name, raw)
-        agent = self.run_agent(f'local a = require "atalaya"\na.pipeline "jobs" {{ a.source.hadoop {{ path = "{self.path(name)}", follow = false }}, '
+        folder = self.path("agent-" + name)
+        os.mkdir(folder)
+        with open(self.path(name), "wb") as file:
+            file.write(raw)
+        agent = Agent(folder, f'local a = require "atalaya"\na.pipeline "jobs" {{ a.source.hadoop {{ path = "{self.path(name)}", follow = false }}, '
                                f'a.sink.http {{ url = "{self.url}", format = "jsonlines" }} }}\n')
+        self.agents.append(agent)
         self.assertEqual(agent.join(), 0, agent.errors())
 
     def test_histories_name_the_reason_too(self):
