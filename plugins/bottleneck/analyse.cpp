@@ -70,12 +70,15 @@ void add_notes_on_spans(Analysis &all) {
     all.notes.push_back(std::to_string(all.told.without_identity) +
                         " spans of tasks and phases have no tag task or phase and were left out");
   if (all.told.without_end > 0)
-    all.notes.push_back(std::to_string(all.told.without_end) + " tasks have no end, though their jobs are over: how they ended is not known");
+    all.notes.push_back(std::to_string(all.told.without_end) +
+                        " tasks have no end, though their jobs are over: how they ended is not known");
   if (all.told.again > 0)
-    all.notes.push_back(std::to_string(all.told.again) +
-                        " tasks were run again under the same ids, as a second attempt of an application does: the later ones count");
+    all.notes.push_back(
+        std::to_string(all.told.again) +
+        " tasks were run again under the same ids, as a second attempt of an application does: the later ones count");
   for (const std::string &job : all.told.idle)
-    all.notes.push_back("job " + core::in_quotes(job) + " runs, or has died without an end: nothing of it began or ended in this time");
+    all.notes.push_back("job " + core::in_quotes(job) +
+                        " runs, or has died without an end: nothing of it began or ended in this time");
 }
 
 void mark(Analysis &all) {

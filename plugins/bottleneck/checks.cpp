@@ -41,8 +41,8 @@ class Checker {
   std::vector<Check> all() {
     Check of_cpu = cpu();
     const bool is_short = cpu_is_short(of_cpu);
-    std::vector<Check> checks = {std::move(of_cpu), programs(is_short), garbage_collection(), memory(),
-                                 remote_reads(),    disk(),             network()};
+    std::vector<Check> checks = {std::move(of_cpu), programs(is_short), garbage_collection(), memory(), remote_reads(), disk(),
+                                 network()};
     // A network that brings all data comes before the disks, which wait for it.
     if (needs_.network) std::swap(checks[5], checks[6]);
     return checks;
@@ -138,13 +138,16 @@ class Checker {
       const double cpu = elsewhere[program.name].cpu / others, disk = elsewhere[program.name].disk / others;
       if (program.cpu - cpu >= kProgramCpu && cpu <= kElsewhere * program.cpu)
         add_program(check, "\"" + program.name + "\" uses " + short_text(program.cpu) + " % of a core, " + short_text(cpu) + " %",
-                    program.cpu < much_cpu ? "little of its cores" : !cpu_is_short ? "there is CPU left" : "");
+                    program.cpu < much_cpu ? "little of its cores"
+                    : !cpu_is_short        ? "there is CPU left"
+                                           : "");
       if (program.disk - disk >= kProgramDisk && disk <= kElsewhere * program.disk)
-        add_program(check,
-                    "\"" + program.name + "\" reads and writes " + short_text(program.disk) + " MiB/s, " + short_text(disk) + " MiB/s",
-                    program.disk < much_disk ? "little of what its disks move"
-                    : !no_disk_left          ? "nothing waits longer for its disks"
-                                             : "");
+        add_program(
+            check,
+            "\"" + program.name + "\" reads and writes " + short_text(program.disk) + " MiB/s, " + short_text(disk) + " MiB/s",
+            program.disk < much_disk ? "little of what its disks move"
+            : !no_disk_left          ? "nothing waits longer for its disks"
+                                     : "");
     }
     if (check.text.empty()) check.text = "no program uses CPU or disks here that it does not use on the other nodes";
     return check;

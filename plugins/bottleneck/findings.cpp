@@ -274,8 +274,8 @@ class Explainer {
   void stay_without_reason() {
     finding_.index.clear();
     finding_.metrics = {};
-    finding_.summary = subject() +
-                       (finding_.checks.empty() ? "to look for the reason costs more than is allowed" : conclusion(finding_.checks));
+    finding_.summary =
+        subject() + (finding_.checks.empty() ? "to look for the reason costs more than is allowed" : conclusion(finding_.checks));
   }
 
  private:
@@ -311,7 +311,8 @@ class Explainer {
     });
     if (begin == end) return {{host, entry.start_ns, entry.start_ns + entry.time_ns}};
     std::vector<Window> windows;
-    for (const Part &part : evenly(std::vector<Part>(begin, end), kMostParts)) windows.push_back({host, part.begin_ns, part.end_ns});
+    for (const Part &part : evenly(std::vector<Part>(begin, end), kMostParts))
+      windows.push_back({host, part.begin_ns, part.end_ns});
     return windows;
   }
 
@@ -432,7 +433,8 @@ class Explainer {
   }
 
   std::string subject() const {
-    const std::string tasks = stage_text(told_, finding_.stage) + "tasks ", node = "slow on node " + told_.name(finding_.host) + ": ";
+    const std::string tasks = stage_text(told_, finding_.stage) + "tasks ",
+                      node = "slow on node " + told_.name(finding_.host) + ": ";
     return finding_.phase == 0 ? tasks + "are " + node : told_.name(finding_.phase) + " of " + tasks + "is " + node;
   }
 
@@ -504,7 +506,8 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
   return found;
 }
 
-std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget) {
+std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store,
+                    query::Budget &budget) {
   if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
   if (finding.kind != Finding::Kind::node) return "";
   Explainer explainer(finding, told, groups, store, budget);

@@ -17,8 +17,8 @@ std::string job_of(const store::Tags &tags) {
   return job == tags.end() ? std::string() : job->second;
 }
 
-// What began before the time and has no end. Some of it never gets one: when a master dies its tasks stay open for ever, and so it would
-// be in all later times. Where its job is known to have ended before, it is left out.
+// What began before the time and has no end. Some of it never gets one: when a master dies its tasks stay open for ever, and so it
+// would be in all later times. Where its job is known to have ended before, it is left out.
 class EarlierOpen {
  public:
   explicit EarlierOpen(const query::Range &range) : begin_ns_(range.from_ns) {}
@@ -45,7 +45,8 @@ class EarlierOpen {
     for (const auto &[job, kept] : kept_) jobs.patterns.push_back(query::exactly(job));
     std::set<std::string> over;
     store.spans({{"job"}, {jobs}, {}}, [&](const store::Span &span) {
-      if (span.name == "job" && span.duration_ns >= 0 && span.start_ns + span.duration_ns <= begin_ns_) over.insert(job_of(span.tags));
+      if (span.name == "job" && span.duration_ns >= 0 && span.start_ns + span.duration_ns <= begin_ns_)
+        over.insert(job_of(span.tags));
     });
     for (auto &[job, kept] : kept_) {
       if (over.contains(job)) continue;
@@ -82,9 +83,7 @@ void check_known(const std::vector<std::string> &ids, const Told &told, store::S
   for (const std::string &id : ids) {
     if (found.contains(id)) continue;
     std::set<std::string> known;
-    store.spans({{"job"}, {}, {}}, [&](const store::Span &span) {
-      known.insert(job_of(span.tags));
-    });
+    store.spans({{"job"}, {}, {}}, [&](const store::Span &span) { known.insert(job_of(span.tags)); });
     if (known.contains(id))
       throw query::Wrong("job " + core::in_quotes(id) + " is in the store " + store.name() +
                          ", but not in this time or not with these tags; leave out --from, --to or --tag");

@@ -84,7 +84,7 @@ struct Told {
   size_t without_identity = 0;                     // spans of tasks and phases without a task
   size_t again = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
 
-  std::vector<std::string> idle;                   // jobs of which only what had been open before the time is known
+  std::vector<std::string> idle;  // jobs of which only what had been open before the time is known
 
   const std::string &name(uint32_t number) const { return names.text(number); }
 };

@@ -144,7 +144,8 @@ TEST_CASE("a program that takes nothing away from the tasks does not hide a worn
   CHECK(only_finding(all).reason == Reason::disk);
   CHECK(only_finding(all).checks[1].verdict == Verdict::ruled_out);
   CHECK(only_finding(all).checks[1].text ==
-        "\"driver\" uses 25 % of a core, 0 % on the other nodes (but there is CPU left); \"driver\" reads and writes 2 MiB/s, 0 MiB/s "
+        "\"driver\" uses 25 % of a core, 0 % on the other nodes (but there is CPU left); \"driver\" reads and writes 2 MiB/s, 0 "
+        "MiB/s "
         "on the other nodes (but little of what its disks move)");
 }
 
@@ -155,13 +156,13 @@ TEST_CASE("what a program may use is a part of the node's cores and disks, and m
     const char *metric;
     double usual, here;
     Reason reason;
-  } kCases[] = {{64, 300, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::cpu},        // 5 % of the cores
-                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::programs},   // 14 %
-                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},        // nobody waits
-                {1, 25, 0, "cgroup.cpu.throttled.time", 600, 610, Reason::programs},    // a small node at its limit, as all are
-                {1, 25, 0, "proc.cpu.delay", 10, 60, Reason::programs},                 // the tasks wait for a CPU
-                {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},      // most of what the disk moves
-                {2, 0, 90, "sys.disk.write.await", 5, 5, Reason::none}};                // the disk keeps up
+  } kCases[] = {{64, 300, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::cpu},       // 5 % of the cores
+                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::programs},  // 14 %
+                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // nobody waits
+                {1, 25, 0, "cgroup.cpu.throttled.time", 600, 610, Reason::programs},   // a small node at its limit, as all are
+                {1, 25, 0, "proc.cpu.delay", 10, 60, Reason::programs},                // the tasks wait for a CPU
+                {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},     // most of what the disk moves
+                {2, 0, 90, "sys.disk.write.await", 5, 5, Reason::none}};               // the disk keeps up
   for (const auto &one : kCases) {
     CAPTURE(one.cores);
     CAPTURE(one.metric);

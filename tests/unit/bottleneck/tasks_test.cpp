@@ -127,10 +127,12 @@ class SpanStore : public query::test::MemoryStore {
 
 TEST_CASE("what was left open by a job that ended before is not of every later day") {
   SpanStore store;
-  const auto task = [](const std::string &job, const std::string &id) { return Spans::with(Spans::task("map", id, "n"), "job", job); };
-  store.all = {{"job", {{"job", "over"}}, 0, 50},     {"task", task("over", "left"), 10, -1},
-               {"job", {{"job", "crashed"}}, 0, -1},  {"task", task("crashed", "left"), 10, -1},
-               {"job", {{"job", "live"}}, 20, -1},    {"task", task("live", "long"), 30, -1},
+  const auto task = [](const std::string &job, const std::string &id) {
+    return Spans::with(Spans::task("map", id, "n"), "job", job);
+  };
+  store.all = {{"job", {{"job", "over"}}, 0, 50},      {"task", task("over", "left"), 10, -1},
+               {"job", {{"job", "crashed"}}, 0, -1},   {"task", task("crashed", "left"), 10, -1},
+               {"job", {{"job", "live"}}, 20, -1},     {"task", task("live", "long"), 30, -1},
                {"task", task("live", "short"), 110, 5}};
   query::Budget budget({});
   const Told told = read_jobs({}, {}, {kT0 + 100 * kSecond, kT0 + 200 * kSecond}, store, budget);
