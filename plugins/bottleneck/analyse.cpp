@@ -63,9 +63,22 @@ void add_notes(Analysis &all) {
       all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
                           " tasks is not known, for they moved no bytes or do not tell (span.bytes)");
   }
+}
+
+void add_notes_on_spans(Analysis &all) {
   if (all.told.without_identity > 0)
     all.notes.push_back(std::to_string(all.told.without_identity) +
                         " spans of tasks and phases have no tag task or phase and were left out");
+  if (all.told.without_end > 0)
+    all.notes.push_back(std::to_string(all.told.without_end) +
+                        " tasks have no end, though their jobs are over: how they ended is not known");
+  if (all.told.again > 0)
+    all.notes.push_back(
+        std::to_string(all.told.again) +
+        " tasks were run again under the same ids, as a second attempt of an application does: the later ones count");
+  for (const std::string &job : all.told.idle)
+    all.notes.push_back("job " + core::in_quotes(job) +
+                        " runs, or has died without an end: nothing of it began or ended in this time");
 }
 
 void mark(Analysis &all) {
@@ -102,9 +115,13 @@ Analysis analyse(Told told, const DetectOptions &options, store::Store &store, q
                         " further slow nodes and tasks that lost less are left out");
     all.findings.resize(kMostExplained);
   }
-  for (Finding &finding : all.findings) explain(finding, all.told, all.groups, store, budget);
+  for (Finding &finding : all.findings)
+    if (const std::string much = explain(finding, all.told, all.groups, store, budget); !much.empty())
+      all.notes.push_back("node " + all.told.name(finding.host) + ", " + name_of(all.told, all.groups[finding.group]) +
+                          ": not all metrics were looked at: " + much);
   for (Finding &finding : find_regions(all.told, all.regions)) all.findings.push_back(std::move(finding));
   add_notes(all);
+  add_notes_on_spans(all);
   mark(all);
   return all;
 }

@@ -17,11 +17,15 @@ constexpr double kPoints = 15;        // of per cents: busy, pressure
 constexpr double kStealPoints = 5;    // of a CPU that somebody else has
 constexpr double kThrottledMs = 100;  // a second
 constexpr double kProgramCpu = 20;    // % of a core that a program uses here
+constexpr double kPartOfCores = 0.1;  // of the node's cores: a program that uses less slows nothing down
 constexpr double kProgramDisk = 1;    // MiB/s
+constexpr double kPartOfDisk = 0.2;   // of what the node's disks move
+constexpr double kBusy = 85;          // % of all cores: none is left for more
 constexpr double kElsewhere = 0.25;   // of what it uses here: less, and it is a program of this node
 constexpr double kShare = 0.1;        // of bytes that are remote, of time in garbage collection
 constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kLeastAwaitMs = 2;
 constexpr double kLeastDisk = 0.5, kLeastNet = 1;  // MiB/s, Mibit/s: below it a difference of rates means nothing
+constexpr double kAlike = 1.1;                     // times the others': no difference
 constexpr double kSwapBytes = 1 << 20, kMajorFaults = 100;
 
 struct Pair {
@@ -29,25 +33,16 @@ struct Pair {
   double below() const { return others > 0 ? 1 - node / others : 0; }
 };
 
-std::optional<double> average(const Metrics &metrics, std::string_view metric, const std::vector<Window> &windows) {
-  double sum = 0;
-  size_t count = 0;
-  for (const Window &window : windows) {
-    const auto mean = metrics.mean(metric, window);
-    if (!mean) continue;
-    sum += *mean;
-    ++count;
-  }
-  return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
-}
-
 class Checker {
  public:
-  Checker(const Metrics &metrics, const Sides &sides, std::string_view phase)
-      : metrics_(metrics), sides_(sides), needs_(needs_of(phase)), has_phase_(!phase.empty()) {}
+  Checker(const Metrics &metrics, const Sides &sides)
+      : metrics_(metrics), sides_(sides), needs_(sides.needs.value_or(Needs())), has_phase_(sides.needs.has_value()) {}
 
   std::vector<Check> all() {
-    std::vector<Check> checks = {cpu(), programs(), garbage_collection(), memory(), remote_reads(), disk(), network()};
+    Check of_cpu = cpu();
+    const bool is_short = cpu_is_short(of_cpu);
+    std::vector<Check> checks = {std::move(of_cpu), programs(is_short), garbage_collection(), memory(), remote_reads(), disk(),
+                                 network()};
     // A network that brings all data comes before the disks, which wait for it.
     if (needs_.network) std::swap(checks[5], checks[6]);
     return checks;
@@ -55,7 +50,7 @@ class Checker {
 
  private:
   std::optional<Pair> of(std::string_view metric) const {
-    const auto node = average(metrics_, metric, sides_.own), others = average(metrics_, metric, sides_.others);
+    const auto node = metrics_.mean(metric, sides_.own), others = metrics_.mean(metric, sides_.others);
     return node && others ? std::optional(Pair{*node, *others}) : std::nullopt;
   }
   // The metric that differs most, of those that are known.
@@ -101,8 +96,26 @@ class Checker {
     return finished(std::move(check), "CPU", "source proc tells it (sys.cpu.usage)");
   }
 
-  // Those that use much here and little elsewhere.
-  Check programs() const {
+  // Whether a program that computes takes something away from the tasks.
+  bool cpu_is_short(const Check &cpu) const {
+    if (cpu.verdict == Verdict::found) return true;
+    const auto busy = metrics_.mean("sys.cpu.usage", sides_.own);
+    const auto throttled = metrics_.mean("cgroup.cpu.throttled.time", sides_.own);
+    const auto delay = of("proc.cpu.delay");  // of all programs: the more cores, the more of them wait in vain
+    return busy.value_or(0) >= kBusy || throttled.value_or(0) >= kThrottledMs ||
+           (delay && delay->node - delay->others >= kPoints * metrics_.cores(sides_.node));
+  }
+
+  bool disk_is_short() const {
+    for (const std::string_view metric : {"sys.pressure.io.some.stall", "cgroup.pressure.io.some.stall"})
+      if (const auto pair = of(metric); pair && pair->node - pair->others >= kPoints) return true;
+    for (const std::string_view metric : {"sys.disk.write.await", "sys.disk.read.await"})
+      if (const auto pair = of(metric); pair && is_slow(*pair)) return true;
+    return false;
+  }
+
+  // Those that use much here and little elsewhere, of something that is short here.
+  Check programs(bool cpu_is_short) const {
     Check check{.what = Reason::programs};
     std::map<std::string, Program> elsewhere;
     std::map<std::string, bool> hosts;
@@ -118,24 +131,38 @@ class Checker {
       return finished(std::move(check), "other programs", "source proc tells them (proc.cpu.user, proc.disk.writes.mb)");
     check.verdict = Verdict::ruled_out;
     const auto others = static_cast<double>(hosts.size());
+    const double much_cpu = 100 * kPartOfCores * metrics_.cores(sides_.node), much_disk = kPartOfDisk * moved_by_disks();
+    const bool no_disk_left = disk_is_short();
     for (const Program &program : metrics_.programs()) {
       if (program.host != sides_.node) continue;
       const double cpu = elsewhere[program.name].cpu / others, disk = elsewhere[program.name].disk / others;
       if (program.cpu - cpu >= kProgramCpu && cpu <= kElsewhere * program.cpu)
-        found_program(check, program.name, " uses " + short_text(program.cpu) + " % of a core, " + short_text(cpu) + " %");
+        add_program(check, "\"" + program.name + "\" uses " + short_text(program.cpu) + " % of a core, " + short_text(cpu) + " %",
+                    program.cpu < much_cpu ? "little of its cores"
+                    : !cpu_is_short        ? "there is CPU left"
+                                           : "");
       if (program.disk - disk >= kProgramDisk && disk <= kElsewhere * program.disk)
-        found_program(check, program.name,
-                      " reads and writes " + short_text(program.disk) + " MiB/s, " + short_text(disk) + " MiB/s");
+        add_program(
+            check,
+            "\"" + program.name + "\" reads and writes " + short_text(program.disk) + " MiB/s, " + short_text(disk) + " MiB/s",
+            program.disk < much_disk ? "little of what its disks move"
+            : !no_disk_left          ? "nothing waits longer for its disks"
+                                     : "");
     }
-    if (check.verdict == Verdict::ruled_out)
-      check.text = "no program uses CPU or disks here that it does not use on the other nodes";
+    if (check.text.empty()) check.text = "no program uses CPU or disks here that it does not use on the other nodes";
     return check;
   }
-  static void found_program(Check &check, const std::string &name, const std::string &use) {
-    const std::string text = "\"" + name + "\"" + use + " on the other nodes";
+  // `harmless`: why it is not what slows the tasks down; "" when it is.
+  static void add_program(Check &check, const std::string &use, const std::string &harmless) {
+    const std::string text = use + " on the other nodes";
+    add(check.text, text + (harmless.empty() ? "" : " (but " + harmless + ")"));
+    if (!harmless.empty()) return;
     check.verdict = Verdict::found;
     if (check.short_text.empty()) check.short_text = "another program, " + text;
-    add(check.text, text);
+  }
+  // MiB/s of all disks together; 0 where it is not known.
+  double moved_by_disks() const {
+    return metrics_.mean("sys.disk.read.mb", sides_.own).value_or(0) + metrics_.mean("sys.disk.write.mb", sides_.own).value_or(0);
   }
 
   Check garbage_collection() const {
@@ -159,17 +186,18 @@ class Checker {
     return finished(std::move(check), "memory", "source proc tells it (sys.swap.in.bytes, sys.mem.faults.major)");
   }
 
-  // Only phases that read input, or tasks as a whole, can have read it from elsewhere.
+  // Where the nodes' shares differ it is said, whatever the phase is called.
   Check remote_reads() const {
-    Check check{.what = Reason::remote_reads};
+    const bool reads_none = has_phase_ && !needs_.input;
+    Check check{.what = Reason::remote_reads, .last = reads_none};
     const auto own = sides_.own_tasks.remote_share, others = sides_.other_tasks.remote_share;
-    if (has_phase_ && !needs_.input) {
-      check.verdict = Verdict::ruled_out;
-      check.text = "remote reads: this phase reads no input";
-    } else if (own && others) {
+    if (own && others) {
       check.text = percent_text(*own) + " of the bytes came over the network, " + percent_text(*others) + " on the other nodes";
       check.verdict = *own - *others >= kShare ? Verdict::found : Verdict::ruled_out;
       check.short_text = "remote reads, " + check.text;
+    } else if (reads_none) {
+      check.verdict = Verdict::ruled_out;
+      check.text = "remote reads: this phase reads no input";
     }
     return finished(std::move(check), "remote reads",
                     "the spans do not tell where data came from (span.bytes.remote, the tag source)");
@@ -177,16 +205,28 @@ class Checker {
 
   Check disk() const {
     Check check{.what = Reason::disk};
-    const bool any = !has_phase_ || !(needs_.reads || needs_.writes);
+    const bool any = !has_phase_ || !(needs_.reads || needs_.writes), keeps_up = disk_keeps_up();
     if (any || needs_.writes)
-      rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kLeastDisk, needs_.writes);
+      rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kLeastDisk, needs_.writes && !keeps_up);
     if (any || needs_.reads)
-      rate(check, {"sys.disk.read.mb", "proc.disk.reads.mb"}, "disk read", "MiB/s", kLeastDisk, needs_.reads);
+      rate(check, {"sys.disk.read.mb", "proc.disk.reads.mb"}, "disk read", "MiB/s", kLeastDisk, needs_.reads && !keeps_up);
     await(check, "sys.disk.write.await", "a write takes");
     await(check, "sys.disk.read.await", "a read takes");
     look(check, "sys.pressure.io.some.stall", "waiting for disks", " % of the time", kPoints, 0);
     look(check, "cgroup.pressure.io.some.stall", "waiting for disks", " % of the time", kPoints, 0);
     return finished(std::move(check), "disk", "source proc tells it (sys.disk.write.mb, sys.disk.write.await)");
+  }
+
+  // It is told how long disks take, and it is as long as elsewhere: a low rate is not their fault then.
+  bool disk_keeps_up() const {
+    bool is_told = false;
+    for (const std::string_view metric :
+         {"sys.disk.write.await", "sys.disk.read.await", "sys.pressure.io.some.stall", "cgroup.pressure.io.some.stall"}) {
+      const auto pair = of(metric);
+      if (pair && pair->node > kAlike * pair->others) return false;
+      is_told = is_told || pair;
+    }
+    return is_told;
   }
 
   Check network() const {
@@ -214,7 +254,7 @@ class Checker {
     const bool below = pair.below() >= kRateBelow;
     std::string text = std::string(what) + " " + short_text(pair.node) + " " + unit + ", " + short_text(pair.others) + " " + unit +
                        " on the other nodes";
-    if (below && !waits) text += " (as a phase that does not wait for it would have when it is slow)";
+    if (below && !waits) text += " (as whoever does not wait for it has when it is slow)";
     if (below && waits && check.verdict != Verdict::found) {
       check.verdict = Verdict::found;
       check.text.clear();
@@ -224,11 +264,14 @@ class Checker {
     add(check.text, text);
   }
 
+  static bool is_slow(const Pair &await) {
+    return await.node >= kSlowAwait * await.others && await.node - await.others >= kLeastAwaitMs;
+  }
   void await(Check &check, std::string_view metric, const char *what) const {
     const auto pair = of(metric);
     if (!pair) return;
     const std::string text = beside(what, *pair, " ms");
-    const bool slow = pair->node >= kSlowAwait * pair->others && pair->node - pair->others >= kLeastAwaitMs;
+    const bool slow = is_slow(*pair);
     if (slow && check.verdict != Verdict::found) {
       check.verdict = Verdict::found;
       check.short_text = text;
@@ -260,8 +303,8 @@ std::string_view reason_text(Reason reason) {
   return kTexts[static_cast<size_t>(reason)];
 }
 
-std::vector<Check> check_all(const Metrics &metrics, const Sides &sides, std::string_view phase) {
-  return Checker(metrics, sides, phase).all();
+std::vector<Check> check_all(const Metrics &metrics, const Sides &sides) {
+  return Checker(metrics, sides).all();
 }
 
 Reason reason_of(const std::vector<Check> &checks) {
@@ -272,8 +315,9 @@ Reason reason_of(const std::vector<Check> &checks) {
   // These explain a busy CPU.
   for (const Reason reason : {Reason::programs, Reason::garbage_collection, Reason::memory})
     if (is_found(reason)) return reason;
-  for (const Check &check : checks)
-    if (check.verdict == Verdict::found) return check.what;
+  for (const bool last : {false, true})
+    for (const Check &check : checks)
+      if (check.verdict == Verdict::found && check.last == last) return check.what;
   return Reason::none;
 }
 

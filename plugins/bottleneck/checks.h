@@ -20,6 +20,7 @@ struct OfTasks {
 // A node and the others in the same phase.
 struct Sides {
   std::string node;
+  std::optional<Needs> needs;  // of the phase; absent: tasks as a whole
   std::vector<Window> own, others;
   OfTasks own_tasks, other_tasks;
 };
@@ -33,10 +34,11 @@ struct Check {
   Verdict verdict = Verdict::unknown;
   std::string text;        // with its numbers: the evidence
   std::string short_text;  // where it was found: "disk write 22 % below the other nodes"
+  bool last = false;       // found, but the phase does not wait for it by its name: the reason only where nothing else is
 };
 
 // In the order in which they are eliminated.
-std::vector<Check> check_all(const Metrics &metrics, const Sides &sides, std::string_view phase);
+std::vector<Check> check_all(const Metrics &metrics, const Sides &sides);
 // Which of them it is.
 Reason reason_of(const std::vector<Check> &checks);
 // "disk write 22 % below the other nodes; CPU and other programs ruled out".

@@ -62,6 +62,7 @@ class Groups {
       Group &group = of(key_of(phase));
       group.offset_ns += static_cast<double>(phase.work.start_ns - task.work.start_ns);
       ++counts_[&group];
+      group.is_remote = group.is_remote || phase.work.remote > 0;
       add(group, phase.task, phase.work.start_ns, phase.busy_ns, group.bytes_of_task ? task.work.bytes : phase.work.bytes);
     }
   }

@@ -217,6 +217,7 @@ class Finder {
 // What is read of a finding's tasks and of those beside them.
 constexpr size_t kMostReadAgain = 500'000;  // spans: beyond it counters are left out
 constexpr size_t kMostOwn = 400, kMostOthers = 800, kMostHosts = 8;
+constexpr size_t kMostParts = 50;  // windows of one phase of a task
 
 // So many of them, from all of their length.
 template <class T>
@@ -227,33 +228,64 @@ std::vector<T> evenly(const std::vector<T> &all, size_t most) {
   return some;
 }
 
+// What the phase, one of this group's stage, waits for; nothing of tasks as a whole.
+std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
+  if (phase == 0) return std::nullopt;
+  std::vector<std::string> names;
+  bool is_remote = false;
+  for (const Group &one : groups) {
+    if (one.job != group.job || one.stage != group.stage || one.phase == 0) continue;
+    names.push_back(told.name(one.phase));
+    is_remote = is_remote || (one.phase == phase && one.is_remote);
+  }
+  Needs needs = needs_of(told.name(phase), names);
+  needs.input = needs.input || is_remote;
+  return needs;
+}
+
 class Explainer {
  public:
   Explainer(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget)
-      : finding_(finding), told_(told), group_(groups[finding.group]), store_(store), budget_(budget) {}
+      : finding_(finding), told_(told), groups_(groups), group_(groups[finding.group]), store_(store), budget_(budget) {}
 
   void explain() {
     choose();
     Sides sides;
     sides.node = told_.name(finding_.host);
-    for (const Entry &entry : own_) sides.own.push_back(window_of(entry));
-    for (const Entry &entry : others_) sides.others.push_back(window_of(entry));
+    sides.needs = needs_of_phase(told_, groups_, group_, finding_.phase);
+    Rows rows;
+    for (const Entry &entry : own_) append(sides.own, rows.emplace_back(windows_of(entry)));
+    for (const Entry &entry : others_) append(sides.others, rows.emplace_back(windows_of(entry)));
     sides.own_tasks = of_tasks(true);
     sides.other_tasks = of_tasks(false);
     std::vector<Window> windows = sides.own;
-    windows.insert(windows.end(), sides.others.begin(), sides.others.end());
+    append(windows, sides.others);
     const Metrics metrics = Metrics::read(windows, store_, budget_);
-    finding_.checks = check_all(metrics, sides, told_.name(finding_.phase));
+    finding_.checks = check_all(metrics, sides);
     finding_.reason = reason_of(finding_.checks);
     finding_.index = "ipc";
     correlate_ipc(metrics, sides.own);
-    if (finding_.metrics.all.empty()) correlate_speed(metrics, windows);
+    if (finding_.metrics.all.empty()) correlate_speed(metrics, rows);
     if (finding_.metrics.all.empty()) finding_.index.clear();
     finding_.leading = leading_resource(finding_.metrics);
-    summarise();
+    finding_.summary = subject() + conclusion(finding_.checks);
+    if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
+      finding_.summary += "; the metrics that go with its speed most are of " + std::string(resource_text(finding_.leading));
+  }
+
+  // All that was found out stands; what was not is not guessed.
+  void stay_without_reason() {
+    finding_.index.clear();
+    finding_.metrics = {};
+    finding_.summary =
+        subject() + (finding_.checks.empty() ? "to look for the reason costs more than is allowed" : conclusion(finding_.checks));
   }
 
  private:
+  using Rows = std::vector<std::vector<Window>>;  // each is looked at as a whole
+
+  static void append(std::vector<Window> &all, const std::vector<Window> &more) { all.insert(all.end(), more.begin(), more.end()); }
+
   // The slow tasks of the node, and those of some other nodes.
   void choose() {
     std::map<uint32_t, size_t> hosts;
@@ -274,8 +306,18 @@ class Explainer {
     others_ = evenly(others_, kMostOthers);
   }
 
-  Window window_of(const Entry &entry) const {
-    return {told_.name(told_.tasks[entry.task].host), entry.start_ns, entry.start_ns + entry.time_ns};
+  // Of a phase that came in several spans (spill after spill) those: between them the task did something else.
+  std::vector<Window> windows_of(const Entry &entry) const {
+    const std::string &host = told_.name(told_.tasks[entry.task].host);
+    const Part key{entry.task, group_.phase};
+    const auto [begin, end] = std::equal_range(told_.parts.begin(), told_.parts.end(), key, [](const Part &a, const Part &b) {
+      return std::tie(a.task, a.phase) < std::tie(b.task, b.phase);
+    });
+    if (begin == end) return {{host, entry.start_ns, entry.start_ns + entry.time_ns}};
+    std::vector<Window> windows;
+    for (const Part &part : evenly(std::vector<Part>(begin, end), kMostParts))
+      windows.push_back({host, part.begin_ns, part.end_ns});
+    return windows;
   }
 
   OfTasks of_tasks(bool own) const {
@@ -299,10 +341,12 @@ class Explainer {
 
   using Columns = std::map<std::string, std::vector<std::optional<double>>>;
 
-  static Columns columns_of(const Metrics &metrics, const std::vector<Window> &rows) {
+  Columns columns_of(const Metrics &metrics, const Rows &rows) const {
     Columns columns;
-    for (const std::string &name : metrics.names())
-      for (const Window &row : rows) columns[name].push_back(metrics.mean(name, row));
+    for (const std::string &name : metrics.names()) {
+      budget_.check_time();
+      for (const std::vector<Window> &row : rows) columns[name].push_back(metrics.mean(name, row));
+    }
     return columns;
   }
 
@@ -356,15 +400,18 @@ class Explainer {
   // Sample by sample in the windows of the slow tasks.
   void correlate_ipc(const Metrics &metrics, const std::vector<Window> &own) {
     constexpr size_t kFewestSamples = 8;
-    if (!metrics.has(kIpc) || metrics.sample_ns() <= 0) return;
-    std::set<int64_t> ends;
-    for (const Window &window : own)
-      for (int64_t at = window.begin_ns / metrics.sample_ns() + 1; at <= window.end_ns / metrics.sample_ns() + 1; ++at)
-        if (ends.size() < kMostOwn + kMostOthers) ends.insert(at * metrics.sample_ns());
-    std::vector<Window> rows;
+    constexpr int64_t kShortestSample = 50'000'000;  // there is no finer metric to go with it
+    if (!metrics.has(kIpc) || metrics.ipc_sample_ns() <= 0) return;
+    const int64_t step = std::max(metrics.ipc_sample_ns(), kShortestSample);
+    std::set<int64_t> all_ends;
+    for (const Window &window : own) {
+      budget_.check_time();
+      for (int64_t at = window.begin_ns / step + 1; at <= window.end_ns / step + 1; ++at) all_ends.insert(at * step);
+    }
+    Rows rows;
     std::vector<double> index;
-    for (const int64_t end : ends) {
-      const Window row{own.front().host, end - metrics.sample_ns(), end};
+    for (const int64_t end : evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), kMostOwn + kMostOthers)) {
+      const std::vector<Window> row = {{own.front().host, end - step, end}};
       const auto ipc = metrics.mean(kIpc, row);
       if (!ipc) continue;
       rows.push_back(row);
@@ -378,32 +425,26 @@ class Explainer {
   }
 
   // Task by task, the slow ones and those beside them.
-  void correlate_speed(const Metrics &metrics, const std::vector<Window> &windows) {
+  void correlate_speed(const Metrics &metrics, const Rows &rows) {
     finding_.index = "dps";
     std::vector<double> index;
     for (const auto *entries : {&own_, &others_})
       for (const Entry &entry : *entries) index.push_back(entry.speed);
-    Columns columns = columns_of(metrics, windows);
+    Columns columns = columns_of(metrics, rows);
     add_tasks(columns);
     const Table table = table_of(std::move(columns), index);
     finding_.metrics = correlate(table, index);
   }
 
-  void summarise() {
-    std::string &text = finding_.summary;
-    const std::string stage = stage_text(told_, finding_.stage);
-    if (finding_.phase != 0)
-      text = told_.name(finding_.phase) + " of " + stage + "tasks is slow on node " + told_.name(finding_.host) + ": ";
-    else
-      text = stage + "tasks are slow on node " + told_.name(finding_.host) + ": ";
-    text += conclusion(finding_.checks);
-    if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
-      text += "; the metrics that go with its speed most are of " + std::string(resource_text(finding_.leading));
+  std::string subject() const {
+    const std::string tasks = stage_text(told_, finding_.stage) + "tasks ",
+                      node = "slow on node " + told_.name(finding_.host) + ": ";
+    return finding_.phase == 0 ? tasks + "are " + node : told_.name(finding_.phase) + " of " + tasks + "is " + node;
   }
 
-  static constexpr std::string_view kIpc = "sys.counters.ipc";
   Finding &finding_;
   const Told &told_;
+  const std::vector<Group> &groups_;
   const Group &group_;
   store::Store &store_;
   query::Budget &budget_;
@@ -432,7 +473,8 @@ void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> 
   Sides sides;
   sides.own_tasks = {share(true, remote, bytes), share(true, gc, ms)};
   sides.other_tasks = {share(false, remote, bytes), share(false, gc, ms)};
-  for (Check &check : check_all(Metrics(), sides, told.name(finding.phase)))
+  sides.needs = needs_of_phase(told, groups, group, finding.phase);
+  for (Check &check : check_all(Metrics(), sides))
     if (check.what == Reason::garbage_collection || check.what == Reason::remote_reads) finding.checks.push_back(std::move(check));
   finding.reason = reason_of(finding.checks);
   std::set<std::string> hosts;
@@ -468,9 +510,18 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
   return found;
 }
 
-void explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget) {
-  if (finding.kind == Finding::Kind::node) Explainer(finding, told, groups, store, budget).explain();
+std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store,
+                    query::Budget &budget) {
   if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
+  if (finding.kind != Finding::Kind::node) return "";
+  Explainer explainer(finding, told, groups, store, budget);
+  try {
+    explainer.explain();
+  } catch (const query::TooMuch &much) {
+    explainer.stay_without_reason();
+    return much.what();
+  }
+  return "";
 }
 
 Resource leading_resource(const Correlated &metrics) {

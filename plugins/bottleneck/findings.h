@@ -43,8 +43,9 @@ std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &group
                                const DetectOptions &options);
 // The critical code regions.
 std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost> &regions);
-// Fills in why.
-void explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget);
+// Fills in why. Where that would cost more than is allowed the finding stays without, and what was too much is returned.
+std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store,
+                    query::Budget &budget);
 // Which resource has most of the sum of the leading coefficients.
 Resource leading_resource(const Correlated &metrics);
 

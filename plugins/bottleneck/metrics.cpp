@@ -42,7 +42,9 @@ Use use_of(std::string_view metric) {
 class MetricsReader : public store::PointVisitor {
  public:
   MetricsReader(const std::vector<Window> &windows, store::Store &store, query::Budget &budget)
-      : windows_(windows), store_(store), budget_(budget) {}
+      : windows_(windows), store_(store), budget_(budget) {
+    all_.held_ = Metrics::Held(&budget);
+  }
 
   Metrics read() {
     if (windows_.empty()) return std::move(all_);
@@ -50,6 +52,7 @@ class MetricsReader : public store::PointVisitor {
     select();
     store_.scan(series_, wider(), *this);
     for (auto &[key, program] : programs_) all_.programs_.push_back(program);
+    all_.ipc_sample_ns_ = usual_ipc_length();
     return std::move(all_);
   }
 
@@ -57,7 +60,7 @@ class MetricsReader : public store::PointVisitor {
     for (size_t i = 0; i < points.times_ns.size(); ++i) {
       const int64_t time = points.times_ns[i];
       int64_t length = points.durations_ns[i];
-      if (length > 0) all_.sample_ns_ = all_.sample_ns_ == 0 ? length : std::min(all_.sample_ns_, length);
+      if (length > 0 && series_[series].metric == kIpc) ++ipc_lengths_[length];
       if (length <= 0) length = targets_[series].last_ns == 0 ? 0 : std::min(time - targets_[series].last_ns, kLongestWindow);
       targets_[series].last_ns = time;
       if (length > 0) add(targets_[series], time - length, time, points.values[i]);
@@ -66,6 +69,15 @@ class MetricsReader : public store::PointVisitor {
   }
 
  private:
+  // The median: a first window may be short, and what others sent may have any length.
+  int64_t usual_ipc_length() const {
+    size_t all = 0, reached = 0;
+    for (const auto &[length, count] : ipc_lengths_) all += count;
+    for (const auto &[length, count] : ipc_lengths_)
+      if ((reached += count) * 2 >= all) return length;
+    return 0;
+  }
+
   struct Target {
     Metrics::Bins *bins = nullptr;
     Program *program = nullptr;
@@ -128,10 +140,11 @@ class MetricsReader : public store::PointVisitor {
     const std::string host(tag_of(series.tags, "host"));
     Metrics::Column &column = all_.columns_[series.metric];
     column.combine = combine_of(series.metric);
+    if (series.metric == "sys.cpu.usage") all_.cores_[host].emplace(tag_of(series.tags, "core"));
     Target target;
     target.bins = &column.hosts[host];
     if (target.bins->sum.empty()) {
-      budget_.hold(all_.count_);
+      all_.held_.more(all_.count_);
       target.bins->sum.resize(all_.count_);
       target.bins->weight.resize(all_.count_);
     }
@@ -167,6 +180,7 @@ class MetricsReader : public store::PointVisitor {
   std::vector<Target> targets_;
   std::map<std::string, std::vector<double>> active_;  // of hosts: the part of each bin in which it has windows
   std::map<std::pair<std::string, std::string>, Program> programs_;
+  std::map<int64_t, size_t> ipc_lengths_;
 };
 
 Metrics Metrics::read(const std::vector<Window> &windows, store::Store &store, query::Budget &budget) {
@@ -197,6 +211,17 @@ std::optional<double> Metrics::mean(std::string_view metric, const Window &windo
     weight += overlap;
   }
   return weight > 0 ? std::optional(sum / weight) : std::nullopt;
+}
+
+std::optional<double> Metrics::mean(std::string_view metric, const std::vector<Window> &windows) const {
+  double sum = 0, length = 0;
+  for (const Window &window : windows) {
+    const auto value = mean(metric, window);
+    if (!value) continue;
+    sum += *value * static_cast<double>(window.end_ns - window.begin_ns);
+    length += static_cast<double>(window.end_ns - window.begin_ns);
+  }
+  return length > 0 ? std::optional(sum / length) : std::nullopt;
 }
 
 }  // namespace atalaya::bottleneck

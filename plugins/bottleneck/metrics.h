@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,9 @@ struct Program {
   double disk = 0;  // MiB/s read and written
 };
 
+// Instructions per cycle: what metrics are correlated with where it is known.
+inline constexpr std::string_view kIpc = "sys.counters.ipc";
+
 class Metrics {
  public:
   // Of the hosts and the time of these windows. Throws as queries do.
@@ -39,10 +43,17 @@ class Metrics {
   bool has(std::string_view metric) const { return columns_.contains(metric); }
   // The metric's average in the window; nothing where nothing is known of it.
   std::optional<double> mean(std::string_view metric, const Window &window) const;
+  // Over several windows, the longer ones counting more.
+  std::optional<double> mean(std::string_view metric, const std::vector<Window> &windows) const;
   // Names with the digits of each as #: what differs in numbers only is one program.
   const std::vector<Program> &programs() const { return programs_; }
-  // The usual length of a sample's window.
-  int64_t sample_ns() const { return sample_ns_; }
+  // The usual length of a window of the instructions per cycle; 0 where the store has none.
+  int64_t ipc_sample_ns() const { return ipc_sample_ns_; }
+  // How many the host has; 1 where that is not known.
+  double cores(const std::string &host) const {
+    const auto found = cores_.find(host);
+    return found == cores_.end() ? 1 : static_cast<double>(found->second.size());
+  }
 
  private:
   friend class MetricsReader;
@@ -54,10 +65,35 @@ class Metrics {
     std::map<std::string, Bins, std::less<>> hosts;
   };
 
-  int64_t begin_ns_ = 0, step_ns_ = 1, sample_ns_ = 0;
+  // What the budget is asked for, until it goes.
+  class Held {
+   public:
+    explicit Held(query::Budget *budget = nullptr) : budget_(budget) {}
+    Held(Held &&other) noexcept : budget_(other.budget_), points_(std::exchange(other.points_, 0)) {}
+    Held &operator=(Held &&other) noexcept {
+      std::swap(budget_, other.budget_);
+      std::swap(points_, other.points_);
+      return *this;
+    }
+    ~Held() {
+      if (points_ > 0) budget_->release(points_);
+    }
+    void more(size_t points) {
+      points_ += points;  // the budget has counted them when it throws
+      budget_->hold(points);
+    }
+
+   private:
+    query::Budget *budget_;
+    size_t points_ = 0;
+  };
+
+  int64_t begin_ns_ = 0, step_ns_ = 1, ipc_sample_ns_ = 0;
   size_t count_ = 0;  // of bins
   std::map<std::string, Column, std::less<>> columns_;
   std::vector<Program> programs_;
+  std::map<std::string, std::set<std::string>, std::less<>> cores_;  // of hosts
+  Held held_;
 };
 
 }  // namespace atalaya::bottleneck

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
+
+#include "plugins/bottleneck/resource.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -31,7 +34,12 @@ std::vector<Node> rank_nodes(const Told &told, const std::vector<Group> &groups)
       node.lower += speed.lower;
     }
   }
+  // What reduces fetch comes from nearly all nodes, whatever is wrong: a node would have the more of it the more of them it ran.
+  std::set<std::pair<uint32_t, uint32_t>> shuffles;
+  for (const Group &group : groups)
+    if (group.phase != 0 && needs_of(told.name(group.phase)).network) shuffles.emplace(group.job, group.stage);
   for (const Task &task : told.tasks) {
+    if (shuffles.contains({task.job, task.stage})) continue;
     const auto node = found.find({task.job, task.host});
     if (node == found.end() || task.work.remote == kUnknown || task.work.bytes == kUnknown) continue;
     node->second.bytes += static_cast<double>(task.work.bytes);

@@ -19,8 +19,9 @@ constexpr size_t kFewestTasks = 3;  // for a correlation
 // The groups of one stage: the tasks', then one a phase.
 class Stage {
  public:
-  Stage(const Told &told, const std::vector<Group> &groups, size_t begin, size_t end, std::vector<double> &speeds)
-      : told_(told), groups_(groups), begin_(begin), end_(end), speeds_(speeds) {}
+  Stage(const Told &told, const std::vector<Group> &groups, size_t begin, size_t end, std::vector<double> &speeds,
+        std::vector<size_t> &row_of)
+      : told_(told), groups_(groups), begin_(begin), end_(end), speeds_(speeds), row_of_(row_of) {}
 
   std::vector<PhaseRank> rank() {
     for (const Entry &entry : groups_[begin_].entries) speeds_[entry.task] = entry.speed;
@@ -55,16 +56,15 @@ class Stage {
 
   // Over the tasks that have all phases.
   void set_loadings(std::vector<PhaseRank> &ranks) const {
+    if (ranks.empty()) return;
     std::vector<std::vector<double>> rows(groups_[begin_].entries.size());
-    std::vector<size_t> row_of;
-    if (!rows.empty()) row_of.assign(told_.tasks.size(), 0);
     for (size_t i = 0; i < rows.size(); ++i) {
-      row_of[groups_[begin_].entries[i].task] = i;
+      row_of_[groups_[begin_].entries[i].task] = i;
       rows[i] = {groups_[begin_].entries[i].speed};
     }
     for (size_t i = begin_ + 1; i < end_; ++i)
       for (const Entry &entry : groups_[i].entries)
-        if (!std::isnan(speeds_[entry.task])) rows[row_of[entry.task]].push_back(entry.speed);
+        if (!std::isnan(speeds_[entry.task])) rows[row_of_[entry.task]].push_back(entry.speed);
     Table table;
     table.columns.resize(end_ - begin_);
     for (size_t i = begin_; i < end_; ++i) table.names.push_back(std::to_string(i));
@@ -82,17 +82,19 @@ class Stage {
   const std::vector<Group> &groups_;
   size_t begin_, end_;
   std::vector<double> &speeds_;  // of tasks; NaN between calls
+  std::vector<size_t> &row_of_;  // tasks; known of this stage's only
 };
 
 }  // namespace
 
 std::vector<PhaseRank> rank_phases(const Told &told, const std::vector<Group> &groups) {
   std::vector<double> speeds(told.tasks.size(), kNone);
+  std::vector<size_t> row_of(told.tasks.size(), 0);
   std::vector<PhaseRank> all;
   for (size_t begin = 0; begin < groups.size();) {
     size_t end = begin + 1;
     while (end < groups.size() && groups[end].phase != 0) ++end;
-    std::vector<PhaseRank> ranks = Stage(told, groups, begin, end, speeds).rank();
+    std::vector<PhaseRank> ranks = Stage(told, groups, begin, end, speeds, row_of).rank();
     std::move(ranks.begin(), ranks.end(), std::back_inserter(all));
     begin = end;
   }

@@ -12,15 +12,81 @@
 namespace atalaya::bottleneck {
 namespace {
 
+std::string job_of(const store::Tags &tags) {
+  const auto job = tags.find("job");
+  return job == tags.end() ? std::string() : job->second;
+}
+
+// What began before the time and has no end. Some of it never gets one: when a master dies its tasks stay open for ever, and so it
+// would be in all later times. Where its job is known to have ended before, it is left out.
+class EarlierOpen {
+ public:
+  explicit EarlierOpen(const query::Range &range) : begin_ns_(range.from_ns) {}
+
+  bool keeps(const store::Span &span) {
+    std::string job = job_of(span.tags);
+    if (job.empty()) return false;
+    if (span.duration_ns >= 0 || span.start_ns > begin_ns_) {
+      active_.insert(std::move(job));
+      return false;
+    }
+    Kept kept{span.start_ns, span.entity, span.tags, std::string(span.name), {}, {}};
+    for (const store::Field &field : span.fields) {
+      kept.names.emplace_back(field.name);
+      kept.fields.push_back(field);
+    }
+    kept_[std::move(job)].push_back(std::move(kept));
+    return true;
+  }
+
+  void settle(Collector &collector, store::Store &store) {
+    if (kept_.empty()) return;
+    store::TagFilter jobs{"job", {}};
+    for (const auto &[job, kept] : kept_) jobs.patterns.push_back(query::exactly(job));
+    std::set<std::string> over;
+    store.spans({{"job"}, {jobs}, {}}, [&](const store::Span &span) {
+      if (span.name == "job" && span.duration_ns >= 0 && span.start_ns + span.duration_ns <= begin_ns_)
+        over.insert(job_of(span.tags));
+    });
+    for (auto &[job, kept] : kept_) {
+      if (over.contains(job)) continue;
+      if (!active_.contains(job)) idle_.push_back(job);
+      for (Kept &one : kept) one.give(collector);
+    }
+  }
+  // Jobs of which nothing else is known in the time.
+  const std::vector<std::string> &idle() const { return idle_; }
+
+ private:
+  struct Kept {
+    int64_t start_ns, entity;
+    store::Tags tags;
+    std::string name;
+    std::vector<std::string> names;
+    std::vector<store::Field> fields;
+
+    void give(Collector &collector) {
+      for (size_t i = 0; i < fields.size(); ++i) fields[i].name = names[i];
+      collector.add({start_ns, kUnknown, entity, tags, name, fields});
+    }
+  };
+
+  const int64_t begin_ns_;
+  std::set<std::string> active_;
+  std::map<std::string, std::vector<Kept>> kept_;
+  std::vector<std::string> idle_;
+};
+
 void check_known(const std::vector<std::string> &ids, const Told &told, store::Store &store) {
   std::set<std::string> found;
   for (const Job &job : told.jobs) found.insert(told.name(job.id));
   for (const std::string &id : ids) {
     if (found.contains(id)) continue;
     std::set<std::string> known;
-    store.spans({{"job"}, {}, {}}, [&](const store::Span &span) {
-      if (const auto job = span.tags.find("job"); job != span.tags.end()) known.insert(job->second);
-    });
+    store.spans({{"job"}, {}, {}}, [&](const store::Span &span) { known.insert(job_of(span.tags)); });
+    if (known.contains(id))
+      throw query::Wrong("job " + core::in_quotes(id) + " is in the store " + store.name() +
+                         ", but not in this time or not with these tags; leave out --from, --to or --tag");
     throw query::Wrong("job " + core::in_quotes(id) + " is not in the store " + store.name() +
                        core::did_you_mean(id, {known.begin(), known.end()}) + "; --job all takes all of a time");
   }
@@ -38,12 +104,15 @@ Told read_jobs(const std::vector<std::string> &ids, const std::vector<store::Tag
     selection.tags.push_back(std::move(jobs));
   }
   Collector collector;
+  EarlierOpen open(range);
   store.spans(selection, [&](const store::Span &span) {
     budget.hold(1);
     budget.work(1);
-    collector.add(span);
+    if (!open.keeps(span)) collector.add(span);
   });
+  open.settle(collector, store);
   Told told = collector.take();
+  told.idle = open.idle();
   check_known(ids, told, store);
   return told;
 }
@@ -72,6 +141,8 @@ Counters read_counters(const Told &told, const std::vector<uint32_t> &tasks, sto
     const auto task = told.keys.find(key);
     const auto wanted = task == told.keys.end() ? counters.end() : counters.find(task->second);
     if (wanted == counters.end()) return;
+    const Task &one = told.tasks[wanted->first];
+    if (one.has_span && one.work.start_ns != span.start_ns) return;  // of an earlier run
     for (const store::Field &field : span.fields)
       if (field.name.starts_with("counter.")) wanted->second.emplace(field.name, field.value);
   });

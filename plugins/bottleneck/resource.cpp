@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/bottleneck/resource.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -79,9 +80,20 @@ Combine combine_of(std::string_view metric) {
 Needs needs_of(std::string_view phase) {
   Needs needs;
   needs.network = has(phase, "shuffle") && !has(phase, "write");
-  needs.input = needs.network || has(phase, "read") || has(phase, "fetch") || has(phase, "input");
+  const bool fetches = has(phase, "fetch") && !has(phase, "result");  // that is who started the task
+  needs.input = needs.network || has(phase, "read") || has(phase, "input") || fetches;
   needs.reads = needs.input || has(phase, "merge");
   needs.writes = has(phase, "write") || has(phase, "spill") || has(phase, "merge") || has(phase, "output") || has(phase, "commit");
+  return needs;
+}
+
+Needs needs_of(std::string_view phase, const std::vector<std::string> &stage) {
+  Needs needs = needs_of(phase);
+  const auto none = [&](auto &&does) { return std::none_of(stage.begin(), stage.end(), does); };
+  const auto reads_input = [](const std::string &name) { return needs_of(name).input && !needs_of(name).network; };
+  if ((phase == "map" || phase == "compute") && none(reads_input)) needs.input = needs.reads = true;
+  if (phase == "map" && none([](const std::string &name) { return has(name, "spill"); })) needs.writes = true;
+  if (phase == "reduce" && none([](const std::string &name) { return has(name, "write"); })) needs.writes = true;
   return needs;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace atalaya::bottleneck {
 
@@ -23,6 +24,9 @@ struct Needs {
   bool network = false;  // data of other nodes, always
 };
 Needs needs_of(std::string_view phase);
+// The same where the names of all phases of the stage are known. Histories often tell only `map` of a map, or `compute` of a task:
+// what no other phase is named for, input or output, is done in these.
+Needs needs_of(std::string_view phase, const std::vector<std::string> &stage);
 
 // Three digits, whole numbers from 1000: "0.25", "12.5", "1234".
 std::string short_text(double value);

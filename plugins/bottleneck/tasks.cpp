@@ -97,13 +97,17 @@ Task *Collector::task(const store::Tags &tags) {
     all_.tasks.push_back(task);
   }
   Task &task = all_.tasks[found->second];
+  if (!task.has_span) name(task, tags);
+  return &task;
+}
+
+void Collector::name(Task &task, const store::Tags &tags) {
   const auto say = [&](uint32_t &name, std::string_view key) {
-    if (name == 0) name = all_.names.of(tag_of(tags, key));
+    if (const std::string_view value = tag_of(tags, key); !value.empty()) name = all_.names.of(value);
   };
   say(task.stage, "stage");
   say(task.host, "host");
   say(task.executor, "executor");
-  return &task;
 }
 
 void Collector::add_job(const store::Span &span) {
@@ -124,7 +128,14 @@ void Collector::add_task(const store::Span &span) {
     return;
   }
   const Said said(span);
+  if (task->has_span && task->work.start_ns != said.work.start_ns) {
+    // Frameworks number from 0 again when an application is started again. Its later run counts.
+    ++all_.again;
+    task->is_again = true;
+    if (said.work.start_ns < task->work.start_ns) return;
+  }
   task->has_span = true;
+  name(*task, span.tags);
   task->work = said.work;
   task->outcome = outcome_of(said.outcome, span.duration_ns < 0);
   task->locality = all_.names.of(tag_of(span.tags, "locality"));
@@ -160,6 +171,25 @@ void Collector::add_region(const store::Span &span) {
   all_.regions.push_back(region);
 }
 
+// Those of tasks that an earlier run of the application had.
+void Collector::leave_out_earlier_runs() {
+  if (all_.again == 0) return;
+  std::erase_if(all_.phases, [&](const Phase &phase) {
+    const Task &task = all_.tasks[phase.task];
+    return task.is_again && phase.work.start_ns < task.work.start_ns;
+  });
+}
+
+// Frameworks do not tell the ends of all tasks when a job ends or its master dies: when its job is over, nothing of it runs.
+void Collector::close() {
+  for (Task &task : all_.tasks) {
+    const Job &job = all_.jobs[task.job];
+    if (task.outcome != Outcome::running || !job.has_span || job.work.duration_ns == kUnknown) continue;
+    task.outcome = Outcome::unknown;
+    ++all_.without_end;
+  }
+}
+
 // A phase that came in several spans (spill after spill) is one.
 void Collector::merge_phases() {
   std::vector<Phase> &phases = all_.phases;
@@ -174,6 +204,12 @@ void Collector::merge_phases() {
       continue;
     }
     Phase &one = phases[kept - 1];
+    const auto add_part = [&](const Phase &phase) {
+      all_.parts.push_back({phase.task, phase.phase, phase.work.start_ns, phase.work.end_ns()});
+    };
+    const bool is_first = all_.parts.empty() || all_.parts.back().task != one.task || all_.parts.back().phase != one.phase;
+    if (is_first) add_part(one);
+    add_part(next);
     const bool is_open = one.busy_ns == kUnknown || next.busy_ns == kUnknown;
     const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
     one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
@@ -207,6 +243,7 @@ void Collector::complete(Task &task, const Phase *begin, const Phase *end) const
 }
 
 Told Collector::take() {
+  leave_out_earlier_runs();
   merge_phases();
   const Phase *next = all_.phases.data(), *last = next + all_.phases.size();
   while (next != last) {
@@ -214,6 +251,7 @@ Told Collector::take() {
     while (next != last && next->task == begin->task) ++next;
     complete(all_.tasks[begin->task], begin, next);
   }
+  close();
   return std::move(all_);
 }
 

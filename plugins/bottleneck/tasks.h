@@ -37,6 +37,7 @@ struct Task {
   uint32_t stage = 0, host = 0, executor = 0, locality = 0;
   Outcome outcome = Outcome::unknown;
   bool has_span = false;  // else only phases told of it
+  bool is_again = false;  // an earlier run of the application had a task of this name: that one is left out
   Work work;
   int64_t gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
   const std::string *key = nullptr;
@@ -55,6 +56,12 @@ struct Phase {
   int64_t busy_ns = 0;  // the sum of their durations; kUnknown while one is open
 };
 
+// One span of a phase that came in several.
+struct Part {
+  uint32_t task = 0, phase = 0;
+  int64_t begin_ns = 0, end_ns = 0;
+};
+
 struct Region {
   uint32_t job = 0, name = 0, host = 0;  // job: its place among the jobs, where has_job
   bool has_job = false;
@@ -71,9 +78,13 @@ struct Told {
   std::vector<Job> jobs;
   std::vector<Task> tasks;
   std::vector<Phase> phases;  // by task, in order of their start
+  std::vector<Part> parts;    // by task, phase, and start; of phases that came in one span there are none
   std::vector<Region> regions;
   std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
   size_t without_identity = 0;                     // spans of tasks and phases without a task
+  size_t again = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
+
+  std::vector<std::string> idle;  // jobs of which only what had been open before the time is known
 
   const std::string &name(uint32_t number) const { return names.text(number); }
 };
@@ -91,11 +102,14 @@ class Collector {
  private:
   struct Said;
   uint32_t job(std::string_view id);
+  void name(Task &task, const store::Tags &tags);
   Task *task(const store::Tags &tags);
   void add_job(const store::Span &span);
   void add_task(const store::Span &span);
   void add_phase(const store::Span &span);
   void add_region(const store::Span &span);
+  void leave_out_earlier_runs();
+  void close();
   void merge_phases();
   void complete(Task &task, const Phase *begin, const Phase *end) const;
 

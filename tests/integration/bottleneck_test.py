@@ -11,7 +11,8 @@ import unittest
 import urllib.request
 
 import browser
-from harness import BINARY, PATIENCE, AgentCase, main
+import job_histories
+from harness import BINARY, PATIENCE, Agent, AgentCase, main
 
 T0 = 1_700_000_000
 NODES = ["n1", "n2", "n3", "n4"]
@@ -43,17 +44,61 @@ def tasks(job, slow=None, phase=None, factor=1, remote=None):
     yield sample("span", T0, WAVES * WAVE, {"job": job, "framework": "hadoop", "name": "sort"}, {"span.outcome": 0}, "job")
 
 
-def metrics(written):
+def metrics(written, busy=None):
     """What an agent on each node tells, a window a second."""
     chance = random.Random(7)
     for second in range(1, WAVES * WAVE + 1):
         for node in NODES:
             def point(metric, value, node=node, second=second, **tags):
                 return sample("metrics", T0 + second, 1, {"host": node, **tags}, {metric: value * chance.uniform(0.97, 1.03)})
-            yield point("sys.cpu.usage", 40, core="0")
+            yield point("sys.cpu.usage", 97 if node == busy else 40, core="0")
             yield point("sys.disk.write.mb", written.get(node, 147.74), disk="sda")
             yield point("sys.mem.free", 900)
             yield point("proc.cpu.user", 60, pid="5", process=f"worker-{node}")
+
+
+def of_node(node, far):
+    """How far a task's data is and how many times as long it takes: the far one reads over the network."""
+    return ("OFF_SWITCH", 2) if node == far else ("NODE_LOCAL", 1)
+
+
+def mapreduce_job(far):
+    """A history of Hadoop with a map after the other on each node."""
+    start = T0 * 1000
+    yield "JOB_SUBMITTED", {"jobid": job_histories.JOB, "jobName": "sort", "submitTime": start}
+    counters = [(job_histories.FILE_COUNTER, [("HDFS_BYTES_READ", 64 * MIB)]),
+                (job_histories.TASK_COUNTER, [("MAP_OUTPUT_MATERIALIZED_BYTES", 64 * MIB)])]
+    for number in range(WAVES * len(NODES)):
+        node, begin = NODES[number % len(NODES)], start + number // len(NODES) * WAVE * 1000
+        word, factor = of_node(node, far)
+        end = begin + (5000 + number * 37 % 500) * factor
+        attempt = {"taskid": job_histories.task("m", number), "attemptId": job_histories.attempt("m", number, 0), "taskType": "MAP"}
+        yield "TASK_STARTED", {"taskid": attempt["taskid"], "taskType": "MAP", "startTime": begin, "splitLocations": ""}
+        yield job_histories.started("m", number, 0, begin, node, word)
+        yield "MAP_ATTEMPT_FINISHED", {**attempt, "taskStatus": "SUCCEEDED", "mapFinishTime": end, "finishTime": end + 300, "hostname": node,
+                                       "rackname": "/r1", "counters": counters}
+    yield "JOB_FINISHED", {"jobid": job_histories.JOB, "finishTime": start + WAVES * WAVE * 1000, "totalCounters": [], "mapCounters": [],
+                           "reduceCounters": []}
+
+
+def spark_job(far):
+    """A log of Spark with a task after the other on each node."""
+    begin, *_, last, end = job_histories.spark_events()
+    yield begin
+    yield {"Event": "SparkListenerApplicationStart", "App Name": "sort", "App ID": "app_1", "Timestamp": T0 * 1000, "User": "u"}
+    for number in range(WAVES * len(NODES)):
+        node = NODES[number % len(NODES)]
+        word, factor = of_node(node, far)
+        length, launch = (5000 + number * 37 % 500) * factor, (T0 + number // len(NODES) * WAVE) * 1000
+        for kind in ("Start", "End"):
+            event = job_histories.task_event("SparkListenerTask" + kind, 0, number, number, length)
+            event["Task Info"].update({"Launch Time": launch, "Finish Time": launch + length if kind == "End" else 0, "Host": node,
+                                       "Locality": "ANY" if word == "OFF_SWITCH" else word, "Getting Result Time": 0})
+            if kind == "End":
+                event["Task Metrics"].update({"Executor Run Time": length - 100, "Input Metrics": {"Bytes Read": 64 * MIB, "Records Read": 7}})
+            yield event
+    yield last
+    yield {**end, "Timestamp": (T0 + WAVES * WAVE) * 1000}
 
 
 class Bottleneck(AgentCase):
@@ -104,7 +149,7 @@ class Bottleneck(AgentCase):
         self.assertEqual({task["outcome"] for task in answer["tasks"]}, {"succeeded"})
         table = self.bottleneck("--job", "job_1")
         self.assertRegex(table, r"(?m)^\* spill of map tasks is slow on node n3: disk write")
-        self.assertRegex(table, r"(?m)^    found: disk write 115 MiB/s, 14[78] MiB/s on the other nodes")
+        self.assertRegex(table, r"(?m)^    found: disk write 11[56] MiB/s, 14[78] MiB/s on the other nodes")
         self.assertRegex(table, r"(?m)^job_1 \(sort\) +32 ")
         kmeans = self.answer("job_1", "--clustering", "kmeans")
         self.assertEqual(self.finding(kmeans), ("n3", "map", "spill", "disk"))
@@ -115,10 +160,30 @@ class Bottleneck(AgentCase):
         self.assertEqual(self.finding(answer), ("n1", "map", "read", "remote reads"))
         self.assertEqual({node["node"]: round(node["remoteShare"], 2) for node in answer["nodes"]}, {"n1": 0.4, "n2": 0.02, "n3": 0.02, "n4": 0.02})
 
+    def read_history(self, name, raw):
+        """What source hadoop makes of it goes where all goes."""
+        folder = self.path("agent-" + name)
+        os.mkdir(folder)
+        with open(self.path(name), "wb") as file:
+            file.write(raw)
+        agent = Agent(folder, f'local a = require "atalaya"\na.pipeline "jobs" {{ a.source.hadoop {{ path = "{self.path(name)}", follow = false }}, '
+                               f'a.sink.http {{ url = "{self.url}", format = "jsonlines" }} }}\n')
+        self.agents.append(agent)
+        self.assertEqual(agent.join(), 0, agent.errors())
+
+    def test_histories_name_the_reason_too(self):
+        self.tell(metrics({}))
+        self.read_history(job_histories.JOB + ".jhist", job_histories.json_history(mapreduce_job("n1")))
+        answer = self.answer(job_histories.JOB)
+        self.assertEqual(self.finding(answer), ("n1", "map", "map", "remote reads"))
+        self.assertEqual({node["node"]: node["remoteShare"] for node in answer["nodes"]}, {"n1": 1, "n2": 0, "n3": 0, "n4": 0})
+        self.read_history("app_1", job_histories.spark_log(spark_job("n2")))
+        self.assertEqual(self.finding(self.answer("app_1")), ("n2", "0", "compute", "remote reads"))
+
     def test_another_program(self):
         hog = (sample("metrics", T0 + second, 1, {"host": "n2", "pid": "9", "process": "stress"}, {"proc.cpu.user": 150.0})
                for second in range(1, WAVES * WAVE))
-        self.tell(tasks("job_1", "n2", "map", 2), metrics({}), hog)
+        self.tell(tasks("job_1", "n2", "map", 2), metrics({}, busy="n2"), hog)
         answer = self.answer("job_1")
         self.assertEqual(self.finding(answer), ("n2", "map", "map", "other programs"))
         self.assertIn('another program, "stress"', answer["findings"][0]["summary"])

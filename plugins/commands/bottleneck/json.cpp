@@ -113,7 +113,10 @@ class Writer {
     if (finding.kind == Finding::Kind::node) object.number("chance", finding.chance);
     object.number("lost", finding.lost);
     object.list("phases", finding.phases, [&](const SlowPhase &phase) { add(phase); });
-    object.list("tasks", finding.tasks, [&](uint32_t task) { core::append_json_string(out_, told_.tasks[task].attempt()); });
+    object.list("tasks", finding.tasks, [&](uint32_t number) {
+      const Task &task = told_.tasks[number];
+      core::append_json_string(out_, task.attempt().empty() ? task.task() : task.attempt());
+    });
     object.list("evidence", finding.evidence, [&](const std::string &text) { core::append_json_string(out_, text); });
     object.list("checks", finding.checks, [&](const Check &check) { add(check); });
     if (!finding.index.empty()) add_metrics(object, finding);

@@ -188,6 +188,21 @@ TEST_CASE("two slow nodes of five are both named, the one that lost more first")
   CHECK(all.findings[0].summary.starts_with("map tasks are slow on node n3: "));
 }
 
+TEST_CASE("a node's remote share is of what was input, not of what reduces fetched") {
+  Spans spans;
+  for (int i = 0; i < 12; ++i) {
+    const std::string node = "n" + std::to_string(i % 4);
+    spans.add("task", Spans::task("map", "m" + std::to_string(i), node), i, 1,
+              {{"span.bytes", 1000}, {"span.bytes.remote", node == "n1" ? 500 : 0}});
+    if (node != "n2") continue;
+    const Tags reduce = Spans::task("reduce", "r" + std::to_string(i), node);
+    spans.add("task", reduce, i, 1, {{"span.bytes", 9000}});
+    spans.add("phase", Spans::with(Spans::with(reduce, "phase", "shuffle"), "source", "network"), i, 1, {{"span.bytes", 9000}});
+  }
+  for (const Analysis all = analysed(spans); const Node &node : all.nodes)
+    CHECK(node.remote_share() == doctest::Approx(all.told.name(node.host) == "n1" ? 0.5 : 0));
+}
+
 TEST_CASE("few tasks, one node, or nothing known are said") {
   Spans few;
   for (int i = 0; i < 6; ++i)

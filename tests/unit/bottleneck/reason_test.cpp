@@ -114,12 +114,158 @@ TEST_CASE("another program beside the tasks") {
   for (int second = 1; second <= kWaves * kLength; ++second) hog.emplace_back(second, 160);
   store.add("proc.cpu.user", {{"host", "GD42"}, {"process", "stress"}, {"pid", "9"}}, hog);
   Spans spans;
-  add_tasks(spans, "map", "GD42", 0.5);
+  add_tasks(spans, "collect", "GD42", 0.5);
   const Analysis all = analysed(spans, store);
   CHECK(only_finding(all).reason == Reason::programs);
   CHECK(only_finding(all).summary.starts_with(
-      "map of map tasks is slow on node GD42: another program, \"stress\" uses 160 % of a core, 0 % on the other nodes; "));
-  CHECK(only_finding(all).summary.find("disk ruled out") != std::string::npos);  // map waits for none
+      "collect of map tasks is slow on node GD42: another program, \"stress\" uses 160 % of a core, 0 % on the other nodes; "));
+  CHECK(only_finding(all).summary.find("disk ruled out") != std::string::npos);  // collect waits for none
+}
+
+// On GD43 only.
+void add_program(MemoryStore &store, const std::string &name, double cpu, double disk = 0) {
+  query::test::Values cpus, disks;
+  for (int second = 1; second <= kWaves * kLength; ++second) {
+    cpus.emplace_back(second, cpu);
+    disks.emplace_back(second, disk);
+  }
+  store.add("proc.cpu.user", {{"host", "GD43"}, {"process", name}, {"pid", "9"}}, cpus);
+  store.add("proc.disk.writes.mb", {{"host", "GD43"}, {"process", name}, {"pid", "9"}}, disks);
+}
+
+TEST_CASE("a program that takes nothing away from the tasks does not hide a worn disk") {
+  MemoryStore store;
+  add_usual(store);
+  add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
+  add_program(store, "driver", 25, 2);
+  Spans spans;
+  add_tasks(spans, "spill", "GD43", 0.7);
+  const Analysis all = analysed(spans, store);
+  CHECK(only_finding(all).reason == Reason::disk);
+  CHECK(only_finding(all).checks[1].verdict == Verdict::ruled_out);
+  CHECK(only_finding(all).checks[1].text ==
+        "\"driver\" uses 25 % of a core, 0 % on the other nodes (but there is CPU left); \"driver\" reads and writes 2 MiB/s, 0 "
+        "MiB/s "
+        "on the other nodes (but little of what its disks move)");
+}
+
+TEST_CASE("what a program may use is a part of the node's cores and disks, and must be short there") {
+  const struct {
+    int cores;
+    double cpu, disk;
+    const char *metric;
+    double usual, here;
+    Reason reason;
+  } kCases[] = {{64, 300, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::cpu},       // 5 % of the cores
+                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::programs},  // 14 %
+                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // nobody waits
+                {1, 25, 0, "cgroup.cpu.throttled.time", 600, 610, Reason::programs},   // a small node at its limit, as all are
+                {1, 25, 0, "proc.cpu.delay", 10, 60, Reason::programs},                // the tasks wait for a CPU
+                {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},     // most of what the disk moves
+                {2, 0, 90, "sys.disk.write.await", 5, 5, Reason::none}};               // the disk keeps up
+  for (const auto &one : kCases) {
+    CAPTURE(one.cores);
+    CAPTURE(one.metric);
+    MemoryStore store;
+    for (int core = 0; core < one.cores; ++core) add_metric(store, "sys.cpu.usage", 40, {}, {{"core", std::to_string(core)}});
+    add_metric(store, "sys.disk.write.mb", 140, {}, {{"disk", "sda"}});
+    add_metric(store, "proc.cpu.user", 60, {}, {{"process", "java"}, {"pid", "7"}});
+    add_metric(store, one.metric, one.usual, {{"GD43", one.here}}, {{"process", "java"}, {"pid", "7"}});
+    add_program(store, "backup", one.cpu, one.disk);
+    Spans spans;
+    add_tasks(spans, "map", "GD43", 0.5);
+    CHECK(only_finding(analysed(spans, store)).reason == one.reason);
+  }
+}
+
+TEST_CASE("phases that histories tell hold what no other phase is named for") {
+  CHECK(needs_of("map", {"map", "merge"}).input);
+  CHECK(needs_of("map", {"map", "merge"}).reads);
+  CHECK(needs_of("map", {"map", "merge"}).writes);
+  CHECK_FALSE(needs_of("map", {"read", "map", "spill"}).input);
+  CHECK_FALSE(needs_of("map", {"read", "map", "spill"}).writes);
+  CHECK(needs_of("compute", {"shuffle-read", "compute", "shuffle-write", "result-fetch"}).input);
+  CHECK(needs_of("reduce", {"shuffle", "sort", "reduce"}).writes);
+  CHECK_FALSE(needs_of("reduce", {"shuffle", "reduce", "write"}).writes);
+  CHECK_FALSE(needs_of("result-fetch").input);
+
+  MemoryStore remote;
+  add_usual(remote);
+  Spans reading;
+  add_tasks(reading, "map", "GD41", 0.6, {{"GD41", 1}, {"GD42", 0}, {"GD43", 0}, {"GD44", 0}});
+  CHECK(only_finding(analysed(reading, remote)).reason == Reason::remote_reads);
+
+  MemoryStore worn;
+  add_usual(worn);
+  add_metric(worn, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
+  Spans writing;
+  add_tasks(writing, "map", "GD43", 0.7);
+  CHECK(only_finding(analysed(writing, worn)).reason == Reason::disk);
+}
+
+TEST_CASE("remote reads are not ruled out by a phase's name where the shares differ, and do not hide what it waits for") {
+  const std::map<std::string, double> shares = {{"GD43", 0.4}, {"GD41", 0.02}, {"GD42", 0.02}, {"GD44", 0.02}};
+  MemoryStore store;
+  add_usual(store);
+  Spans spans;
+  add_tasks(spans, "spill", "GD43", 0.7, shares);
+  CHECK(only_finding(analysed(spans, store)).reason == Reason::remote_reads);
+  add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
+  Spans again;
+  add_tasks(again, "spill", "GD43", 0.7, shares);
+  CHECK(only_finding(analysed(again, store)).reason == Reason::disk);
+}
+
+TEST_CASE("a low rate of a disk that answers as fast as the others is not its fault") {
+  MemoryStore store;
+  add_usual(store);
+  add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 90}}, {{"disk", "sda"}});
+  add_metric(store, "sys.disk.write.await", 4, {}, {{"disk", "sda"}});
+  Spans spans;
+  add_tasks(spans, "spill", "GD43", 0.7);
+  CHECK(only_finding(analysed(spans, store)).reason == Reason::none);
+}
+
+TEST_CASE("findings that would cost too much stay without a reason, and none costs the next one anything") {
+  MemoryStore store;
+  add_usual(store);
+  add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
+  Spans spans;
+  add_tasks(spans, "spill", "GD43", 0.7);
+  query::Budget small({.points = 1000});
+  const Analysis all = analyse(spans.take(), {}, store, small);
+  CHECK(only_finding(all).reason == Reason::none);
+  CHECK(only_finding(all).summary == "spill of map tasks is slow on node GD43: to look for the reason costs more than is allowed");
+  REQUIRE(all.notes.size() == 1);
+  CHECK(all.notes[0].starts_with("node GD43, job \"j\", stage \"map\": not all metrics were looked at: "));
+  // What one finding needs is enough for any number of them.
+  query::Budget enough({.points = 60'000});
+  const std::vector<Window> windows = {{"GD43", kT0, kT0 + 60 * kSecond}, {"GD44", kT0, kT0 + 60 * kSecond}};
+  for (int i = 0; i < 100; ++i) CHECK(Metrics::read(windows, store, enough).has("sys.disk.write.mb"));
+}
+
+TEST_CASE("a phase in several spans is measured in these, not in what lies between") {
+  MemoryStore store;
+  std::map<std::string, query::test::Values> values;
+  Spans spans;
+  for (int wave = 0; wave < kWaves; ++wave) {
+    for (const std::string &host : kHosts) {
+      const double factor = host == "GD43" ? 1.5 : 1;
+      const Tags task = Spans::task("map", "m" + std::to_string(wave) + host, host);
+      const double begin = wave * kLength, up_and_down = 1 + 0.02 * ((wave + host.back()) % 3);
+      for (const double at : {1.0, 7.0})
+        spans.add("phase", Spans::with(task, "phase", "spill"), begin + at, factor * up_and_down, {{"span.bytes", 100 * kMebi}});
+      spans.add("task", task, begin, kLength, {{"span.bytes", 1000 * kMebi}, {"span.outcome", 0}});
+      // Only in the later spill it is slow.
+      for (int second = 1; second <= kLength; ++second)
+        values[host].emplace_back(wave * kLength + second, second < 7 ? 100 : host == "GD43" ? 40 : 80);
+    }
+  }
+  for (const std::string &host : kHosts) store.add("sys.disk.write.mb", {{"host", host}, {"disk", "sda"}}, values[host]);
+  const Analysis all = analysed(spans, store);
+  const Finding &finding = only_finding(all);
+  CHECK(all.told.name(finding.phase) == "spill");
+  CHECK(finding.reason == Reason::disk);
 }
 
 TEST_CASE("programs whose names differ in a number are one") {
@@ -194,6 +340,24 @@ TEST_CASE("where instructions per cycle are known they are the index") {
   for (const Coefficient &one : finding.metrics.all) CHECK(one.name != "sys.counters.ipc");
 }
 
+TEST_CASE("the step of instructions per cycle is their usual window, and rows are of all the time") {
+  MemoryStore store;
+  add_usual(store);
+  query::test::Values ipc, misses;
+  for (int second = 1; second <= kWaves * kLength; ++second) {
+    misses.emplace_back(second, 10 + 5 * (second % 4));
+    ipc.emplace_back(second, 2 - 0.05 * misses.back().second);
+  }
+  store.add("sys.counters.ipc", {{"host", "GD43"}}, ipc);
+  store.add("sys.counters.cache.misses", {{"host", "GD43"}}, misses);
+  query::Budget budget({});
+  CHECK(Metrics::read({{"GD43", kT0, kT0 + 60 * kSecond}}, store, budget).ipc_sample_ns() == kSecond);
+  store.duration_ns = 1;  // foreign samples may have any length
+  Spans spans;
+  add_tasks(spans, "spill", "GD43", 0.7);
+  CHECK(analysed(spans, store).findings.size() == 1);  // in the time of an ordinary test
+}
+
 TEST_CASE("metrics are averages over the window, however samples lie in it") {
   MemoryStore store;
   store.add("sys.cpu.usage", {{"host", "h"}, {"core", "0"}}, {{1, 10}, {2, 20}, {3, 30}, {4, 40}});
@@ -213,7 +377,7 @@ TEST_CASE("metrics are averages over the window, however samples lie in it") {
   CHECK_FALSE(metrics.mean("proc.exits", {"h", kT0 + 2 * kSecond + kSecond / 10, kT0 + 3 * kSecond}));
   CHECK_FALSE(metrics.mean("self.files", window));
   CHECK_FALSE(metrics.mean("sys.cpu.usage", {"other", kT0, kT0 + kSecond}));
-  CHECK(metrics.sample_ns() == kSecond);
+  CHECK(metrics.ipc_sample_ns() == 0);
   REQUIRE(metrics.programs().size() == 1);
   CHECK(metrics.programs()[0].name == "p#");
   // 12 % in two of the two and a half seconds of its windows.

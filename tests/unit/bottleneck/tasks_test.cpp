@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "plugins/bottleneck/read.h"
 #include "tests/unit/bottleneck/jobs.h"
 
 namespace atalaya::bottleneck::test {
@@ -63,6 +68,80 @@ TEST_CASE("what runs, failed or was killed is not compared") {
   CHECK(all.totals[0].running == 1);
   CHECK(all.totals[0].seconds == 0);  // it is not over
   CHECK(outcome_text(all.told.tasks[0].outcome) == "running");
+}
+
+TEST_CASE("what has no end is not running any more when its job is over") {
+  Spans spans;
+  spans.add("task", Spans::task("map", "open", "n1"), 0, -1);
+  spans.add("task", Spans::task("map", "good", "n1"), 0, 1, {{"span.bytes", 10}, {"span.outcome", 0}});
+  spans.add("job", {{"job", "j"}}, 0, 9, {{"span.outcome", 1}});
+  const Analysis all = analysed(spans);
+  CHECK(all.totals[0].running == 0);
+  CHECK(all.totals[0].seconds == 9);
+  CHECK(all.told.tasks[0].outcome == Outcome::unknown);
+  CHECK_FALSE(all.told.tasks[0].is_done());
+  CHECK(all.notes.back() == "1 tasks have no end, though their jobs are over: how they ended is not known");
+}
+
+TEST_CASE("a second attempt of an application counts from 0 again: its later tasks count, with their own phases") {
+  for (const bool later_first : {false, true}) {
+    Spans spans;
+    const Tags old = Spans::task("0", "0.0", "n1"), again = Spans::task("0", "0.0", "n2");
+    const auto add_old = [&] {
+      spans.add("task", old, 0, 9, {{"span.bytes", 10}, {"span.outcome", 0}});
+      spans.add("phase", Spans::with(old, "phase", "compute"), 1, 8, {{"span.bytes", 10}});
+    };
+    if (!later_first) add_old();
+    spans.add("phase", Spans::with(again, "phase", "compute"), 1001, 2, {{"span.bytes", 30}});
+    spans.add("task", again, 1000, 4, {{"span.bytes", 30}, {"span.outcome", 0}});
+    if (later_first) add_old();
+    const Told told = spans.take();
+    REQUIRE(told.tasks.size() == 1);
+    CHECK(told.again == 1);
+    CHECK(told.tasks[0].work.start_ns == kT0 + 1000 * kSecond);
+    CHECK(told.name(told.tasks[0].host) == "n2");
+    REQUIRE(told.phases.size() == 1);
+    CHECK(told.phases[0].busy_ns == 2 * kSecond);
+    CHECK(told.phases[0].work.bytes == 30);
+  }
+}
+
+// Spans by seconds after kT0; the tags of a selection are not looked at.
+class SpanStore : public query::test::MemoryStore {
+ public:
+  struct One {
+    std::string name;
+    Tags tags;
+    int start, length;
+  };
+  std::vector<One> all;
+  void spans(const store::Selection &selection, const std::function<void(const store::Span &)> &visit) override {
+    for (const One &one : all) {
+      const int64_t start = kT0 + one.start * kSecond, end = one.length < 0 ? INT64_MAX : start + one.length * kSecond;
+      if (start > selection.range.to_ns || end <= selection.range.from_ns) continue;
+      if (!selection.metrics.empty() && selection.metrics[0] != one.name) continue;
+      visit({start, one.length < 0 ? -1 : one.length * kSecond, 0, one.tags, one.name, {}});
+    }
+  }
+};
+
+TEST_CASE("what was left open by a job that ended before is not of every later day") {
+  SpanStore store;
+  const auto task = [](const std::string &job, const std::string &id) {
+    return Spans::with(Spans::task("map", id, "n"), "job", job);
+  };
+  store.all = {{"job", {{"job", "over"}}, 0, 50},      {"task", task("over", "left"), 10, -1},
+               {"job", {{"job", "crashed"}}, 0, -1},   {"task", task("crashed", "left"), 10, -1},
+               {"job", {{"job", "live"}}, 20, -1},     {"task", task("live", "long"), 30, -1},
+               {"task", task("live", "short"), 110, 5}};
+  query::Budget budget({});
+  const Told told = read_jobs({}, {}, {kT0 + 100 * kSecond, kT0 + 200 * kSecond}, store, budget);
+  std::vector<std::string> jobs;
+  for (const Job &job : told.jobs) jobs.push_back(told.name(job.id));
+  std::sort(jobs.begin(), jobs.end());
+  CHECK(jobs == std::vector<std::string>{"crashed", "live"});
+  CHECK(told.tasks.size() == 3);
+  CHECK(told.idle == std::vector<std::string>{"crashed"});
 }
 
 TEST_CASE("attempts at a task are told apart, as are equal tasks of two jobs") {
