@@ -17,7 +17,7 @@ namespace {
 using core::monotonic;
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kDay = 24 * 3600 * kSecond;
+constexpr int64_t kDay = 86'400 * kSecond;
 constexpr int64_t kKept = 90 * kDay;          // positions of histories whose files nobody has seen since
 constexpr uint64_t kAttempts = 5;             // that a path gets whose spans a sink refuses
 constexpr int64_t kFirstPause = 5 * kSecond;  // before the second one; doubled each time
@@ -40,10 +40,10 @@ bool is_rack(const std::string &text) {
 
 Topology topology_of(const Host &host) {
   Topology::Names racks = names_of(host, "racks");
-  for (const auto &[name, rack] : racks)
-    if (!is_rack(rack))
-      throw Failure(Code::bad_config,
-                    "parameter \"racks." + name + "\": \"" + rack + "\" is no rack; write \"/rack\" or \"/datacentre/rack\"");
+  const auto wrong = std::find_if(racks.begin(), racks.end(), [](const auto &one) { return !is_rack(one.second); });
+  if (wrong != racks.end())
+    throw Failure(Code::bad_config, "parameter \"racks." + wrong->first + "\": \"" + wrong->second +
+                                        "\" is no rack; write \"/rack\" or \"/datacentre/rack\"");
   return Topology(std::move(racks), names_of(host, "hosts"));
 }
 

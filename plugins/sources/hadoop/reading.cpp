@@ -58,12 +58,12 @@ void Reading::drop_held(const Lookup &lookup) {
     key_ = history_.key().empty() ? "file " + path_ : history_.key();
     held_ = lookup(key_);
   }
-  if (held_) std::erase_if(spans_, [this](const Span &span) { return span.at <= *held_; });
+  if (held_) std::erase_if(spans_, [this](const Span &span) { return !span.at.beyond(*held_); });
 }
 
 bool Reading::hand_on(const Lookup &lookup, const Give &give, bool all) {
   drop_held(lookup);
-  const bool beyond = !held_ || history_.position() > *held_;
+  const bool beyond = !held_ || history_.position().beyond(*held_);
   // A history that goes on says so also where it has no spans to give: that it need not be looked at again.
   while (spans_.size() >= kSpansAtOnce) {
     Spans some(std::make_move_iterator(spans_.begin()), std::make_move_iterator(spans_.begin() + kSpansAtOnce));

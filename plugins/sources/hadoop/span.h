@@ -2,7 +2,6 @@
 // What a history is turned into.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,7 +23,8 @@ using Counters = std::vector<Counter>;
 // A place in a history: behind the last line taken, in the decoded text of one of its parts.
 struct Position {
   uint64_t part = 0, offset = 0;
-  auto operator<=>(const Position &) const = default;
+  bool operator==(const Position &) const = default;
+  bool beyond(const Position &other) const { return part != other.part ? part > other.part : offset > other.offset; }
 };
 
 struct Span {
