@@ -28,7 +28,7 @@ def measure(agent, maker, folder, tasks, phases):
     subprocess.run([maker, store, str(tasks), str(phases)], check=True)
     floor, _, _ = timed(["sqlite3", store, FLOOR])
     answer = os.path.join(folder, "answer.json")
-    command = [agent, "bottleneck", "--job", "all", "--from", "1699990000", "--to", "1710000000", "--max-points", "100000000", "--timeout", "10m",
+    command = [agent, "bottleneck", "--job", "all", "--from", "1699990000", "--to", "1710000000", "--timeout", "10m",
                "--store", store]
     wall, cpu, _ = timed(command)
     with_json, _, _ = timed([*command, "-o", answer])
