@@ -52,7 +52,7 @@ class ClusterTest(unittest.TestCase):
     def test_reads_from_other_nodes(self):
         report = self.check("remote")
         shares = {node["node"]: node["remoteShare"] for node in report["nodes"]}
-        # All that n2's maps read, and what reduces fetch from three of four nodes anywhere.
+        # All that n2's maps read; what reduces fetch does not count.
         self.assertGreater(shares["n2"], max(shares[name] for name in ("n0", "n1", "n3")))
 
     def test_another_program_on_the_node(self):
