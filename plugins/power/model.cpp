@@ -23,15 +23,15 @@ std::optional<Model> model_of(const Host &host) {
 std::optional<Ticks> parse_ticks(std::string_view text) {
   std::string_view line = proc::next_line(text);
   if (proc::next_word(line) != "cpu") return std::nullopt;
-  // user nice system idle iowait irq softirq steal; guests are in user and nice. What was stolen was not there to be used.
-  std::array<uint64_t, 7> ticks{};
+  // user nice system idle iowait irq softirq steal; guests are in user and nice.
+  std::array<uint64_t, 8> ticks{};
   size_t count = 0;
   while (count < ticks.size() && proc::next_number(line, ticks[count])) {
     if (ticks[count] > UINT64_MAX / 16) return std::nullopt;
     ++count;
   }
   if (count < 4) return std::nullopt;
-  Ticks found{ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[3] + ticks[4]};
+  Ticks found{ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[3] + ticks[4], ticks[7]};
   while (proc::next_line(text).starts_with("cpu")) ++found.cores;
   return found.cores > 0 ? std::optional(found) : std::nullopt;
 }
@@ -45,8 +45,10 @@ std::optional<Busy> BusyTime::take() {
   // The kernel takes back some of the time in which it waited for disks.
   const uint64_t busy = now->busy - before->busy, idle = now->idle - std::min(now->idle, before->idle);
   if (busy + idle == 0) return std::nullopt;
-  const double share = static_cast<double>(busy) / static_cast<double>(busy + idle);
-  return Busy{share * 100 * static_cast<double>(now->cores), share};
+  const uint64_t stolen = now->stolen - std::min(now->stolen, before->stolen);
+  const auto used = static_cast<double>(busy);
+  return Busy{100 * static_cast<double>(now->cores) * used / static_cast<double>(busy + idle + stolen),
+              used / static_cast<double>(busy + idle)};
 }
 
 }  // namespace atalaya::power

@@ -47,7 +47,7 @@ std::optional<Model> model_of(const Host &host);
 
 // What all cores did: the first lines of /proc/stat, in ticks.
 struct Ticks {
-  uint64_t busy = 0, idle = 0;
+  uint64_t busy = 0, idle = 0, stolen = 0;
   size_t cores = 0;
 };
 std::optional<Ticks> parse_ticks(std::string_view text);

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "plugins/power/topology.h"
+
 namespace atalaya::power {
 namespace {
 
@@ -71,6 +73,7 @@ OpenedCounters open_powercap(const Tree &tree) {
   auto opened = std::make_unique<Powercap>(tree);
   std::set<std::pair<std::string, std::string>> known;  // the same zones may be there a second time, by memory-mapped registers
   std::string unreadable;
+  const bool is_amd = read_cpu_model(tree).vendor == Vendor::amd;
   for (const std::string &entry : tree.entries(kFolder, "intel-rapl")) {
     const std::string folder = kFolder + entry + "/";
     const auto name = tree.text(folder + "name");
@@ -80,6 +83,7 @@ OpenedCounters open_powercap(const Tree &tree) {
     const std::string parent = tree.text(kFolder + entry.substr(0, colon) + "/name").value_or("");
     Zone zone;
     if (!place_zone(*name, parent, zone) || known.contains({parent, *name})) continue;
+    if (zone.domain == Domain::cores && is_amd) continue;  // there it is the register of one core
     if (!tree.number(folder + "energy_uj")) {
       if (unreadable.empty()) unreadable = tree.named(folder + "energy_uj") + ": " + core::error_text(errno);
       continue;

@@ -48,7 +48,8 @@ void Opener::close(int event) {
 int EventSet::open(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted) {
   place_ = place;
   for (size_t slot = 0; slot < kSlots; ++slot) {
-    if (!wanted[slot]) continue;
+    // Without the kernel's part these would be 0, whatever happens.
+    if (!wanted[slot] || (!opener.kernel() && (slot == kSwitches || slot == kMigrations))) continue;
     if (const int error = add(opener, pmu, slot); error != 0) {
       groups_.clear();
       return error;

@@ -18,6 +18,7 @@ namespace atalaya::counters {
 class Opener {
  public:
   Opener(PerfCalls &calls, size_t max_events, bool kernel) : calls_(calls), max_events_(max_events), kernel_(kernel) {}
+  bool kernel() const { return kernel_; }
 
   // A descriptor, or the negative error number: -EMFILE beyond the limit.
   int open(size_t slot, const Place &place, uint32_t pmu, int leader);
