@@ -106,7 +106,7 @@ void add_reduce_phases(const Event &event, const Span &task, Spans &out) {
   const int64_t begin = task.start_ms, shuffled = event.shuffle_finish, sorted = event.sort_finish, end = event.finish;
   if (shuffled < begin || sorted < shuffled || end < sorted) return;
   Span shuffle = phase_of(task, "shuffle", begin, shuffled);
-  shuffle.source = "network";
+  // It has no source: what was fetched from maps on the same node is counted with the rest.
   Span sort = phase_of(task, "sort", shuffled, sorted);
   Span reduce = phase_of(task, "reduce", sorted, end);
   reduce.records = task.records;

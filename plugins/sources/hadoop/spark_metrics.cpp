@@ -175,8 +175,10 @@ void add_task_phases(const JsonObject &metrics, const Span &task, int64_t gettin
     phase->remote_bytes = shuffle.remote;
     if (shuffle.remote) phase->source = *shuffle.remote > 0 ? "network" : "disk";
   }
-  if (Span *phase = timeline.add("compute", run - wait - write, amount_of(input, "Bytes Read"))) {
-    phase->records = amount_of(input, "Records Read");
+  // Spark logs an input of 0 also where there is none: of a stage that works on its shuffle the bytes are in that phase.
+  const bool has_input = amount_of(input, "Bytes Read").value_or(0) > 0 || shuffle.bytes.value_or(0) == 0;
+  if (Span *phase = timeline.add("compute", run - wait - write, has_input ? amount_of(input, "Bytes Read") : std::nullopt)) {
+    if (has_input) phase->records = amount_of(input, "Records Read");
     if (phase->bytes.value_or(0) > 0) phase->source = input_source(input, task.locality);
   }
   auto written_bytes = amount_of(written, "Shuffle Bytes Written");

@@ -40,6 +40,7 @@ class WebHdfs final : public Storage {
     http_client::parse_url(web_, "/");  // what is wrong with it is said now
   }
 
+  bool reads_at_end() const override { return false; }
   Entry look(const std::string &path) override { return read_file_status(ask(path, "GETFILESTATUS", "", kMaxList), path); }
   std::vector<Entry> list(const std::string &folder) override {
     return read_file_list(ask(folder, "LISTSTATUS", "", kMaxList), folder);

@@ -254,6 +254,40 @@ TEST_CASE("reading: goes on where it was; another one, where the sinks are") {
   CHECK(third.read().empty());
 }
 
+// As HDFS: who asks for what is behind a file's last byte is refused.
+class StrictStorage final : public Storage {
+ public:
+  explicit StrictStorage(std::string text) : text_(std::move(text)) {}
+  bool reads_at_end() const override { return false; }
+  Entry look(const std::string &path) override { return {path, text_.size(), 0, false}; }
+  std::vector<Entry> list(const std::string &) override { return {}; }
+  std::string read(const std::string &, uint64_t offset, size_t size) override {
+    if (offset >= text_.size()) throw Unreadable("out of the range");
+    return text_.substr(offset, size);
+  }
+
+ private:
+  const std::string text_;
+};
+
+TEST_CASE("reading: nothing is asked for at the end of a file whose server refuses that") {
+  std::string text = kStart + stage(1);
+  text.append((size_t{4} << 20) - text.size() - 1, ' ').append("\n");  // all that is read at once
+  StrictStorage storage(text);
+  const Found found = find_histories(storage, "app").found.at(0);
+  const Rules rules;
+  Reading reading(rules, found);
+  size_t stages = 0;
+  for (int times = 0; times < 2; ++times)
+    CHECK(reading.read_on(
+        storage, found, [](const std::string &) { return std::optional<Position>(); },
+        [&](const std::string &, const Spans &spans, Position) {
+          for (const Span &span : spans) stages += span.text == "stage" ? 1 : 0;
+          return true;
+        }));
+  CHECK(stages == 1);
+}
+
 TEST_CASE("reading: a file that has shrunk is another one") {
   const TemporaryFolder folder;
   const std::string path = folder / "app";
