@@ -7,7 +7,7 @@ namespace atalaya::hadoop {
 namespace {
 
 constexpr size_t kBlock = size_t{4} << 20;  // bytes that are read at once: servers are asked seldom
-constexpr size_t kPiece = size_t{1} << 16;  // bytes that are decoded at once: what they become is held in memory
+constexpr size_t kPiece = size_t{1} << 16;  // bytes that are decoded at once
 constexpr size_t kSpansAtOnce = 2000;
 
 }  // namespace
@@ -47,8 +47,8 @@ bool Reading::read_part(Storage &storage, const Part &part, const Lookup &lookup
     const std::string bytes = storage.read(part.path, offset_, size);
     offset_ += bytes.size();
     for (size_t at = 0; at < bytes.size(); at += kPiece) {
-      history_.feed(std::string_view(bytes).substr(at, kPiece), spans_);
-      if (!hand_on(lookup, give, false)) return false;
+      const std::string_view piece = std::string_view(bytes).substr(at, kPiece);
+      if (!history_.feed(piece, spans_, [&] { return hand_on(lookup, give, false); })) return false;
     }
     if (bytes.size() < size) break;
   }

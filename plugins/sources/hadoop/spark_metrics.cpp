@@ -111,7 +111,8 @@ void read_metrics(std::string_view group, const JsonObject &metrics, Counters &o
     int64_t number = 0;
     JsonObject inner;
     if (field.value.get(number) == SUCCESS) {
-      if (out.size() < kMaxCounters) out.push_back({std::string(group), std::string(field.key), number});
+      if (out.size() < kMaxCounters)
+        out.push_back({std::string(group.substr(0, kMaxCounterText)), std::string(field.key.substr(0, kMaxCounterText)), number});
     } else if (depth < kMaxDepth && field.value.get(inner) == SUCCESS) {
       read_metrics(field.key, inner, out, depth + 1);
     }
@@ -135,7 +136,7 @@ void read_accumulables(const JsonObject &info, std::string_view key, bool with_i
       Counter &same = out[place->second];
       same.value = sum(same.value, *number);
     } else if (out.size() < kMaxCounters) {
-      out.push_back({"Accumulables", std::string(name), *number});
+      out.push_back({"Accumulables", std::string(name.substr(0, kMaxCounterText)), *number});
     } else {
       places.erase(place);
     }

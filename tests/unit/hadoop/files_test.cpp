@@ -53,6 +53,16 @@ TEST_CASE("topology: how far data is, the nearest of its places") {
   CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "") == "remote");
 }
 
+TEST_CASE("topology: a domain that metrics do not say") {
+  const Topology topology({}, {{".example.org", ""}, {".old.org", ".new.org"}, {"n2.example.org", "two"}});
+  CHECK(topology.host("n1.example.org:8041") == "n1");
+  CHECK(topology.host("n1.old.org") == "n1.new.org");
+  CHECK(topology.host("n2.example.org") == "two");
+  CHECK(topology.host("n1.sub.example.org") == "n1.sub.example.org");
+  CHECK(topology.host("n1") == "n1");
+  CHECK(topology.host("") == "");
+}
+
 // ---- finding
 // --------------------------------------------------------------------------------------------------------------------------
 
@@ -126,6 +136,24 @@ TEST_CASE("discovery: histories in HDFS by its name node's web address, or the u
   CHECK(paths(core, "",
               property("yarn.app.mapreduce.am.staging-dir", "/s") + property("mapreduce.jobhistory.done-dir", "file:/d"))[0] ==
         root / "d");
+}
+
+TEST_CASE("discovery: the name nodes of a service that has several, by TLS where only that is") {
+  const TemporaryFolder root;
+  const auto path = [&](const std::string &uri, const std::string &hdfs) {
+    put(root / "etc/hadoop/core-site.xml", "<configuration>" + property("fs.defaultFS", "hdfs://ns") +
+                                               property("mapreduce.jobhistory.done-dir", uri) +
+                                               property("mapreduce.jobhistory.intermediate-done-dir", uri) + "</configuration>");
+    put(root / "etc/hadoop/hdfs-site.xml", "<configuration>" + hdfs + "</configuration>");
+    return discover(root.path()).paths.at(0);
+  };
+  const std::string nodes = property("dfs.ha.namenodes.ns", "a, b") + property("dfs.namenode.http-address.ns.a", "n1:50070") +
+                            property("dfs.namenode.rpc-address.ns.b", "n2:8020");
+  for (const char *uri : {"/d", "hdfs:///d", "hdfs://ns/d"}) CHECK(path(uri, nodes) == "webhdfs://n1:50070,n2:9870/d");
+  CHECK(path("/d", nodes + property("dfs.http.policy", "HTTPS_ONLY") + property("dfs.namenode.https-address.ns.a", "n1:1")) ==
+        "swebhdfs://n1:1,n2:9871/d");
+  CHECK(path("/d", property("dfs.namenode.http-address.ns", "n3:1")) == "webhdfs://n3:1/d");
+  CHECK(path("hdfs:///d", "") == "webhdfs://ns:9870/d");
 }
 
 TEST_CASE("discovery: what cannot be used is said") {

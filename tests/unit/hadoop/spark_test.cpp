@@ -167,6 +167,10 @@ TEST_CASE("facts: what may hold a secret is no fact") {
        {"hive.Password", "fs.s3a.secret.key", "a.token", "mapred.child.java.opts", "spark.executorEnv.A", "x.keytab", "y.auth.z"})
     CHECK(may_be_secret(key, "1"));
   CHECK(may_be_secret("url", "jdbc://user:word@host/x"));
+  for (const char *value :
+       {"jdbc:mysql://db/x?user=a;Password=b", "https://a.blob/x?sv=1&sig=abc", "accessKey:abc", "api_key=abc",
+        "jdbc:oracle:thin:scott/tiger@db", "Bearer abc", "-----BEGIN RSA PRIVATE KEY-----", "x;SharedAccessSignature=1"})
+    CHECK(may_be_secret("harmless", value));
   CHECK(may_be_secret("long", std::string(2000, 'x')));
   CHECK_FALSE(may_be_secret("mapreduce.task.io.sort.mb", "100"));
   CHECK_FALSE(may_be_secret("fs.defaultFS", "hdfs://n1:8020"));
