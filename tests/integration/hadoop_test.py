@@ -304,8 +304,7 @@ class HadoopTest(AgentCase):
             os.rename(self.path("hdfs/.next"), self.path(f"{folder}/events_2_{app}"))
             self.wait_job_end(agent)
             agent.stop()
-        self.assertEqual(without_placed({key: value for key, value in keyed(spans_of(agent.output)).items()}),
-                         made.count_spark(b"".join(lines)))
+        self.assertEqual(without_placed(keyed(spans_of(agent.output))), made.count_spark(b"".join(lines)))
         self.assertNotIn("out of the range", agent.errors())
 
     # ---- what is damaged ---------------------------------------------------------------------------------------------------------
