@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <sstream>
 
 #include "core/util/files.h"
 #include "plugins/hadoop_config/config.h"
@@ -19,6 +20,7 @@ constexpr const char *kHadoopFolders[] = {"/etc/hadoop/conf", "/etc/hadoop", "/o
                                           "/usr/local/hadoop/etc/hadoop", "/usr/lib/hadoop/etc/hadoop"};
 constexpr const char *kSparkFolders[] = {"/etc/spark/conf", "/etc/spark", "/opt/spark/conf", "/usr/local/spark/conf",
                                          "/usr/lib/spark/conf"};
+constexpr std::string_view kHdfs = "hdfs://";
 constexpr int kMaxReplacements = 20;  // a variable may stand for text with variables
 
 class Search {
@@ -133,22 +135,50 @@ class Search {
     return system.substr(0, system.find('/', scheme_end + 3)) + (path.starts_with('/') ? "" : "/") + path;
   }
   void add_local(const std::string &path) { out_.paths.push_back(root_ + path); }
-  // The name node's web address stands in hdfs-site.xml; without it, its host and Hadoop 3's port.
+  // The name nodes' web addresses stand in hdfs-site.xml; without them, their hosts and Hadoop 3's port.
   void add_hdfs(const std::string &uri) {
-    const size_t host = std::string_view("hdfs://").size();
-    const size_t path = std::min(uri.size(), uri.find('/', host));
-    std::string server = uri.substr(host, path - host);
-    server = server.substr(0, server.find(':'));
-    const std::string web = setting("dfs.namenode.http-address", "");
-    const size_t colon = web.rfind(':');
-    const std::string web_host = web.substr(0, colon);
-    const bool says_host = !web_host.empty() && web_host != "0.0.0.0";
-    const std::string port = colon == std::string::npos ? "9870" : web.substr(colon + 1);
-    if (server.empty() && !says_host) {
+    const size_t path = std::min(uri.size(), uri.find('/', kHdfs.size()));
+    std::string service = host_of(uri);
+    if (service.empty()) service = host_of(setting("fs.defaultFS", setting("fs.default.name", "")));
+    std::string servers;
+    for (const std::string &node : name_nodes(service)) {
+      const std::string address = web_address(service, node);
+      if (!address.empty()) servers += (servers.empty() ? "" : ",") + address;
+    }
+    if (servers.empty()) {
       out_.problems.push_back(uri + " does not say its server, and dfs.namenode.http-address is not set");
       return;
     }
-    out_.paths.push_back("webhdfs://" + (says_host ? web_host : server) + ":" + port + uri.substr(path));
+    out_.paths.push_back((tls() ? "swebhdfs://" : "webhdfs://") + servers + uri.substr(path));
+  }
+  // "n1" of "hdfs://n1:8020/path".
+  static std::string host_of(const std::string &uri) {
+    if (!uri.starts_with(kHdfs)) return {};
+    return uri.substr(kHdfs.size(), uri.find_first_of(":/", kHdfs.size()) - kHdfs.size());
+  }
+  bool tls() const { return setting("dfs.http.policy", "") == "HTTPS_ONLY"; }
+  // What is behind the keys of each of the service's name nodes: ".service.node" where there are several.
+  std::vector<std::string> name_nodes(const std::string &service) const {
+    std::vector<std::string> out;
+    std::string nodes = setting("dfs.ha.namenodes." + service, "");
+    std::replace(nodes.begin(), nodes.end(), ',', ' ');
+    std::istringstream words(nodes);
+    for (std::string node; words >> node;) out.push_back("." + service + "." + node);
+    if (out.empty()) out.push_back(settings_.count(web_key() + "." + service) > 0 ? "." + service : "");
+    return out;
+  }
+  std::string web_key() const { return tls() ? "dfs.namenode.https-address" : "dfs.namenode.http-address"; }
+  // "host:port"; empty: nothing says the host.
+  std::string web_address(const std::string &service, const std::string &node) const {
+    const std::string web = setting(web_key() + node, "");
+    const size_t colon = web.rfind(':');
+    std::string host = web.substr(0, colon);
+    // A service with several name nodes is called otherwise than its hosts.
+    const bool several = settings_.count("dfs.ha.namenodes." + service) > 0;
+    if (host.empty() || host == "0.0.0.0")
+      host = several ? host_of("hdfs://" + setting("dfs.namenode.rpc-address" + node, "")) : service;
+    const std::string port = colon == std::string::npos ? (tls() ? "9871" : "9870") : web.substr(colon + 1);
+    return host.empty() ? "" : host + ":" + port;
   }
 
   const std::string root_;

@@ -9,7 +9,7 @@
 namespace atalaya::hadoop {
 
 // Whether a setting is of a kind that holds secrets: passwords, keys, tokens, command lines, environments, addresses with a user in
-// them. Such ones are never taken, whatever was chosen.
+// them, or speaks of such in its value. Such ones are never taken, whatever was chosen.
 bool may_be_secret(std::string_view key, std::string_view value);
 
 struct Facts {

@@ -212,7 +212,10 @@ bool HadoopSource::read_history(const Found &found) {
         report_damage(found.path, reading->history().damage());  // the ledger takes what was counted with the next batch
         return give(found.path, key, spans, position);
       });
-  if (!went_on) return false;
+  if (!went_on) {
+    readings_.erase(found.path);  // in the middle of what was read
+    return false;
+  }
   const History &history = reading->history();
   report_damage(found.path, history.damage());
   report_rest(found, history);

@@ -51,22 +51,39 @@ void History::broke(std::string_view why) {
   damaged(why);
 }
 
-void History::feed(std::string_view bytes, Spans &out) {
-  if (broken_ || form_ == Form::none) return;
+bool History::feed(std::string_view bytes, Spans &out, const Between &between) {
+  if (broken_ || form_ == Form::none) return true;
   if (!codec_known_) {
     raw_ += bytes;
-    if (raw_.size() < kMagicSize) return;
+    if (raw_.size() < kMagicSize) return true;
     inflater_ = make_inflater(raw_);
     codec_known_ = true;
     const std::string first = std::move(raw_);
     raw_.clear();
-    return feed(first, out);
+    return feed(first, out, between);
   }
-  std::string why;
-  const bool good = inflater_ ? inflater_->feed(bytes, text_, why) : true;
-  if (!inflater_) text_ += bytes;
+  return inflater_ ? inflate(bytes, out, between) : take_piece(bytes, out, between);
+}
+
+bool History::take_piece(std::string_view text, Spans &out, const Between &between) {
+  text_ += text;
   take_text(out);
-  if (!good && !broken_) broke(why);
+  return between();
+}
+
+bool History::inflate(std::string_view bytes, Spans &out, const Between &between) {
+  std::string why, piece;  // its lines are looked for when there are many
+  bool wanted = true;
+  const auto take = [&](std::string_view text) {
+    piece += text;
+    if (piece.size() < kMaxDecoded) return true;
+    wanted = take_piece(std::exchange(piece, {}), out, between);
+    return wanted && !broken_ && form_ != Form::none;
+  };
+  const bool good = inflater_->feed(bytes, take, why);
+  if (wanted && !broken_ && form_ != Form::none) wanted = take_piece(piece, out, between);
+  if (!good && !why.empty() && !broken_) broke(why);
+  return wanted;
 }
 
 // False: more of the text is needed.

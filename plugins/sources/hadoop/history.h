@@ -2,6 +2,7 @@
 // One job's history as it is read: bytes to spans, whatever its form.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,8 +30,12 @@ class History {
   // name: of the file or folder, without what tells its state or codec: the job's id where the text has none.
   History(const Rules &rules, std::string_view name);
 
-  // The next bytes. What they complete is appended, in the order of the text.
-  void feed(std::string_view bytes, Spans &out);
+  // Whether the spans so far have been taken and more is wanted.
+  using Between = std::function<bool()>;
+  // The next bytes. What they complete is appended, in the order of the text; as few bytes may become many spans, `between` is
+  // called where they do. False: it wants no more, and nothing may follow.
+  bool feed(
+      std::string_view bytes, Spans &out, const Between &between = [] { return true; });
   // The file's end, for now: a last line without a line end is taken if it is complete.
   void end_of_file(Spans &out);
   // The next file of a log in several parts; numbers rise.
@@ -49,6 +54,8 @@ class History {
   const Damage &damage() const { return damage_; }
 
  private:
+  bool inflate(std::string_view bytes, Spans &out, const Between &between);
+  bool take_piece(std::string_view text, Spans &out, const Between &between);
   void take_text(Spans &out);
   bool detect();
   size_t next_size(std::string_view text) const;

@@ -20,9 +20,11 @@ constexpr std::string_view kSnappyMagic = "\x82SNAPPY\0"sv;
 constexpr std::string_view kLzfMagic = "ZV"sv;
 constexpr size_t kMaxBlock = size_t{64} << 20;  // LZ4's stream allows 32 MiB
 constexpr int kMaxWindowLog = 27;
-// A text that is packed more tightly than any log of Spark is made to fill memory or time. The first part may be: a few bytes.
+// A text that is packed more tightly than any log of Spark is made to fill the store. A few bytes at its beginning may be, and a
+// block; what came before says nothing of what comes.
 constexpr uint64_t kMaxRatio = 500;
 constexpr uint64_t kUnsuspicious = uint64_t{16} << 20;
+constexpr uint64_t kMaxSaved = uint64_t{64} << 20;
 
 uint32_t little(std::string_view at) {
   uint32_t value = 0;
@@ -35,28 +37,28 @@ uint32_t big(std::string_view at, size_t size) {
   return value;
 }
 
-// Counts on both sides.
+// What goes in allows so much to come out.
 class Bounded : public Inflater {
  public:
-  bool feed(std::string_view bytes, std::string &out, std::string &why) final {
-    const size_t before = out.size();
-    taken_ += bytes.size();
-    const bool good = decode(bytes, out, before, why);
-    given_ += out.size() - before;
-    return good;
+  bool feed(std::string_view bytes, const Take &take, std::string &why) final {
+    allowed_ = std::min(allowed_, kMaxSaved) + kMaxRatio * bytes.size();
+    return decode(bytes, take, why);
   }
 
  protected:
-  // Whether `more` bytes may still come of what was taken.
-  bool allowed(uint64_t more, std::string &why) const {
-    if (given_ + more <= kUnsuspicious || (given_ + more) / kMaxRatio <= taken_) return true;
+  // Whether `size` bytes more may come out; they are counted.
+  bool allow(uint64_t size, std::string &why) {
+    if (size <= allowed_) {
+      allowed_ -= size;
+      return true;
+    }
     why = "it grows to more than " + std::to_string(kMaxRatio) + " times its size when decompressed";
     return false;
   }
-  virtual bool decode(std::string_view bytes, std::string &out, size_t before, std::string &why) = 0;
+  virtual bool decode(std::string_view bytes, const Take &take, std::string &why) = 0;
 
  private:
-  uint64_t taken_ = 0, given_ = 0;
+  uint64_t allowed_ = kUnsuspicious;
 };
 
 class Zstd final : public Bounded {
@@ -71,18 +73,17 @@ class Zstd final : public Bounded {
   struct Free {
     void operator()(ZSTD_DCtx *context) const { ZSTD_freeDCtx(context); }
   };
-  bool decode(std::string_view bytes, std::string &out, size_t before, std::string &why) override {
+  bool decode(std::string_view bytes, const Take &take, std::string &why) override {
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
     buffer_.resize(ZSTD_DStreamOutSize());
     for (bool full = true; in.pos < in.size || full;) {
       ZSTD_outBuffer piece{buffer_.data(), buffer_.size(), 0};
       const size_t result = ZSTD_decompressStream(context_.get(), &piece, &in);
-      out.append(buffer_.data(), piece.pos);
+      if (!allow(piece.pos, why) || !take({buffer_.data(), piece.pos})) return false;
       if (ZSTD_isError(result) != 0) {
         why = "its zstd data is damaged: " + std::string(ZSTD_getErrorName(result));
         return false;
       }
-      if (!allowed(out.size() - before, why)) return false;
       inside_ = result != 0;
       full = piece.pos == piece.size && inside_;
     }
@@ -113,37 +114,35 @@ class Blocks : public Bounded {
   virtual bool decoded_size(std::string_view, Block &) const { return true; }
 
  private:
-  bool decode(std::string_view bytes, std::string &out, size_t before, std::string &why) override {
+  bool decode(std::string_view bytes, const Take &take, std::string &why) override {
     pending_ += bytes;
     size_t at = 0;
-    bool good = true;
-    while (good) {
+    bool good = true, wanted = true;
+    while (good && wanted) {
       const std::string_view rest = std::string_view(pending_).substr(at);
       Block block;
       good = header(rest, block) && block.size <= kMaxBlock && block.decoded <= kMaxBlock;
       if (!good || block.header == 0 || rest.size() - block.header < block.size) break;
-      good = take(rest.substr(block.header, block.size), block, out, before, why);
+      std::string_view text = rest.substr(block.header, block.size);
+      good = block.plain ? allow(text.size(), why) : decode_block(block, text, why);
+      for (; good && wanted && !text.empty(); text.remove_prefix(std::min(text.size(), kMaxDecoded)))
+        wanted = take(text.substr(0, kMaxDecoded));
       at += block.header + block.size;
     }
     pending_.erase(0, at);
     if (!good && why.empty()) why = "its " + std::string(name()) + " data is damaged";
-    return good;
+    return good && wanted;
   }
-  bool take(std::string_view packed, Block &block, std::string &out, size_t before, std::string &why) const {
-    if (!block.plain && (!decoded_size(packed, block) || block.decoded > kMaxBlock)) return false;
-    if (!allowed(out.size() - before + (block.plain ? block.size : block.decoded), why)) return false;
-    if (block.plain) {
-      out += packed;
-      return true;
-    }
-    const size_t end = out.size();
-    out.resize(end + block.decoded);
-    if (unpack(packed, out.data() + end, block.decoded)) return true;
-    out.resize(end);
-    return false;
+  // Puts what the text decodes to in its place.
+  bool decode_block(Block &block, std::string_view &text, std::string &why) {
+    if (!decoded_size(text, block) || block.decoded > kMaxBlock || !allow(block.decoded, why)) return false;
+    decoded_.resize(block.decoded);
+    if (!unpack(text, decoded_.data(), block.decoded)) return false;
+    text = decoded_;
+    return true;
   }
 
-  std::string pending_;
+  std::string pending_, decoded_;
 };
 
 // lz4-java's LZ4BlockOutputStream: magic, method and level, sizes and a checksum of the text; a block without a text ends a stream,

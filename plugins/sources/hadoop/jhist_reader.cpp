@@ -45,7 +45,7 @@ void read_group(const JsonObject &group, Counters &out) {
     const auto value = integer_of(counter, "value");
     const std::string_view counter_name = text_of(counter, "name");
     if (value && !counter_name.empty() && out.size() < kMaxCounters)
-      out.push_back({std::string(name), std::string(counter_name), *value});
+      out.push_back({std::string(name.substr(0, kMaxCounterText)), std::string(counter_name.substr(0, kMaxCounterText)), *value});
   }
 }
 

@@ -12,7 +12,6 @@
 namespace atalaya::hadoop {
 
 inline constexpr size_t kMaxCounters = 10'000;  // of one event: further ones are not taken
-inline constexpr size_t kMaxId = 256;           // a longer id is none
 
 class JhistReader {
  public:

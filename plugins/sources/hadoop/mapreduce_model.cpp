@@ -11,7 +11,6 @@ constexpr const char *kNoHost = "unknown";
 
 constexpr size_t kMaxTasks = 1'000'000;  // that wait or run, whose data's places are known
 constexpr size_t kMaxPlaces = 1024;      // bytes of one task's
-constexpr size_t kMaxStages = 8;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -20,10 +19,16 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// "map", "reduce", and of Hadoop 1 "setup" and "cleanup".
+// "map", "reduce", "setup" and "cleanup", and one name for all that there may be beside them. Empty: the event does not say it.
 std::string stage_of(std::string_view task_type) {
   if (task_type.starts_with("JOB_")) task_type.remove_prefix(4);
-  return lower(task_type);
+  for (const std::string_view known : {"MAP", "REDUCE", "SETUP", "CLEANUP", "TASK_CLEANUP"})
+    if (task_type == known) return lower(task_type);
+  return task_type.empty() ? "" : "other";
+}
+
+std::string_view cut(std::string_view text) {
+  return text.substr(0, kMaxId);
 }
 
 Outcome outcome_of(std::string_view status) {
@@ -60,7 +65,6 @@ std::string input_source(std::string_view locality) {
 // Of the task's data itself; a phase's bytes are those that it works through.
 void measure(const Counters &counters, Span &task) {
   task.gc_ms = task_counter(counters, "GC_TIME_MILLIS");
-  task.spills = task_counter(counters, "SPILLED_RECORDS");
   if (task.stage == "map") {
     task.bytes = input_bytes(counters);
     task.records = task_counter(counters, "MAP_INPUT_RECORDS");
@@ -106,7 +110,7 @@ void add_reduce_phases(const Event &event, const Span &task, Spans &out) {
   const int64_t begin = task.start_ms, shuffled = event.shuffle_finish, sorted = event.sort_finish, end = event.finish;
   if (shuffled < begin || sorted < shuffled || end < sorted) return;
   Span shuffle = phase_of(task, "shuffle", begin, shuffled);
-  shuffle.source = "network";
+  // It has no source: what was fetched from maps on the same node is counted with the rest.
   Span sort = phase_of(task, "sort", shuffled, sorted);
   Span reduce = phase_of(task, "reduce", sorted, end);
   reduce.records = task.records;
@@ -137,7 +141,8 @@ bool MapReduceModel::take(const Event &event, Spans &out, std::string &why) {
       job_ended(event, out);
       return true;
     case Event::Type::task_started:
-      return task_started(event, why);
+      task_started(event);
+      return true;
     case Event::Type::task_ended:
       task_ended(event);
       return true;
@@ -155,24 +160,19 @@ void MapReduceModel::job_submitted(const Event &event) {
   if (job_known_ || event.start <= 0) return;
   job_.text = "job";
   job_.framework = "hadoop";
-  job_.name = event.name;
+  job_.name = cut(event.name);
   job_.start_ms = event.start;
   job_known_ = true;
 }
 
-bool MapReduceModel::task_started(const Event &event, std::string &why) {
+void MapReduceModel::task_started(const Event &event) {
   if (!event.places.empty() && event.places.size() <= kMaxPlaces && places_.size() < kMaxTasks)
     places_.insert_or_assign(event.task, event.places);
   const std::string name = stage_of(event.task_type);
-  if (event.start <= 0 || stages_.count(name) > 0) return true;
-  if (stages_.size() >= kMaxStages) {
-    why = "it has more types of tasks than there are";
-    return false;
-  }
+  if (event.start <= 0 || stages_.count(name) > 0) return;
   Stage &stage = stages_[name];
   stage.running.span = base("stage", event.task_type);
   stage.running.span.start_ms = event.start;
-  return true;
 }
 
 void MapReduceModel::task_ended(const Event &event) {
@@ -194,7 +194,7 @@ bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
   Span span = base("task", event.task_type);
   span.task = event.task;
   span.attempt = event.attempt;
-  span.host = topology_.host(event.host);
+  span.host = topology_.host(cut(event.host));
   span.start_ms = event.start;
   // A reduce's data comes from all maps: what is said of it is where its container was asked for.
   if (span.stage == "map") {
@@ -219,7 +219,7 @@ bool MapReduceModel::attempt_ended(const Event &event, Spans &out, std::string &
     why = "attempt " + event.attempt + " ends before it begins";
     return false;
   }
-  if (task.host.empty()) task.host = topology_.host(event.host);
+  if (task.host.empty()) task.host = topology_.host(cut(event.host));
   if (task.host.empty()) task.host = kNoHost;
   task.duration_ms = event.finish - task.start_ms;
   task.outcome = outcome_of(event.status);

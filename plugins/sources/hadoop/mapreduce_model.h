@@ -35,7 +35,7 @@ class MapReduceModel {
     bool failed = false, killed = false;
   };
 
-  bool task_started(const Event &event, std::string &why);
+  void task_started(const Event &event);
   void task_ended(const Event &event);
   bool attempt_started(const Event &event, std::string &why);
   bool attempt_ended(const Event &event, Spans &out, std::string &why);

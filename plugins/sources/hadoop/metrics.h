@@ -34,7 +34,6 @@ inline constexpr Metric kMetrics[] = {
                "Records that it worked through."_str),
     span_count("span.bytes.remote"_str, "B"_str, "locality and input; Remote Bytes Read"_str,
                "Of span.bytes, what came over the network."_str),
-    span_count("span.spills"_str, "records"_str, "SPILLED_RECORDS"_str, "Records that were spilled to disk."_str),
     span_count("span.gc.time"_str, "ms"_str, "GC_TIME_MILLIS; JVM GC Time"_str,
                "Time in which the task's JVM collected garbage."_str),
     span_count("span.outcome"_str, ""_str, "status of the event that ends it"_str,

@@ -71,7 +71,7 @@ bool read_counter(std::string_view &text, const std::string &group, Counters &ou
   int64_t value = 0;
   const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (error != std::errc{} || stop != number.data() + number.size() || out.size() >= kMaxCounters) return false;
-  out.push_back({group, name, value});
+  out.push_back({group.substr(0, kMaxCounterText), name.substr(0, kMaxCounterText), value});
   return true;
 }
 

@@ -23,7 +23,8 @@ inline constexpr Param kParams[] = {
     {.name = "path"_str,
      .type = ATALAYA_STRING,
      .flags = ATALAYA_REQUIRED,
-     .summary = "A history, a folder with all below it, or a glob; webhdfs://HOST:PORT/FOLDER; \"auto\": where this host's "
+     .summary = "A history, a folder with all below it, or a glob; webhdfs://HOST:PORT/FOLDER, several name nodes with commas; "
+                "\"auto\": where this host's "
                 "mapred-site.xml and spark-defaults.conf say."_str},
     {.name = "follow"_str,
      .type = ATALAYA_BOOL,
@@ -51,7 +52,8 @@ inline constexpr Param kParams[] = {
      .item_size = sizeof(Param)},
     {.name = "hosts"_str,
      .type = ATALAYA_MAP,
-     .summary = "Hosts that histories call otherwise than metrics do, { [\"10.0.0.1\"] = \"n1\" }."_str,
+     .summary =
+         "Hosts that histories call otherwise than metrics do, { [\"10.0.0.1\"] = \"n1\" }; { [\".example.org\"] = \"\" } cuts a domain."_str,
      .items = kHostName,
      .item_count = 1,
      .item_size = sizeof(Param)},

@@ -7,7 +7,7 @@ namespace atalaya::hadoop {
 namespace {
 
 constexpr size_t kBlock = size_t{4} << 20;  // bytes that are read at once: servers are asked seldom
-constexpr size_t kPiece = size_t{1} << 16;  // bytes that are decoded at once: what they become is held in memory
+constexpr size_t kPiece = size_t{1} << 16;  // bytes that are decoded at once
 constexpr size_t kSpansAtOnce = 2000;
 
 }  // namespace
@@ -40,13 +40,17 @@ bool Reading::read_on(Storage &storage, const Found &found, const Lookup &lookup
 
 bool Reading::read_part(Storage &storage, const Part &part, const Lookup &lookup, const Give &give) {
   while (!history_.broken() && history_.form() != History::Form::none) {
-    const std::string bytes = storage.read(part.path, offset_, kBlock);
+    // What a local file got since it was listed is read, too: another part may have followed meanwhile.
+    const uint64_t listed = part.size > offset_ ? part.size - offset_ : 0;
+    const size_t size = storage.reads_at_end() ? kBlock : static_cast<size_t>(std::min<uint64_t>(kBlock, listed));
+    if (size == 0) break;
+    const std::string bytes = storage.read(part.path, offset_, size);
     offset_ += bytes.size();
     for (size_t at = 0; at < bytes.size(); at += kPiece) {
-      history_.feed(std::string_view(bytes).substr(at, kPiece), spans_);
-      if (!hand_on(lookup, give, false)) return false;
+      const std::string_view piece = std::string_view(bytes).substr(at, kPiece);
+      if (!history_.feed(piece, spans_, [&] { return hand_on(lookup, give, false); })) return false;
     }
-    if (bytes.size() < kBlock) break;
+    if (bytes.size() < size) break;
   }
   return true;
 }

@@ -13,6 +13,9 @@ namespace atalaya::hadoop {
 
 enum class Outcome : int64_t { succeeded = 0, failed = 1, killed = 2 };
 
+inline constexpr size_t kMaxId = 256;           // a longer id is none; other texts are cut there
+inline constexpr size_t kMaxCounterText = 200;  // a counter's group or name is cut there, as is its metric's name
+
 // The numbers of a job, stage or task by group and name, as its framework calls them.
 struct Counter {
   std::string group, name;
@@ -35,7 +38,7 @@ struct Span {
   std::string host, framework, job, name, stage, task, attempt, phase, locality, executor, source;
   std::string quality;      // model: its length was logged, its place in the task was not
   std::string fact, value;  // of a fact
-  std::optional<int64_t> bytes, records, remote_bytes, spills, gc_ms;
+  std::optional<int64_t> bytes, records, remote_bytes, gc_ms;
   std::optional<Outcome> outcome;
   Counters counters;
   Position at;  // where it was completed

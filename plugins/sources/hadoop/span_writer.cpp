@@ -6,7 +6,6 @@
 namespace atalaya::hadoop {
 namespace {
 
-constexpr size_t kMaxName = 200;
 constexpr int64_t kMs = 1'000'000;
 
 bool may_stand_in_name(char c) {
@@ -18,7 +17,7 @@ bool may_stand_in_name(char c) {
 void counter_metric(const Counter &counter, std::string &out) {
   out = "counter.";
   out.append(counter.group).append(".").append(counter.name);
-  if (out.size() > kMaxName) out.resize(kMaxName);
+  if (out.size() > kMaxCounterText) out.resize(kMaxCounterText);
   std::replace_if(
       out.begin(), out.end(), [](char c) { return !may_stand_in_name(c); }, '_');
 }
@@ -43,7 +42,6 @@ SpanWriter::SpanWriter(Host host, size_t max_names)
            host.intern("span.bytes"),
            host.intern("span.records"),
            host.intern("span.bytes.remote"),
-           host.intern("span.spills"),
            host.intern("span.gc.time"),
            host.intern("span.outcome")} {}
 
@@ -60,7 +58,7 @@ uint32_t SpanWriter::counter_name(const Counter &counter) {
 }
 
 void SpanWriter::write(const Span &span, Batch &batch) {
-  Sample &sample = batch.add(ATALAYA_SPAN, 12, static_cast<uint32_t>(6 + span.counters.size()));
+  Sample &sample = batch.add(ATALAYA_SPAN, 12, static_cast<uint32_t>(5 + span.counters.size()));
   sample.text = batch.copy(span.text);
   sample.time_ns = span.start_ms * kMs;
   sample.duration_ns = span.duration_ms < 0 ? -1 : span.duration_ms * kMs;
@@ -87,7 +85,6 @@ void SpanWriter::write(const Span &span, Batch &batch) {
   field(ids_.bytes, span.bytes);
   field(ids_.records, span.records);
   field(ids_.remote_bytes, span.remote_bytes);
-  field(ids_.spills, span.spills);
   field(ids_.gc_time, span.gc_ms);
   if (span.outcome) batch.field(sample, ids_.outcome, static_cast<int64_t>(*span.outcome));
   for (const Counter &counter : span.counters)

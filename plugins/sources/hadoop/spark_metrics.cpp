@@ -111,7 +111,8 @@ void read_metrics(std::string_view group, const JsonObject &metrics, Counters &o
     int64_t number = 0;
     JsonObject inner;
     if (field.value.get(number) == SUCCESS) {
-      if (out.size() < kMaxCounters) out.push_back({std::string(group), std::string(field.key), number});
+      if (out.size() < kMaxCounters)
+        out.push_back({std::string(group.substr(0, kMaxCounterText)), std::string(field.key.substr(0, kMaxCounterText)), number});
     } else if (depth < kMaxDepth && field.value.get(inner) == SUCCESS) {
       read_metrics(field.key, inner, out, depth + 1);
     }
@@ -135,7 +136,7 @@ void read_accumulables(const JsonObject &info, std::string_view key, bool with_i
       Counter &same = out[place->second];
       same.value = sum(same.value, *number);
     } else if (out.size() < kMaxCounters) {
-      out.push_back({"Accumulables", std::string(name), *number});
+      out.push_back({"Accumulables", std::string(name.substr(0, kMaxCounterText)), *number});
     } else {
       places.erase(place);
     }
@@ -175,8 +176,10 @@ void add_task_phases(const JsonObject &metrics, const Span &task, int64_t gettin
     phase->remote_bytes = shuffle.remote;
     if (shuffle.remote) phase->source = *shuffle.remote > 0 ? "network" : "disk";
   }
-  if (Span *phase = timeline.add("compute", run - wait - write, amount_of(input, "Bytes Read"))) {
-    phase->records = amount_of(input, "Records Read");
+  // Spark logs an input of 0 also where there is none: of a stage that works on its shuffle the bytes are in that phase.
+  const bool has_input = amount_of(input, "Bytes Read").value_or(0) > 0 || shuffle.bytes.value_or(0) == 0;
+  if (Span *phase = timeline.add("compute", run - wait - write, has_input ? amount_of(input, "Bytes Read") : std::nullopt)) {
+    if (has_input) phase->records = amount_of(input, "Records Read");
     if (phase->bytes.value_or(0) > 0) phase->source = input_source(input, task.locality);
   }
   auto written_bytes = amount_of(written, "Shuffle Bytes Written");

@@ -38,6 +38,8 @@ class Storage {
   virtual std::vector<Entry> list(const std::string &folder) = 0;
   // So many bytes from there on, fewer only at the file's end. Throws Unreadable.
   virtual std::string read(const std::string &path, uint64_t offset, size_t size) = 0;
+  // False: reading at a file's end is an error, so no more may be asked for than was listed.
+  virtual bool reads_at_end() const = 0;
 };
 
 std::unique_ptr<Storage> make_local_storage();

@@ -66,8 +66,10 @@ std::string Topology::host(std::string_view written) const {
     written = written.substr(0, written.find(':'));
   }
   const std::string_view name = without_port(place_of(written).host);
-  const auto known = hosts_.find(name);
-  return known == hosts_.end() ? std::string(name) : known->second;
+  if (const auto known = hosts_.find(name); known != hosts_.end()) return known->second;
+  const std::string_view label = name.substr(0, name.find('.'));
+  const auto domain = hosts_.find(name.substr(label.size()));
+  return domain == hosts_.end() || label.size() == name.size() ? std::string(name) : std::string(label) + domain->second;
 }
 
 std::string_view Topology::rack_of(std::string_view host, std::string_view written) const {

@@ -12,7 +12,8 @@ namespace atalaya::hadoop {
 class Topology {
  public:
   using Names = std::map<std::string, std::string, std::less<>>;
-  // racks: a host's rack, "/dc1/r1" or "/r1". hosts: what a host that histories call so is called in metrics.
+  // racks: a host's rack, "/dc1/r1" or "/r1". hosts: what a host that histories call so is called in metrics; of ".domain": what
+  // stands in its place.
   Topology() = default;
   Topology(Names racks, Names hosts) : racks_(std::move(racks)), hosts_(std::move(hosts)) {}
 

@@ -29,17 +29,29 @@ bool read_status(const JsonObject &from, const std::string &url, Entry &out) {
   return true;
 }
 
+// This name node does not answer, or is on standby: another one may be active.
+class NotActive : public Unreadable {
+ public:
+  using Unreadable::Unreadable;
+};
+
 class WebHdfs final : public Storage {
  public:
   WebHdfs(const std::string &base, const WebHdfsOptions &options) : user_(options.user), connection_(options_, deadlines_) {
     const bool tls = base.starts_with(kTls);
     server_ = base.substr(0, base.find('/', (tls ? kTls : kPlain).size()));
-    web_ = (tls ? "https://" : "http://") + server_.substr((tls ? kTls : kPlain).size());
+    for (std::string_view names = std::string_view(server_).substr((tls ? kTls : kPlain).size());;) {
+      const size_t comma = names.find(',');
+      webs_.push_back((tls ? "https://" : "http://") + std::string(names.substr(0, comma)));
+      if (comma == std::string_view::npos) break;
+      names.remove_prefix(comma + 1);
+    }
     options_.tls = tls ? http_client::tls_context(options.tls) : nullptr;
     options_.timeout = options_.deadline = options.timeout;
-    http_client::parse_url(web_, "/");  // what is wrong with it is said now
+    for (const std::string &web : webs_) http_client::parse_url(web, "/");  // what is wrong with it is said now
   }
 
+  bool reads_at_end() const override { return false; }
   Entry look(const std::string &path) override { return read_file_status(ask(path, "GETFILESTATUS", "", kMaxList), path); }
   std::vector<Entry> list(const std::string &folder) override {
     return read_file_list(ask(folder, "LISTSTATUS", "", kMaxList), folder);
@@ -53,21 +65,32 @@ class WebHdfs final : public Storage {
     std::string encoded, user;
     Poco::URI::encode(path.substr(server_.size()), "?#%&+;=", encoded);
     if (!user_.empty()) Poco::URI::encode(user_, "?#%&+;=/", user);
-    return web_ + "/webhdfs/v1" + encoded + "?op=" + operation + more + (user.empty() ? "" : "&user.name=" + user);
+    return webs_[active_] + "/webhdfs/v1" + encoded + "?op=" + operation + more + (user.empty() ? "" : "&user.name=" + user);
   }
 
-  // The name node sends readers on to a data node.
+  // The name node that answered last is asked first, then each of the others once.
   std::string ask(const std::string &path, const char *operation, const std::string &more, size_t limit) {
+    for (size_t tried = 1;; ++tried) {
+      try {
+        return ask_active(path, operation, more, limit);
+      } catch (const NotActive &) {
+        if (tried == webs_.size()) throw;
+        active_ = (active_ + 1) % webs_.size();
+      }
+    }
+  }
+  // The name node sends readers on to a data node.
+  std::string ask_active(const std::string &path, const char *operation, const std::string &more, size_t limit) {
     std::string url = url_of(path, operation, more), body;
     for (int hop = 0; hop <= kMaxRedirects; ++hop) {
-      const Answer answer = exchange(url, path, limit, body);
+      const Answer answer = exchange(url, path, limit, body, hop == 0);
       if (answer.status >= 200 && answer.status < 300) return body;
       if (answer.status < 300 || answer.status >= 400 || answer.location.empty()) refuse(path, answer);
       url = answer.location;
     }
     throw Unreadable(path + ": the server sends on and on to other servers");
   }
-  Answer exchange(const std::string &url, const std::string &path, size_t limit, std::string &body) {
+  Answer exchange(const std::string &url, const std::string &path, size_t limit, std::string &body, bool name_node) {
     body.clear();
     bool too_long = false;
     try {
@@ -86,6 +109,7 @@ class WebHdfs final : public Storage {
       throw;
     } catch (const std::exception &failure) {
       connection_.close();
+      if (name_node) throw NotActive(path + ": " + failure.what());
       throw Unreadable(path + ": " + failure.what());
     }
   }
@@ -101,11 +125,14 @@ class WebHdfs final : public Storage {
   [[noreturn]] static void refuse(const std::string &path, const Answer &answer) {
     const std::string text = path + ": the server answers " + std::to_string(answer.status) + ": " + words_of(answer.body);
     if (answer.status == 404) throw Missing(text);
+    if (answer.body.find("StandbyException") != std::string::npos) throw NotActive(text);
     throw Unreadable(text + (answer.status == 401 || answer.status == 403 ? "; the parameter \"user\" says who asks" : ""));
   }
 
   const std::string user_;
-  std::string server_, web_;  // "webhdfs://host:port", "http://host:port"
+  std::string server_;             // "webhdfs://host:port"
+  std::vector<std::string> webs_;  // "http://host:port" of each name node
+  size_t active_ = 0;
   http_client::ConnectionOptions options_;
   http_client::Deadlines deadlines_;
   http_client::Connection connection_;

@@ -20,7 +20,7 @@ struct WebHdfsOptions {
   std::chrono::nanoseconds timeout{};
 };
 
-// webhdfs://host:port/path, swebhdfs:// by TLS.
+// webhdfs://host:port/path, swebhdfs:// by TLS; webhdfs://host:port,host:port/path: whichever name node is the active one.
 bool is_webhdfs(std::string_view path);
 // Paths are URLs as above, all of the server of `base`. Throws Failure (bad_config).
 std::unique_ptr<Storage> make_webhdfs(const std::string &base, const WebHdfsOptions &options);

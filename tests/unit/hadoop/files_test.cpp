@@ -53,6 +53,16 @@ TEST_CASE("topology: how far data is, the nearest of its places") {
   CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "") == "remote");
 }
 
+TEST_CASE("topology: a domain that metrics do not say") {
+  const Topology topology({}, {{".example.org", ""}, {".old.org", ".new.org"}, {"n2.example.org", "two"}});
+  CHECK(topology.host("n1.example.org:8041") == "n1");
+  CHECK(topology.host("n1.old.org") == "n1.new.org");
+  CHECK(topology.host("n2.example.org") == "two");
+  CHECK(topology.host("n1.sub.example.org") == "n1.sub.example.org");
+  CHECK(topology.host("n1") == "n1");
+  CHECK(topology.host("") == "");
+}
+
 // ---- finding
 // --------------------------------------------------------------------------------------------------------------------------
 
@@ -126,6 +136,24 @@ TEST_CASE("discovery: histories in HDFS by its name node's web address, or the u
   CHECK(paths(core, "",
               property("yarn.app.mapreduce.am.staging-dir", "/s") + property("mapreduce.jobhistory.done-dir", "file:/d"))[0] ==
         root / "d");
+}
+
+TEST_CASE("discovery: the name nodes of a service that has several, by TLS where only that is") {
+  const TemporaryFolder root;
+  const auto path = [&](const std::string &uri, const std::string &hdfs) {
+    put(root / "etc/hadoop/core-site.xml", "<configuration>" + property("fs.defaultFS", "hdfs://ns") +
+                                               property("mapreduce.jobhistory.done-dir", uri) +
+                                               property("mapreduce.jobhistory.intermediate-done-dir", uri) + "</configuration>");
+    put(root / "etc/hadoop/hdfs-site.xml", "<configuration>" + hdfs + "</configuration>");
+    return discover(root.path()).paths.at(0);
+  };
+  const std::string nodes = property("dfs.ha.namenodes.ns", "a, b") + property("dfs.namenode.http-address.ns.a", "n1:50070") +
+                            property("dfs.namenode.rpc-address.ns.b", "n2:8020");
+  for (const char *uri : {"/d", "hdfs:///d", "hdfs://ns/d"}) CHECK(path(uri, nodes) == "webhdfs://n1:50070,n2:9870/d");
+  CHECK(path("/d", nodes + property("dfs.http.policy", "HTTPS_ONLY") + property("dfs.namenode.https-address.ns.a", "n1:1")) ==
+        "swebhdfs://n1:1,n2:9871/d");
+  CHECK(path("/d", property("dfs.namenode.http-address.ns", "n3:1")) == "webhdfs://n3:1/d");
+  CHECK(path("hdfs:///d", "") == "webhdfs://ns:9870/d");
 }
 
 TEST_CASE("discovery: what cannot be used is said") {
@@ -252,6 +280,40 @@ TEST_CASE("reading: goes on where it was; another one, where the sinks are") {
   Follower third(path);
   third.held = first.given;
   CHECK(third.read().empty());
+}
+
+// As HDFS: who asks for what is behind a file's last byte is refused.
+class StrictStorage final : public Storage {
+ public:
+  explicit StrictStorage(std::string text) : text_(std::move(text)) {}
+  bool reads_at_end() const override { return false; }
+  Entry look(const std::string &path) override { return {path, text_.size(), 0, false}; }
+  std::vector<Entry> list(const std::string &) override { return {}; }
+  std::string read(const std::string &, uint64_t offset, size_t size) override {
+    if (offset >= text_.size()) throw Unreadable("out of the range");
+    return text_.substr(offset, size);
+  }
+
+ private:
+  const std::string text_;
+};
+
+TEST_CASE("reading: nothing is asked for at the end of a file whose server refuses that") {
+  std::string text = kStart + stage(1);
+  text.append((size_t{4} << 20) - text.size() - 1, ' ').append("\n");  // all that is read at once
+  StrictStorage storage(text);
+  const Found found = find_histories(storage, "app").found.at(0);
+  const Rules rules;
+  Reading reading(rules, found);
+  size_t stages = 0;
+  for (int times = 0; times < 2; ++times)
+    CHECK(reading.read_on(
+        storage, found, [](const std::string &) { return std::optional<Position>(); },
+        [&](const std::string &, const Spans &spans, Position) {
+          for (const Span &span : spans) stages += span.text == "stage" ? 1 : 0;
+          return true;
+        }));
+  CHECK(stages == 1);
 }
 
 TEST_CASE("reading: a file that has shrunk is another one") {

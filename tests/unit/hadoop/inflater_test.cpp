@@ -6,8 +6,11 @@
 #include <snappy.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <functional>
 #include <vector>
+
+#include "plugins/sources/hadoop/history.h"
 
 namespace atalaya::hadoop {
 namespace {
@@ -69,8 +72,13 @@ Result inflate(const std::string &packed, size_t piece) {
   Result result;
   const auto inflater = make_inflater(std::string_view(packed).substr(0, kMagicSize));
   REQUIRE(inflater);
+  const auto take = [&](std::string_view text) {
+    CHECK(text.size() <= kMaxDecoded);
+    result.text += text;
+    return true;
+  };
   for (size_t at = 0; at < packed.size() && result.good; at += piece)
-    result.good = inflater->feed(std::string_view(packed).substr(at, piece), result.text, result.why);
+    result.good = inflater->feed(std::string_view(packed).substr(at, piece), take, result.why);
   result.waiting = inflater->waiting();
   return result;
 }
@@ -125,7 +133,53 @@ TEST_CASE("codecs: what grows beyond all measure is refused") {
   const Result result = inflate(zstd(std::string(size_t{64} << 20, 'a')), 4096);
   CHECK_FALSE(result.good);
   CHECK(result.why == "it grows to more than 500 times its size when decompressed");
-  CHECK(result.text.size() < size_t{17} << 20);
+  CHECK(result.text.size() < size_t{19} << 20);
+}
+
+// What was harmless before does not make it so.
+TEST_CASE("codecs: what grows beyond all measure behind harmless data is refused, and is never in memory as a whole") {
+  std::string harmless;
+  for (uint32_t i = 1; harmless.size() < size_t{8} << 20; i = i * 1664525 + 1013904223) put_big(harmless, i, 4);
+  const std::string bomb(size_t{256} << 20, 'a');
+  const Result result = inflate(zstd(harmless) + zstd(bomb), size_t{1} << 16);
+  CHECK_FALSE(result.good);
+  CHECK(result.why == "it grows to more than 500 times its size when decompressed");
+  CHECK(result.text.size() < harmless.size() + (size_t{100} << 20));
+}
+
+TEST_CASE("codecs: nothing is decoded that is not wanted") {
+  const std::string packed = zstd(std::string(size_t{8} << 20, 'a'));
+  size_t pieces = 0;
+  std::string why;
+  CHECK_FALSE(make_inflater(packed)->feed(
+      packed, [&](std::string_view) { return ++pieces < 3; }, why));
+  CHECK(pieces == 3);
+  CHECK(why.empty());
+}
+
+TEST_CASE("history: few bytes that become many spans are handed on between") {
+  const std::string begin = R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100})"
+                            "\n";
+  const std::string stage =
+      R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":1,"Submission Time":200,"Completion Time":300}})"
+      "\n";
+  std::string text = begin;
+  while (text.size() < size_t{8} << 20) text += stage;
+  const size_t stages = (text.size() - begin.size()) / stage.size();
+  const Rules rules;
+  for (const std::string &packed : {zstd(text), lz4_block(text)}) {
+    History history(rules, "x");
+    Spans spans;
+    size_t given = 0, most = 0;
+    CHECK(history.feed(packed, spans, [&] {
+      most = std::max(most, spans.size());
+      given += spans.size();
+      spans.clear();
+      return true;
+    }));
+    CHECK(given == stages);
+    CHECK(most < stages / 4);
+  }
 }
 
 TEST_CASE("codecs: text is not compressed") {

@@ -74,6 +74,20 @@ TEST_CASE("jhist: bytes of a map are its input format's, else those of all file 
   CHECK(bytes(counters("mine", "HDFS_BYTES_READ", 9)) == -1);
 }
 
+TEST_CASE("jhist: texts are cut, and there are no more stages than kinds of tasks") {
+  const std::string many(1000, 'x');
+  std::string text = kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":")" + many + "\"");
+  for (int i = 0; i < 100; ++i) text += task_started("m", "KIND" + std::to_string(i));
+  text += event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":")" + many + "\"")) +
+          event("MAP_ATTEMPT_FAILED", attempt("m", R"("finishTime":150,"counters":)" + counters(many, many, 5))) +
+          event("JOB_FINISHED", R"("jobid":"job_1_2","finishTime":180)");
+  const Read read(text);
+  const std::string cut(256, 'x'), counter(200, 'x');
+  CHECK(read.lines() ==
+        Lines{"task 100+50 host=" + cut + " job=job_1_2 stage=map " + kTaskOf2 + " | outcome:1 " + counter + "/" + counter + "=5",
+              "stage 90+90 job=job_1_2 stage=other | outcome:0", "job 80+100 job=job_1_2 name=" + cut + " | outcome:0"});
+}
+
 TEST_CASE("jhist: how jobs and attempts end") {
   const auto outcome = [](const std::string &type, const std::string &status) {
     const Read read(kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":"n")") +
@@ -183,7 +197,7 @@ TEST_CASE("old text: records, escapes, values with line ends, counters") {
       "Job JOBID=\"job_1_2\" FINISH_TIME=\"180\" JOB_STATUS=\"KILLED\" .\n");
   CHECK(read.history.damage().count == 0);
   CHECK(read.lines() == Lines{"task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 +
-                                  " locality=node | spills:4 outcome:1 org.apache.hadoop.mapred.Task$Counter/SPILLED_RECORDS=4 "
+                                  " locality=node | outcome:1 org.apache.hadoop.mapred.Task$Counter/SPILLED_RECORDS=4 "
                                   "org.apache.hadoop.mapred.Task$Counter/a(b=-5",
                               "stage 90+90 job=job_1_2 stage=map | outcome:0", "job 80+100 job=job_1_2 name=a=\"b\". | outcome:2"});
 }

@@ -34,7 +34,6 @@ inline std::string told(const Span &span) {
   field("bytes", span.bytes);
   field("records", span.records);
   field("remote", span.remote_bytes);
-  field("spills", span.spills);
   field("gc", span.gc_ms);
   if (span.outcome) field("outcome", static_cast<int64_t>(*span.outcome));
   for (const Counter &one : span.counters) out += " " + one.group + "/" + one.name + "=" + std::to_string(one.value);

@@ -44,6 +44,18 @@ TEST_CASE("spark: phases one after the other, before what the driver took to fet
               "outcome:0"});
 }
 
+TEST_CASE("spark: an input of nothing beside a shuffle says nothing of what was computed") {
+  const auto compute = [](const std::string &shuffle, int input) {
+    const Lines lines = without_counters(Read(ended(R"("Executor Run Time":600,"Input Metrics":{"Bytes Read":)" +
+                                                    std::to_string(input) + R"(,"Records Read":0})" + shuffle)));
+    return lines[lines.size() - 2];
+  };
+  const std::string shuffle = R"(,"Shuffle Read Metrics":{"Remote Bytes Read":5,"Local Bytes Read":6,"Total Records Read":2})";
+  CHECK(compute(shuffle, 0).ends_with("compute executor=1 quality=model |"));
+  CHECK(compute(shuffle, 7).ends_with("| bytes:7 records:0"));
+  CHECK(compute("", 0).ends_with("| bytes:0 records:0"));
+}
+
 TEST_CASE("spark: times that are longer than the task begin with it") {
   const Lines lines = without_counters(Read(ended(R"("Executor Deserialize Time":900,"Executor Run Time":600)")));
   CHECK(lines[0] == "phase 1000+900" + kPhase + "deserialize executor=1 quality=model |");
@@ -155,6 +167,10 @@ TEST_CASE("facts: what may hold a secret is no fact") {
        {"hive.Password", "fs.s3a.secret.key", "a.token", "mapred.child.java.opts", "spark.executorEnv.A", "x.keytab", "y.auth.z"})
     CHECK(may_be_secret(key, "1"));
   CHECK(may_be_secret("url", "jdbc://user:word@host/x"));
+  for (const char *value :
+       {"jdbc:mysql://db/x?user=a;Password=b", "https://a.blob/x?sv=1&sig=abc", "accessKey:abc", "api_key=abc",
+        "jdbc:oracle:thin:scott/tiger@db", "Bearer abc", "-----BEGIN RSA PRIVATE KEY-----", "x;SharedAccessSignature=1"})
+    CHECK(may_be_secret("harmless", value));
   CHECK(may_be_secret("long", std::string(2000, 'x')));
   CHECK_FALSE(may_be_secret("mapreduce.task.io.sort.mb", "100"));
   CHECK_FALSE(may_be_secret("fs.defaultFS", "hdfs://n1:8020"));
