@@ -163,7 +163,8 @@ class Search {
     std::string nodes = setting("dfs.ha.namenodes." + service, "");
     std::replace(nodes.begin(), nodes.end(), ',', ' ');
     std::istringstream words(nodes);
-    for (std::string node; words >> node;) out.push_back("." + service + "." + node);
+    const std::string prefix = "." + service + ".";
+    for (std::string node; words >> node;) out.push_back(prefix + node);
     if (out.empty()) out.push_back(settings_.count(web_key() + "." + service) > 0 ? "." + service : "");
     return out;
   }
