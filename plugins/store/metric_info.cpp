@@ -15,7 +15,7 @@ constexpr MetricInfo kInfos[] = {
     {"span.bytes*", Kind::gauge_or_rate, "By"},
     {"span.gc.time", Kind::gauge_or_rate, "ms"},
     {"span.records", Kind::gauge_or_rate, "records"},
-    {"span.spills", Kind::gauge_or_rate, "records"},
+    {"span.spills", Kind::gauge_or_rate, "1"},
     {"btrace.spans.open", Kind::gauge_or_rate, "1"},
     {"btrace.profile.invocations", Kind::total, "1"},
     {"btrace.profile.*.total", Kind::total, "ns"},
