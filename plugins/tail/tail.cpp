@@ -214,18 +214,25 @@ void Tail::check(File &file) {
   if (::fstat(file.fd.get(), &about) != 0) return;
   const bool changed = about.st_size != file.at.size || time_of(about.st_mtim) != file.written_ns;
   if (changed) file.changed_ns = now_ns_;
-  if (changed && file.at.offset > 0 && (about.st_size < file.at.offset || !holds(file.fd.get(), file.at))) truncated(file);
+  if (changed && file.at.offset == 0)
+    pass_hole(file);
+  else if (changed && (about.st_size < file.at.offset || !holds(file.fd.get(), file.at)))
+    truncated(file);
   file.at.size = about.st_size;
   file.written_ns = time_of(about.st_mtim);
 }
 
-void Tail::begin_anew(File &file) {
-  file.at.skipping = false;
-  // Who writes on at the old place leaves a hole.
+// Who writes on at the old place after a truncation leaves a hole; that may be after the look that saw the file empty.
+void Tail::pass_hole(File &file) {
   const off_t data = ::lseek(file.fd.get(), 0, SEEK_DATA);
   file.at.offset = file.segment = std::max<int64_t>(data, 0);
-  file.at.size = 0;
   mark(file);
+}
+
+void Tail::begin_anew(File &file) {
+  file.at.skipping = false;
+  file.at.size = 0;
+  pass_hole(file);
 }
 
 void Tail::truncated(File &file) {

@@ -69,7 +69,8 @@ class Tail {
     uint32_t number = 0;
     Found found;          // by its last known path
     bool listed = false;  // by the last scan
-    // Monotonic, since when no scan has listed it; 0: it is listed. A rename may run while names are listed, so one scan says little.
+    // Monotonic, since when no scan has listed it; 0: it is listed. A rename may run while names are listed, so one scan says
+    // little.
     int64_t unlisted_ns = 0;
     bool restored = false;  // and not seen since: its disk may not be there yet
     core::Descriptor fd;
@@ -96,7 +97,8 @@ class Tail {
   void meet(const Found &found);
   void check(File &file);
   bool reopen(File &file);
-  void begin_anew(File &file);
+  static void pass_hole(File &file);
+  static void begin_anew(File &file);
   void truncated(File &file);
   File *original_of(const File &copy);
   static bool may_copy(const File &copy, const File &original);

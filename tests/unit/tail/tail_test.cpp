@@ -243,6 +243,12 @@ TEST_CASE("tail: what a truncation took is counted; a hole is no line") {
   fs::resize_file(writer.path(), 1'000'000);
   writer.write("behind the hole\n");
   CHECK(reader.look() == Lines{"behind the hole"});
+  fs::resize_file(writer.path(), 0);
+  CHECK(reader.look().empty());  // it is seen empty
+  fs::resize_file(writer.path(), 1'000'000);
+  writer.write("behind another\n");
+  CHECK(reader.look() == Lines{"behind another"});
+  CHECK(reader.tail->losses().long_lines == 0);
 }
 
 TEST_CASE("tail: a truncated file that has grown beyond the old place is known by its content") {
