@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 #include "core/sample/crc32c.h"
 #include "core/util/files.h"
@@ -19,7 +20,6 @@ namespace {
 // A line a thing: "began NS", "file DEVICE INODE OFFSET SIZE SKIPPING HEAD-SIZE HEAD-CRC TAIL-SIZE TAIL-CRC PATH", "batch NS",
 // "part DEVICE INODE FROM TO" and the marks, "own TEXT", and last "crc NUMBER" of all before it.
 constexpr std::string_view kHeader = "atalaya-tail 1\n";
-constexpr size_t kMaxBytes = size_t{64} << 20;
 
 template <class... Numbers>
 void put(std::string &out, std::string_view word, Numbers... numbers) {
@@ -163,6 +163,9 @@ core::Result<Journal> parse_journal(std::string_view text) {
 }
 
 core::Status write_journal(const std::string &path, const std::string &text) {
+  if (text.size() > kMaxJournalBytes)
+    return core::Error{path + " would have " + std::to_string(text.size()) +
+                       " bytes, more than can be read back; it stays as it was"};
   const std::string fresh = path + ".new";
   {
     const core::Descriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
@@ -175,13 +178,16 @@ core::Status write_journal(const std::string &path, const std::string &text) {
     if (::fdatasync(fd.get()) != 0) return trouble("cannot sync", fresh);
   }
   if (std::rename(fresh.c_str(), path.c_str()) != 0) return trouble("cannot rename to", path);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const core::Descriptor names(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!names || ::fsync(names.get()) != 0) return trouble("cannot sync the folder of", path);
   return core::Done{};
 }
 
 core::Result<Journal> read_journal(const std::string &path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0 && errno == ENOENT) return Journal{};
-  const auto text = core::read_file(path, kMaxBytes);
+  const auto text = core::read_file(path, kMaxJournalBytes);
   if (!text) return core::Error{text.error()};
   auto journal = parse_journal(text.value());
   if (!journal) return core::Error{path + " " + journal.error()};

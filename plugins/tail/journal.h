@@ -11,6 +11,9 @@
 
 namespace atalaya::tail {
 
+// A longer one is neither written nor read.
+inline constexpr size_t kMaxJournalBytes = size_t{64} << 20;
+
 struct Journal {
   int64_t began_ns = 0;
   std::vector<Position> positions;  // every line before them is held by the sinks

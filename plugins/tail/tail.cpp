@@ -19,6 +19,8 @@ constexpr int64_t kReadBytes = 256 << 10;
 constexpr int64_t kPartBytes = 16 << 20;
 // A whole file that equals the begin of another is a copy if it is at least so long; short ones may be alike by chance.
 constexpr int64_t kSurelyCopy = 1024;
+// A file of an earlier run that was not there again for so long is gone; until then its disk may just not be mounted.
+constexpr int64_t kAbsent_ns = 86'400'000'000'000;
 
 core::Descriptor open_found(const std::string &path, bool asked) {
   return core::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (asked ? 0 : O_NOFOLLOW)));
@@ -46,6 +48,7 @@ void Tail::restore(const std::vector<Position> &positions, int64_t began_ns, con
     file->at = position;
     file->segment = position.offset;
     file->listed = true;  // until a look says otherwise
+    file->restored = true;
     files_.emplace(file->number, std::move(file));
   }
   // As if they had arrived: so a file that was truncated since then is found to be another, and its copy is read on behind them.
@@ -55,6 +58,7 @@ void Tail::restore(const std::vector<Position> &positions, int64_t began_ns, con
       file = files_.emplace(++last_number_, std::make_unique<File>()).first->second.get();
       file->number = last_number_;
       file->listed = true;
+      file->restored = true;
       file->at.id = segment.id;
     }
     file->began_skipping = std::exchange(file->at.skipping, false);
@@ -87,7 +91,10 @@ void Tail::scan(int64_t realtime_ns, int64_t monotonic_ns) {
   if (began_ns_ == 0) began_ns_ = realtime_ns;
   if (const auto found = find_files(options_.path, families())) {
     for (auto &[number, file] : files_) file->listed = false;
-    for (const Found &one : found.value()) look_at(one);
+    std::vector<const Found *> fresh;
+    for (const Found &one : found.value())
+      if (!look_at(one)) fresh.push_back(&one);
+    for (const Found *one : fresh) meet(*one);  // last, when it is known which of the old ones are not there
     first_ = false;
   } else {
     say_(found.error());
@@ -101,15 +108,48 @@ void Tail::scan(int64_t realtime_ns, int64_t monotonic_ns) {
   make_round();
 }
 
-void Tail::look_at(const Found &found) {
+// False: it is not known.
+bool Tail::look_at(const Found &found) {
   struct stat about {};
-  if (::stat(found.path.c_str(), &about) != 0) return;  // gone since it was listed
+  if (::stat(found.path.c_str(), &about) != 0) return true;  // gone since it was listed
   File *file = by_id(id_of(about));
-  if (file == nullptr) return meet(found);
-  if (file->listed) return;  // another link to it
+  if (file == nullptr) return false;
+  if (file->listed) return true;  // another link to it
   file->listed = true;
+  file->restored = false;
   file->found = found;
   file->at.path = found.path;
+  return true;
+}
+
+// Numbers of devices, and on some file systems of inodes, are others after a reboot or remount. What was read is not.
+Tail::File *Tail::restored_as(const Found &found, int fd, const FileId &id) {
+  const auto family = [](const std::string &path, const std::string &base) {
+    return path == base || !family_of(path, {base}).empty();
+  };
+  File *best = nullptr;
+  for (auto &[number, file] : files_) {
+    const Position &at = file->at;
+    if (!file->restored || file->listed || at.offset == 0 || !holds(fd, at)) continue;
+    const bool same_path = at.path == found.path;
+    const bool moved = at.id.device != id.device && family(at.path, found.family);
+    if (!moved && !(same_path && at.offset >= kSurelyCopy)) continue;
+    if (best == nullptr || same_path || (best->at.path != found.path && at.offset > best->at.offset)) best = file.get();
+  }
+  return best;
+}
+
+bool Tail::adopt(const Found &found, core::Descriptor &fd, const FileId &id) {
+  File *file = restored_as(found, fd.get(), id);
+  if (file == nullptr) return false;
+  file->listed = true;
+  file->restored = false;
+  file->found = found;
+  file->continues = std::exchange(file->at.id, id);
+  file->at.path = found.path;
+  file->changed_ns = now_ns_;
+  file->fd = std::move(fd);
+  return true;
 }
 
 void Tail::meet(const Found &found) {
@@ -124,6 +164,7 @@ void Tail::meet(const Found &found) {
   }
   struct stat about {};
   if (::fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode) || by_id(id_of(about)) != nullptr) return;  // the next look sees it
+  if (adopt(found, fd, id_of(about))) return;
   auto file = std::make_unique<File>();
   file->number = ++last_number_;
   file->found = found;
@@ -173,18 +214,25 @@ void Tail::check(File &file) {
   if (::fstat(file.fd.get(), &about) != 0) return;
   const bool changed = about.st_size != file.at.size || time_of(about.st_mtim) != file.written_ns;
   if (changed) file.changed_ns = now_ns_;
-  if (changed && file.at.offset > 0 && (about.st_size < file.at.offset || !holds(file.fd.get(), file.at))) truncated(file);
+  if (changed && file.at.offset == 0)
+    pass_hole(file);
+  else if (changed && (about.st_size < file.at.offset || !holds(file.fd.get(), file.at)))
+    truncated(file);
   file.at.size = about.st_size;
   file.written_ns = time_of(about.st_mtim);
 }
 
-void Tail::begin_anew(File &file) {
-  file.at.skipping = false;
-  // Who writes on at the old place leaves a hole.
+// Who writes on at the old place after a truncation leaves a hole; that may be after the look that saw the file empty.
+void Tail::pass_hole(File &file) {
   const off_t data = ::lseek(file.fd.get(), 0, SEEK_DATA);
   file.at.offset = file.segment = std::max<int64_t>(data, 0);
-  file.at.size = 0;
   mark(file);
+}
+
+void Tail::begin_anew(File &file) {
+  file.at.skipping = false;
+  file.at.size = 0;
+  pass_hole(file);
 }
 
 void Tail::truncated(File &file) {
@@ -260,10 +308,18 @@ void Tail::judge(File &file) {
 
 // ---- The round ------------------------------------------------------------------------------------------------------------------
 
+bool Tail::forgotten(File &file) const {
+  if (file.listed) file.unlisted_ns = 0;
+  if (file.listed) return false;
+  if (file.unlisted_ns == 0) file.unlisted_ns = now_ns_;
+  if (file.fd) return file.unjudged;
+  return now_ns_ - file.unlisted_ns >= (file.restored ? kAbsent_ns : options_.linger_ns);
+}
+
 void Tail::drop_gone() {
   for (auto it = files_.begin(); it != files_.end();) {
     File &file = *it->second;
-    if (file.listed || (file.fd && !file.unjudged)) {
+    if (!forgotten(file)) {
       ++it;
       continue;
     }

@@ -69,6 +69,10 @@ class Tail {
     uint32_t number = 0;
     Found found;          // by its last known path
     bool listed = false;  // by the last scan
+    // Monotonic, since when no scan has listed it; 0: it is listed. A rename may run while names are listed, so one scan says
+    // little.
+    int64_t unlisted_ns = 0;
+    bool restored = false;  // and not seen since: its disk may not be there yet
     core::Descriptor fd;
     Position at;                  // marks: of the offset, as of the end of the last part
     int64_t segment = 0;          // from where on take_segments tells
@@ -76,7 +80,7 @@ class Tail {
     int64_t changed_ns = 0;       // monotonic, when a scan last saw a change
     bool unjudged = false;        // may be a copy of another; nothing is read of it until that is known
     bool began_skipping = false;  // at the begin of the segment to replay
-    FileId continues;             // the truncated file that this is the copy of
+    FileId continues;             // the truncated file that this is the copy of, or what it was called before a restart
     uint32_t copy_of = 0;         // unjudged: the number of the file that it equalled when both were last compared
   };
   struct Part {
@@ -86,11 +90,15 @@ class Tail {
   };
 
   File *by_id(const FileId &id);
-  void look_at(const Found &found);
+  bool look_at(const Found &found);
+  File *restored_as(const Found &found, int fd, const FileId &id);
+  bool adopt(const Found &found, core::Descriptor &fd, const FileId &id);
+  bool forgotten(File &file) const;
   void meet(const Found &found);
   void check(File &file);
   bool reopen(File &file);
-  void begin_anew(File &file);
+  static void pass_hole(File &file);
+  static void begin_anew(File &file);
   void truncated(File &file);
   File *original_of(const File &copy);
   static bool may_copy(const File &copy, const File &original);

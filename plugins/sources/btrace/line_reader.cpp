@@ -2,6 +2,7 @@
 #include "plugins/sources/btrace/line_reader.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/util/text.h"
 #include "plugins/sources/btrace/times.h"
@@ -11,10 +12,19 @@ namespace {
 
 constexpr std::string_view kOpen = "open ", kForm = "form ";
 
+// All 64 bits count: some file systems make inodes of hashes.
+bool parse_id(std::string_view text, uint64_t &id) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), id);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
 }  // namespace
 
 LineReader::LineReader(ReaderOptions options, Rules rules, std::function<void(const std::string &)> say)
-    : options_(options), rules_(std::move(rules)), say_(std::move(say)), spans_(options.max_open, options.tell_open) {}
+    : options_(options),
+      rules_(std::move(rules)),
+      say_(std::move(say)),
+      spans_(options.max_open, options.max_open_bytes, options.tell_open) {}
 
 void LineReader::take(const tail::FileId &file, std::string_view line, bool first, int64_t now_ns, const Output &out) {
   ++counts_.lines;
@@ -66,7 +76,8 @@ void LineReader::take_event(int64_t time_ns, int64_t now_ns, const Output &out) 
   const SpanCounts before = spans_.counts();
   spans_.take(event_, time_ns != 0 ? time_ns : now_ns, out);
   if (spans_.counts().evicted > before.evicted)
-    say_("more than max_open = " + std::to_string(options_.max_open) + " spans are open; the oldest is given up");
+    say_("more than max_open = " + std::to_string(options_.max_open) + " spans, or " +
+         std::to_string(options_.max_open_bytes >> 20) + " MiB of them, are open; the oldest is given up");
 }
 
 std::vector<std::string> LineReader::state(const std::vector<tail::Position> &files) {
@@ -89,10 +100,10 @@ core::Status LineReader::restore(const std::vector<std::string> &state) {
     const size_t first = line.find(' '), second = line.find(' ', first + 1), third = line.find(' ', second + 1);
     if (!line.starts_with(kForm) || third == std::string_view::npos)
       return core::Error{"a line is not known: " + std::string(line.substr(0, 100))};
-    const auto device = parse_integer(line.substr(first + 1, second - first - 1)),
-               inode = parse_integer(line.substr(second + 1, third - second - 1));
-    if (!device || !inode) return core::Error{"a file is not known: " + std::string(line.substr(0, 100))};
-    const tail::FileId file{static_cast<uint64_t>(*device), static_cast<uint64_t>(*inode)};
+    tail::FileId file;
+    if (!parse_id(line.substr(first + 1, second - first - 1), file.device) ||
+        !parse_id(line.substr(second + 1, third - second - 1), file.inode))
+      return core::Error{"a file is not known: " + std::string(line.substr(0, 100))};
     if (const auto done = forms_[file].restore(line.substr(third + 1)); !done) return done;
   }
   return core::Done{};

@@ -15,12 +15,14 @@
 #include "plugins/sources/btrace/rules.h"
 #include "plugins/sources/btrace/spans.h"
 #include "plugins/tail/content.h"
+#include "plugins/tail/journal.h"
 
 namespace atalaya::btrace {
 
 struct ReaderOptions {
   bool phase_lines = true, forms = true, tell_open = false;
   size_t max_open = 10000;
+  size_t max_open_bytes = tail::kMaxJournalBytes / 2;  // in the journal, of which the rest is for the files
 };
 
 struct LineCounts {

@@ -43,6 +43,9 @@ inline constexpr std::array kMetrics = {
     of_span("span.records"_str, "1"_str, "records="_str, "Records that it processed."_str),
     of_span("span.outcome"_str, "1"_str, "outcome="_str, "0 succeeded, 1 failed, 2 killed."_str),
     of_span("span.spills"_str, "1"_str, "spills="_str, "Spills to disk."_str),
+    of_span(
+        "span.given_up"_str, "1"_str, "open_spans"_str,
+        "1: it was told open, and then given up: too many were open, or its end was before its begin. Its length is not known."_str),
     of_span("span.gc.time"_str, "ms"_str, "gc="_str, "Time in garbage collection."_str),
     metric("btrace.profile.invocations"_str, "1"_str, ATALAYA_TOTAL, kBlockTags, "Invocations"_str,
            "Calls of a block that BTrace's profiler measures, as printSnapshot writes them."_str),

@@ -36,6 +36,9 @@ void set(List &list, const Name &name, const Value &value) {
   }
 }
 
+// What a journal has around each.
+constexpr size_t kLineBytes = std::string_view("own open%20\n").size();
+
 // The words of a line, unescaped.
 bool split(std::string_view line, std::vector<std::string> &words) {
   for (size_t at = 0; at <= line.size();) {
@@ -81,13 +84,21 @@ void Spans::begin(const SpanEvent &event, int64_t begin_ns, const Output &out) {
   for (const auto &[name, number] : event.fields) set(open.fields, name, number);
   if (tell_open_) tell(open, -1, {}, out);
   add(std::move(open));
+  while (open_.size() > max_open_ || bytes_ > max_bytes_) {
+    ++counts_.evicted;
+    give_up(open_.front(), begin_ns, out);
+    remove(open_.begin());
+  }
+}
+
+// Who was told that it is open must hear that nobody waits for its end any more.
+void Spans::give_up(const Open &open, int64_t end_ns, const Output &out) {
+  if (tell_open_) tell(open, std::max<int64_t>(end_ns - open.begin_ns, 0), {{"span.given_up", count_of(1)}}, out);
 }
 
 void Spans::add(Open open) {
-  if (open_.size() >= max_open_) {
-    ++counts_.evicted;
-    remove(open_.begin());
-  }
+  open.bytes = tail::escaped(line_of(open)).size() + kLineBytes;
+  bytes_ += open.bytes;
   const Place place = open_.insert(open_.end(), std::move(open));
   by_key_[place->key].push_back(place);
 }
@@ -96,6 +107,7 @@ void Spans::remove(Place place) {
   const auto entry = by_key_.find(place->key);
   entry->second.erase(std::find(entry->second.begin(), entry->second.end(), place));
   if (entry->second.empty()) by_key_.erase(entry);
+  bytes_ -= place->bytes;
   open_.erase(place);
 }
 
@@ -112,6 +124,7 @@ void Spans::end(const SpanEvent &event, int64_t end_ns, const Output &out) {
     tell(*place, end_ns - place->begin_ns, event.fields, out);
   } else {
     ++counts_.backwards;
+    give_up(*place, place->begin_ns, out);
   }
   remove(place);
 }
@@ -129,17 +142,20 @@ void Spans::tell(const Open &open, int64_t duration_ns, const std::vector<Field>
 }
 
 // "LEVEL SEQ BEGIN TAGS KEY VALUE... NAME i|d NUMBER..."; a double by its bits.
+std::string Spans::line_of(const Open &open) {
+  std::string line = open.level + ' ' + tail::escaped(open.seq) + ' ' + std::to_string(open.begin_ns);
+  line += ' ' + std::to_string(open.tags.size());
+  for (const auto &[key, value] : open.tags) line += ' ' + tail::escaped(key) + ' ' + tail::escaped(value);
+  for (const auto &[name, number] : open.fields) {
+    line += ' ' + tail::escaped(name) + (number.is_count ? " i " : " d ");
+    line += std::to_string(number.is_count ? number.count : std::bit_cast<int64_t>(number.value));
+  }
+  return line;
+}
+
 std::vector<std::string> Spans::lines() const {
   std::vector<std::string> lines;
-  for (const Open &open : open_) {
-    std::string &line = lines.emplace_back(open.level);
-    line += ' ' + tail::escaped(open.seq) + ' ' + std::to_string(open.begin_ns) + ' ' + std::to_string(open.tags.size());
-    for (const auto &[key, value] : open.tags) line += ' ' + tail::escaped(key) + ' ' + tail::escaped(value);
-    for (const auto &[name, number] : open.fields) {
-      line += ' ' + tail::escaped(name) + (number.is_count ? " i " : " d ");
-      line += std::to_string(number.is_count ? number.count : std::bit_cast<int64_t>(number.value));
-    }
-  }
+  for (const Open &open : open_) lines.push_back(line_of(open));
   return lines;
 }
 

@@ -46,7 +46,7 @@ struct SpanCounts {
 
 class Spans {
  public:
-  Spans(size_t max_open, bool tell_open) : max_open_(max_open), tell_open_(tell_open) {}
+  Spans(size_t max_open, size_t max_bytes, bool tell_open) : max_open_(max_open), max_bytes_(max_bytes), tell_open_(tell_open) {}
 
   // `now_ns`: when the line was read.
   void take(const SpanEvent &event, int64_t now_ns, const Output &out);
@@ -62,20 +62,24 @@ class Spans {
   struct Open {
     std::string key, level, seq;
     int64_t begin_ns = 0;
+    size_t bytes = 0;  // in a journal
     std::vector<std::pair<std::string, std::string>> tags;
     std::vector<std::pair<std::string, Number>> fields;
   };
   using Place = std::list<Open>::iterator;
 
+  static std::string line_of(const Open &open);
   void begin(const SpanEvent &event, int64_t begin_ns, const Output &out);
+  void give_up(const Open &open, int64_t end_ns, const Output &out);
   void end(const SpanEvent &event, int64_t end_ns, const Output &out);
   void add(Open open);
   void remove(Place place);
   void tell(const Open &open, int64_t duration_ns, const std::vector<Field> &more, const Output &out);
 
-  const size_t max_open_;
+  const size_t max_open_, max_bytes_;
   const bool tell_open_;
   std::list<Open> open_;  // the oldest first
+  size_t bytes_ = 0;      // of them all
   std::map<std::string, std::deque<Place>, std::less<>> by_key_;
   SpanCounts counts_;
   Record record_;

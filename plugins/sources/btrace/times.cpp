@@ -22,9 +22,16 @@ int64_t fraction(std::string_view text) {
   return ns;
 }
 
-std::optional<int64_t> in_ns(int64_t seconds, int64_t ns) {
+// Nothing where it is more than 64 bits hold: the year 2262.
+std::optional<int64_t> times(int64_t count, int64_t unit) {
   int64_t whole = 0;
-  if (__builtin_mul_overflow(seconds, kSecond, &whole) || __builtin_add_overflow(whole, ns, &whole)) return std::nullopt;
+  if (__builtin_mul_overflow(count, unit, &whole)) return std::nullopt;
+  return whole;
+}
+
+std::optional<int64_t> in_ns(int64_t seconds, int64_t ns) {
+  auto whole = times(seconds, kSecond);
+  if (!whole || __builtin_add_overflow(*whole, ns, &*whole)) return std::nullopt;
   return whole;
 }
 
@@ -49,7 +56,7 @@ std::optional<int64_t> parse_epoch(std::string_view text) {
   }
   // 1e11 s is the year 5138, 1e11 ms 1973.
   for (const int64_t unit : {kSecond, int64_t{1'000'000}, int64_t{1000}})
-    if (*whole < 100'000'000'000 * (kSecond / unit)) return *whole * unit;
+    if (*whole < 100'000'000'000 * (kSecond / unit)) return times(*whole, unit);
   return *whole;
 }
 

@@ -10,18 +10,19 @@ TEST_CASE("btrace: the metric table has each fixed name that lines give") {
   std::vector<std::string> declared;
   for (const Metric &metric : btrace::kMetrics) declared.emplace_back(view(metric.name));
   const auto known = [&](std::string_view name) { return std::find(declared.begin(), declared.end(), name) != declared.end(); };
-  LineBench bench;
+  LineBench bench({.tell_open = true, .max_open = 1});
   std::vector<std::string> seen;
   const auto see = [&](const btrace::Record &record) {
     for (const auto &[name, number] : record.fields) seen.emplace_back(name);
   };
   for (const char *line :
        {"atalaya span task task=t start=1700000000 end=1700000001 bytes=1 remote=1 records=1 outcome=0 spills=1 gc=1",
+        "atalaya begin task task=a time=1700000000", "atalaya end task task=a time=1600000000",
         "Block Invocations SelfTime.Total SelfTime.Avg SelfTime.Min SelfTime.Max WallTime.Total WallTime.Avg WallTime.Min "
         "WallTime.Max",
         "x 1 2 3 4 5 6 7 8 9"})
     bench.reader->take({1, 1}, line, false, kNow, see);
-  CHECK(seen.size() == 15);
+  CHECK(seen.size() == 16);
   for (const std::string &name : seen) CHECK_MESSAGE(known(name), name);
 }
 

@@ -45,13 +45,37 @@ TEST_CASE("spans: ends without a begin and before it are counted and give nothin
 TEST_CASE("spans: open ones are told if asked for, and the oldest goes when there are too many") {
   LineBench bench({.tell_open = true, .max_open = 2});
   CHECK(bench.read({"atalaya begin task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2),
-                    "atalaya begin task task=c time=" + at(3)}) == Lines{"span task " + at(1) + "000000000+open [task=a]",
-                                                                         "span task " + at(2) + "000000000+open [task=b]",
-                                                                         "span task " + at(3) + "000000000+open [task=c]"});
+                    "atalaya begin task task=c time=" + at(3)}) ==
+        Lines{"span task " + at(1) + "000000000+open [task=a]", "span task " + at(2) + "000000000+open [task=b]",
+              "span task " + at(3) + "000000000+open [task=c]", span("task", 1, 2, "[task=a] span.given_up=1i")});
   CHECK(bench.reader->spans().counts().evicted == 1);
-  CHECK(bench.said == Lines{"more than max_open = 2 spans are open; the oldest is given up"});
+  CHECK(bench.said == Lines{"more than max_open = 2 spans, or 32 MiB of them, are open; the oldest is given up"});
   CHECK(bench.read({"atalaya end task task=a time=" + at(4), "atalaya end task task=c time=" + at(5)}) ==
         Lines{span("task", 3, 2, "[task=c]")});
+  // One whose end cannot be is not left open either.
+  CHECK(bench.read({"atalaya end task task=b time=" + at(1)}) == Lines{span("task", 2, 0, "[task=b] span.given_up=1i")});
+}
+
+TEST_CASE("spans: those that are open are bounded in bytes, so that what is written of them can be read back") {
+  LineBench bench({.max_open = 1'000'000, .max_open_bytes = 100'000});
+  for (int i = 0; i < 100; ++i)
+    bench.read({"atalaya begin task task=" + std::to_string(i) + std::string(5000, 'x') + "%20 time=" + at(i)});
+  const Lines state = bench.reader->state({});
+  CHECK(tail::journal_text({.own = state}).size() <= 100'000 + 100);
+  CHECK(bench.reader->spans().open() == 19);
+  CHECK(bench.reader->spans().counts().evicted == 81);
+  bench.restart(state);
+  CHECK(bench.reader->spans().open() == 19);
+}
+
+TEST_CASE("spans: an inode may have all 64 bits") {
+  const tail::FileId file{~uint64_t{0}, ~uint64_t{0} - 1};
+  LineBench bench;
+  bench.read({"heading"}, file);
+  const Lines state = bench.reader->state({{file, "/x", 0, 0, false, {}, {}}});
+  REQUIRE(state.size() == 1);
+  bench.restart(state);
+  CHECK(bench.reader->state({{file, "/x", 0, 0, false, {}, {}}}) == state);
 }
 
 TEST_CASE("spans: what is open survives a restart") {

@@ -13,7 +13,8 @@ TEST_CASE("times: the unit of a Unix time by its size") {
   CHECK(parse_epoch("1700000000123456789") == 1'700'000'000'123'456'789);
   CHECK(parse_epoch("1700000000.000000001") == 1'700'000'000 * kSecond + 1);
   CHECK(parse_epoch("1700000000.5") == 1'700'000'000 * kSecond + kSecond / 2);
-  for (const char *text : {"", "0", "-5", "x", "1.", "1.x", "1e9", "99999999999999999999", "9999999999999.5", "17 "})
+  for (const char *text : {"", "0", "-5", "x", "1.", "1.x", "1e9", "99999999999999999999", "9999999999999.5", "17 ", "9223372037",
+                           "20261122094842", "9223372036855", "9223372036854776"})
     CHECK_MESSAGE(!parse_epoch(text), text);
 }
 

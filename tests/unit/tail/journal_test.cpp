@@ -39,4 +39,14 @@ TEST_CASE("tail: no journal is an empty one; one that is cut or changed is an er
   CHECK(tail::read_journal(path).error() == path + " is not complete");
 }
 
+TEST_CASE("tail: a journal that could not be read back is not written") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/journal", text = tail::journal_text({.began_ns = 5});
+  REQUIRE(tail::write_journal(path, text).ok());
+  const auto done = tail::write_journal(path, std::string(tail::kMaxJournalBytes + 1, 'x'));
+  REQUIRE_FALSE(done.ok());
+  CHECK(done.error().find("more than can be read back") != std::string::npos);
+  CHECK(tail::read_journal(path)->began_ns == 5);
+}
+
 }  // namespace atalaya::testing

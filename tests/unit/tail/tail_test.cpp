@@ -93,8 +93,95 @@ TEST_CASE("tail: a deleted file is read to its end; one that is gone after a res
   fs::remove(writer.path());
   reader.restart();
   CHECK(reader.look().empty());
+  CHECK(reader.tail->losses().unseen_bytes == 0);  // its disk may come yet
+  CHECK(reader.look(86'400).empty());
   CHECK(reader.tail->losses().unseen_bytes == 4);
   CHECK(reader.heard("is gone; at least 4 bytes"));
+}
+
+TEST_CASE("tail: files are known again when their device has another number after a reboot") {
+  const TemporaryFolder folder;
+  Writer writer(folder.path() + "/log");
+  Reader reader({.path = writer.path(), .from_begin = false});
+  CHECK(reader.look().empty());
+  writer.write("1\n2\n");
+  CHECK(reader.look() == Lines{"1", "2"});
+  fs::rename(writer.path(), writer.path() + ".1");
+  writer.open();
+  writer.write("3\n");
+  CHECK(reader.look() == Lines{"3"});
+  reader.tail->take_segments();
+  const auto before = reader.tail->positions();
+  writer.write("4\n");
+  CHECK(reader.look() == Lines{"4"});
+  auto batch = reader.tail->take_segments();
+  auto positions = before;
+  for (tail::Position &position : positions) ++position.id.device;
+  for (tail::Segment &segment : batch) ++segment.id.device;
+  writer.write("5\n");
+  reader.begin();
+  SUBCASE("all had arrived") {
+    reader.tail->restore(positions, kBegan, {});
+    CHECK(reader.look() == Lines{"4", "5"});
+  }
+  SUBCASE("a batch is made again, from the file that was renamed since") {
+    fs::rename(writer.path() + ".1", writer.path() + ".2");
+    fs::rename(writer.path(), writer.path() + ".1");
+    writer.open();
+    writer.write("6\n");
+    reader.tail->restore(positions, kBegan, batch);
+    reader.tail->scan(kBegan, reader.now += kSecond);
+    reader.tail->replay(batch);
+    CHECK(reader.rest() == Lines{"4"});
+    CHECK(reader.look() == Lines{"5", "6"});
+  }
+  SUBCASE("another file has their names") {
+    fs::remove(writer.path() + ".1");
+    fs::remove(writer.path());
+    writer.open();
+    writer.write("9\n9\n");
+    reader.tail->restore(positions, kBegan, {});
+    CHECK(reader.look() == Lines{"9", "9"});
+  }
+  CHECK(reader.look(100).empty());
+}
+
+TEST_CASE("tail: a disk that comes after the agent brings nothing twice") {
+  const TemporaryFolder folder;
+  const std::string logs = folder.path() + "/logs";
+  fs::create_directory(logs);
+  Writer writer(logs + "/log");
+  Reader reader({.path = writer.path()});
+  writer.write("1\n");
+  CHECK(reader.look() == Lines{"1"});
+  reader.restart();
+  fs::rename(logs, folder.path() + "/away");
+  CHECK(reader.look().empty());
+  reader.restart();
+  CHECK(reader.look(3600).empty());
+  writer.write("2\n");
+  fs::rename(folder.path() + "/away", logs);
+  CHECK(reader.look() == Lines{"2"});
+}
+
+TEST_CASE("tail: a finished file that one look misses, as it is renamed meanwhile, is not read again") {
+  const TemporaryFolder folder;
+  Writer writer(folder.path() + "/log");
+  Reader reader({.path = writer.path()});
+  writer.write("1\n");
+  CHECK(reader.look() == Lines{"1"});
+  fs::rename(writer.path(), writer.path() + ".1");
+  writer.open();
+  CHECK(reader.look(100).empty());  // it is finished
+  fs::rename(writer.path() + ".1", folder.path() + "/.seen by no look");
+  CHECK(reader.look().empty());
+  fs::rename(folder.path() + "/.seen by no look", writer.path() + ".2");
+  CHECK(reader.look().empty());
+  CHECK(reader.look(100).empty());
+  fs::remove(writer.path() + ".2");
+  CHECK(reader.look().empty());
+  CHECK(reader.look(10).empty());
+  CHECK(reader.tail->positions().size() == 1);  // now it is forgotten
 }
 
 TEST_CASE("tail: the copy of a truncated file is read on, nothing twice") {
@@ -156,6 +243,12 @@ TEST_CASE("tail: what a truncation took is counted; a hole is no line") {
   fs::resize_file(writer.path(), 1'000'000);
   writer.write("behind the hole\n");
   CHECK(reader.look() == Lines{"behind the hole"});
+  fs::resize_file(writer.path(), 0);
+  CHECK(reader.look().empty());  // it is seen empty
+  fs::resize_file(writer.path(), 1'000'000);
+  writer.write("behind another\n");
+  CHECK(reader.look() == Lines{"behind another"});
+  CHECK(reader.tail->losses().long_lines == 0);
 }
 
 TEST_CASE("tail: a truncated file that has grown beyond the old place is known by its content") {
