@@ -14,6 +14,7 @@ constexpr MetricInfo kInfos[] = {
     {"proc.exits*", Kind::delta, "1"},
     {"span.bytes*", Kind::gauge_or_rate, "By"},
     {"span.gc.time", Kind::gauge_or_rate, "ms"},
+    {"span.given_up", Kind::gauge_or_rate, "1"},
     {"span.records", Kind::gauge_or_rate, "records"},
     {"span.spills", Kind::gauge_or_rate, "1"},
     {"btrace.spans.open", Kind::gauge_or_rate, "1"},

@@ -11,7 +11,8 @@ namespace atalaya::tail {
 
 struct FileId {
   uint64_t device = 0, inode = 0;
-  auto operator<=>(const FileId &) const = default;
+  bool operator==(const FileId &) const = default;
+  bool operator<(const FileId &other) const { return device < other.device || (device == other.device && inode < other.inode); }
 };
 
 // A checksum of so many bytes.

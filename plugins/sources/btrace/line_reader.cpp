@@ -94,7 +94,7 @@ std::vector<std::string> LineReader::state(const std::vector<tail::Position> &fi
 core::Status LineReader::restore(const std::vector<std::string> &state) {
   for (const std::string_view line : state) {
     if (line.starts_with(kOpen)) {
-      if (const auto done = spans_.restore(line.substr(kOpen.size())); !done) return done;
+      if (auto done = spans_.restore(line.substr(kOpen.size())); !done) return done;
       continue;
     }
     const size_t first = line.find(' '), second = line.find(' ', first + 1), third = line.find(' ', second + 1);
@@ -104,7 +104,7 @@ core::Status LineReader::restore(const std::vector<std::string> &state) {
     if (!parse_id(line.substr(first + 1, second - first - 1), file.device) ||
         !parse_id(line.substr(second + 1, third - second - 1), file.inode))
       return core::Error{"a file is not known: " + std::string(line.substr(0, 100))};
-    if (const auto done = forms_[file].restore(line.substr(third + 1)); !done) return done;
+    if (auto done = forms_[file].restore(line.substr(third + 1)); !done) return done;
   }
   return core::Done{};
 }
