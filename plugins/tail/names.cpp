@@ -144,7 +144,8 @@ core::Result<std::vector<Found>> find_files(const std::string &path, const std::
     for (const std::string &name : beside.value()) {
       const std::string_view base = family_of(name, names);
       std::string whole = joined(folder, name);
-      if (base.empty() || named_compressed(name) || std::binary_search(paths.begin(), paths.end(), whole) || !is_regular_itself(whole))
+      if (base.empty() || named_compressed(name) || std::binary_search(paths.begin(), paths.end(), whole) ||
+          !is_regular_itself(whole))
         continue;
       found.push_back({std::move(whole), joined(folder, std::string(base)), false});
     }

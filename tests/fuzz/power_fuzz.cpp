@@ -40,7 +40,8 @@ void readings(std::span<const uint8_t> bytes) {
   std::memcpy(numbers, bytes.data(), sizeof(numbers));
   Zone zone;
   zone.range = numbers[0];
-  if (const auto counts = counted(zone, numbers[1], numbers[2], 5)) must(static_cast<double>(*counts) * zone.joules <= zone.most_watts * 5);
+  if (const auto counts = counted(zone, numbers[1], numbers[2], 5))
+    must(static_cast<double>(*counts) * zone.joules <= zone.most_watts * 5);
 }
 
 }  // namespace
