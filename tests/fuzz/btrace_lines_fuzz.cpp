@@ -19,9 +19,9 @@ constexpr int64_t kNow = 1'700'000'000'000'000'000;
 std::vector<btrace::RuleText> rules_of(const std::string &pattern) {
   size_t captures = 0;
   if (!btrace::pattern_problem(pattern, captures).empty()) return {};
-  static const std::vector<std::string> kTargets = {"time", "task", "bytes", "tag.x", "field.y", "outcome", "seq", "_"};
+  static const std::vector<std::string> targets = {"time", "task", "bytes", "tag.x", "field.y", "outcome", "seq", "_"};
   btrace::RuleText rule{.match = pattern, .emit = "begin", .level = "task"};
-  for (size_t i = 0; i < captures; ++i) rule.captures.push_back(kTargets[i % kTargets.size()]);
+  for (size_t i = 0; i < captures; ++i) rule.captures.push_back(targets[i % targets.size()]);
   return {rule};
 }
 
@@ -65,6 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (newline == std::string_view::npos || newline > 200) return 0;
   const std::string_view lines = text.substr(newline + 1);
   read(lines, rules_of(std::string(text.substr(0, newline))), false);
-  if (read(lines, {}, false) != read(lines, {}, true)) std::abort();
+  const auto whole = read(lines, {}, false), in_parts = read(lines, {}, true);
+  if (whole != in_parts) std::abort();
   return 0;
 }

@@ -82,8 +82,8 @@ TEST_CASE("PAM comes close to the least cost there is") {
 TEST_CASE("many values are compressed, and it hardly shows") {
   std::mt19937_64 random(2);
   std::lognormal_distribution<double> speeds(10, 0.5);
-  std::vector<double> values;
-  for (int i = 0; i < 3'000; ++i) values.push_back(speeds(random));
+  std::vector<double> values(3'000);
+  for (double &value : values) value = speeds(random);
   const double least = least_cost(values, 5);
   CHECK(clusters_of(values, 5, Clustering::pam).cost <= least * 1.02);
 }

@@ -31,7 +31,8 @@ struct Cluster {
       const std::string host = "n" + std::to_string(i % nodes);
       Tags task = Spans::task("map", "m" + std::to_string(i), host);
       task["job"] = job;
-      const double start = 12.0 * static_cast<double>(i / nodes);
+      const auto wave = i / nodes;
+      const double start = 12.0 * static_cast<double>(wave);
       double at = start;
       for (size_t phase = 0; phase < kPhases.size(); ++phase) {
         const bool is_slow = host == slow_node && kPhases[phase] == slow_phase;
@@ -51,21 +52,21 @@ TEST_CASE("the first algorithm on ten tasks by hand") {
     int64_t kib;
     double seconds;
     Grade grade;
-  } kTasks[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
-                {"b", 600, 10, Grade::medium},  {"c", 305, 5, Grade::medium},  {"c", 300, 10, Grade::lower},
-                {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest}, {"e", 220, 20, Grade::lowest},
-                {"a", 1000, 5, Grade::highest}};
+  } tasks_told[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
+                    {"b", 600, 10, Grade::medium},  {"c", 305, 5, Grade::medium},  {"c", 300, 10, Grade::lower},
+                    {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest}, {"e", 220, 20, Grade::lowest},
+                    {"a", 1000, 5, Grade::highest}};
   for (const Clustering clustering : {Clustering::pam, Clustering::kmeans}) {
     Spans spans;
-    for (size_t i = 0; i < std::size(kTasks); ++i)
-      spans.add("task", Spans::task("map", "t" + std::to_string(i), kTasks[i].host), static_cast<double>(i), kTasks[i].seconds,
-                {{"span.bytes", kTasks[i].kib * kKibi}});
+    for (size_t i = 0; i < std::size(tasks_told); ++i)
+      spans.add("task", Spans::task("map", "t" + std::to_string(i), tasks_told[i].host), static_cast<double>(i),
+                tasks_told[i].seconds, {{"span.bytes", tasks_told[i].kib * kKibi}});
     const Analysis all = analysed(spans, {.clustering = clustering});
     const Group &group = group_of(all, "map", "");
-    REQUIRE(group.entries.size() == std::size(kTasks));
-    for (size_t i = 0; i < std::size(kTasks); ++i) {
-      CHECK(group.entries[i].speed == doctest::Approx(static_cast<double>(kTasks[i].kib) / kTasks[i].seconds));
-      CHECK(grade_text(group.entries[i].grade) == grade_text(kTasks[i].grade));
+    REQUIRE(group.entries.size() == std::size(tasks_told));
+    for (size_t i = 0; i < std::size(tasks_told); ++i) {
+      CHECK(group.entries[i].speed == doctest::Approx(static_cast<double>(tasks_told[i].kib) / tasks_told[i].seconds));
+      CHECK(grade_text(group.entries[i].grade) == grade_text(tasks_told[i].grade));
     }
     // Lowest and lower: e 2, c 1, d 1. One of five nodes is the top 20 %.
     REQUIRE(all.nodes.size() == 5);
@@ -246,7 +247,8 @@ Spans with_slow_tasks(const std::vector<int> &slow, double factor) {
   Spans spans;
   for (int i = 0; i < 40; ++i) {
     const bool is_slow = std::find(slow.begin(), slow.end(), i) != slow.end();
-    spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), 12 * (i / 8),
+    const int start = 12 * (i / 8);
+    spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), start,
               (10 + 0.1 * (i % 5)) * (is_slow ? factor : 1),
               {{"span.bytes", 1000 * kKibi}, {"span.gc.time", is_slow ? 30'000 : 100}});
   }
@@ -273,9 +275,11 @@ TEST_CASE("a task that warms its program up, or is slow as tasks are now and the
   CHECK(analysed(little).findings.empty());
   // Five times as slow, but of tasks of a second.
   Spans quick;
-  for (int i = 0; i < 40; ++i)
-    quick.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), 2 * (i / 8),
+  for (int i = 0; i < 40; ++i) {
+    const int start = 2 * (i / 8);
+    quick.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), start,
               (1 + 0.01 * (i % 5)) * (i == 17 ? 5 : 1), {{"span.bytes", 1000 * kKibi}});
+  }
   CHECK(analysed(quick).findings.empty());
 }
 

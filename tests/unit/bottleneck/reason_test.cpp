@@ -156,14 +156,14 @@ TEST_CASE("what a program may use is a part of the node's cores and disks, and m
     const char *metric;
     double usual, here;
     Reason reason;
-  } kCases[] = {{64, 300, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::cpu},       // 5 % of the cores
-                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::programs},  // 14 %
-                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // nobody waits
-                {1, 25, 0, "cgroup.cpu.throttled.time", 600, 610, Reason::programs},   // a small node at its limit, as all are
-                {1, 25, 0, "proc.cpu.delay", 10, 60, Reason::programs},                // the tasks wait for a CPU
-                {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},     // most of what the disk moves
-                {2, 0, 90, "sys.disk.write.await", 5, 5, Reason::none}};               // the disk keeps up
-  for (const auto &one : kCases) {
+  } cases[] = {{64, 300, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::cpu},       // 5 % of the cores
+               {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::programs},  // 14 %
+               {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // nobody waits
+               {1, 25, 0, "cgroup.cpu.throttled.time", 600, 610, Reason::programs},   // a small node at its limit, as all are
+               {1, 25, 0, "proc.cpu.delay", 10, 60, Reason::programs},                // the tasks wait for a CPU
+               {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},     // most of what the disk moves
+               {2, 0, 90, "sys.disk.write.await", 5, 5, Reason::none}};               // the disk keeps up
+  for (const auto &one : cases) {
     CAPTURE(one.cores);
     CAPTURE(one.metric);
     MemoryStore store;
@@ -289,13 +289,13 @@ TEST_CASE("a busy CPU without another program, a CPU that others have, and swapp
     const char *metric;
     double usual, slow;
     Reason reason;
-  } kCases[] = {{"sys.cpu.usage", 40, 97, Reason::cpu},
-                {"sys.cpu.steal", 0, 30, Reason::cpu},
-                {"cgroup.cpu.throttled.time", 0, 500, Reason::cpu},
-                {"sys.swap.in.bytes", 0, 5e6, Reason::memory},
-                {"sys.disk.write.await", 3, 40, Reason::disk},
-                {"proc.net.tcp.retransmits", 0, 80, Reason::network}};
-  for (const auto &one : kCases) {
+  } cases[] = {{"sys.cpu.usage", 40, 97, Reason::cpu},
+               {"sys.cpu.steal", 0, 30, Reason::cpu},
+               {"cgroup.cpu.throttled.time", 0, 500, Reason::cpu},
+               {"sys.swap.in.bytes", 0, 5e6, Reason::memory},
+               {"sys.disk.write.await", 3, 40, Reason::disk},
+               {"proc.net.tcp.retransmits", 0, 80, Reason::network}};
+  for (const auto &one : cases) {
     MemoryStore store;
     add_metric(store, one.metric, one.usual, {{"GD44", one.slow}}, {{"process", "x"}, {"pid", "1"}});
     Spans spans;

@@ -51,7 +51,7 @@ inline std::string text_of(const btrace::Record &record) {
 
 class LineBench {
  public:
-  explicit LineBench(btrace::ReaderOptions options = {}, std::vector<btrace::RuleText> texts = {}) : options_(options) {
+  explicit LineBench(btrace::ReaderOptions options = {}, const std::vector<btrace::RuleText> &texts = {}) : options_(options) {
     auto rules = btrace::Rules::make(texts);
     REQUIRE_MESSAGE(rules.ok(), (rules ? "" : rules.error()));
     rules_ = *rules;

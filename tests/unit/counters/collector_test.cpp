@@ -15,7 +15,6 @@ using proc::test::FakeHost;
 using proc::test::kSecond;
 using proc::test::Seen;
 using proc::test::TempRoot;
-using proc::test::with_field;
 using proc::test::with_tag;
 using test::FakeCalls;
 

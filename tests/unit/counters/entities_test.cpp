@@ -19,9 +19,10 @@ core::MatcherList names(const std::vector<std::string> &patterns) {
 
 void add_process(TempRoot &root, const std::string &pid, const std::string &name, int start,
                  std::initializer_list<std::string> threads) {
-  root.write("proc/" + pid + "/stat", pid + " (" + name + ") S 1 1 1 0 -1 4194304 0 0 0 0 5 5 0 0 20 0 1 0 " +
-                                          std::to_string(start) + " 1000 10 18446744073709551615 0\n");
-  for (const std::string &thread : threads) root.write("proc/" + pid + "/task/" + thread + "/stat", "");
+  const std::string folder = "proc/" + pid + "/";
+  root.write(folder + "stat", pid + " (" + name + ") S 1 1 1 0 -1 4194304 0 0 0 0 5 5 0 0 20 0 1 0 " + std::to_string(start) +
+                                  " 1000 10 18446744073709551615 0\n");
+  for (const std::string &thread : threads) root.write(std::string(folder).append("task/").append(thread).append("/stat"), "");
 }
 
 }  // namespace
