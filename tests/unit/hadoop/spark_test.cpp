@@ -40,8 +40,8 @@ TEST_CASE("spark: phases one after the other, before what the driver took to fet
               "phase 1690+200" + kPhase + "shuffle-write executor=1 quality=model | bytes:9 records:1",
               "phase 1890+10" + kPhase + "result-serialize executor=1 quality=model |",
               "phase 1900+100" + kPhase + "result-fetch executor=1 |",
-              "task 1000+1000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 locality=node executor=1 | bytes:11 records:2 remote:5 "
-              "outcome:0"});
+              std::string("task 1000+1000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 locality=node executor=1 | ") +
+                  "bytes:11 records:2 remote:5 outcome:0"});
 }
 
 TEST_CASE("spark: an input of nothing beside a shuffle says nothing of what was computed") {

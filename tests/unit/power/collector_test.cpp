@@ -56,7 +56,8 @@ struct Machine {
   std::optional<Collector> collector;
 };
 
-Seen with_tags(const std::vector<Seen> &samples, std::map<std::string, std::string, std::less<>> tags, std::string_view field) {
+Seen with_tags(const std::vector<Seen> &samples, const std::map<std::string, std::string, std::less<>> &tags,
+               std::string_view field) {
   for (const Seen &seen : samples)
     if (seen.tags == tags && seen[field]) return seen;
   return {};

@@ -23,7 +23,7 @@ struct ProcessSample {
 };
 
 constexpr int kSuccess = 0, kNotSupported = 3, kInsufficientSize = 7, kDriverNotLoaded = 9;
-constexpr unsigned long long kMiB = 1024 * 1024;
+constexpr unsigned long long kMiB = 1ULL << 20;
 
 int init_error = kSuccess;
 unsigned gpus = 2, processes = 1, first_pid = 1;
@@ -38,7 +38,7 @@ int list(unsigned *count, ProcessInfo *infos) {
   const unsigned room = *count;
   *count = processes;
   if (room < processes) return kInsufficientSize;
-  for (unsigned i = 0; i < processes; ++i) infos[i] = {first_pid + i, (i + 1) * 100 * kMiB, 0, 0};
+  for (unsigned i = 0; i < processes; ++i) infos[i] = {first_pid + i, 100 * kMiB * (i + 1), 0, 0};
   return kSuccess;
 }
 

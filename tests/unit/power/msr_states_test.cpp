@@ -8,7 +8,6 @@ namespace atalaya::power {
 namespace {
 
 using namespace test;
-using doctest::Approx;
 
 // A machine with recorded registers.
 struct Machine {

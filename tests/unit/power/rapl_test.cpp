@@ -138,7 +138,7 @@ TEST_CASE("Intel's registers: 32 bits that wrap, a server's memory in its own un
   FakeMsr::Registers registers;
   for (const int cpu : {0, 2}) {
     registers[{cpu, 0x606}] = 0xa0e03;
-    registers[{cpu, 0x610}] = 150 * 8;
+    registers[{cpu, 0x610}] = 1200;
     registers[{cpu, 0x611}] = 0xffffffff00000000 + 0xffffffff - 16383;  // above 32 bits: not of the counter
     registers[{cpu, 0x619}] = 65536;
     registers[{cpu, 0x639}] = 0;  // a server leaves it out

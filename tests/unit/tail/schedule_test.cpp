@@ -22,8 +22,9 @@ class Schedule {
     for (int i = 0; i < 3; ++i) look();
     look(100);
     look(100);
-    for (const auto &[line, state] : lines_) {
-      INFO(line);
+    for (const auto &told : lines_) {
+      const State &state = told.second;
+      INFO(told.first);
       CHECK(state.seen <= 1);
       CHECK((state.seen == 1 || state.may_be_lost));
     }
