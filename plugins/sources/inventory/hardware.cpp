@@ -94,7 +94,8 @@ void read_caches(const Tree &tree, const std::vector<int> &cpus, Facts &facts) {
     const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache";
     for (const std::string &index : tree.list(folder).names) {
       if (!index.starts_with("index")) continue;
-      const std::string cache = folder + "/" + index, level = tree.line(cache + "/level"), type = tree.line(cache + "/type");
+      const std::string cache = std::string(folder).append("/").append(index), level = tree.line(cache + "/level"),
+                        type = tree.line(cache + "/type");
       if (level.empty()) continue;
       Cache &found = caches["l" + level + (type == "Data" ? "d" : type == "Instruction" ? "i" : "")];
       found.sizes.insert(tree.line(cache + "/size"));
@@ -114,7 +115,7 @@ void read_topology(const Tree &tree, const std::vector<int> &cpus, Facts &facts)
     const std::string package = tree.line(folder + "/topology/physical_package_id");
     const std::string core = tree.line(folder + "/topology/core_id"), die = tree.line(folder + "/topology/die_id");
     if (!package.empty()) packages.insert(package);
-    if (!core.empty()) cores.insert(package + "/" + die + "/" + core);
+    if (!core.empty()) cores.insert(std::string(package).append("/").append(die).append("/").append(core));
     uint64_t khz = 0;
     if (number_of(tree.line(folder + "/cpufreq/cpuinfo_max_freq"), khz)) maximums.insert(std::to_string(khz / 1000) + " MHz");
     if (std::string governor = tree.line(folder + "/cpufreq/scaling_governor"); !governor.empty())

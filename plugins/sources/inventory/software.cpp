@@ -44,7 +44,7 @@ class Reader {
       tell_(place + " cannot be listed: " + core::error_text(folder.error) + "; what is known of its files stands");
     }
     for (const std::string &name : folder.names)
-      if (std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end()) read_file(place + "/" + name);
+      if (std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end()) read_file(std::string(place).append("/").append(name));
   }
 
  private:
@@ -71,8 +71,8 @@ class Reader {
 
   void take(const std::string &path, const std::string &key, const std::string &value) {
     if (!wanted_.keys.matches(key) || names_secret(key)) return;
-    static const core::MatcherList kNoMore;
-    facts_.add("config." + path + ":" + key, proc::redacted_command(value, false, kNoMore));
+    static const core::MatcherList no_more;
+    facts_.add("config." + path + ":" + key, proc::redacted_command(value, false, no_more));
   }
 
   const Tree &tree_;
@@ -89,7 +89,7 @@ void read_jdks(const Tree &tree, const std::vector<std::string> &folders, Facts 
     const Tree::Listing listing = tree.list(folder);
     if (listing.error != 0 && !listing.missing()) facts.unread("jdk." + folder + "/");
     for (const std::string &name : listing.names) {
-      const std::string path = folder + "/" + name;
+      const std::string path = std::string(folder).append("/").append(name);
       if (!tree.is_folder(path)) continue;
       const Tree::Text release = tree.read(path + "/release", kMaxRelease);
       if (!release.ok() && !release.missing()) facts.unread("jdk." + path + ".");
