@@ -89,6 +89,7 @@ TEST_CASE("frames, with modules, without files, of made-up types") {
   check_frame("a.B.<init>(B.java)", "a.B", "<init>", "B.java", -1);
   check_frame("T$$Lambda$14/0x00007f7a30000a08.run(Unknown Source)", "T$$Lambda", "run", "", -1);
   check_frame("T$$Lambda/0x00007f7a30000a08.run(Unknown Source)", "T$$Lambda", "run", "", -1);
+  check_frame("/0x00007f7a30000a08.run(Unknown Source)", "/0x00007f7a30000a08", "run", "", -1);
   check_frame("java.lang.invoke.LambdaForm$MH/0x00007f.invoke(java.base@17.0.15/LambdaForm$MH)", "java.lang.invoke.LambdaForm$MH",
               "invoke", "LambdaForm$MH", -1);
   check_frame("Kt.a test(Kt.kt:1)", "Kt", "a test", "Kt.kt", 1);
