@@ -14,26 +14,30 @@ constexpr size_t kLongestMangled = 4096, kLongestDemangled = 16384, kLongestName
 
 struct TooLong {};
 
+struct Output {
+  std::string text;
+  bool rust = false;
+};
+
 // libiberty keeps nothing on the heap meanwhile, but for names of Rust that are not in ASCII: those parts are left out, and what
-// follows them ends it.
-void append(const char *part, size_t size, void *text) {
-  auto &whole = *static_cast<std::string *>(text);
-  const bool ascii = std::all_of(part, part + size, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (whole.size() + size > kLongestDemangled) {
-    whole.resize(kLongestDemangled);
-    if (ascii && size > 0) throw TooLong();
+// follows them ends it. C++ comes in parts that hold several names.
+void append(const char *part, size_t size, void *output) {
+  auto &[text, rust] = *static_cast<Output *>(output);
+  if (text.size() + size <= kLongestDemangled) {
+    text.append(part, size);
     return;
   }
-  whole.append(part, size);
+  text.resize(kLongestDemangled);
+  const bool held = rust && std::any_of(part, part + size, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  if (size > 0 && !held) throw TooLong();
 }
 
 // Nothing: it is no such name, or is too long.
 std::optional<std::string> demangled_whole(const std::string &name) {
-  std::string text;
   try {
-    if (rust_demangle_callback(name.c_str(), DMGL_NO_OPTS, append, &text) != 0) return text;
-    text.clear();
-    if (cplus_demangle_v3_callback(name.c_str(), DMGL_PARAMS | DMGL_ANSI, append, &text) != 0) return text;
+    Output rust{.text = {}, .rust = true}, plain;
+    if (rust_demangle_callback(name.c_str(), DMGL_NO_OPTS, append, &rust) != 0) return std::move(rust.text);
+    if (cplus_demangle_v3_callback(name.c_str(), DMGL_PARAMS | DMGL_ANSI, append, &plain) != 0) return std::move(plain.text);
   } catch (const TooLong &) {
   }
   return std::nullopt;
