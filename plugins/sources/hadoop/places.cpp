@@ -43,8 +43,7 @@ std::vector<std::string> globbed(const std::string &pattern) {
   return out;
 }
 
-Places::Places(const Host &host)
-    : host_(host), path_(host.text("path")), root_(host.text("root")), webhdfs_(webhdfs_of(host)) {
+Places::Places(const Host &host) : host_(host), path_(host.text("path")), root_(host.text("root")), webhdfs_(webhdfs_of(host)) {
   if (is_webhdfs(path_)) {
     storage_of(path_);  // what is wrong with the address is said now
   } else if (path_ != "auto") {

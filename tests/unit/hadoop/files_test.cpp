@@ -323,8 +323,8 @@ TEST_CASE("reading: goes on where it was; another one, where the sinks are") {
   CHECK(third.read().empty());
 }
 
-// As HDFS: who asks for what is behind the bytes that it lists is refused, unless it lists none; what an open file has behind them is
-// given all the same.
+// As HDFS: who asks for what is behind the bytes that it lists is refused, unless it lists none; what an open file has behind them
+// is given all the same.
 class StrictStorage final : public Storage {
  public:
   explicit StrictStorage(std::string written, uint64_t listed) : text(std::move(written)), size(listed) {}

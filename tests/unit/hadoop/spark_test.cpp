@@ -136,11 +136,11 @@ TEST_CASE("spark: what runs is told once; a log without an id is called by its f
 
 TEST_CASE("spark: an application's second run numbers from 0 again; its tasks and stages are told apart") {
   const auto run = [](const std::string &attempt) {
-    return without_counters(
-        Read(R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100)" + attempt + "}\n" +
-             task("End", R"("Finish Time":2000)", R"(,"Task End Reason":{"Reason":"Success"})") +
-             R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":3,"Stage Attempt ID":1,"Submission Time":200,"Completion Time":300}})"
-             "\n"));
+    return without_counters(Read(
+        R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100)" + attempt + "}\n" +
+        task("End", R"("Finish Time":2000)", R"(,"Task End Reason":{"Reason":"Success"})") +
+        R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":3,"Stage Attempt ID":1,"Submission Time":200,"Completion Time":300}})"
+        "\n"));
   };
   const Lines first = {"task 1000+1000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:0",
                        "stage 200+100 job=app-1 stage=3.1 | outcome:0"};
@@ -152,9 +152,8 @@ TEST_CASE("spark: an application's second run numbers from 0 again; its tasks an
 }
 
 TEST_CASE("spark: what runs when the application ends, ends with it, told before or not") {
-  const std::string text =
-      kBegin + R"({"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":3,"Submission Time":200}})" + "\n" +
-      task("Start", R"("Finish Time":0)");
+  const std::string text = kBegin + R"({"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":3,"Submission Time":200}})" +
+                           "\n" + task("Start", R"("Finish Time":0)");
   const std::string end = R"({"Event":"SparkListenerApplicationEnd","Timestamp":5000})"
                           "\n";
   const Lines closed = {"task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2",
