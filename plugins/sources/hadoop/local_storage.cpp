@@ -64,6 +64,7 @@ class LocalStorage final : public Storage {
     const std::unique_ptr<DIR, CloseFolder> entries(at ? fdopendir(at.get()) : nullptr);
     if (!entries) fail(folder, errno);
     at.release();
+    const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
     std::vector<Entry> out;
     errno = 0;
     while (const dirent *entry = readdir(entries.get())) {
@@ -71,7 +72,7 @@ class LocalStorage final : public Storage {
       struct stat status {};
       if (name != "." && name != ".." && fstatat(dirfd(entries.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
           (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
-        out.push_back(entry_of(folder + (folder.ends_with('/') ? "" : "/") + name, status));
+        out.push_back(entry_of(prefix + name, status));
       errno = 0;
     }
     if (errno != 0) fail(folder, errno);
