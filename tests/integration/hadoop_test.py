@@ -231,6 +231,25 @@ class HadoopTest(AgentCase):
         again, _ = self.read_all(self.path("logs"))
         self.assertEqual(again, [])
 
+    def test_both_runs_of_an_application_that_was_started_again(self):
+        app = "application_1700000000000_0042"
+        events = list(made.spark_events(app))
+        # The first one broke off in its second stage.
+        begun = [i for i, event in enumerate(events) if event["Event"] == "SparkListenerTaskEnd"][5]
+        first = made.spark_log(made.run_again(events[:begun], 1, 0))
+        second = made.spark_log(made.run_again(events, 2, 60_000))
+        self.put(f"logs/{app}_1.inprogress", first)
+        self.put(f"logs/{app}_2", second)
+        store = self.path("store.db")
+        agent = self.run_agent(self.lua(self.path("logs"), more="follow = false", sink=f'a.sink.sqlite {{ path = "{store}" }}'))
+        self.assertEqual(agent.join(), 0, agent.errors())
+        expected = [key for raw in (first, second) for key in made.count_spark(raw) if key[0] == "task"]
+        self.assertEqual(len(set(expected)), 5 + 8)
+        entities = sqlite3.connect(store).execute(
+            "SELECT count(*), count(DISTINCT entity), sum(duration_ns >= 0) FROM spans WHERE name = 'task'").fetchone()
+        # Three of the first run have no end.
+        self.assertEqual(entities, (5 + 3 + 8, 5 + 3 + 8, 5 + 8))
+
     # ---- where histories are ---------------------------------------------------------------------------------------------------
 
     def test_auto_finds_what_the_configuration_says(self):
@@ -307,6 +326,27 @@ class HadoopTest(AgentCase):
         self.assertEqual(without_placed(keyed(spans_of(agent.output))), made.count_spark(b"".join(lines)))
         self.assertNotIn("out of the range", agent.errors())
 
+    def test_a_file_on_hdfs_that_is_open_is_read_to_its_real_end(self):
+        app = "application_1700000000000_0042"
+        lines = made.spark_log(made.spark_events(app)).splitlines(keepends=True)
+        path = self.put(f"hdfs/{app}.inprogress", b"".join(lines[:7]) + lines[7][:40])
+        with WebHdfs(self.path("hdfs")) as server:
+            server.open.add(path)
+            agent = self.run_agent(self.lua(f"webhdfs://127.0.0.1:{server.port}/"))
+            self.wait_spans(agent, 6)  # the job, its fact, a stage, three tasks
+            self.append(path, lines[7][40:] + lines[8])
+            self.wait_spans(agent, 6 + 5)  # the fourth task, then the end of the first with its three phases
+            self.append(path, b"".join(lines[9:]))
+            self.wait_job_end(agent)
+            os.rename(path, self.path(f"hdfs/{app}"))
+            server.wait_listed(app)
+            agent.stop()
+        spans = spans_of(agent.output)
+        self.assertEqual(without_placed(keyed(spans)), made.count_spark(b"".join(lines)))
+        ended = [json.dumps(s) for s in spans if s["duration"] >= 0]
+        self.assertEqual(len(set(ended)), len(ended), "nothing is told twice")
+        self.assertNotIn("warning", agent.errors())
+
     # ---- what is damaged ---------------------------------------------------------------------------------------------------------
 
     def test_of_a_damaged_history_the_rest_is_kept_and_the_damage_named(self):
@@ -370,6 +410,8 @@ class WebHdfs:
 
     def __init__(self, folder):
         self.folder, self.redirected, self.users, self.refuse, self.standby = folder, False, set(), False, False
+        self.open = set()  # paths whose length and time are not listed
+        self.listed, self.changed = [], threading.Condition()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -412,24 +454,35 @@ class WebHdfs:
             return self.send(handler, 200, {"FileStatus": self.status(path, "")})
         if query["op"] == "LISTSTATUS":
             names = os.listdir(path)
-            return self.send(handler, 200, {"FileStatuses": {"FileStatus": [self.status(os.path.join(path, n), n) for n in names]}})
+            self.send(handler, 200, {"FileStatuses": {"FileStatus": [self.status(os.path.join(path, n), n) for n in names]}})
+            with self.changed:
+                self.listed.append(names)
+                self.changed.notify_all()
+            return None
         if not data_node:
             self.redirected = True
             where = f"http://127.0.0.1:{self.port}/data{urllib.parse.quote(path.removeprefix(self.folder))}?" + urllib.parse.urlencode(query)
             return self.send(handler, 307, {}, {"Location": where})
-        offset, size = int(query["offset"]), os.path.getsize(path)
-        if offset >= size > 0:  # as HDFS does
+        offset, size = int(query["offset"]), 0 if path in self.open else os.path.getsize(path)
+        if offset >= size > 0 or offset > os.path.getsize(path):  # as HDFS does
             return self.send(handler, 403, {"RemoteException": {
                 "exception": "IOException", "message": f"Offset={offset} out of the range [0, {size}); OPEN, path={path}"}})
         with open(path, "rb") as file:
             file.seek(offset)
             return self.send(handler, 200, file.read(int(query["length"])))
 
-    @staticmethod
-    def status(path, name):
-        folder = os.path.isdir(path)
-        return {"pathSuffix": name, "type": "DIRECTORY" if folder else "FILE", "length": 0 if folder else os.path.getsize(path),
-                "modificationTime": os.stat(path).st_mtime_ns // MS, "permission": "755"}
+    def wait_listed(self, name):
+        """Until who asks has heard of it twice: what it did after the first time is done."""
+        with self.changed:
+            begin = len(self.listed)
+            heard = lambda: sum(name in names for names in self.listed[begin:]) >= 2
+            if not self.changed.wait_for(heard, 60):
+                raise AssertionError(f"{name} was not listed")
+
+    def status(self, path, name):
+        folder, unlisted = os.path.isdir(path), path in self.open
+        return {"pathSuffix": name, "type": "DIRECTORY" if folder else "FILE", "length": 0 if folder or unlisted else os.path.getsize(path),
+                "modificationTime": 1_700_000_000_000 if unlisted else os.stat(path).st_mtime_ns // MS, "permission": "755"}
 
     @staticmethod
     def send(handler, status, body, headers=None):

@@ -315,6 +315,22 @@ def spark_events(app="application_1700000000000_0042", tasks=4):
     yield {"Event": "SparkListenerApplicationEnd", "Timestamp": START + 20100}
 
 
+def run_again(events, run, later):
+    """The same log as that of a later run of its application, so many ms later."""
+    times = {"Timestamp", "Submission Time", "Completion Time", "Launch Time", "Finish Time", "Getting Result Time"}
+
+    def moved(value):
+        if not isinstance(value, dict):
+            return value
+        return {name: inner + later if name in times and inner else moved(inner) for name, inner in value.items()}
+
+    for event in events:
+        event = moved(event)
+        if event["Event"] == "SparkListenerApplicationStart":
+            event["App Attempt ID"] = str(run)
+        yield event
+
+
 def task_event(event, stage, index, number, length):
     launch = START + 200 + stage * 10000 + index
     info = {"Task ID": number, "Index": index, "Attempt": 0, "Partition ID": index, "Launch Time": launch,
@@ -349,11 +365,14 @@ def count_spark(raw):
     """{(level, attempt or stage or application, phase): (start, length, counters)}; of phases the start is not logged."""
     out = {}
     app = begun = None
+    run = ""  # of the ids in a later run of the application
     for line in raw.decode().splitlines():
         e = json.loads(line)
         kind = e["Event"]
         if kind == "SparkListenerApplicationStart":
             app, begun = e["App ID"], e["Timestamp"]
+            run = e.get("App Attempt ID", "1") + "/"
+            run = "" if run == "1/" else run
         elif kind == "SparkListenerApplicationEnd":
             out["job", app, ""] = (begun, e["Timestamp"] - begun, {})
         elif kind == "SparkListenerStageCompleted":
@@ -362,12 +381,12 @@ def count_spark(raw):
             for one in info.get("Accumulables", []):
                 if "Value" in one and str(one["Value"]).lstrip("-").isdigit():
                     sums[one["Name"]] = sums.get(one["Name"], 0) + int(one["Value"])
-            out["stage", str(info["Stage ID"]), ""] = (
+            out["stage", run + str(info["Stage ID"]), ""] = (
                 info["Submission Time"], info["Completion Time"] - info["Submission Time"],
                 counter_fields([("Accumulables", list(sums.items()))]))
         elif kind == "SparkListenerTaskEnd":
             info, m = e["Task Info"], e["Task Metrics"]
-            who, begin, end = str(info["Task ID"]), info["Launch Time"], info["Finish Time"]
+            who, begin, end = run + str(info["Task ID"]), info["Launch Time"], info["Finish Time"]
             groups = [("Task Metrics", [(k, v) for k, v in m.items() if isinstance(v, int)])]
             groups += [(k, list(v.items())) for k, v in m.items() if isinstance(v, dict)]
             groups = [(g, [(k, v) for k, v in values if isinstance(v, int)]) for g, values in groups]

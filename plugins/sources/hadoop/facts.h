@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/util/matcher.h"
+#include "plugins/sources/hadoop/span.h"
 
 namespace atalaya::hadoop {
 
@@ -14,7 +15,9 @@ bool may_be_secret(std::string_view key, std::string_view value);
 
 struct Facts {
   core::MatcherList keys;  // chosen ones
-  bool wants(std::string_view key, std::string_view value) const { return keys.matches(key) && !may_be_secret(key, value); }
+  bool wants(std::string_view key, std::string_view value) const {
+    return key.size() <= kMaxId && keys.matches(key) && !may_be_secret(key, value);
+  }
 };
 
 }  // namespace atalaya::hadoop

@@ -7,8 +7,11 @@
 namespace atalaya::hadoop {
 namespace {
 
+using namespace std::string_view_literals;
+
 constexpr size_t kMaxDepth = 16;
-constexpr std::string_view kRolled = "eventlog_v2_", kEvents = "events_", kCompact = ".compact";
+constexpr std::string_view kRolled = "eventlog_v2_", kEvents = "events_", kCompact = ".compact", kStatus = "appstatus_";
+constexpr std::string_view kInProgress = ".inprogress";
 
 std::string_view file_name(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
@@ -26,7 +29,7 @@ bool is_configuration(std::string_view name) {
 
 // What lies beside histories and is none.
 bool is_other(std::string_view name) {
-  if (name.empty() || name.starts_with('.') || name.starts_with("appstatus_")) return true;
+  if (name.empty() || name.starts_with('.') || name.starts_with(kStatus)) return true;
   for (const char *end : {".crc", ".tmp", ".jar", ".split", ".splitmetainfo", ".summary"})
     if (name.ends_with(end)) return true;
   return name.ends_with(".xml") && !is_configuration(name);
@@ -46,8 +49,9 @@ std::string job_of_configuration(std::string_view path) {
 }
 
 Found found_file(const Entry &entry) {
-  Found out{entry.path,       job_name(file_name(entry.path)),         entry.size,
-            entry.changed_ms, is_configuration(file_name(entry.path)), {{0, entry.path, entry.size}}};
+  const std::string_view name = file_name(entry.path);
+  Found out{entry.path, job_name(name), entry.size, entry.changed_ms, is_configuration(name), {}};
+  out.parts.push_back({0, entry.path, entry.size, name.ends_with(kInProgress)});
   if (out.configuration) out.name = job_of_configuration(entry.path);
   // Spark 1.0 to 1.2: a folder an application, with EVENT_LOG_1 in it.
   if (out.name.starts_with("EVENT_LOG_")) out.name = folder_name(entry.path);
@@ -100,7 +104,7 @@ std::string job_name(std::string_view file) {
   if (file.starts_with(kRolled)) file.remove_prefix(kRolled.size());
   for (bool cut = true; cut;) {
     cut = false;
-    for (const std::string_view end : {".inprogress", ".zstd", ".zst", ".lz4", ".lzf", ".snappy", ".jhist"}) {
+    for (const std::string_view end : {kInProgress, ".zstd"sv, ".zst"sv, ".lz4"sv, ".lzf"sv, ".snappy"sv, ".jhist"sv}) {
       if (!file.ends_with(end) || file.size() == end.size()) continue;
       file.remove_suffix(end.size());
       cut = true;
@@ -112,19 +116,22 @@ std::string job_name(std::string_view file) {
 std::vector<Part> rolled_parts(const std::vector<Entry> &files) {
   std::vector<Part> parts;
   uint64_t first = 0;  // what a compacted part has replaced is not read
+  bool running = false;
   for (const Entry &file : files) {
     std::string_view name = file_name(file.path);
+    running = running || (name.starts_with(kStatus) && name.ends_with(kInProgress));
     if (file.folder || !name.starts_with(kEvents)) continue;
     name.remove_prefix(kEvents.size());
     uint64_t index = 0;
     const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), index);
     if (error != std::errc{} || stop == name.data() + name.size() || *stop != '_' || index > UINT32_MAX) continue;
     const bool compact = name.ends_with(kCompact);
-    parts.push_back({2 * index + (compact ? 1 : 0), file.path, file.size});
+    parts.push_back({2 * index + (compact ? 1 : 0), file.path, file.size, false});
     if (compact) first = std::max(first, parts.back().number);
   }
   std::erase_if(parts, [first](const Part &part) { return part.number < first; });
   std::sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) { return a.number < b.number; });
+  if (running && !parts.empty()) parts.back().open = true;
   return parts;
 }
 

@@ -15,6 +15,7 @@ struct Part {
   uint64_t number = 0;  // rises; a compacted part stands for all before it
   std::string path;
   uint64_t size = 0;
+  bool open = false;  // its application may still write into it
 };
 
 struct Found {
@@ -35,7 +36,8 @@ inline constexpr size_t kMaxFiles = 1'000'000;  // that are looked at below one 
 // The path itself when it is a file. Throws Unreadable when there is nothing at it.
 Finding find_histories(Storage &storage, const std::string &path);
 
-// The parts of a rolled log by the names of its files, in the order in which they are read.
+// The parts of a rolled log by the names of its files, in the order in which they are read. Of a running application the last is
+// open.
 std::vector<Part> rolled_parts(const std::vector<Entry> &files);
 // "application_1_2" of "application_1_2.zstd.inprogress" and of "eventlog_v2_application_1_2".
 std::string job_name(std::string_view file);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "core/util/files.h"
 #include "plugins/sources/hadoop/storage.h"
@@ -12,11 +15,12 @@
 namespace atalaya::hadoop {
 namespace {
 
-namespace fs = std::filesystem;
+using core::Descriptor;
 
 [[noreturn]] void fail(const std::string &path, int error) {
   const std::string text = path + ": " + core::error_text(error);
   if (error == ENOENT || error == ENOTDIR) throw Missing(text);
+  if (error == ELOOP) throw Missing(path + " is a link; it is followed only where the path itself names it");
   throw Unreadable(text + (error == EACCES || error == EPERM ? "; the agent's user needs the right to read it" : ""));
 }
 
@@ -25,34 +29,58 @@ Entry entry_of(const std::string &path, const struct stat &status) {
           S_ISDIR(status.st_mode)};
 }
 
-// Users write in these folders: links of theirs are not followed, pipes and devices not opened.
+// What of the path is below the root, without slashes in front; nothing: it is elsewhere.
+std::optional<std::string_view> below(std::string_view path, std::string_view root) {
+  if (root.empty() ? path.starts_with('/') : !path.starts_with(root)) return std::nullopt;
+  std::string_view rest = path.substr(root.size());
+  if (!rest.empty() && !root.empty() && !root.ends_with('/') && !rest.starts_with('/')) return std::nullopt;
+  while (rest.starts_with('/')) rest.remove_prefix(1);
+  return rest;
+}
+
+struct CloseFolder {
+  void operator()(DIR *folder) const { closedir(folder); }
+};
+
+// Users write in these folders: links of theirs are not followed, also none that was put there since a folder was listed; pipes and
+// devices are not opened.
 class LocalStorage final : public Storage {
  public:
+  explicit LocalStorage(std::vector<std::string> roots) : roots_(std::move(roots)) {}
+
   bool reads_at_end() const override { return true; }
+
   Entry look(const std::string &path) override {
+    const Descriptor at = open_below(path, O_PATH);
     struct stat status {};
-    if (stat(path.c_str(), &status) != 0) fail(path, errno);
+    if (!at || fstat(at.get(), &status) != 0) fail(path, errno);
+    if (S_ISLNK(status.st_mode)) fail(path, ELOOP);
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) throw Unreadable(path + " is neither a file nor a folder");
     return entry_of(path, status);
   }
 
   std::vector<Entry> list(const std::string &folder) override {
+    Descriptor at = open_below(folder, O_RDONLY | O_DIRECTORY);
+    const std::unique_ptr<DIR, CloseFolder> entries(at ? fdopendir(at.get()) : nullptr);
+    if (!entries) fail(folder, errno);
+    at.release();
+    const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
     std::vector<Entry> out;
-    std::error_code error;
-    fs::directory_iterator at(folder, error);
-    for (const fs::directory_iterator end; !error && at != end; at.increment(error)) {
+    errno = 0;
+    while (const dirent *entry = readdir(entries.get())) {
+      const std::string name = entry->d_name;
       struct stat status {};
-      const std::string path = at->path().string();
-      if (lstat(path.c_str(), &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
-        out.push_back(entry_of(path, status));
+      if (name != "." && name != ".." && fstatat(dirfd(entries.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+          (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+        out.push_back(entry_of(prefix + name, status));
+      errno = 0;
     }
-    if (error) fail(folder, error.value());
+    if (errno != 0) fail(folder, errno);
     return out;
   }
 
   std::string read(const std::string &path, uint64_t offset, size_t size) override {
-    // The path that the operator wrote may be a link itself; what is found below folders was no link when it was listed.
-    const core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const Descriptor file = open_below(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     struct stat status {};
     if (!file || fstat(file.get(), &status) != 0) fail(path, errno);
     if (!S_ISREG(status.st_mode)) throw Unreadable(path + " is not a file");
@@ -68,12 +96,47 @@ class LocalStorage final : public Storage {
     out.resize(got);
     return out;
   }
+
+ private:
+  // The longest root that the path is below; the path itself where there is none.
+  std::pair<std::string, std::string_view> split(const std::string &path) const {
+    std::pair<std::string, std::string_view> out{path, {}};
+    bool any = false;
+    for (const std::string &root : roots_) {
+      const auto rest = below(path, root);
+      if (!rest || (any && root.size() < out.first.size())) continue;
+      out = {root, *rest};
+      any = true;
+    }
+    return out;
+  }
+
+  // Folder after folder, so that none of them can be a link. errno says why there is none.
+  Descriptor open_below(const std::string &path, int flags) const {
+    auto [root, rest] = split(path);
+    if (root.empty()) root = ".";
+    if (rest.empty()) return Descriptor(open(root.c_str(), flags | O_CLOEXEC));
+    Descriptor at(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    while (at && !rest.empty()) {
+      const std::string name(rest.substr(0, rest.find('/')));
+      rest.remove_prefix(name.size());
+      while (rest.starts_with('/')) rest.remove_prefix(1);
+      const int how = rest.empty() ? flags : O_PATH | O_DIRECTORY;
+      const int next = openat(at.get(), name.c_str(), how | O_NOFOLLOW | O_CLOEXEC);
+      const int error = errno;
+      at = Descriptor(next);
+      errno = error;
+    }
+    return at;
+  }
+
+  const std::vector<std::string> roots_;
 };
 
 }  // namespace
 
-std::unique_ptr<Storage> make_local_storage() {
-  return std::make_unique<LocalStorage>();
+std::unique_ptr<Storage> make_local_storage(std::vector<std::string> roots) {
+  return std::make_unique<LocalStorage>(std::move(roots));
 }
 
 }  // namespace atalaya::hadoop

@@ -244,6 +244,11 @@ void MapReduceModel::job_ended(const Event &event, Spans &out) {
     out.push_back(span);
   }
   stages_.clear();
+  for (const auto &[id, attempt] : attempts_) {
+    Span span = attempt.span;
+    if (span.host.empty()) span.host = kNoHost;
+    close_with_job(span, event.finish, out);
+  }
   if (!job_known_ || event.finish < job_.start_ms) return;
   job_.duration_ms = event.finish - job_.start_ms;
   job_.outcome = outcome_of(event.status);

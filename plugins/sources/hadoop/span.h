@@ -45,6 +45,14 @@ struct Span {
 };
 using Spans = std::vector<Span>;
 
+// A task or stage that has no end of its own when its job ends: the framework drops it then.
+inline void close_with_job(const Span &running, int64_t end_ms, Spans &out) {
+  if (end_ms < running.start_ms) return;
+  out.push_back(running);
+  out.back().duration_ms = end_ms - running.start_ms;
+  out.back().outcome = Outcome::killed;
+}
+
 // What of a history could not be read.
 struct Damage {
   uint64_t count = 0;

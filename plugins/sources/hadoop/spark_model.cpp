@@ -37,11 +37,6 @@ std::string id_text(std::string_view text) {
   return std::string(text.substr(0, kMaxId));
 }
 
-// "3", and "3.1" when it was tried again.
-std::string stage_id(int64_t stage, int64_t attempt) {
-  return std::to_string(stage) + (attempt > 0 ? "." + std::to_string(attempt) : "");
-}
-
 Outcome outcome_of(const JsonObject &event, const JsonObject &info) {
   const auto reason = object_of(event, "Task End Reason");
   const std::string_view word = reason ? text_of(*reason, "Reason") : std::string_view{};
@@ -97,6 +92,7 @@ void SparkModel::application_start(const JsonObject &event, Spans &out) {
   if (const std::string_view id = text_of(event, "App ID"); !id.empty()) job_.job = id_text(id);
   job_.name = id_text(text_of(event, "App Name"));
   job_.start_ms = time_of(event, "Timestamp");
+  if (const std::string_view run = text_of(event, "App Attempt ID"); !run.empty() && run != "1") run_ = id_text(run) + "/";
   job_known_ = job_.start_ms > 0;
   if (job_known_) give_facts(out);
 }
@@ -108,6 +104,7 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
     why = "the application ends and has not begun";
     return;
   }
+  close(end, out);
   job_.duration_ms = end - job_.start_ms;
   // Whether an application that goes on after one of its jobs failed has failed, only its exit code says, since Spark 4.
   if (const auto code = integer_of(event, "ExitCode"); code) {
@@ -116,6 +113,12 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
     job_.outcome = Outcome::succeeded;
   }
   out.push_back(job_);
+}
+
+// What runs when the application ends, ends with it. An end of its own may still follow, and then counts.
+void SparkModel::close(int64_t end, Spans &out) const {
+  for (const auto *running : {&tasks_, &stages_})
+    for (const auto &[id, one] : *running) close_with_job(one.span, end, out);
 }
 
 void SparkModel::job_end(const JsonObject &event) {
@@ -146,6 +149,11 @@ void SparkModel::give_facts(Spans &out) {
     out.push_back(std::move(fact));
   }
   settings_.clear();
+}
+
+// "3", and "3.1" when it was tried again; "2/3" in the application's second run.
+std::string SparkModel::stage_id(int64_t stage, int64_t attempt) const {
+  return run_ + std::to_string(stage) + (attempt > 0 ? "." + std::to_string(attempt) : "");
 }
 
 bool SparkModel::stage_span(const JsonObject &info, Span &out) const {
@@ -199,7 +207,7 @@ bool SparkModel::task_span(const JsonObject &event, const JsonObject &info, Span
   out.job = job_.job;
   out.stage = stage_id(*stage, integer_of(event, "Stage Attempt ID").value_or(0));
   out.task = out.stage + "." + std::to_string(*index);
-  out.attempt = std::to_string(*id);
+  out.attempt = run_ + std::to_string(*id);
   out.executor = id_text(text_of(info, "Executor ID"));
   out.host = topology_.host(text_of(info, "Host").substr(0, kMaxId));
   const std::string_view locality = text_of(info, "Locality");

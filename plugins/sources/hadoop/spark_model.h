@@ -37,6 +37,7 @@ class SparkModel {
 
   void application_start(const JsonObject &event, Spans &out);
   void application_end(const JsonObject &event, Spans &out, std::string &why);
+  void close(int64_t end, Spans &out) const;
   void job_end(const JsonObject &event);
   void environment(const JsonObject &event);
   void give_facts(Spans &out);
@@ -44,6 +45,7 @@ class SparkModel {
   void stage_completed(const JsonObject &event, Spans &out, std::string &why);
   void task_start(const JsonObject &event, std::string &why);
   void task_end(const JsonObject &event, Spans &out, std::string &why);
+  std::string stage_id(int64_t stage, int64_t attempt) const;
   bool stage_span(const JsonObject &info, Span &out) const;
   bool task_span(const JsonObject &event, const JsonObject &info, Span &out) const;
 
@@ -51,6 +53,7 @@ class SparkModel {
   const Facts &facts_;
   simdjson::dom::parser parser_;
   Span job_;
+  std::string run_;  // "2/" of ids in the second run of an application, which numbers from 0 again; empty in the first
   bool job_known_ = false, job_told_ = false, ended_ = false, any_failed_ = false;
   Spans settings_;                                           // until the application's start is known
   std::unordered_map<std::string, Running> stages_, tasks_;  // by stage; by attempt

@@ -38,10 +38,11 @@ class Storage {
   virtual std::vector<Entry> list(const std::string &folder) = 0;
   // So many bytes from there on, fewer only at the file's end. Throws Unreadable.
   virtual std::string read(const std::string &path, uint64_t offset, size_t size) = 0;
-  // False: reading at a file's end is an error, so no more may be asked for than was listed.
+  // False: reading at a file's end is an error, and what is written into an open file is not listed.
   virtual bool reads_at_end() const = 0;
 };
 
-std::unique_ptr<Storage> make_local_storage();
+// roots: paths that the operator named, which may be links or lie behind some; below them none is followed.
+std::unique_ptr<Storage> make_local_storage(std::vector<std::string> roots);
 
 }  // namespace atalaya::hadoop

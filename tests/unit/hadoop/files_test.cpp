@@ -11,6 +11,7 @@
 
 #include "plugins/sources/hadoop/discovery.h"
 #include "plugins/sources/hadoop/finder.h"
+#include "plugins/sources/hadoop/places.h"
 #include "plugins/sources/hadoop/positions.h"
 #include "plugins/sources/hadoop/reading.h"
 #include "plugins/sources/hadoop/webhdfs.h"
@@ -75,7 +76,7 @@ TEST_CASE("finder: files of a folder and below, the oldest first, without what i
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
   struct timespec old[2] = {{1000, 0}, {1000, 5'000'000}};
   REQUIRE(utimensat(AT_FDCWD, (folder / "sub/deeper/a").c_str(), old, 0) == 0);
-  const auto storage = make_local_storage();
+  const auto storage = make_local_storage({folder.path()});
   const Finding finding = find_histories(*storage, folder.path());
   CHECK(finding.problems.empty());
   REQUIRE(finding.found.size() == 3);
@@ -94,7 +95,7 @@ TEST_CASE("finder: names of jobs, parts of logs") {
   CHECK(job_name("local-15.lz4") == "local-15");
   const TemporaryFolder folder;
   put(folder / "app-7/EVENT_LOG_1", "text");
-  CHECK(find_histories(*make_local_storage(), folder.path()).found.at(0).name == "app-7");
+  CHECK(find_histories(*make_local_storage({folder.path()}), folder.path()).found.at(0).name == "app-7");
   std::vector<Entry> files;
   for (const char *name :
        {"events_10_a", "events_2_a.zstd", "events_1_a", "appstatus_a", "events_x_a", "events_3", "events_99999999999999_a"})
@@ -107,6 +108,46 @@ TEST_CASE("finder: names of jobs, parts of logs") {
   CHECK(names() == "events_1_a#2 events_2_a.zstd#4 events_10_a#20 ");
   files.push_back({"/f/events_2_a.zstd.compact", 5, 0, false});
   CHECK(names() == "events_2_a.zstd.compact#5 events_10_a#20 ");
+  CHECK_FALSE(rolled_parts(files).back().open);
+  files.push_back({"/f/appstatus_a.inprogress", 0, 0, false});
+  CHECK_FALSE(rolled_parts(files).front().open);
+  CHECK(rolled_parts(files).back().open);
+}
+
+TEST_CASE("finder: a link that took a file's or a folder's place since it was listed is not followed") {
+  const TemporaryFolder folder;
+  put(folder / "secret/file", "text");
+  put(folder / "logs/sub/file", "text");
+  put(folder / "logs/file", "text");
+  fs::create_directory_symlink(folder / "logs", folder / "named");
+  const auto storage = make_local_storage({folder / "named"});
+  REQUIRE(find_histories(*storage, folder / "named").found.size() == 2);
+  CHECK(storage->read(folder / "named/sub/file", 1, 10) == "ext");
+  CHECK(storage->read(folder / "named//sub/file", 0, 2) == "te");
+  fs::remove_all(folder / "logs/sub");
+  fs::create_directory_symlink(folder / "secret", folder / "logs/sub");
+  fs::remove(folder / "logs/file");
+  fs::create_symlink(folder / "secret/file", folder / "logs/file");
+  CHECK_THROWS_AS(storage->read(folder / "named/sub/file", 0, 10), Missing);
+  CHECK_THROWS_AS(storage->read(folder / "named/file", 0, 10), Missing);
+  CHECK_THROWS_AS(storage->list(folder / "named/sub"), Missing);
+  CHECK_THROWS_WITH(storage->look(folder / "named/file"),
+                    ((folder / "named/file") + " is a link; it is followed only where the path itself names it").c_str());
+  CHECK(find_histories(*storage, folder / "named").found.empty());
+  // Whoever names a link means what is behind it.
+  CHECK(make_local_storage({folder / "logs/file"})->read(folder / "logs/file", 0, 10) == "text");
+}
+
+TEST_CASE("places: what a pattern matches, without links; what stands before it is the operator's") {
+  const TemporaryFolder folder;
+  for (const char *name : {"a.log", "b.log", "c.txt"}) put(folder / name, "text");
+  fs::create_symlink("/etc/passwd", folder / "d.log");
+  CHECK(globbed(folder / "*.log") == Lines{folder / "a.log", folder / "b.log"});
+  CHECK(globbed(folder / "none*").empty());
+  CHECK(fixed_part("/var/logs/a*/app-[12]") == "/var/logs");
+  CHECK(fixed_part("/a*") == "/");
+  CHECK(fixed_part("*.log").empty());
+  CHECK(make_local_storage({"/"})->read(folder / "a.log", 0, 10) == "text");
 }
 
 // ---- discovery
@@ -244,7 +285,7 @@ struct Follower {
     std::string out;
     found = find_histories(*storage, found.path).found.at(0);
     reading.read_on(
-        *storage, found, [&](const std::string &) { return held; },
+        *storage, found, true, [&](const std::string &) { return held; },
         [&](const std::string &, const Spans &spans, Position at) {
           for (const Span &span : spans) out += span.text == "stage" ? span.stage + " " : "";
           given = at;
@@ -252,7 +293,7 @@ struct Follower {
         });
     return out;
   }
-  const std::unique_ptr<Storage> storage = make_local_storage();
+  const std::unique_ptr<Storage> storage = make_local_storage({});
   const Rules rules{};
   Found found;
   std::optional<Position> held;
@@ -282,38 +323,97 @@ TEST_CASE("reading: goes on where it was; another one, where the sinks are") {
   CHECK(third.read().empty());
 }
 
-// As HDFS: who asks for what is behind a file's last byte is refused.
+// As HDFS: who asks for what is behind the bytes that it lists is refused, unless it lists none; what an open file has behind them
+// is given all the same.
 class StrictStorage final : public Storage {
  public:
-  explicit StrictStorage(std::string text) : text_(std::move(text)) {}
+  explicit StrictStorage(std::string written, uint64_t listed) : text(std::move(written)), size(listed) {}
   bool reads_at_end() const override { return false; }
-  Entry look(const std::string &path) override { return {path, text_.size(), 0, false}; }
+  Entry look(const std::string &path) override { return {path, size, 0, false}; }
   std::vector<Entry> list(const std::string &) override { return {}; }
-  std::string read(const std::string &, uint64_t offset, size_t size) override {
-    if (offset >= text_.size()) throw Unreadable("out of the range");
-    return text_.substr(offset, size);
+  std::string read(const std::string &, uint64_t offset, size_t wanted) override {
+    ++asked;
+    if (offset > text.size() || (size > 0 && offset >= size)) throw Unreadable("out of the range");
+    return text.substr(offset, wanted);
   }
 
- private:
-  const std::string text_;
+  std::string text;
+  uint64_t size;
+  size_t asked = 0;
+};
+
+// The stages of "app.inprogress" or another file there, each time that it is read.
+struct Remote {
+  Remote(std::string text, uint64_t listed, const char *path)
+      : storage(std::move(text), listed), name(path), reading(rules, find_histories(storage, path).found.at(0)) {}
+  std::string read() {
+    std::string out;
+    const Found found = find_histories(storage, name).found.at(0);
+    CHECK_FALSE(reading.outdated(storage, found));
+    reading.read_on(
+        storage, found, true, [](const std::string &) { return std::optional<Position>(); },
+        [&](const std::string &, const Spans &spans, Position) {
+          for (const Span &span : spans) out += span.text == "stage" ? span.stage + " " : "";
+          ++given;
+          return true;
+        });
+    return out;
+  }
+
+  StrictStorage storage;
+  const std::string name;
+  const Rules rules{};
+  Reading reading;
+  size_t given = 0;
 };
 
 TEST_CASE("reading: nothing is asked for at the end of a file whose server refuses that") {
   std::string text = kStart + stage(1);
   text.append((size_t{4} << 20) - text.size() - 1, ' ').append("\n");  // all that is read at once
-  StrictStorage storage(text);
-  const Found found = find_histories(storage, "app").found.at(0);
-  const Rules rules;
-  Reading reading(rules, found);
-  size_t stages = 0;
-  for (int times = 0; times < 2; ++times)
-    CHECK(reading.read_on(
-        storage, found, [](const std::string &) { return std::optional<Position>(); },
-        [&](const std::string &, const Spans &spans, Position) {
-          for (const Span &span : spans) stages += span.text == "stage" ? 1 : 0;
-          return true;
-        }));
-  CHECK(stages == 1);
+  Remote remote(text, text.size(), "app");
+  CHECK(remote.read() == "1 ");
+  CHECK(remote.read().empty());
+  CHECK(remote.storage.asked == 1);
+}
+
+TEST_CASE("reading: what a server does not list of an open file is read") {
+  Remote remote(kStart + stage(1), 0, "app.inprogress");
+  CHECK(remote.read() == "1 ");
+  CHECK(remote.read().empty());
+  CHECK(remote.given == 1);
+  remote.storage.text += stage(2) + stage(3).substr(0, 20);
+  CHECK(remote.read() == "2 ");
+  remote.storage.text += stage(3).substr(20);
+  CHECK(remote.read() == "3 ");
+  // Its first block is full: the server lists that, and gives no more of it than lies in the next one when it lists that, too.
+  remote.storage.size = remote.storage.text.size() - 1;
+  remote.storage.text += stage(4);
+  CHECK(remote.read().empty());
+  remote.storage.text += stage(5);
+  remote.storage.size = remote.storage.text.size() - 1;
+  CHECK(remote.read() == "4 5 ");
+}
+
+TEST_CASE("reading: of a closed file no more is asked for than is listed, of an idle one nothing open is told") {
+  Remote remote(kStart + stage(1), 0, "app");
+  CHECK(remote.read().empty());
+  CHECK(remote.storage.asked == 0);
+  const auto open_spans = [](bool tell_open) {
+    StrictStorage storage(kStart, kStart.size());
+    const Found found = find_histories(storage, "app").found.at(0);
+    const Rules rules;
+    size_t spans = 0;
+    Reading(rules, found)
+        .read_on(
+            storage, found, tell_open, [](const std::string &) { return std::optional<Position>(); },
+            [&](const std::string &, const Spans &some, Position) {
+              spans += some.size();
+              return true;
+            });
+    return spans;
+  };
+  CHECK(open_spans(true) == 1);
+  CHECK(open_spans(false) == 0);
 }
 
 TEST_CASE("reading: a file that has shrunk is another one") {
@@ -323,7 +423,7 @@ TEST_CASE("reading: a file that has shrunk is another one") {
   Follower follower(path);
   follower.read();
   put(path, kStart);
-  CHECK(follower.reading.outdated(find_histories(*follower.storage, path).found.at(0)));
+  CHECK(follower.reading.outdated(*follower.storage, find_histories(*follower.storage, path).found.at(0)));
 }
 
 TEST_CASE("reading: thousands of spans go in batches, each with the place of its last") {
@@ -332,14 +432,14 @@ TEST_CASE("reading: thousands of spans go in batches, each with the place of its
   std::string text = kStart;
   for (int i = 0; i < 5000; ++i) text += stage(i);
   put(path, text);
-  const auto storage = make_local_storage();
+  const auto storage = make_local_storage({path});
   const Found found = find_histories(*storage, path).found.at(0);
   const Rules rules;
   size_t stages = 0, batches = 0;
   Position last;
   Reading(rules, found)
       .read_on(
-          *storage, found, [](const std::string &) { return std::optional<Position>(); },
+          *storage, found, true, [](const std::string &) { return std::optional<Position>(); },
           [&](const std::string &, const Spans &spans, Position at) {
             stages += static_cast<size_t>(
                 std::count_if(spans.begin(), spans.end(), [](const Span &span) { return span.text == "stage"; }));

@@ -118,6 +118,21 @@ TEST_CASE("jhist: what goes on is told once, and has the same identity when it e
   CHECK(read.lines() == Lines{"task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " locality=node | outcome:1"});
 }
 
+TEST_CASE("jhist: attempts that run when the job ends, end with it, told before or not") {
+  const std::string text = kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":"n")") +
+                           event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"n1")")) +
+                           event("REDUCE_ATTEMPT_STARTED", attempt("r", R"("startTime":300,"trackerName":"n1")"));
+  const std::string end = event("JOB_KILLED", R"("jobid":"job_1_2","finishTime":180)");
+  const Lines closed = {"task 100+80 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " | outcome:2",
+                        "job 80+100 job=job_1_2 name=n | outcome:2"};
+  CHECK(Read(text + end).lines() == closed);
+  Read followed(text);
+  followed.history.open(followed.spans);
+  followed.spans.clear();
+  followed.history.feed(end, followed.spans);
+  CHECK(followed.lines() == closed);
+}
+
 TEST_CASE("jhist: an attempt whose host is not known is told when it ends") {
   Read read(kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"")")));
   read.history.open(read.spans);

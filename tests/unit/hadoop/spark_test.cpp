@@ -134,6 +134,42 @@ TEST_CASE("spark: what runs is told once; a log without an id is called by its f
   CHECK(read.spans.empty());
 }
 
+TEST_CASE("spark: an application's second run numbers from 0 again; its tasks and stages are told apart") {
+  const auto run = [](const std::string &attempt) {
+    return without_counters(Read(
+        R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100)" + attempt + "}\n" +
+        task("End", R"("Finish Time":2000)", R"(,"Task End Reason":{"Reason":"Success"})") +
+        R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":3,"Stage Attempt ID":1,"Submission Time":200,"Completion Time":300}})"
+        "\n"));
+  };
+  const Lines first = {"task 1000+1000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:0",
+                       "stage 200+100 job=app-1 stage=3.1 | outcome:0"};
+  CHECK(run("") == first);
+  CHECK(run(R"(,"App Attempt ID":"1")") == first);
+  CHECK(run(R"(,"App Attempt ID":"2")") ==
+        Lines{"task 1000+1000 host=n1 job=app-1 stage=2/3 task=2/3.2 attempt=2/7 executor=1 | outcome:0",
+              "stage 200+100 job=app-1 stage=2/3.1 | outcome:0"});
+}
+
+TEST_CASE("spark: what runs when the application ends, ends with it, told before or not") {
+  const std::string text = kBegin + R"({"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":3,"Submission Time":200}})" +
+                           "\n" + task("Start", R"("Finish Time":0)");
+  const std::string end = R"({"Event":"SparkListenerApplicationEnd","Timestamp":5000})"
+                          "\n";
+  const Lines closed = {"task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2",
+                        "stage 200+4800 job=app-1 stage=3 | outcome:2", "job 100+4900 job=app-1 name=n | outcome:0"};
+  CHECK(Read(text + end).lines() == closed);
+  Read followed(text);
+  followed.history.open(followed.spans);
+  CHECK(followed.spans.size() == 3);
+  followed.spans.clear();
+  followed.history.feed(end, followed.spans);
+  CHECK(followed.lines() == closed);
+  followed.spans.clear();
+  followed.history.open(followed.spans);
+  CHECK(followed.spans.empty());
+}
+
 TEST_CASE("spark: settings that were chosen are facts of the application, secrets never are") {
   Rules rules;
   const std::string patterns[] = {"spark.*"};
@@ -143,6 +179,8 @@ TEST_CASE("spark: settings that were chosen are facts of the application, secret
       "\n";
   CHECK(Read(environment + kBegin, rules).lines() == Lines{"fact 100+0 job=app-1 fact=spark.a value=1 |"});
   CHECK(Read(kBegin + environment, rules).lines() == Lines{"fact 100+0 job=app-1 fact=spark.a value=1 |"});
+  CHECK_FALSE(rules.facts.wants("spark." + std::string(251, 'x'), "1"));
+  CHECK(rules.facts.wants("spark." + std::string(250, 'x'), "1"));
 }
 
 TEST_CASE("spark: what is wrong is counted, what is of no interest is not") {

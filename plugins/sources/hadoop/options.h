@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parameters say, checked.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include "plugins/sources/hadoop/history.h"
+#include "plugins/sources/hadoop/webhdfs.h"
+
+namespace atalaya::hadoop {
+
+// Both throw Failure (bad_config).
+Rules rules_of(const Host &host);
+WebHdfsOptions webhdfs_of(const Host &host);
+
+}  // namespace atalaya::hadoop

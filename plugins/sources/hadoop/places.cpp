@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/hadoop/places.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "plugins/sources/hadoop/discovery.h"
+#include "plugins/sources/hadoop/options.h"
+
+namespace atalaya::hadoop {
+namespace {
+
+constexpr const char *kWild = "*?[";
+
+bool is_pattern(const std::string &path) {
+  return !is_webhdfs(path) && path.find_first_of(kWild) != std::string::npos;
+}
+
+// "webhdfs://host:port"; empty: it is local.
+std::string server_of(const std::string &path) {
+  return is_webhdfs(path) ? path.substr(0, path.find('/', path.find("://") + 3)) : "";
+}
+
+}  // namespace
+
+std::string fixed_part(const std::string &pattern) {
+  const size_t end = pattern.rfind('/', pattern.find_first_of(kWild));
+  if (end == std::string::npos) return "";
+  return pattern.substr(0, std::max<size_t>(end, 1));
+}
+
+std::vector<std::string> globbed(const std::string &pattern) {
+  glob_t found{};
+  std::vector<std::string> out;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  std::erase_if(out, [](const std::string &path) {
+    std::error_code gone;
+    return std::filesystem::is_symlink(path, gone);
+  });
+  return out;
+}
+
+Places::Places(const Host &host) : host_(host), path_(host.text("path")), root_(host.text("root")), webhdfs_(webhdfs_of(host)) {
+  if (is_webhdfs(path_)) {
+    storage_of(path_);  // what is wrong with the address is said now
+  } else if (path_ != "auto") {
+    storages_[""] = make_local_storage({is_pattern(path_) ? fixed_part(path_) : path_});
+  }
+}
+
+void Places::discover_paths() {
+  const Discovery found = discover(root_);
+  for (const std::string &problem : found.problems) host_.log(Level::warning, "path = \"auto\": " + problem);
+  if (found.paths.empty())
+    host_.log(Level::warning,
+              "path = \"auto\": no configuration of Hadoop or Spark says where histories are; set HADOOP_CONF_DIR or "
+              "SPARK_CONF_DIR for the agent, or write the folder as path");
+  for (const std::string &path : found.paths) host_.log(Level::info, "path = \"auto\": histories are in " + path);
+  discovered_ = found.paths;
+  storages_[""] = make_local_storage(discovered_);
+}
+
+std::vector<std::string> Places::paths() {
+  if (is_pattern(path_)) return globbed(path_);
+  if (path_ != "auto") return {path_};
+  if (discovered_.empty()) discover_paths();
+  return discovered_;
+}
+
+Storage &Places::storage_of(const std::string &path) {
+  const std::string server = server_of(path);
+  std::unique_ptr<Storage> &storage = storages_[server];
+  if (!storage) storage = make_webhdfs(server, webhdfs_);
+  return *storage;
+}
+
+void Places::add_found(const std::string &path, Seen &seen) {
+  try {
+    Finding finding = find_histories(storage_of(path), path);
+    for (const std::string &problem : finding.problems) host_.log(Level::warning, problem);
+    seen.complete = seen.complete && finding.problems.empty();
+    std::move(finding.found.begin(), finding.found.end(), std::back_inserter(seen.found));
+  } catch (const std::runtime_error &problem) {
+    seen.complete = false;
+    host_.log(Level::warning, problem.what());
+  }
+}
+
+Places::Seen Places::look() {
+  Seen seen;
+  for (const std::string &path : paths()) add_found(path, seen);
+  return seen;
+}
+
+}  // namespace atalaya::hadoop
