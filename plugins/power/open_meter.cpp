@@ -35,8 +35,10 @@ BestCounters best_counters(std::string_view rapl, const core::Tree &tree, Msr &m
 
 OpenedMeter open_meter(std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus) {
   BestCounters best = best_counters(rapl, tree, msr, cpus);
-  if (!best.counters) return {nullptr, best.how};
-  return {std::make_unique<EnergyMeter>(std::move(best.counters)), best.how};
+  OpenedMeter opened;
+  if (best.counters) opened.meter = std::make_unique<EnergyMeter>(std::move(best.counters));
+  opened.how = best.how;
+  return opened;
 }
 
 void change_meter(EnergyMeter &meter, std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus) {

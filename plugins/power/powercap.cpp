@@ -79,7 +79,7 @@ OpenedCounters open_powercap(const core::Tree &tree) {
       continue;
     }
     known.insert({parent, name});
-    zone.name = parent.empty() ? name : parent + " " + name;
+    zone.name = parent.empty() ? name : std::string(parent).append(" ").append(name);
     zone.joules = kJoulesOfMicrojoule;
     zone.range = static_cast<uint64_t>(*range);
     opened->add(std::move(zone), file);
