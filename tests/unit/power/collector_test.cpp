@@ -287,7 +287,7 @@ TEST_CASE("AMD's sensors: one a package, before Zen 2 one a die") {
 TEST_CASE("CPUs that come and go: the others go on, those that came begin") {
   Machine server(make_intel_server);
   server.collect();
-  const auto work = [&](int seconds) {
+  const auto work = [&](int64_t seconds) {
     for (const int cpu : {2, 5}) server.root.cstate(cpu, 1, "C6", seconds * 500'000, 0);
     server.root.energy("intel-rapl:0", static_cast<uint64_t>(seconds) * 100'000'000);
   };
