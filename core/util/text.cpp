@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <system_error>
 
 namespace atalaya::core {
 
@@ -28,6 +29,23 @@ std::string number_text(double number) {
   if (std::fabs(number) < kExact && number == std::floor(number)) return std::to_string(static_cast<int64_t>(number));
   char buffer[32];
   return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), number).ptr};
+}
+
+bool is_blank(char c) {
+  return static_cast<unsigned char>(c) <= ' ' || c == 0x7f;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<int64_t> parse_number(std::string_view text) {
+  const std::string_view digits = trimmed(text);
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace atalaya::core

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <set>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "core/util/files.h"
 
@@ -12,6 +15,11 @@ namespace atalaya::cpus {
 namespace {
 
 constexpr int kMaxCpus = 8192;
+
+// Identities are never negative, and -1 is the kernel's word for none.
+int32_t small(int64_t id) {
+  return static_cast<int32_t>(std::clamp<int64_t>(id, 0, INT32_MAX));
+}
 
 }  // namespace
 
@@ -42,6 +50,37 @@ std::vector<int> parse_cpus(std::string_view text) {
     at = read.ptr + 1;
   }
   return cpus;
+}
+
+std::vector<Cpu> read_cpus(const core::Tree &tree) {
+  std::vector<Cpu> cpus;
+  std::set<std::tuple<int32_t, int32_t, int32_t>> cores;
+  std::set<std::pair<int32_t, int32_t>> dies;
+  std::set<int32_t> packages;
+  for (const int number : online_cpus(tree.root())) {
+    const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/";
+    const auto core_id = tree.number(folder + "core_id"), package = tree.number(folder + "physical_package_id");
+    if (!core_id || !package) continue;  // it has gone offline again
+    // Boards of one package may say -1, and kernels before 5.2 know of no dies.
+    Cpu cpu{number, small(*package), small(tree.number(folder + "die_id").value_or(0)), small(*core_id)};
+    cpu.first_of_core = cores.insert({cpu.package, cpu.die, cpu.core_id}).second;
+    cpu.first_of_die = dies.insert({cpu.package, cpu.die}).second;
+    cpu.first_of_package = packages.insert(cpu.package).second;
+    cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void CpuWatch::start() {
+  online_ = online_cpus(root_);
+  again_ = false;
+}
+
+bool CpuWatch::changed() {
+  std::vector<int> online = online_cpus(root_);
+  const bool now = change_of(online_, online).any();
+  if (now) online_ = std::move(online);
+  return std::exchange(again_, now) || now;
 }
 
 }  // namespace atalaya::cpus

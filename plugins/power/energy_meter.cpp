@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "core/util/now.h"
 
@@ -18,6 +19,17 @@ std::optional<uint64_t> counted(const Zone &zone, uint64_t before, uint64_t now,
 
 EnergyMeter::EnergyMeter(std::unique_ptr<EnergyCounters> counters)
     : counters_(std::move(counters)), states_(counters_->zones().size()) {}
+
+void EnergyMeter::change(std::unique_ptr<EnergyCounters> counters) {
+  const std::lock_guard lock(mutex_);
+  std::vector<State> states(counters->zones().size());
+  for (size_t i = 0; i < states.size(); ++i) {
+    const auto known = std::find(zones().begin(), zones().end(), counters->zones()[i]);
+    if (known != zones().end()) states[i] = states_[static_cast<size_t>(known - zones().begin())];
+  }
+  counters_ = std::move(counters);
+  states_ = std::move(states);
+}
 
 std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns) {
   const std::lock_guard lock(mutex_);
@@ -71,9 +83,9 @@ void EnergyMeter::keep_up(int64_t interval_ns) {
 }
 
 void EnergyMeter::run() {
-  const auto pause = std::chrono::nanoseconds(longest_pause_ns());
+  const auto pause = [this] { return std::chrono::nanoseconds(longest_pause_ns()); };
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, pause, [this] { return stopping_; })) poll_locked(core::monotonic());
+  while (!wake_.wait_for(lock, pause(), [this] { return stopping_; })) poll_locked(core::monotonic());
 }
 
 void EnergyMeter::stop() {

@@ -15,8 +15,9 @@ namespace atalaya::power {
 
 enum class Domain : uint8_t { package, cores, graphics, memory, platform, core };
 
-// More than any domain draws: what a counter says beyond it is no energy but a counter that was set anew.
-constexpr double kMostWatts = 1500;
+// More than any package and any machine draws: what a counter says beyond it is no energy but a counter that was set anew. Power
+// limits would be closer, but they are raised and lifted while the machine runs.
+constexpr double kMostWatts = 1500, kMostPlatformWatts = 20000;
 
 // One counter of energy.
 struct Zone {
@@ -27,6 +28,8 @@ struct Zone {
   double joules = 1e-6;  // of one count
   uint64_t range = 0;    // the highest count; the next one is 0
   double most_watts = kMostWatts;
+
+  bool operator==(const Zone &) const = default;
 };
 
 class EnergyCounters {
@@ -52,6 +55,8 @@ class EnergyMeter {
   ~EnergyMeter() { stop(); }
 
   const std::vector<Zone> &zones() const { return counters_->zones(); }
+  // Others are there now; of those that were there before, the energy goes on.
+  void change(std::unique_ptr<EnergyCounters> counters);
 
   // By zone, since the last take. Absent in the first one, and when a reading in between failed or went down by a reset.
   std::vector<std::optional<Energy>> take(int64_t now_ns);

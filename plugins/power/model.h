@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/power/tree.h"
+#include "core/util/tree.h"
 #include "plugins/sources/proc/files.h"
 
 namespace atalaya::power {
@@ -59,13 +59,13 @@ struct Busy {
 };
 class BusyTime {
  public:
-  explicit BusyTime(const Tree &tree) : tree_(tree) {}
+  explicit BusyTime(const core::Tree &tree) : tree_(tree) {}
   // Since the last call; absent in the first one and after forget.
   std::optional<Busy> take();
   void forget() { last_.reset(); }
 
  private:
-  const Tree &tree_;
+  const core::Tree &tree_;
   proc::KeptFile file_{"proc/stat"};
   std::vector<char> buffer_;
   std::optional<Ticks> last_;

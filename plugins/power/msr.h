@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/util/files.h"
-#include "plugins/power/tree.h"
+#include "core/util/tree.h"
 
 namespace atalaya::power {
 
@@ -22,11 +22,11 @@ class Msr {
 // /dev/cpu/N/msr of the module msr.
 class DeviceMsr final : public Msr {
  public:
-  explicit DeviceMsr(const Tree &tree) : tree_(tree) {}
+  explicit DeviceMsr(const core::Tree &tree) : tree_(tree) {}
   std::optional<uint64_t> read(int32_t cpu, uint32_t address) override;
 
  private:
-  const Tree &tree_;
+  const core::Tree &tree_;
   std::mutex mutex_;  // a meter may read between windows
   std::map<int32_t, core::Descriptor> devices_;
 };

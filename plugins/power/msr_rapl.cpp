@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kCounterRange = 0xffffffff;  // 32 bits count, whatever else is in the register
 
-constexpr uint32_t kIntelUnit = 0x606, kIntelPackageLimit = 0x610, kIntelPackageInfo = 0x614;
+constexpr uint32_t kIntelUnit = 0x606;
 constexpr uint32_t kAmdUnit = 0xc0010299, kAmdCore = 0xc001029a, kAmdPackage = 0xc001029b;
 
 struct Register {
@@ -20,9 +20,8 @@ struct Register {
   const char *name;
 };
 constexpr std::array kIntelRegisters = {
-    Register{Domain::package, 0x611, ""},         Register{Domain::cores, 0x639, " core"},
-    Register{Domain::graphics, 0x641, " uncore"}, Register{Domain::memory, 0x619, " dram"},
-    Register{Domain::platform, 0x64d, " psys"},
+    Register{Domain::package, 0x611, ""},     Register{Domain::cores, 0x639, " core"}, Register{Domain::graphics, 0x641, " uncore"},
+    Register{Domain::memory, 0x619, " dram"}, Register{Domain::platform, 0x64d, ""},
 };
 
 template <size_t size>
@@ -67,37 +66,43 @@ class MsrRapl final : public EnergyCounters {
   std::vector<std::pair<int32_t, uint32_t>> registers_;  // CPU, address
 };
 
-// Twice the highest power that the package's registers name, as in powercap.
-double most_watts(Msr &msr, int32_t cpu, const RaplUnits &units) {
-  const uint64_t limits = msr.read(cpu, kIntelPackageLimit).value_or(0), info = msr.read(cpu, kIntelPackageInfo).value_or(0);
-  const uint64_t highest = std::max({bits(limits, 0, 14), bits(limits, 32, 46), bits(info, 0, 14), bits(info, 32, 46)});
-  return highest > 0 ? std::min(2 * static_cast<double>(highest) * units.watts, kMostWatts) : kMostWatts;
-}
-
 double joules_of(Domain domain, const RaplUnits &units, const CpuModel &model) {
   if (domain == Domain::memory && has_own_memory_unit(model)) return 1.0 / 65536;
   if (domain == Domain::platform && counts_platform_joules(model)) return 1;
   return units.joules;
 }
 
-void add_intel(MsrRapl &rapl, Msr &msr, const Cpu &cpu, const CpuModel &model) {
-  const auto unit = msr.read(cpu.number, kIntelUnit);
-  if (!unit) return;
-  const RaplUnits units = rapl_units(*unit, model);
-  const double most = most_watts(msr, cpu.number, units);
-  for (const Register &one : kIntelRegisters) {
-    if (one.domain == Domain::platform && cpu.package != 0) continue;  // each package shows the same one
-    Zone zone{one.domain, cpu.package, -1, "package-" + std::to_string(cpu.package) + one.name,
-              joules_of(one.domain, units, model)};
-    // The package's limits are not those of memory and platform.
-    const bool within_package = one.domain != Domain::memory && one.domain != Domain::platform;
-    zone.most_watts = within_package ? most : kMostWatts;
-    rapl.add(std::move(zone), cpu.number, one.address);
+// "package-0", and "package-0-die-1" where it has several, as powercap names them.
+std::string name_of(const cpus::Cpu &cpu, const std::vector<cpus::Cpu> &cpus) {
+  const std::string package = "package-" + std::to_string(cpu.package);
+  const bool several = std::any_of(cpus.begin(), cpus.end(), [&](const cpus::Cpu &other) {
+    return other.package == cpu.package && other.first_of_die && !other.first_of_package;
+  });
+  return several ? package + "-die-" + std::to_string(cpu.die) : package;
+}
+
+// Each die has its own registers; they all show the same platform.
+void add_intel(MsrRapl &rapl, Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
+  for (const cpus::Cpu &cpu : cpus) {
+    const auto unit = cpu.first_of_die ? msr.read(cpu.number, kIntelUnit) : std::nullopt;
+    if (!unit) continue;
+    const RaplUnits units = rapl_units(*unit, model);
+    const std::string name = name_of(cpu, cpus);
+    for (const Register &one : kIntelRegisters) {
+      Zone zone{one.domain, cpu.package, -1, name + one.name, joules_of(one.domain, units, model)};
+      if (one.domain == Domain::platform) {
+        if (cpu.number != cpus.front().number) continue;
+        zone.package = 0;
+        zone.name = "psys";
+        zone.most_watts = kMostPlatformWatts;
+      }
+      rapl.add(std::move(zone), cpu.number, one.address);
+    }
   }
 }
 
-void add_amd(MsrRapl &rapl, Msr &msr, const std::vector<Cpu> &cpus, const CpuModel &model) {
-  for (const Cpu &cpu : cpus) {
+void add_amd(MsrRapl &rapl, Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
+  for (const cpus::Cpu &cpu : cpus) {
     if (!cpu.first_of_core) continue;
     const auto unit = msr.read(cpu.number, kAmdUnit);
     if (!unit) continue;
@@ -114,18 +119,16 @@ void add_amd(MsrRapl &rapl, Msr &msr, const std::vector<Cpu> &cpus, const CpuMod
 RaplUnits rapl_units(uint64_t unit_register, const CpuModel &model) {
   const auto power_of_two = [](uint64_t exponent) { return static_cast<double>(uint64_t{1} << exponent); };
   RaplUnits units;
-  units.watts = 1 / power_of_two(bits(unit_register, 0, 3));
   units.joules =
       counts_microjoules(model) ? power_of_two(bits(unit_register, 8, 12)) * 1e-6 : 1 / power_of_two(bits(unit_register, 8, 12));
   units.seconds = 1 / power_of_two(bits(unit_register, 16, 19));
   return units;
 }
 
-OpenedCounters open_msr_rapl(Msr &msr, const std::vector<Cpu> &cpus, const CpuModel &model) {
+OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
   auto rapl = std::make_unique<MsrRapl>(msr);
   if (model.vendor == Vendor::intel) {
-    for (const Cpu &cpu : cpus)
-      if (cpu.first_of_package) add_intel(*rapl, msr, cpu, model);
+    add_intel(*rapl, msr, cpus, model);
   } else if (model.vendor == Vendor::amd) {
     add_amd(*rapl, msr, cpus, model);
   } else {

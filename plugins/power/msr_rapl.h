@@ -5,18 +5,19 @@
 
 #include <vector>
 
+#include "plugins/cpus/cpus.h"
+#include "plugins/power/cpu_model.h"
 #include "plugins/power/msr.h"
 #include "plugins/power/powercap.h"
-#include "plugins/power/topology.h"
 
 namespace atalaya::power {
 
 // `msr` outlives the counters.
-OpenedCounters open_msr_rapl(Msr &msr, const std::vector<Cpu> &cpus, const CpuModel &model);
+OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model);
 
 // The units of MSR_RAPL_POWER_UNIT.
 struct RaplUnits {
-  double watts = 0, joules = 0, seconds = 0;
+  double joules = 0, seconds = 0;
 };
 RaplUnits rapl_units(uint64_t unit_register, const CpuModel &model);
 

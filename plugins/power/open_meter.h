@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/util/tree.h"
+#include "plugins/cpus/cpus.h"
 #include "plugins/power/energy_meter.h"
 #include "plugins/power/msr.h"
-#include "plugins/power/topology.h"
-#include "plugins/power/tree.h"
 
 namespace atalaya::power {
 
@@ -20,6 +20,8 @@ struct OpenedMeter {
 };
 
 // `rapl` is auto, powercap, msr or off. Tree and registers outlive the meter.
-OpenedMeter open_meter(std::string_view rapl, const Tree &tree, Msr &msr, const std::vector<Cpu> &cpus);
+OpenedMeter open_meter(std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus);
+// When other CPUs are online than before: packages came and went, and registers are read on other CPUs.
+void change_meter(EnergyMeter &meter, std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus);
 
 }  // namespace atalaya::power

@@ -1,47 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/power/powercap.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <set>
 #include <utility>
 
-#include "plugins/power/topology.h"
+#include "plugins/power/cpu_model.h"
+#include "plugins/power/numbers.h"
 
 namespace atalaya::power {
 namespace {
 
 constexpr const char *kFolder = "sys/class/powercap/";
 constexpr double kJoulesOfMicrojoule = 1e-6;
+constexpr size_t kMaxText = 4096;  // the kernel gives a page
 
 class Powercap final : public EnergyCounters {
  public:
-  explicit Powercap(const Tree &tree) : tree_(tree) {}
+  explicit Powercap(const core::Tree &tree) : tree_(tree) {}
 
   const std::vector<Zone> &zones() const override { return zones_; }
-  std::optional<uint64_t> read(size_t zone) override {
-    const auto value = files_[zone].read(tree_);
-    return value && *value >= 0 ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
-  }
+  std::optional<uint64_t> read(size_t zone) override { return count_of(files_[zone].read(tree_)); }
   void add(Zone zone, const std::string &file) {
     zones_.push_back(std::move(zone));
     files_.emplace_back(file);
   }
 
  private:
-  const Tree &tree_;
+  const core::Tree &tree_;
   std::vector<Zone> zones_;
   std::vector<NumberFile> files_;
 };
-
-// Limits are kept on average over seconds, peaks are above them: twice the highest one that the zone names is out of reach.
-double most_watts(const Tree &tree, const std::string &folder) {
-  int64_t highest = 0;
-  for (const char *constraint : {"constraint_0_", "constraint_1_", "constraint_2_"})
-    for (const char *limit : {"max_power_uw", "power_limit_uw"})
-      highest = std::max(highest, tree.number(folder + constraint + limit).value_or(0));
-  return highest > 0 ? std::min(2e-6 * static_cast<double>(highest), kMostWatts) : kMostWatts;
-}
 
 }  // namespace
 
@@ -51,6 +39,7 @@ bool place_zone(std::string_view name, std::string_view parent, Zone &zone) {
   if (name == "psys") {
     zone.domain = Domain::platform;
     zone.package = 0;
+    zone.most_watts = kMostPlatformWatts;
     return true;
   }
   const auto id = number_after(number, "package-");
@@ -69,31 +58,31 @@ bool place_zone(std::string_view name, std::string_view parent, Zone &zone) {
   return true;
 }
 
-OpenedCounters open_powercap(const Tree &tree) {
+OpenedCounters open_powercap(const core::Tree &tree) {
   auto opened = std::make_unique<Powercap>(tree);
   std::set<std::pair<std::string, std::string>> known;  // the same zones may be there a second time, by memory-mapped registers
   std::string unreadable;
   const bool is_amd = read_cpu_model(tree).vendor == Vendor::amd;
-  for (const std::string &entry : tree.entries(kFolder, "intel-rapl")) {
+  for (const std::string &entry : tree.list(kFolder, "intel-rapl").names) {
     const std::string folder = kFolder + entry + "/";
-    const auto name = tree.text(folder + "name");
+    const std::string name = tree.line(folder + "name");
     const auto range = tree.number(folder + "max_energy_range_uj");
-    if (!name || !range || *range <= 0) continue;
+    if (!range || *range <= 0) continue;
     const size_t colon = entry.rfind(':');
-    const std::string parent = tree.text(kFolder + entry.substr(0, colon) + "/name").value_or("");
+    const std::string parent = tree.line(kFolder + entry.substr(0, colon) + "/name");
     Zone zone;
-    if (!place_zone(*name, parent, zone) || known.contains({parent, *name})) continue;
+    if (!place_zone(name, parent, zone) || known.contains({parent, name})) continue;
     if (zone.domain == Domain::cores && is_amd) continue;  // there it is the register of one core
-    if (!tree.number(folder + "energy_uj")) {
-      if (unreadable.empty()) unreadable = tree.named(folder + "energy_uj") + ": " + core::error_text(errno);
+    const std::string file = folder + "energy_uj";
+    if (const core::Tree::Text energy = tree.read(file, kMaxText); !energy.ok()) {
+      if (unreadable.empty()) unreadable = tree.named(file) + ": " + core::error_text(energy.error);
       continue;
     }
-    known.insert({parent, *name});
-    zone.name = parent.empty() ? *name : parent + " " + *name;
+    known.insert({parent, name});
+    zone.name = parent.empty() ? name : std::string(parent).append(" ").append(name);
     zone.joules = kJoulesOfMicrojoule;
     zone.range = static_cast<uint64_t>(*range);
-    zone.most_watts = most_watts(tree, folder);
-    opened->add(std::move(zone), folder + "energy_uj");
+    opened->add(std::move(zone), file);
   }
   if (!opened->zones().empty()) return {std::move(opened), ""};
   if (unreadable.empty()) return {nullptr, tree.named(kFolder) + " has no zones of RAPL"};

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/util/tree.h"
 #include "plugins/power/energy_meter.h"
-#include "plugins/power/tree.h"
 
 namespace atalaya::power {
 
@@ -18,7 +18,7 @@ struct OpenedCounters {
 };
 
 // `tree` outlives the counters.
-OpenedCounters open_powercap(const Tree &tree);
+OpenedCounters open_powercap(const core::Tree &tree);
 
 // What a zone's name says, its parent's ("" of the uppermost) given too. False for names that are not known.
 bool place_zone(std::string_view name, std::string_view parent, Zone &zone);

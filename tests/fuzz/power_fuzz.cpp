@@ -6,9 +6,10 @@
 #include <cstring>
 #include <span>
 
+#include "core/util/text.h"
+#include "plugins/power/cpu_model.h"
 #include "plugins/power/model.h"
 #include "plugins/power/powercap.h"
-#include "plugins/power/topology.h"
 #include "plugins/sources/power/cpu_states.h"
 #include "plugins/sources/power/ipmi.h"
 #include "plugins/translators/energy/energy.h"
@@ -25,7 +26,7 @@ void texts(std::string_view text) {
   const CpuModel model = parse_cpuinfo(text);
   must(model.family >= 0 && model.model >= 0);
   parse_interrupts(text);
-  parse_number(text);
+  atalaya::core::parse_number(text);
   if (const auto cpu = atalaya::energy::parse_processor(text)) must(*cpu >= 0);
   if (const auto ticks = parse_ticks(text)) must(ticks->cores > 0 && ticks->busy + ticks->idle >= ticks->busy);
   Zone zone;

@@ -218,7 +218,9 @@ class Features(AgentCase):
                 os.makedirs(folder)
             os.symlink("/proc/stat", os.path.join(tree, "proc/stat"))
             for path, text in (("proc/cpuinfo", "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\n"),
+                               ("sys/devices/system/cpu/online", "0\n"),
                                ("sys/devices/system/cpu/cpu0/topology/core_id", "0\n"),
+                               ("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n"),
                                ("sys/class/powercap/intel-rapl:0/name", "package-0\n"),
                                ("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "262143328850\n"),
                                ("sys/class/powercap/intel-rapl:0/energy_uj", "1000000\n")):

@@ -44,12 +44,11 @@ Collector::Collector(Host host, Options options)
       fact_(host.intern("fact")),
       value_(host.intern("value")),
       number_(host.intern(view(kNumber.name))),
-      emitter_(host) {}
+      emitter_(host),
+      tree_(options_.root) {}
 
 void Collector::start() {
-  if (!tree_.open(options_.root))
-    throw Failure(Code::bad_config, "root \"" + options_.root + "\" cannot be opened: " + core::error_text(errno) +
-                                        "; name a folder that holds proc and sys");
+  if (const core::Status opened = tree_.open(); !opened) throw Failure(Code::bad_config, opened.error());
   told_.clear();
   told_all_ns_.reset();
   load();

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "core/util/tree.h"
 #include "plugins/sources/inventory/ledger.h"
 #include "plugins/sources/inventory/metrics.h"
 #include "plugins/sources/inventory/software.h"
-#include "plugins/sources/inventory/tree.h"
 
 namespace atalaya::inventory {
 
@@ -43,7 +43,7 @@ class Collector {
   uint32_t fact_, value_, number_;
   proc::MetricEmitter<kOwnMetrics> emitter_;
 
-  Tree tree_;
+  core::Tree tree_;
   Ledger ledger_;
   std::string file_;        // of what is known; empty: it is not kept
   bool first_ever_ = true;  // nothing was known before the next look

@@ -6,12 +6,10 @@
 #include <charconv>
 #include <cstdint>
 
+#include "core/util/text.h"
+
 namespace atalaya::inventory {
 namespace {
-
-bool is_blank(char c) {
-  return static_cast<unsigned char>(c) <= ' ' || c == 0x7f;
-}
 
 // FNV-1a: tells two texts apart, keeps no secret.
 std::string mark_of(std::string_view text) {
@@ -31,21 +29,15 @@ std::string shortened(std::string_view text, size_t size) {
 }
 
 std::string plain(std::string_view text, size_t size) {
-  std::string result = shortened(trimmed(text), size);
-  std::replace_if(result.begin(), result.end(), is_blank, ' ');
+  std::string result = shortened(core::trimmed(text), size);
+  std::replace_if(result.begin(), result.end(), core::is_blank, ' ');
   return result;
 }
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 void Facts::add(std::string_view name, std::string_view value) {
-  if (trimmed(name).empty() || trimmed(value).empty()) return;
+  if (core::trimmed(name).empty() || core::trimmed(value).empty()) return;
   if (values_.size() >= kMaxFacts) {
     full_ = true;
     return;

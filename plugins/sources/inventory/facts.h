@@ -30,7 +30,4 @@ class Facts {
   bool full_ = false;
 };
 
-// Without blanks around it.
-std::string_view trimmed(std::string_view text);
-
 }  // namespace atalaya::inventory

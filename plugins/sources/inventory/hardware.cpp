@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/util/text.h"
 #include "plugins/cpus/cpus.h"
 #include "plugins/sources/inventory/properties.h"
 #include "plugins/sources/proc/files.h"
@@ -27,7 +28,7 @@ std::string joined(const Texts &texts) {
   return all;
 }
 
-void add_line(const Tree &tree, std::string_view path, std::string_view name, Facts &facts) {
+void add_line(const core::Tree &tree, std::string_view path, std::string_view name, Facts &facts) {
   facts.add(name, tree.line(path));
 }
 
@@ -54,8 +55,8 @@ std::map<std::string_view, Texts, std::less<>> cpu_lines(std::string_view text) 
     const std::string_view line = proc::next_line(text);
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    Texts &values = lines[trimmed(line.substr(0, colon))];
-    if (values.size() < 16) values.emplace(trimmed(line.substr(colon + 1)));
+    Texts &values = lines[core::trimmed(line.substr(0, colon))];
+    if (values.size() < 16) values.emplace(core::trimmed(line.substr(colon + 1)));
   }
   return lines;
 }
@@ -85,7 +86,7 @@ void read_cpuinfo(std::string_view text, Facts &facts) {
     facts.add("machine.virtual", has_flag(flags->second, "hypervisor") ? "yes" : "no");
 }
 
-void read_caches(const Tree &tree, const std::vector<int> &cpus, Facts &facts) {
+void read_caches(const core::Tree &tree, const std::vector<int> &cpus, Facts &facts) {
   struct Cache {
     Texts sizes, shares;
   };
@@ -108,28 +109,28 @@ void read_caches(const Tree &tree, const std::vector<int> &cpus, Facts &facts) {
   }
 }
 
-void read_topology(const Tree &tree, const std::vector<int> &cpus, Facts &facts) {
-  Texts packages, cores, maximums, governors;
-  for (const int cpu : cpus) {
-    const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
-    const std::string package = tree.line(folder + "/topology/physical_package_id");
-    const std::string core = tree.line(folder + "/topology/core_id"), die = tree.line(folder + "/topology/die_id");
-    if (!package.empty()) packages.insert(package);
-    if (!core.empty()) cores.insert(std::string(package).append("/").append(die).append("/").append(core));
+void read_topology(const core::Tree &tree, const std::vector<int> &online, Facts &facts) {
+  Texts maximums, governors;
+  for (const int cpu : online) {
+    const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq";
     uint64_t khz = 0;
-    if (number_of(tree.line(folder + "/cpufreq/cpuinfo_max_freq"), khz)) maximums.insert(std::to_string(khz / 1000) + " MHz");
-    if (std::string governor = tree.line(folder + "/cpufreq/scaling_governor"); !governor.empty())
-      governors.insert(std::move(governor));
+    if (number_of(tree.line(folder + "/cpuinfo_max_freq"), khz)) maximums.insert(std::to_string(khz / 1000) + " MHz");
+    if (std::string governor = tree.line(folder + "/scaling_governor"); !governor.empty()) governors.insert(std::move(governor));
   }
-  facts.add("cpu.threads", std::to_string(cpus.size()));
-  if (!packages.empty()) facts.add("cpu.sockets", std::to_string(packages.size()));
-  if (!cores.empty()) facts.add("cpu.cores", std::to_string(cores.size()));
+  size_t packages = 0, cores = 0;
+  for (const cpus::Cpu &cpu : cpus::read_cpus(tree)) {
+    packages += cpu.first_of_package ? 1 : 0;
+    cores += cpu.first_of_core ? 1 : 0;
+  }
+  facts.add("cpu.threads", std::to_string(online.size()));
+  if (packages > 0) facts.add("cpu.sockets", std::to_string(packages));
+  if (cores > 0) facts.add("cpu.cores", std::to_string(cores));
   facts.add("cpu.frequency.max", joined(maximums));
   facts.add("cpu.governor", joined(governors));
 }
 
-void read_numa(const Tree &tree, Facts &facts) {
-  const Tree::Listing nodes = tree.list("sys/devices/system/node");
+void read_numa(const core::Tree &tree, Facts &facts) {
+  const core::Tree::Listing nodes = tree.list("sys/devices/system/node");
   if (nodes.error != 0 && !nodes.missing()) return facts.unread("numa.");
   size_t count = 0;
   for (const std::string &node : nodes.names) {
@@ -152,7 +153,7 @@ bool is_disk(const std::string &name) {
   return true;
 }
 
-void read_disk(const Tree &tree, const std::string &disk, Facts &facts) {
+void read_disk(const core::Tree &tree, const std::string &disk, Facts &facts) {
   const std::string folder = "sys/block/" + disk, name = "disk." + disk;
   uint64_t sectors = 0;
   if (number_of(tree.line(folder + "/size"), sectors) && sectors <= UINT64_MAX / kSectorBytes)
@@ -166,7 +167,7 @@ void read_disk(const Tree &tree, const std::string &disk, Facts &facts) {
   if (number_of(tree.line(folder + "/queue/read_ahead_kb"), ahead)) facts.add(name + ".read-ahead", std::to_string(ahead) + " KiB");
 }
 
-void read_interface(const Tree &tree, const std::string &interface, Facts &facts) {
+void read_interface(const core::Tree &tree, const std::string &interface, Facts &facts) {
   const std::string folder = "sys/class/net/" + interface, name = "net." + interface;
   const std::string speed = tree.line(folder + "/speed");
   uint64_t mbit = 0;  // -1: the driver does not know
@@ -178,7 +179,7 @@ void read_interface(const Tree &tree, const std::string &interface, Facts &facts
 
 }  // namespace
 
-void read_machine(const Tree &tree, Facts &facts) {
+void read_machine(const core::Tree &tree, Facts &facts) {
   const std::string folder = "sys/class/dmi/id/";
   add_line(tree, folder + "sys_vendor", "machine.vendor", facts);
   add_line(tree, folder + "product_name", "machine.product", facts);
@@ -186,7 +187,7 @@ void read_machine(const Tree &tree, Facts &facts) {
   add_line(tree, folder + "bios_version", "machine.firmware", facts);
 }
 
-void read_system(const Tree &tree, Facts &facts) {
+void read_system(const core::Tree &tree, Facts &facts) {
   const std::string release = tree.line("proc/sys/kernel/osrelease");
   if (release.empty()) facts.unread("kernel.");
   facts.add("kernel.release", release);
@@ -195,14 +196,14 @@ void read_system(const Tree &tree, Facts &facts) {
   for (const char *const setting : {"swappiness", "overcommit_memory", "dirty_ratio", "dirty_background_ratio", "max_map_count"})
     add_line(tree, std::string("proc/sys/vm/") + setting, std::string("kernel.vm.") + setting, facts);
   facts.add("kernel.hugepages", chosen(tree.line("sys/kernel/mm/transparent_hugepage/enabled")));
-  const Tree::Text os = tree.read("etc/os-release", kMaxText);
+  const core::Tree::Text os = tree.read("etc/os-release", kMaxText);
   if (!os.ok() && !os.missing()) facts.unread("os.");
   for (const Property &property : parse_assignments(os.text))
     if (property.key == "PRETTY_NAME") facts.add("os.name", property.value);
 }
 
-void read_processors(const Tree &tree, Facts &facts) {
-  const Tree::Text info = tree.read("proc/cpuinfo", kMaxText);
+void read_processors(const core::Tree &tree, Facts &facts) {
+  const core::Tree::Text info = tree.read("proc/cpuinfo", kMaxText);
   const std::string online = tree.line("sys/devices/system/cpu/online");
   if (!info.ok() || online.empty()) {
     facts.unread("cpu.");
@@ -217,13 +218,13 @@ void read_processors(const Tree &tree, Facts &facts) {
   add_line(tree, "sys/devices/system/cpu/smt/control", "cpu.smt", facts);
 }
 
-void read_memory(const Tree &tree, Facts &facts) {
+void read_memory(const core::Tree &tree, Facts &facts) {
   struct Line {
     std::string_view key, fact;
   };
   constexpr std::array<Line, 3> kLines = {
       {{"MemTotal:", "memory.bytes"}, {"SwapTotal:", "memory.swap.bytes"}, {"Hugepagesize:", "memory.hugepage.bytes"}}};
-  const Tree::Text info = tree.read("proc/meminfo", kMaxText);
+  const core::Tree::Text info = tree.read("proc/meminfo", kMaxText);
   if (!info.ok()) facts.unread("memory.");
   std::string_view text = info.text;
   while (!text.empty()) {
@@ -236,15 +237,15 @@ void read_memory(const Tree &tree, Facts &facts) {
   read_numa(tree, facts);
 }
 
-void read_disks(const Tree &tree, Facts &facts) {
-  const Tree::Listing disks = tree.list("sys/block");
+void read_disks(const core::Tree &tree, Facts &facts) {
+  const core::Tree::Listing disks = tree.list("sys/block");
   if (disks.error != 0) return facts.unread("disk.");
   for (const std::string &disk : disks.names)
     if (is_disk(disk)) read_disk(tree, disk, facts);
 }
 
-void read_interfaces(const Tree &tree, Facts &facts) {
-  const Tree::Listing interfaces = tree.list("sys/class/net");
+void read_interfaces(const core::Tree &tree, Facts &facts) {
+  const core::Tree::Listing interfaces = tree.list("sys/class/net");
   if (interfaces.error != 0) return facts.unread("net.");
   for (const std::string &interface : interfaces.names)
     if (tree.has("sys/class/net/" + interface + "/device")) read_interface(tree, interface, facts);

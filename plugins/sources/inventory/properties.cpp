@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "plugins/sources/inventory/facts.h"
+#include "core/util/text.h"
 #include "plugins/sources/proc/files.h"
 
 namespace atalaya::inventory {
@@ -79,10 +79,11 @@ Property property_of(std::string_view line) {
 std::vector<Property> parse_assignments(std::string_view text) {
   std::vector<Property> found;
   while (!text.empty() && found.size() < kMaxProperties) {
-    const std::string_view line = trimmed(proc::next_line(text));
+    const std::string_view line = core::trimmed(proc::next_line(text));
     const size_t equals = line.find('=');
     if (line.starts_with('#') || equals == std::string_view::npos || equals == 0) continue;
-    found.push_back({std::string(trimmed(line.substr(0, equals))), std::string(unquoted(trimmed(line.substr(equals + 1))))});
+    found.push_back(
+        {std::string(core::trimmed(line.substr(0, equals))), std::string(unquoted(core::trimmed(line.substr(equals + 1))))});
   }
   return found;
 }

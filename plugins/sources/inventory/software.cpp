@@ -33,11 +33,11 @@ using Identity = std::pair<uint64_t, uint64_t>;
 
 class Reader {
  public:
-  Reader(const Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts)
+  Reader(const core::Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts)
       : tree_(tree), wanted_(wanted), tell_(tell), facts_(facts) {}
 
   void read_place(const std::string &place) {
-    const Tree::Listing folder = tree_.list(place);
+    const core::Tree::Listing folder = tree_.list(place);
     if (folder.error == ENOTDIR) return read_file(place);
     if (folder.error != 0 && !folder.missing()) {
       facts_.unread("config." + place + "/");
@@ -51,7 +51,7 @@ class Reader {
   void read_file(const std::string &path) {
     const auto identity = tree_.identity(path);
     if (identity && !seen_.insert(*identity).second) return;  // another name of it
-    const Tree::Text text = tree_.read(path, hadoop_config::kMaxFile);
+    const core::Tree::Text text = tree_.read(path, hadoop_config::kMaxFile);
     if (text.missing()) return;
     if (!text.ok()) return leave(path, "cannot be read: " + core::error_text(text.error));
     if (path.ends_with(".xml")) return read_xml(path, text.text);
@@ -75,7 +75,7 @@ class Reader {
     facts_.add("config." + path + ":" + key, proc::redacted_command(value, false, no_more));
   }
 
-  const Tree &tree_;
+  const core::Tree &tree_;
   const Configurations &wanted_;
   const Tell &tell_;
   Facts &facts_;
@@ -84,14 +84,14 @@ class Reader {
 
 }  // namespace
 
-void read_jdks(const Tree &tree, const std::vector<std::string> &folders, Facts &facts) {
+void read_jdks(const core::Tree &tree, const std::vector<std::string> &folders, Facts &facts) {
   for (const std::string &folder : folders) {
-    const Tree::Listing listing = tree.list(folder);
+    const core::Tree::Listing listing = tree.list(folder);
     if (listing.error != 0 && !listing.missing()) facts.unread("jdk." + folder + "/");
     for (const std::string &name : listing.names) {
       const std::string path = std::string(folder).append("/").append(name);
       if (!tree.is_folder(path)) continue;
-      const Tree::Text release = tree.read(path + "/release", kMaxRelease);
+      const core::Tree::Text release = tree.read(path + "/release", kMaxRelease);
       if (!release.ok() && !release.missing()) facts.unread("jdk." + path + ".");
       for (const Property &property : parse_assignments(release.text)) {
         if (property.key == "JAVA_VERSION") facts.add("jdk." + path + ".version", property.value);
@@ -101,7 +101,7 @@ void read_jdks(const Tree &tree, const std::vector<std::string> &folders, Facts 
   }
 }
 
-void read_configurations(const Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts) {
+void read_configurations(const core::Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts) {
   Reader reader(tree, wanted, tell, facts);
   for (const std::string &place : wanted.places) reader.read_place(place);
 }

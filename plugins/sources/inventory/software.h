@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/util/matcher.h"
+#include "core/util/tree.h"
 #include "plugins/sources/inventory/facts.h"
-#include "plugins/sources/inventory/tree.h"
 
 namespace atalaya::inventory {
 
@@ -17,7 +17,7 @@ namespace atalaya::inventory {
 using Tell = std::function<void(const std::string &)>;
 
 // jdk.PATH.version, jdk.PATH.vendor of each in these folders; links to them are other names of the same.
-void read_jdks(const Tree &tree, const std::vector<std::string> &folders, Facts &facts);
+void read_jdks(const core::Tree &tree, const std::vector<std::string> &folders, Facts &facts);
 
 struct Configurations {
   std::vector<std::string> places;  // files, or folders with files that are known by name
@@ -25,7 +25,7 @@ struct Configurations {
 };
 // config.PATH:KEY of each file, a file once whatever its names. Keys that name a secret are never told, and in values what may be
 // one is "***".
-void read_configurations(const Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts);
+void read_configurations(const core::Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts);
 
 // Whether its value may be a password, a token or a key.
 bool names_secret(std::string_view key);

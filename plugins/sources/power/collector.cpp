@@ -9,10 +9,6 @@ namespace {
 
 constexpr double kMostGpuWatts = 3000;
 
-void add_up(std::optional<double> &sum, double more) {
-  sum = sum.value_or(0) + more;
-}
-
 // The two metrics of a domain that is told by package.
 struct DomainNames {
   Domain domain;
@@ -25,8 +21,8 @@ constexpr DomainNames kDomains[] = {{Domain::package, "sys.cpu.energy", "sys.cpu
                                     {Domain::platform, "sys.platform.energy", "sys.platform.power"}};
 
 // The name of a process; empty when it has ended.
-std::string process_name(const Tree &tree, uint32_t pid) {
-  return tree.text("proc/" + std::to_string(pid) + "/comm").value_or("");
+std::string process_name(const core::Tree &tree, uint32_t pid) {
+  return tree.line("proc/" + std::to_string(pid) + "/comm");
 }
 
 }  // namespace
@@ -36,6 +32,7 @@ Collector::Collector(Host host, Options options, std::unique_ptr<Msr> msr, std::
       options_(std::move(options)),
       out_(host),
       tree_(options_.root),
+      cpu_watch_(options_.root),
       msr_(msr ? std::move(msr) : std::make_unique<DeviceMsr>(tree_)),
       ipmi_(std::move(ipmi)),
       own_ipmi_(ipmi_ == nullptr),
@@ -44,32 +41,45 @@ Collector::Collector(Host host, Options options, std::unique_ptr<Msr> msr, std::
       sensors_(tree_) {}
 
 void Collector::start() {
-  tree_.open();
-  const std::vector<Cpu> cpus = read_cpus(tree_);
+  if (const core::Status opened = tree_.open(); !opened) throw Failure(Code::bad_config, opened.error());
+  forget();
+  cpu_watch_.start();
+  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
   OpenedMeter opened = open_meter(options_.rapl, tree_, *msr_, cpus);
   meter_ = std::move(opened.meter);
   if (!meter_ && options_.rapl != "off") tell("no energy of packages (RAPL): " + opened.how);
-  open_parts(cpus);
+  follow_cpus(cpus);
+  tell_absent();
+  if (options_.ipmi) open_ipmi();
+  if (options_.gpus)
+    if (const std::string wrong = nvml_.open(options_.nvml); !wrong.empty()) tell("no NVIDIA GPUs: " + wrong, Level::debug);
   if (options_.model) busy_ = std::make_unique<BusyTime>(tree_);
 }
 
-void Collector::open_parts(const std::vector<Cpu> &cpus) {
-  cpu_states_.start(cpus);
+void Collector::follow_cpus() {
+  if (!cpu_watch_.changed()) return;
+  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
+  if (meter_) change_meter(*meter_, options_.rapl, tree_, *msr_, cpus);
+  follow_cpus(cpus);
+}
+
+void Collector::follow_cpus(const std::vector<cpus::Cpu> &cpus) {
+  cpu_states_.follow(cpus);
+  msr_works_ = options_.msr && msr_states_.follow(cpus, read_cpu_model(tree_));
+  if (options_.sensors) sensors_.follow(cpus);
+}
+
+void Collector::tell_absent() {
   if (!cpu_states_.has_frequencies())
     tell("no sys.cpu.mhz: " + tree_.named("sys/devices/system/cpu/cpu*/cpufreq") + " is not there");
   if (options_.cstates && !cpu_states_.has_cstates())
     tell("no sys.cpu.cstate: " + tree_.named("sys/devices/system/cpu/cpu*/cpuidle") + " is not there");
-  msr_works_ = options_.msr && msr_states_.start(cpus, read_cpu_model(tree_));
   if (options_.msr && !msr_works_)
     tell("no registers (sys.cpu.mhz.busy and sys.cpu.cstate.hardware among them): " + tree_.named("dev/cpu/*/msr") +
          " cannot be read; it takes an Intel or AMD CPU, the module msr and CAP_SYS_RAWIO");
-  if (options_.sensors) sensors_.start(cpus);
   if (options_.sensors && !sensors_.any())
     tell("no temperatures: neither " + tree_.named("sys/class/hwmon") + " nor " + tree_.named("sys/class/thermal") +
          " has sensors");
-  if (options_.ipmi) open_ipmi();
-  if (!options_.gpus) return;
-  if (const std::string wrong = nvml_.open(options_.nvml); !wrong.empty()) tell("no NVIDIA GPUs: " + wrong, Level::debug);
 }
 
 void Collector::open_ipmi() {
@@ -103,6 +113,7 @@ void Collector::forget() {
 
 void Collector::collect(const Window &window, Batch &batch) {
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
+  follow_cpus();
   if (baseline) forget();
   out_.begin(batch);
   power_ = {};

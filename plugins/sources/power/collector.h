@@ -45,7 +45,9 @@ class Collector {
     proc::Count millijoules;
   };
 
-  void open_parts(const std::vector<Cpu> &cpus);
+  void follow_cpus();
+  void follow_cpus(const std::vector<cpus::Cpu> &cpus);
+  void tell_absent();
   void open_ipmi();
   void tell(const std::string &what_is_absent, Level level = Level::info);
   void forget();
@@ -57,7 +59,8 @@ class Collector {
   Host host_;
   Options options_;
   Output out_;
-  Tree tree_;
+  core::Tree tree_;
+  cpus::CpuWatch cpu_watch_;
   std::unique_ptr<Msr> msr_;
   std::unique_ptr<Ipmi> ipmi_;
   bool own_ipmi_;  // not a test's

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/util/text.h"
+
 namespace atalaya::power {
 namespace {
 
@@ -10,14 +12,6 @@ constexpr const char *kCpus = "sys/devices/system/cpu/";
 constexpr const char *kUncore = "sys/devices/system/cpu/intel_uncore_frequency/";
 constexpr const char *kDrm = "sys/class/drm/";
 constexpr size_t kFirstBuffer = size_t{64} << 10, kLargestBuffer = size_t{64} << 20;  // a line an interrupt, a column a CPU
-
-proc::Count count_of(std::optional<int64_t> value) {
-  return value && *value >= 0 ? proc::Count(static_cast<uint64_t>(*value)) : std::nullopt;
-}
-
-std::optional<double> scaled(std::optional<int64_t> value, double scale) {
-  return value ? std::optional(static_cast<double>(*value) * scale) : std::nullopt;
-}
 
 // A share of time. The clocks of both are read one after another, so it may seem to be a little over all of it.
 std::optional<double> share(std::optional<double> percent) {
@@ -46,38 +40,42 @@ std::vector<CpuInterrupts> parse_interrupts(std::string_view text) {
   return cpus;
 }
 
-void CpuStates::start(const std::vector<Cpu> &cpus) {
+void CpuStates::follow(const std::vector<cpus::Cpu> &cpus) {
+  std::map<int32_t, proc::Last<Throttle>> known_throttles;
+  for (const CpuFiles &files : cpus_) known_throttles.emplace(files.cpu.number, files.throttle);
+  KnownStates known_states;
+  for (const State &state : states_) known_states.emplace(std::pair(state.cpu, state.name), state.last);
   cpus_.clear();
   states_.clear();
   frequencies_ = false;
-  for (const Cpu &cpu : cpus) {
+  for (const cpus::Cpu &cpu : cpus) {
     const std::string folder = kCpus + ("cpu" + std::to_string(cpu.number)) + "/";
-    cpus_.push_back({cpu,
-                     NumberFile(folder + "cpufreq/scaling_cur_freq"),
+    cpus_.push_back({cpu, NumberFile(folder + "cpufreq/scaling_cur_freq"),
                      NumberFile(folder + "thermal_throttle/core_throttle_count"),
-                     NumberFile(folder + "thermal_throttle/package_throttle_count"),
-                     {}});
+                     NumberFile(folder + "thermal_throttle/package_throttle_count"), known_throttles[cpu.number]});
     frequencies_ = frequencies_ || cpus_.back().frequency.read(tree_);
-    if (wanted_.cstates) find_states(cpu.number);
+    if (wanted_.cstates) find_states(cpu.number, known_states);
   }
   find_uncore();
-  find_graphics();
-  interrupts_.forget();
+  if (graphics_.empty()) find_graphics();
 }
 
-void CpuStates::find_states(int32_t cpu) {
+void CpuStates::find_states(int32_t cpu, const KnownStates &known) {
   const std::string folder = kCpus + ("cpu" + std::to_string(cpu)) + "/cpuidle/";
-  for (const std::string &state : tree_.entries(folder, "state")) {
-    const auto name = tree_.text(folder + state + "/name");
-    if (name) states_.push_back({cpu, *name, NumberFile(folder + state + "/time"), NumberFile(folder + state + "/usage"), {}});
+  for (const std::string &entry : tree_.list(folder, "state").names) {
+    const std::string name = tree_.line(folder + entry + "/name");
+    if (name.empty()) continue;
+    State state{cpu, name, NumberFile(folder + entry + "/time"), NumberFile(folder + entry + "/usage"), {}};
+    if (const auto found = known.find({cpu, name}); found != known.end()) state.last = found->second;
+    states_.push_back(std::move(state));
   }
 }
 
 void CpuStates::find_uncore() {
   uncore_.clear();
-  for (const std::string &entry : tree_.entries(kUncore, "package_")) {
+  for (const std::string &entry : tree_.list(kUncore, "package_").names) {
     const auto package = tree_.number(std::string(kUncore) + entry + "/package_id");
-    const auto named = parse_number(std::string_view(entry).substr(8, 2));  // package_00_die_00
+    const auto named = core::parse_number(std::string_view(entry).substr(8, 2));  // package_00_die_00
     const auto number = package ? package : named;
     if (!number || *number < 0 || *number > 0xffff) continue;
     if (!uncore_.empty() && uncore_.back().package == *number) continue;
@@ -86,8 +84,7 @@ void CpuStates::find_uncore() {
 }
 
 void CpuStates::find_graphics() {
-  graphics_.clear();
-  for (const std::string &entry : tree_.entries(kDrm, "card")) {
+  for (const std::string &entry : tree_.list(kDrm, "card").names) {
     const std::string folder = kDrm + entry + "/";
     if (entry.find('-') != std::string::npos || !tree_.number(folder + "gt_cur_freq_mhz")) continue;
     const std::string rc6 = tree_.number(folder + "gt/gt0/rc6_residency_ms") ? "gt/gt0/" : "power/";

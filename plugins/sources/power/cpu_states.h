@@ -2,11 +2,14 @@
 // What the kernel's files say of CPUs: frequency, idle states, throttling, interrupts, Intel's uncore and graphics.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "plugins/power/topology.h"
+#include "plugins/cpus/cpus.h"
+#include "plugins/power/numbers.h"
 #include "plugins/sources/power/output.h"
 #include "plugins/sources/proc/host_counters.h"
 
@@ -24,9 +27,10 @@ class CpuStates {
   struct Wanted {
     bool cstates = true, interrupts = true;
   };
-  CpuStates(const Tree &tree, Wanted wanted) : tree_(tree), wanted_(wanted) {}
+  CpuStates(const core::Tree &tree, Wanted wanted) : tree_(tree), wanted_(wanted) {}
 
-  void start(const std::vector<Cpu> &cpus);
+  // Of these CPUs from now on; those of them that were there before go on.
+  void follow(const std::vector<cpus::Cpu> &cpus);
   void forget();
   void collect(int64_t now_ns, Output &out);
 
@@ -38,7 +42,7 @@ class CpuStates {
     proc::Count core, package;
   };
   struct CpuFiles {
-    Cpu cpu;
+    cpus::Cpu cpu;
     NumberFile frequency, core_throttles, package_throttles;
     proc::Last<Throttle> throttle;
   };
@@ -67,14 +71,16 @@ class CpuStates {
     proc::Count count;
   };
 
-  void find_states(int32_t cpu);
+  using KnownStates = std::map<std::pair<int32_t, std::string>, proc::Last<Residency>>;
+
+  void find_states(int32_t cpu, const KnownStates &known);
   void find_uncore();
   void find_graphics();
   void collect_states(int64_t now_ns, Output &out);
   void collect_interrupts(int64_t now_ns, Output &out);
   void collect_graphics(int64_t now_ns, Output &out);
 
-  const Tree &tree_;
+  const core::Tree &tree_;
   Wanted wanted_;
   std::vector<CpuFiles> cpus_;
   std::vector<State> states_;

@@ -18,7 +18,7 @@ constexpr size_t kMostAnswers = 16;
 
 }  // namespace
 
-std::string DeviceIpmi::open(const Tree &tree) {
+std::string DeviceIpmi::open(const core::Tree &tree) {
   device_ = core::Descriptor(::openat(tree.folder(), "dev/ipmi0", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   return device_ ? "" : tree.named("dev/ipmi0") + ": " + core::error_text(errno);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/util/files.h"
-#include "plugins/power/tree.h"
+#include "core/util/tree.h"
 
 namespace atalaya::power {
 
@@ -25,7 +25,7 @@ class Ipmi {
 class DeviceIpmi final : public Ipmi {
  public:
   // What is wrong, "" when it is open.
-  std::string open(const Tree &tree);
+  std::string open(const core::Tree &tree);
   std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) override;
 
  private:

@@ -45,7 +45,7 @@ inline constexpr std::array kPowerMetrics = {
     delta("sys.platform.energy", "J", 4, {}, "powercap psys energy_uj, MSR 64Dh", "Energy of the platform, as its maker wired it: often the whole machine."),
     rate("sys.platform.power", "W", 3, {}, "the same", "Its mean power."),
 
-    gauge("sys.cpu.temp", "Cel", 2, kPackageOrCoreTags, "hwmon coretemp, k10temp, zenpower; MSR 19Ch, 1B1h", "Temperature, with the tag core of a core (its lowest CPU), with the tag package of a package."),
+    gauge("sys.cpu.temp", "Cel", 2, kPackageOrCoreTags, "hwmon coretemp, k10temp, zenpower; MSR 19Ch, 1B1h", "Temperature, with the tag core of a core (its lowest CPU), with the tag package of a package; with several dies of the hottest."),
     gauge("sys.cpu.mhz", "MHz", 0, kCoreTags, "cpufreq scaling_cur_freq", "Frequency at the end of the window."),
     rate("sys.cpu.mhz.average", "MHz", 1, kCoreTags, "MSR E8h APERF", "Mean frequency, idle time counted as 0."),
     gauge("sys.cpu.mhz.busy", "MHz", 1, kCoreTags, "MSR E7h MPERF, E8h APERF, 10h TSC", "Mean frequency while it was not idle."),

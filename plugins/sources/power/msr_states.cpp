@@ -2,6 +2,7 @@
 #include "plugins/sources/power/msr_states.h"
 
 #include <algorithm>
+#include <map>
 
 #include "plugins/power/msr_rapl.h"
 
@@ -32,14 +33,18 @@ std::optional<double> celsius(std::optional<uint64_t> status, std::optional<int6
 
 }  // namespace
 
-bool MsrStates::start(const std::vector<Cpu> &cpus, const CpuModel &model) {
+bool MsrStates::follow(const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
+  std::map<int32_t, CpuState> known;
+  for (CpuState &state : cpus_) known.emplace(state.cpu.number, state);
   cpus_.clear();
   intel_ = model.vendor == Vendor::intel;
   seconds_of_throttling_ = 0;
   if (model.vendor == Vendor::other) return false;
-  for (const Cpu &cpu : cpus) {
+  for (const cpus::Cpu &cpu : cpus) {
     if (!msr_.read(cpu.number, kTsc)) continue;
-    CpuState state{.cpu = cpu};
+    CpuState &state = known[cpu.number];
+    state.cpu = cpu;
+    if (!cpu.first_of_package) state.package.forget();
     if (const auto target = intel_ ? msr_.read(cpu.number, kTemperatureTarget) : std::nullopt)
       if (const uint64_t hottest = bits(*target, 16, 23); hottest > 0) state.hottest = static_cast<int64_t>(hottest);
     cpus_.push_back(state);
@@ -68,7 +73,7 @@ proc::Count MsrStates::counter(int32_t cpu, uint32_t address) {
   return msr_.read(cpu, address);
 }
 
-MsrStates::Core MsrStates::read_core(const Cpu &cpu) {
+MsrStates::Core MsrStates::read_core(const cpus::Cpu &cpu) {
   Core core;
   core.tsc = counter(cpu.number, kTsc);
   core.aperf = counter(cpu.number, kAperf);
@@ -83,7 +88,7 @@ MsrStates::Core MsrStates::read_core(const Cpu &cpu) {
   return core;
 }
 
-MsrStates::Package MsrStates::read_package(const Cpu &cpu) {
+MsrStates::Package MsrStates::read_package(const cpus::Cpu &cpu) {
   Package package;
   package.tsc = counter(cpu.number, kTsc);
   package.pc2 = counter(cpu.number, 0x60d);
@@ -102,7 +107,7 @@ MsrStates::Package MsrStates::read_package(const Cpu &cpu) {
   return package;
 }
 
-void MsrStates::emit_core(const Cpu &cpu, const proc::Readings<Core> &core, Output &out) {
+void MsrStates::emit_core(const cpus::Cpu &cpu, const proc::Readings<Core> &core, Output &out) {
   Values &values = out.values();
   const auto tsc = core.increase(&Core::tsc), mperf = core.increase(&Core::mperf), aperf = core.increase(&Core::aperf);
   const auto tsc_mhz = core.per_second(&Core::tsc, 1e-6), ratio = quotient(aperf, mperf), busy = percent(mperf, tsc);
@@ -127,7 +132,7 @@ void MsrStates::emit_core(const Cpu &cpu, const proc::Readings<Core> &core, Outp
   state("c7", c7);
 }
 
-void MsrStates::emit_package(const Cpu &cpu, const proc::Readings<Package> &package, Output &out) {
+void MsrStates::emit_package(const cpus::Cpu &cpu, const proc::Readings<Package> &package, Output &out) {
   using P = Package;
   Values &values = out.values();
   const auto tsc = package.increase(&P::tsc);

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "plugins/cpus/cpus.h"
+#include "plugins/power/cpu_model.h"
 #include "plugins/power/msr.h"
-#include "plugins/power/topology.h"
 #include "plugins/sources/power/output.h"
 #include "plugins/sources/proc/host_counters.h"
 
@@ -17,8 +18,8 @@ class MsrStates {
  public:
   explicit MsrStates(Msr &msr) : msr_(msr) {}
 
-  // False when not even the time stamp counter can be read.
-  bool start(const std::vector<Cpu> &cpus, const CpuModel &model);
+  // Of these CPUs from now on; those of them that were there before go on. False when not even the time stamp counter can be read.
+  bool follow(const std::vector<cpus::Cpu> &cpus, const CpuModel &model);
   void forget();
   // `temperatures`: those of Intel's cores too, where no driver shows them.
   void collect(int64_t now_ns, bool temperatures, Output &out);
@@ -31,17 +32,17 @@ class MsrStates {
     proc::Count tsc, pc2, pc3, pc6, pc7, pc8, pc9, pc10, c0_total, c0_any, c0_graphics, c0_both, throttled, memory_throttled;
   };
   struct CpuState {
-    Cpu cpu;
+    cpus::Cpu cpu;
     proc::Last<Core> core;
     proc::Last<Package> package;
     std::optional<int64_t> hottest;  // degrees Celsius at which it is slowed down
   };
 
   proc::Count counter(int32_t cpu, uint32_t address);
-  Core read_core(const Cpu &cpu);
-  Package read_package(const Cpu &cpu);
-  void emit_core(const Cpu &cpu, const proc::Readings<Core> &core, Output &out);
-  void emit_package(const Cpu &cpu, const proc::Readings<Package> &package, Output &out);
+  Core read_core(const cpus::Cpu &cpu);
+  Package read_package(const cpus::Cpu &cpu);
+  void emit_core(const cpus::Cpu &cpu, const proc::Readings<Core> &core, Output &out);
+  void emit_package(const cpus::Cpu &cpu, const proc::Readings<Package> &package, Output &out);
   void emit_temperatures(const CpuState &state, Output &out);
 
   Msr &msr_;

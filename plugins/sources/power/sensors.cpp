@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace atalaya::power {
 namespace {
@@ -19,17 +20,9 @@ std::optional<double> between(std::optional<double> value, double least, double 
   return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
-std::optional<double> scaled(std::optional<int64_t> value, double scale) {
-  return value ? std::optional(static_cast<double>(*value) * scale) : std::nullopt;
-}
-
-void add_up(std::optional<double> &sum, double more) {
-  sum = sum.value_or(0) + more;
-}
-
-// The driver of the chip measures what the whole host draws: ACPI's power meter, IBM's servers.
+// The driver of the chip measures what the whole host draws: ACPI's power meter, IBM's first servers with one.
 bool measures_host(const std::string &driver) {
-  return driver == "power_meter" || driver == "aem" || driver == "ibmaem";
+  return driver == "power_meter" || driver == "aem1";
 }
 
 // The name that a second one of the same gets.
@@ -41,48 +34,75 @@ std::string unique(std::string name, const Entries &entries, const Name &name_of
   return name;
 }
 
+// The first CPUs of each die or package, in the order of these.
+std::vector<cpus::Cpu> firsts(const std::vector<cpus::Cpu> &cpus, bool cpus::Cpu::*is_first) {
+  std::vector<cpus::Cpu> found;
+  std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(found), [&](const cpus::Cpu &cpu) { return cpu.*is_first; });
+  std::sort(found.begin(), found.end(),
+            [](const cpus::Cpu &a, const cpus::Cpu &b) { return std::pair(a.package, a.die) < std::pair(b.package, b.die); });
+  return found;
+}
+
 }  // namespace
 
-void Sensors::start(const std::vector<Cpu> &cpus) {
+void Sensors::follow(const std::vector<cpus::Cpu> &cpus) {
+  std::map<std::pair<std::string, std::string>, proc::Last<Counted>> known;
+  for (const Sensor &sensor : sensors_) known.emplace(std::pair(sensor.chip, sensor.name), sensor.last);
   sensors_.clear();
-  amd_packages_ = 0;
-  cpu_temperatures_ = false;
-  for (const std::string &entry : tree_.entries(kHwmon, "hwmon")) find_chip(kHwmon + entry + "/", cpus);
+  find_chips(cpus);
+  for (Sensor &sensor : sensors_) sensor.last = known[{sensor.chip, sensor.name}];
   find_zones();
   find_batteries();
 }
 
-void Sensors::find_chip(const std::string &folder, const std::vector<Cpu> &cpus) {
-  const auto driver = tree_.text(folder + "name");
-  if (!driver) return;
+void Sensors::find_chips(const std::vector<cpus::Cpu> &cpus) {
+  std::vector<CpuChip> intel, amd;
+  for (const std::string &entry : tree_.list(kHwmon, "hwmon").names) {
+    const std::string folder = kHwmon + entry + "/", driver = tree_.line(folder + "name");
+    const auto chip = driver.empty() ? std::nullopt : find_chip(folder, driver);
+    if (chip && driver == "coretemp") intel.push_back(*chip);
+    if (chip && (driver == "k10temp" || driver == "zenpower")) amd.push_back(*chip);
+  }
+  const auto by_device = [](const CpuChip &a, const CpuChip &b) {
+    return std::pair(a.device.size(), a.device) < std::pair(b.device.size(), b.device);
+  };
+  std::sort(intel.begin(), intel.end(), by_device);
+  std::sort(amd.begin(), amd.end(), by_device);
+  cpu_temperatures_ = false;
+  place_intel(intel, cpus);
+  place_amd(amd, cpus);
+}
+
+// Absent when it has no sensors.
+std::optional<Sensors::CpuChip> Sensors::find_chip(const std::string &folder, const std::string &driver) {
   // hwmonN is another one after the next start; the device is not.
-  const std::string device = tree_.link_name(folder + "device").value_or("");
-  const std::string base = device.empty() ? *driver : device.starts_with(*driver) ? device : *driver + "-" + device;
+  const std::string device = tree_.link_name(folder + "device");
+  const std::string base = device.empty() ? driver : device.starts_with(driver) ? device : driver + "-" + device;
   const std::string chip = unique(base, sensors_, [](const Sensor &sensor) { return sensor.chip; });
   std::vector<Sensor> found;
   for (const Kind &kind : kKinds) find_channels(folder, kind, found);
   for (Sensor &sensor : found) {
     sensor.chip = chip;
-    sensor.meter = sensor.type == Type::power && measures_host(*driver);
+    sensor.meter = sensor.type == Type::power && measures_host(driver);
   }
-  if (*driver == "coretemp") place_intel(number_after(device, "coretemp.").value_or(0), cpus, found);
-  if (*driver == "k10temp" || *driver == "zenpower") place_amd(found);
+  const size_t first = sensors_.size();
   std::move(found.begin(), found.end(), std::back_inserter(sensors_));
+  return sensors_.size() > first ? std::optional(CpuChip{device, first, sensors_.size()}) : std::nullopt;
 }
 
 // A channel's file is its number of now or, where that is not, the driver's mean.
 void Sensors::find_channels(const std::string &folder, const Kind &kind, std::vector<Sensor> &found) {
   std::vector<std::string> channels;
-  for (const std::string &file : tree_.entries(folder, kind.prefix)) {
+  for (const std::string &file : tree_.list(folder, kind.prefix).names) {
     const std::string channel = file.substr(0, file.find('_'));
     if (number_after(channel, kind.prefix) && std::find(channels.begin(), channels.end(), channel) == channels.end())
       channels.push_back(channel);
   }
   for (const std::string &channel : channels) {
     std::string file = folder + channel + "_input";
-    if (!tree_.text(file) && kind.type == Type::power) file = folder + channel + "_average";
-    if (!tree_.text(file)) continue;
-    const std::string label = tree_.text(folder + channel + "_label").value_or("");
+    if (tree_.line(file).empty() && kind.type == Type::power) file = folder + channel + "_average";
+    if (tree_.line(file).empty()) continue;
+    const std::string label = tree_.line(folder + channel + "_label");
     Sensor sensor{.type = kind.type,
                   .chip = {},
                   .name = unique(label.empty() ? channel : label, found, [](const Sensor &other) { return other.name; }),
@@ -91,44 +111,58 @@ void Sensors::find_channels(const std::string &folder, const Kind &kind, std::ve
   }
 }
 
-// coretemp.N is package N, its labels are "Package id N" and "Core <core id>".
-void Sensors::place_intel(int32_t package, const std::vector<Cpu> &cpus, std::vector<Sensor> &found) {
-  for (Sensor &sensor : found) {
-    if (sensor.name.starts_with("Package id ")) sensor.package = package;
-    const auto core = number_after(sensor.name, "Core ");
-    for (const Cpu &cpu : cpus)
-      if (core && cpu.first_of_core && cpu.package == package && cpu.core_id == *core) sensor.core = cpu.number;
-    cpu_temperatures_ = cpu_temperatures_ || sensor.core >= 0 || sensor.package >= 0;
+// coretemp.N is the host's die N, in the order of packages, and its label "Package id N" repeats that number; "Core" is the core's
+// id. Where CPUs that are off hide a die, or a die has no sensors, it is not known which is which.
+void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus) {
+  const std::vector<cpus::Cpu> dies = firsts(cpus, &cpus::Cpu::first_of_die);
+  if (chips.size() != dies.size()) return;
+  for (size_t i = 0; i < chips.size(); ++i) {
+    for (size_t at = chips[i].first; at < chips[i].end; ++at) {
+      Sensor &sensor = sensors_[at];
+      if (sensor.name.starts_with("Package id ")) sensor.package = dies[i].package;
+      const auto core = number_after(sensor.name, "Core ");
+      for (const cpus::Cpu &cpu : cpus)
+        if (core && cpu.first_of_core && cpu.package == dies[i].package && cpu.die == dies[i].die && cpu.core_id == *core)
+          sensor.core = cpu.number;
+      cpu_temperatures_ = cpu_temperatures_ || sensor.core >= 0 || sensor.package >= 0;
+    }
   }
 }
 
-// A device a package. Tdie is its temperature; Tctl, which fans follow, is where there is no other.
-void Sensors::place_amd(std::vector<Sensor> &found) {
-  for (const char *name : {"Tdie", "Tctl", "temp1"}) {
-    const auto sensor = std::find_if(found.begin(), found.end(), [&](const Sensor &one) { return one.name == name; });
-    if (sensor == found.end()) continue;
-    sensor->package = amd_packages_++;
-    cpu_temperatures_ = true;
-    return;
+// A device a package, before Zen 2 a die. Tdie is its temperature; Tctl, which fans follow, is where there is no other.
+void Sensors::place_amd(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus) {
+  std::vector<cpus::Cpu> owners = firsts(cpus, &cpus::Cpu::first_of_package);
+  if (chips.size() != owners.size()) owners = firsts(cpus, &cpus::Cpu::first_of_die);
+  if (chips.size() != owners.size()) return;
+  for (size_t i = 0; i < chips.size(); ++i) {
+    const auto first = sensors_.begin() + static_cast<ptrdiff_t>(chips[i].first),
+               end = sensors_.begin() + static_cast<ptrdiff_t>(chips[i].end);
+    for (const char *name : {"Tdie", "Tctl", "temp1"}) {
+      const auto sensor = std::find_if(first, end, [&](const Sensor &one) { return one.name == name; });
+      if (sensor == end) continue;
+      sensor->package = owners[i].package;
+      cpu_temperatures_ = true;
+      break;
+    }
   }
 }
 
 void Sensors::find_zones() {
   zones_.clear();
-  for (const std::string &entry : tree_.entries(kThermal, "thermal_zone")) {
+  for (const std::string &entry : tree_.list(kThermal, "thermal_zone").names) {
     const std::string folder = kThermal + entry + "/";
-    const auto type = tree_.text(folder + "type");
-    if (!type || type->empty()) continue;
-    zones_.push_back({unique(*type, zones_, [](const Zone &zone) { return zone.type; }), NumberFile(folder + "temp")});
+    const std::string type = tree_.line(folder + "type");
+    if (type.empty()) continue;
+    zones_.push_back({unique(type, zones_, [](const Zone &zone) { return zone.type; }), NumberFile(folder + "temp")});
   }
 }
 
 void Sensors::find_batteries() {
   batteries_.clear();
-  for (const std::string &entry : tree_.entries(kSupply, "")) {
+  for (const std::string &entry : tree_.list(kSupply).names) {
     const std::string folder = kSupply + entry + "/";
     // Those of mice and keyboards feed no host.
-    if (tree_.text(folder + "type") != "Battery" || tree_.text(folder + "scope") == "Device") continue;
+    if (tree_.line(folder + "type") != "Battery" || tree_.line(folder + "scope") == "Device") continue;
     batteries_.push_back({entry, folder, NumberFile(folder + "capacity"), NumberFile(folder + "power_now"),
                           NumberFile(folder + "current_now"), NumberFile(folder + "voltage_now")});
   }
@@ -141,7 +175,12 @@ void Sensors::forget() {
 void Sensors::collect(int64_t now_ns, Output &out) {
   meter_watts_.reset();
   battery_watts_.reset();
+  hottest_.clear();
   for (Sensor &sensor : sensors_) collect_sensor(sensor, now_ns, out);
+  for (const auto &[package, celsius] : hottest_) {
+    out.values().set("sys.cpu.temp", celsius);
+    out.package(package);
+  }
   for (Zone &zone : zones_) {
     out.values().set("sys.thermal.temp", between(scaled(zone.temperature.read(tree_), 1e-3), kColdest, kHottest));
     out.zone(zone.type);
@@ -155,10 +194,14 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
     const auto celsius = between(scaled(value, 1e-3), kColdest, kHottest);
     out.values().set("sys.sensor.temp", celsius);
     out.sensor(sensor.chip, sensor.name);
-    if (sensor.core < 0 && sensor.package < 0) return;
+    if (!celsius) return;
+    if (sensor.package >= 0) {
+      double &hottest = hottest_.try_emplace(sensor.package, *celsius).first->second;
+      hottest = std::max(hottest, *celsius);
+    }
+    if (sensor.core < 0) return;
     out.values().set("sys.cpu.temp", celsius);
-    if (sensor.core >= 0) return out.core(sensor.core);
-    return out.package(sensor.package);
+    return out.core(sensor.core);
   }
   if (sensor.type == Type::power) {
     const auto watts = between(scaled(value, 1e-6), 0, kMostSensorWatts);
@@ -167,8 +210,7 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
   } else if (sensor.type == Type::fan) {
     out.values().set("sys.sensor.fan", between(scaled(value, 1), 0, 1e6));
   } else {
-    const proc::Count now = value && *value >= 0 ? proc::Count(static_cast<uint64_t>(*value)) : std::nullopt;
-    const auto counted = sensor.last.exchange({now}, now_ns);
+    const auto counted = sensor.last.exchange({count_of(value)}, now_ns);
     const auto joules = counted.increase(&Counted::microjoules);
     if (joules && *joules * 1e-6 <= kMostSensorWatts * counted.seconds()) out.values().set("sys.sensor.energy", *joules * 1e-6);
   }
@@ -181,7 +223,7 @@ void Sensors::collect_battery(Battery &battery, Output &out) {
     const auto current = scaled(battery.current.read(tree_), 1e-6), voltage = scaled(battery.voltage.read(tree_), 1e-6);
     if (current && voltage) watts = *current * *voltage;
   }
-  const auto status = tree_.text(battery.folder + "status");
+  const std::string status = tree_.line(battery.folder + "status");
   // Drivers differ in the sign; the status says which way it goes. At rest some repeat the last reading.
   const bool discharging = status == "Discharging", charging = status == "Charging";
   if (watts && discharging) watts = std::abs(*watts);

@@ -3,11 +3,13 @@
 // Documentation/driver-api/thermal/sysfs-api.rst, Documentation/power/power_supply_class.rst.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "plugins/power/topology.h"
+#include "plugins/cpus/cpus.h"
+#include "plugins/power/numbers.h"
 #include "plugins/sources/power/output.h"
 #include "plugins/sources/proc/host_counters.h"
 
@@ -15,9 +17,10 @@ namespace atalaya::power {
 
 class Sensors {
  public:
-  explicit Sensors(const Tree &tree) : tree_(tree) {}
+  explicit Sensors(const core::Tree &tree) : tree_(tree) {}
 
-  void start(const std::vector<Cpu> &cpus);
+  // Finds what is there; sensors that were there before go on.
+  void follow(const std::vector<cpus::Cpu> &cpus);
   void forget();
   void collect(int64_t now_ns, Output &out);
 
@@ -56,21 +59,28 @@ class Sensors {
     NumberFile capacity, power, current, voltage;
   };
 
-  void find_chip(const std::string &folder, const std::vector<Cpu> &cpus);
+  // What a driver of CPUs shows: sensors_[first] to sensors_[end - 1].
+  struct CpuChip {
+    std::string device;
+    size_t first, end;
+  };
+
+  void find_chips(const std::vector<cpus::Cpu> &cpus);
+  std::optional<CpuChip> find_chip(const std::string &folder, const std::string &driver);
   void find_zones();
   void find_batteries();
   void find_channels(const std::string &folder, const Kind &kind, std::vector<Sensor> &found);
-  void place_intel(int32_t package, const std::vector<Cpu> &cpus, std::vector<Sensor> &found);
-  void place_amd(std::vector<Sensor> &found);
+  void place_intel(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus);
+  void place_amd(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus);
   void collect_sensor(Sensor &sensor, int64_t now_ns, Output &out);
   void collect_battery(Battery &battery, Output &out);
 
-  const Tree &tree_;
+  const core::Tree &tree_;
   std::vector<Sensor> sensors_;
   std::vector<Zone> zones_;
   std::vector<Battery> batteries_;
-  int32_t amd_packages_ = 0;
   bool cpu_temperatures_ = false;
+  std::map<int32_t, double> hottest_;  // by package, in this collection
   std::optional<double> meter_watts_, battery_watts_;
 };
 

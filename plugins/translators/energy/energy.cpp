@@ -29,6 +29,7 @@ std::optional<int32_t> parse_processor(std::string_view stat) {
 EnergyTranslator::EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr)
     : host_(host),
       tree_(host.text("root")),
+      cpu_watch_(tree_.root()),
       msr_(msr ? std::move(msr) : std::make_unique<power::DeviceMsr>(tree_)),
       rapl_(host.text("rapl")),
       weigh_(host.boolean("frequency")),
@@ -49,17 +50,29 @@ EnergyTranslator::EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr)
       busy_(tree_) {}
 
 void EnergyTranslator::start() {
-  tree_.open();
-  const std::vector<power::Cpu> cpus = power::read_cpus(tree_);
+  if (const core::Status opened = tree_.open(); !opened) throw Failure(Code::bad_config, opened.error());
+  cpu_watch_.start();
+  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
   power::OpenedMeter opened = power::open_meter(rapl_, tree_, *msr_, cpus);
   meter_ = std::move(opened.meter);
   if (!meter_ && !model_) host_.log(Level::info, "no energy of processes: " + opened.how + "; give \"model\" to estimate it");
+  find_frequencies(cpus);
+  modelled_to_ns_.reset();
+}
+
+void EnergyTranslator::find_frequencies(const std::vector<cpus::Cpu> &cpus) {
   frequencies_.clear();
-  for (const power::Cpu &cpu : cpus) {
+  for (const cpus::Cpu &cpu : cpus) {
     const std::string file = "sys/devices/system/cpu/cpu" + std::to_string(cpu.number) + "/cpufreq/scaling_cur_freq";
     if (weigh_ && tree_.number(file)) frequencies_.emplace(cpu.number, power::NumberFile(file));
   }
-  modelled_to_ns_.reset();
+}
+
+void EnergyTranslator::follow_cpus() {
+  if (!cpu_watch_.changed()) return;
+  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
+  if (meter_) power::change_meter(*meter_, rapl_, tree_, *msr_, cpus);
+  find_frequencies(cpus);
 }
 
 void EnergyTranslator::stop() {
@@ -68,6 +81,7 @@ void EnergyTranslator::stop() {
 
 Code EnergyTranslator::process(const Window &window, Batch &batch) {
   if (!meter_ && !model_) return Code::ok;
+  follow_cpus();
   if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) {
     if (meter_) meter_->forget();
     busy_.forget();
@@ -125,8 +139,7 @@ std::optional<double> EnergyTranslator::frequency_of(const Sample &sample) {
   if (threads == nullptr || as_double(*threads) != 1 || pid == nullptr) return std::nullopt;
   uint64_t number = 0;
   if (!proc::whole_number(view(pid->value), number)) return std::nullopt;
-  const auto stat = tree_.text("proc/" + std::to_string(number) + "/stat");
-  const auto cpu = stat ? parse_processor(*stat) : std::nullopt;
+  const auto cpu = parse_processor(tree_.line("proc/" + std::to_string(number) + "/stat"));
   const auto file = cpu ? frequencies_.find(*cpu) : frequencies_.end();
   if (file == frequencies_.end()) return std::nullopt;
   const auto [known, added] = mhz_.try_emplace(*cpu);

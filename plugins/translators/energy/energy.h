@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugins/power/model.h"
+#include "plugins/power/numbers.h"
 #include "plugins/power/open_meter.h"
 #include "plugins/translators/energy/share.h"
 
@@ -98,6 +99,8 @@ class EnergyTranslator final : public Translator {
     double joules, seconds;
   };
 
+  void find_frequencies(const std::vector<cpus::Cpu> &cpus);
+  void follow_cpus();
   std::optional<Total> measure(const Window &window);
   std::optional<Total> modelled(const std::optional<power::Busy> &busy);
   void find_users(const Batch &batch);
@@ -107,7 +110,8 @@ class EnergyTranslator final : public Translator {
   void tell_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed);
 
   Host host_;
-  power::Tree tree_;
+  core::Tree tree_;
+  cpus::CpuWatch cpu_watch_;
   std::unique_ptr<power::Msr> msr_;
   std::string rapl_;
   bool weigh_;

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include "tests/unit/proc/host_fixture.h"
+
 namespace atalaya::cpus {
 
 TEST_CASE("lists of CPUs") {
@@ -21,6 +23,24 @@ TEST_CASE("CPUs that came and CPUs that went") {
   CHECK(change_of({0, 1}, {0, 1}).come.empty());
   CHECK(change_of({0, 1}, {}).gone.empty());
   CHECK(online_cpus().size() == static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+TEST_CASE("a change of CPUs is told once more: their files come a little later") {
+  proc::test::TempRoot root;
+  const std::string online = "sys/devices/system/cpu/online";
+  root.write(online, "0-1\n");
+  CpuWatch watch(root.path());
+  watch.start();
+  CHECK_FALSE(watch.changed());
+  root.write(online, "0-2\n");
+  CHECK(watch.changed());
+  CHECK(watch.changed());
+  CHECK_FALSE(watch.changed());
+  root.write(online, "0\n");
+  CHECK(watch.changed());
+  root.write(online, "\n");  // that cannot be
+  CHECK(watch.changed());
+  CHECK_FALSE(watch.changed());
 }
 
 }  // namespace atalaya::cpus

@@ -13,7 +13,7 @@ namespace {
 using proc::test::TempRoot;
 
 struct Machine {
-  Machine() { REQUIRE(tree.open(root.path())); }
+  Machine() { REQUIRE(tree.open()); }
   void cpu(int number, int package, int core, const std::string &siblings) {
     const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(number);
     root.write(folder + "/topology/physical_package_id", std::to_string(package) + "\n");
@@ -36,7 +36,7 @@ struct Machine {
   }
 
   TempRoot root;
-  Tree tree;
+  core::Tree tree{root.path()};
   Facts facts;
 };
 

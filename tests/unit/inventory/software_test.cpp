@@ -20,7 +20,7 @@ std::string site(std::initializer_list<std::pair<std::string, std::string>> prop
 }
 
 struct Machine {
-  Machine() { REQUIRE(tree.open(root.path())); }
+  Machine() { REQUIRE(tree.open()); }
   void read(const std::vector<std::string> &places, const std::vector<std::string> &keys = {"*"}) {
     auto list = core::MatcherList::parse(keys);
     REQUIRE(list.ok());
@@ -32,7 +32,7 @@ struct Machine {
     return found == facts.values().end() ? "(absent)" : found->second;
   }
   TempRoot root;
-  Tree tree;
+  core::Tree tree{root.path()};
   Facts facts;
   std::vector<std::string> told;
 };

@@ -56,13 +56,6 @@ struct Machine {
   std::optional<Collector> collector;
 };
 
-Seen with_tags(const std::vector<Seen> &samples, const std::map<std::string, std::string, std::less<>> &tags,
-               std::string_view field) {
-  for (const Seen &seen : samples)
-    if (seen.tags == tags && seen[field]) return seen;
-  return {};
-}
-
 TEST_CASE("a server: energy by package and memory, temperatures by core, the host's meter before the packages") {
   Machine server(make_intel_server);
   const std::vector<Seen> first = server.collect();
@@ -227,6 +220,106 @@ TEST_CASE("a day of a server in windows of a minute: what is told is what was us
   }
   CHECK(used > 10 * 262'143);
   CHECK(told == Approx(used).epsilon(0.001));
+}
+
+TEST_CASE("limits that are raised while it runs, and a machine of kilowatts, are told") {
+  Machine laptop(make_laptop);  // its limit was 15 W at the start
+  laptop.collect();
+  laptop.root.energy("intel-rapl:0", 240'000'000);
+  laptop.root.energy("intel-rapl:1", 16'000'000'000);
+  const std::vector<Seen> samples = laptop.next(4);
+  CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.power")["sys.cpu.power"] == 60);
+  CHECK(with_tags(samples, {}, "sys.platform.power")["sys.platform.power"] == 4000);
+  laptop.root.energy("intel-rapl:0", 10'240'000'000);  // no package draws 2.5 kW
+  CHECK(with_field(laptop.next(4), "sys.cpu.power").fields.empty());
+}
+
+TEST_CASE("packages of several dies: energy added up, the temperature of the hottest") {
+  Machine server(make_dies);
+  const std::vector<Seen> first = server.collect();
+  CHECK(with_tags(first, {{"package", "0"}}, "sys.cpu.temp")["sys.cpu.temp"] == 51);
+  CHECK(with_tags(first, {{"package", "3"}}, "sys.cpu.temp")["sys.cpu.temp"] == 53);
+  CHECK(with_tags(first, {{"core", "1"}}, "sys.cpu.temp")["sys.cpu.temp"] == 49);
+  CHECK(with_tags(first, {{"core", "2"}}, "sys.cpu.temp")["sys.cpu.temp"] == 50);
+  CHECK(std::count_if(first.begin(), first.end(), [](const Seen &seen) { return seen["sys.cpu.temp"].has_value(); }) == 6);
+  for (int die = 0; die < 4; ++die)
+    server.root.energy("intel-rapl:" + std::to_string(die), static_cast<uint64_t>(die + 1) * 10'000'000);
+  const std::vector<Seen> samples = server.next(5);
+  CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.energy")["sys.cpu.energy"] == 30);
+  CHECK(with_tags(samples, {{"package", "3"}}, "sys.cpu.energy")["sys.cpu.energy"] == 70);
+  CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 20);
+}
+
+TEST_CASE("sensors of CPUs belong to no package where it is not known to which") {
+  Machine server(make_dies);
+  server.root.switch_off(1);  // of four chips and three dies
+  const std::vector<Seen> samples = server.collect();
+  CHECK(with_field(samples, "sys.cpu.temp").fields.empty());
+  CHECK(with_tags(samples, {{"chip", "coretemp.1"}, {"sensor", "Package id 1"}}, "sys.sensor.temp")["sys.sensor.temp"] == 51);
+  server.root.remove("sys/class/hwmon/hwmon2");  // die 1
+  const std::vector<Seen> without = server.next(5);
+  CHECK(with_tags(without, {{"package", "0"}}, "sys.cpu.temp")["sys.cpu.temp"] == 50);
+  CHECK(with_tags(without, {{"package", "3"}}, "sys.cpu.temp")["sys.cpu.temp"] == 53);
+}
+
+// Two packages of `dies` dies as the kernel counts them, and as many chips of k10temp.
+void make_two_amd(MachineTree &tree, int dies, int chips) {
+  tree.write("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: 1\n");
+  for (int number = 0; number < 2 * dies; ++number) tree.cpu(number, number / dies, number % dies, number % dies);
+  for (int chip = 0; chip < chips; ++chip)
+    add_k10temp(tree, "hwmon" + std::to_string(chips - chip), "0000:00:1" + std::string(1, "89abcdef"[chip]) + ".3", 40 + chip);
+}
+
+TEST_CASE("AMD's sensors: one a package, before Zen 2 one a die") {
+  const auto temperatures = [](void (*make)(MachineTree &)) {
+    Machine amd(make);
+    std::map<std::string, double> found;
+    for (const Seen &seen : amd.collect())
+      if (const auto celsius = seen["sys.cpu.temp"]) found.emplace(seen.tags.at("package"), *celsius);
+    return found;
+  };
+  using Found = std::map<std::string, double>;
+  CHECK(temperatures([](MachineTree &tree) { make_two_amd(tree, 4, 8); }) == Found{{"0", 43}, {"1", 47}});
+  CHECK(temperatures([](MachineTree &tree) { make_two_amd(tree, 4, 2); }) == Found{{"0", 40}, {"1", 41}});
+  CHECK(temperatures([](MachineTree &tree) { make_two_amd(tree, 4, 3); }).empty());
+}
+
+TEST_CASE("CPUs that come and go: the others go on, those that came begin") {
+  Machine server(make_intel_server);
+  server.collect();
+  const auto work = [&](int64_t seconds) {
+    for (const int cpu : {2, 5}) server.root.cstate(cpu, 1, "C6", seconds * 500'000, 0);
+    server.root.energy("intel-rapl:0", static_cast<uint64_t>(seconds) * 100'000'000);
+  };
+  const auto asleep = [](const std::vector<Seen> &samples, const char *cpu) {
+    return with_tags(samples, {{"core", cpu}, {"state", "C6"}}, "sys.cpu.cstate")["sys.cpu.cstate"];
+  };
+  work(5);
+  std::vector<Seen> samples = server.next(5);
+  CHECK(asleep(samples, "5") == 50);
+
+  server.root.switch_off(5);
+  work(10);
+  samples = server.next(5);
+  CHECK(with_tags(samples, {{"core", "5"}}, "sys.cpu.mhz").fields.empty());
+  CHECK_FALSE(asleep(samples, "5"));
+  CHECK(asleep(samples, "2") == 50);
+  CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.energy")["sys.cpu.energy"] == 500);
+
+  server.root.cpu(5, 0, 1);  // its files come a little later
+  work(15);
+  server.root.remove("sys/devices/system/cpu/cpu5/cpuidle");
+  samples = server.next(5);
+  CHECK_FALSE(asleep(samples, "5"));
+  server.root.frequency(5, 2'600'000);
+  work(20);
+  server.root.cstate(5, 1, "C6", 7, 0);
+  samples = server.next(5);
+  CHECK(with_tags(samples, {{"core", "5"}}, "sys.cpu.mhz")["sys.cpu.mhz"] == 2600);
+  CHECK_FALSE(asleep(samples, "5"));
+  CHECK(asleep(samples, "2") == 50);
+  server.root.cstate(5, 1, "C6", 2'500'007, 0);
+  CHECK(asleep(server.next(5), "5") == 50);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/translators/energy/energy.h"
 
+#include <cstring>
 #include <random>
 
 #include "tests/unit/power/machines.h"
@@ -67,6 +68,37 @@ TEST_CASE("what is above idle is divided by CPU time, and idle is apart") {
   const atalaya_sample &told = server.bench->batch.raw().samples[5];
   CHECK(told.time_ns == testing::kWindowTime);
   CHECK(told.duration_ns == testing::kSecond);
+}
+
+TEST_CASE("when the CPU that a package was read on is switched off, another one of it is read") {
+  MachineTree root;
+  make_intel_server(root);
+  root.remove("sys/class/powercap");
+  root.stat(0, 0, 8);
+  // A register's address is its place.
+  const auto count = [&root](int cpu, uint64_t joules) {
+    std::string registers(0x611 + sizeof(uint64_t), '\0');
+    const auto put = [&registers](size_t address, uint64_t value) {
+      std::memcpy(registers.data() + address, &value, sizeof(value));
+    };
+    put(0x606, 0xa0e03);
+    put(0x611, 1000 + joules * 16384);
+    root.write("dev/cpu/" + std::to_string(cpu) + "/msr", registers);
+  };
+  for (int cpu = 0; cpu < 8; ++cpu) count(cpu, 0);
+  Bench<EnergyTranslator> bench(testing::table({{"root", root_of(root)}, {"idle", testing::number(1.0)}}));
+  const auto window = [&](uint64_t ticks) {
+    root.stat(ticks, ticks, 8);
+    bench.surroundings.clock += 5 * kSecond;
+    return bench.process({});
+  };
+  window(1000);
+  root.switch_off(2);
+  root.remove("dev/cpu/2");
+  for (const int cpu : {3, 6, 7}) count(cpu, 30);
+  const Lines out = window(2000);
+  REQUIRE(out.size() == 1);
+  CHECK(value(out[0], "sys.energy.packages") == 30);
 }
 
 TEST_CASE("CPU time that no process of the batch has keeps its energy") {
@@ -205,8 +237,8 @@ TEST_CASE("a model that makes no sense is refused") {
 
 TEST_CASE("what the CPUs were busy with: /proc/stat") {
   MachineTree root;
-  power::Tree tree(root.path());
-  tree.open();
+  core::Tree tree(root.path());
+  REQUIRE(tree.open());
   power::BusyTime busy(tree);
   CHECK_FALSE(busy.take());
   const auto write = [&](const std::string &line) { root.write("proc/stat", line + "\ncpu0 1 2 3\ncpu1 1 2 3\nintr 7\n"); };

@@ -40,8 +40,8 @@ TEST_CASE("DCMI: the question") {
 
 TEST_CASE("a host without a controller") {
   test::MachineTree root;
-  Tree tree(root.path());
-  tree.open();
+  core::Tree tree(root.path());
+  REQUIRE(tree.open());
   DeviceIpmi device;
   CHECK(device.open(tree) == root.path() + "/dev/ipmi0: No such file or directory");
   CHECK_FALSE(read_power(device));

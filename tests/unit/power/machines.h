@@ -29,6 +29,14 @@ using proc::test::TempRoot;
 using proc::test::with_field;
 using proc::test::with_tag;
 
+// The sample of exactly this entity that has the field. Empty when there is none.
+inline Seen with_tags(const std::vector<Seen> &samples, const std::map<std::string, std::string, std::less<>> &tags,
+                      std::string_view field) {
+  for (const Seen &seen : samples)
+    if (seen.tags == tags && seen[field]) return seen;
+  return {};
+}
+
 // Counters that a test sets.
 class FakeCounters final : public EnergyCounters {
  public:
@@ -62,10 +70,20 @@ class MachineTree : public TempRoot {
     std::filesystem::create_directory_symlink(target, *this / name);
   }
 
-  void cpu(int number, int package, int core) {
+  void cpu(int number, int package, int core, int die = 0) {
     const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/";
     write(folder + "physical_package_id", std::to_string(package) + "\n");
+    write(folder + "die_id", std::to_string(die) + "\n");
     write(folder + "core_id", std::to_string(core) + "\n");
+    online_.insert(number);
+    write_online();
+  }
+  // It is switched off: the kernel takes away what it said of it.
+  void switch_off(int number) {
+    for (const char *const folder : {"topology", "cpufreq", "cpuidle"})
+      remove("sys/devices/system/cpu/cpu" + std::to_string(number) + "/" + folder);
+    online_.erase(number);
+    write_online();
   }
   void frequency(int number, int64_t khz) {
     write("sys/devices/system/cpu/cpu" + std::to_string(number) + "/cpufreq/scaling_cur_freq", std::to_string(khz) + "\n");
@@ -97,9 +115,27 @@ class MachineTree : public TempRoot {
     for (int core = 0; core < cores; ++core) text += "cpu" + std::to_string(core) + " 0 0 0 0 0 0 0 0 0 0\n";
     write("proc/stat", text + "intr 0\n");
   }
+
+ private:
+  void write_online() {
+    std::string list;
+    for (const int number : online_) list += (list.empty() ? "" : ",") + std::to_string(number);
+    write("sys/devices/system/cpu/online", list + "\n");
+  }
+  std::set<int> online_;
 };
 
 constexpr int64_t kServerRange = 262143328850, kAmdRange = 65532610987;  // as these machines show them
+
+// As the driver shows one die.
+inline void add_coretemp(MachineTree &tree, const std::string &hwmon, int die, int celsius) {
+  tree.sensor(hwmon, "name", "coretemp");
+  tree.link("sys/class/hwmon/" + hwmon + "/device", "../../../devices/platform/coretemp." + std::to_string(die));
+  tree.sensor(hwmon, "temp1_label", "Package id " + std::to_string(die));
+  tree.sensor(hwmon, "temp1_input", std::to_string(celsius * 1000));
+  tree.sensor(hwmon, "temp2_label", "Core 0");
+  tree.sensor(hwmon, "temp2_input", std::to_string(celsius * 1000 - 2000));
+}
 
 // A server with two Xeon packages, two cores of two threads each, and memory that is measured.
 inline void make_intel_server(MachineTree &tree) {
@@ -118,12 +154,7 @@ inline void make_intel_server(MachineTree &tree) {
   tree.write("sys/class/powercap/intel-rapl/enabled", "1\n");
   for (int package = 0; package < 2; ++package) {
     const std::string hwmon = "hwmon" + std::to_string(package + 3);
-    tree.sensor(hwmon, "name", "coretemp");
-    tree.link("sys/class/hwmon/" + hwmon + "/device", "../../../devices/platform/coretemp." + std::to_string(package));
-    tree.sensor(hwmon, "temp1_label", "Package id " + std::to_string(package));
-    tree.sensor(hwmon, "temp1_input", std::to_string(50000 + package * 1000));
-    tree.sensor(hwmon, "temp2_label", "Core 0");
-    tree.sensor(hwmon, "temp2_input", std::to_string(48000 + package * 1000));
+    add_coretemp(tree, hwmon, package, 50 + package);
     tree.sensor(hwmon, "temp3_label", "Core 1");
     tree.sensor(hwmon, "temp3_input", std::to_string(47500 + package * 1000));
   }
@@ -163,6 +194,28 @@ inline void make_laptop(MachineTree &tree) {
   tree.write("sys/class/drm/card0-eDP-1/status", "connected\n");
 }
 
+// A server of two packages, 0 and 3, of two dies each, with one core in each of them.
+inline void make_dies(MachineTree &tree) {
+  tree.write("proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n");
+  for (int number = 0; number < 4; ++number) {
+    const int package = number / 2 * 3, die = number % 2;
+    tree.cpu(number, package, 0, die);
+    tree.frequency(number, 2'000'000);
+    tree.zone("intel-rapl:" + std::to_string(number), "package-" + std::to_string(package) + "-die-" + std::to_string(die),
+              kServerRange, 150);
+    add_coretemp(tree, "hwmon" + std::to_string(3 - number), number, 50 + number);  // found in any order
+  }
+}
+
+inline void add_k10temp(MachineTree &tree, const std::string &hwmon, const std::string &device, int celsius) {
+  tree.sensor(hwmon, "name", "k10temp");
+  tree.link("sys/class/hwmon/" + hwmon + "/device", "../../../" + device);
+  tree.sensor(hwmon, "temp1_label", "Tctl");
+  tree.sensor(hwmon, "temp1_input", std::to_string(celsius * 1000 + 10000));
+  tree.sensor(hwmon, "temp2_label", "Tdie");
+  tree.sensor(hwmon, "temp2_input", std::to_string(celsius * 1000));
+}
+
 // A machine with one EPYC or Ryzen package.
 inline void make_amd(MachineTree &tree) {
   tree.write("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: 113\n");
@@ -170,12 +223,7 @@ inline void make_amd(MachineTree &tree) {
     tree.cpu(number, 0, number % 2);
     tree.frequency(number, 3'600'000);
   }
-  tree.sensor("hwmon1", "name", "k10temp");
-  tree.link("sys/class/hwmon/hwmon1/device", "../../../0000:00:18.3");
-  tree.sensor("hwmon1", "temp1_label", "Tctl");
-  tree.sensor("hwmon1", "temp1_input", "65000");
-  tree.sensor("hwmon1", "temp2_label", "Tdie");
-  tree.sensor("hwmon1", "temp2_input", "55000");
+  add_k10temp(tree, "hwmon1", "0000:00:18.3", 55);
   tree.sensor("hwmon2", "name", "nct6797");
   tree.sensor("hwmon2", "fan1_input", "1200");
 }

@@ -117,6 +117,34 @@ TEST_CASE("a reading in between that came after the time of the question is no g
   CHECK(one.take(60'000'000, 10)->joules == Approx(10));
 }
 
+TEST_CASE("when the counters are others, those that stayed go on and those that came begin") {
+  Zone stays = zone(1'000'000'000), goes = stays, comes = stays;
+  goes.name = "package-1";
+  comes.name = "package-2";
+  EnergyMeter meter(std::make_unique<FakeCounters>(std::vector{goes, stays}));
+  meter.take(0);
+  auto counters = std::make_unique<FakeCounters>(std::vector{stays, comes});
+  counters->values = {20'000'000, 30'000'000};
+  FakeCounters &now = *counters;
+  meter.change(std::move(counters));
+  auto energy = meter.take(5 * kSecond);
+  REQUIRE(energy.size() == 2);
+  REQUIRE(energy[0]);
+  CHECK(energy[0]->joules == Approx(20));
+  CHECK_FALSE(energy[1]);
+  now.values = {20'000'000, 40'000'000};
+  energy = meter.take(10 * kSecond);
+  REQUIRE(energy[1]);
+  CHECK(energy[1]->joules == Approx(10));
+
+  // The same name by other counts is another counter.
+  stays.joules = 1.0 / 65536;
+  auto registers = std::make_unique<FakeCounters>(std::vector{stays});
+  registers->values = {40'000'000};
+  meter.change(std::move(registers));
+  CHECK_FALSE(meter.take(15 * kSecond)[0]);
+}
+
 // Counts as the machine does, and tells when it was read.
 class Watched final : public EnergyCounters {
  public:

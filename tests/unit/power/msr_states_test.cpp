@@ -129,5 +129,33 @@ TEST_CASE("registers that went back leave a gap") {
   CHECK(with_field(amd.next(1), "sys.cpu.busy")["sys.cpu.busy"] == 50);
 }
 
+TEST_CASE("when the CPU that a package was read on is switched off, another one of it is read") {
+  Machine server([](MachineTree &tree) {
+    make_intel_server(tree);
+    tree.remove("sys/class/powercap");
+  });
+  for (int cpu = 0; cpu < 8; ++cpu) server.set(cpu, {{0x606, 0xa0e03}, {0x611, 1000}, {0x10, 1'000'000'000}});
+  const auto tsc = [](const std::vector<Seen> &samples, const char *core) {
+    return with_tags(samples, {{"core", core}}, "sys.cpu.mhz.tsc")["sys.cpu.mhz.tsc"];
+  };
+  server.collector->start();
+  server.next(1);
+  server.root.switch_off(2);
+  std::erase_if(server.registers, [](const auto &one) { return one.first.first == 2; });
+  server.set(3, {{0x611, 1000 + 10 * 16384}});
+  server.set(6, {{0x10, 11'000'000'000}});
+  const std::vector<Seen> samples = server.next(5);
+  CHECK(with_tags(samples, {{"package", "1"}}, "sys.cpu.energy")["sys.cpu.energy"] == 10);
+  CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.energy")["sys.cpu.energy"] == 0);
+  CHECK(tsc(samples, "6") == 2000);  // goes on
+  CHECK_FALSE(tsc(samples, "2"));
+
+  server.root.cpu(2, 1, 0);
+  server.set(2, {{0x606, 0xa0e03}, {0x611, 1000 + 20 * 16384}, {0x10, 0}});
+  CHECK_FALSE(tsc(server.next(5), "2"));
+  server.set(2, {{0x10, 5'000'000'000}});
+  CHECK(tsc(server.next(5), "2") == 1000);
+}
+
 }  // namespace
 }  // namespace atalaya::power

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/inventory/tree.h"
+#include "core/util/tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <climits>
 #include <memory>
 
-#include "plugins/sources/inventory/facts.h"
+#include "core/util/text.h"
 
-namespace atalaya::inventory {
+namespace atalaya::core {
 namespace {
 
 constexpr size_t kLine = 65536;
@@ -54,13 +54,18 @@ bool Tree::Listing::missing() const {
   return is_missing(error);
 }
 
-bool Tree::open(const std::string &root) {
-  root_ = core::Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  return static_cast<bool>(root_);
+Status Tree::open() {
+  folder_ = Descriptor(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (folder_) return Done{};
+  return Error{"root \"" + root_ + "\" cannot be opened: " + error_text(errno) + "; name a folder that holds proc and sys"};
+}
+
+std::string Tree::named(std::string_view path) const {
+  return (root_ == "/" ? "" : root_) + "/" + std::string(path);
 }
 
 Tree::Text Tree::read(std::string_view path, size_t max_bytes) const {
-  const core::Descriptor file(::openat(root_.get(), below(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const Descriptor file(::openat(folder_.get(), below(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return {{}, errno};
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return {{}, errno};
@@ -75,9 +80,13 @@ std::string Tree::line(std::string_view path) const {
   return text.ok() ? std::string(trimmed(text.text)) : std::string();
 }
 
-Tree::Listing Tree::list(std::string_view path) const {
+std::optional<int64_t> Tree::number(std::string_view path) const {
+  return parse_number(line(path));
+}
+
+Tree::Listing Tree::list(std::string_view path, std::string_view prefix) const {
   Listing result;
-  const int file = ::openat(root_.get(), below(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int file = ::openat(folder_.get(), below(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, FolderCloser> folder(file >= 0 ? ::fdopendir(file) : nullptr);
   if (folder == nullptr) {
     result.error = errno;
@@ -86,25 +95,27 @@ Tree::Listing Tree::list(std::string_view path) const {
   }
   while (const dirent *entry = ::readdir(folder.get())) {
     const std::string_view name = static_cast<const char *>(entry->d_name);
-    if (name != "." && name != ".." && result.names.size() < kMaxNames) result.names.emplace_back(name);
+    if (name == "." || name == ".." || !name.starts_with(prefix)) continue;
+    if (result.names.size() < kMaxNames) result.names.emplace_back(name);
   }
-  std::sort(result.names.begin(), result.names.end());
+  std::sort(result.names.begin(), result.names.end(),
+            [](const std::string &a, const std::string &b) { return a.size() != b.size() ? a.size() < b.size() : a < b; });
   return result;
 }
 
 bool Tree::is_folder(std::string_view path) const {
   struct stat info {};
-  return ::fstatat(root_.get(), below(path).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+  return ::fstatat(folder_.get(), below(path).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
 }
 
 bool Tree::has(std::string_view path) const {
   struct stat info {};
-  return ::fstatat(root_.get(), below(path).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  return ::fstatat(folder_.get(), below(path).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 std::string Tree::link_name(std::string_view path) const {
   std::array<char, PATH_MAX> target{};
-  const ssize_t size = ::readlinkat(root_.get(), below(path).c_str(), target.data(), target.size());
+  const ssize_t size = ::readlinkat(folder_.get(), below(path).c_str(), target.data(), target.size());
   if (size <= 0) return {};
   const std::string_view text(target.data(), static_cast<size_t>(size));
   return std::string(text.substr(text.rfind('/') + 1));
@@ -112,8 +123,8 @@ std::string Tree::link_name(std::string_view path) const {
 
 std::optional<std::pair<uint64_t, uint64_t>> Tree::identity(std::string_view path) const {
   struct stat info {};
-  if (::fstatat(root_.get(), below(path).c_str(), &info, 0) != 0) return std::nullopt;
+  if (::fstatat(folder_.get(), below(path).c_str(), &info, 0) != 0) return std::nullopt;
   return std::pair<uint64_t, uint64_t>(info.st_dev, info.st_ino);
 }
 
-}  // namespace atalaya::inventory
+}  // namespace atalaya::core

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/power/topology.h"
+#include "plugins/power/cpu_model.h"
 
 #include <algorithm>
-#include <set>
-#include <utility>
+#include <array>
+
+#include "core/util/text.h"
+#include "plugins/sources/proc/files.h"
 
 namespace atalaya::power {
 namespace {
@@ -21,32 +23,11 @@ bool keyed(std::string_view line, std::string_view key, std::string_view &value)
 }
 
 int32_t small_number(std::string_view text) {
-  const auto value = parse_number(text);
+  const auto value = core::parse_number(text);
   return value && *value >= 0 && *value < 0xffff ? static_cast<int32_t>(*value) : 0;
 }
 
 }  // namespace
-
-std::vector<Cpu> read_cpus(const Tree &tree) {
-  static constexpr const char *kFolder = "sys/devices/system/cpu";
-  std::vector<Cpu> cpus;
-  std::set<std::pair<int32_t, int32_t>> cores;
-  std::set<int32_t> packages;
-  for (const std::string &name : tree.entries(kFolder, "cpu")) {
-    const auto number = number_after(name, "cpu");
-    if (!number) continue;
-    const std::string folder = std::string(kFolder) + "/" + name + "/topology/";
-    const auto core_id = tree.number(folder + "core_id");
-    if (!core_id) continue;  // switched off
-    // Boards of one package may say -1.
-    const int64_t package = std::max<int64_t>(tree.number(folder + "physical_package_id").value_or(0), 0);
-    Cpu cpu{*number, static_cast<int32_t>(package), static_cast<int32_t>(*core_id)};
-    cpu.first_of_core = cores.insert({cpu.package, cpu.core_id}).second;
-    cpu.first_of_package = packages.insert(cpu.package).second;
-    cpus.push_back(cpu);
-  }
-  return cpus;
-}
 
 CpuModel parse_cpuinfo(std::string_view text) {
   CpuModel model;
@@ -64,9 +45,9 @@ CpuModel parse_cpuinfo(std::string_view text) {
   return model;
 }
 
-CpuModel read_cpu_model(const Tree &tree) {
-  const auto text = tree.text("proc/cpuinfo");
-  return text ? parse_cpuinfo(*text) : CpuModel{};
+CpuModel read_cpu_model(const core::Tree &tree) {
+  std::array<char, 4096> buffer{};  // the first CPU is at its beginning
+  return parse_cpuinfo(proc::read_path(tree.folder(), "proc/cpuinfo", buffer).text);
 }
 
 }  // namespace atalaya::power
