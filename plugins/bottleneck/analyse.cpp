@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/util/text.h"
+#include "plugins/bottleneck/explain.h"
 
 namespace atalaya::bottleneck {
 namespace {

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "plugins/bottleneck/read.h"
 #include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
@@ -20,10 +18,6 @@ constexpr double kLeastLostNs = 10e9;  // seconds are lost by a pause of the hos
 constexpr double kFarAway = 3.5;       // robust deviations; more among many tasks, where some are far away by chance
 constexpr double kMostOfAll = 0.2;     // more tasks than these are no outliers
 constexpr size_t kFewestForOutliers = 10;
-
-std::string stage_text(const Told &told, uint32_t stage) {
-  return stage == 0 ? "" : told.name(stage) + " ";
-}
 
 // The groups of a stage: the tasks' at `begin`, then its phases'.
 struct Stage {
@@ -214,280 +208,11 @@ class Finder {
   std::vector<Finding> found_;
 };
 
-// What is read of a finding's tasks and of those beside them.
-constexpr size_t kMostReadAgain = 500'000;  // spans: beyond it counters are left out
-constexpr size_t kMostOwn = 400, kMostOthers = 800, kMostHosts = 8;
-constexpr size_t kMostParts = 50;  // windows of one phase of a task
-
-// So many of them, from all of their length.
-template <class T>
-std::vector<T> evenly(const std::vector<T> &all, size_t most) {
-  if (all.size() <= most) return all;
-  std::vector<T> some;
-  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
-  return some;
-}
-
-// What the phase, one of this group's stage, waits for; nothing of tasks as a whole.
-std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
-  if (phase == 0) return std::nullopt;
-  std::vector<std::string> names;
-  bool is_remote = false;
-  for (const Group &one : groups) {
-    if (one.job != group.job || one.stage != group.stage || one.phase == 0) continue;
-    names.push_back(told.name(one.phase));
-    is_remote = is_remote || (one.phase == phase && one.is_remote);
-  }
-  Needs needs = needs_of(told.name(phase), names);
-  needs.input = needs.input || is_remote;
-  return needs;
-}
-
-class Explainer {
- public:
-  Explainer(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget)
-      : finding_(finding), told_(told), groups_(groups), group_(groups[finding.group]), store_(store), budget_(budget) {}
-
-  void explain() {
-    choose();
-    Sides sides;
-    sides.node = told_.name(finding_.host);
-    sides.needs = needs_of_phase(told_, groups_, group_, finding_.phase);
-    Rows rows;
-    for (const Entry &entry : own_) append(sides.own, rows.emplace_back(windows_of(entry)));
-    for (const Entry &entry : others_) append(sides.others, rows.emplace_back(windows_of(entry)));
-    sides.own_tasks = of_tasks(true);
-    sides.other_tasks = of_tasks(false);
-    std::vector<Window> windows = sides.own;
-    append(windows, sides.others);
-    const Metrics metrics = Metrics::read(windows, store_, budget_);
-    finding_.checks = check_all(metrics, sides);
-    finding_.reason = reason_of(finding_.checks);
-    finding_.index = "ipc";
-    correlate_ipc(metrics, sides.own);
-    if (finding_.metrics.all.empty()) correlate_speed(metrics, rows);
-    if (finding_.metrics.all.empty()) finding_.index.clear();
-    finding_.leading = leading_resource(finding_.metrics);
-    finding_.summary = subject() + conclusion(finding_.checks);
-    if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
-      finding_.summary += "; the metrics that go with its speed most are of " + std::string(resource_text(finding_.leading));
-  }
-
-  // All that was found out stands; what was not is not guessed.
-  void stay_without_reason() {
-    finding_.index.clear();
-    finding_.metrics = {};
-    finding_.summary =
-        subject() + (finding_.checks.empty() ? "to look for the reason costs more than is allowed" : conclusion(finding_.checks));
-  }
-
- private:
-  using Rows = std::vector<std::vector<Window>>;  // each is looked at as a whole
-
-  static void append(std::vector<Window> &all, const std::vector<Window> &more) { all.insert(all.end(), more.begin(), more.end()); }
-
-  // The slow tasks of the node, and those of some other nodes.
-  void choose() {
-    std::map<uint32_t, size_t> hosts;
-    for (const Entry &entry : group_.entries) {
-      const uint32_t host = told_.tasks[entry.task].host;
-      if (host == finding_.host && entry.grade <= Grade::lower) own_.push_back(entry);
-      if (host != finding_.host && host != 0) ++hosts[host];
-    }
-    own_ = evenly(own_, kMostOwn);
-    std::vector<std::pair<size_t, uint32_t>> most;
-    most.reserve(hosts.size());
-    for (const auto &[host, count] : hosts) most.emplace_back(count, host);
-    std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
-    std::set<uint32_t> chosen;
-    for (size_t i = 0; i < std::min(most.size(), kMostHosts); ++i) chosen.insert(most[i].second);
-    for (const Entry &entry : group_.entries)
-      if (chosen.contains(told_.tasks[entry.task].host)) others_.push_back(entry);
-    others_ = evenly(others_, kMostOthers);
-  }
-
-  // Of a phase that came in several spans (spill after spill) those: between them the task did something else.
-  std::vector<Window> windows_of(const Entry &entry) const {
-    const std::string &host = told_.name(told_.tasks[entry.task].host);
-    const Part key{entry.task, group_.phase};
-    const auto [begin, end] = std::equal_range(told_.parts.begin(), told_.parts.end(), key, [](const Part &a, const Part &b) {
-      return std::tie(a.task, a.phase) < std::tie(b.task, b.phase);
-    });
-    if (begin == end) return {{host, entry.start_ns, entry.start_ns + entry.time_ns}};
-    std::vector<Window> windows;
-    for (const Part &part : evenly(std::vector<Part>(begin, end), kMostParts))
-      windows.push_back({host, part.begin_ns, part.end_ns});
-    return windows;
-  }
-
-  OfTasks of_tasks(bool own) const {
-    double bytes = 0, remote = 0, time = 0, gc = 0;
-    for (const Entry &entry : group_.entries) {
-      const Task &task = told_.tasks[entry.task];
-      if (task.host == 0 || (task.host == finding_.host) != own) continue;
-      if (task.work.bytes > 0 && task.work.remote != kUnknown) {
-        bytes += static_cast<double>(task.work.bytes);
-        remote += static_cast<double>(task.work.remote);
-      }
-      if (task.gc_ms == kUnknown) continue;
-      gc += static_cast<double>(task.gc_ms) * 1e6;
-      time += static_cast<double>(task.work.duration_ns);
-    }
-    OfTasks found;
-    if (bytes > 0) found.remote_share = std::min(1.0, remote / bytes);
-    if (time > 0) found.gc_share = std::min(1.0, gc / time);
-    return found;
-  }
-
-  using Columns = std::map<std::string, std::vector<std::optional<double>>>;
-
-  Columns columns_of(const Metrics &metrics, const Rows &rows) const {
-    Columns columns;
-    for (const std::string &name : metrics.names()) {
-      budget_.check_time();
-      for (const std::vector<Window> &row : rows) columns[name].push_back(metrics.mean(name, row));
-    }
-    return columns;
-  }
-
-  // What tasks tell of themselves, and what their framework counted.
-  void add_tasks(Columns &columns) const {
-    std::vector<uint32_t> tasks;
-    for (const auto *entries : {&own_, &others_})
-      for (const Entry &entry : *entries) tasks.push_back(entry.task);
-    const auto add = [&](const char *name, auto &&value) {
-      for (const uint32_t task : tasks) columns[name].push_back(value(told_.tasks[task]));
-    };
-    const auto part = [](int64_t amount, double of) {
-      return amount == kUnknown || of <= 0 ? std::nullopt : std::optional(static_cast<double>(amount) / of);
-    };
-    add("span.bytes.remote", [&](const Task &task) { return part(task.work.remote, static_cast<double>(task.work.bytes)); });
-    add("span.gc.time", [&](const Task &task) { return part(task.gc_ms, static_cast<double>(task.work.duration_ns) / 1e6); });
-    add("span.spills", [&](const Task &task) { return part(task.spills, 1); });
-    add("span.records", [&](const Task &task) { return part(task.records, 1); });
-    if (told_.tasks.size() + told_.phases.size() > kMostReadAgain) return;
-    const Counters counters = read_counters(told_, tasks, store_, budget_);
-    for (size_t row = 0; row < tasks.size(); ++row) {
-      for (const auto &[name, value] : counters.at(tasks[row])) {
-        auto &column = columns[name];
-        column.resize(tasks.size());
-        column[row] = value;
-      }
-    }
-  }
-
-  // Columns that (nearly) all rows have, and of those rows that have all of these.
-  static Table table_of(Columns columns, std::vector<double> &index) {
-    constexpr double kMissing = 0.1;
-    std::erase_if(columns, [&](const auto &column) {
-      const auto missing = static_cast<double>(std::count(column.second.begin(), column.second.end(), std::nullopt));
-      return missing > kMissing * static_cast<double>(index.size());
-    });
-    Table table;
-    for (const auto &[name, column] : columns) table.names.push_back(name);
-    table.columns.resize(columns.size());
-    std::vector<double> kept;
-    for (size_t row = 0; row < index.size(); ++row) {
-      if (std::any_of(columns.begin(), columns.end(), [row](const auto &column) { return !column.second[row]; })) continue;
-      kept.push_back(index[row]);
-      auto into = table.columns.begin();
-      for (const auto &[name, column] : columns) (into++)->push_back(*column[row]);
-    }
-    index = std::move(kept);
-    return table;
-  }
-
-  // Sample by sample in the windows of the slow tasks.
-  void correlate_ipc(const Metrics &metrics, const std::vector<Window> &own) {
-    constexpr size_t kFewestSamples = 8;
-    constexpr int64_t kShortestSample = 50'000'000;  // there is no finer metric to go with it
-    if (!metrics.has(kIpc) || metrics.ipc_sample_ns() <= 0) return;
-    const int64_t step = std::max(metrics.ipc_sample_ns(), kShortestSample);
-    std::set<int64_t> all_ends;
-    for (const Window &window : own) {
-      budget_.check_time();
-      for (int64_t at = window.begin_ns / step + 1; at <= window.end_ns / step + 1; ++at) all_ends.insert(at * step);
-    }
-    Rows rows;
-    std::vector<double> index;
-    for (const int64_t end : evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), kMostOwn + kMostOthers)) {
-      const std::vector<Window> row = {{own.front().host, end - step, end}};
-      const auto ipc = metrics.mean(kIpc, row);
-      if (!ipc) continue;
-      rows.push_back(row);
-      index.push_back(*ipc);
-    }
-    if (rows.size() < kFewestSamples) return;
-    Columns columns = columns_of(metrics, rows);
-    columns.erase(std::string(kIpc));
-    const Table table = table_of(std::move(columns), index);
-    finding_.metrics = correlate(table, index);
-  }
-
-  // Task by task, the slow ones and those beside them.
-  void correlate_speed(const Metrics &metrics, const Rows &rows) {
-    finding_.index = "dps";
-    std::vector<double> index;
-    for (const auto *entries : {&own_, &others_})
-      for (const Entry &entry : *entries) index.push_back(entry.speed);
-    Columns columns = columns_of(metrics, rows);
-    add_tasks(columns);
-    const Table table = table_of(std::move(columns), index);
-    finding_.metrics = correlate(table, index);
-  }
-
-  std::string subject() const {
-    const std::string tasks = stage_text(told_, finding_.stage) + "tasks ",
-                      node = "slow on node " + told_.name(finding_.host) + ": ";
-    return finding_.phase == 0 ? tasks + "are " + node : told_.name(finding_.phase) + " of " + tasks + "is " + node;
-  }
-
-  Finding &finding_;
-  const Told &told_;
-  const std::vector<Group> &groups_;
-  const Group &group_;
-  store::Store &store_;
-  query::Budget &budget_;
-  std::vector<Entry> own_, others_;
-};
-
-// Of tasks that are slow by themselves only what they tell of themselves can be compared.
-void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> &groups) {
-  const Group &group = groups[finding.group];
-  const std::set<uint32_t> slow(finding.tasks.begin(), finding.tasks.end());
-  OfTasks own, others;
-  const auto share = [&](bool is_own, auto part, auto whole) -> std::optional<double> {
-    double sum = 0, all = 0;
-    for (const Entry &entry : group.entries) {
-      const Task &task = told.tasks[entry.task];
-      if (slow.contains(entry.task) != is_own || part(task) == kUnknown || whole(task) <= 0) continue;
-      sum += static_cast<double>(part(task));
-      all += static_cast<double>(whole(task));
-    }
-    return all > 0 ? std::optional(std::min(1.0, sum / all)) : std::nullopt;
-  };
-  const auto remote = [](const Task &task) { return task.work.remote; };
-  const auto bytes = [](const Task &task) { return task.work.bytes; };
-  const auto gc = [](const Task &task) { return task.gc_ms; };
-  const auto ms = [](const Task &task) { return task.work.duration_ns / 1'000'000; };
-  Sides sides;
-  sides.own_tasks = {share(true, remote, bytes), share(true, gc, ms)};
-  sides.other_tasks = {share(false, remote, bytes), share(false, gc, ms)};
-  sides.needs = needs_of_phase(told, groups, group, finding.phase);
-  for (Check &check : check_all(Metrics(), sides))
-    if (check.what == Reason::garbage_collection || check.what == Reason::remote_reads) finding.checks.push_back(std::move(check));
-  finding.reason = reason_of(finding.checks);
-  std::set<std::string> hosts;
-  for (const uint32_t task : finding.tasks) hosts.insert(told.name(told.tasks[task].host));
-  const size_t count = finding.tasks.size();
-  finding.summary = (count == 1 ? "1 " : std::to_string(count) + " ") + stage_text(told, finding.stage) +
-                    (count == 1 ? "task is" : "tasks are") + " slow by " + (count == 1 ? "itself" : "themselves") +
-                    (finding.phase != 0 ? ", most in " + told.name(finding.phase) : "") + ", and not the other tasks of " +
-                    (hosts.size() == 1 ? "node " + *hosts.begin() : std::to_string(hosts.size()) + " nodes") + ": " +
-                    conclusion(finding.checks);
-}
-
 }  // namespace
+
+std::string stage_text(const Told &told, uint32_t stage) {
+  return stage == 0 ? "" : told.name(stage) + " ";
+}
 
 std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options) {
@@ -508,33 +233,6 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
     found.push_back(std::move(finding));
   }
   return found;
-}
-
-std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store,
-                    query::Budget &budget) {
-  if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
-  if (finding.kind != Finding::Kind::node) return "";
-  Explainer explainer(finding, told, groups, store, budget);
-  try {
-    explainer.explain();
-  } catch (const query::TooMuch &much) {
-    explainer.stay_without_reason();
-    return much.what();
-  }
-  return "";
-}
-
-Resource leading_resource(const Correlated &metrics) {
-  std::map<Resource, double> sums;
-  for (size_t i = 0; i < metrics.leading; ++i) sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
-  Resource most = Resource::other;
-  double largest = 0;
-  for (const auto &[resource, sum] : sums) {
-    if (sum <= largest) continue;
-    largest = sum;
-    most = resource;
-  }
-  return most;
 }
 
 }  // namespace atalaya::bottleneck

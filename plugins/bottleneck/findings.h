@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is slow and why, in words with the evidence.
+// What is slow.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +38,12 @@ struct Finding {
   Resource leading = Resource::other;  // has most of the leading coefficients
 };
 
-// Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons.
+// Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons: explain.h.
 std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options);
+// "map "; "" of tasks of no stage.
+std::string stage_text(const Told &told, uint32_t stage);
 // The critical code regions.
 std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost> &regions);
-// Fills in why. Where that would cost more than is allowed the finding stays without, and what was too much is returned.
-std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store,
-                    query::Budget &budget);
-// Which resource has most of the sum of the leading coefficients.
-Resource leading_resource(const Correlated &metrics);
 
 }  // namespace atalaya::bottleneck

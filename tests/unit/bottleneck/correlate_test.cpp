@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plugins/bottleneck/correlate.h"
-#include "plugins/bottleneck/findings.h"
+#include "plugins/bottleneck/explain.h"
 #include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
