@@ -77,6 +77,10 @@ void add_notes_on_spans(Analysis &all) {
     all.notes.push_back(
         std::to_string(all.told.again) +
         " tasks were run again under the same ids, as a second attempt of an application does: the later ones count");
+  if (all.told.regions_without_job > 0)
+    all.notes.push_back(std::to_string(all.told.regions_without_job) +
+                        " runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
+  all.notes.insert(all.notes.end(), all.told.notes.begin(), all.told.notes.end());
   for (const std::string &job : all.told.idle)
     all.notes.push_back("job " + core::in_quotes(job) +
                         " runs, or has died without an end: nothing of it began or ended in this time");

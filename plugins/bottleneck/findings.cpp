@@ -227,7 +227,8 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
     finding.lost = region.share;
     finding.summary = "critical code region " + told.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
                       short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " +
-                      percent_text(region.share) + " of all regions";
+                      percent_text(region.share) + " of all regions" +
+                      (std::isnan(region.of_tasks) ? "" : ", " + percent_text(region.of_tasks) + " of the time of tasks there");
     finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms a run");
     if (region.has_bytes) finding.evidence.push_back(short_text(region.bytes / 1024 / region.seconds) + " KiB/s");
     found.push_back(std::move(finding));

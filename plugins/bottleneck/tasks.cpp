@@ -64,6 +64,14 @@ bool append_key(std::string &key, const store::Tags &tags) {
   return !task.empty() || !attempt.empty();
 }
 
+Region region_of(const store::Span &span, Names &names) {
+  Region region{.name = names.of(tag_of(span.tags, "name")), .host = names.of(tag_of(span.tags, "host"))};
+  region.duration_ns = span.duration_ns;
+  for (const store::Field &field : span.fields)
+    if (field.name == "span.bytes") region.bytes = amount_of(field);
+  return region;
+}
+
 std::string_view outcome_text(Outcome outcome) {
   constexpr std::array<std::string_view, 5> kTexts = {"", "succeeded", "failed", "killed", "running"};
   return kTexts[static_cast<size_t>(outcome)];
@@ -162,13 +170,8 @@ void Collector::add_phase(const store::Span &span) {
 
 void Collector::add_region(const store::Span &span) {
   if (span.duration_ns < 0) return;  // what it costs is not known yet
-  const std::string_view job_id = tag_of(span.tags, "job");
-  Region region{.name = all_.names.of(tag_of(span.tags, "name")), .host = all_.names.of(tag_of(span.tags, "host"))};
-  region.has_job = !job_id.empty();
-  if (region.has_job) region.job = job(job_id);
-  region.duration_ns = span.duration_ns;
-  region.bytes = Said(span).work.bytes;
-  all_.regions.push_back(region);
+  if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) job(id);
+  all_.regions.push_back(region_of(span, all_.names));
 }
 
 // Those of tasks that an earlier run of the application had.

@@ -63,8 +63,7 @@ struct Part {
 };
 
 struct Region {
-  uint32_t job = 0, name = 0, host = 0;  // job: its place among the jobs, where has_job
-  bool has_job = false;
+  uint32_t name = 0, host = 0;
   int64_t duration_ns = 0, bytes = kUnknown;
 };
 
@@ -85,9 +84,14 @@ struct Told {
   size_t again = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
 
   std::vector<std::string> idle;  // jobs of which only what had been open before the time is known
+  size_t regions_without_job = 0;  // that were taken, for they ran on a job's nodes in its time
+  std::vector<std::string> notes;
 
   const std::string &name(uint32_t number) const { return names.text(number); }
 };
+
+// What a run of a region cost.
+Region region_of(const store::Span &span, Names &names);
 
 // Who a task is, as the keys have it; false where the tags name none.
 bool append_key(std::string &key, const store::Tags &tags);

@@ -217,6 +217,7 @@ class Writer {
     object.count("runs", count_of(region.count));
     object.number("seconds", region.seconds);
     object.number("share", region.share);
+    object.number("ofTasks", region.of_tasks);
     if (region.has_bytes) object.number("bytes", region.bytes);
     object.flag("critical", region.critical);
   }

@@ -87,11 +87,11 @@ void add_phases(std::string &out, const Report &report) {
 
 void add_regions(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
-  std::vector<query::Row> rows = {{"region", "class", "runs", "seconds", "of all", "critical"}};
+  std::vector<query::Row> rows = {{"region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
   for (const RegionCost &region : all.regions) {
     if (rows.size() > kMostRows) break;
     rows.push_back({visible(all.told.name(region.name)), std::string(severity_text(region.severity)), std::to_string(region.count),
-                    short_text(region.seconds), percent_text(region.share), region.critical ? "yes" : ""});
+                    short_text(region.seconds), percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
   }
   add_section(out, "Code regions", rows, all.regions.size());
 }
