@@ -41,11 +41,6 @@ std::vector<JobTotals> totals_of(const Told &told) {
   return totals;
 }
 
-std::string name_of(const Told &told, const Group &group) {
-  const std::string stage = group.stage == 0 ? "tasks" : "stage " + core::in_quotes(told.name(group.stage));
-  return "job " + core::in_quotes(told.name(told.jobs[group.job].id)) + ", " + stage;
-}
-
 double total_speed(const Group &group) {
   double bytes = 0, time_ns = 0;
   for (const Entry &entry : group.entries) {
@@ -120,10 +115,7 @@ Analysis analyse(Told told, const DetectOptions &options, store::Store &store, q
                         " further slow nodes and tasks that lost less are left out");
     all.findings.resize(kMostExplained);
   }
-  for (Finding &finding : all.findings)
-    if (const std::string much = explain(finding, all.told, all.groups, store, budget); !much.empty())
-      all.notes.push_back("node " + all.told.name(finding.host) + ", " + name_of(all.told, all.groups[finding.group]) +
-                          ": not all metrics were looked at: " + much);
+  explain(all.findings, all.told, all.groups, store, budget, all.notes);
   for (Finding &finding : find_regions(all.told, all.regions)) all.findings.push_back(std::move(finding));
   add_notes(all);
   add_notes_on_spans(all);

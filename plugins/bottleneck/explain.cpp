@@ -48,7 +48,8 @@ class Explainer {
   Explainer(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget)
       : finding_(finding), told_(told), groups_(groups), group_(groups[finding.group]), store_(store), budget_(budget) {}
 
-  void explain() {
+  // Returns what has to be known of the hosts' names.
+  std::vector<std::string> explain() {
     choose();
     Sides sides;
     sides.node = told_.name(finding_.host);
@@ -60,7 +61,10 @@ class Explainer {
     sides.other_tasks = of_tasks(false);
     std::vector<Window> windows = sides.own;
     append(windows, sides.others);
-    const Metrics metrics = Metrics::read(windows, store_, budget_);
+    std::set<std::string> hosts;
+    for (const Task &task : told_.tasks)
+      if (task.job == finding_.job) hosts.insert(told_.name(task.host));
+    const Metrics metrics = Metrics::read(windows, hosts, store_, budget_);
     finding_.checks = check_all(metrics, sides);
     finding_.reason = reason_of(finding_.checks);
     finding_.index = "ipc";
@@ -71,6 +75,7 @@ class Explainer {
     finding_.summary = subject() + conclusion(finding_.checks);
     if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
       finding_.summary += "; the metrics that go with its speed most are of " + std::string(resource_text(finding_.leading));
+    return metrics.notes();
   }
 
   // All that was found out stands; what was not is not guessed.
@@ -289,18 +294,23 @@ void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> 
 
 }  // namespace
 
-std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store,
-                    query::Budget &budget) {
-  if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
-  if (finding.kind != Finding::Kind::node) return "";
-  Explainer explainer(finding, told, groups, store, budget);
-  try {
-    explainer.explain();
-  } catch (const query::TooMuch &much) {
-    explainer.stay_without_reason();
-    return much.what();
+void explain(std::vector<Finding> &findings, const Told &told, const std::vector<Group> &groups, store::Store &store,
+             query::Budget &budget, std::vector<std::string> &notes) {
+  std::set<std::string> on_hosts;
+  for (Finding &finding : findings) {
+    if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
+    if (finding.kind != Finding::Kind::node) continue;
+    Explainer explainer(finding, told, groups, store, budget);
+    try {
+      const std::vector<std::string> told_of_hosts = explainer.explain();
+      on_hosts.insert(told_of_hosts.begin(), told_of_hosts.end());
+    } catch (const query::TooMuch &much) {
+      explainer.stay_without_reason();
+      notes.push_back("node " + told.name(finding.host) + ", " + name_of(told, groups[finding.group]) +
+                      ": not all metrics were looked at: " + much.what());
+    }
   }
-  return "";
+  notes.insert(notes.end(), on_hosts.begin(), on_hosts.end());
 }
 
 Resource leading_resource(const Correlated &metrics) {

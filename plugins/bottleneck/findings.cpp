@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/util/text.h"
 #include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
@@ -209,6 +210,11 @@ class Finder {
 };
 
 }  // namespace
+
+std::string name_of(const Told &told, const Group &group) {
+  const std::string stage = group.stage == 0 ? "tasks" : "stage " + core::in_quotes(told.name(group.stage));
+  return "job " + core::in_quotes(told.name(told.jobs[group.job].id)) + ", " + stage;
+}
 
 std::string stage_text(const Told &told, uint32_t stage) {
   return stage == 0 ? "" : told.name(stage) + " ";

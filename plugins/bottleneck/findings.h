@@ -41,6 +41,8 @@ struct Finding {
 // Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons: explain.h.
 std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options);
+// For messages: job "j", stage "map".
+std::string name_of(const Told &told, const Group &group);
 // "map "; "" of tasks of no stage.
 std::string stage_text(const Told &told, uint32_t stage);
 // The critical code regions.

@@ -66,8 +66,8 @@ std::vector<std::string> SameHosts::notes(const std::string &what) const {
     for (const std::string &candidate : candidates) unclear.push_back(core::in_quotes(told) + " or " + core::in_quotes(candidate));
   if (!taken.empty()) notes.push_back(what + ": hosts with the same first label are taken for one: " + list_of(taken));
   if (!unclear.empty())
-    notes.push_back(what + ": several hosts have the same first label, and which of them are one is not known: " + list_of(unclear) +
-                    "; `hosts` of source hadoop gives nodes the names that agents have");
+    notes.push_back(what + ": several hosts have the same first label, and which of them are one is not known: " +
+                    list_of(unclear) + "; `hosts` of source hadoop gives nodes the names that agents have");
   return notes;
 }
 

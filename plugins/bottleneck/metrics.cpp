@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plugins/bottleneck/hosts.h"
 #include "plugins/query/pieces.h"
 #include "plugins/store/metric_info.h"
 
@@ -41,8 +42,9 @@ Use use_of(std::string_view metric) {
 
 class MetricsReader : public store::PointVisitor {
  public:
-  MetricsReader(const std::vector<Window> &windows, store::Store &store, query::Budget &budget)
-      : windows_(windows), store_(store), budget_(budget) {
+  MetricsReader(const std::vector<Window> &windows, const std::set<std::string> &hosts, store::Store &store, query::Budget &budget)
+      : windows_(windows), told_hosts_(hosts), store_(store), budget_(budget) {
+    for (const Window &window : windows) told_hosts_.insert(window.host);
     all_.held_ = Metrics::Held(&budget);
   }
 
@@ -122,22 +124,46 @@ class MetricsReader : public store::PointVisitor {
     }
   }
 
-  void select() {
-    store::TagFilter hosts{"host", {}};
-    for (const auto &[host, active] : active_) hosts.patterns.push_back(query::exactly(host));
-    std::vector<store::Series> found = store_.series({{}, {hosts}, wider()}, kMostSeries + 1);
+  std::vector<store::Series> series_of(std::vector<std::string> hosts) {
+    std::vector<store::Series> found = store_.series({{}, {{"host", std::move(hosts)}}, wider()}, kMostSeries + 1);
     if (found.size() > kMostSeries)
       throw query::TooMuch("more than " + std::to_string(kMostSeries) + " series are of the nodes in question" +
                            query::kAskForLess);
+    std::erase_if(found, [](const store::Series &series) {
+      return combine_of(series.metric) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";
+    });
+    return found;
+  }
+
+  // By their names, and where there is nothing of a name by its first label.
+  void select() {
+    std::vector<std::string> names, labels;
+    for (const auto &[host, active] : active_) names.push_back(query::exactly(host));
+    std::vector<store::Series> found = series_of(std::move(names));
+    std::set<std::string> stored;
+    for (const store::Series &series : found) stored.emplace(tag_of(series.tags, "host"));
+    for (const auto &[host, active] : active_) {
+      const std::string_view label = first_label(host);
+      if (label.empty() || stored.contains(host)) continue;
+      labels.push_back(query::exactly(label));
+      labels.push_back(query::exactly(label) + ".*");
+    }
+    if (!labels.empty()) {
+      for (store::Series &series : series_of(std::move(labels)))
+        if (stored.emplace(tag_of(series.tags, "host")); !active_.contains(tag_of(series.tags, "host")))
+          found.push_back(std::move(series));
+    }
+    const SameHosts same(told_hosts_, stored);
+    all_.notes_ = same.notes("metrics");
     for (store::Series &series : found) {
-      if (combine_of(series.metric) == Combine::leave_out || tag_of(series.tags, "interface") == "lo") continue;
-      targets_.push_back(target_of(series));
+      const std::string *host = same.told_of(std::string(tag_of(series.tags, "host")));
+      if (host == nullptr || !active_.contains(*host)) continue;
+      targets_.push_back(target_of(series, *host));
       series_.push_back(std::move(series));
     }
   }
 
-  Target target_of(const store::Series &series) {
-    const std::string host(tag_of(series.tags, "host"));
+  Target target_of(const store::Series &series, const std::string &host) {
     Metrics::Column &column = all_.columns_[series.metric];
     column.combine = combine_of(series.metric);
     if (series.metric == "sys.cpu.usage") all_.cores_[host].emplace(tag_of(series.tags, "core"));
@@ -173,18 +199,20 @@ class MetricsReader : public store::PointVisitor {
   }
 
   const std::vector<Window> &windows_;
+  std::set<std::string> told_hosts_;
   store::Store &store_;
   query::Budget &budget_;
   Metrics all_;
   std::vector<store::Series> series_;
   std::vector<Target> targets_;
-  std::map<std::string, std::vector<double>> active_;  // of hosts: the part of each bin in which it has windows
+  std::map<std::string, std::vector<double>, std::less<>> active_;  // of hosts: the part of each bin in which it has windows
   std::map<std::pair<std::string, std::string>, Program> programs_;
   std::map<int64_t, size_t> ipc_lengths_;
 };
 
-Metrics Metrics::read(const std::vector<Window> &windows, store::Store &store, query::Budget &budget) {
-  return MetricsReader(windows, store, budget).read();
+Metrics Metrics::read(const std::vector<Window> &windows, const std::set<std::string> &hosts, store::Store &store,
+                      query::Budget &budget) {
+  return MetricsReader(windows, hosts, store, budget).read();
 }
 
 std::vector<std::string> Metrics::names() const {

@@ -35,8 +35,9 @@ inline constexpr std::string_view kIpc = "sys.counters.ipc";
 
 class Metrics {
  public:
-  // Of the hosts and the time of these windows. Throws as queries do.
-  static Metrics read(const std::vector<Window> &windows, store::Store &store, query::Budget &budget);
+  // Of the hosts and the time of these windows, where `hosts` are all that the spans name. Throws as queries do.
+  static Metrics read(const std::vector<Window> &windows, const std::set<std::string> &hosts, store::Store &store,
+                      query::Budget &budget);
 
   // By name.
   std::vector<std::string> names() const;
@@ -47,6 +48,8 @@ class Metrics {
   std::optional<double> mean(std::string_view metric, const std::vector<Window> &windows) const;
   // Names with the digits of each as #: what differs in numbers only is one program.
   const std::vector<Program> &programs() const { return programs_; }
+  // Which hosts of the store are the windows'.
+  const std::vector<std::string> &notes() const { return notes_; }
   // The usual length of a window of the instructions per cycle; 0 where the store has none.
   int64_t ipc_sample_ns() const { return ipc_sample_ns_; }
   // How many the host has; 1 where that is not known.
@@ -92,6 +95,7 @@ class Metrics {
   size_t count_ = 0;  // of bins
   std::map<std::string, Column, std::less<>> columns_;
   std::vector<Program> programs_;
+  std::vector<std::string> notes_;
   std::map<std::string, std::set<std::string>, std::less<>> cores_;  // of hosts
   Held held_;
 };

@@ -83,7 +83,7 @@ struct Told {
   size_t without_identity = 0;                     // spans of tasks and phases without a task
   size_t again = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
 
-  std::vector<std::string> idle;  // jobs of which only what had been open before the time is known
+  std::vector<std::string> idle;   // jobs of which only what had been open before the time is known
   size_t regions_without_job = 0;  // that were taken, for they ran on a job's nodes in its time
   std::vector<std::string> notes;
 

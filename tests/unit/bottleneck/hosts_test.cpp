@@ -46,8 +46,9 @@ TEST_CASE("where several may be meant none is taken, and that is said") {
   CHECK(told_of(same, "n1.b") == "");
   CHECK(told_of(same, "n2") == "n2");
   CHECK(same.notes("metrics") ==
-        std::vector<std::string>{"metrics: several hosts have the same first label, and which of them are one is not known: \"n1.a\" "
-                                 "or \"n1.b\", \"n1.a\" or \"n1.c\"; `hosts` of source hadoop gives nodes the names that agents have"});
+        std::vector<std::string>{
+            "metrics: several hosts have the same first label, and which of them are one is not known: \"n1.a\" "
+            "or \"n1.b\", \"n1.a\" or \"n1.c\"; `hosts` of source hadoop gives nodes the names that agents have"});
   const SameHosts two({"n1.a", "n1.b"}, {"n1"});
   CHECK(told_of(two, "n1") == "");
   CHECK(two.notes("metrics").size() == 1);

@@ -35,7 +35,9 @@ TEST_CASE("the table begins with what is wrong") {
   const std::string table = as_table({all, Change{0, 1}, "memory", "now"});
   CHECK(table.starts_with("* before (<b>sort</b>): spill of map tasks is slow on node n1<x>: "));
   CHECK(has(table, "    8 of its 8 tasks are in the two lowest grades of this phase; it lost "));
-  CHECK(has(table, "* critical code region Parser.parse: very severe, 320 s in 1 runs, 100 % of all regions, 49 % of the time of tasks there"));
+  CHECK(has(
+      table,
+      "* critical code region Parser.parse: very severe, 320 s in 1 runs, 100 % of all regions, 49 % of the time of tasks there"));
   CHECK(has(table, "after (<b>sort</b>) took 19 % less time than before (<b>sort</b>)"));
   CHECK(has(table, "Bottleneck tasks"));
   Spans healthy;
@@ -57,7 +59,8 @@ TEST_CASE("JSON has the lists, and a row an attempt") {
             "\"seconds\":30.1,"
             "\"bytes\":1048576,\"remote\":262144,\"speed\":"));
   CHECK(has(json, "\"shorter\":0.18999"));
-  CHECK(has(json, "{\"region\":\"Parser.parse\",\"class\":\"very severe\",\"runs\":1,\"seconds\":320,\"share\":1,\"ofTasks\":0.49"));
+  CHECK(
+      has(json, "{\"region\":\"Parser.parse\",\"class\":\"very severe\",\"runs\":1,\"seconds\":320,\"share\":1,\"ofTasks\":0.49"));
   CHECK(json.ends_with("\"notes\":[]}\n"));
 }
 

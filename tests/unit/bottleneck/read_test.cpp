@@ -60,8 +60,7 @@ TEST_CASE("regions of a host by its short name are of the node by its full one")
   const Analysis all = read(store, {"first"});
   CHECK(names_of(all) == std::vector<std::string>{"short"});
   CHECK(all.regions[0].of_tasks == doctest::Approx(0.4));
-  CHECK(all.notes.back() ==
-        "code regions: hosts with the same first label are taken for one: \"n1\" for \"n1.example.org\"");
+  CHECK(all.notes.back() == "code regions: hosts with the same first label are taken for one: \"n1\" for \"n1.example.org\"");
 }
 
 TEST_CASE("a region is critical by the tasks' time, not by being the only one") {

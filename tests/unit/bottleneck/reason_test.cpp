@@ -241,7 +241,7 @@ TEST_CASE("findings that would cost too much stay without a reason, and none cos
   // What one finding needs is enough for any number of them.
   query::Budget enough({.points = 60'000});
   const std::vector<Window> windows = {{"GD43", kT0, kT0 + 60 * kSecond}, {"GD44", kT0, kT0 + 60 * kSecond}};
-  for (int i = 0; i < 100; ++i) CHECK(Metrics::read(windows, store, enough).has("sys.disk.write.mb"));
+  for (int i = 0; i < 100; ++i) CHECK(Metrics::read(windows, {}, store, enough).has("sys.disk.write.mb"));
 }
 
 TEST_CASE("a phase in several spans is measured in these, not in what lies between") {
@@ -351,7 +351,7 @@ TEST_CASE("the step of instructions per cycle is their usual window, and rows ar
   store.add("sys.counters.ipc", {{"host", "GD43"}}, ipc);
   store.add("sys.counters.cache.misses", {{"host", "GD43"}}, misses);
   query::Budget budget({});
-  CHECK(Metrics::read({{"GD43", kT0, kT0 + 60 * kSecond}}, store, budget).ipc_sample_ns() == kSecond);
+  CHECK(Metrics::read({{"GD43", kT0, kT0 + 60 * kSecond}}, {}, store, budget).ipc_sample_ns() == kSecond);
   store.duration_ns = 1;  // foreign samples may have any length
   Spans spans;
   add_tasks(spans, "spill", "GD43", 0.7);
@@ -369,7 +369,7 @@ TEST_CASE("metrics are averages over the window, however samples lie in it") {
   store.add("sys.cpu.usage", {{"host", "other"}}, {{2, 99}});
   query::Budget budget({});
   const Window window{"h", kT0 + kSecond, kT0 + 3 * kSecond}, part{"h", kT0 + kSecond / 2, kT0 + 3 * kSecond / 2};
-  const Metrics metrics = Metrics::read({window, part}, store, budget);
+  const Metrics metrics = Metrics::read({window, part}, {}, store, budget);
   CHECK(metrics.mean("sys.cpu.usage", window) == doctest::Approx(35));  // of (20 + 40) / 2 and (30 + 50) / 2
   CHECK(metrics.mean("sys.cpu.usage", part) == doctest::Approx(25));    // half of 20, half of 30
   CHECK(metrics.mean("proc.cpu.user", window) == doctest::Approx(12));  // the sum of both
@@ -382,6 +382,36 @@ TEST_CASE("metrics are averages over the window, however samples lie in it") {
   CHECK(metrics.programs()[0].name == "p#");
   // 12 % in two of the two and a half seconds of its windows.
   CHECK(metrics.programs()[0].cpu == doctest::Approx(12 * 2 / 2.5).epsilon(0.03));
+}
+
+TEST_CASE("metrics of a host by its short name are of the node by its full one, and that is said") {
+  MemoryStore store;
+  add_metric(store, "sys.cpu.usage", 40, {{"GD43", 97}}, {{"core", "0"}});
+  Spans spans;
+  for (int i = 0; i < 24; ++i) {
+    const std::string host = kHosts[static_cast<size_t>(i) % 4];
+    spans.add("task", Spans::task("map", "m" + std::to_string(i), host + ".example.org"), i, host == "GD43" ? 20 : 10,
+              {{"span.bytes", (1000 + i % 3) * kMebi}, {"span.outcome", 0}});
+  }
+  const Analysis all = analysed(spans, store);
+  CHECK(only_finding(all).reason == Reason::cpu);
+  REQUIRE(all.notes.size() == 1);
+  CHECK(all.notes[0] ==
+        "metrics: hosts with the same first label are taken for one: \"GD41\" for \"GD41.example.org\", \"GD42\" for "
+        "\"GD42.example.org\", \"GD43\" for \"GD43.example.org\" and 1 more");
+  // Another domain has a host of that name, too.
+  store.add("sys.cpu.usage", {{"host", "GD43.example.com"}, {"core", "0"}}, {{1, 40}});
+  Spans again;
+  for (int i = 0; i < 24; ++i) {
+    const std::string host = kHosts[static_cast<size_t>(i) % 4];
+    again.add("task", Spans::task("map", "m" + std::to_string(i), host + ".example.org"), i, host == "GD43" ? 20 : 10,
+              {{"span.bytes", (1000 + i % 3) * kMebi}, {"span.outcome", 0}});
+  }
+  const Analysis unclear = analysed(again, store);
+  CHECK(only_finding(unclear).reason == Reason::none);
+  REQUIRE(unclear.notes.size() == 2);
+  CHECK(unclear.notes[1].starts_with(
+      "metrics: several hosts have the same first label, and which of them are one is not known: \"GD43.example.org\" or "));
 }
 
 TEST_CASE("numbers for people") {
