@@ -69,7 +69,7 @@ class Explainer {
     finding_.reason = reason_of(finding_.checks);
     finding_.index = "ipc";
     correlate_ipc(metrics, sides.own);
-    if (finding_.metrics.all.empty()) correlate_speed(metrics, rows);
+    if (finding_.metrics.all.empty() && !finding_.is_overtaken) correlate_speed(metrics, rows);
     if (finding_.metrics.all.empty()) finding_.index.clear();
     finding_.leading = leading_resource(finding_.metrics);
     finding_.summary = subject() + conclusion(finding_.checks);
@@ -96,9 +96,10 @@ class Explainer {
     std::map<uint32_t, size_t> hosts;
     for (const Entry &entry : group_.entries) {
       const uint32_t host = told_.tasks[entry.task].host;
-      if (host == finding_.host && entry.grade <= Grade::lower) own_.push_back(entry);
+      if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
       if (host != finding_.host && host != 0) ++hosts[host];
     }
+    if (finding_.is_overtaken) own_ = overtaken();
     own_ = evenly(own_, kMostOwn);
     std::vector<std::pair<size_t, uint32_t>> most;
     most.reserve(hosts.size());
@@ -109,6 +110,14 @@ class Explainer {
     for (const Entry &entry : group_.entries)
       if (chosen.contains(told_.tasks[entry.task].host)) others_.push_back(entry);
     others_ = evenly(others_, kMostOthers);
+  }
+
+  // Their speed is not known.
+  std::vector<Entry> overtaken() const {
+    std::vector<Entry> entries;
+    for (const uint32_t task : finding_.tasks)
+      entries.push_back({.task = task, .start_ns = told_.tasks[task].work.start_ns, .time_ns = told_.tasks[task].work.duration_ns});
+    return entries;
   }
 
   // Of a phase that came in several spans (spill after spill) those: between them the task did something else.
@@ -244,6 +253,9 @@ class Explainer {
   std::string subject() const {
     const std::string tasks = stage_text(told_, finding_.stage) + "tasks ",
                       node = "slow on node " + told_.name(finding_.host) + ": ";
+    if (finding_.is_overtaken)
+      return tasks + "are overtaken on node " + told_.name(finding_.host) + ", " + std::to_string(finding_.tasks.size()) +
+             " attempts were killed for copies elsewhere: ";
     return finding_.phase == 0 ? tasks + "are " + node : told_.name(finding_.phase) + " of " + tasks + "is " + node;
   }
 

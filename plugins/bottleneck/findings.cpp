@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "core/util/text.h"
@@ -34,10 +36,76 @@ std::vector<Stage> stages_of(const std::vector<Group> &groups) {
   return stages;
 }
 
+// What a node ran of a stage.
+struct Attempts {
+  size_t count = 0;
+  double time_ns = 0;
+};
+
+// Attempts of a stage that were killed while another one of the same task, which succeeded, ran on another node.
+struct Overtaken {
+  std::vector<uint32_t> tasks;
+  std::map<uint32_t, Attempts> attempts;  // all of the stage, by host
+};
+
+class OvertakenStages {
+ public:
+  explicit OvertakenStages(const Told &told) : told_(told) {
+    std::vector<uint32_t> killed;
+    for (uint32_t i = 0; i < told.tasks.size(); ++i)
+      if (told.tasks[i].outcome == Outcome::killed && told.tasks[i].work.duration_ns > 0 && told.tasks[i].host != 0)
+        killed.push_back(i);
+    if (killed.empty()) return;
+    std::unordered_map<std::string_view, std::vector<uint32_t>> winners;  // of the tasks of those
+    for (const uint32_t task : killed) winners[task_of(task)];
+    for (uint32_t i = 0; i < told.tasks.size(); ++i)
+      if (told.tasks[i].is_done())
+        if (const auto found = winners.find(task_of(i)); found != winners.end()) found->second.push_back(i);
+    for (const uint32_t task : killed)
+      if (is_overtaken(told.tasks[task], winners[task_of(task)])) stages_[key_of(told.tasks[task])].tasks.push_back(task);
+    count_attempts();
+  }
+
+  // nullptr: there are none.
+  const Overtaken *of(uint32_t job, uint32_t stage) const {
+    const auto found = stages_.find({job, stage});
+    return found == stages_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  using Key = std::pair<uint32_t, uint32_t>;
+  static Key key_of(const Task &task) { return {task.job, task.stage}; }
+  // Its job and itself, without the attempt.
+  std::string_view task_of(uint32_t number) const {
+    const Task &task = told_.tasks[number];
+    return std::string_view(*task.key).substr(0, task.attempt_begin);
+  }
+  bool is_overtaken(const Task &killed, const std::vector<uint32_t> &winners) const {
+    return std::any_of(winners.begin(), winners.end(), [&](uint32_t number) {
+      const Task &winner = told_.tasks[number];
+      return winner.host != killed.host && winner.work.start_ns < killed.work.end_ns() &&
+             killed.work.start_ns < winner.work.end_ns();
+    });
+  }
+  void count_attempts() {
+    if (stages_.empty()) return;
+    for (const Task &task : told_.tasks) {
+      const auto stage = stages_.find(key_of(task));
+      if (stage == stages_.end() || task.host == 0 || task.work.duration_ns == kUnknown) continue;
+      Attempts &own = stage->second.attempts[task.host];
+      ++own.count;
+      own.time_ns += static_cast<double>(task.work.duration_ns);
+    }
+  }
+
+  const Told &told_;
+  std::map<Key, Overtaken> stages_;
+};
+
 class Finder {
  public:
   Finder(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
-      : told_(told), groups_(groups), ranks_(ranks), options_(options) {
+      : told_(told), groups_(groups), ranks_(ranks), options_(options), overtaken_(told) {
     for (const Group &group : groups)
       for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kFewestOfNode ? 1 : 0;
   }
@@ -45,6 +113,7 @@ class Finder {
   std::vector<Finding> find() {
     for (const Stage &stage : stages_of(groups_)) {
       find_nodes(stage);
+      find_overtaken(stage);
       find_outliers(stage);
     }
     std::stable_sort(found_.begin(), found_.end(),
@@ -122,24 +191,60 @@ class Finder {
                                  percent_text(finding.phases[i].slower) + " slower, too");
   }
 
-  // Tasks that began before any task of the stage had ended on their node: programs warm up in them.
-  std::set<uint32_t> first_wave(const Group &group) const {
-    std::map<uint32_t, int64_t> first_end;
-    std::map<uint32_t, size_t> count, first;
-    for (const Entry &entry : group.entries) {
-      const uint32_t host = told_.tasks[entry.task].host;
-      const auto [end, is_new] = first_end.try_emplace(host, entry.start_ns + entry.time_ns);
-      end->second = std::min(end->second, entry.start_ns + entry.time_ns);
-      ++count[host];
+  // On some nodes attempts are overtaken by copies on other ones and killed, so that they are nowhere among the graded.
+  void find_overtaken(const Stage &stage) {
+    const Group &group = groups_[stage.begin];
+    const Overtaken *overtaken = overtaken_.of(group.job, group.stage);
+    if (overtaken == nullptr || group.entries.size() < kFewestTasks) return;
+    std::vector<double> times;
+    for (const Entry &entry : group.entries) times.push_back(static_cast<double>(entry.time_ns));
+    const double usual = median(std::move(times));
+    std::map<uint32_t, std::vector<uint32_t>> longer;  // by host
+    size_t all = 0;
+    for (const uint32_t task : overtaken->tasks) {
+      if (static_cast<double>(told_.tasks[task].work.duration_ns) <= usual) continue;
+      longer[told_.tasks[task].host].push_back(task);
+      ++all;
     }
-    std::set<uint32_t> tasks;
-    for (const Entry &entry : group.entries) {
-      const uint32_t host = told_.tasks[entry.task].host;
-      if (entry.start_ns < first_end[host] && ++first[host] > 0) tasks.insert(entry.task);
+    for (const auto &[host, tasks] : longer) {
+      const std::string text = std::to_string(tasks.size()) +
+                               " of its attempts were killed after more than the stage's median of " + short_text(usual / 1e9) +
+                               " s, for copies on other nodes had overtaken them";
+      const auto known = std::find_if(found_.begin(), found_.end(), [&, host = host](const Finding &finding) {
+        return finding.job == group.job && finding.stage == group.stage && finding.host == host;
+      });
+      if (known != found_.end())
+        known->evidence.push_back(text);
+      else
+        add_overtaken(
+            {.job = group.job, .stage = group.stage, .host = host, .group = stage.begin, .tasks = tasks, .evidence = {text}},
+            *overtaken, all);
     }
-    // Where there was no second wave, all began alike.
-    std::erase_if(tasks, [&](uint32_t task) { return first[told_.tasks[task].host] == count[told_.tasks[task].host]; });
-    return tasks;
+  }
+
+  // Where they are more than chance gives a node of so many attempts, and cost enough.
+  void add_overtaken(Finding finding, const Overtaken &overtaken, size_t all) {
+    const Attempts &own = overtaken.attempts.at(finding.host);
+    size_t attempts = 0;
+    for (const auto &[host, other] : overtaken.attempts) attempts += other.count;
+    finding.is_overtaken = true;
+    finding.slower = std::numeric_limits<double>::quiet_NaN();  // how far they would have got is not known
+    finding.chance = binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
+    for (const uint32_t task : finding.tasks) finding.lost += static_cast<double>(told_.tasks[task].work.duration_ns) / own.time_ns;
+    const auto looked_at = static_cast<double>(std::max(looked_at_[finding.job], overtaken.attempts.size()));
+    if (finding.tasks.size() < kFewestOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
+    finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
+                               " such attempts on a node that ran " + std::to_string(own.count) + " of " +
+                               std::to_string(attempts) + "; they took " + percent_text(finding.lost) + " of its tasks' time");
+    found_.push_back(std::move(finding));
+  }
+
+  // Nodes on which tasks were started when others had ended: in the first ones programs had warmed up.
+  std::set<uint32_t> nodes_of_waves(const Group &group) const {
+    std::set<uint32_t> hosts;
+    for (const Entry &entry : group.entries)
+      if (entry.wave == Wave::later) hosts.insert(told_.tasks[entry.task].host);
+    return hosts;
   }
 
   void find_outliers(const Stage &stage) {
@@ -152,23 +257,19 @@ class Finder {
     }
     const double middle = std::log(group.speed), deviation = robust_deviation(logs, middle), usual = median(std::move(times));
     const double far = std::max(kFarAway, std::sqrt(2 * std::log(static_cast<double>(logs.size()))) + 1) * deviation;
+    const std::set<uint32_t> warmed_up = nodes_of_waves(group);
     std::set<uint32_t> named;
     for (const Finding &finding : found_)
       if (finding.job == group.job && finding.stage == group.stage) named.insert(finding.host);
     Finding finding{.kind = Finding::Kind::tasks, .job = group.job, .stage = group.stage, .group = stage.begin};
     std::vector<double> speeds;
-    std::set<uint32_t> warming;
     for (const Entry &entry : group.entries) {
       const double distance = middle - std::log(entry.speed);
       if (entry.grade != Grade::lowest || distance < far || distance < std::log(kMuchSlower)) continue;
       if (static_cast<double>(entry.time_ns) < std::max(kMuchSlower * usual, usual + kLeastLostNs) ||
           named.contains(told_.tasks[entry.task].host))
         continue;
-      if (warming.empty()) {
-        warming = first_wave(group);
-        warming.insert(UINT32_MAX);  // it is known now
-      }
-      if (warming.contains(entry.task)) continue;
+      if (entry.wave != Wave::later && warmed_up.contains(told_.tasks[entry.task].host)) continue;
       finding.tasks.push_back(entry.task);
       speeds.push_back(entry.speed);
       finding.lost += static_cast<double>(entry.time_ns) - usual;
@@ -205,6 +306,7 @@ class Finder {
   const std::vector<Group> &groups_;
   const std::vector<PhaseRank> &ranks_;
   const DetectOptions &options_;
+  const OvertakenStages overtaken_;
   std::map<uint32_t, size_t> looked_at_;  // nodes of all groups of a job
   std::vector<Finding> found_;
 };

@@ -26,9 +26,10 @@ struct Finding {
   uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its place; phase 0: the tasks as a whole
   uint32_t region = 0;                               // its name
   size_t group = 0;                                  // whose entries these are
+  bool is_overtaken = false;                         // the tasks were killed, for copies on other nodes were faster
   std::vector<uint32_t> tasks;                       // slow ones
-  double slower = 0, chance = 1, lost = 0;
-  std::vector<SlowPhase> phases;  // that lost the most first
+  double slower = 0, chance = 1, lost = 0;           // slower: NaN where it is not known
+  std::vector<SlowPhase> phases;                     // that lost the most first
   Reason reason = Reason::none;
   std::string summary;
   std::vector<std::string> evidence;

@@ -105,7 +105,8 @@ void add_tasks(std::string &out, const Report &report) {
     const Task &task = all.told.tasks[i];
     rows.push_back({visible(std::string(task.task())), visible(std::string(task.attempt())), visible(all.told.name(task.host)),
                     visible(all.told.name(task.stage)), number(all.speeds[i]),
-                    short_text(static_cast<double>(task.work.duration_ns) / 1e9), std::string(grade_text(all.grades[i]))});
+                    short_text(static_cast<double>(task.work.duration_ns) / 1e9),
+                    std::string(std::isnan(all.speeds[i]) ? "" : grade_text(all.grades[i]))});
   }
   add_section(out, "Bottleneck tasks", rows, count);
 }
