@@ -57,7 +57,7 @@ void add_notes(Analysis &all) {
     if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.emplace_back(name).append(": ").append(why);
     if (group.without_speed > 0)
       all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
-                          " tasks is not known, for they moved no bytes or do not tell (span.bytes)");
+                          " tasks is not known, for they moved no bytes, took no time, or do not tell (span.bytes)");
   }
 }
 
@@ -124,12 +124,15 @@ Analysis analyse(Told told, const DetectOptions &options, store::Store &store, q
 }
 
 std::vector<Compared> compare(const Analysis &analysis, uint32_t before, uint32_t after) {
+  std::map<std::pair<uint32_t, uint32_t>, const Group *> others;
+  for (const Group &group : analysis.groups)
+    if (group.job == after && !group.entries.empty()) others[{group.stage, group.phase}] = &group;
   std::vector<Compared> found;
-  for (const Group &one : analysis.groups)
-    for (const Group &other : analysis.groups)
-      if (one.job == before && other.job == after && one.stage == other.stage && one.phase == other.phase && !one.entries.empty() &&
-          !other.entries.empty())
-        found.push_back({one.stage, one.phase, total_speed(one), total_speed(other)});
+  for (const Group &group : analysis.groups) {
+    if (group.job != before || group.entries.empty()) continue;
+    const auto other = others.find({group.stage, group.phase});
+    if (other != others.end()) found.push_back({group.stage, group.phase, total_speed(group), total_speed(*other->second)});
+  }
   return found;
 }
 

@@ -64,8 +64,12 @@ class Groups {
   void add_tasks() {
     for (uint32_t i = 0; i < told_.tasks.size(); ++i) {
       const Task &task = told_.tasks[i];
-      if (!task.is_done()) continue;
+      if (!task.has_ended_well()) continue;
       Group &group = of({task.job, task.stage, 0});
+      if (task.work.duration_ns == 0) {
+        ++group.without_speed;
+        continue;
+      }
       first_start(group, task.work.start_ns);
       const int64_t begin = ends_.begin(task, task.work.start_ns, task.work.end_ns());
       add(group, i, begin, task.work.end_ns() - begin, task.work.bytes);

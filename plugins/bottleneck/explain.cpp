@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -43,39 +44,66 @@ std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &
   return needs;
 }
 
+// What the findings of a job have in common: it is read once.
+class JobFacts {
+ public:
+  JobFacts(const Told &told, uint32_t job, store::Store &store, query::Budget &budget)
+      : told_(told), store_(store), budget_(budget) {
+    for (const Task &task : told.tasks)
+      if (task.job == job) hosts_.insert(told.name(task.host));
+  }
+  Metrics metrics(const std::vector<Windows> &sets) const { return Metrics::read(sets, hosts_, store_, budget_); }
+  // Counters of these tasks are asked for by and by.
+  void add(const std::vector<uint32_t> &tasks) { tasks_.insert(tasks.begin(), tasks.end()); }
+  const Counters &counters() {
+    if (!counters_) counters_ = read_counters(told_, {tasks_.begin(), tasks_.end()}, store_, budget_);
+    return *counters_;
+  }
+  void check_time() const { budget_.check_time(); }
+
+ private:
+  const Told &told_;
+  store::Store &store_;
+  query::Budget &budget_;
+  std::set<std::string> hosts_;
+  std::set<uint32_t> tasks_;
+  std::optional<Counters> counters_;
+};
+
 class Explainer {
  public:
-  Explainer(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget)
-      : finding_(finding), told_(told), groups_(groups), group_(groups[finding.group]), store_(store), budget_(budget) {}
-
-  // Returns what has to be known of the hosts' names.
-  std::vector<std::string> explain() {
+  Explainer(Finding &finding, const Told &told, const std::vector<Group> &groups, JobFacts &facts)
+      : finding_(finding), told_(told), groups_(groups), group_(groups[finding.group]), facts_(facts) {
     choose();
-    Sides sides;
-    sides.node = told_.name(finding_.host);
-    sides.needs = needs_of_phase(told_, groups_, group_, finding_.phase);
-    Rows rows;
-    for (const Entry &entry : own_) append(sides.own, rows.emplace_back(windows_of(entry)));
-    for (const Entry &entry : others_) append(sides.others, rows.emplace_back(windows_of(entry)));
-    sides.own_tasks = of_tasks(true);
-    sides.other_tasks = of_tasks(false);
-    std::vector<Window> windows = sides.own;
-    append(windows, sides.others);
-    std::set<std::string> hosts;
-    for (const Task &task : told_.tasks)
-      if (task.job == finding_.job) hosts.insert(told_.name(task.host));
-    const Metrics metrics = Metrics::read(windows, hosts, store_, budget_);
-    finding_.checks = check_all(metrics, sides);
+    for (const Entry &entry : own_) append(sides_.own, rows_.emplace_back(windows_of(entry)));
+    for (const Entry &entry : others_) append(sides_.others, rows_.emplace_back(windows_of(entry)));
+    sides_.node = told_.name(finding_.host);
+    sides_.needs = needs_of_phase(told_, groups_, group_, finding_.phase);
+    sides_.own_tasks = of_tasks(true);
+    sides_.other_tasks = of_tasks(false);
+    facts.add(tasks());
+  }
+
+  Windows windows() const {
+    Windows windows = sides_.own;
+    append(windows, sides_.others);
+    return windows;
+  }
+  std::string where() const { return "node " + told_.name(finding_.host) + ", " + name_of(told_, group_); }
+
+  // The windows are this set of the metrics'.
+  void explain(const Metrics &metrics, size_t set) {
+    sides_.set = set;
+    finding_.checks = check_all(metrics, sides_);
     finding_.reason = reason_of(finding_.checks);
     finding_.index = "ipc";
-    correlate_ipc(metrics, sides.own);
-    if (finding_.metrics.all.empty() && !finding_.is_overtaken) correlate_speed(metrics, rows);
+    correlate_ipc(metrics, sides_.own);
+    if (finding_.metrics.all.empty() && !finding_.is_overtaken) correlate_speed(metrics, rows_);
     if (finding_.metrics.all.empty()) finding_.index.clear();
     finding_.leading = leading_resource(finding_.metrics);
     finding_.summary = subject() + conclusion(finding_.checks);
     if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
       finding_.summary += "; the metrics that go with its speed most are of " + std::string(resource_text(finding_.leading));
-    return metrics.notes();
   }
 
   // All that was found out stands; what was not is not guessed.
@@ -87,9 +115,9 @@ class Explainer {
   }
 
  private:
-  using Rows = std::vector<std::vector<Window>>;  // each is looked at as a whole
+  using Rows = std::vector<Windows>;  // each is looked at as a whole
 
-  static void append(std::vector<Window> &all, const std::vector<Window> &more) { all.insert(all.end(), more.begin(), more.end()); }
+  static void append(Windows &all, const Windows &more) { all.insert(all.end(), more.begin(), more.end()); }
 
   // The slow tasks of the node, and those of some other nodes.
   void choose() {
@@ -121,14 +149,14 @@ class Explainer {
   }
 
   // Of a phase that came in several spans (spill after spill) those: between them the task did something else.
-  std::vector<Window> windows_of(const Entry &entry) const {
+  Windows windows_of(const Entry &entry) const {
     const std::string &host = told_.name(told_.tasks[entry.task].host);
     const Part key{entry.task, group_.phase};
     const auto [begin, end] = std::equal_range(told_.parts.begin(), told_.parts.end(), key, [](const Part &a, const Part &b) {
       return std::tie(a.task, a.phase) < std::tie(b.task, b.phase);
     });
     if (begin == end) return {{host, entry.start_ns, entry.start_ns + entry.time_ns}};
-    std::vector<Window> windows;
+    Windows windows;
     for (const Part &part : evenly(std::vector<Part>(begin, end), kMostParts))
       windows.push_back({host, part.begin_ns, part.end_ns});
     return windows;
@@ -158,17 +186,22 @@ class Explainer {
   Columns columns_of(const Metrics &metrics, const Rows &rows) const {
     Columns columns;
     for (const std::string &name : metrics.names()) {
-      budget_.check_time();
-      for (const std::vector<Window> &row : rows) columns[name].push_back(metrics.mean(name, row));
+      facts_.check_time();
+      for (const Windows &row : rows) columns[name].push_back(metrics.mean(name, row));
     }
     return columns;
   }
 
-  // What tasks tell of themselves, and what their framework counted.
-  void add_tasks(Columns &columns) const {
+  std::vector<uint32_t> tasks() const {
     std::vector<uint32_t> tasks;
     for (const auto *entries : {&own_, &others_})
       for (const Entry &entry : *entries) tasks.push_back(entry.task);
+    return tasks;
+  }
+
+  // What tasks tell of themselves, and what their framework counted.
+  void add_tasks(Columns &columns) const {
+    const std::vector<uint32_t> tasks = this->tasks();
     const auto add = [&](const char *name, auto &&value) {
       for (const uint32_t task : tasks) columns[name].push_back(value(told_.tasks[task]));
     };
@@ -180,7 +213,7 @@ class Explainer {
     add("span.spills", [&](const Task &task) { return part(task.spills, 1); });
     add("span.records", [&](const Task &task) { return part(task.records, 1); });
     if (told_.tasks.size() + told_.phases.size() > kMostReadAgain) return;
-    const Counters counters = read_counters(told_, tasks, store_, budget_);
+    const Counters &counters = facts_.counters();
     for (size_t row = 0; row < tasks.size(); ++row) {
       for (const auto &[name, value] : counters.at(tasks[row])) {
         auto &column = columns[name];
@@ -212,20 +245,22 @@ class Explainer {
   }
 
   // Sample by sample in the windows of the slow tasks.
-  void correlate_ipc(const Metrics &metrics, const std::vector<Window> &own) {
+  void correlate_ipc(const Metrics &metrics, const Windows &own) {
     constexpr size_t kFewestSamples = 8;
     constexpr int64_t kShortestSample = 50'000'000;  // there is no finer metric to go with it
     if (!metrics.has(kIpc) || metrics.ipc_sample_ns() <= 0) return;
     const int64_t step = std::max(metrics.ipc_sample_ns(), kShortestSample);
     std::set<int64_t> all_ends;
     for (const Window &window : own) {
-      budget_.check_time();
-      for (int64_t at = window.begin_ns / step + 1; at <= window.end_ns / step + 1; ++at) all_ends.insert(at * step);
+      facts_.check_time();
+      const int64_t first = window.begin_ns / step + 1, last = window.end_ns / step + 1;
+      const int64_t stride = (last - first) / static_cast<int64_t>(kMostOwn + kMostOthers) + 1;  // of endless windows some
+      for (int64_t at = first; at <= last; at += stride) all_ends.insert(at * step);
     }
     Rows rows;
     std::vector<double> index;
     for (const int64_t end : evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), kMostOwn + kMostOthers)) {
-      const std::vector<Window> row = {{own.front().host, end - step, end}};
+      const Windows row = {{own.front().host, end - step, end}};
       const auto ipc = metrics.mean(kIpc, row);
       if (!ipc) continue;
       rows.push_back(row);
@@ -263,9 +298,56 @@ class Explainer {
   const Told &told_;
   const std::vector<Group> &groups_;
   const Group &group_;
-  store::Store &store_;
-  query::Budget &budget_;
+  JobFacts &facts_;
   std::vector<Entry> own_, others_;
+  Rows rows_;  // of own_, then of others_
+  Sides sides_;
+};
+
+// The findings on nodes of one job.
+class JobExplainer {
+ public:
+  JobExplainer(const Told &told, uint32_t job, store::Store &store, query::Budget &budget) : facts_(told, job, store, budget) {}
+
+  void add(Finding &finding, const Told &told, const std::vector<Group> &groups) {
+    explainers_.emplace_back(finding, told, groups, facts_);
+  }
+
+  void explain(std::vector<std::string> &notes) {
+    const std::optional<Metrics> shared = read_all();
+    for (size_t i = 0; i < explainers_.size(); ++i) {
+      try {
+        if (shared)
+          explain_one(i, *shared, i);
+        else
+          explain_one(i, facts_.metrics({explainers_[i].windows()}), 0);
+      } catch (const query::TooMuch &much) {
+        explainers_[i].stay_without_reason();
+        notes.push_back(explainers_[i].where() + ": not all metrics were looked at: " + much.what());
+      }
+    }
+    notes.insert(notes.end(), on_hosts_.begin(), on_hosts_.end());
+  }
+
+ private:
+  // Nothing where that is more than is allowed: one by one they may not be.
+  std::optional<Metrics> read_all() const {
+    std::vector<Windows> sets;
+    for (const Explainer &explainer : explainers_) sets.push_back(explainer.windows());
+    try {
+      return facts_.metrics(sets);
+    } catch (const query::TooMuch &) {
+      return std::nullopt;
+    }
+  }
+  void explain_one(size_t number, const Metrics &metrics, size_t set) {
+    on_hosts_.insert(metrics.notes().begin(), metrics.notes().end());
+    explainers_[number].explain(metrics, set);
+  }
+
+  JobFacts facts_;
+  std::deque<Explainer> explainers_;
+  std::set<std::string> on_hosts_;
 };
 
 // Of tasks that are slow by themselves only what they tell of themselves can be compared.
@@ -308,21 +390,13 @@ void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> 
 
 void explain(std::vector<Finding> &findings, const Told &told, const std::vector<Group> &groups, store::Store &store,
              query::Budget &budget, std::vector<std::string> &notes) {
-  std::set<std::string> on_hosts;
+  std::map<uint32_t, JobExplainer> jobs;
   for (Finding &finding : findings) {
     if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
-    if (finding.kind != Finding::Kind::node) continue;
-    Explainer explainer(finding, told, groups, store, budget);
-    try {
-      const std::vector<std::string> told_of_hosts = explainer.explain();
-      on_hosts.insert(told_of_hosts.begin(), told_of_hosts.end());
-    } catch (const query::TooMuch &much) {
-      explainer.stay_without_reason();
-      notes.push_back("node " + told.name(finding.host) + ", " + name_of(told, groups[finding.group]) +
-                      ": not all metrics were looked at: " + much.what());
-    }
+    if (finding.kind == Finding::Kind::node)
+      jobs.try_emplace(finding.job, told, finding.job, store, budget).first->second.add(finding, told, groups);
   }
-  notes.insert(notes.end(), on_hosts.begin(), on_hosts.end());
+  for (auto &[job, explainer] : jobs) explainer.explain(notes);
 }
 
 Resource leading_resource(const Correlated &metrics) {

@@ -14,8 +14,7 @@ namespace atalaya::bottleneck {
 namespace {
 
 std::string job_of(const store::Tags &tags) {
-  const auto job = tags.find("job");
-  return job == tags.end() ? std::string() : job->second;
+  return std::string(tag_of(tags, "job"));
 }
 
 // What began before the time and has no end. Some of it never gets one: when a master dies its tasks stay open for ever, and so it

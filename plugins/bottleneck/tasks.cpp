@@ -9,11 +9,6 @@
 namespace atalaya::bottleneck {
 namespace {
 
-std::string_view tag_of(const store::Tags &tags, std::string_view key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? std::string_view() : std::string_view(found->second);
-}
-
 // Amounts: what is not a number, or below 0, is not known.
 int64_t amount_of(const store::Field &field) {
   constexpr double kLargest = 9e18;
@@ -57,6 +52,11 @@ struct Collector::Said {
   Work work;
   int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
 };
+
+std::string_view tag_of(const store::Tags &tags, std::string_view key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? std::string_view() : std::string_view(found->second);
+}
 
 bool append_key(std::string &key, const store::Tags &tags) {
   const std::string_view task = tag_of(tags, "task"), attempt = tag_of(tags, "attempt");

@@ -45,8 +45,9 @@ struct Task {
 
   std::string_view task() const { return std::string_view(*key).substr(task_begin, attempt_begin - task_begin - 1); }
   std::string_view attempt() const { return std::string_view(*key).substr(attempt_begin); }
-  // It can be compared: it ended, and not without success.
-  bool is_done() const { return work.duration_ns > 0 && outcome != Outcome::failed && outcome != Outcome::killed; }
+  bool has_ended_well() const { return work.duration_ns >= 0 && outcome != Outcome::failed && outcome != Outcome::killed; }
+  // It can be compared: it ended, not without success, and took a while.
+  bool is_done() const { return has_ended_well() && work.duration_ns > 0; }
 };
 
 // A phase of a task: all its spans together.
@@ -90,6 +91,7 @@ struct Told {
   const std::string &name(uint32_t number) const { return names.text(number); }
 };
 
+std::string_view tag_of(const store::Tags &tags, std::string_view key);  // "" where it is absent
 // What a run of a region cost.
 Region region_of(const store::Span &span, Names &names);
 
