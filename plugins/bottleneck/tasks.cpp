@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -193,37 +194,62 @@ void Collector::close() {
   }
 }
 
+// By task; stores tell spans by their start, which stays the order within a task.
+void Collector::sort_phases() {
+  std::vector<uint32_t> places(all_.tasks.size() + 1, 0);
+  for (const Phase &phase : all_.phases) ++places[phase.task + 1];
+  for (size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];
+  std::vector<Phase> sorted(all_.phases.size());
+  for (const Phase &phase : all_.phases) sorted[places[phase.task]++] = phase;
+  all_.phases = std::move(sorted);
+}
+
 // A phase that came in several spans (spill after spill) is one.
 void Collector::merge_phases() {
+  sort_phases();
   std::vector<Phase> &phases = all_.phases;
-  std::sort(phases.begin(), phases.end(), [](const Phase &a, const Phase &b) {
-    return std::tuple(a.task, a.phase, a.work.start_ns) < std::tuple(b.task, b.phase, b.work.start_ns);
-  });
-  size_t kept = 0;
-  for (size_t i = 0; i < phases.size(); ++i) {
-    const Phase &next = phases[i];
-    if (kept == 0 || phases[kept - 1].task != next.task || phases[kept - 1].phase != next.phase) {
-      phases[kept++] = next;
-      continue;
-    }
-    Phase &one = phases[kept - 1];
-    const auto add_part = [&](const Phase &phase) {
-      all_.parts.push_back({phase.task, phase.phase, phase.work.start_ns, phase.work.end_ns()});
-    };
-    const bool is_first = all_.parts.empty() || all_.parts.back().task != one.task || all_.parts.back().phase != one.phase;
-    if (is_first) add_part(one);
-    add_part(next);
-    const bool is_open = one.busy_ns == kUnknown || next.busy_ns == kUnknown;
-    const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
-    one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
-    one.work.duration_ns = is_open ? kUnknown : end - one.work.start_ns;
-    one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
-    one.work.remote = sum_of(one.work.remote, next.work.remote);
+  auto into = phases.begin();
+  for (auto begin = phases.begin(); begin != phases.end();) {
+    const auto end = std::find_if(begin, phases.end(), [task = begin->task](const Phase &phase) { return phase.task != task; });
+    into = merge_phases(begin, end, into);
+    begin = end;
   }
-  phases.resize(kept);
-  std::sort(phases.begin(), phases.end(), [](const Phase &a, const Phase &b) {
-    return std::tuple(a.task, a.work.start_ns, a.phase) < std::tuple(b.task, b.work.start_ns, b.phase);
-  });
+  phases.erase(into, phases.end());
+}
+
+// Those of one task, in order of their start; `into` is not behind them.
+Collector::Phases Collector::merge_phases(Phases begin, Phases end, Phases into) {
+  const auto by_name = [](const Phase &a, const Phase &b) {
+    return std::tie(a.phase, a.work.start_ns) < std::tie(b.phase, b.work.start_ns);
+  };
+  const auto by_start = [](const Phase &a, const Phase &b) {
+    return std::tie(a.work.start_ns, a.phase) < std::tie(b.work.start_ns, b.phase);
+  };
+  std::sort(begin, end, by_name);
+  const auto first = into;
+  for (auto next = begin; next != end; ++next) {
+    if (into == first || std::prev(into)->phase != next->phase)
+      *into++ = *next;
+    else
+      add_part(*std::prev(into), *next);
+  }
+  std::sort(first, into, by_start);
+  return into;
+}
+
+void Collector::add_part(Phase &one, const Phase &next) {
+  const auto keep = [&](const Phase &phase) {
+    all_.parts.push_back({phase.task, phase.phase, phase.work.start_ns, phase.work.end_ns()});
+  };
+  const bool is_first = all_.parts.empty() || all_.parts.back().task != one.task || all_.parts.back().phase != one.phase;
+  if (is_first) keep(one);
+  keep(next);
+  const bool is_open = one.busy_ns == kUnknown || next.busy_ns == kUnknown;
+  const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
+  one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
+  one.work.duration_ns = is_open ? kUnknown : end - one.work.start_ns;
+  one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
+  one.work.remote = sum_of(one.work.remote, next.work.remote);
 }
 
 // Its phases tell the rest: when it was, where only they were told; the bytes that went through it, where it has none itself.

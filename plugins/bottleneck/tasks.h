@@ -116,7 +116,11 @@ class Collector {
   void add_region(const store::Span &span);
   void leave_out_earlier_runs();
   void close();
+  using Phases = std::vector<Phase>::iterator;
+  void sort_phases();
   void merge_phases();
+  Phases merge_phases(Phases begin, Phases end, Phases into);
+  void add_part(Phase &one, const Phase &next);
   void complete(Task &task, const Phase *begin, const Phase *end) const;
 
   Told all_;

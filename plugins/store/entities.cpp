@@ -2,6 +2,7 @@
 #include "plugins/store/entities.h"
 
 #include <array>
+#include <iterator>
 #include <optional>
 
 #include "core/sample/json.h"
@@ -19,17 +20,7 @@ bool take_text(std::string_view json, size_t &at, std::string_view &text) {
   return true;
 }
 
-// An object of texts without spaces and escapes, as nearly all are written. False: it has to be read in full.
-bool take_plain(std::string_view json, Tags &tags) {
-  if (json.size() < 2 || json.front() != '{' || json.back() != '}' || json.find('\\') != std::string_view::npos) return false;
-  std::string_view key, value;
-  for (size_t at = 1; at + 1 < json.size(); ++at) {
-    if (!take_text(json, at, key) || json[at] != ':' || !take_text(json, ++at, value)) return false;
-    if (json[at] != ',' && at + 1 != json.size()) return false;
-    tags.emplace(key, value);
-  }
-  return true;
-}
+constexpr std::array<std::string_view, 3> kColumns = {"host", "pid", "process"};
 
 // One row after another of the entities, from the cheap columns to the object of the other tags.
 class Finder {
@@ -54,11 +45,11 @@ class Finder {
 
  private:
   void look_at(const Row &row) {
-    Entity entity{{}, {row.integer(5), row.integer(6)}};
-    if (entity.active.to_ns <= range_.from_ns || entity.active.from_ns > range_.to_ns) return;
+    const Range active{row.integer(5), row.integer(6)};
+    if (active.to_ns <= range_.from_ns || active.from_ns > range_.to_ns) return;
     if (!wanted_(row.integer(0))) return;
-    entity.tags = entity_tags_.read(row, 1);
-    if (tags_.accept(entity.tags)) visitor_(row.integer(0), std::move(entity));
+    const Tags &tags = entity_tags_.read(row, 1);
+    if (tags_.accept(tags)) visitor_(row.integer(0), {tags, active});
   }
 
   Database &database_;
@@ -72,19 +63,52 @@ class Finder {
 
 }  // namespace
 
-Tags EntityTags::read(const Row &row, int first) {
+// False: it does not come after the last one.
+bool EntityTags::put(std::string_view key, std::string_view value) {
+  while (next_ != tags_.end() && next_->first < key) next_ = tags_.erase(next_);
+  if (next_ != tags_.begin() && key <= std::prev(next_)->first) return false;
+  if (next_ == tags_.end() || next_->first != key) next_ = tags_.emplace_hint(next_, key, value);
+  next_->second.assign(value);
+  ++next_;
+  return true;
+}
+
+// Entities that follow each other mostly have the same keys: their texts take the places of the last ones', and nothing is
+// allocated. An object of texts without spaces and escapes, in the order of keys, as nearly all are written. False: it has to be
+// read in full.
+bool EntityTags::refill(const Row &row, int first) {
   const std::string_view json = row.text(first + 3);
-  Tags tags;
-  if (!take_plain(json, tags)) {
-    tags.clear();
-    other_tags_.each([&](const Row &one) { tags.insert_or_assign(std::string(one.text(0)), std::string(one.text(1))); }, json);
+  if (json.size() < 2 || json.front() != '{' || json.back() != '}' || json.find('\\') != std::string_view::npos) return false;
+  next_ = tags_.begin();
+  size_t column = 0;
+  const auto put_columns = [&](std::string_view before) {
+    for (; column < kColumns.size() && (before.empty() || kColumns.at(column) < before); ++column) {
+      const int number = first + static_cast<int>(column);
+      if (row.type(number) != SQLITE_NULL && !put(kColumns.at(column), row.text(number))) return false;
+    }
+    return true;
+  };
+  std::string_view key, value;
+  for (size_t at = 1; at + 1 < json.size(); ++at) {
+    if (!take_text(json, at, key) || json[at] != ':' || !take_text(json, ++at, value)) return false;
+    if (json[at] != ',' && at + 1 != json.size()) return false;
+    if (key.empty() || !put_columns(key) || !put(key, value)) return false;
   }
-  constexpr std::array<const char *, 3> kColumns = {"host", "pid", "process"};
+  if (!put_columns("")) return false;
+  tags_.erase(next_, tags_.end());
+  return true;
+}
+
+const Tags &EntityTags::read(const Row &row, int first) {
+  if (refill(row, first)) return tags_;
+  tags_.clear();
+  other_tags_.each([&](const Row &one) { tags_.insert_or_assign(std::string(one.text(0)), std::string(one.text(1))); },
+                   row.text(first + 3));
   for (size_t i = 0; i < kColumns.size(); ++i) {
     const int column = first + static_cast<int>(i);
-    if (row.type(column) != SQLITE_NULL) tags.insert_or_assign(kColumns.at(i), std::string(row.text(column)));
+    if (row.type(column) != SQLITE_NULL) tags_.insert_or_assign(std::string(kColumns.at(i)), std::string(row.text(column)));
   }
-  return tags;
+  return tags_;
 }
 
 std::optional<std::string> exact_texts(const std::vector<std::string> &patterns) {

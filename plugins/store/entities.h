@@ -31,11 +31,16 @@ using Entities = std::map<int64_t, Entity>;
 class EntityTags {
  public:
   explicit EntityTags(Database &database) : other_tags_(database, "SELECT key, value FROM json_each(?1)") {}
-  // `first` is the column host; the others follow it.
-  Tags read(const Row &row, int first);
+  // `first` is the column host; the others follow it. Valid until the next call.
+  const Tags &read(const Row &row, int first);
 
  private:
+  bool refill(const Row &row, int first);
+  bool put(std::string_view key, std::string_view value);
+
   Statement other_tags_;
+  Tags tags_;
+  Tags::iterator next_ = tags_.end();  // where the next key was the last time
 };
 
 // `wanted` is asked first, before the tags are read: a call that has enough says no from then on.

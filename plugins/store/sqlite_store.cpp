@@ -178,7 +178,7 @@ void SqliteStore::spans(const Selection &selection, const std::function<void(con
       .each(
           [&](const Row &row) {
             if (!names.matches(row.text(3))) return;
-            const Tags its = entity_tags.read(row, 5);
+            const Tags &its = entity_tags.read(row, 5);
             if (tags.accept(its))
               visitor({row.integer(0), row.integer(1), row.integer(2), its, row.text(3), fields.read(row.text(4))});
           },
