@@ -49,8 +49,10 @@ class JobFacts {
  public:
   JobFacts(const Told &told, uint32_t job, store::Store &store, query::Budget &budget)
       : told_(told), store_(store), budget_(budget) {
+    std::set<uint32_t> names;
     for (const Task &task : told.tasks)
-      if (task.job == job) hosts_.insert(told.name(task.host));
+      if (task.job == job) names.insert(task.host);
+    for (const uint32_t name : names) hosts_.insert(told.name(name));
   }
   Metrics metrics(const std::vector<Windows> &sets) const { return Metrics::read(sets, hosts_, store_, budget_); }
   // Counters of these tasks are asked for by and by.
@@ -121,22 +123,19 @@ class Explainer {
 
   // The slow tasks of the node, and those of some other nodes.
   void choose() {
-    std::map<uint32_t, size_t> hosts;
-    for (const Entry &entry : group_.entries) {
-      const uint32_t host = told_.tasks[entry.task].host;
-      if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
-      if (host != finding_.host && host != 0) ++hosts[host];
-    }
-    if (finding_.is_overtaken) own_ = overtaken();
-    own_ = evenly(own_, kMostOwn);
     std::vector<std::pair<size_t, uint32_t>> most;
-    most.reserve(hosts.size());
-    for (const auto &[host, count] : hosts) most.emplace_back(count, host);
+    for (const NodeSpeed &node : group_.nodes)
+      if (node.host != finding_.host && node.host != 0) most.emplace_back(node.tasks, node.host);
     std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
     std::set<uint32_t> chosen;
     for (size_t i = 0; i < std::min(most.size(), kMostHosts); ++i) chosen.insert(most[i].second);
-    for (const Entry &entry : group_.entries)
-      if (chosen.contains(told_.tasks[entry.task].host)) others_.push_back(entry);
+    for (const Entry &entry : group_.entries) {
+      const uint32_t host = told_.tasks[entry.task].host;
+      if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
+      if (chosen.contains(host)) others_.push_back(entry);
+    }
+    if (finding_.is_overtaken) own_ = overtaken();
+    own_ = evenly(own_, kMostOwn);
     others_ = evenly(others_, kMostOthers);
   }
 

@@ -29,9 +29,10 @@ std::string without_numbers(std::string_view name) {
   return out;
 }
 
+constexpr size_t kMostBorders = 2048;  // and stretches of time
+
 // Leaves out borders that are near to the one before, so that no more are left than there may be.
 void thin_out(std::vector<int64_t> &borders) {
-  constexpr size_t kMostBorders = 2048;
   for (int64_t nearer = 1'000'000; borders.size() > kMostBorders; nearer *= 2) {
     int64_t last = borders.front() - nearer;
     std::erase_if(borders, [&](int64_t border) {
@@ -52,6 +53,18 @@ void Metrics::each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit
           static_cast<double>(std::min(bin->end_ns, end_ns) - std::max(bin->begin_ns, begin_ns)));
 }
 
+// Those that overlap, or are so near to each other, become one. They are in the order of their begin.
+void Metrics::join(Bins &stretches, int64_t gap) {
+  size_t kept = 0;
+  for (const Bin &next : stretches) {
+    if (kept == 0 || next.begin_ns - stretches[kept - 1].end_ns > gap)
+      stretches[kept++] = next;
+    else
+      stretches[kept - 1].end_ns = std::max(stretches[kept - 1].end_ns, next.end_ns);
+  }
+  stretches.resize(kept);
+}
+
 Metrics::Bins Metrics::bins_of(Windows windows) {
   std::erase_if(windows, [](const Window &window) { return window.begin_ns >= window.end_ns; });
   std::sort(windows.begin(), windows.end(), [](const Window &a, const Window &b) { return a.begin_ns < b.begin_ns; });
@@ -60,11 +73,10 @@ Metrics::Bins Metrics::bins_of(Windows windows) {
   for (const Window &window : windows) {
     borders.push_back(window.begin_ns);
     borders.push_back(window.end_ns);
-    if (covered.empty() || covered.back().end_ns < window.begin_ns)
-      covered.push_back({window.begin_ns, window.end_ns});
-    else
-      covered.back().end_ns = std::max(covered.back().end_ns, window.end_ns);
+    covered.push_back({window.begin_ns, window.end_ns});
   }
+  join(covered, 0);
+  for (int64_t gap = 1'000'000; covered.size() > kMostBorders; gap *= 2) join(covered, gap);
   std::sort(borders.begin(), borders.end());
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
   thin_out(borders);

@@ -77,6 +77,7 @@ class Metrics {
     std::map<std::string, Sums, std::less<>> hosts;
   };
   static Bins bins_of(Windows windows);
+  static void join(Bins &stretches, int64_t gap);
   // Those that overlap the time: the place of each, and for how long.
   template <class Visit>
   static void each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit);

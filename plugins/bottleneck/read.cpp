@@ -24,10 +24,10 @@ class EarlierOpen {
   explicit EarlierOpen(const query::Range &range) : begin_ns_(range.from_ns) {}
 
   bool keeps(const store::Span &span) {
-    std::string job = job_of(span.tags);
+    const std::string_view job = tag_of(span.tags, "job");
     if (job.empty()) return false;
     if (span.duration_ns >= 0 || span.start_ns > begin_ns_) {
-      active_.insert(std::move(job));
+      if (last_active_ == nullptr || *last_active_ != job) last_active_ = &*active_.emplace(job).first;
       return false;
     }
     Kept kept{span.start_ns, span.entity, span.tags, std::string(span.name), {}, {}};
@@ -35,7 +35,7 @@ class EarlierOpen {
       kept.names.emplace_back(field.name);
       kept.fields.push_back(field);
     }
-    kept_[std::move(job)].push_back(std::move(kept));
+    kept_[std::string(job)].push_back(std::move(kept));
     return true;
   }
 
@@ -73,6 +73,7 @@ class EarlierOpen {
 
   const int64_t begin_ns_;
   std::set<std::string> active_;
+  const std::string *last_active_ = nullptr;  // most spans are of the same job as the one before
   std::map<std::string, std::vector<Kept>> kept_;
   std::vector<std::string> idle_;
 };

@@ -8,6 +8,30 @@
 #include <utility>
 
 namespace atalaya::bottleneck {
+
+// Who a span says it is of, by one walk over its tags.
+struct Who {
+  explicit Who(const store::Tags &tags) {
+    for (const auto &[key, value] : tags) {
+      if (key == "job") job = value;
+      if (key == "stage") stage = value;
+      if (key == "task") task = value;
+      if (key == "attempt") attempt = value;
+      if (key == "host") host = value;
+      if (key == "phase") phase = value;
+      if (key == "source") source = value;
+      if (key == "executor") executor = value;
+      if (key == "locality") locality = value;
+    }
+  }
+  bool append_key(std::string &text) const {
+    text.append(job).append(1, '\0').append(task).append(1, '\0').append(attempt);
+    return !task.empty() || !attempt.empty();
+  }
+
+  std::string_view job, stage, task, attempt, host, phase, source, executor, locality;
+};
+
 namespace {
 
 // Amounts: what is not a number, or below 0, is not known.
@@ -60,9 +84,7 @@ std::string_view tag_of(const store::Tags &tags, std::string_view key) {
 }
 
 bool append_key(std::string &key, const store::Tags &tags) {
-  const std::string_view task = tag_of(tags, "task"), attempt = tag_of(tags, "attempt");
-  key.append(tag_of(tags, "job")).append(1, '\0').append(task).append(1, '\0').append(attempt);
-  return !task.empty() || !attempt.empty();
+  return Who(tags).append_key(key);
 }
 
 Region region_of(const store::Span &span, Names &names) {
@@ -93,30 +115,30 @@ uint32_t Collector::job(std::string_view id) {
   return found->second;
 }
 
-Task *Collector::task(const store::Tags &tags) {
+Task *Collector::task(const Who &who) {
   key_.clear();
-  if (!append_key(key_, tags)) return nullptr;
+  if (!who.append_key(key_)) return nullptr;
   const auto [found, is_new] = all_.keys.try_emplace(key_, static_cast<uint32_t>(all_.tasks.size()));
   if (is_new) {
     Task task;
-    task.job = job(tag_of(tags, "job"));
+    task.job = job(who.job);
     task.key = &found->first;
-    task.task_begin = static_cast<uint32_t>(tag_of(tags, "job").size() + 1);
-    task.attempt_begin = static_cast<uint32_t>(task.task_begin + tag_of(tags, "task").size() + 1);
+    task.task_begin = static_cast<uint32_t>(who.job.size() + 1);
+    task.attempt_begin = static_cast<uint32_t>(task.task_begin + who.task.size() + 1);
     all_.tasks.push_back(task);
   }
   Task &task = all_.tasks[found->second];
-  if (!task.has_span) name(task, tags);
+  if (!task.has_span) name(task, who);
   return &task;
 }
 
-void Collector::name(Task &task, const store::Tags &tags) {
-  const auto say = [&](uint32_t &name, std::string_view key) {
-    if (const std::string_view value = tag_of(tags, key); !value.empty()) name = all_.names.of(value);
+void Collector::name(Task &task, const Who &who) {
+  const auto say = [&](uint32_t &name, std::string_view value) {
+    if (!value.empty()) name = all_.names.of(value);
   };
-  say(task.stage, "stage");
-  say(task.host, "host");
-  say(task.executor, "executor");
+  say(task.stage, who.stage);
+  say(task.host, who.host);
+  say(task.executor, who.executor);
 }
 
 void Collector::add_job(const store::Span &span) {
@@ -131,7 +153,8 @@ void Collector::add_job(const store::Span &span) {
 }
 
 void Collector::add_task(const store::Span &span) {
-  Task *task = this->task(span.tags);
+  const Who who(span.tags);
+  Task *task = this->task(who);
   if (task == nullptr) {
     ++all_.without_identity;
     return;
@@ -144,18 +167,19 @@ void Collector::add_task(const store::Span &span) {
     if (said.work.start_ns < task->work.start_ns) return;
   }
   task->has_span = true;
-  name(*task, span.tags);
+  name(*task, who);
   task->work = said.work;
   task->outcome = outcome_of(said.outcome, span.duration_ns < 0);
-  task->locality = all_.names.of(tag_of(span.tags, "locality"));
+  task->locality = all_.names.of(who.locality);
   task->gc_ms = said.gc_ms;
   task->spills = said.spills;
   task->records = said.records;
 }
 
 void Collector::add_phase(const store::Span &span) {
-  const uint32_t name = all_.names.of(tag_of(span.tags, "phase"));
-  const Task *task = name == 0 ? nullptr : this->task(span.tags);
+  const Who who(span.tags);
+  const uint32_t name = all_.names.of(who.phase);
+  const Task *task = name == 0 ? nullptr : this->task(who);
   if (task == nullptr) {
     ++all_.without_identity;
     return;
@@ -163,9 +187,8 @@ void Collector::add_phase(const store::Span &span) {
   const Said said(span);
   Phase phase{.task = static_cast<uint32_t>(task - all_.tasks.data()), .phase = name, .work = said.work};
   phase.busy_ns = said.work.duration_ns;
-  const std::string_view source = tag_of(span.tags, "source");
-  if (!source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
-    phase.work.remote = source == "network" ? phase.work.bytes : 0;
+  if (!who.source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
+    phase.work.remote = who.source == "network" ? phase.work.bytes : 0;
   all_.phases.push_back(phase);
 }
 

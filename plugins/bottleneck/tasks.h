@@ -98,6 +98,8 @@ Region region_of(const store::Span &span, Names &names);
 // Who a task is, as the keys have it; false where the tags name none.
 bool append_key(std::string &key, const store::Tags &tags);
 
+struct Who;  // in tasks.cpp
+
 // Takes span after span, in any order.
 class Collector {
  public:
@@ -108,8 +110,8 @@ class Collector {
  private:
   struct Said;
   uint32_t job(std::string_view id);
-  void name(Task &task, const store::Tags &tags);
-  Task *task(const store::Tags &tags);
+  void name(Task &task, const Who &who);
+  Task *task(const Who &who);
   void add_job(const store::Span &span);
   void add_task(const store::Span &span);
   void add_phase(const store::Span &span);
