@@ -59,19 +59,19 @@ TEST_CASE("correlation is Pearson's") {
 }
 
 TEST_CASE("thousands of columns have loadings in no time") {
-  constexpr size_t kColumns = 4000, kRows = 200;
+  constexpr size_t kMany = 4000, kFew = 200;
   Table table;
   std::mt19937_64 random(3);
   std::normal_distribution<double> noise;
   std::vector<double> index;
-  for (size_t row = 0; row < kRows; ++row) index.push_back(noise(random));
-  for (size_t i = 0; i < kColumns; ++i) {
+  for (size_t row = 0; row < kFew; ++row) index.push_back(noise(random));
+  for (size_t i = 0; i < kMany; ++i) {
     table.names.push_back("c" + std::to_string(i));
     std::vector<double> &column = table.columns.emplace_back();
-    for (size_t row = 0; row < kRows; ++row) column.push_back((i % 2 == 0 ? index[row] : -index[row]) + 0.3 * noise(random));
+    for (size_t row = 0; row < kFew; ++row) column.push_back((i % 2 == 0 ? index[row] : -index[row]) + 0.3 * noise(random));
   }
   const Correlated found = correlate(table, index);
-  REQUIRE(found.all.size() == kColumns);
+  REQUIRE(found.all.size() == kMany);
   for (const Coefficient &one : found.all) {
     CHECK(std::abs(one.correlation) > 0.9);
     CHECK(std::abs(one.loading) > 0.9);
