@@ -25,8 +25,9 @@ constexpr std::array<std::string_view, 3> kColumns = {"host", "pid", "process"};
 // One row after another of the entities, from the cheap columns to the object of the other tags.
 class Finder {
  public:
-  Finder(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor)
+  Finder(Database &database, const char *from, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor)
       : database_(database),
+        from_(from),
         range_(selection.range),
         wanted_(wanted),
         visitor_(visitor),
@@ -37,9 +38,9 @@ class Finder {
   }
 
   void find() {
-    const std::string columns = "SELECT id, host, pid, process, tags, coalesce(first_ns, ?1), coalesce(last_ns, ?2) FROM entities ";
-    Statement statement(database_,
-                        columns + (processes_ ? "WHERE process IN (SELECT value FROM json_each(?3))" : "WHERE ?3 IS NULL"));
+    const std::string columns = "SELECT id, host, pid, process, tags, coalesce(first_ns, ?1), coalesce(last_ns, ?2) FROM ";
+    Statement statement(database_, columns + (processes_ ? "entities WHERE process IN (SELECT value FROM json_each(?3))"
+                                                         : std::string(from_) + " WHERE ?3 IS NULL"));
     statement.each([&](const Row &row) { look_at(row); }, Range{}.from_ns, Range{}.to_ns, processes_);
   }
 
@@ -53,6 +54,7 @@ class Finder {
   }
 
   Database &database_;
+  const char *from_;
   Range range_;
   const Wanted &wanted_;
   const EntityVisitor &visitor_;
@@ -123,15 +125,18 @@ std::optional<std::string> exact_texts(const std::vector<std::string> &patterns)
   return texts + "]";
 }
 
-void each_entity(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor) {
-  Finder(database, selection, wanted, visitor).find();
+// Of jobs there are millions of entities that have spans only.
+void each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor) {
+  Finder(database, "(SELECT DISTINCT entity FROM entity_shapes) CROSS JOIN entities ON id = entity", selection, wanted, visitor)
+      .find();
 }
 
 Entities find_entities(Database &database, const Selection &selection) {
   Entities found;
-  each_entity(
-      database, selection, [](int64_t) { return true; },
-      [&](int64_t id, Entity &&entity) { found.emplace_hint(found.end(), id, std::move(entity)); });
+  const auto add = [&](int64_t id, Entity &&entity) { found.emplace_hint(found.end(), id, std::move(entity)); };
+  Finder(
+      database, "entities", selection, [](int64_t) { return true; }, add)
+      .find();
   return found;
 }
 

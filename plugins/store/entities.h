@@ -46,7 +46,8 @@ class EntityTags {
 // `wanted` is asked first, before the tags are read: a call that has enough says no from then on.
 using Wanted = std::function<bool(int64_t entity)>;
 using EntityVisitor = std::function<void(int64_t id, Entity &&entity)>;
-void each_entity(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
+// Entities that had numbers once.
+void each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
 
 // Those that pass the filters and may have samples in the range.
 Entities find_entities(Database &database, const Selection &selection);
