@@ -73,9 +73,10 @@ class Comparison {
       for (Cell &cell : own.cells) std::sort(cell.logs.begin(), cell.logs.end());
     for (Cell &cell : all_) {
       std::sort(cell.logs.begin(), cell.logs.end());
+      const auto known = static_cast<ptrdiff_t>(logs_.size());
       logs_.insert(logs_.end(), cell.logs.begin(), cell.logs.end());
+      std::inplace_merge(logs_.begin(), logs_.begin() + known, logs_.end());
     }
-    std::sort(logs_.begin(), logs_.end());
   }
 
   void compare() {

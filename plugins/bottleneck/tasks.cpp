@@ -9,19 +9,22 @@
 
 namespace atalaya::bottleneck {
 
+using namespace std::string_view_literals;
+
 // Who a span says it is of, by one walk over its tags.
 struct Who {
   explicit Who(const store::Tags &tags) {
-    for (const auto &[key, value] : tags) {
-      if (key == "job") job = value;
-      if (key == "stage") stage = value;
-      if (key == "task") task = value;
-      if (key == "attempt") attempt = value;
-      if (key == "host") host = value;
-      if (key == "phase") phase = value;
-      if (key == "source") source = value;
-      if (key == "executor") executor = value;
-      if (key == "locality") locality = value;
+    for (const auto &[tag, value] : tags) {
+      const std::string_view key = tag;  // which is compared by its length first
+      if (key == "job"sv) job = value;
+      if (key == "stage"sv) stage = value;
+      if (key == "task"sv) task = value;
+      if (key == "attempt"sv) attempt = value;
+      if (key == "host"sv) host = value;
+      if (key == "phase"sv) phase = value;
+      if (key == "source"sv) source = value;
+      if (key == "executor"sv) executor = value;
+      if (key == "locality"sv) locality = value;
     }
   }
   bool append_key(std::string &text) const {

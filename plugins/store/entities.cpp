@@ -67,9 +67,11 @@ class Finder {
 
 // False: it does not come after the last one.
 bool EntityTags::put(std::string_view key, std::string_view value) {
-  while (next_ != tags_.end() && next_->first < key) next_ = tags_.erase(next_);
-  if (next_ != tags_.begin() && key <= std::prev(next_)->first) return false;
-  if (next_ == tags_.end() || next_->first != key) next_ = tags_.emplace_hint(next_, key, value);
+  if (next_ == tags_.end() || next_->first != key) {
+    while (next_ != tags_.end() && next_->first < key) next_ = tags_.erase(next_);
+    if (next_ != tags_.begin() && key <= std::prev(next_)->first) return false;
+    if (next_ == tags_.end() || next_->first != key) next_ = tags_.emplace_hint(next_, key, "");
+  }
   next_->second.assign(value);
   ++next_;
   return true;

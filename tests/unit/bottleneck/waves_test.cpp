@@ -17,6 +17,11 @@ double a_little(int number) {
   return 1 + 0.02 * (number % 5 - 2);
 }
 
+// Where each of four nodes runs a task after the other.
+int wave_of(int number) {
+  return number / 4;
+}
+
 // Waves of three tasks on each of four nodes, the first of which takes twice as long; n3 has the first one only.
 Spans with_a_node_of_one_wave(double factor_of_n3) {
   Spans spans;
@@ -49,7 +54,7 @@ TEST_CASE("a node that ran first waves only is compared with first waves") {
 Spans with_reduces(double begin, double begin_of_n3, double shuffle_of_n3) {
   Spans spans;
   for (int i = 0; i < 40; ++i)
-    spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), 10 * (i / 4), 10, kDone);
+    spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), wave_of(i) * 10, 10, kDone);
   for (int i = 0; i < 16; ++i) {
     const bool is_n3 = i % 4 == 3;
     const double start = is_n3 ? begin_of_n3 : begin;
@@ -77,14 +82,14 @@ TEST_CASE("a reduce that was started early and waits for maps is not slow") {
 }
 
 // Ten waves on four nodes. Every attempt on these nodes is killed after a while: a copy that began after `copy_begin` was faster.
-Spans with_copies(const std::vector<int> &nodes, size_t each, double killed_after, double copy_begin) {
+Spans with_copies(const std::vector<int> &nodes, int each, double killed_after, double copy_begin) {
   Spans spans;
   for (int i = 0; i < 40; ++i) {
     const int node = i % 4;
-    const double start = 40 * (i / 4);
+    const double start = wave_of(i) * 40;
     const std::string id = "m" + std::to_string(i);
     const Tags task = Spans::task("map", id, "n" + std::to_string(node));
-    const bool is_killed = std::count(nodes.begin(), nodes.end(), node) > 0 && static_cast<size_t>(i / 4) < each;
+    const bool is_killed = std::count(nodes.begin(), nodes.end(), node) > 0 && wave_of(i) < each;
     if (!is_killed) {
       spans.add("task", task, start, 10 * a_little(i), kDone);
       continue;
