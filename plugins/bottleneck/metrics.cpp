@@ -268,6 +268,7 @@ class MetricsReader : public store::PointVisitor {
       if (target.uses == nullptr) return;
       for (size_t i = 0; i < target.uses->size(); ++i) {
         const Active &active = (*target.active)[i];
+        if (active.all_ns <= 0) continue;  // windows of no length
         Use &use = (*target.uses)[i];
         (target.of_cpu ? use.cpu : use.disk) += value * overlap * active.part[bin] / active.all_ns;
       }

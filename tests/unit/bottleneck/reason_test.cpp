@@ -308,6 +308,11 @@ TEST_CASE("a short window in a long job has its own time only") {
   const Metrics metrics = Metrics::read({windows}, {}, store, budget);
   CHECK(metrics.mean("sys.cpu.usage", windows) == doctest::Approx(90));
   CHECK(metrics.mean("sys.cpu.usage", windows.front()) == doctest::Approx(90));
+  // One of no length beside another set's.
+  store.add("proc.cpu.user", {{"host", "h"}, {"process", "p"}, {"pid", "1"}}, {{7, 50}, {8, 50}});
+  const Metrics two = Metrics::read({windows, {{"h", kT0 + 7 * kSecond, kT0 + 7 * kSecond}}}, {}, store, budget);
+  CHECK(two.programs(0).at(0).cpu == doctest::Approx(50 / 600.0));
+  CHECK(two.programs(1).at(0).cpu == 0);
   // More borders than there may be.
   Windows many;
   for (int i = 0; i < 30'000; ++i) many.push_back({"h", kT0 + i * kSecond, kT0 + i * kSecond + kSecond / 2});
