@@ -304,7 +304,7 @@ TEST_CASE("a short window in a long job has its own time only") {
   Windows windows;
   for (int minute = 0; minute < 600; ++minute)
     windows.push_back({"h", kT0 + (60 * minute + 6) * kSecond, kT0 + (60 * minute + 8) * kSecond});
-  query::Budget budget({.points = 10'000});
+  query::Budget budget({.points = 20'000});
   const Metrics metrics = Metrics::read({windows}, {}, store, budget);
   CHECK(metrics.mean("sys.cpu.usage", windows) == doctest::Approx(90));
   CHECK(metrics.mean("sys.cpu.usage", windows.front()) == doctest::Approx(90));
