@@ -48,8 +48,8 @@ def main():
     sizes = [tuple(map(int, size.split("x"))) for size in sys.argv[3:]] or [(100_000, 0), (100_000, 5), (1_000_000, 0), (1_000_000, 5),
                                                                           (1_000_000, 0, 1, 64), (1_000_000, 0, 5000, 64)]
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
-        for tasks, phases in sizes:
-            measure(agent, maker, folder, tasks, phases)
+        for size in sizes:
+            measure(agent, maker, folder, *size)
 
 
 if __name__ == "__main__":
