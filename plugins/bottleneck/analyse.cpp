@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/util/text.h"
+#include "plugins/bottleneck/explain.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -40,11 +41,6 @@ std::vector<JobTotals> totals_of(const Told &told) {
   return totals;
 }
 
-std::string name_of(const Told &told, const Group &group) {
-  const std::string stage = group.stage == 0 ? "tasks" : "stage " + core::in_quotes(told.name(group.stage));
-  return "job " + core::in_quotes(told.name(told.jobs[group.job].id)) + ", " + stage;
-}
-
 double total_speed(const Group &group) {
   double bytes = 0, time_ns = 0;
   for (const Entry &entry : group.entries) {
@@ -61,7 +57,7 @@ void add_notes(Analysis &all) {
     if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.emplace_back(name).append(": ").append(why);
     if (group.without_speed > 0)
       all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
-                          " tasks is not known, for they moved no bytes or do not tell (span.bytes)");
+                          " tasks is not known, for they moved no bytes, took no time, or do not tell (span.bytes)");
   }
 }
 
@@ -76,6 +72,10 @@ void add_notes_on_spans(Analysis &all) {
     all.notes.push_back(
         std::to_string(all.told.again) +
         " tasks were run again under the same ids, as a second attempt of an application does: the later ones count");
+  if (all.told.regions_without_job > 0)
+    all.notes.push_back(std::to_string(all.told.regions_without_job) +
+                        " runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
+  all.notes.insert(all.notes.end(), all.told.notes.begin(), all.told.notes.end());
   for (const std::string &job : all.told.idle)
     all.notes.push_back("job " + core::in_quotes(job) +
                         " runs, or has died without an end: nothing of it began or ended in this time");
@@ -115,10 +115,7 @@ Analysis analyse(Told told, const DetectOptions &options, store::Store &store, q
                         " further slow nodes and tasks that lost less are left out");
     all.findings.resize(kMostExplained);
   }
-  for (Finding &finding : all.findings)
-    if (const std::string much = explain(finding, all.told, all.groups, store, budget); !much.empty())
-      all.notes.push_back("node " + all.told.name(finding.host) + ", " + name_of(all.told, all.groups[finding.group]) +
-                          ": not all metrics were looked at: " + much);
+  explain(all.findings, all.told, all.groups, store, budget, all.notes);
   for (Finding &finding : find_regions(all.told, all.regions)) all.findings.push_back(std::move(finding));
   add_notes(all);
   add_notes_on_spans(all);
@@ -127,12 +124,15 @@ Analysis analyse(Told told, const DetectOptions &options, store::Store &store, q
 }
 
 std::vector<Compared> compare(const Analysis &analysis, uint32_t before, uint32_t after) {
+  std::map<std::pair<uint32_t, uint32_t>, const Group *> others;
+  for (const Group &group : analysis.groups)
+    if (group.job == after && !group.entries.empty()) others[{group.stage, group.phase}] = &group;
   std::vector<Compared> found;
-  for (const Group &one : analysis.groups)
-    for (const Group &other : analysis.groups)
-      if (one.job == before && other.job == after && one.stage == other.stage && one.phase == other.phase && !one.entries.empty() &&
-          !other.entries.empty())
-        found.push_back({one.stage, one.phase, total_speed(one), total_speed(other)});
+  for (const Group &group : analysis.groups) {
+    if (group.job != before || group.entries.empty()) continue;
+    const auto other = others.find({group.stage, group.phase});
+    if (other != others.end()) found.push_back({group.stage, group.phase, total_speed(group), total_speed(*other->second)});
+  }
   return found;
 }
 

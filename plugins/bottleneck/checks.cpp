@@ -43,8 +43,8 @@ class Checker {
     const bool is_short = cpu_is_short(of_cpu);
     std::vector<Check> checks = {std::move(of_cpu), programs(is_short), garbage_collection(), memory(), remote_reads(), disk(),
                                  network()};
-    // A network that brings all data comes before the disks, which wait for it.
-    if (needs_.network) std::swap(checks[5], checks[6]);
+    // A network that brings the data comes before the disks, which wait for it.
+    if (comes_over_network()) std::swap(checks[5], checks[6]);
     return checks;
   }
 
@@ -120,7 +120,7 @@ class Checker {
     std::map<std::string, Program> elsewhere;
     std::map<std::string, bool> hosts;
     bool has_node = false;
-    for (const Program &program : metrics_.programs()) {
+    for (const Program &program : metrics_.programs(sides_.set)) {
       has_node = has_node || program.host == sides_.node;
       if (program.host == sides_.node) continue;
       hosts[program.host] = true;
@@ -133,7 +133,7 @@ class Checker {
     const auto others = static_cast<double>(hosts.size());
     const double much_cpu = 100 * kPartOfCores * metrics_.cores(sides_.node), much_disk = kPartOfDisk * moved_by_disks();
     const bool no_disk_left = disk_is_short();
-    for (const Program &program : metrics_.programs()) {
+    for (const Program &program : metrics_.programs(sides_.set)) {
       if (program.host != sides_.node) continue;
       const double cpu = elsewhere[program.name].cpu / others, disk = elsewhere[program.name].disk / others;
       if (program.cpu - cpu >= kProgramCpu && cpu <= kElsewhere * program.cpu)
@@ -229,9 +229,17 @@ class Checker {
     return is_told;
   }
 
+  // What the phase reads: a shuffle's data always, an input where the other nodes receive as much as they read from disks.
+  bool comes_over_network() const {
+    if (needs_.network || !needs_.input) return needs_.network;
+    constexpr double kBits = 8;
+    const auto received = metrics_.mean("sys.net.in.mb", sides_.others), read = metrics_.mean("sys.disk.read.mb", sides_.others);
+    return received && read && *received >= std::max(kLeastNet, kBits * *read);
+  }
+
   Check network() const {
     Check check{.what = Reason::network};
-    rate(check, {"sys.net.in.mb", "proc.net.tcp.in.mb"}, "network receive", "Mibit/s", kLeastNet, needs_.network);
+    rate(check, {"sys.net.in.mb", "proc.net.tcp.in.mb"}, "network receive", "Mibit/s", kLeastNet, comes_over_network());
     look(check, "proc.net.tcp.retransmits", "segments sent again", " a second", 10, 0);
     look(check, "sys.net.in.drops", "packets dropped", " a second", 10, 0);
     look(check, "sys.net.in.errors", "packets broken", " a second", 1, 0);

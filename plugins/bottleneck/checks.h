@@ -20,6 +20,7 @@ struct OfTasks {
 // A node and the others in the same phase.
 struct Sides {
   std::string node;
+  size_t set = 0;              // of the metrics' windows, which these are
   std::optional<Needs> needs;  // of the phase; absent: tasks as a whole
   std::vector<Window> own, others;
   OfTasks own_tasks, other_tasks;

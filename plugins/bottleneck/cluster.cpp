@@ -53,8 +53,16 @@ class Sorted {
     return static_cast<size_t>(found - weights_.begin()) - 1;
   }
   // Of two centres with this place between them, the first value that belongs to the right one.
-  size_t first_after(double place) const {
-    return static_cast<size_t>(std::upper_bound(at_.begin(), at_.end(), place) - at_.begin());
+  // It is not before `from`, and the nearer to it the sooner it is found.
+  size_t first_after(double place, size_t from = 0) const {
+    size_t step = 1;
+    while (from + step < size() && at_[from + step - 1] <= place) {
+      from += step;
+      step *= 2;
+    }
+    const auto begin = at_.begin() + static_cast<ptrdiff_t>(from);
+    const auto end = at_.begin() + static_cast<ptrdiff_t>(std::min(from + step, size()));
+    return static_cast<size_t>(std::upper_bound(begin, end, place) - at_.begin());
   }
   // The places of values that share the weight about equally.
   std::vector<size_t> candidates() const {
@@ -92,9 +100,9 @@ class Sorted {
 using Medoids = std::vector<size_t>;  // places of values, ascending
 
 // Of two medoids, the first value that belongs to the right one.
-size_t border(const Sorted &values, size_t left, size_t right) {
+size_t border(const Sorted &values, size_t left, size_t right, size_t from = 0) {
   const double between = values[left] + (values[right] - values[left]) / 2;
-  return std::clamp(values.first_after(between), left + 1, right);
+  return std::clamp(values.first_after(between, from), left + 1, right);
 }
 
 // Where the clusters of these medoids begin, and the end of the last one.
@@ -112,19 +120,24 @@ double cost_of(const Sorted &values, const Medoids &medoids) {
   return cost;
 }
 
+// The borders on both sides of a further medoid. They go up as it does.
+struct Between {
+  size_t left = 0, right = 0;
+};
+
 // What a further medoid would save: only the clusters on its two sides give values to it.
-double saved_by(const Sorted &values, const Medoids &medoids, const std::vector<size_t> &borders, size_t one) {
+double saved_by(const Sorted &values, const Medoids &medoids, const std::vector<size_t> &borders, size_t one, Between &last) {
   const auto next = static_cast<size_t>(std::upper_bound(medoids.begin(), medoids.end(), one) - medoids.begin());
   size_t begin = 0, end = values.size();
   double before = 0, after = 0;
   if (next > 0) {
     if (medoids[next - 1] == one) return 0;
-    begin = border(values, medoids[next - 1], one);
+    begin = last.left = border(values, medoids[next - 1], one, last.left);
     before += values.distances(borders[next - 1], borders[next], medoids[next - 1]);
     after += values.distances(borders[next - 1], begin, medoids[next - 1]);
   }
   if (next < medoids.size()) {
-    end = border(values, one, medoids[next]);
+    end = last.right = border(values, one, medoids[next], last.right);
     before += values.distances(borders[next], borders[next + 1], medoids[next]);
     after += values.distances(end, borders[next + 1], medoids[next]);
   }
@@ -135,9 +148,10 @@ double saved_by(const Sorted &values, const Medoids &medoids, const std::vector<
 std::optional<size_t> best_of(const Sorted &values, const std::vector<size_t> &candidates, const Medoids &medoids, double &saved) {
   const std::vector<size_t> borders = borders_of(values, medoids);
   std::optional<size_t> best;
+  Between last;
   saved = 0;
   for (const size_t candidate : candidates) {
-    const double its = saved_by(values, medoids, borders, candidate);
+    const double its = saved_by(values, medoids, borders, candidate, last);
     if (its <= saved) continue;
     saved = its;
     best = candidate;

@@ -63,24 +63,47 @@ std::vector<Component> principal_components(const Table &table) {
   return components;
 }
 
+// What all take grows with the third power of the columns, and frameworks may count thousands of things.
+Component first_component(const Table &table) {
+  constexpr size_t kMostColumns = 500;
+  if (table.columns.size() <= kMostColumns) {
+    const std::vector<Component> components = principal_components(table);
+    return components.empty() ? Component() : components.front();
+  }
+  Table part;
+  part.columns.assign(table.columns.begin(), table.columns.begin() + kMostColumns);
+  Component component = principal_components(part).front();
+  std::vector<double> scores(table.rows(), 0);
+  for (size_t i = 0; i < kMostColumns; ++i)
+    for (size_t row = 0; row < scores.size(); ++row) scores[row] += component.loadings[i] * part.columns[i][row];
+  component.loadings.clear();
+  for (const std::vector<double> &column : table.columns) component.loadings.push_back(correlation(column, scores));
+  return component;
+}
+
 Correlated correlate(const Table &table, const std::vector<double> &index) {
   constexpr size_t kFewestRows = 3;
   Correlated found;
   std::vector<double> changing_index = index;
   if (index.size() < kFewestRows || !normalise(changing_index)) return found;
-  const Table columns = normalised(table);
-  const std::vector<Component> components = principal_components(columns);
-  if (components.empty()) return found;
-  found.rows = index.size();
-  found.explained = components.front().explained;
+  Table columns = normalised(table);
+  if (columns.columns.empty()) return found;
+  std::vector<std::pair<double, size_t>> order;  // those that go with the index most come first, in the component too
   double sum = 0;
   for (size_t i = 0; i < columns.columns.size(); ++i) {
-    const double coefficient = correlation(columns.columns[i], index);
-    found.all.push_back({columns.names[i], coefficient, components.front().loadings[i]});
-    sum += std::abs(coefficient);
+    order.emplace_back(correlation(columns.columns[i], index), i);
+    sum += std::abs(order.back().first);
   }
-  std::stable_sort(found.all.begin(), found.all.end(),
-                   [](const Coefficient &a, const Coefficient &b) { return std::abs(a.correlation) > std::abs(b.correlation); });
+  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return std::abs(a.first) > std::abs(b.first); });
+  Table ordered;
+  for (const auto &[coefficient, place] : order) {
+    ordered.names.push_back(std::move(columns.names[place]));
+    ordered.columns.push_back(std::move(columns.columns[place]));
+  }
+  const Component component = first_component(ordered);
+  found.rows = index.size();
+  found.explained = component.explained;
+  for (size_t i = 0; i < order.size(); ++i) found.all.push_back({ordered.names[i], order[i].first, component.loadings[i]});
   for (double reached = 0; found.leading < found.all.size() && reached < sum * kLeadingPart; ++found.leading)
     reached += std::abs(found.all[found.leading].correlation);
   return found;

@@ -24,6 +24,9 @@ struct Component {
 // Of the columns' correlation matrix, the largest first. The table is normalised.
 std::vector<Component> principal_components(const Table &table);
 
+// The first of them; of a table with very many columns that of the first 500. All columns have loadings. Empty of an empty table.
+Component first_component(const Table &table);
+
 struct Coefficient {
   std::string name;
   double correlation = 0;  // with the index

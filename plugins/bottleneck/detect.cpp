@@ -4,19 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
+#include "plugins/bottleneck/compare.h"
+#include "plugins/bottleneck/resource.h"
 #include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kChance = 0.01;      // of a false verdict on a job, all that is looked at together
-constexpr double kWorthwhile = 0.05;  // of the tasks' time: a phase that loses less does not matter
-constexpr double kLeastNoise = 0.02;  // relative: clocks and counters are no better
 
 using Key = std::tuple<uint32_t, uint32_t, uint32_t>;  // job, stage, phase
 
@@ -40,17 +37,42 @@ void set_grades(Group &group, Clustering clustering) {
   group.speed = median(std::move(speeds));
 }
 
+// When the maps of each job had ended. Reduces are started before that, and their shuffle waits for the last map.
+class MapsEnds {
+ public:
+  explicit MapsEnds(const Told &told) : told_(told), ends_(told.jobs.size(), 0) {
+    for (const Task &task : told.tasks)
+      if (task.is_done() && told.name(task.stage) == "map") ends_[task.job] = std::max(ends_[task.job], task.work.end_ns());
+  }
+
+  bool begins_early(const Task &task) const { return told_.name(task.stage) == "reduce" && task.work.start_ns < ends_[task.job]; }
+  // From when on the task, or what it did from `start_ns` to `end_ns`, had all that it waited for.
+  int64_t begin(const Task &task, int64_t start_ns, int64_t end_ns) const {
+    const bool waits = begins_early(task) && ends_[task.job] < end_ns;  // else a map was run again after its output was fetched
+    return waits ? std::max(start_ns, ends_[task.job]) : start_ns;
+  }
+
+ private:
+  const Told &told_;
+  std::vector<int64_t> ends_;  // by job
+};
+
 class Groups {
  public:
-  explicit Groups(const Told &told) : told_(told) {}
+  Groups(const Told &told, const MapsEnds &ends) : told_(told), ends_(ends) {}
 
   void add_tasks() {
     for (uint32_t i = 0; i < told_.tasks.size(); ++i) {
       const Task &task = told_.tasks[i];
-      if (!task.is_done()) continue;
+      if (!task.has_ended_well()) continue;
       Group &group = of({task.job, task.stage, 0});
+      if (task.work.duration_ns == 0) {
+        ++group.without_speed;
+        continue;
+      }
       first_start(group, task.work.start_ns);
-      add(group, i, task.work.start_ns, task.work.duration_ns, task.work.bytes);
+      const int64_t begin = ends_.begin(task, task.work.start_ns, task.work.end_ns());
+      add(group, i, begin, task.work.end_ns() - begin, task.work.bytes);
     }
   }
   void add_phases() {
@@ -63,7 +85,10 @@ class Groups {
       group.offset_ns += static_cast<double>(phase.work.start_ns - task.work.start_ns);
       ++counts_[&group];
       group.is_remote = group.is_remote || phase.work.remote > 0;
-      add(group, phase.task, phase.work.start_ns, phase.busy_ns, group.bytes_of_task ? task.work.bytes : phase.work.bytes);
+      const int64_t begin = needs_of(told_.name(phase.phase)).network ? ends_.begin(task, phase.work.start_ns, phase.work.end_ns())
+                                                                      : phase.work.start_ns;
+      add(group, phase.task, begin, std::min(phase.busy_ns, phase.work.end_ns() - begin),
+          group.bytes_of_task ? task.work.bytes : phase.work.bytes);
     }
   }
   std::vector<Group> take() {
@@ -94,7 +119,7 @@ class Groups {
   // Nothing moved, nothing is slow.
   static void add(Group &group, uint32_t task, int64_t start_ns, int64_t time_ns, int64_t bytes) {
     if (bytes > 0)
-      group.entries.push_back({task, Grade::medium, start_ns, time_ns, bytes, speed_of(bytes, time_ns)});
+      group.entries.push_back({task, Grade::medium, Wave::first, start_ns, time_ns, bytes, speed_of(bytes, time_ns)});
     else
       ++group.without_speed;
   }
@@ -104,108 +129,31 @@ class Groups {
   }
 
   const Told &told_;
+  const MapsEnds &ends_;
   std::map<Key, Group> groups_;
   std::map<const Group *, size_t> counts_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> starts_;
 };
 
-// Logarithms of speeds by node: what a node costs is a factor.
-struct Logs {
-  std::vector<double> all;
-  double sum = 0;
-};
-
-struct Noise {
-  double deviation = 0;  // within nodes
-  double degrees = 0;
-};
-
-Noise noise_of(const std::map<uint32_t, Logs> &logs, size_t tasks) {
-  double squares = 0;
-  for (const auto &[host, own] : logs) {
-    const double mean = own.sum / static_cast<double>(own.all.size());
-    for (const double value : own.all) squares += (value - mean) * (value - mean);
-  }
-  const double degrees = static_cast<double>(tasks) - static_cast<double>(logs.size());
-  return {degrees > 0 ? std::max(std::sqrt(squares / degrees), kLeastNoise) : 0, degrees};
-}
-
-double median_of_others(const Group &group, const Told &told, uint32_t host) {
-  std::vector<double> speeds;
-  for (const Entry &entry : group.entries)
-    if (told.tasks[entry.task].host != host) speeds.push_back(entry.speed);
-  return median(std::move(speeds));
-}
-
-// Medians of all but one node, for each of them: a node of many hardly moves it, and to sort all for each would take too long.
-constexpr size_t kMostExact = 64;
-
-// Healthy nodes differ, too: one that is not clearly further below the others than these lie apart is as slow as by chance. How far
-// they do is measured without what lies below their middle by much: another slow node must not hide this one.
-bool is_among(const NodeSpeed &node, const std::vector<double> &others) {
-  constexpr double kDeviations = 2.5, kAbove = 2;
-  constexpr size_t kFewestOthers = 2;
-  if (others.size() < kFewestOthers) return false;
-  const double middle = median(others), below = middle - std::log(node.speed);
-  const double above = *std::max_element(others.begin(), others.end()) - middle;
-  return below < kDeviations * robust_deviation(others, middle) || below < kAbove * above;
-}
-
-void forgive(std::map<uint32_t, NodeSpeed> &nodes) {
-  std::vector<double> all;
-  all.reserve(nodes.size());
-  for (const auto &[host, node] : nodes) all.push_back(std::log(node.speed));
-  size_t place = 0;
-  for (auto &[host, node] : nodes) {
-    std::vector<double> others;
-    if (nodes.size() <= kMostExact) {
-      others = all;
-      others.erase(others.begin() + static_cast<ptrdiff_t>(place));
+// How a stage's tasks are told apart. A program that has just been started is slow, and a reduce that waits for maps does not work.
+std::vector<Wave> waves_of(const Told &told, const std::vector<Group> &groups, const MapsEnds &ends) {
+  std::vector<Wave> waves(told.tasks.size(), Wave::first);
+  std::unordered_map<uint32_t, int64_t> first_end;  // by host
+  for (const Group &group : groups) {
+    if (group.phase != 0) continue;
+    first_end.clear();
+    for (const Entry &entry : group.entries) {
+      const Work &work = told.tasks[entry.task].work;
+      const auto [end, is_new] = first_end.try_emplace(told.tasks[entry.task].host, work.end_ns());
+      end->second = std::min(end->second, work.end_ns());
     }
-    ++place;
-    if (node.chance < kChance && is_among(node, nodes.size() <= kMostExact ? others : all)) node.chance = 1;
+    for (const Entry &entry : group.entries) {
+      const Task &task = told.tasks[entry.task];
+      if (task.work.start_ns >= first_end[task.host]) waves[entry.task] = Wave::later;
+      if (ends.begins_early(task)) waves[entry.task] = Wave::early;
+    }
   }
-}
-
-void compare(Group &group, const Told &told) {
-  std::map<uint32_t, Logs> logs;
-  double sum = 0;
-  for (const Entry &entry : group.entries) {
-    Logs &own = logs[told.tasks[entry.task].host];
-    own.all.push_back(std::log(entry.speed));
-    own.sum += own.all.back();
-    sum += own.all.back();
-  }
-  const size_t tasks = group.entries.size();
-  const Noise noise = noise_of(logs, tasks);
-  std::map<uint32_t, NodeSpeed> nodes;
-  for (auto &[host, own] : logs) {
-    NodeSpeed &node = nodes[host];
-    node.host = host;
-    node.tasks = own.all.size();
-    node.speed = std::exp(median(own.all));
-    node.others = tasks == node.tasks ? kNone : logs.size() > kMostExact ? group.speed : median_of_others(group, told, host);
-    if (tasks == node.tasks || noise.degrees <= 0) continue;
-    const auto count = static_cast<double>(node.tasks), rest = static_cast<double>(tasks - node.tasks);
-    const double difference = (sum - own.sum) / rest - own.sum / count;
-    node.chance = student_tail(difference / (noise.deviation * std::sqrt(1 / count + 1 / rest)), noise.degrees);
-  }
-  forgive(nodes);
-  std::map<uint32_t, std::pair<double, double>> times;  // needed at the others' speed, and taken
-  for (const Entry &entry : group.entries) {
-    NodeSpeed &node = nodes[told.tasks[entry.task].host];
-    node.lowest += entry.grade == Grade::lowest ? 1 : 0;
-    node.lower += entry.grade == Grade::lower ? 1 : 0;
-    auto &[lost, taken] = times[node.host];
-    lost += static_cast<double>(entry.time_ns) * (1 - entry.speed / node.others);
-    taken += static_cast<double>(told.tasks[entry.task].work.duration_ns);
-  }
-  for (auto &[host, node] : nodes) {
-    node.lost = times[host].first / times[host].second;
-    group.nodes.push_back(node);
-  }
-  std::sort(group.nodes.begin(), group.nodes.end(),
-            [&](const NodeSpeed &a, const NodeSpeed &b) { return told.name(a.host) < told.name(b.host); });
+  return waves;
 }
 
 }  // namespace
@@ -216,15 +164,18 @@ std::string_view grade_text(Grade grade) {
 }
 
 std::vector<Group> grade(const Told &told, const DetectOptions &options, query::Budget &budget) {
-  Groups groups(told);
+  const MapsEnds ends(told);
+  Groups groups(told, ends);
   groups.add_tasks();
   groups.add_phases();
   std::vector<Group> all = groups.take();
+  const std::vector<Wave> waves = waves_of(told, all, ends);
   for (Group &group : all) {
     budget.check_time();
     if (group.entries.empty()) continue;
+    for (Entry &entry : group.entries) entry.wave = waves[entry.task];
     set_grades(group, options.clustering);
-    compare(group, told);
+    compare_nodes(group, told);
   }
   return all;
 }

@@ -17,10 +17,16 @@ constexpr size_t kGrades = 5;
 enum class Grade : uint8_t { lowest, lower, medium, higher, highest };
 std::string_view grade_text(Grade grade);
 
+// Tasks that are compared with each other: reduces that were there before the last map had ended, the first ones on their node, and
+// those that were started when one of the stage had ended there.
+enum class Wave : uint8_t { early, first, later };
+constexpr size_t kWaves = 3;
+
 // A task, or its phase, with its speed.
 struct Entry {
   uint32_t task = 0;
   Grade grade = Grade::medium;
+  Wave wave = Wave::first;
   int64_t start_ns = 0, time_ns = 0, bytes = 0;
   double speed = 0;  // DPS: KiB/s
 };
@@ -29,9 +35,10 @@ struct Entry {
 struct NodeSpeed {
   uint32_t host = 0;
   size_t tasks = 0, lowest = 0, lower = 0;
-  double speed = 0, others = 0;  // medians; others: of the tasks on all other nodes, NaN where there are none
-  double chance = 1;             // how often chance alone makes a node this slow
-  double lost = 0;               // of the tasks' time on it: what it would not have taken at the others' speed
+  // Medians. Others: of the tasks on all other nodes, as many of each wave as the node has; NaN where there are none.
+  double speed = 0, others = 0;
+  double chance = 1;  // how often chance alone makes a node this slow
+  double lost = 0;    // of the tasks' time on it: what it would not have taken at the others' speed
   double slower() const { return 1 - speed / others; }
 };
 
@@ -54,6 +61,9 @@ struct DetectOptions {
 
 // By job, by stage as they begin; first the tasks as a whole, then their phases as they begin.
 std::vector<Group> grade(const Told &told, const DetectOptions &options, query::Budget &budget);
+
+constexpr double kChance = 0.01;      // of a false verdict on a job, all that is looked at together
+constexpr double kWorthwhile = 0.05;  // of the tasks' time: what loses less does not matter
 
 // What a group must have for a verdict on its nodes.
 constexpr size_t kFewestTasks = 8, kFewestOfNode = 3;

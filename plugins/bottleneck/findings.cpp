@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
-#include "plugins/bottleneck/read.h"
+#include "core/util/text.h"
 #include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
@@ -20,10 +21,6 @@ constexpr double kLeastLostNs = 10e9;  // seconds are lost by a pause of the hos
 constexpr double kFarAway = 3.5;       // robust deviations; more among many tasks, where some are far away by chance
 constexpr double kMostOfAll = 0.2;     // more tasks than these are no outliers
 constexpr size_t kFewestForOutliers = 10;
-
-std::string stage_text(const Told &told, uint32_t stage) {
-  return stage == 0 ? "" : told.name(stage) + " ";
-}
 
 // The groups of a stage: the tasks' at `begin`, then its phases'.
 struct Stage {
@@ -39,10 +36,76 @@ std::vector<Stage> stages_of(const std::vector<Group> &groups) {
   return stages;
 }
 
+// What a node ran of a stage.
+struct Attempts {
+  size_t count = 0;
+  double time_ns = 0;
+};
+
+// Attempts of a stage that were killed while another one of the same task, which succeeded, ran on another node.
+struct Overtaken {
+  std::vector<uint32_t> tasks;
+  std::map<uint32_t, Attempts> attempts;  // all of the stage, by host
+};
+
+class OvertakenStages {
+ public:
+  explicit OvertakenStages(const Told &told) : told_(told) {
+    std::vector<uint32_t> killed;
+    for (uint32_t i = 0; i < told.tasks.size(); ++i)
+      if (told.tasks[i].outcome == Outcome::killed && told.tasks[i].work.duration_ns > 0 && told.tasks[i].host != 0)
+        killed.push_back(i);
+    if (killed.empty()) return;
+    std::unordered_map<std::string_view, std::vector<uint32_t>> winners;  // of the tasks of those
+    for (const uint32_t task : killed) winners[task_of(task)];
+    for (uint32_t i = 0; i < told.tasks.size(); ++i)
+      if (told.tasks[i].is_done())
+        if (const auto found = winners.find(task_of(i)); found != winners.end()) found->second.push_back(i);
+    for (const uint32_t task : killed)
+      if (is_overtaken(told.tasks[task], winners[task_of(task)])) stages_[key_of(told.tasks[task])].tasks.push_back(task);
+    count_attempts();
+  }
+
+  // nullptr: there are none.
+  const Overtaken *of(uint32_t job, uint32_t stage) const {
+    const auto found = stages_.find({job, stage});
+    return found == stages_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  using Key = std::pair<uint32_t, uint32_t>;
+  static Key key_of(const Task &task) { return {task.job, task.stage}; }
+  // Its job and itself, without the attempt.
+  std::string_view task_of(uint32_t number) const {
+    const Task &task = told_.tasks[number];
+    return std::string_view(*task.key).substr(0, task.attempt_begin);
+  }
+  bool is_overtaken(const Task &killed, const std::vector<uint32_t> &winners) const {
+    return std::any_of(winners.begin(), winners.end(), [&](uint32_t number) {
+      const Task &winner = told_.tasks[number];
+      return winner.host != killed.host && winner.work.start_ns < killed.work.end_ns() &&
+             killed.work.start_ns < winner.work.end_ns();
+    });
+  }
+  void count_attempts() {
+    if (stages_.empty()) return;
+    for (const Task &task : told_.tasks) {
+      const auto stage = stages_.find(key_of(task));
+      if (stage == stages_.end() || task.host == 0 || task.work.duration_ns == kUnknown) continue;
+      Attempts &own = stage->second.attempts[task.host];
+      ++own.count;
+      own.time_ns += static_cast<double>(task.work.duration_ns);
+    }
+  }
+
+  const Told &told_;
+  std::map<Key, Overtaken> stages_;
+};
+
 class Finder {
  public:
   Finder(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
-      : told_(told), groups_(groups), ranks_(ranks), options_(options) {
+      : told_(told), groups_(groups), ranks_(ranks), options_(options), overtaken_(told) {
     for (const Group &group : groups)
       for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kFewestOfNode ? 1 : 0;
   }
@@ -50,6 +113,7 @@ class Finder {
   std::vector<Finding> find() {
     for (const Stage &stage : stages_of(groups_)) {
       find_nodes(stage);
+      find_overtaken(stage);
       find_outliers(stage);
     }
     std::stable_sort(found_.begin(), found_.end(),
@@ -127,24 +191,60 @@ class Finder {
                                  percent_text(finding.phases[i].slower) + " slower, too");
   }
 
-  // Tasks that began before any task of the stage had ended on their node: programs warm up in them.
-  std::set<uint32_t> first_wave(const Group &group) const {
-    std::map<uint32_t, int64_t> first_end;
-    std::map<uint32_t, size_t> count, first;
-    for (const Entry &entry : group.entries) {
-      const uint32_t host = told_.tasks[entry.task].host;
-      const auto [end, is_new] = first_end.try_emplace(host, entry.start_ns + entry.time_ns);
-      end->second = std::min(end->second, entry.start_ns + entry.time_ns);
-      ++count[host];
+  // On some nodes attempts are overtaken by copies on other ones and killed, so that they are nowhere among the graded.
+  void find_overtaken(const Stage &stage) {
+    const Group &group = groups_[stage.begin];
+    const Overtaken *overtaken = overtaken_.of(group.job, group.stage);
+    if (overtaken == nullptr || group.entries.size() < kFewestTasks) return;
+    std::vector<double> times;
+    for (const Entry &entry : group.entries) times.push_back(static_cast<double>(entry.time_ns));
+    const double usual = median(std::move(times));
+    std::map<uint32_t, std::vector<uint32_t>> longer;  // by host
+    size_t all = 0;
+    for (const uint32_t task : overtaken->tasks) {
+      if (static_cast<double>(told_.tasks[task].work.duration_ns) <= usual) continue;
+      longer[told_.tasks[task].host].push_back(task);
+      ++all;
     }
-    std::set<uint32_t> tasks;
-    for (const Entry &entry : group.entries) {
-      const uint32_t host = told_.tasks[entry.task].host;
-      if (entry.start_ns < first_end[host] && ++first[host] > 0) tasks.insert(entry.task);
+    for (const auto &[host, tasks] : longer) {
+      const std::string text = std::to_string(tasks.size()) +
+                               " of its attempts were killed after more than the stage's median of " + short_text(usual / 1e9) +
+                               " s, for copies on other nodes had overtaken them";
+      const auto known = std::find_if(found_.begin(), found_.end(), [&, host = host](const Finding &finding) {
+        return finding.job == group.job && finding.stage == group.stage && finding.host == host;
+      });
+      if (known != found_.end())
+        known->evidence.push_back(text);
+      else
+        add_overtaken(
+            {.job = group.job, .stage = group.stage, .host = host, .group = stage.begin, .tasks = tasks, .evidence = {text}},
+            *overtaken, all);
     }
-    // Where there was no second wave, all began alike.
-    std::erase_if(tasks, [&](uint32_t task) { return first[told_.tasks[task].host] == count[told_.tasks[task].host]; });
-    return tasks;
+  }
+
+  // Where they are more than chance gives a node of so many attempts, and cost enough.
+  void add_overtaken(Finding finding, const Overtaken &overtaken, size_t all) {
+    const Attempts &own = overtaken.attempts.at(finding.host);
+    size_t attempts = 0;
+    for (const auto &[host, other] : overtaken.attempts) attempts += other.count;
+    finding.is_overtaken = true;
+    finding.slower = std::numeric_limits<double>::quiet_NaN();  // how far they would have got is not known
+    finding.chance = binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
+    for (const uint32_t task : finding.tasks) finding.lost += static_cast<double>(told_.tasks[task].work.duration_ns) / own.time_ns;
+    const auto looked_at = static_cast<double>(std::max(looked_at_[finding.job], overtaken.attempts.size()));
+    if (finding.tasks.size() < kFewestOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
+    finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
+                               " such attempts on a node that ran " + std::to_string(own.count) + " of " +
+                               std::to_string(attempts) + "; they took " + percent_text(finding.lost) + " of its tasks' time");
+    found_.push_back(std::move(finding));
+  }
+
+  // Nodes on which tasks were started when others had ended: in the first ones programs had warmed up.
+  std::set<uint32_t> nodes_of_waves(const Group &group) const {
+    std::set<uint32_t> hosts;
+    for (const Entry &entry : group.entries)
+      if (entry.wave == Wave::later) hosts.insert(told_.tasks[entry.task].host);
+    return hosts;
   }
 
   void find_outliers(const Stage &stage) {
@@ -157,23 +257,19 @@ class Finder {
     }
     const double middle = std::log(group.speed), deviation = robust_deviation(logs, middle), usual = median(std::move(times));
     const double far = std::max(kFarAway, std::sqrt(2 * std::log(static_cast<double>(logs.size()))) + 1) * deviation;
+    const std::set<uint32_t> warmed_up = nodes_of_waves(group);
     std::set<uint32_t> named;
     for (const Finding &finding : found_)
       if (finding.job == group.job && finding.stage == group.stage) named.insert(finding.host);
     Finding finding{.kind = Finding::Kind::tasks, .job = group.job, .stage = group.stage, .group = stage.begin};
     std::vector<double> speeds;
-    std::set<uint32_t> warming;
     for (const Entry &entry : group.entries) {
       const double distance = middle - std::log(entry.speed);
       if (entry.grade != Grade::lowest || distance < far || distance < std::log(kMuchSlower)) continue;
       if (static_cast<double>(entry.time_ns) < std::max(kMuchSlower * usual, usual + kLeastLostNs) ||
           named.contains(told_.tasks[entry.task].host))
         continue;
-      if (warming.empty()) {
-        warming = first_wave(group);
-        warming.insert(UINT32_MAX);  // it is known now
-      }
-      if (warming.contains(entry.task)) continue;
+      if (entry.wave != Wave::later && warmed_up.contains(told_.tasks[entry.task].host)) continue;
       finding.tasks.push_back(entry.task);
       speeds.push_back(entry.speed);
       finding.lost += static_cast<double>(entry.time_ns) - usual;
@@ -210,284 +306,21 @@ class Finder {
   const std::vector<Group> &groups_;
   const std::vector<PhaseRank> &ranks_;
   const DetectOptions &options_;
+  const OvertakenStages overtaken_;
   std::map<uint32_t, size_t> looked_at_;  // nodes of all groups of a job
   std::vector<Finding> found_;
 };
 
-// What is read of a finding's tasks and of those beside them.
-constexpr size_t kMostReadAgain = 500'000;  // spans: beyond it counters are left out
-constexpr size_t kMostOwn = 400, kMostOthers = 800, kMostHosts = 8;
-constexpr size_t kMostParts = 50;  // windows of one phase of a task
-
-// So many of them, from all of their length.
-template <class T>
-std::vector<T> evenly(const std::vector<T> &all, size_t most) {
-  if (all.size() <= most) return all;
-  std::vector<T> some;
-  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
-  return some;
-}
-
-// What the phase, one of this group's stage, waits for; nothing of tasks as a whole.
-std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
-  if (phase == 0) return std::nullopt;
-  std::vector<std::string> names;
-  bool is_remote = false;
-  for (const Group &one : groups) {
-    if (one.job != group.job || one.stage != group.stage || one.phase == 0) continue;
-    names.push_back(told.name(one.phase));
-    is_remote = is_remote || (one.phase == phase && one.is_remote);
-  }
-  Needs needs = needs_of(told.name(phase), names);
-  needs.input = needs.input || is_remote;
-  return needs;
-}
-
-class Explainer {
- public:
-  Explainer(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store, query::Budget &budget)
-      : finding_(finding), told_(told), groups_(groups), group_(groups[finding.group]), store_(store), budget_(budget) {}
-
-  void explain() {
-    choose();
-    Sides sides;
-    sides.node = told_.name(finding_.host);
-    sides.needs = needs_of_phase(told_, groups_, group_, finding_.phase);
-    Rows rows;
-    for (const Entry &entry : own_) append(sides.own, rows.emplace_back(windows_of(entry)));
-    for (const Entry &entry : others_) append(sides.others, rows.emplace_back(windows_of(entry)));
-    sides.own_tasks = of_tasks(true);
-    sides.other_tasks = of_tasks(false);
-    std::vector<Window> windows = sides.own;
-    append(windows, sides.others);
-    const Metrics metrics = Metrics::read(windows, store_, budget_);
-    finding_.checks = check_all(metrics, sides);
-    finding_.reason = reason_of(finding_.checks);
-    finding_.index = "ipc";
-    correlate_ipc(metrics, sides.own);
-    if (finding_.metrics.all.empty()) correlate_speed(metrics, rows);
-    if (finding_.metrics.all.empty()) finding_.index.clear();
-    finding_.leading = leading_resource(finding_.metrics);
-    finding_.summary = subject() + conclusion(finding_.checks);
-    if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
-      finding_.summary += "; the metrics that go with its speed most are of " + std::string(resource_text(finding_.leading));
-  }
-
-  // All that was found out stands; what was not is not guessed.
-  void stay_without_reason() {
-    finding_.index.clear();
-    finding_.metrics = {};
-    finding_.summary =
-        subject() + (finding_.checks.empty() ? "to look for the reason costs more than is allowed" : conclusion(finding_.checks));
-  }
-
- private:
-  using Rows = std::vector<std::vector<Window>>;  // each is looked at as a whole
-
-  static void append(std::vector<Window> &all, const std::vector<Window> &more) { all.insert(all.end(), more.begin(), more.end()); }
-
-  // The slow tasks of the node, and those of some other nodes.
-  void choose() {
-    std::map<uint32_t, size_t> hosts;
-    for (const Entry &entry : group_.entries) {
-      const uint32_t host = told_.tasks[entry.task].host;
-      if (host == finding_.host && entry.grade <= Grade::lower) own_.push_back(entry);
-      if (host != finding_.host && host != 0) ++hosts[host];
-    }
-    own_ = evenly(own_, kMostOwn);
-    std::vector<std::pair<size_t, uint32_t>> most;
-    most.reserve(hosts.size());
-    for (const auto &[host, count] : hosts) most.emplace_back(count, host);
-    std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
-    std::set<uint32_t> chosen;
-    for (size_t i = 0; i < std::min(most.size(), kMostHosts); ++i) chosen.insert(most[i].second);
-    for (const Entry &entry : group_.entries)
-      if (chosen.contains(told_.tasks[entry.task].host)) others_.push_back(entry);
-    others_ = evenly(others_, kMostOthers);
-  }
-
-  // Of a phase that came in several spans (spill after spill) those: between them the task did something else.
-  std::vector<Window> windows_of(const Entry &entry) const {
-    const std::string &host = told_.name(told_.tasks[entry.task].host);
-    const Part key{entry.task, group_.phase};
-    const auto [begin, end] = std::equal_range(told_.parts.begin(), told_.parts.end(), key, [](const Part &a, const Part &b) {
-      return std::tie(a.task, a.phase) < std::tie(b.task, b.phase);
-    });
-    if (begin == end) return {{host, entry.start_ns, entry.start_ns + entry.time_ns}};
-    std::vector<Window> windows;
-    for (const Part &part : evenly(std::vector<Part>(begin, end), kMostParts))
-      windows.push_back({host, part.begin_ns, part.end_ns});
-    return windows;
-  }
-
-  OfTasks of_tasks(bool own) const {
-    double bytes = 0, remote = 0, time = 0, gc = 0;
-    for (const Entry &entry : group_.entries) {
-      const Task &task = told_.tasks[entry.task];
-      if (task.host == 0 || (task.host == finding_.host) != own) continue;
-      if (task.work.bytes > 0 && task.work.remote != kUnknown) {
-        bytes += static_cast<double>(task.work.bytes);
-        remote += static_cast<double>(task.work.remote);
-      }
-      if (task.gc_ms == kUnknown) continue;
-      gc += static_cast<double>(task.gc_ms) * 1e6;
-      time += static_cast<double>(task.work.duration_ns);
-    }
-    OfTasks found;
-    if (bytes > 0) found.remote_share = std::min(1.0, remote / bytes);
-    if (time > 0) found.gc_share = std::min(1.0, gc / time);
-    return found;
-  }
-
-  using Columns = std::map<std::string, std::vector<std::optional<double>>>;
-
-  Columns columns_of(const Metrics &metrics, const Rows &rows) const {
-    Columns columns;
-    for (const std::string &name : metrics.names()) {
-      budget_.check_time();
-      for (const std::vector<Window> &row : rows) columns[name].push_back(metrics.mean(name, row));
-    }
-    return columns;
-  }
-
-  // What tasks tell of themselves, and what their framework counted.
-  void add_tasks(Columns &columns) const {
-    std::vector<uint32_t> tasks;
-    for (const auto *entries : {&own_, &others_})
-      for (const Entry &entry : *entries) tasks.push_back(entry.task);
-    const auto add = [&](const char *name, auto &&value) {
-      for (const uint32_t task : tasks) columns[name].push_back(value(told_.tasks[task]));
-    };
-    const auto part = [](int64_t amount, double of) {
-      return amount == kUnknown || of <= 0 ? std::nullopt : std::optional(static_cast<double>(amount) / of);
-    };
-    add("span.bytes.remote", [&](const Task &task) { return part(task.work.remote, static_cast<double>(task.work.bytes)); });
-    add("span.gc.time", [&](const Task &task) { return part(task.gc_ms, static_cast<double>(task.work.duration_ns) / 1e6); });
-    add("span.spills", [&](const Task &task) { return part(task.spills, 1); });
-    add("span.records", [&](const Task &task) { return part(task.records, 1); });
-    if (told_.tasks.size() + told_.phases.size() > kMostReadAgain) return;
-    const Counters counters = read_counters(told_, tasks, store_, budget_);
-    for (size_t row = 0; row < tasks.size(); ++row) {
-      for (const auto &[name, value] : counters.at(tasks[row])) {
-        auto &column = columns[name];
-        column.resize(tasks.size());
-        column[row] = value;
-      }
-    }
-  }
-
-  // Columns that (nearly) all rows have, and of those rows that have all of these.
-  static Table table_of(Columns columns, std::vector<double> &index) {
-    constexpr double kMissing = 0.1;
-    std::erase_if(columns, [&](const auto &column) {
-      const auto missing = static_cast<double>(std::count(column.second.begin(), column.second.end(), std::nullopt));
-      return missing > kMissing * static_cast<double>(index.size());
-    });
-    Table table;
-    for (const auto &[name, column] : columns) table.names.push_back(name);
-    table.columns.resize(columns.size());
-    std::vector<double> kept;
-    for (size_t row = 0; row < index.size(); ++row) {
-      if (std::any_of(columns.begin(), columns.end(), [row](const auto &column) { return !column.second[row]; })) continue;
-      kept.push_back(index[row]);
-      auto into = table.columns.begin();
-      for (const auto &[name, column] : columns) (into++)->push_back(*column[row]);
-    }
-    index = std::move(kept);
-    return table;
-  }
-
-  // Sample by sample in the windows of the slow tasks.
-  void correlate_ipc(const Metrics &metrics, const std::vector<Window> &own) {
-    constexpr size_t kFewestSamples = 8;
-    constexpr int64_t kShortestSample = 50'000'000;  // there is no finer metric to go with it
-    if (!metrics.has(kIpc) || metrics.ipc_sample_ns() <= 0) return;
-    const int64_t step = std::max(metrics.ipc_sample_ns(), kShortestSample);
-    std::set<int64_t> all_ends;
-    for (const Window &window : own) {
-      budget_.check_time();
-      for (int64_t at = window.begin_ns / step + 1; at <= window.end_ns / step + 1; ++at) all_ends.insert(at * step);
-    }
-    Rows rows;
-    std::vector<double> index;
-    for (const int64_t end : evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), kMostOwn + kMostOthers)) {
-      const std::vector<Window> row = {{own.front().host, end - step, end}};
-      const auto ipc = metrics.mean(kIpc, row);
-      if (!ipc) continue;
-      rows.push_back(row);
-      index.push_back(*ipc);
-    }
-    if (rows.size() < kFewestSamples) return;
-    Columns columns = columns_of(metrics, rows);
-    columns.erase(std::string(kIpc));
-    const Table table = table_of(std::move(columns), index);
-    finding_.metrics = correlate(table, index);
-  }
-
-  // Task by task, the slow ones and those beside them.
-  void correlate_speed(const Metrics &metrics, const Rows &rows) {
-    finding_.index = "dps";
-    std::vector<double> index;
-    for (const auto *entries : {&own_, &others_})
-      for (const Entry &entry : *entries) index.push_back(entry.speed);
-    Columns columns = columns_of(metrics, rows);
-    add_tasks(columns);
-    const Table table = table_of(std::move(columns), index);
-    finding_.metrics = correlate(table, index);
-  }
-
-  std::string subject() const {
-    const std::string tasks = stage_text(told_, finding_.stage) + "tasks ",
-                      node = "slow on node " + told_.name(finding_.host) + ": ";
-    return finding_.phase == 0 ? tasks + "are " + node : told_.name(finding_.phase) + " of " + tasks + "is " + node;
-  }
-
-  Finding &finding_;
-  const Told &told_;
-  const std::vector<Group> &groups_;
-  const Group &group_;
-  store::Store &store_;
-  query::Budget &budget_;
-  std::vector<Entry> own_, others_;
-};
-
-// Of tasks that are slow by themselves only what they tell of themselves can be compared.
-void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> &groups) {
-  const Group &group = groups[finding.group];
-  const std::set<uint32_t> slow(finding.tasks.begin(), finding.tasks.end());
-  OfTasks own, others;
-  const auto share = [&](bool is_own, auto part, auto whole) -> std::optional<double> {
-    double sum = 0, all = 0;
-    for (const Entry &entry : group.entries) {
-      const Task &task = told.tasks[entry.task];
-      if (slow.contains(entry.task) != is_own || part(task) == kUnknown || whole(task) <= 0) continue;
-      sum += static_cast<double>(part(task));
-      all += static_cast<double>(whole(task));
-    }
-    return all > 0 ? std::optional(std::min(1.0, sum / all)) : std::nullopt;
-  };
-  const auto remote = [](const Task &task) { return task.work.remote; };
-  const auto bytes = [](const Task &task) { return task.work.bytes; };
-  const auto gc = [](const Task &task) { return task.gc_ms; };
-  const auto ms = [](const Task &task) { return task.work.duration_ns / 1'000'000; };
-  Sides sides;
-  sides.own_tasks = {share(true, remote, bytes), share(true, gc, ms)};
-  sides.other_tasks = {share(false, remote, bytes), share(false, gc, ms)};
-  sides.needs = needs_of_phase(told, groups, group, finding.phase);
-  for (Check &check : check_all(Metrics(), sides))
-    if (check.what == Reason::garbage_collection || check.what == Reason::remote_reads) finding.checks.push_back(std::move(check));
-  finding.reason = reason_of(finding.checks);
-  std::set<std::string> hosts;
-  for (const uint32_t task : finding.tasks) hosts.insert(told.name(told.tasks[task].host));
-  const size_t count = finding.tasks.size();
-  finding.summary = (count == 1 ? "1 " : std::to_string(count) + " ") + stage_text(told, finding.stage) +
-                    (count == 1 ? "task is" : "tasks are") + " slow by " + (count == 1 ? "itself" : "themselves") +
-                    (finding.phase != 0 ? ", most in " + told.name(finding.phase) : "") + ", and not the other tasks of " +
-                    (hosts.size() == 1 ? "node " + *hosts.begin() : std::to_string(hosts.size()) + " nodes") + ": " +
-                    conclusion(finding.checks);
-}
-
 }  // namespace
+
+std::string name_of(const Told &told, const Group &group) {
+  const std::string stage = group.stage == 0 ? "tasks" : "stage " + core::in_quotes(told.name(group.stage));
+  return "job " + core::in_quotes(told.name(told.jobs[group.job].id)) + ", " + stage;
+}
+
+std::string stage_text(const Told &told, uint32_t stage) {
+  return stage == 0 ? "" : told.name(stage) + " ";
+}
 
 std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options) {
@@ -502,39 +335,13 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
     finding.lost = region.share;
     finding.summary = "critical code region " + told.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
                       short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " +
-                      percent_text(region.share) + " of all regions";
+                      percent_text(region.share) + " of all regions" +
+                      (std::isnan(region.of_tasks) ? "" : ", " + percent_text(region.of_tasks) + " of the time of tasks there");
     finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms a run");
     if (region.has_bytes) finding.evidence.push_back(short_text(region.bytes / 1024 / region.seconds) + " KiB/s");
     found.push_back(std::move(finding));
   }
   return found;
-}
-
-std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store,
-                    query::Budget &budget) {
-  if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
-  if (finding.kind != Finding::Kind::node) return "";
-  Explainer explainer(finding, told, groups, store, budget);
-  try {
-    explainer.explain();
-  } catch (const query::TooMuch &much) {
-    explainer.stay_without_reason();
-    return much.what();
-  }
-  return "";
-}
-
-Resource leading_resource(const Correlated &metrics) {
-  std::map<Resource, double> sums;
-  for (size_t i = 0; i < metrics.leading; ++i) sums[resource_of(metrics.all[i].name)] += std::abs(metrics.all[i].correlation);
-  Resource most = Resource::other;
-  double largest = 0;
-  for (const auto &[resource, sum] : sums) {
-    if (sum <= largest) continue;
-    largest = sum;
-    most = resource;
-  }
-  return most;
 }
 
 }  // namespace atalaya::bottleneck

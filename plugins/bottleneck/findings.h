@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is slow and why, in words with the evidence.
+// What is slow.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,10 @@ struct Finding {
   uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its place; phase 0: the tasks as a whole
   uint32_t region = 0;                               // its name
   size_t group = 0;                                  // whose entries these are
+  bool is_overtaken = false;                         // the tasks were killed, for copies on other nodes were faster
   std::vector<uint32_t> tasks;                       // slow ones
-  double slower = 0, chance = 1, lost = 0;
-  std::vector<SlowPhase> phases;  // that lost the most first
+  double slower = 0, chance = 1, lost = 0;           // slower: NaN where it is not known
+  std::vector<SlowPhase> phases;                     // that lost the most first
   Reason reason = Reason::none;
   std::string summary;
   std::vector<std::string> evidence;
@@ -38,15 +39,14 @@ struct Finding {
   Resource leading = Resource::other;  // has most of the leading coefficients
 };
 
-// Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons.
+// Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons: explain.h.
 std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options);
+// For messages: job "j", stage "map".
+std::string name_of(const Told &told, const Group &group);
+// "map "; "" of tasks of no stage.
+std::string stage_text(const Told &told, uint32_t stage);
 // The critical code regions.
 std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost> &regions);
-// Fills in why. Where that would cost more than is allowed the finding stays without, and what was too much is returned.
-std::string explain(Finding &finding, const Told &told, const std::vector<Group> &groups, store::Store &store,
-                    query::Budget &budget);
-// Which resource has most of the sum of the leading coefficients.
-Resource leading_resource(const Correlated &metrics);
 
 }  // namespace atalaya::bottleneck

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all layers showed of some hosts in a time: one series a metric and host, and what each program used.
+// What all layers showed of some hosts in some windows: one series a metric and host, and what each program used.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,9 @@ struct Window {
   int64_t begin_ns = 0, end_ns = 0;
 };
 
+// Windows that are looked at together: those of one finding.
+using Windows = std::vector<Window>;
+
 // Programs of one name on a host, averages over the windows of that host.
 struct Program {
   std::string name, host;
@@ -35,8 +38,9 @@ inline constexpr std::string_view kIpc = "sys.counters.ipc";
 
 class Metrics {
  public:
-  // Of the hosts and the time of these windows. Throws as queries do.
-  static Metrics read(const std::vector<Window> &windows, store::Store &store, query::Budget &budget);
+  // Of the hosts and the time of all these windows, where `hosts` are all that the spans name. Throws as queries do.
+  static Metrics read(const std::vector<Windows> &sets, const std::set<std::string> &hosts, store::Store &store,
+                      query::Budget &budget);
 
   // By name.
   std::vector<std::string> names() const;
@@ -44,9 +48,11 @@ class Metrics {
   // The metric's average in the window; nothing where nothing is known of it.
   std::optional<double> mean(std::string_view metric, const Window &window) const;
   // Over several windows, the longer ones counting more.
-  std::optional<double> mean(std::string_view metric, const std::vector<Window> &windows) const;
-  // Names with the digits of each as #: what differs in numbers only is one program.
-  const std::vector<Program> &programs() const { return programs_; }
+  std::optional<double> mean(std::string_view metric, const Windows &windows) const;
+  // In the windows of a set, by its place. Names with the digits of each as #: what differs in numbers only is one program.
+  const std::vector<Program> &programs(size_t set) const { return programs_.at(set); }
+  // Which hosts of the store are the windows'.
+  const std::vector<std::string> &notes() const { return notes_; }
   // The usual length of a window of the instructions per cycle; 0 where the store has none.
   int64_t ipc_sample_ns() const { return ipc_sample_ns_; }
   // How many the host has; 1 where that is not known.
@@ -57,13 +63,24 @@ class Metrics {
 
  private:
   friend class MetricsReader;
-  struct Bins {
-    std::vector<double> sum, weight;  // value x ns, and ns
+  // Stretches of a host's time, one behind the other: no window begins or ends within one of them, but where they would be too
+  // many.
+  struct Bin {
+    int64_t begin_ns = 0, end_ns = 0;
+  };
+  using Bins = std::vector<Bin>;
+  struct Sums {
+    std::vector<double> sum, weight;  // value x ns, and ns, by bin
   };
   struct Column {
     Combine combine = Combine::mean;
-    std::map<std::string, Bins, std::less<>> hosts;
+    std::map<std::string, Sums, std::less<>> hosts;
   };
+  static Bins bins_of(Windows windows);
+  static void join(Bins &stretches, int64_t gap);
+  // Those that overlap the time: the place of each, and for how long.
+  template <class Visit>
+  static void each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit);
 
   // What the budget is asked for, until it goes.
   class Held {
@@ -88,10 +105,11 @@ class Metrics {
     size_t points_ = 0;
   };
 
-  int64_t begin_ns_ = 0, step_ns_ = 1, ipc_sample_ns_ = 0;
-  size_t count_ = 0;  // of bins
+  int64_t ipc_sample_ns_ = 0;
+  std::map<std::string, Bins, std::less<>> bins_;  // of hosts
   std::map<std::string, Column, std::less<>> columns_;
-  std::vector<Program> programs_;
+  std::vector<std::vector<Program>> programs_ = std::vector<std::vector<Program>>(1);  // by set
+  std::vector<std::string> notes_;
   std::map<std::string, std::set<std::string>, std::less<>> cores_;  // of hosts
   Held held_;
 };

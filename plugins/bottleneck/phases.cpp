@@ -72,10 +72,10 @@ class Stage {
       for (size_t i = 0; i < row.size() && row.size() == table.columns.size(); ++i) table.columns[i].push_back(row[i]);
     if (table.rows() < kFewestTasks) return;
     table = normalised(std::move(table));
-    const std::vector<Component> components = principal_components(table);
-    for (size_t i = 0; i < table.names.size(); ++i)
-      for (PhaseRank &rank : ranks)
-        if (std::to_string(rank.group) == table.names[i]) rank.loading = components.front().loadings[i];
+    const Component component = first_component(table);
+    for (size_t i = 0; i < component.loadings.size(); ++i)
+      if (const size_t group = std::stoul(table.names[i]); group != begin_)
+        ranks[group - begin_ - 1].loading = component.loadings[i];
   }
 
   const Told &told_;

@@ -7,14 +7,14 @@
 
 #include "core/util/suggest.h"
 #include "core/util/text.h"
+#include "plugins/bottleneck/hosts.h"
 #include "plugins/query/pieces.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
 std::string job_of(const store::Tags &tags) {
-  const auto job = tags.find("job");
-  return job == tags.end() ? std::string() : job->second;
+  return std::string(tag_of(tags, "job"));
 }
 
 // What began before the time and has no end. Some of it never gets one: when a master dies its tasks stay open for ever, and so it
@@ -24,10 +24,10 @@ class EarlierOpen {
   explicit EarlierOpen(const query::Range &range) : begin_ns_(range.from_ns) {}
 
   bool keeps(const store::Span &span) {
-    std::string job = job_of(span.tags);
+    const std::string_view job = tag_of(span.tags, "job");
     if (job.empty()) return false;
     if (span.duration_ns >= 0 || span.start_ns > begin_ns_) {
-      active_.insert(std::move(job));
+      if (last_active_ == nullptr || *last_active_ != job) last_active_ = &*active_.emplace(job).first;
       return false;
     }
     Kept kept{span.start_ns, span.entity, span.tags, std::string(span.name), {}, {}};
@@ -35,7 +35,7 @@ class EarlierOpen {
       kept.names.emplace_back(field.name);
       kept.fields.push_back(field);
     }
-    kept_[std::move(job)].push_back(std::move(kept));
+    kept_[std::string(job)].push_back(std::move(kept));
     return true;
   }
 
@@ -73,6 +73,7 @@ class EarlierOpen {
 
   const int64_t begin_ns_;
   std::set<std::string> active_;
+  const std::string *last_active_ = nullptr;  // most spans are of the same job as the one before
   std::map<std::string, std::vector<Kept>> kept_;
   std::vector<std::string> idle_;
 };
@@ -90,6 +91,66 @@ void check_known(const std::vector<std::string> &ids, const Told &told, store::S
     throw query::Wrong("job " + core::in_quotes(id) + " is not in the store " + store.name() +
                        core::did_you_mean(id, {known.begin(), known.end()}) + "; --job all takes all of a time");
   }
+}
+
+// When and where a job ran.
+struct Place {
+  int64_t begin_ns = std::numeric_limits<int64_t>::max(), end_ns = 0;
+  std::set<std::string> hosts;
+};
+
+std::vector<Place> places_of(const Told &told) {
+  std::vector<Place> places(told.jobs.size());
+  for (const Task &task : told.tasks) {
+    Place &place = places[task.job];
+    place.begin_ns = std::min(place.begin_ns, task.work.start_ns);
+    const bool has_end = task.work.duration_ns != kUnknown;
+    place.end_ns = std::max(place.end_ns, has_end ? task.work.end_ns() : std::numeric_limits<int64_t>::max());
+    if (task.host != 0) place.hosts.insert(told.name(task.host));
+  }
+  return places;
+}
+
+// Who probes a program seldom knows which job it works for: regions without a job are those of the jobs whose nodes and time they
+// have.
+void add_regions(Told &told, const std::vector<store::TagFilter> &tags, const store::Range &range, store::Store &store,
+                 query::Budget &budget) {
+  const std::vector<Place> places = places_of(told);
+  store::Range time{std::numeric_limits<int64_t>::max(), 0};
+  std::set<std::string> hosts, region_hosts;
+  for (const Place &place : places) {
+    time = {std::min(time.from_ns, place.begin_ns), std::max(time.to_ns, place.end_ns)};
+    hosts.insert(place.hosts.begin(), place.hosts.end());
+  }
+  if (hosts.empty()) return;
+  store::Selection selection{{"region"}, tags, {std::max(time.from_ns, range.from_ns), std::min(time.to_ns, range.to_ns)}};
+  selection.tags.push_back({"job", {"!*"}});
+  struct Found {
+    std::string host;
+    int64_t begin_ns = 0;
+    Region region;
+  };
+  std::vector<Found> found;
+  store.spans(selection, [&](const store::Span &span) {
+    budget.work(1);
+    const auto host = span.tags.find("host");
+    if (span.name != "region" || span.duration_ns < 0 || host == span.tags.end() || !job_of(span.tags).empty()) return;
+    budget.hold(1);
+    region_hosts.insert(host->second);
+    found.push_back({host->second, span.start_ns, region_of(span, told.names)});
+  });
+  const SameHosts same(hosts, region_hosts);
+  for (Found &one : found) {
+    const std::string *host = same.told_of(one.host);
+    const auto has = [&](const Place &place) {
+      return place.hosts.contains(*host) && one.begin_ns < place.end_ns && one.begin_ns + one.region.duration_ns > place.begin_ns;
+    };
+    if (host == nullptr || std::none_of(places.begin(), places.end(), has)) continue;
+    one.region.host = told.names.of(*host);
+    told.regions.push_back(one.region);
+    ++told.regions_without_job;
+  }
+  told.notes = same.notes("code regions");
 }
 
 }  // namespace
@@ -114,6 +175,7 @@ Told read_jobs(const std::vector<std::string> &ids, const std::vector<store::Tag
   Told told = collector.take();
   told.idle = open.idle();
   check_known(ids, told, store);
+  if (!ids.empty()) add_regions(told, tags, range, store, budget);
   return told;
 }
 

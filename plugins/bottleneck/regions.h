@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the code regions that users named cost, in five classes; the two worst are the critical code regions.
+// What the code regions that users named cost, in five classes; the two worst are the critical code regions. The classes tell
+// regions from each other; what hardly counts beside the tasks, or has nothing to be compared with, is in none of these two.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@ struct RegionCost {
   uint32_t name = 0;
   size_t count = 0;
   double seconds = 0;
-  double share = 0;  // of what all regions cost
+  double share = 0;     // of what all regions cost
+  double of_tasks = 0;  // the same beside the time of the tasks on their nodes; NaN where there are none
   double bytes = 0;
   bool has_bytes = false;
   Severity severity = Severity::negligible;

@@ -62,6 +62,12 @@ double student_tail(double t, double degrees) {
   return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;
 }
 
+double binomial_tail(size_t least, size_t all, double part) {
+  if (least == 0) return 1;
+  if (least > all) return 0;
+  return incomplete_beta(static_cast<double>(least), static_cast<double>(all - least + 1), part);
+}
+
 double correlation(std::span<const double> a, std::span<const double> b) {
   const auto count = static_cast<double>(a.size());
   double mean_a = 0, mean_b = 0;

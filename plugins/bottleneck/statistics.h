@@ -2,6 +2,7 @@
 // The few statistics that the model needs.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,9 @@ double robust_deviation(const std::vector<double> &values, double middle);
 
 // P(T >= t) of Student's distribution: how often chance alone gives as much.
 double student_tail(double t, double degrees);
+
+// How often so many of `all` or more come, when each does with the probability `part`.
+double binomial_tail(size_t least, size_t all, double part);
 
 // Pearson's coefficient; NaN where one of them is constant.
 double correlation(std::span<const double> a, std::span<const double> b);

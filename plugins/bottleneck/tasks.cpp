@@ -3,16 +3,39 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
 namespace atalaya::bottleneck {
-namespace {
 
-std::string_view tag_of(const store::Tags &tags, std::string_view key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? std::string_view() : std::string_view(found->second);
-}
+using namespace std::string_view_literals;
+
+// Who a span says it is of, by one walk over its tags.
+struct Who {
+  explicit Who(const store::Tags &tags) {
+    for (const auto &[tag, value] : tags) {
+      const std::string_view key = tag;  // which is compared by its length first
+      if (key == "job"sv) job = value;
+      if (key == "stage"sv) stage = value;
+      if (key == "task"sv) task = value;
+      if (key == "attempt"sv) attempt = value;
+      if (key == "host"sv) host = value;
+      if (key == "phase"sv) phase = value;
+      if (key == "source"sv) source = value;
+      if (key == "executor"sv) executor = value;
+      if (key == "locality"sv) locality = value;
+    }
+  }
+  bool append_key(std::string &text) const {
+    text.append(job).append(1, '\0').append(task).append(1, '\0').append(attempt);
+    return !task.empty() || !attempt.empty();
+  }
+
+  std::string_view job, stage, task, attempt, host, phase, source, executor, locality;
+};
+
+namespace {
 
 // Amounts: what is not a number, or below 0, is not known.
 int64_t amount_of(const store::Field &field) {
@@ -58,10 +81,21 @@ struct Collector::Said {
   int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
 };
 
+std::string_view tag_of(const store::Tags &tags, std::string_view key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? std::string_view() : std::string_view(found->second);
+}
+
 bool append_key(std::string &key, const store::Tags &tags) {
-  const std::string_view task = tag_of(tags, "task"), attempt = tag_of(tags, "attempt");
-  key.append(tag_of(tags, "job")).append(1, '\0').append(task).append(1, '\0').append(attempt);
-  return !task.empty() || !attempt.empty();
+  return Who(tags).append_key(key);
+}
+
+Region region_of(const store::Span &span, Names &names) {
+  Region region{.name = names.of(tag_of(span.tags, "name")), .host = names.of(tag_of(span.tags, "host"))};
+  region.duration_ns = span.duration_ns;
+  for (const store::Field &field : span.fields)
+    if (field.name == "span.bytes") region.bytes = amount_of(field);
+  return region;
 }
 
 std::string_view outcome_text(Outcome outcome) {
@@ -84,30 +118,30 @@ uint32_t Collector::job(std::string_view id) {
   return found->second;
 }
 
-Task *Collector::task(const store::Tags &tags) {
+Task *Collector::task(const Who &who) {
   key_.clear();
-  if (!append_key(key_, tags)) return nullptr;
+  if (!who.append_key(key_)) return nullptr;
   const auto [found, is_new] = all_.keys.try_emplace(key_, static_cast<uint32_t>(all_.tasks.size()));
   if (is_new) {
     Task task;
-    task.job = job(tag_of(tags, "job"));
+    task.job = job(who.job);
     task.key = &found->first;
-    task.task_begin = static_cast<uint32_t>(tag_of(tags, "job").size() + 1);
-    task.attempt_begin = static_cast<uint32_t>(task.task_begin + tag_of(tags, "task").size() + 1);
+    task.task_begin = static_cast<uint32_t>(who.job.size() + 1);
+    task.attempt_begin = static_cast<uint32_t>(task.task_begin + who.task.size() + 1);
     all_.tasks.push_back(task);
   }
   Task &task = all_.tasks[found->second];
-  if (!task.has_span) name(task, tags);
+  if (!task.has_span) name(task, who);
   return &task;
 }
 
-void Collector::name(Task &task, const store::Tags &tags) {
-  const auto say = [&](uint32_t &name, std::string_view key) {
-    if (const std::string_view value = tag_of(tags, key); !value.empty()) name = all_.names.of(value);
+void Collector::name(Task &task, const Who &who) {
+  const auto say = [&](uint32_t &name, std::string_view value) {
+    if (!value.empty()) name = all_.names.of(value);
   };
-  say(task.stage, "stage");
-  say(task.host, "host");
-  say(task.executor, "executor");
+  say(task.stage, who.stage);
+  say(task.host, who.host);
+  say(task.executor, who.executor);
 }
 
 void Collector::add_job(const store::Span &span) {
@@ -122,7 +156,8 @@ void Collector::add_job(const store::Span &span) {
 }
 
 void Collector::add_task(const store::Span &span) {
-  Task *task = this->task(span.tags);
+  const Who who(span.tags);
+  Task *task = this->task(who);
   if (task == nullptr) {
     ++all_.without_identity;
     return;
@@ -135,18 +170,19 @@ void Collector::add_task(const store::Span &span) {
     if (said.work.start_ns < task->work.start_ns) return;
   }
   task->has_span = true;
-  name(*task, span.tags);
+  name(*task, who);
   task->work = said.work;
   task->outcome = outcome_of(said.outcome, span.duration_ns < 0);
-  task->locality = all_.names.of(tag_of(span.tags, "locality"));
+  task->locality = all_.names.of(who.locality);
   task->gc_ms = said.gc_ms;
   task->spills = said.spills;
   task->records = said.records;
 }
 
 void Collector::add_phase(const store::Span &span) {
-  const uint32_t name = all_.names.of(tag_of(span.tags, "phase"));
-  const Task *task = name == 0 ? nullptr : this->task(span.tags);
+  const Who who(span.tags);
+  const uint32_t name = all_.names.of(who.phase);
+  const Task *task = name == 0 ? nullptr : this->task(who);
   if (task == nullptr) {
     ++all_.without_identity;
     return;
@@ -154,21 +190,15 @@ void Collector::add_phase(const store::Span &span) {
   const Said said(span);
   Phase phase{.task = static_cast<uint32_t>(task - all_.tasks.data()), .phase = name, .work = said.work};
   phase.busy_ns = said.work.duration_ns;
-  const std::string_view source = tag_of(span.tags, "source");
-  if (!source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
-    phase.work.remote = source == "network" ? phase.work.bytes : 0;
+  if (!who.source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
+    phase.work.remote = who.source == "network" ? phase.work.bytes : 0;
   all_.phases.push_back(phase);
 }
 
 void Collector::add_region(const store::Span &span) {
   if (span.duration_ns < 0) return;  // what it costs is not known yet
-  const std::string_view job_id = tag_of(span.tags, "job");
-  Region region{.name = all_.names.of(tag_of(span.tags, "name")), .host = all_.names.of(tag_of(span.tags, "host"))};
-  region.has_job = !job_id.empty();
-  if (region.has_job) region.job = job(job_id);
-  region.duration_ns = span.duration_ns;
-  region.bytes = Said(span).work.bytes;
-  all_.regions.push_back(region);
+  if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) job(id);
+  all_.regions.push_back(region_of(span, all_.names));
 }
 
 // Those of tasks that an earlier run of the application had.
@@ -190,37 +220,62 @@ void Collector::close() {
   }
 }
 
+// By task; stores tell spans by their start, which stays the order within a task.
+void Collector::sort_phases() {
+  std::vector<uint32_t> places(all_.tasks.size() + 1, 0);
+  for (const Phase &phase : all_.phases) ++places[phase.task + 1];
+  for (size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];
+  std::vector<Phase> sorted(all_.phases.size());
+  for (const Phase &phase : all_.phases) sorted[places[phase.task]++] = phase;
+  all_.phases = std::move(sorted);
+}
+
 // A phase that came in several spans (spill after spill) is one.
 void Collector::merge_phases() {
+  sort_phases();
   std::vector<Phase> &phases = all_.phases;
-  std::sort(phases.begin(), phases.end(), [](const Phase &a, const Phase &b) {
-    return std::tuple(a.task, a.phase, a.work.start_ns) < std::tuple(b.task, b.phase, b.work.start_ns);
-  });
-  size_t kept = 0;
-  for (size_t i = 0; i < phases.size(); ++i) {
-    const Phase &next = phases[i];
-    if (kept == 0 || phases[kept - 1].task != next.task || phases[kept - 1].phase != next.phase) {
-      phases[kept++] = next;
-      continue;
-    }
-    Phase &one = phases[kept - 1];
-    const auto add_part = [&](const Phase &phase) {
-      all_.parts.push_back({phase.task, phase.phase, phase.work.start_ns, phase.work.end_ns()});
-    };
-    const bool is_first = all_.parts.empty() || all_.parts.back().task != one.task || all_.parts.back().phase != one.phase;
-    if (is_first) add_part(one);
-    add_part(next);
-    const bool is_open = one.busy_ns == kUnknown || next.busy_ns == kUnknown;
-    const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
-    one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
-    one.work.duration_ns = is_open ? kUnknown : end - one.work.start_ns;
-    one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
-    one.work.remote = sum_of(one.work.remote, next.work.remote);
+  auto into = phases.begin();
+  for (auto begin = phases.begin(); begin != phases.end();) {
+    const auto end = std::find_if(begin, phases.end(), [task = begin->task](const Phase &phase) { return phase.task != task; });
+    into = merge_phases(begin, end, into);
+    begin = end;
   }
-  phases.resize(kept);
-  std::sort(phases.begin(), phases.end(), [](const Phase &a, const Phase &b) {
-    return std::tuple(a.task, a.work.start_ns, a.phase) < std::tuple(b.task, b.work.start_ns, b.phase);
-  });
+  phases.erase(into, phases.end());
+}
+
+// Those of one task, in order of their start; `into` is not behind them.
+Collector::Phases Collector::merge_phases(Phases begin, Phases end, Phases into) {
+  const auto by_name = [](const Phase &a, const Phase &b) {
+    return std::tie(a.phase, a.work.start_ns) < std::tie(b.phase, b.work.start_ns);
+  };
+  const auto by_start = [](const Phase &a, const Phase &b) {
+    return std::tie(a.work.start_ns, a.phase) < std::tie(b.work.start_ns, b.phase);
+  };
+  std::sort(begin, end, by_name);
+  const auto first = into;
+  for (auto next = begin; next != end; ++next) {
+    if (into == first || std::prev(into)->phase != next->phase)
+      *into++ = *next;
+    else
+      add_part(*std::prev(into), *next);
+  }
+  std::sort(first, into, by_start);
+  return into;
+}
+
+void Collector::add_part(Phase &one, const Phase &next) {
+  const auto keep = [&](const Phase &phase) {
+    all_.parts.push_back({phase.task, phase.phase, phase.work.start_ns, phase.work.end_ns()});
+  };
+  const bool is_first = all_.parts.empty() || all_.parts.back().task != one.task || all_.parts.back().phase != one.phase;
+  if (is_first) keep(one);
+  keep(next);
+  const bool is_open = one.busy_ns == kUnknown || next.busy_ns == kUnknown;
+  const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
+  one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
+  one.work.duration_ns = is_open ? kUnknown : end - one.work.start_ns;
+  one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
+  one.work.remote = sum_of(one.work.remote, next.work.remote);
 }
 
 // Its phases tell the rest: when it was, where only they were told; the bytes that went through it, where it has none itself.

@@ -45,8 +45,9 @@ struct Task {
 
   std::string_view task() const { return std::string_view(*key).substr(task_begin, attempt_begin - task_begin - 1); }
   std::string_view attempt() const { return std::string_view(*key).substr(attempt_begin); }
-  // It can be compared: it ended, and not without success.
-  bool is_done() const { return work.duration_ns > 0 && outcome != Outcome::failed && outcome != Outcome::killed; }
+  bool has_ended_well() const { return work.duration_ns >= 0 && outcome != Outcome::failed && outcome != Outcome::killed; }
+  // It can be compared: it ended, not without success, and took a while.
+  bool is_done() const { return has_ended_well() && work.duration_ns > 0; }
 };
 
 // A phase of a task: all its spans together.
@@ -63,8 +64,7 @@ struct Part {
 };
 
 struct Region {
-  uint32_t job = 0, name = 0, host = 0;  // job: its place among the jobs, where has_job
-  bool has_job = false;
+  uint32_t name = 0, host = 0;
   int64_t duration_ns = 0, bytes = kUnknown;
 };
 
@@ -84,13 +84,21 @@ struct Told {
   size_t without_identity = 0;                     // spans of tasks and phases without a task
   size_t again = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
 
-  std::vector<std::string> idle;  // jobs of which only what had been open before the time is known
+  std::vector<std::string> idle;   // jobs of which only what had been open before the time is known
+  size_t regions_without_job = 0;  // that were taken, for they ran on a job's nodes in its time
+  std::vector<std::string> notes;
 
   const std::string &name(uint32_t number) const { return names.text(number); }
 };
 
+std::string_view tag_of(const store::Tags &tags, std::string_view key);  // "" where it is absent
+// What a run of a region cost.
+Region region_of(const store::Span &span, Names &names);
+
 // Who a task is, as the keys have it; false where the tags name none.
 bool append_key(std::string &key, const store::Tags &tags);
+
+struct Who;  // in tasks.cpp
 
 // Takes span after span, in any order.
 class Collector {
@@ -102,15 +110,19 @@ class Collector {
  private:
   struct Said;
   uint32_t job(std::string_view id);
-  void name(Task &task, const store::Tags &tags);
-  Task *task(const store::Tags &tags);
+  void name(Task &task, const Who &who);
+  Task *task(const Who &who);
   void add_job(const store::Span &span);
   void add_task(const store::Span &span);
   void add_phase(const store::Span &span);
   void add_region(const store::Span &span);
   void leave_out_earlier_runs();
   void close();
+  using Phases = std::vector<Phase>::iterator;
+  void sort_phases();
   void merge_phases();
+  Phases merge_phases(Phases begin, Phases end, Phases into);
+  void add_part(Phase &one, const Phase &next);
   void complete(Task &task, const Phase *begin, const Phase *end) const;
 
   Told all_;

@@ -31,17 +31,23 @@ using Entities = std::map<int64_t, Entity>;
 class EntityTags {
  public:
   explicit EntityTags(Database &database) : other_tags_(database, "SELECT key, value FROM json_each(?1)") {}
-  // `first` is the column host; the others follow it.
-  Tags read(const Row &row, int first);
+  // `first` is the column host; the others follow it. Valid until the next call.
+  const Tags &read(const Row &row, int first);
 
  private:
+  bool refill(const Row &row, int first);
+  bool put(std::string_view key, std::string_view value);
+
   Statement other_tags_;
+  Tags tags_;
+  Tags::iterator next_ = tags_.end();  // where the next key was the last time
 };
 
 // `wanted` is asked first, before the tags are read: a call that has enough says no from then on.
 using Wanted = std::function<bool(int64_t entity)>;
 using EntityVisitor = std::function<void(int64_t id, Entity &&entity)>;
-void each_entity(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
+// Entities that had numbers once.
+void each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
 
 // Those that pass the filters and may have samples in the range.
 Entities find_entities(Database &database, const Selection &selection);

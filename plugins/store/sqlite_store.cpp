@@ -131,7 +131,7 @@ std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit
     for (const int64_t metric : found)
       if (result.size() < limit) result.push_back({id, metric, names.at(metric), entity.tags});
   };
-  each_entity(database_, selection, has_some, take);
+  each_with_metrics(database_, selection, has_some, take);
   std::sort(result.begin(), result.end(),
             [](const Series &a, const Series &b) { return std::tie(a.metric, a.tags) < std::tie(b.metric, b.tags); });
   return result;
@@ -178,7 +178,7 @@ void SqliteStore::spans(const Selection &selection, const std::function<void(con
       .each(
           [&](const Row &row) {
             if (!names.matches(row.text(3))) return;
-            const Tags its = entity_tags.read(row, 5);
+            const Tags &its = entity_tags.read(row, 5);
             if (tags.accept(its))
               visitor({row.integer(0), row.integer(1), row.integer(2), its, row.text(3), fields.read(row.text(4))});
           },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A store with the spans of one large job: bottleneck_bench.py asks `atalaya bottleneck` about it.
-//   bottleneck_bench STORE TASKS PHASES   tasks on a thousand nodes, each with so many phases (up to 5); one node spills slowly
+//   bottleneck_bench STORE TASKS PHASES STAGES NODES   each task with so many phases (up to 5); one node spills slowly
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -17,13 +17,15 @@ using namespace atalaya;
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000, kBegin = 1'700'000'000 * kSecond;
-constexpr size_t kNodes = 1000, kBatch = 2000, kSlow = 77;
+constexpr size_t kBatch = 2000, kSlow = 77;
 constexpr std::array<const char *, 5> kPhases = {"read", "map", "collect", "spill", "merge"};
 
 class Job {
  public:
-  Job(const char *path, size_t tasks, size_t phases)
-      : tasks_(tasks), phases_(phases), writer_({path, {}, false}, [this](uint32_t id) { return symbols_.name(id); }) {}
+  Job(const char *path, size_t tasks, size_t phases, size_t stages, size_t nodes)
+      : tasks_(tasks), phases_(phases), stages_(stages), nodes_(nodes), writer_({path, {}, false}, [this](uint32_t id) {
+          return symbols_.name(id);
+        }) {}
 
   void write() {
     for (size_t i = 0; i < tasks_; ++i) {
@@ -35,21 +37,22 @@ class Job {
 
  private:
   void add_task(size_t number) {
-    const size_t node = number % kNodes;
+    const size_t node = number % nodes_;
     const std::string host = "node" + std::to_string(node);
     const int64_t start =
-        kBegin + static_cast<int64_t>(number / kNodes) * 10 * kSecond + static_cast<int64_t>(number % kNodes) * 1'000'000;
+        kBegin + static_cast<int64_t>(number / nodes_) * 10 * kSecond + static_cast<int64_t>(number % nodes_) * 1'000'000;
     char id[64];
     std::snprintf(id, sizeof id, "task_1526555215992_0001_m_%06zu", number);
     std::snprintf(attempt_, sizeof attempt_, "attempt_1526555215992_0001_m_%06zu_0", number);
+    stage_ = stages_ == 1 ? "map" : std::to_string(number * stages_ / tasks_);
     int64_t at = start;
     for (size_t phase = 0; phase < phases_; ++phase) {
-      const bool is_slow = node == kSlow && phase == 3;
+      const bool is_slow = node == kSlow % nodes_ && phase == 3;
       const auto length = static_cast<int64_t>(factors_(random_) * (is_slow ? 2e9 : 1e9));
       add_span("phase", at, length, id, host, kPhases[phase]);
       at += length;
     }
-    if (phases_ == 0) at += static_cast<int64_t>(factors_(random_) * (node == kSlow ? 10e9 : 5e9));
+    if (phases_ == 0) at += static_cast<int64_t>(factors_(random_) * (node == kSlow % nodes_ ? 10e9 : 5e9));
     add_span("task", start, at - start, id, host, "");
   }
 
@@ -61,7 +64,7 @@ class Job {
     const auto tag = [&](const char *key, std::string_view value) { batch_.add_tag(sample, symbols_.intern(key), value); };
     tag("job", "job_1526555215992_0001");
     tag("framework", "hadoop");
-    tag("stage", "map");
+    tag("stage", stage_);
     tag("task", task);
     tag("attempt", attempt_);
     tag("host", host);
@@ -80,7 +83,8 @@ class Job {
     batch_.clear();
   }
 
-  size_t tasks_, phases_;
+  size_t tasks_, phases_, stages_, nodes_;
+  std::string stage_;
   char attempt_[64] = {};
   core::Symbols symbols_;
   core::Batch batch_;
@@ -92,10 +96,11 @@ class Job {
 }  // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: bottleneck_bench STORE TASKS PHASES\n");
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: bottleneck_bench STORE TASKS PHASES STAGES NODES\n");
     return 2;
   }
-  Job(argv[1], std::strtoull(argv[2], nullptr, 10), std::strtoull(argv[3], nullptr, 10)).write();
+  const auto number = [&](int place) { return std::strtoull(argv[place], nullptr, 10); };
+  Job(argv[1], number(2), number(3), number(4), number(5)).write();
   return 0;
 }

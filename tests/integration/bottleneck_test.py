@@ -216,6 +216,14 @@ class Bottleneck(AgentCase):
                           ("Main.log", "slight", False)])
         self.assertEqual([one["region"] for one in answer["findings"]], ["Parser.parse", "Codec.read"])
 
+    def test_regions_without_a_job_are_of_the_job_that_ran_there_then(self):
+        self.tell(tasks("job_1"), (sample("span", T0 + at, 20, {"name": name, "host": host, "pid": "7", "process": "java"}, {}, "region")
+                                   for name, host, at in (("Parser.parse", "n1", 5), ("Parser.parse", "n1", 30), ("Codec.read", "n9", 5),
+                                                          ("Main.log", "n1", 900))))
+        answer = self.answer("job_1")
+        self.assertEqual([(one["region"], one["runs"], one["critical"]) for one in answer["regions"]], [("Parser.parse", 2, True)])
+        self.assertEqual(answer["notes"], ["2 runs of code regions say no job: they ran on its nodes in its time, and may be of another one"])
+
     def test_an_open_task_is_replaced_when_it_ends(self):
         tags = {"job": "live", "stage": "map", "task": "m", "attempt": "m_0", "host": "n1"}
         self.tell([{**sample("span", T0, 0, tags, {}, "task"), "duration": -1}])

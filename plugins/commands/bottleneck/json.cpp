@@ -217,6 +217,7 @@ class Writer {
     object.count("runs", count_of(region.count));
     object.number("seconds", region.seconds);
     object.number("share", region.share);
+    object.number("ofTasks", region.of_tasks);
     if (region.has_bytes) object.number("bytes", region.bytes);
     object.flag("critical", region.critical);
   }
@@ -250,10 +251,10 @@ class Writer {
     if (task.work.duration_ns != kUnknown) object.number("seconds", static_cast<double>(task.work.duration_ns) / 1e9);
     object.count("bytes", task.work.bytes);
     object.count("remote", task.work.remote);
-    if (std::isnan(all_.speeds[number])) return;
+    const bool is_graded = !std::isnan(all_.speeds[number]);
     object.number("speed", all_.speeds[number]);
-    object.text("grade", grade_text(all_.grades[number]));
-    object.flag("bottleneck", all_.bottlenecks[number]);
+    if (is_graded) object.text("grade", grade_text(all_.grades[number]));
+    if (is_graded || all_.bottlenecks[number]) object.flag("bottleneck", all_.bottlenecks[number]);
   }
 
   const Report &report_;

@@ -188,10 +188,11 @@ class Page {
 
   void add_regions() {
     if (!all_.regions.empty()) out_ += "<h2>Code regions</h2>\n";
-    std::vector<query::Row> rows = {{"region", "class", "critical", "runs", "seconds", "of all"}};
+    std::vector<query::Row> rows = {{"region", "class", "critical", "runs", "seconds", "of all", "of tasks"}};
     for (const RegionCost &region : all_.regions)
       rows.push_back({told_.name(region.name), std::string(severity_text(region.severity)), region.critical ? "yes" : "",
-                      std::to_string(region.count), short_text(region.seconds), percent_text(region.share)});
+                      std::to_string(region.count), short_text(region.seconds), percent_text(region.share),
+                      std::isnan(region.of_tasks) ? "" : percent_text(region.of_tasks)});
     add_table(out_, rows, 3);
   }
 

@@ -87,11 +87,11 @@ void add_phases(std::string &out, const Report &report) {
 
 void add_regions(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
-  std::vector<query::Row> rows = {{"region", "class", "runs", "seconds", "of all", "critical"}};
+  std::vector<query::Row> rows = {{"region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
   for (const RegionCost &region : all.regions) {
     if (rows.size() > kMostRows) break;
     rows.push_back({visible(all.told.name(region.name)), std::string(severity_text(region.severity)), std::to_string(region.count),
-                    short_text(region.seconds), percent_text(region.share), region.critical ? "yes" : ""});
+                    short_text(region.seconds), percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
   }
   add_section(out, "Code regions", rows, all.regions.size());
 }
@@ -105,7 +105,8 @@ void add_tasks(std::string &out, const Report &report) {
     const Task &task = all.told.tasks[i];
     rows.push_back({visible(std::string(task.task())), visible(std::string(task.attempt())), visible(all.told.name(task.host)),
                     visible(all.told.name(task.stage)), number(all.speeds[i]),
-                    short_text(static_cast<double>(task.work.duration_ns) / 1e9), std::string(grade_text(all.grades[i]))});
+                    short_text(static_cast<double>(task.work.duration_ns) / 1e9),
+                    std::string(std::isnan(all.speeds[i]) ? "" : grade_text(all.grades[i]))});
   }
   add_section(out, "Bottleneck tasks", rows, count);
 }

@@ -3,12 +3,13 @@
 
 #include <cmath>
 #include <numbers>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "plugins/bottleneck/correlate.h"
-#include "plugins/bottleneck/findings.h"
+#include "plugins/bottleneck/explain.h"
 #include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
@@ -55,6 +56,28 @@ TEST_CASE("correlation is Pearson's") {
   CHECK(correlation(a, b) == doctest::Approx(0.9));
   CHECK(correlation(a, std::vector<double>{5, 4, 3, 2, 1}) == doctest::Approx(-1));
   CHECK(std::isnan(correlation(a, std::vector<double>{7, 7, 7, 7, 7})));
+}
+
+TEST_CASE("thousands of columns have loadings in no time") {
+  constexpr size_t kMany = 4000, kFew = 200;
+  Table table;
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> noise;
+  std::vector<double> index;
+  for (size_t row = 0; row < kFew; ++row) index.push_back(noise(random));
+  for (size_t i = 0; i < kMany; ++i) {
+    table.names.push_back("c" + std::to_string(i));
+    std::vector<double> &column = table.columns.emplace_back();
+    for (size_t row = 0; row < kFew; ++row) column.push_back((i % 2 == 0 ? index[row] : -index[row]) + 0.3 * noise(random));
+  }
+  const Correlated found = correlate(table, index);
+  REQUIRE(found.all.size() == kMany);
+  for (const Coefficient &one : found.all) {
+    CHECK(std::abs(one.correlation) > 0.9);
+    CHECK(std::abs(one.loading) > 0.9);
+    CHECK(std::signbit(one.loading * one.correlation) == std::signbit(found.all[0].loading * found.all[0].correlation));
+  }
+  CHECK(found.explained > 0.85);
 }
 
 TEST_CASE("columns are normalised, and those that do not change are left out") {

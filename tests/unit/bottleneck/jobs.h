@@ -44,6 +44,35 @@ class Spans {
   Collector collector_;
 };
 
+// A store of spans, too.
+class SpanStore : public query::test::MemoryStore {
+ public:
+  void add_span(const std::string &name, const Tags &tags, double start, double length, const Counts &counts = {}) {
+    const auto ns = [](double seconds) { return static_cast<int64_t>(seconds * 1e9); };
+    kept_.push_back({name, tags, kT0 + ns(start), length < 0 ? -1 : ns(length), counts});
+  }
+  void spans(const store::Selection &selection, const std::function<void(const store::Span &)> &visitor) override {
+    const auto names = core::MatcherList::parse(selection.metrics).value();
+    for (const KeptSpan &one : kept_) {
+      const bool overlaps = one.start_ns <= selection.range.to_ns &&
+                            (one.duration_ns < 0 || one.start_ns + one.duration_ns > selection.range.from_ns);
+      if (!overlaps || !names.matches(one.name) || !fits(one.tags, selection.tags)) continue;
+      std::vector<store::Field> fields;
+      for (const auto &[field, value] : one.counts) fields.push_back({field, true, static_cast<double>(value), value});
+      visitor({one.start_ns, one.duration_ns, 0, one.tags, one.name, fields});
+    }
+  }
+
+ private:
+  struct KeptSpan {
+    std::string name;
+    Tags tags;
+    int64_t start_ns, duration_ns;
+    Counts counts;
+  };
+  std::vector<KeptSpan> kept_;
+};
+
 inline Analysis analysed(Spans &spans, store::Store &store, const DetectOptions &options = {}) {
   query::Budget budget({});
   return analyse(spans.take(), options, store, budget);

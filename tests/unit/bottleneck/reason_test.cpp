@@ -226,6 +226,19 @@ TEST_CASE("a low rate of a disk that answers as fast as the others is not its fa
   CHECK(only_finding(analysed(spans, store)).reason == Reason::none);
 }
 
+TEST_CASE("what is read over a network that brings less is not slow by its disks") {
+  const auto reason = [](double received, double received_here) {
+    MemoryStore store;
+    add_metric(store, "sys.net.in.mb", received, {{"GD41", received_here}}, {{"interface", "eth0"}});
+    add_metric(store, "sys.disk.read.mb", 10, {{"GD41", 5}}, {{"disk", "sda"}});
+    Spans spans;
+    add_tasks(spans, "read", "GD41", 0.5);
+    return only_finding(analysed(spans, store)).reason;
+  };
+  CHECK(reason(800, 400) == Reason::network);
+  CHECK(reason(20, 10) == Reason::disk);  // that is hardly what the tasks read
+}
+
 TEST_CASE("findings that would cost too much stay without a reason, and none costs the next one anything") {
   MemoryStore store;
   add_usual(store);
@@ -241,7 +254,69 @@ TEST_CASE("findings that would cost too much stay without a reason, and none cos
   // What one finding needs is enough for any number of them.
   query::Budget enough({.points = 60'000});
   const std::vector<Window> windows = {{"GD43", kT0, kT0 + 60 * kSecond}, {"GD44", kT0, kT0 + 60 * kSecond}};
-  for (int i = 0; i < 100; ++i) CHECK(Metrics::read(windows, store, enough).has("sys.disk.write.mb"));
+  for (int i = 0; i < 100; ++i) CHECK(Metrics::read({windows}, {}, store, enough).has("sys.disk.write.mb"));
+}
+
+// Counts how often it is asked.
+class AskedStore : public MemoryStore {
+ public:
+  void scan(std::span<const store::Series> series, const store::Range &range, store::PointVisitor &visitor) override {
+    ++scans;
+    MemoryStore::scan(series, range, visitor);
+  }
+  size_t scans = 0;
+};
+
+TEST_CASE("metrics are read once for all findings of a job, and one by one where that is too much") {
+  AskedStore store;
+  add_usual(store);
+  add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
+  const auto tell = [](Spans &spans) {
+    for (const char *stage : {"one", "two"})
+      for (int i = 0; i < 24; ++i) {
+        const std::string &host = kHosts[static_cast<size_t>(i) % 4];
+        const double begin = 10 * (i / 4) / 2.0 + (std::string(stage) == "two" ? 30 : 0), length = host == "GD43" ? 4.5 : 2.5;
+        const Tags task = Spans::task(stage, stage + std::to_string(i), host);
+        spans.add("task", task, begin, length, {{"span.bytes", (1000 + i % 3) * kMebi}, {"span.outcome", 0}});
+        spans.add("phase", Spans::with(task, "phase", "spill"), begin, length, {{"span.bytes", (1000 + i % 3) * kMebi}});
+      }
+  };
+  Spans spans;
+  tell(spans);
+  const Analysis all = analysed(spans, store);
+  REQUIRE(all.findings.size() == 2);
+  CHECK(store.scans == 1);
+  for (const Finding &finding : all.findings) CHECK(finding.reason == Reason::disk);
+  Spans again;
+  tell(again);
+  query::Budget budget({.points = 18'000});
+  const Analysis apart = analyse(again.take(), {}, store, budget);
+  CHECK(store.scans == 3);
+  CHECK(apart.notes.empty());
+  for (const Finding &finding : apart.findings) CHECK(finding.reason == Reason::disk);
+}
+
+TEST_CASE("a short window in a long job has its own time only") {
+  MemoryStore store;
+  query::test::Values values;
+  for (int second = 1; second <= 36'000; ++second) values.emplace_back(second, second % 60 == 7 || second % 60 == 8 ? 90 : 10);
+  store.add("sys.cpu.usage", {{"host", "h"}, {"core", "0"}}, values);
+  Windows windows;
+  for (int minute = 0; minute < 600; ++minute)
+    windows.push_back({"h", kT0 + (60 * minute + 6) * kSecond, kT0 + (60 * minute + 8) * kSecond});
+  query::Budget budget({.points = 20'000});
+  const Metrics metrics = Metrics::read({windows}, {}, store, budget);
+  CHECK(metrics.mean("sys.cpu.usage", windows) == doctest::Approx(90));
+  CHECK(metrics.mean("sys.cpu.usage", windows.front()) == doctest::Approx(90));
+  // One of no length beside another set's.
+  store.add("proc.cpu.user", {{"host", "h"}, {"process", "p"}, {"pid", "1"}}, {{7, 50}, {8, 50}});
+  const Metrics two = Metrics::read({windows, {{"h", kT0 + 7 * kSecond, kT0 + 7 * kSecond}}}, {}, store, budget);
+  CHECK(two.programs(0).at(0).cpu == doctest::Approx(50 / 600.0));
+  CHECK(two.programs(1).at(0).cpu == 0);
+  // More borders than there may be.
+  Windows many;
+  for (int i = 0; i < 30'000; ++i) many.push_back({"h", kT0 + i * kSecond, kT0 + i * kSecond + kSecond / 2});
+  CHECK(Metrics::read({many}, {}, store, budget).mean("sys.cpu.usage", many) == doctest::Approx(10 + 80 / 30.0).epsilon(0.02));
 }
 
 TEST_CASE("a phase in several spans is measured in these, not in what lies between") {
@@ -351,7 +426,7 @@ TEST_CASE("the step of instructions per cycle is their usual window, and rows ar
   store.add("sys.counters.ipc", {{"host", "GD43"}}, ipc);
   store.add("sys.counters.cache.misses", {{"host", "GD43"}}, misses);
   query::Budget budget({});
-  CHECK(Metrics::read({{"GD43", kT0, kT0 + 60 * kSecond}}, store, budget).ipc_sample_ns() == kSecond);
+  CHECK(Metrics::read({{{"GD43", kT0, kT0 + 60 * kSecond}}}, {}, store, budget).ipc_sample_ns() == kSecond);
   store.duration_ns = 1;  // foreign samples may have any length
   Spans spans;
   add_tasks(spans, "spill", "GD43", 0.7);
@@ -369,7 +444,7 @@ TEST_CASE("metrics are averages over the window, however samples lie in it") {
   store.add("sys.cpu.usage", {{"host", "other"}}, {{2, 99}});
   query::Budget budget({});
   const Window window{"h", kT0 + kSecond, kT0 + 3 * kSecond}, part{"h", kT0 + kSecond / 2, kT0 + 3 * kSecond / 2};
-  const Metrics metrics = Metrics::read({window, part}, store, budget);
+  const Metrics metrics = Metrics::read({{window, part}}, {}, store, budget);
   CHECK(metrics.mean("sys.cpu.usage", window) == doctest::Approx(35));  // of (20 + 40) / 2 and (30 + 50) / 2
   CHECK(metrics.mean("sys.cpu.usage", part) == doctest::Approx(25));    // half of 20, half of 30
   CHECK(metrics.mean("proc.cpu.user", window) == doctest::Approx(12));  // the sum of both
@@ -378,10 +453,40 @@ TEST_CASE("metrics are averages over the window, however samples lie in it") {
   CHECK_FALSE(metrics.mean("self.files", window));
   CHECK_FALSE(metrics.mean("sys.cpu.usage", {"other", kT0, kT0 + kSecond}));
   CHECK(metrics.ipc_sample_ns() == 0);
-  REQUIRE(metrics.programs().size() == 1);
-  CHECK(metrics.programs()[0].name == "p#");
+  REQUIRE(metrics.programs(0).size() == 1);
+  CHECK(metrics.programs(0)[0].name == "p#");
   // 12 % in two of the two and a half seconds of its windows.
-  CHECK(metrics.programs()[0].cpu == doctest::Approx(12 * 2 / 2.5).epsilon(0.03));
+  CHECK(metrics.programs(0)[0].cpu == doctest::Approx(12 * 2 / 2.5).epsilon(0.03));
+}
+
+TEST_CASE("metrics of a host by its short name are of the node by its full one, and that is said") {
+  MemoryStore store;
+  add_metric(store, "sys.cpu.usage", 40, {{"GD43", 97}}, {{"core", "0"}});
+  Spans spans;
+  for (int i = 0; i < 24; ++i) {
+    const std::string host = kHosts[static_cast<size_t>(i) % 4];
+    spans.add("task", Spans::task("map", "m" + std::to_string(i), host + ".example.org"), i, host == "GD43" ? 20 : 10,
+              {{"span.bytes", (1000 + i % 3) * kMebi}, {"span.outcome", 0}});
+  }
+  const Analysis all = analysed(spans, store);
+  CHECK(only_finding(all).reason == Reason::cpu);
+  REQUIRE(all.notes.size() == 1);
+  CHECK(all.notes[0] ==
+        "metrics: hosts with the same first label are taken for one: \"GD41\" for \"GD41.example.org\", \"GD42\" for "
+        "\"GD42.example.org\", \"GD43\" for \"GD43.example.org\" and 1 more");
+  // Another domain has a host of that name, too.
+  store.add("sys.cpu.usage", {{"host", "GD43.example.com"}, {"core", "0"}}, {{1, 40}});
+  Spans again;
+  for (int i = 0; i < 24; ++i) {
+    const std::string host = kHosts[static_cast<size_t>(i) % 4];
+    again.add("task", Spans::task("map", "m" + std::to_string(i), host + ".example.org"), i, host == "GD43" ? 20 : 10,
+              {{"span.bytes", (1000 + i % 3) * kMebi}, {"span.outcome", 0}});
+  }
+  const Analysis unclear = analysed(again, store);
+  CHECK(only_finding(unclear).reason == Reason::none);
+  REQUIRE(unclear.notes.size() == 2);
+  CHECK(unclear.notes[1].starts_with(
+      "metrics: several hosts have the same first label, and which of them are one is not known: \"GD43.example.org\" or "));
 }
 
 TEST_CASE("numbers for people") {

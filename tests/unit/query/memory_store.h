@@ -84,7 +84,7 @@ class MemoryStore : public store::Store {
   void stacks(const store::Selection &, const std::function<void(const store::Stack &)> &) override {}
   void spans(const store::Selection &, const std::function<void(const store::Span &)> &) override {}
 
- private:
+ protected:
   static bool fits(const Tags &tags, const std::vector<store::TagFilter> &filters) {
     return std::all_of(filters.begin(), filters.end(), [&](const store::TagFilter &filter) {
       const auto matchers = core::MatcherList::parse(filter.patterns).value();
@@ -92,6 +92,7 @@ class MemoryStore : public store::Store {
       return tag == tags.end() ? matchers.matches_absent() : matchers.matches(tag->second);
     });
   }
+ private:
   bool hand_on(size_t i, std::vector<Point> &left, std::vector<int64_t> &counts, store::PointVisitor &visitor) const {
     const size_t count = std::min(block, left.size());
     if (count == 0) return false;

@@ -109,7 +109,12 @@ TEST_CASE_TEMPLATE("tags of spans come back as they were written", Tested, Sqlit
                                  {{"job", "}{,:"}, {"task", "line\nline"}, {"pid", "7"}, {"process", "p"}},
                                  {{"job", ""}, {"task", "Übergrößen"}, {"k\"ey", "v"}},
                                  {{"pid", "007"}, {"job", "plain"}},
-                                 {}};
+                                 {},
+                                 {{"job", "1"}, {"host", "h"}, {"phase", "read"}, {"pid", "7"}},
+                                 {{"job", "2"}, {"host", "i"}, {"phase", "map"}, {"pid", "8"}},
+                                 {{"job", "2"}, {"attempt", "a"}, {"host", "h"}},
+                                 {{"process", "p"}, {"job", "2"}, {"zone", "z"}},
+                                 {{"host", "only"}}};
   auto samples = engine.samples();
   for (size_t i = 0; i < all.size(); ++i) {
     samples.add(ATALAYA_SPAN, kNow + static_cast<int64_t>(i), 1, {}, "s");

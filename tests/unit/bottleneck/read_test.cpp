@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "plugins/bottleneck/read.h"
+#include "tests/unit/bottleneck/jobs.h"
+
+namespace atalaya::bottleneck::test {
+namespace {
+
+constexpr store::Range kAnyTime{0, INT64_MAX};
+
+Analysis read(SpanStore &store, const std::vector<std::string> &ids) {
+  query::Budget budget({});
+  return analyse(read_jobs(ids, {}, {kAnyTime.from_ns, kAnyTime.to_ns}, store, budget), {}, store, budget);
+}
+
+// Of each job ten tasks of 10 s, one after the other on n1.
+void add_jobs(SpanStore &store, const std::vector<std::string> &ids, const std::string &host = "n1") {
+  for (size_t job = 0; job < ids.size(); ++job)
+    for (int i = 0; i < 10; ++i) {
+      Tags task = Spans::task("map", "m" + std::to_string(i), host);
+      task["job"] = ids[job];
+      store.add_span("task", task, 1000.0 * static_cast<double>(job) + 10 * i, 10, {{"span.bytes", 1024}});
+    }
+}
+
+void add_region(SpanStore &store, const std::string &name, const std::string &host, double start, double length) {
+  store.add_span("region", {{"host", host}, {"pid", "7"}, {"process", "java"}, {"name", name}}, start, length);
+}
+
+std::vector<std::string> names_of(const Analysis &all) {
+  std::vector<std::string> names;
+  for (const RegionCost &region : all.regions) names.push_back(all.told.name(region.name));
+  return names;
+}
+
+TEST_CASE("a job has the regions without a job of its hosts and time") {
+  SpanStore store;
+  add_jobs(store, {"first", "second"});
+  add_region(store, "of first", "n1", 5, 40);
+  add_region(store, "of second", "n1", 1050, 60);  // it ends after the job
+  add_region(store, "elsewhere", "n2", 5, 40);
+  add_region(store, "between", "n1", 500, 40);
+  add_region(store, "open", "n1", 5, -1);
+  store.add_span("region", {{"host", "n1"}, {"job", "third"}, {"name", "of third"}}, 5, 40);
+  const Analysis all = read(store, {"first"});
+  CHECK(names_of(all) == std::vector<std::string>{"of first"});
+  CHECK(all.notes.back() == "1 runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
+  CHECK(names_of(read(store, {"first", "second"})) == std::vector<std::string>{"of second", "of first"});
+  CHECK(read(store, {}).regions.size() == 5);  // all of the time
+}
+
+TEST_CASE("regions of a host by its short name are of the node by its full one") {
+  SpanStore store;
+  add_jobs(store, {"first"}, "n1.example.org");
+  add_region(store, "short", "n1", 5, 40);
+  const Analysis all = read(store, {"first"});
+  CHECK(names_of(all) == std::vector<std::string>{"short"});
+  CHECK(all.regions[0].of_tasks == doctest::Approx(0.4));
+  CHECK(all.notes.back() == "code regions: hosts with the same first label are taken for one: \"n1\" for \"n1.example.org\"");
+}
+
+TEST_CASE("a region is critical by the tasks' time, not by being the only one") {
+  SpanStore store;
+  add_jobs(store, {"first"});
+  add_region(store, "small", "n1", 5, 5);
+  const Analysis small = read(store, {"first"});
+  CHECK(small.regions.at(0).severity == Severity::moderate);
+  CHECK(small.findings.empty());
+  add_region(store, "large", "n1", 5, 50);
+  const Analysis large = read(store, {"first"});
+  REQUIRE(large.findings.size() == 1);
+  CHECK(large.findings[0].summary ==
+        "critical code region large: very severe, 50 s in 1 runs, 91 % of all regions, 50 % of the time of tasks there");
+  SpanStore alone;
+  add_region(alone, "only", "n1", 5, 50);
+  CHECK(read(alone, {}).regions.at(0).severity == Severity::moderate);
+  CHECK(read(alone, {}).findings.empty());
+}
+
+}  // namespace
+}  // namespace atalaya::bottleneck::test
