@@ -8,7 +8,6 @@
 #include "core/util/text.h"
 
 namespace atalaya::tail {
-
 namespace {
 
 // Who writes on at the old place after a truncation leaves a hole; that may be after the look that saw the file empty.
@@ -58,7 +57,7 @@ void Changes::look() {
 }
 
 void Changes::check(File &file) {
-  if (!file.fd && !files_.reopen(file)) return;
+  if (!file.fd) return;
   const auto now = about(file.fd.get());
   if (!now) return;
   const bool changed = now->size != file.at.size || now->written_ns != file.written_ns;
@@ -67,6 +66,7 @@ void Changes::check(File &file) {
     pass_hole(file);
   else if (changed && (now->size < file.at.offset || !holds(file.fd.get(), file.at)))
     truncated(file);
+  file.seen = *now;
   file.at.size = now->size;
   file.written_ns = now->written_ns;
 }

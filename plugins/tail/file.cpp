@@ -28,10 +28,14 @@ std::optional<About> about(int fd) {
 }
 
 void place(File &file, int64_t offset) {
-  file.at.offset = file.segment = offset;
+  file.at.offset = file.segment = file.read_to = offset;
   if (!file.fd) return;
   file.at.head = head_of(file.fd.get(), offset);
   file.at.tail = tail_of(file.fd.get(), offset);
+}
+
+bool written_before(int64_t written_a, const Found &a, int64_t written_b, const Found &b) {
+  return written_a != written_b ? written_a < written_b : older_name(a, b);
 }
 
 }  // namespace atalaya::tail

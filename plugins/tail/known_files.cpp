@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 #include <utility>
 
 #include "core/util/text.h"
@@ -15,10 +14,8 @@ namespace {
 
 // A file of an earlier run that was not there again for so long is gone; until then its disk may just not be mounted.
 constexpr int64_t kAbsent_ns = 86'400'000'000'000;
-
-core::Descriptor open_found(const std::string &path, bool asked) {
-  return core::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (asked ? 0 : O_NOFOLLOW)));
-}
+// After so long without a file that waits, the next one is news.
+constexpr int64_t kCalm_ns = 3'600'000'000'000;
 
 }  // namespace
 
@@ -26,7 +23,7 @@ void KnownFiles::restore(const std::vector<Position> &positions, int64_t began_n
   first_ = false;
   began_ns_ = began_ns;
   for (const Position &position : positions) {
-    File &file = add({position.path, position.path, false});
+    File &file = add({position.path, position.path, false}, position.id);
     file.at = position;
     file.restored = true;
     place(file, position.offset);
@@ -35,9 +32,8 @@ void KnownFiles::restore(const std::vector<Position> &positions, int64_t began_n
   for (const Segment &segment : segments) {
     File *file = by_id(segment.id);
     if (file == nullptr) {
-      file = &add({});
+      file = &add({}, segment.id);
       file->restored = true;
-      file->at.id = segment.id;
     }
     file->began_skipping = std::exchange(file->at.skipping, false);
     place(*file, segment.to);
@@ -48,18 +44,24 @@ void KnownFiles::restore(const std::vector<Position> &positions, int64_t began_n
 }
 
 // Listed, until a look says otherwise.
-File &KnownFiles::add(const Found &found) {
+File &KnownFiles::add(const Found &found, const FileId &id) {
   File &file = *files_.emplace(++last_number_, std::make_unique<File>()).first->second;
   file.number = last_number_;
   file.found = found;
   file.listed = true;
+  file.at.id = id;
   file.at.path = found.path;
+  ids_.emplace(id, &file);
   return file;
 }
 
-File *KnownFiles::by_id(const FileId &id) {
-  const auto found = std::find_if(files_.begin(), files_.end(), [&](const auto &entry) { return entry.second->at.id == id; });
-  return found == files_.end() ? nullptr : found->second.get();
+File *KnownFiles::by_id(const FileId &id) const {
+  const auto found = ids_.find(id);
+  return found == ids_.end() ? nullptr : found->second;
+}
+
+void KnownFiles::forget_id(const File &file) {
+  if (by_id(file.at.id) == &file) ids_.erase(file.at.id);
 }
 
 std::vector<std::string> KnownFiles::families() const {
@@ -68,34 +70,78 @@ std::vector<std::string> KnownFiles::families() const {
   return {known.begin(), known.end()};
 }
 
-size_t KnownFiles::open_files() const {
-  return static_cast<size_t>(std::count_if(files_.begin(), files_.end(), [](const auto &entry) { return !!entry.second->fd; }));
-}
-
-void KnownFiles::look(int64_t realtime_ns) {
-  if (began_ns_ == 0) began_ns_ = realtime_ns;
+void KnownFiles::look() {
+  if (began_ns_ == 0) began_ns_ = context_.realtime_ns;
+  waiting_ = 0;
+  before_ = std::exchange(said_, {});
   const auto found = find_files(context_.options.path, families());
-  if (!found) return context_.say(found.error());
+  if (!found) return say_once(found.error());
   for (auto &[number, file] : files_) file->listed = false;
-  std::vector<const Found *> fresh;
-  for (const Found &one : found.value())
-    if (!look_at(one)) fresh.push_back(&one);
-  for (const Found *one : fresh) meet(*one);  // last, when it is known which of the old ones are not there
+  std::vector<Fresh> fresh;
+  for (const Found &one : found.value()) look_at(one, fresh);
+  Room room(files_, context_);
+  open_changed(room);
+  // Last, when it is known which of the old ones are not there. The older ones first, so that of a family none is read before them.
+  std::sort(fresh.begin(), fresh.end(), [](const Fresh &a, const Fresh &b) {
+    return written_before(a.about.written_ns, *a.found, b.about.written_ns, *b.found);
+  });
+  for (const Fresh &one : fresh) meet(*one.found, room);
   first_ = false;
 }
 
-// False: it is not known.
-bool KnownFiles::look_at(const Found &found) {
+void KnownFiles::look_at(const Found &found, std::vector<Fresh> &fresh) {
   const auto now = about(found.path);
-  if (!now) return true;  // gone since it was listed
+  if (!now) return;  // gone since it was listed
   File *file = by_id(now->id);
-  if (file == nullptr) return false;
-  if (file->listed) return true;  // another link to it
+  if (file == nullptr) return fresh.push_back({&found, *now});
+  if (file->listed) return;  // another link to it
   file->listed = true;
+  file->seen = *now;
   file->restored = false;
   file->found = found;
   file->at.path = found.path;
-  return true;
+}
+
+core::Descriptor KnownFiles::open_found(const Found &found) {
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (found.asked ? 0 : O_NOFOLLOW);
+  core::Descriptor fd(::open(found.path.c_str(), flags));
+  if (!fd && errno != ENOENT)
+    say_once(core::in_quotes(found.path) + ": " + core::error_text(errno) + "; its lines wait until the agent may read it");
+  return fd;
+}
+
+void KnownFiles::wait(const File &file) {
+  if (waiting_++ == 0 && (!waited_ns_ || context_.now_ns - *waited_ns_ >= kCalm_ns))
+    context_.say("more than max_files = " + std::to_string(context_.options.max_files) + " files have lines; " +
+                 core::in_quotes(file.at.path) + ", and perhaps others, wait until others are read and have not grown for linger");
+  waited_ns_ = context_.now_ns;
+}
+
+// What goes on is said when it begins.
+void KnownFiles::say_once(const std::string &text) {
+  const bool begins = said_.insert(text).second && before_.count(text) == 0;
+  if (begins) context_.say(text);
+}
+
+// What was closed is opened when it has changed, or when its last line may now be read that has no end.
+void KnownFiles::open_changed(Room &room) {
+  std::vector<File *> closed;
+  for (const auto &[number, file] : files_) {
+    if (file->fd || !file->listed) continue;
+    const bool changed = file->seen.size != file->at.size || file->seen.written_ns != file->written_ns;
+    if (changed || (leaves(*file) && file->at.offset < file->at.size)) closed.push_back(file.get());
+  }
+  std::sort(closed.begin(), closed.end(), [](const File *a, const File *b) {
+    return written_before(a->seen.written_ns, a->found, b->seen.written_ns, b->found);
+  });
+  for (File *file : closed) {
+    if (!room.any()) {
+      wait(*file);
+    } else if (core::Descriptor fd = open_found(file->found)) {
+      const auto now = about(fd.get());
+      if (now && now->id == file->at.id) room.take(), file->fd = std::move(fd);
+    }
+  }
 }
 
 // Numbers of devices, and on some file systems of inodes, are others after a reboot or remount. What was read is not.
@@ -115,9 +161,11 @@ File *KnownFiles::restored_as(const Found &found, int fd, const FileId &id) {
   return best;
 }
 
-bool KnownFiles::adopt(const Found &found, core::Descriptor &fd, const FileId &id) {
+File *KnownFiles::adopt(const Found &found, core::Descriptor &fd, const FileId &id) {
   File *file = restored_as(found, fd.get(), id);
-  if (file == nullptr) return false;
+  if (file == nullptr) return nullptr;
+  forget_id(*file);
+  ids_.emplace(id, file);
   file->listed = true;
   file->restored = false;
   file->found = found;
@@ -125,54 +173,42 @@ bool KnownFiles::adopt(const Found &found, core::Descriptor &fd, const FileId &i
   file->at.path = found.path;
   file->changed_ns = context_.now_ns;
   file->fd = std::move(fd);
-  return true;
+  return file;
 }
 
-void KnownFiles::meet(const Found &found) {
-  if (open_files() >= context_.options.max_files)
-    return context_.say("more than max_files = " + std::to_string(context_.options.max_files) + " files; " +
-                        core::in_quotes(found.path) + " waits until others are finished");
-  core::Descriptor fd = open_found(found.path, found.asked);
-  if (!fd) {
-    if (errno != ENOENT)
-      context_.say(core::in_quotes(found.path) + ": " + core::error_text(errno) + "; its lines wait until the agent may read it");
-    return;
-  }
-  const auto now = about(fd.get());
-  if (!now || !now->regular || by_id(now->id) != nullptr || adopt(found, fd, now->id)) return;  // the next look sees it
+// One that is not to be read is closed again.
+File &KnownFiles::begin(const Found &found, core::Descriptor fd, const About &now) {
   // What rotation left behind before we came was never asked for; since then, it was a file that we did not see in time.
-  const bool old = !found.asked && (first_ || now->written_ns < began_ns_);
+  const bool old = !found.asked && (first_ || now.written_ns < began_ns_);
   const bool compressed = is_compressed(fd.get());
   if (compressed) context_.say(core::in_quotes(found.path) + " is compressed and not read");
-  File &file = add(found);
-  file.at.id = now->id;
+  File &file = add(found, now.id);
   file.changed_ns = context_.now_ns;
   file.fd = std::move(fd);
   if (old || compressed) {
-    place(file, now->size);
+    place(file, now.size);
     file.fd.reset();
-    file.at.size = now->size;
-    file.written_ns = now->written_ns;
+    file.at.size = now.size;
+    file.written_ns = now.written_ns;
   } else if (first_ && !context_.options.from_begin) {
-    place(file, last_line_begin(file.fd.get(), now->size));
+    place(file, last_line_begin(file.fd.get(), now.size));
   } else {
     file.unjudged = !first_ && found.rotated();
   }
+  return file;
 }
 
-bool KnownFiles::reopen(File &file) {
-  if (!file.listed) return false;
-  const auto now = about(file.at.path);
-  if (!now || now->id != file.at.id || (now->size == file.at.size && now->written_ns == file.written_ns)) return false;
-  if (open_files() >= context_.options.max_files) return false;
-  core::Descriptor fd = open_found(file.at.path, file.found.asked);
-  if (!fd && errno != ENOENT)
-    context_.say(core::in_quotes(file.at.path) + ": " + core::error_text(errno) + "; its lines wait until the agent may read it");
-  if (!fd) return false;
-  const auto opened = about(fd.get());
-  if (!opened || opened->id != file.at.id) return false;
-  file.fd = std::move(fd);
-  return true;
+void KnownFiles::meet(const Found &found, Room &room) {
+  core::Descriptor fd = open_found(found);
+  const auto now = fd ? about(fd.get()) : std::nullopt;
+  if (!now || !now->regular || by_id(now->id) != nullptr) return;  // the next look sees it
+  File *file = adopt(found, fd, now->id);
+  if (file == nullptr) file = &begin(found, std::move(fd), *now);
+  if (!file->fd) return;
+  if (room.any()) return room.take();
+  file->fd.reset();
+  file->at.size = std::max(file->at.size, now->size);  // its lines are counted if it is never opened
+  wait(*file);
 }
 
 bool KnownFiles::forgotten(File &file) const {
@@ -195,6 +231,7 @@ void KnownFiles::drop_gone() {
       context_.say(core::in_quotes(file.at.path) + " is gone; at least " + std::to_string(file.at.size - file.at.offset) +
                    " bytes of it were not read");
     }
+    forget_id(file);
     it = files_.erase(it);
   }
 }

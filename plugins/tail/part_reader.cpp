@@ -27,7 +27,9 @@ void PartReader::open(File &file, int64_t to, bool last_line) {
 }
 
 void PartReader::close() {
-  if (is_open()) mark();
+  if (!is_open()) return;
+  mark();
+  if (sound_ && buffered_to_ >= to_) file_->read_to = to_;
   file_ = nullptr;
 }
 

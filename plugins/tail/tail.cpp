@@ -11,10 +11,6 @@ namespace {
 // Of a file in one look, so that no other waits for its whole backlog and new ones are seen in time.
 constexpr int64_t kPartBytes = 16 << 20;
 
-bool written_before(const File *a, const File *b) {
-  return a->written_ns != b->written_ns ? a->written_ns < b->written_ns : older_name(a->found, b->found);
-}
-
 }  // namespace
 
 Tail::Tail(Options options, std::function<void(const std::string &)> say)
@@ -30,33 +26,41 @@ void Tail::restore(const std::vector<Position> &positions, int64_t began_ns, con
 void Tail::scan(int64_t realtime_ns, int64_t monotonic_ns) {
   reader_.close();
   context_.now_ns = monotonic_ns;
-  files_.look(realtime_ns);
+  context_.realtime_ns = realtime_ns;
+  files_.look();
   changes_.look();
   files_.drop_gone();
   make_round();
 }
 
-void Tail::make_round() {
+void Tail::begin_round() {
   round_.clear();
   part_ = 0;
+  more_ = false;
+}
+
+void Tail::make_round() {
+  begin_round();
   std::vector<File *> ready;
   for (auto &[number, file] : files_.all())
     if (file->fd && !file->unjudged) ready.push_back(file.get());
-  std::sort(ready.begin(), ready.end(), written_before);
+  std::sort(ready.begin(), ready.end(),
+            [](const File *a, const File *b) { return written_before(a->written_ns, a->found, b->written_ns, b->found); });
   std::set<std::string_view> waiting;  // families with an older file that is not read to its end
   for (File *file : ready) {
     if (waiting.count(file->found.family) > 0) continue;
     const int64_t to = std::min(file->at.size, file->at.offset + kPartBytes);
-    if (to < file->at.size) waiting.insert(file->found.family);
-    const bool leaves = !file->listed || file->found.rotated();
-    const bool finished = leaves && to == file->at.size && context_.now_ns - file->changed_ns >= context_.options.linger_ns;
-    if (to > file->at.offset || finished) round_.push_back({file, to, finished, finished});
+    const bool whole = to == file->at.size;
+    if (!whole) waiting.insert(file->found.family);
+    const bool finished = leaves(*file) && whole && context_.now_ns - file->changed_ns >= context_.options.linger_ns;
+    if (to > file->read_to || finished)
+      round_.push_back({.file = file, .from = file->at.offset, .to = to, .whole = whole, .finished = finished});
   }
 }
 
 void Tail::replay(const std::vector<Segment> &segments) {
-  round_.clear();
-  part_ = 0;
+  begin_round();
+  more_ = true;  // what the scan found
   for (const Segment &segment : segments) {
     const auto has = [&](const File &file) { return file.fd && file.at.offset == segment.to && file.at.tail == segment.tail; };
     const auto found = std::find_if(files_.all().begin(), files_.all().end(), [&](const auto &entry) {
@@ -71,7 +75,7 @@ void Tail::replay(const std::vector<Segment> &segments) {
     File &file = *found->second;
     place(file, segment.from);
     file.at.skipping = file.began_skipping;
-    round_.push_back({&file, segment.to, true, false});
+    round_.push_back({.file = &file, .from = segment.from, .to = segment.to, .replayed = true});
   }
 }
 
@@ -80,13 +84,18 @@ bool Tail::next(Line &line) {
     const Part &part = round_[part_];
     if (!reader_.is_open()) {
       touched_.push_back(part.file->number);
-      reader_.open(*part.file, part.to, part.last_line);
+      reader_.open(*part.file, part.to, part.finished || part.replayed);
     }
     if (reader_.next(line)) return true;
     reader_.close();
-    if (part.close) part.file->fd.reset();
+    if (!part.whole && part.file->at.offset > part.from) more_ = true;
+    if (part.finished) part.file->fd.reset();
   }
   return false;
+}
+
+bool Tail::behind() const {
+  return more_ || (files_.waiting() > 0 && has_room(files_.all(), context_));
 }
 
 std::vector<Position> Tail::positions() const {

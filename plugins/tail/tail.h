@@ -34,6 +34,9 @@ class Tail {
   // False: the look is over.
   bool next(Line &line);
 
+  // When a look is over: the next one has something at once, and need not wait until more is written.
+  bool behind() const;
+
   // Where each file is, behind the lines that were handed on.
   std::vector<Position> positions() const;
   // What was handed on since the last call.
@@ -44,10 +47,13 @@ class Tail {
  private:
   struct Part {
     File *file;
-    int64_t to;
-    bool last_line, close;  // last_line: what follows the last newline is one, too
+    int64_t from, to;
+    bool whole = false;     // as much as there was
+    bool finished = false;  // nothing will follow: behind the last newline is a line, too
+    bool replayed = false;  // as it was handed on before
   };
 
+  void begin_round();
   void make_round();
 
   Context context_;
@@ -56,6 +62,7 @@ class Tail {
   PartReader reader_;
   std::vector<Part> round_;
   size_t part_ = 0;
+  bool more_ = false;              // there is more than the round had
   std::vector<uint32_t> touched_;  // since take_segments, in order
 };
 
