@@ -111,12 +111,17 @@ File *Changes::original_of(const File &copy) {
 
 // A file with the begin of another is read when it goes on otherwise; a copy is read on when its original is truncated.
 void Changes::judge(File &file) {
-  if (!file.fd || file.at.size == 0) return;
+  if (!file.fd) return;
+  const bool settled = context_.now_ns - file.changed_ns >= context_.options.linger_ns;
+  if (file.at.size == 0) {
+    if (settled) file.fd.reset();  // until there is something in it
+    return;
+  }
   const File *original = original_of(file);
   file.copy_of = original == nullptr ? 0 : original->number;
   if (original == nullptr) {
     file.unjudged = false;
-  } else if (context_.now_ns - file.changed_ns >= context_.options.linger_ns) {
+  } else if (settled) {
     file.unjudged = false;
     if (file.at.size < kSurelyCopy) return;
     context_.say(core::in_quotes(file.at.path) + " is a copy of " + core::in_quotes(original->at.path) +

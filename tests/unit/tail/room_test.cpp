@@ -148,6 +148,21 @@ TEST_CASE("tail: a last line without an end is read when its file, closed meanwh
   CHECK(reader.look(100).empty());
 }
 
+TEST_CASE("tail: an empty rotated file keeps no other waiting, and is read when it is written to") {
+  const TemporaryFolder folder;
+  const std::string log = folder.path() + "/a.log";
+  Reader reader({.path = folder.path(), .max_files = 1});
+  CHECK(reader.look().empty());
+  Writer empty(log + ".1");
+  Writer(folder.path() + "/b.log").write("b\n");
+  CHECK(reader.look().empty());
+  CHECK(reader.look(10).empty());
+  CHECK(reader.tail->behind());
+  CHECK(reader.look() == Lines{"b"});
+  empty.write("late\n");
+  CHECK(reader.look(10) == Lines{"late"});
+}
+
 TEST_CASE("tail: what cannot be opened is told of once, and read when it can be") {
   const TemporaryFolder folder;
   Writer(folder.path() + "/a").write("a\n");
