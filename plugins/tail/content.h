@@ -22,6 +22,8 @@ struct Mark {
 };
 
 inline constexpr int64_t kMarkBytes = 256;
+// A whole file that equals the begin of another is a copy if it is at least so long; short ones may be alike by chance.
+inline constexpr int64_t kSurelyCopy = 1024;
 
 // How far a file has been read, and the bytes by which that place is known again.
 struct Position {

@@ -125,10 +125,11 @@ core::Result<std::vector<Found>> find_files(const std::string &path, const std::
   std::vector<std::string> paths;
   for (std::string &one : asked.value())
     if (!named_compressed(one) && is_regular(one)) paths.push_back(std::move(one));
+  std::sort(paths.begin(), paths.end());
   std::map<std::string, std::vector<std::string>> bases;  // by folder
   for (const std::string &one : paths) bases[folder_of(one)].push_back(name_of(one));
   for (const std::string &one : known)
-    if (!is_folder(one)) bases[folder_of(one)].push_back(name_of(one));
+    if (!std::binary_search(paths.begin(), paths.end(), one) && !is_folder(one)) bases[folder_of(one)].push_back(name_of(one));
   for (auto &[folder, names] : bases) std::sort(names.begin(), names.end());
 
   std::vector<Found> found;
@@ -137,7 +138,6 @@ core::Result<std::vector<Found>> find_files(const std::string &path, const std::
     const std::string_view base = family_of(name, bases[folder]);
     found.push_back({one, base.empty() ? one : joined(folder, std::string(base)), true});
   }
-  std::sort(paths.begin(), paths.end());
   for (const auto &[folder, names] : bases) {
     auto beside = names_in(folder);
     if (!beside) return core::Error{beside.error()};

@@ -54,6 +54,8 @@ std::vector<std::string> read(std::string_view text, const std::vector<btrace::R
     reader = fresh();
     if (!reader->restore(state).ok()) std::abort();
   }
+  reader->expire(kNow + options.max_age_ns + 1, SIZE_MAX, [&](const btrace::Record &record) { out.push_back(described(record)); });
+  if (reader->spans().open() != 0) std::abort();
   return out;
 }
 

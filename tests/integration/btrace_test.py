@@ -136,6 +136,58 @@ class Btrace(AgentCase):
         agent.wait_line("Rotate by renaming")
         self.assertEqual(self.rows("SELECT sum(value) FROM points WHERE metric = 'btrace.truncations'"), [(2,)])
 
+    def orphans(self):
+        return self.rows("SELECT coalesce(sum(value), 0) FROM points WHERE metric = 'btrace.spans.orphans'")[0][0]
+
+    def lines_told(self):
+        return self.rows("SELECT coalesce(sum(value), 0) FROM points WHERE metric = 'btrace.lines'")[0][0]
+
+    def test_begins_of_programs_that_were_killed_are_given_up(self):
+        self.append("".join(f"atalaya begin task task=t{i} time={1700000000000 + i}\n" for i in range(3)))
+        agent = self.run_agent(self.lua('open_spans = true, max_age = "1h"'))
+        self.until(lambda: len(self.rows("SELECT * FROM spans WHERE duration_ns = -1")) == 3, "open spans")
+        self.append(f"atalaya end task task=t1 time={1700000000500}\n")
+        self.until(lambda: self.spans() == ["t1"], "ended span")
+        agent.kill()
+        self.assertEqual(self.orphans(), 0)
+        options = 'open_spans = true, max_age = "1s"'
+        agent = self.run_agent(self.lua(options))
+        self.until(lambda: self.orphans() == 2, "orphans")
+        status = agent.wait_status(lambda status: agent.row("logs", "source btrace", status)["reasons"])
+        self.assertEqual(agent.row("logs", "source btrace", status)["reasons"], {"begin without an end": 2})
+        self.assertEqual(self.spans(), ["t0", "t1", "t2"])
+        self.assertEqual(self.rows("SELECT * FROM spans WHERE duration_ns < 0"), [])
+        agent.kill()
+        # They are forgotten for good.
+        agent = self.run_agent(self.lua(options))
+        self.append("number = 1\n")
+        self.until(lambda: self.numbers() == [1], "the number")
+        self.assertEqual(self.orphans(), 2)
+        self.assertEqual(self.rows("SELECT value FROM points WHERE metric = 'btrace.spans.open' ORDER BY time DESC LIMIT 1"), [(0,)])
+
+    def test_a_backlog_is_read_at_once(self):
+        """Neither its size nor the number of its files makes it wait for the next poll; a stop in the middle is prompt."""
+        block = "".join(f"a text of the backlog, {i:30}\n" for i in range(10_000))
+        for _ in range(100):
+            self.append(block)  # 54 MB, more than one look reads
+        self.append("number = 1\n")
+        files = self.path("files")
+        os.mkdir(files)
+        for i in range(50):
+            self.append(f"number = {i}\n", os.path.join(files, f"task_{i}.log"))
+            os.utime(os.path.join(files, f"task_{i}.log"), (1, 1))
+        lua = self.lua().replace('"20ms"', '"1h"')
+        agent = self.run_agent(lua)
+        self.until(lambda: self.lines_told() > 0, "begin of the backlog")
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        self.run_agent(lua)
+        self.until(lambda: self.numbers() == [1], "end of the backlog")
+        self.assertEqual(self.lines_told(), 1_000_001)
+        self.agents[-1].kill()
+        self.log, self.store = files, self.path("files.db")
+        self.run_agent(self.lua("max_files = 4").replace('"20ms"', '"1h"'))
+        self.until(lambda: self.numbers() == list(range(50)), "all files")
+
     def test_nothing_is_done_until_the_sinks_hold_it(self):
         self.append("number = 1\n")
         # A server that is not there: nothing is acknowledged.

@@ -27,7 +27,13 @@ ReaderOptions reader_options(Host host) {
   return {.phase_lines = host.boolean("phase_lines"),
           .forms = host.boolean("forms"),
           .tell_open = host.boolean("open_spans"),
-          .max_open = static_cast<size_t>(host.integer("max_open"))};
+          .max_open = static_cast<size_t>(host.integer("max_open")),
+          .max_age_ns = host.integer("max_age")};
+}
+
+// Of a begin and its end, one is missing or wrong.
+int64_t orphans(const SpanCounts &counts) {
+  return counts.orphans + counts.backwards + counts.expired;
 }
 
 }  // namespace
@@ -102,24 +108,41 @@ Code BtraceSource::run() {
   make_readers();
   for (;;) {
     tail_->scan(host_.realtime(), core::monotonic());
-    if (journal_.batch_time_ns != 0) {
-      tail_->replay(journal_.segments);
-      next_batch(journal_.batch_time_ns, false);
-    }
+    if (journal_.batch_time_ns != 0) replay();
     if (stopping()) return Code::ok;
     settle();
-    while (next_batch(batch_time(), true)) {
+    while (next_lines(batch_time(), true)) {
+    }
+    const bool behind = tail_->behind();
+    // Not before the lines that may be their ends.
+    while (!behind && !stopping() && next_expired(batch_time())) {
     }
     write_journal();
     std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, std::chrono::nanoseconds(poll_ns_), [this] { return stopping_; })) return Code::ok;
+    const std::chrono::nanoseconds pause(behind ? 0 : poll_ns_);
+    if (wake_.wait_for(lock, pause, [this] { return stopping_; })) return Code::ok;
   }
 }
 
-bool BtraceSource::next_batch(int64_t time_ns, bool limited) {
+// The batch that was under way when the agent ended, as it was.
+void BtraceSource::replay() {
+  if (journal_.segments.empty()) {
+    next_expired(journal_.batch_time_ns);
+  } else {
+    tail_->replay(journal_.segments);
+    next_lines(journal_.batch_time_ns, false);
+  }
+}
+
+BtraceSource::Totals BtraceSource::begin_batch(int64_t time_ns) {
   if (batch_ == nullptr && host_.raw()->new_batch(host_.raw()->self, &batch_) != ATALAYA_OK) throw std::bad_alloc();
   builder_.begin_batch(batch_, time_ns);
-  const Totals before = totals();
+  batch_time_ns_ = time_ns;
+  return totals();
+}
+
+bool BtraceSource::next_lines(int64_t time_ns, bool limited) {
+  const Totals before = begin_batch(time_ns);
   const Output add = [this](const Record &record) { builder_.add(record); };
   tail::Line line;
   int64_t bytes = 0;
@@ -128,10 +151,16 @@ bool BtraceSource::next_batch(int64_t time_ns, bool limited) {
     reader_->take(line.file, line.text, line.first, builder_.next_time_ns(), add);
   }
   if (totals().lines.lines == told_.lines.lines && totals().losses == told_.losses) return false;
-  count_drops(before);
-  add_account();
-  last_time_ns_ = builder_.next_time_ns();
-  return deliver(time_ns);
+  journal_.segments = tail_->take_segments();
+  return deliver(before, !journal_.segments.empty());
+}
+
+bool BtraceSource::next_expired(int64_t time_ns) {
+  const Totals before = begin_batch(time_ns);
+  reader_->expire(time_ns, kBatchSamples, [this](const Record &record) { builder_.add(record); });
+  if (totals().spans.expired == before.spans.expired) return false;
+  journal_.segments.clear();
+  return deliver(before, true);
 }
 
 // Samples that there are not, by reason.
@@ -140,6 +169,7 @@ void BtraceSource::count_drops(const Totals &before) {
   const auto drop = [this](std::string_view reason, int64_t count) { host_.dropped(reason, static_cast<uint64_t>(count)); };
   drop("end without a begin", now.spans.orphans - before.spans.orphans);
   drop("end before its begin", now.spans.backwards - before.spans.backwards);
+  drop("begin without an end", now.spans.expired - before.spans.expired);
   drop("more than max_open", now.spans.evicted - before.spans.evicted);
   drop("line that cannot be", now.lines.bad - before.lines.bad);
   drop("line too long", now.losses.long_lines - told_.losses.long_lines);
@@ -160,7 +190,7 @@ void BtraceSource::add_account() {
   put("btrace.truncations", now.losses.truncations - old.losses.truncations);
   put("btrace.unseen.bytes", now.losses.unseen_bytes - old.losses.unseen_bytes);
   put("btrace.spans.open", static_cast<int64_t>(reader_->spans().open()));
-  put("btrace.spans.orphans", now.spans.orphans + now.spans.backwards - old.spans.orphans - old.spans.backwards);
+  put("btrace.spans.orphans", orphans(now.spans) - orphans(old.spans));
   put("btrace.spans.evicted", now.spans.evicted - old.spans.evicted);
   put("btrace.errors", now.lines.forms.errors - old.lines.forms.errors);
   put("btrace.dropped", now.lines.forms.dropped - old.lines.forms.dropped);
@@ -169,11 +199,21 @@ void BtraceSource::add_account() {
   told_ = now;
 }
 
-bool BtraceSource::deliver(int64_t time_ns) {
+bool BtraceSource::deliver(const Totals &before, bool replayable) {
+  count_drops(before);
+  add_account();
+  last_time_ns_ = builder_.next_time_ns();
   journal_.began_ns = tail_->began_ns();
-  journal_.segments = tail_->take_segments();
-  journal_.batch_time_ns = journal_.segments.empty() ? 0 : time_ns;
+  journal_.batch_time_ns = replayable ? batch_time_ns_ : 0;
   write_journal();
+  if (!hand_over()) return false;
+  settle();
+  return true;
+}
+
+// False: the host is stopping, and what the sinks do not have is told again when the agent is back.
+bool BtraceSource::hand_over() {
+  const uint64_t samples = builder_.samples();
   {
     const std::lock_guard lock(mutex_);
     emitting_ = true;
@@ -184,16 +224,20 @@ bool BtraceSource::deliver(int64_t time_ns) {
   const int32_t code = host_.raw()->emit(host_.raw()->self, std::exchange(batch_, nullptr), &id);
   std::unique_lock lock(mutex_);
   emitting_ = false;
-  if (code != ATALAYA_OK) return false;  // the host is stopping, and did not take it
-  in_flight_ = id;
-  if (early_ && early_->first == id) answer_ = early_->second;
-  wake_.wait(lock, [this] { return stopping_ || answer_; });
-  if (!answer_ || (stopping_ && *answer_ != Code::ok)) return false;  // it is told again when the agent is back
-  in_flight_.reset();
-  const Code answer = *answer_;
+  if (code == ATALAYA_END) stopping_ = true;
+  if (code == ATALAYA_END) return false;
+  if (code == ATALAYA_RETRY) throw Failure(Code::retry, "the host had no room for a batch of lines; they are read again");
+  if (code == ATALAYA_OK) {
+    in_flight_ = id;
+    if (early_ && early_->first == id) answer_ = early_->second;
+    wake_.wait(lock, [this] { return stopping_ || answer_; });
+    if (!answer_ || (stopping_ && *answer_ != Code::ok)) return false;
+    in_flight_.reset();
+  }
+  const bool held = code == ATALAYA_OK && *answer_ == Code::ok;
   lock.unlock();
-  if (answer != Code::ok) host_.log(Level::error, "a sink refused a batch of lines, or it was dropped on the way; see the ledger");
-  settle();
+  if (code != ATALAYA_OK) host_.dropped("batch that the host refused", samples);
+  if (!held) host_.log(Level::error, "a sink refused a batch of lines, or it was dropped on the way; see the ledger");
   return true;
 }
 

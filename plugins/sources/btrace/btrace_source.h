@@ -58,6 +58,13 @@ class BtraceSource final : public PushSource {
        .summary = "Spans that may be open; beyond it the oldest is given up, and counted."_str,
        .min = 1,
        .max = 1000000},
+      {.name = "max_age"_str,
+       .type = ATALAYA_DURATION,
+       .flags = ATALAYA_BOUNDED,
+       .default_text = "7d"_str,
+       .summary = "A begin whose end has not come for so long, since it was read, is given up, and counted."_str,
+       .min = 1e9,
+       .max = 3.1536e16},
       {.name = "poll"_str,
        .type = ATALAYA_DURATION,
        .flags = ATALAYA_BOUNDED,
@@ -84,7 +91,7 @@ class BtraceSource final : public PushSource {
        .flags = ATALAYA_BOUNDED,
        .default_text = "1000"_str,
        .unit = "files"_str,
-       .summary = "Files that may be open; further ones wait."_str,
+       .summary = "Files that may be open; those that are read and have not grown for linger make room for others."_str,
        .min = 1,
        .max = 100000},
       {.name = "max_names"_str,
@@ -127,9 +134,14 @@ class BtraceSource final : public PushSource {
   void set_damaged_aside(const std::string &problem);
 
   bool stopping();
-  // Reads on into a batch, and brings it to the sinks. False: there was nothing more, or the host is stopping.
-  bool next_batch(int64_t time_ns, bool limited);
-  bool deliver(int64_t time_ns);
+  Totals begin_batch(int64_t time_ns);
+  // Each brings a batch to the sinks. False: there was nothing more, or the host is stopping.
+  bool next_lines(int64_t time_ns, bool limited);
+  bool next_expired(int64_t time_ns);
+  void replay();
+  // `replayable`: whoever is killed before the sinks hold it can make it again.
+  bool deliver(const Totals &before, bool replayable);
+  bool hand_over();
   void settle();
   void add_account();
   void count_drops(const Totals &before);
@@ -148,10 +160,11 @@ class BtraceSource final : public PushSource {
   RecordBuilder builder_;
   atalaya_batch *batch_ = nullptr;
   tail::Journal journal_;
-  std::string journal_path_;  // "": it is not kept
-  std::string written_;       // the journal's text in the file
-  Totals told_;               // by add_account
-  int64_t last_time_ns_ = 0;  // of a sample, as read
+  std::string journal_path_;   // "": it is not kept
+  std::string written_;        // the journal's text in the file
+  Totals told_;                // by add_account
+  int64_t batch_time_ns_ = 0;  // of the batch that is being made
+  int64_t last_time_ns_ = 0;   // of a sample, as read
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -22,6 +22,7 @@ namespace atalaya::btrace {
 struct ReaderOptions {
   bool phase_lines = true, forms = true, tell_open = false;
   size_t max_open = 10000;
+  int64_t max_age_ns = 7 * 86'400'000'000'000;         // of a begin, since it was read
   size_t max_open_bytes = tail::kMaxJournalBytes / 2;  // in the journal, of which the rest is for the files
 };
 
@@ -38,6 +39,9 @@ class LineReader {
 
   // `now_ns`: when it was read. `first`: of the file.
   void take(const tail::FileId &file, std::string_view line, bool first, int64_t now_ns, const Output &out);
+
+  // Gives begins up that have waited for too long, so many at most.
+  void expire(int64_t now_ns, size_t most, const Output &out) { spans_.expire(now_ns - options_.max_age_ns, now_ns, most, out); }
 
   const LineCounts &counts() const { return counts_; }
   const Spans &spans() const { return spans_; }

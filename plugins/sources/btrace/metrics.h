@@ -45,7 +45,7 @@ inline constexpr std::array kMetrics = {
     of_span("span.spills"_str, "1"_str, "spills="_str, "Spills to disk."_str),
     of_span(
         "span.given_up"_str, "1"_str, "open_spans"_str,
-        "1: it was told open, and then given up: too many were open, or its end was before its begin. Its length is not known."_str),
+        "1: it was told open, and then given up: too many were open, its end did not come, or was before its begin. Its length is not known."_str),
     of_span("span.gc.time"_str, "ms"_str, "gc="_str, "Time in garbage collection."_str),
     metric("btrace.profile.invocations"_str, "1"_str, ATALAYA_TOTAL, kBlockTags, "Invocations"_str,
            "Calls of a block that BTrace's profiler measures, as printSnapshot writes them."_str),
@@ -66,7 +66,8 @@ inline constexpr std::array kMetrics = {
     metric("btrace.unseen.bytes"_str, "B"_str, ATALAYA_DELTA, kHostTags, "size"_str,
            "Bytes that were truncated or deleted before they were read; at least so many."_str),
     account("btrace.spans.open"_str, ATALAYA_GAUGE, "begin lines"_str, "Spans that have begun and not ended."_str),
-    account("btrace.spans.orphans"_str, ATALAYA_DELTA, "end lines"_str, "Ends without a begin, and ends before it."_str),
+    account("btrace.spans.orphans"_str, ATALAYA_DELTA, "begin and end lines"_str,
+            "Ends without a begin, and before it, and begins whose end did not come for max_age."_str),
     account("btrace.spans.evicted"_str, ATALAYA_DELTA, "max_open"_str, "Begins that were given up, as too many were open."_str),
     account("btrace.errors"_str, ATALAYA_DELTA, "! ERROR"_str, "Errors that BTrace wrote of its script."_str),
     account("btrace.dropped"_str, ATALAYA_DELTA, "Dropped N commands"_str,

@@ -58,7 +58,7 @@ bool is_level(std::string_view word) {
 void Spans::take(const SpanEvent &event, int64_t now_ns, const Output &out) {
   const int64_t begin_ns = event.begin_ns != 0 ? event.begin_ns : now_ns;
   const int64_t end_ns = event.end_ns != 0 ? event.end_ns : now_ns;
-  if (event.kind == SpanEvent::Kind::begin) return begin(event, begin_ns, out);
+  if (event.kind == SpanEvent::Kind::begin) return begin(event, begin_ns, now_ns, out);
   if (event.kind == SpanEvent::Kind::end) return end(event, end_ns, out);
   if (end_ns < begin_ns) {
     ++counts_.backwards;
@@ -74,12 +74,13 @@ void Spans::take(const SpanEvent &event, int64_t now_ns, const Output &out) {
   out(record_);
 }
 
-void Spans::begin(const SpanEvent &event, int64_t begin_ns, const Output &out) {
+void Spans::begin(const SpanEvent &event, int64_t begin_ns, int64_t now_ns, const Output &out) {
   Open open;
   make_key(open.key, event.level, event.seq, event.tags);
   open.level = event.level;
   open.seq = event.seq;
   open.begin_ns = begin_ns;
+  open.read_ns = now_ns;
   for (const auto &[key, value] : event.tags) set(open.tags, key, std::string(value));
   for (const auto &[name, number] : event.fields) set(open.fields, name, number);
   if (tell_open_) tell(open, -1, {}, out);
@@ -88,6 +89,22 @@ void Spans::begin(const SpanEvent &event, int64_t begin_ns, const Output &out) {
     ++counts_.evicted;
     give_up(open_.front(), begin_ns, out);
     remove(open_.begin());
+  }
+}
+
+// Who killed a program left its begins behind. One that was read before the clock was set back is taken for a new one.
+void Spans::expire(int64_t read_before_ns, int64_t now_ns, size_t most, const Output &out) {
+  for (auto place = open_.begin(); place != open_.end() && most > 0;) {
+    if (place->read_ns > now_ns) {
+      place++->read_ns = now_ns;
+    } else if (place->read_ns < read_before_ns) {
+      ++counts_.expired;
+      --most;
+      give_up(*place, now_ns, out);
+      remove(place++);
+    } else {
+      return;
+    }
   }
 }
 
@@ -141,9 +158,10 @@ void Spans::tell(const Open &open, int64_t duration_ns, const std::vector<Field>
   out(record_);
 }
 
-// "LEVEL SEQ BEGIN TAGS KEY VALUE... NAME i|d NUMBER..."; a double by its bits.
+// "LEVEL SEQ BEGIN READ TAGS KEY VALUE... NAME i|d NUMBER..."; a double by its bits.
 std::string Spans::line_of(const Open &open) {
   std::string line = open.level + ' ' + tail::escaped(open.seq) + ' ' + std::to_string(open.begin_ns);
+  line += ' ' + std::to_string(open.read_ns);
   line += ' ' + std::to_string(open.tags.size());
   for (const auto &[key, value] : open.tags) line += ' ' + tail::escaped(key) + ' ' + tail::escaped(value);
   for (const auto &[name, number] : open.fields) {
@@ -162,14 +180,15 @@ std::vector<std::string> Spans::lines() const {
 core::Status Spans::restore(std::string_view line) {
   const core::Error wrong{"an open span cannot be read: " + std::string(line.substr(0, 100))};
   std::vector<std::string> words;
-  if (!split(line, words) || words.size() < 4 || !is_level(words[0])) return wrong;
+  if (!split(line, words) || words.size() < 5 || !is_level(words[0])) return wrong;
   Open open;
   open.level = words[0];
   open.seq = words[1];
-  const auto begin = parse_integer(words[2]), tags = parse_integer(words[3]);
-  if (!begin || !tags || *tags < 0 || static_cast<size_t>(*tags) > (words.size() - 4) / 2) return wrong;
+  const auto begin = parse_integer(words[2]), read = parse_integer(words[3]), tags = parse_integer(words[4]);
+  if (!begin || !read || !tags || *tags < 0 || static_cast<size_t>(*tags) > (words.size() - 5) / 2) return wrong;
   open.begin_ns = *begin;
-  size_t at = 4;
+  open.read_ns = *read;
+  size_t at = 5;
   for (int64_t i = 0; i < *tags; ++i, at += 2) open.tags.emplace_back(words[at], words[at + 1]);
   for (; at + 3 <= words.size(); at += 3) {
     const auto number = parse_integer(words[at + 2]);

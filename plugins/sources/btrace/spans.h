@@ -42,6 +42,7 @@ struct SpanCounts {
   int64_t orphans = 0;    // ends without a begin
   int64_t backwards = 0;  // ends before their begin
   int64_t evicted = 0;    // begins that were given up: there were too many
+  int64_t expired = 0;    // begins whose end did not come
 };
 
 class Spans {
@@ -50,6 +51,8 @@ class Spans {
 
   // `now_ns`: when the line was read.
   void take(const SpanEvent &event, int64_t now_ns, const Output &out);
+  // Gives begins up that were read before that time, so many at most.
+  void expire(int64_t read_before_ns, int64_t now_ns, size_t most, const Output &out);
 
   size_t open() const { return open_.size(); }
   const SpanCounts &counts() const { return counts_; }
@@ -62,14 +65,15 @@ class Spans {
   struct Open {
     std::string key, level, seq;
     int64_t begin_ns = 0;
-    size_t bytes = 0;  // in a journal
+    int64_t read_ns = 0;  // when its line was read: what is read of old times waits as long as what is new
+    size_t bytes = 0;     // in a journal
     std::vector<std::pair<std::string, std::string>> tags;
     std::vector<std::pair<std::string, Number>> fields;
   };
   using Place = std::list<Open>::iterator;
 
   static std::string line_of(const Open &open);
-  void begin(const SpanEvent &event, int64_t begin_ns, const Output &out);
+  void begin(const SpanEvent &event, int64_t begin_ns, int64_t now_ns, const Output &out);
   void give_up(const Open &open, int64_t end_ns, const Output &out);
   void end(const SpanEvent &event, int64_t end_ns, const Output &out);
   void add(Open open);

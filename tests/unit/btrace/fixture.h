@@ -58,10 +58,15 @@ class LineBench {
     restart({});
   }
 
-  Lines read(const Lines &lines, tail::FileId file = {1, 1}) {
+  Lines read(const Lines &lines, tail::FileId file = {1, 1}, int64_t now_ns = kNow) {
     Lines out;
     for (const std::string &line : lines)
-      reader->take(file, line, false, kNow, [&](const btrace::Record &record) { out.push_back(text_of(record)); });
+      reader->take(file, line, false, now_ns, [&](const btrace::Record &record) { out.push_back(text_of(record)); });
+    return out;
+  }
+  Lines expire(int64_t now_ns, size_t most = 1000) {
+    Lines out;
+    reader->expire(now_ns, most, [&](const btrace::Record &record) { out.push_back(text_of(record)); });
     return out;
   }
   void restart(const Lines &state) {

@@ -68,6 +68,36 @@ TEST_CASE("spans: those that are open are bounded in bytes, so that what is writ
   CHECK(bench.reader->spans().open() == 19);
 }
 
+TEST_CASE("spans: a begin whose end does not come is given up, counted from when it was read") {
+  LineBench bench({.tell_open = true, .max_age_ns = 100 * kSecond});
+  const int64_t read = kNow;
+  bench.read({"atalaya begin task task=old time=" + at(-1'000'000), "atalaya begin task task=b time=" + at(1)});
+  CHECK(bench.expire(read + 100 * kSecond).empty());
+  bench.read({"atalaya begin task task=later time=" + at(2)}, {1, 1}, read + 50 * kSecond);
+  bench.restart(bench.reader->state({}));
+  CHECK(bench.expire(read + 100 * kSecond).empty());
+  CHECK(bench.expire(read + 101 * kSecond, 1) == Lines{span("task", -1'000'000, 1'000'101, "[task=old] span.given_up=1i")});
+  CHECK(bench.expire(read + 101 * kSecond) == Lines{span("task", 1, 100, "[task=b] span.given_up=1i")});
+  CHECK(bench.reader->spans().open() == 1);
+  CHECK(bench.reader->spans().counts().expired == 2);
+  CHECK(bench.reader->state({}).size() == 1);
+  // What ends after all has no begin any more; the rest goes on.
+  CHECK(bench.read({"atalaya end task task=b time=" + at(102), "atalaya end task task=later time=" + at(102)}) ==
+        Lines{span("task", 2, 100, "[task=later]")});
+  CHECK(bench.reader->spans().counts().orphans == 1);
+}
+
+TEST_CASE("spans: begins that were read before the clock was set back wait no longer than others") {
+  LineBench bench({.max_age_ns = 100 * kSecond});
+  bench.read({"atalaya begin task task=a time=" + at(1), "atalaya begin task task=b time=" + at(1)}, {1, 1},
+             kNow + 1'000'000 * kSecond);
+  CHECK(bench.expire(kNow).empty());
+  CHECK(bench.reader->spans().open() == 2);
+  CHECK(bench.expire(kNow + 101 * kSecond).empty());  // none was told open
+  CHECK(bench.reader->spans().open() == 0);
+  CHECK(bench.reader->spans().counts().expired == 2);
+}
+
 TEST_CASE("spans: an inode may have all 64 bits") {
   const tail::FileId file{~uint64_t{0}, ~uint64_t{0} - 1};
   LineBench bench;
@@ -92,9 +122,10 @@ TEST_CASE("spans: what is open survives a restart") {
 }
 
 TEST_CASE("spans: a state that is none is refused") {
-  for (const char *line : {"open", "open task", "open nothing x 1 0", "open task  1 1", "open task  x 0", "open task  1 -1",
-                           "open task  1 99999999999 a b", "open task  1 0 name i", "open task  1 0 name x 5", "open task %4 1 0",
-                           "form", "form 1 2", "form 1 x 0 a b", "form 1 2 9 a b", "else"}) {
+  for (const char *line :
+       {"open", "open task", "open task  1 0", "open nothing x 1 2 0", "open task  1 2 1", "open task  x 2 0", "open task  1 x 0",
+        "open task  1 2 -1", "open task  1 2 99999999999 a b", "open task  1 2 0 name i", "open task  1 2 0 name x 5",
+        "open task %4 1 2 0", "form", "form 1 2", "form 1 x 0 a b", "form 1 2 9 a b", "else"}) {
     btrace::LineReader reader({}, {}, [](const std::string &) {});
     CHECK_MESSAGE(!reader.restore({line}).ok(), line);
   }

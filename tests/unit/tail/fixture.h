@@ -61,6 +61,15 @@ class Reader {
     while (tail->next(line)) lines.emplace_back(line.text);
     return lines;
   }
+  // Look after look, until one finds nothing more to read at once.
+  Lines drain(int64_t seconds = 0) {
+    Lines lines = look(seconds);
+    while (tail->behind()) {
+      const Lines more = look(0);
+      lines.insert(lines.end(), more.begin(), more.end());
+    }
+    return lines;
+  }
   // The agent ends and begins anew with what it had written down.
   void restart() {
     auto kept = tail::parse_journal(tail::journal_text({tail->began_ns(), tail->positions(), 0, {}, {}}));

@@ -12,23 +12,27 @@ namespace fs = std::filesystem;
 
 class Schedule {
  public:
-  Schedule(unsigned seed, bool copies)
-      : random_(seed), copies_(copies), log_(folder_.path() + "/app.log"), writer_(log_), reader_({.path = options(seed)}) {}
+  Schedule(unsigned seed, bool copies, size_t max_files = 1000)
+      : random_(seed),
+        copies_(copies),
+        few_open_(max_files < 10),
+        log_(folder_.path() + "/app.log"),
+        writer_(log_),
+        reader_({.path = options(seed), .max_files = max_files}) {}
 
   void run(int steps) {
     look();  // what was rotated before it is nobody's
     for (int i = 0; i < steps; ++i) step();
     finish_line();
     for (int i = 0; i < 3; ++i) look();
-    look(100);
-    look(100);
+    look_at_all();
     for (const auto &told : lines_) {
       const State &state = told.second;
       INFO(told.first);
       CHECK(state.seen <= 1);
       CHECK((state.seen == 1 || state.may_be_lost));
     }
-    if (!copies_) CHECK(order_ == written_);
+    if (!copies_ && !few_open_) CHECK(order_ == written_);
   }
 
  private:
@@ -91,6 +95,7 @@ class Schedule {
     if (generations_ == 6) {
       look();
       look();
+      if (few_open_) look_at_all();
       for (; generations_ > 2; --generations_) fs::remove(log_ + "." + std::to_string(generations_));
     }
     for (int i = generations_; i > 0; --i) fs::rename(log_ + "." + std::to_string(i), log_ + "." + std::to_string(i + 1));
@@ -129,8 +134,13 @@ class Schedule {
     if (!open_line_.empty()) since_look_.push_back(open_line_);
   }
 
+  // All files in their turn.
+  void look_at_all() {
+    for (int i = 0; i < (few_open_ ? 20 : 2); ++i) look(100);
+  }
+
   std::mt19937 random_;
-  const bool copies_;
+  const bool copies_, few_open_;
   TemporaryFolder folder_;
   std::string log_;
   Writer writer_;
@@ -147,6 +157,13 @@ TEST_CASE("tail: storms of renaming, with restarts, lose nothing, double nothing
   for (unsigned seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
     Schedule(seed, false).run(120);
+  }
+}
+
+TEST_CASE("tail: storms with few files open lose nothing and double nothing") {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    Schedule(seed, false, 1 + seed % 3).run(120);
   }
 }
 
