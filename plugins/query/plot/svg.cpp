@@ -165,7 +165,7 @@ class Drawing {
 
   void draw(const Line &line, size_t index, const Scale &scale) {
     const int64_t gap = usual_distance(line.points) * 5 / 2;
-    std::string path;
+    std::string path, dots;
     bool pen_down = false;
     for (size_t i = 0; i < line.points.size(); ++i) {
       const query::Point &point = line.points[i];
@@ -181,14 +181,19 @@ class Drawing {
       else
         path += "L";
       path += number(x_of(point.time_ns)) + " " + number(y_of(point.value, scale));
-      // A point alone would not be seen.
-      if ((!pen_down || far) && next_far) path += "h1.5";
+      // A point alone has no line that would show it.
+      if ((!pen_down || far) && next_far) dots += dot(point, index, line, scale);
       pen_down = true;
     }
     if (path.empty()) return;
     out_ += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour(index, line) + "\" stroke-width=\"" +
             (line.reference ? "2.5" : "1.4") + "\" stroke-linejoin=\"round\"" + dash(index, line) + "><title>" +
-            query::xml_text(line.label) + "</title></path>\n";
+            query::xml_text(line.label) + "</title></path>\n" + dots;
+  }
+
+  std::string dot(const query::Point &point, size_t index, const Line &line, const Scale &scale) const {
+    return "<circle cx=\"" + number(x_of(point.time_ns)) + "\" cy=\"" + number(y_of(point.value, scale)) + "\" r=\"2\" fill=\"" +
+           colour(index, line) + "\"/>\n";
   }
 
  public:

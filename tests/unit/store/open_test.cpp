@@ -117,7 +117,7 @@ TEST_CASE("a store has one writer; the next one may open it when the first is go
   {
     const Writer writer = store.writer();
     CHECK(refusal(store.path) == "database " + store.path + " is being written by process " + std::to_string(::getpid()) +
-                                     "; stop that agent, or choose another path");
+                                     "; add the pipeline to that agent's file, stop that agent, or choose another path");
   }
   CHECK(refusal(store.path) == "");
 }
