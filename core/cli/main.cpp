@@ -94,7 +94,7 @@ int print_page(const std::string &form, PluginCommands plugins) {
   const auto commands = all_commands(plugins);
   const auto page = help_page({commands, kCommon}, form);
   if (!page) {
-    std::fprintf(stderr, "atalaya help: \"%s\" is not one of man, bash, zsh, fish\n", form.c_str());
+    std::fprintf(stderr, "atalaya help: \"%s\" is neither a command nor one of man, bash, zsh, fish\n", form.c_str());
     return kWrongUse;
   }
   std::fputs(page->c_str(), stdout);
@@ -144,12 +144,6 @@ std::string parse(const Command &command, const std::vector<std::string> &words,
   return "";
 }
 
-int help(const std::vector<std::string> &words) {
-  if (words.size() > 1 && words[1][0] != '-') return print_page(words[1], plugin_commands(words));
-  print_overview(stdout, plugin_commands(words));
-  return kDone;
-}
-
 // The row of a command, or null; said is why.
 const Command *find_command(const std::string &name, PluginCommands &plugins) {
   for (const Command *command : kCommands)
@@ -168,6 +162,20 @@ const Command *find_command(const std::string &name, PluginCommands &plugins) {
 
 bool is_built_in(const std::string &name) {
   return std::any_of(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == name; });
+}
+
+int help(const std::vector<std::string> &words) {
+  if (words.size() < 2 || words[1].starts_with('-')) {
+    print_overview(stdout, plugin_commands(words));
+    return kDone;
+  }
+  const std::string &topic = words[1];
+  PluginCommands plugins = plugin_commands(words);
+  if (!is_built_in(topic) && !plugins.known(topic)) return print_page(topic, plugin_commands(words));
+  const Command *command = find_command(topic, plugins);
+  if (command == nullptr) return kFailed;
+  print_help(stdout, *command);
+  return kDone;
 }
 
 int dispatch(const std::vector<std::string> &words) {

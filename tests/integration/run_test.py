@@ -287,6 +287,7 @@ class Commands(AgentCase):
             self.assertIn(command, overview)
             text = subprocess.run([BINARY, command, "--help"], capture_output=True, text=True, check=True).stdout
             self.assertIn("example: atalaya " + command, text)
+            self.assertEqual(subprocess.run([BINARY, "help", command], capture_output=True, text=True, check=True).stdout, text)
 
     def test_the_manual_page_and_completion_say_the_same(self):
         for form in ("man", "bash", "zsh", "fish"):
