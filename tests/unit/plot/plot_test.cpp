@@ -117,6 +117,9 @@ TEST_CASE("a point without neighbours is a dot") {
   CHECK(count(svg_of(plot_of({{"a", "%", points, false}})).svg, "<circle") == 0);
   points[3].value = points[5].value = std::nan("");
   CHECK(count(svg_of(plot_of({{"a", "%", points, false}})).svg, "<circle") == 1);
+  const std::vector<query::Point> seldom = {ramp().front(), ramp().back()};
+  CHECK(count(svg_of(plot_of({{"a", "%", seldom, false}})).svg, "<circle") == 0);
+  CHECK(count(svg_of(plot_of({{"a", "%", seldom, false}, {"b", "%", ramp(), false}})).svg, "<circle") == 2);
 }
 
 TEST_CASE("experiments are bands with their names") {
