@@ -80,8 +80,7 @@ std::optional<Value> written_parameters(Registry &registry, const Arguments &arg
 
 std::string unknown_source(Registry &registry, const std::string &name) {
   for (const uint32_t kind : {ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK, ATALAYA_COMMAND})
-    if (registry.known(kind, name))
-      return "\"" + name + "\" is a " + std::string(kind_name(kind)) + "; only a source can be tried";
+    if (registry.known(kind, name)) return "\"" + name + "\" is a " + std::string(kind_name(kind)) + "; only a source can be tried";
   return "source \"" + name + "\" is not known" + did_you_mean(name, registry.names(ATALAYA_SOURCE));
 }
 

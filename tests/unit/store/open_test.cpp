@@ -91,6 +91,7 @@ TEST_CASE("a file of another program is refused and not touched") {
               ": file is not a database; the file was left as it is: move it away (sqlite3's \".recover\" may save "
               "its content) and restart");
     CHECK(content(path) == before);
+    CHECK_FALSE(std::filesystem::exists(path + "-reserve"));
   }
   SUBCASE("another SQLite database") {
     Database(path, Access::read_write).execute("CREATE TABLE theirs(x)");
