@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "core/plugin/instance.h"
 #include "core/plugin/parameters.h"
@@ -85,7 +86,9 @@ std::vector<std::string> missing_options(const Schema &schema, const Arguments &
     const atalaya_param param = schema.at(i);
     const std::string name = option_name(view_of(param.name));
     if ((param.flags & ATALAYA_REQUIRED) == 0 || param.default_text.size > 0 || arguments.has(name)) continue;
-    missing.push_back(name + " is missing; write " + name + " " + value_word(param));
+    std::string text = name + " is missing; write ";
+    text.append(name).append(" ").append(value_word(param));
+    missing.push_back(std::move(text));
   }
   return missing;
 }

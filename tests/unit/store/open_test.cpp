@@ -203,7 +203,8 @@ TEST_CASE("reading where there is no store is an error and makes none") {
     }
   };
   const std::string path = folder / "a.db", remedy = "name another store with --store or $ATALAYA_STORE";
-  CHECK(said(path) == "there is no store " + path + "; `atalaya run pipelines/host.lua` fills one, or " + remedy);
+  CHECK(said(path) == "there is no store " + path + "; `atalaya run pipelines/host.lua` fills one, or " + remedy +
+                          " (the service's is /var/lib/atalaya/atalaya.db)");
   CHECK(!std::filesystem::exists(path));
   CHECK(said(folder.path()) == folder.path() + " is a folder: it is no store; " + remedy);
   std::ofstream(path) << std::string(5000, 'x');
