@@ -30,15 +30,23 @@ std::string flag_text(const OptionSpec &option) {
   return std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value));
 }
 
+// "  name   summary"; behind a name that is longer than its column the summary has a line of its own.
+std::string help_row(const std::string &name, size_t column, std::string_view summary) {
+  std::string row = "  " + name;
+  if (row.size() < column)
+    row.resize(column, ' ');
+  else
+    row += "\n" + std::string(column, ' ');
+  return row + std::string(summary) + "\n";
+}
+
 void print_help(FILE *to, const Command &command) {
   std::string usage = "usage: atalaya " + std::string(command.name);
   if (!command.operands.empty()) usage += " " + std::string(command.operands);
   std::string rows;
   const auto add = [&](const OptionSpec &option) {
     usage += " [" + flag_text(option) + "]" + (option.repeats ? "..." : "");
-    std::string flag = "  " + flag_text(option);
-    flag.resize(std::max<size_t>(flag.size() + 1, 26), ' ');
-    rows += flag + std::string(option.summary) + "\n";
+    rows += help_row(flag_text(option), 26, option.summary);
   };
   for (const OptionSpec &option : command.options) add(option);
   for (const OptionSpec &option : kCommon) add(option);
@@ -74,9 +82,8 @@ std::vector<const Command *> all_commands(PluginCommands &plugins) {
 void print_overview(FILE *to, PluginCommands plugins) {
   std::fprintf(to, "usage: atalaya COMMAND ...\n\nWatches what the processes of a host do.\n\n");
   for (const Command *command : all_commands(plugins)) {
-    std::string name = "  " + std::string(command->name) + " " + std::string(command->operands);
-    name.resize(std::max<size_t>(name.size() + 1, 38), ' ');
-    std::fprintf(to, "%s%s\n", name.c_str(), std::string(command->summary).c_str());
+    const std::string words = std::string(command->name) + " " + std::string(command->operands);
+    std::fputs(help_row(words, 38, command->summary).c_str(), to);
   }
   std::fprintf(to,
                "\n  atalaya COMMAND --help            its options, and an example\n"
@@ -87,7 +94,7 @@ int print_page(const std::string &form, PluginCommands plugins) {
   const auto commands = all_commands(plugins);
   const auto page = help_page({commands, kCommon}, form);
   if (!page) {
-    std::fprintf(stderr, "atalaya help: \"%s\" is not one of man, bash, zsh, fish\n", form.c_str());
+    std::fprintf(stderr, "atalaya help: \"%s\" is neither a command nor one of man, bash, zsh, fish\n", form.c_str());
     return kWrongUse;
   }
   std::fputs(page->c_str(), stdout);
@@ -137,12 +144,6 @@ std::string parse(const Command &command, const std::vector<std::string> &words,
   return "";
 }
 
-int help(const std::vector<std::string> &words) {
-  if (words.size() > 1 && words[1][0] != '-') return print_page(words[1], plugin_commands(words));
-  print_overview(stdout, plugin_commands(words));
-  return kDone;
-}
-
 // The row of a command, or null; said is why.
 const Command *find_command(const std::string &name, PluginCommands &plugins) {
   for (const Command *command : kCommands)
@@ -161,6 +162,20 @@ const Command *find_command(const std::string &name, PluginCommands &plugins) {
 
 bool is_built_in(const std::string &name) {
   return std::any_of(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == name; });
+}
+
+int help(const std::vector<std::string> &words) {
+  if (words.size() < 2 || words[1].starts_with('-')) {
+    print_overview(stdout, plugin_commands(words));
+    return kDone;
+  }
+  const std::string &topic = words[1];
+  PluginCommands plugins = plugin_commands(words);
+  if (!is_built_in(topic) && !plugins.known(topic)) return print_page(topic, plugin_commands(words));
+  const Command *command = find_command(topic, plugins);
+  if (command == nullptr) return kFailed;
+  print_help(stdout, *command);
+  return kDone;
 }
 
 int dispatch(const std::vector<std::string> &words) {

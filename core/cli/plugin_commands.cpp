@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "core/plugin/instance.h"
 #include "core/plugin/parameters.h"
@@ -76,6 +77,20 @@ Value written_options(const Schema &schema, const Arguments &arguments) {
     table.map.emplace_back(view_of(param.name), std::move(value));
   }
   return table;
+}
+
+// Options without which the command makes no sense, as `--help` writes them.
+std::vector<std::string> missing_options(const Schema &schema, const Arguments &arguments) {
+  std::vector<std::string> missing;
+  for (uint32_t i = 0; i < schema.count(); ++i) {
+    const atalaya_param param = schema.at(i);
+    const std::string name = option_name(view_of(param.name));
+    if ((param.flags & ATALAYA_REQUIRED) == 0 || param.default_text.size > 0 || arguments.has(name)) continue;
+    std::string text = name + " is missing; write ";
+    text.append(name).append(" ").append(value_word(param));
+    missing.push_back(std::move(text));
+  }
+  return missing;
 }
 
 // While it lives, SIGINT and SIGTERM interrupt the command instead of ending the process.
@@ -147,6 +162,9 @@ int run(const Registry::Component &component, const Arguments &arguments) {
   const std::string label = "atalaya " + std::string(view_of(component.component->name));
   std::vector<Problem> problems;
   const Schema schema = schema_of(*component.component);
+  const std::vector<std::string> missing = missing_options(schema, arguments);
+  for (const std::string &text : missing) fail(label, text, kWrongUse);
+  if (!missing.empty()) return kWrongUse;
   Parameters parameters = Parameters::resolve(schema, written_options(schema, arguments), problems);
   for (const Problem &problem : problems)
     fail(label, (problem.path.empty() ? "" : option_name(problem.path) + ": ") + problem.text, kWrongUse);

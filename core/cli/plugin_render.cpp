@@ -19,8 +19,9 @@ std::string as_text(const Table &table) {
   const std::string indent = table.title.empty() ? "" : "  ";
   const auto append_row = [&](const std::vector<std::string> &row) {
     text += indent;
-    for (size_t i = 0; i < row.size(); ++i)
-      text += i + 1 == row.size() ? row[i] + "\n" : row[i] + std::string(widths[i] - display_width(row[i]) + 2, ' ');
+    for (size_t i = 0; i < row.size(); ++i) text += row[i] + std::string(widths[i] - display_width(row[i]) + 2, ' ');
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
   };
   append_row(table.columns);
   for (const auto &row : table.rows) append_row(row);

@@ -62,6 +62,11 @@ std::optional<Value> written_parameters(Registry &registry, const Arguments &arg
       return std::nullopt;
     }
     const std::string name = word.substr(0, equals);
+    if (const size_t dot = name.find('.'); dot != std::string::npos) {
+      std::fprintf(stderr, "atalaya try: \"%s\": write all members of a record in one word: %s=%s,NAME=VALUE\n", word.c_str(),
+                   name.substr(0, dot).c_str(), word.substr(dot + 1).c_str());
+      return std::nullopt;
+    }
     Value value = string_value(word.substr(equals + 1));
     if (opened) {
       const Schema schema = schema_of(*opened->component);
@@ -73,6 +78,12 @@ std::optional<Value> written_parameters(Registry &registry, const Arguments &arg
   return table;
 }
 
+std::string unknown_source(Registry &registry, const std::string &name) {
+  for (const uint32_t kind : {ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK, ATALAYA_COMMAND})
+    if (registry.known(kind, name)) return "\"" + name + "\" is a " + std::string(kind_name(kind)) + "; only a source can be tried";
+  return "source \"" + name + "\" is not known" + did_you_mean(name, registry.names(ATALAYA_SOURCE));
+}
+
 int try_source(const Arguments &arguments) {
   const std::string &name = arguments.positional[0];
   prepare_process();
@@ -80,8 +91,7 @@ int try_source(const Arguments &arguments) {
   if (const Status started = launcher.start(); !started) log(LogLevel::warning, started.error());
   Registry registry = scan_plugins(arguments);
   if (!registry.known(ATALAYA_SOURCE, name)) {
-    const std::string near = did_you_mean(name, registry.names(ATALAYA_SOURCE));
-    std::fprintf(stderr, "atalaya try: source \"%s\" is not known%s\n", name.c_str(), near.c_str());
+    std::fprintf(stderr, "atalaya try: %s\n", unknown_source(registry, name).c_str());
     return kWrongUse;
   }
   const auto every = parse_duration(arguments.get("--every").value_or("1s"));

@@ -62,7 +62,8 @@ Tokens::Tokens(std::string path) : path_(std::move(path)) {
 
 std::string Tokens::load() {
   struct stat status {};
-  if (::stat(path_.c_str(), &status) != 0) return path_ + ": " + core::error_text(errno);
+  if (::stat(path_.c_str(), &status) != 0)
+    return path_ + ": " + core::error_text(errno) + "; write a secret a line into it, and chmod 600 it";
   stamp_ = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, static_cast<int64_t>(status.st_ino), status.st_size};
   if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0) return path_ + ": everyone may read or write it; chmod 640 it, or less";
   auto text = core::read_file(path_, kMaxFile);

@@ -8,8 +8,11 @@
 #include <atalaya/plugin.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <set>
 
 #include "core/util/files.h"
+#include "core/util/suggest.h"
+#include "core/util/text.h"
 #include "plugins/query/time_text.h"
 
 namespace atalaya::query {
@@ -62,6 +65,20 @@ std::string span_text(const Range &range) {
 
 void say_nothing(const char *what, const Range &range) {
   std::fprintf(stderr, "no %s from %s\n", what, span_text(range).c_str());
+}
+
+std::string unknown_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers) {
+  std::set<std::string> known;
+  for (const Answer &answer : answers) {
+    for (const auto &[key, value] : answer.tags) known.insert(key);
+    known.insert(answer.aggregated_tags.begin(), answer.aggregated_tags.end());
+  }
+  const std::vector<std::string> names(known.begin(), known.end());
+  std::string text;
+  for (const std::string &key : group_by)
+    if (key != "*" && !known.contains(key))
+      text += "--group-by: no series here has the tag " + core::in_quotes(key) + core::did_you_mean(key, names) + "\n";
+  return text;
 }
 
 std::string suffix_of(const std::string &file) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugins/query/types.h"
 
@@ -18,5 +19,7 @@ std::string suffix_of(const std::string &file);
 std::string span_text(const Range &range);
 // "no points from .. to ..", on standard error.
 void say_nothing(const char *what, const Range &range);
+// Keys by which was grouped, but which no series has: a misspelt one answers as if it were not there. "" when all are known.
+std::string unknown_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers);
 
 }  // namespace atalaya::query

@@ -16,7 +16,14 @@ inline constexpr Param kStore = {
     .name = "store"_str,
     .type = ATALAYA_STRING,
     .unit = "STORE"_str,
-    .summary = "What is read: a path or sqlite:PATH; without it $ATALAYA_STORE, else the agent's."_str};
+    .summary =
+        "What is read: a path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE; without it $ATALAYA_STORE, else the agent's."_str};
+// Of commands that work on an embedded store only.
+inline constexpr Param kEmbeddedStore = {
+    .name = "store"_str,
+    .type = ATALAYA_STRING,
+    .unit = "STORE"_str,
+    .summary = "The embedded store: a path or sqlite:PATH; without it $ATALAYA_STORE, else the agent's."_str};
 // `flags`: ATALAYA_REQUIRED where a question without it makes no sense.
 constexpr Param metric_param(uint32_t flags) {
   return {.name = "metric"_str,

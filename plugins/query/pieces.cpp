@@ -26,8 +26,10 @@ int64_t time_of(std::string_view where, std::string_view text, int64_t now_ns) {
 
 Aggregator aggregator_of(std::string_view where, std::string_view name) {
   auto known = Aggregator::find(name);
-  if (!known) wrong(where, core::in_quotes(name) + " is not known" + core::did_you_mean(name, Aggregator::names()));
-  return *std::move(known);
+  if (known) return *std::move(known);
+  std::string advice = core::did_you_mean(name, Aggregator::names());
+  if (advice.empty()) advice = "; functions are sum, avg, min, max, count, median, p95 and so on";
+  wrong(where, core::in_quotes(name) + " is not known" + advice);
 }
 
 void set_aggregator(Query &query, std::string_view where, std::string_view name) {

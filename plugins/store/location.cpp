@@ -102,8 +102,8 @@ core::Descriptor lock_for_writing(const std::string &path) {
                                    "; allow the agent's user to write in its folder, or choose another path");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) throw Error(Cause::config, "the store's lock " + lock_path + ": " + core::error_text(errno));
-    throw Error(Cause::config,
-                "database " + path + " is being written by " + holder(lock.get()) + "; stop that agent, or choose another path");
+    throw Error(Cause::config, "database " + path + " is being written by " + holder(lock.get()) +
+                                   "; add the pipeline to that agent's file, stop that agent, or choose another path");
   }
   // Only the text of an error message hangs on it: a full disk must not keep the agent from starting.
   const std::string pid = std::to_string(::getpid());

@@ -52,8 +52,8 @@ void check_is_file(const std::string &path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT && errno != ENOTDIR) return;  // SQLite says it
-    throw Error(Cause::config,
-                "there is no store " + path + "; `atalaya run pipelines/host.lua` fills one, or " + std::string(kOtherStore));
+    throw Error(Cause::config, "there is no store " + path + "; `atalaya run pipelines/host.lua` fills one, or " +
+                                   std::string(kOtherStore) + " (the service's is /var/lib/atalaya/atalaya.db)");
   }
   if (!S_ISREG(status.st_mode))
     throw Error(Cause::config, path + (S_ISDIR(status.st_mode) ? " is a folder" : " is not a file") + ": it is no store; " +

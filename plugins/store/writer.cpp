@@ -46,8 +46,8 @@ constexpr size_t kEnoughForAChunk = 300;
 
 Writer::Writer(const Options &options, core::NameOf name_of)
     : lock_(take_place(path_of(options))),
-      reserve_(path_of(options)),
       database_(open_for_writing(options)),
+      reserve_(path_of(options)),
       dictionary_(database_, std::move(name_of)),
       stack_writer_(database_),
       old_stacks_(database_, dictionary_.stacks(), stack_writer_),

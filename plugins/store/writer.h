@@ -63,8 +63,8 @@ class Writer final : public StoreWriter {
   void make_room(int64_t now_ns);
 
   core::Descriptor lock_;
-  Reserve reserve_;
   Database database_;
+  Reserve reserve_;  // behind it: a file that is refused gets none beside it
   Dictionary dictionary_;
   StackWriter stack_writer_;
   OldStacks old_stacks_;

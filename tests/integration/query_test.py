@@ -290,10 +290,11 @@ class Commands(QueryCase):
     def test_mistakes_are_named(self):
         for words, said in (
                 (["query", "--metric", "proc.disk.write.mb"], 'did you mean "proc.disk.writes.mb"?'),
-                (["query"], 'required parameter "metric" is missing'),
+                (["query"], "--metric is missing; write --metric NAME"),
                 (["query", "--metric", "x", "--from", "noon"], '--from: "noon" is not a time'),
                 (["query", "--metric", "x", "--from", "now", "--to", "-1h"], "ends before it begins"),
                 (["query", "--metric", "x", "--aggregate", "smu"], 'did you mean "sum"?'),
+                (["query", "--metric", "x", "--aggregate", "mean"], "functions are sum, avg, "),
                 (["query", "--metric", "x", "--every", "5"], "has no unit"),
                 (["query", "--metric", "x", "--tag", "host"], '"host" is not of the form KEY=VALUE'),
                 (["query", "--metric", "x", "--format", "xml"], "--format"),

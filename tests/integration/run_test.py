@@ -271,6 +271,8 @@ class Commands(AgentCase):
         for words, text in ((["rnu"], '"rnu" is not a command'), (["run"], "needs FILE"), (["run", "x", "y"], '"y" is one word too many'),
                             (["run", "--fro", "1s", "x"], 'unknown option "--fro"'), (["run", "x", "--for"], "--for needs a value"),
                             (["run", "x", "--for", "5"], "--for"), (["try", "prco"], 'did you mean "proc"?'),
+                            (["try", "stdout"], '"stdout" is a sink; only a source can be tried'),
+                            (["try", "power", "model.idle=4"], 'write all members of a record in one word: model=idle=4,NAME=VALUE'),
                             (["try", "proc", "hots=false"], 'did you mean "host"?'), (["status", "--format", "xml"], "table, json")):
             with self.subTest(words=words):
                 asked = subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=PATIENCE)
@@ -279,10 +281,13 @@ class Commands(AgentCase):
 
     def test_help_everywhere_with_an_example(self):
         overview = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
+        # A name that is longer than its column leaves the summary in its own.
+        self.assertRegex(overview, r"\n  spool ls\|verify\|export\|replay DIR \[FILE\]\n {38}a sink's durable queue")
         for command in ("run", "check", "test", "try", "plugins", "status", "doctor", "spool"):
             self.assertIn(command, overview)
             text = subprocess.run([BINARY, command, "--help"], capture_output=True, text=True, check=True).stdout
             self.assertIn("example: atalaya " + command, text)
+            self.assertEqual(subprocess.run([BINARY, "help", command], capture_output=True, text=True, check=True).stdout, text)
 
     def test_the_manual_page_and_completion_say_the_same(self):
         for form in ("man", "bash", "zsh", "fish"):

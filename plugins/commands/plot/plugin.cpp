@@ -107,7 +107,10 @@ class PlotCommand final : public Command {
     if (answers.size() > kMostLines)
       throw query::TooMuch(std::to_string(answers.size()) +
                            " lines are more than a picture shows; choose with --tag or --top, or --aggregate them");
-    if (answers.empty()) std::fputs("no points in this time: the picture is empty\n", stderr);
+    if (answers.empty())
+      std::fputs("no points in this time: the picture is empty\n", stderr);
+    else
+      std::fputs(query::unknown_keys(question_.query.group_by, answers).c_str(), stderr);
     add_lines(plot_, std::move(answers), question_);
     plot_.lines.insert(plot_.lines.end(), references.begin(), references.end());
   }

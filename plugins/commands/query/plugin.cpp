@@ -3,6 +3,7 @@
 #include <atalaya/plugin.hpp>
 
 #include <array>
+#include <cstdio>
 #include <string>
 
 #include "plugins/query/options.h"
@@ -36,7 +37,10 @@ class Query final : public Command {
     return query::answered([&] {
       query::Reading reading(options_);
       const auto answers = query::answers_to(question_, reading);
-      if (answers.empty()) query::say_nothing("points", reading.range);
+      if (answers.empty())
+        query::say_nothing(question_.query.tags.empty() ? "points" : "points with these tags", reading.range);
+      else
+        std::fputs(query::unknown_keys(question_.query.group_by, answers).c_str(), stderr);
       query::write_output("-", format_ == "json"  ? query::as_json(answers)
                                : format_ == "csv" ? query::as_csv(answers)
                                                   : query::as_table(answers));

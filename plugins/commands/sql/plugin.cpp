@@ -93,7 +93,7 @@ class Printer {
 class Sql final : public Command {
  public:
   static constexpr Param params[] = {
-      query::kStore,
+      query::kEmbeddedStore,
       {.name = "format"_str,
        .type = ATALAYA_ENUM,
        .default_text = "table"_str,

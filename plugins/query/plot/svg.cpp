@@ -94,9 +94,24 @@ int64_t usual_distance(const std::vector<query::Point> &points) {
   return *usual;
 }
 
+// Of fewer points nobody can tell how often a series is read.
+constexpr size_t kFewPoints = 8;
+
+// The shortest usual distance of the lines that tell one; 0: none does.
+int64_t shortest_distance(const std::vector<Line> &lines) {
+  int64_t shortest = 0;
+  for (const Line &line : lines) {
+    if (line.points.size() < kFewPoints) continue;
+    const int64_t usual = usual_distance(line.points);
+    if (shortest == 0 || usual < shortest) shortest = usual;
+  }
+  return shortest;
+}
+
 class Drawing {
  public:
-  Drawing(const Plot &plot, std::string &out, int top) : plot_(plot), out_(out), top_(top) {}
+  Drawing(const Plot &plot, std::string &out, int top)
+      : plot_(plot), out_(out), top_(top), shortest_distance_(shortest_distance(plot.lines)) {}
 
   void panel(const Panel &panel, bool labelled) {
     bands(labelled);
@@ -164,8 +179,8 @@ class Drawing {
   }
 
   void draw(const Line &line, size_t index, const Scale &scale) {
-    const int64_t gap = usual_distance(line.points) * 5 / 2;
-    std::string path;
+    const int64_t gap = distance_of(line) * 5 / 2;
+    std::string path, dots;
     bool pen_down = false;
     for (size_t i = 0; i < line.points.size(); ++i) {
       const query::Point &point = line.points[i];
@@ -181,14 +196,25 @@ class Drawing {
       else
         path += "L";
       path += number(x_of(point.time_ns)) + " " + number(y_of(point.value, scale));
-      // A point alone would not be seen.
-      if ((!pen_down || far) && next_far) path += "h1.5";
+      // A point alone has no line that would show it.
+      if ((!pen_down || far) && next_far) dots += dot(point, index, line, scale);
       pen_down = true;
     }
     if (path.empty()) return;
     out_ += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour(index, line) + "\" stroke-width=\"" +
             (line.reference ? "2.5" : "1.4") + "\" stroke-linejoin=\"round\"" + dash(index, line) + "><title>" +
-            query::xml_text(line.label) + "</title></path>\n";
+            query::xml_text(line.label) + "</title></path>\n" + dots;
+  }
+
+  // A process that is seen twice in an hour was not there in between: beside lines of many points it has no line of its own.
+  int64_t distance_of(const Line &line) const {
+    const int64_t own = usual_distance(line.points);
+    return line.points.size() < kFewPoints && shortest_distance_ > 0 ? std::min(own, shortest_distance_) : own;
+  }
+
+  std::string dot(const query::Point &point, size_t index, const Line &line, const Scale &scale) const {
+    return "<circle cx=\"" + number(x_of(point.time_ns)) + "\" cy=\"" + number(y_of(point.value, scale)) + "\" r=\"2\" fill=\"" +
+           colour(index, line) + "\"/>\n";
   }
 
  public:
@@ -203,6 +229,7 @@ class Drawing {
   const Plot &plot_;
   std::string &out_;
   const int top_;
+  const int64_t shortest_distance_;
 };
 
 // What the lines are called, in columns that have room for the longest name; what they are compared with comes first.

@@ -156,10 +156,10 @@ std::vector<Collector::Seen> Collector::read_all(const Window &window) {
     if (is_wanted(jvm, bytes)) wanted.push_back(read(jvm, bytes, window));
   }
   bytes_.wipe();
-  if (discovery_.is_partial() && !std::exchange(is_told_, true))
-    host_.log(
-        Level::warning,
-        "JVMs of other users may be missing: this process may not look at theirs; run as root, or link the drop-in jvm-others");
+  if (discovery_.closed_pid() != 0 && !std::exchange(is_told_, true))
+    host_.log(Level::warning, "JVMs of other users may be missing: the kernel does not let this process look at process " +
+                                  std::to_string(discovery_.closed_pid()) +
+                                  ", perhaps others; run as root, or link the drop-in jvm-others");
   return wanted;
 }
 

@@ -54,7 +54,7 @@ std::string_view comm_in(std::string_view stat) {
 
 void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
   const core::Descriptor may(::open(path_of(pid, "maps").c_str(), O_RDONLY | O_CLOEXEC));
-  is_partial_ = is_partial_ || (!may && (errno == EACCES || errno == EPERM));
+  if (!may && (errno == EACCES || errno == EPERM)) closed_pid_ = pid;
   auto maps = core::read_file(path_of(pid, "maps"), kMaxMaps);
   if (!maps || maps->find("/libjvm.so") == std::string::npos) return;
   const auto status = symbols::read_status(pid);

@@ -32,8 +32,8 @@ class Discovery {
  public:
   // Those that run now, by number. One that has just begun is found when it has made its file, or has had time to.
   const std::vector<FoundJvm> &look();
-  // Whether there are processes that this one may not look at, JVMs perhaps.
-  bool is_partial() const { return is_partial_; }
+  // A process that this one may not look at, a JVM perhaps; 0: there was none.
+  int32_t closed_pid() const { return closed_pid_; }
 
  private:
   struct Known {
@@ -51,7 +51,7 @@ class Discovery {
   static bool is_settled(const Known &known, int64_t now_ns);
 
   uint64_t round_ = 0;
-  bool is_partial_ = false;
+  int32_t closed_pid_ = 0;
   std::map<int32_t, Known> known_;
   std::vector<FoundJvm> found_;
 };

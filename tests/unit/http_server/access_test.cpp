@@ -41,7 +41,7 @@ TEST_CASE("http server: tokens by Bearer and as the password of Basic") {
 TEST_CASE("http server: a file of tokens that cannot be used says why, a new one takes effect") {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "tokens";
-  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file"), std::runtime_error);
+  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file or directory; write a secret a line"), std::runtime_error);
   write(path, "secret\n", 0644);
   CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("chmod 640"), std::runtime_error);
   write(path, "# nothing\n");

@@ -112,6 +112,16 @@ TEST_CASE("a line breaks where nothing is known") {
   CHECK(count(unknown.substr(unknown.find("<path d="), 300), "M") == 2);
 }
 
+TEST_CASE("a point without neighbours is a dot") {
+  auto points = ramp();
+  CHECK(count(svg_of(plot_of({{"a", "%", points, false}})).svg, "<circle") == 0);
+  points[3].value = points[5].value = std::nan("");
+  CHECK(count(svg_of(plot_of({{"a", "%", points, false}})).svg, "<circle") == 1);
+  const std::vector<query::Point> seldom = {ramp().front(), ramp().back()};
+  CHECK(count(svg_of(plot_of({{"a", "%", seldom, false}})).svg, "<circle") == 0);
+  CHECK(count(svg_of(plot_of({{"a", "%", seldom, false}, {"b", "%", ramp(), false}})).svg, "<circle") == 2);
+}
+
 TEST_CASE("experiments are bands with their names") {
   Plot plot = plot_of({{"a", "%", ramp(), false}});
   plot.bands = {{kTen - 100 * kSecond, kTen + 30 * kSecond, "run 1"}, {kTen + 40 * kSecond, kTen + 900 * kSecond, "run 2"}};

@@ -86,6 +86,11 @@ TEST_CASE("a page for the terminal") {
         "  demo.cpu  %     rate  2         pid, (user)  /proc/stat  Time.\n");
 }
 
+TEST_CASE("a line of a table ends with its last text") {
+  CHECK(render(Table{"", {"state", "what to do"}, {{"off", "load it"}, {"on", ""}}}, PageFormat::text) ==
+        "state  what to do\noff    load it\non\n");
+}
+
 TEST_CASE("bounds are written as in a pipeline file, without an exponent") {
   constexpr auto bounded = [](uint32_t type, double min, double max) {
     return atalaya::Param{.name = "x"_str, .type = type, .flags = ATALAYA_BOUNDED, .min = min, .max = max};

@@ -83,5 +83,13 @@ TEST_CASE("what is no plain file is written, not replaced") {
   CHECK(fs::is_character_file("/dev/null"));
 }
 
+TEST_CASE("a key to group by that no series has is named, with the nearest one") {
+  const std::vector<Answer> answers = {
+      {.metric = "m", .tags = {{"host", "n1"}}, .aggregated_tags = {"core"}, .points = {}, .counts = {}}};
+  CHECK(unknown_keys({}, answers).empty());
+  CHECK(unknown_keys({"host", "core", "*"}, answers).empty());
+  CHECK(unknown_keys({"hst"}, answers) == "--group-by: no series here has the tag \"hst\"; did you mean \"host\"?\n");
+}
+
 }  // namespace
 }  // namespace atalaya::query

@@ -91,6 +91,7 @@ TEST_CASE("a file of another program is refused and not touched") {
               ": file is not a database; the file was left as it is: move it away (sqlite3's \".recover\" may save "
               "its content) and restart");
     CHECK(content(path) == before);
+    CHECK_FALSE(std::filesystem::exists(path + "-reserve"));
   }
   SUBCASE("another SQLite database") {
     Database(path, Access::read_write).execute("CREATE TABLE theirs(x)");
@@ -117,7 +118,7 @@ TEST_CASE("a store has one writer; the next one may open it when the first is go
   {
     const Writer writer = store.writer();
     CHECK(refusal(store.path) == "database " + store.path + " is being written by process " + std::to_string(::getpid()) +
-                                     "; stop that agent, or choose another path");
+                                     "; add the pipeline to that agent's file, stop that agent, or choose another path");
   }
   CHECK(refusal(store.path) == "");
 }
@@ -202,7 +203,8 @@ TEST_CASE("reading where there is no store is an error and makes none") {
     }
   };
   const std::string path = folder / "a.db", remedy = "name another store with --store or $ATALAYA_STORE";
-  CHECK(said(path) == "there is no store " + path + "; `atalaya run pipelines/host.lua` fills one, or " + remedy);
+  CHECK(said(path) == "there is no store " + path + "; `atalaya run pipelines/host.lua` fills one, or " + remedy +
+                          " (the service's is /var/lib/atalaya/atalaya.db)");
   CHECK(!std::filesystem::exists(path));
   CHECK(said(folder.path()) == folder.path() + " is a folder: it is no store; " + remedy);
   std::ofstream(path) << std::string(5000, 'x');
