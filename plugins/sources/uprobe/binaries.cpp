@@ -25,6 +25,10 @@ void Binaries::look() {
   for (uint32_t i = 0; i < watched_.size(); ++i) look(i, watched_[i]);
 }
 
+std::string Binaries::where(const Watched &watched) {
+  return "region " + core::in_quotes(watched.region.name) + ": ";
+}
+
 Binaries::Stamp Binaries::stamp_of(const struct stat &info) {
   return {info.st_dev, info.st_ino, info.st_size, int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
 }
@@ -48,7 +52,8 @@ void Binaries::look(uint32_t index, Watched &watched) {
 
 void Binaries::attach(uint32_t index, Watched &watched, int file, const Stamp &stamp) {
   // What was written anew in place is not the code any more that the probe was made for.
-  if (watched.now && !stamp.same_file(watched.stamp)) watched.before = std::move(watched.now);
+  const bool replaced = watched.now && !stamp.same_file(watched.stamp);
+  if (replaced) watched.before = std::move(watched.now);
   watched.now.reset();
   watched.stamp = stamp;
   const auto points = resolve(watched.region, file);
@@ -59,23 +64,23 @@ void Binaries::attach(uint32_t index, Watched &watched, int file, const Stamp &s
     return note(watched, attached.error());
   }
   watched.now = std::move(*attached);
+  if (replaced) say_(false, where(watched) + "the file that has replaced its binary is seen, too");
   note(watched, {});
 }
 
 void Binaries::note(Watched &watched, std::string problem) const {
   if (problem == watched.problem) return;
-  const std::string where = "region " + core::in_quotes(watched.region.name) + ": ";
   if (problem.empty())
-    say_(false, where + "it is seen now");
+    say_(false, where(watched) + "it is seen now");
   else
-    say_(true, where + problem);
+    say_(true, where(watched) + problem);
   watched.problem = std::move(problem);
 }
 
 std::string Binaries::hopeless() const {
   const auto has_hope = [](const Watched &watched) { return watched.now || watched.waits; };
   if (std::any_of(watched_.begin(), watched_.end(), has_hope)) return {};
-  return "region " + core::in_quotes(watched_.front().region.name) + ": " + watched_.front().problem;
+  return where(watched_.front()) + watched_.front().problem;
 }
 
 }  // namespace atalaya::uprobe

@@ -47,6 +47,7 @@ class Binaries {
     std::string problem;
     bool waits = false;
   };
+  static std::string where(const Watched &watched);
   static Stamp stamp_of(const struct stat &info);
   void look(uint32_t index, Watched &watched);
   void attach(uint32_t index, Watched &watched, int file, const Stamp &stamp);
