@@ -110,15 +110,11 @@ static bool is_wanted(struct task_struct *task) {
   return !bpf_map_lookup_elem(&unwanted, comm);
 }
 
+/* All are read: from one place that is worked out, the verifier takes none. */
 static __s64 argument(struct pt_regs *ctx, __u8 number) {
-  switch (number) {
-    case 1: return PT_REGS_PARM1(ctx);
-    case 2: return PT_REGS_PARM2(ctx);
-    case 3: return PT_REGS_PARM3(ctx);
-    case 4: return PT_REGS_PARM4(ctx);
-    case 5: return PT_REGS_PARM5(ctx);
-    default: return -1;
-  }
+  if (number == UPROBE_NO_BYTES || number >= UPROBE_BYTES_RETURNED) return -1;
+  volatile __s64 all[] = {PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx), PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx)};
+  return all[number - 1];
 }
 
 /* ---- Begins and ends ---- */

@@ -28,7 +28,7 @@ __attribute__((noinline)) double overloaded_in_the_test(double value) {
 }
 
 struct InTheTest {
-  __attribute__((noinline)) int operator+(int value) const { return value + own; }
+  __attribute__((noinline, used)) int operator+(int value) const { return value + own; }
   int own = 1;
 };
 

@@ -12,10 +12,10 @@
 
 namespace atalaya::uprobe {
 
-extern "C" __attribute__((noinline)) int begins_of_the_test(int value) {
+extern "C" __attribute__((noinline, used)) int begins_of_the_test(int value) {
   return value * 3;
 }
-extern "C" __attribute__((noinline)) int ends_of_the_test(int value) {
+extern "C" __attribute__((noinline, used)) int ends_of_the_test(int value) {
   return value * 5;
 }
 

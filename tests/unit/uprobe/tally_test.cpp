@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugins/sources/uprobe/tally.h"
@@ -17,10 +17,10 @@ core::MatcherList matchers(const std::vector<std::string> &patterns) {
   return std::move(*list);
 }
 
-uprobe_who who(uint32_t region, const char *process = "") {
+uprobe_who who(uint32_t region, std::string_view process = {}) {
   uprobe_who result{};
   result.region = region;
-  std::strncpy(result.comm, process, sizeof(result.comm));
+  process.copy(result.comm, sizeof(result.comm));
   return result;
 }
 
