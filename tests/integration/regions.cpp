@@ -3,6 +3,7 @@
 //   regions work THREADS ROUNDS   each thread does so many rounds; then it prints its log and waits for the end of its input
 //   regions stay                  a thread enters `stays` and never leaves; it prints a line when it is there
 //   regions hot TIMES             `hot` so many times; prints the nanoseconds that took
+//   regions pushing TIMES         the same of `pushing`
 #include <unistd.h>
 
 #include <csetjmp>
@@ -106,21 +107,28 @@ __attribute__((noinline)) void stays() {
   for (;;) ::pause();
 }
 
+// Its first instruction reads memory: a processor has to step over it when a probe lies there.
 __attribute__((noinline)) void hot() {
   sum = sum + 4;
+}
+
+// Keeps its argument over a call, so it begins by pushing a register, which a kernel does by itself when a probe lies there.
+__attribute__((noinline)) uint64_t pushing(uint64_t value) {
+  load_begins();
+  return value + sum;
 }
 }
 
 namespace shapes {
 struct Shape {
   // NOLINTNEXTLINE(readability-convert-member-functions-to-static): with a class's name in its own
-  __attribute__((noinline)) int area(int side) {
+  __attribute__((noinline, used)) int area(int side) {
     const Inner inner("area");
     work_for(50'000);
     return side * side;
   }
-  __attribute__((noinline)) int twice(int value) { return value + value; }
-  __attribute__((noinline)) long twice(long value) { return value + value; }
+  __attribute__((noinline, used)) int twice(int value) { return value + value; }
+  __attribute__((noinline, used)) long twice(long value) { return value + value; }
 };
 }  // namespace shapes
 
@@ -162,6 +170,13 @@ void work(int rounds) {
   }
 }
 
+template <class Call>
+void time_of(int64_t times, const Call &call) {
+  const int64_t begin = now();
+  for (int64_t i = 0; i < times; ++i) call();
+  std::printf("%lld\n", static_cast<long long>(now() - begin));
+}
+
 void print() {
   std::printf("{");
   const char *comma = "";
@@ -183,9 +198,9 @@ int main(int argc, char **argv) {
     std::thread thread(stays);
     thread.join();
   } else if (mode == "hot" && argc > 2) {
-    const int64_t begin = now(), times = std::atoll(argv[2]);
-    for (int64_t i = 0; i < times; ++i) hot();
-    std::printf("%lld\n", static_cast<long long>(now() - begin));
+    time_of(std::atoll(argv[2]), hot);
+  } else if (mode == "pushing" && argc > 2) {
+    time_of(std::atoll(argv[2]), [] { sum = sum + pushing(1); });
   } else if (mode == "work" && argc > 3) {
     std::vector<std::thread> threads;
     const int rounds = std::atoi(argv[3]);

@@ -79,7 +79,7 @@ class Uprobe(AgentCase):
         if not os.path.exists(self.output):
             return sums
         for point in points(self.output):
-            if point["metric"].startswith("region."):
+            if point.get("metric", "").startswith("region."):
                 key = (point["tags"]["name"], point["metric"][len("region."):])
                 sums[key] = point["value"] if key[1] == "attached" else sums.get(key, 0) + point["value"]
         return sums
