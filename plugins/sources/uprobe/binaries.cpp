@@ -66,6 +66,16 @@ void Binaries::attach(uint32_t index, Watched &watched, int file, const Stamp &s
   watched.now = std::move(*attached);
   if (replaced) say_(false, where(watched) + "the file that has replaced its binary is seen, too");
   note(watched, {});
+  warn(watched, points.value());
+}
+
+// The address that a function returns to is the kernel's own while it is seen until it returns, and who looks for whom to throw at
+// ends there.
+void Binaries::warn(Watched &watched, const Points &points) const {
+  if (watched.warned || points.leave || !points.has_exceptions) return;
+  watched.warned = true;
+  say_(true, where(watched) + watched.region.binary + " has exceptions (C++, Rust): one that leaves " + watched.region.enter.symbol +
+                 " ends the program while that is seen until it returns; if there can be any, name where the region ends with leave");
 }
 
 void Binaries::note(Watched &watched, std::string problem) const {

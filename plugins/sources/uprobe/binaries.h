@@ -46,11 +46,13 @@ class Binaries {
     std::unique_ptr<Attachment> before;  // in the file that was replaced, which processes may go on to run
     std::string problem;
     bool waits = false;
+    bool warned = false;
   };
   static std::string where(const Watched &watched);
   static Stamp stamp_of(const struct stat &info);
   void look(uint32_t index, Watched &watched);
   void attach(uint32_t index, Watched &watched, int file, const Stamp &stamp);
+  void warn(Watched &watched, const Points &points) const;
   void note(Watched &watched, std::string problem) const;
 
   Attach attach_;

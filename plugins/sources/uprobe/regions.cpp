@@ -7,6 +7,7 @@
 
 #include "bpf/uprobe.h"
 #include "core/util/text.h"
+#include "plugins/symbols/elf_image.h"
 #include "plugins/symbols/functions.h"
 
 namespace atalaya::uprobe {
@@ -46,7 +47,7 @@ core::Result<uint8_t> parse_bytes(const std::string &text, const Region &region)
 core::Result<Region> parse_region(const RegionText &text) {
   Region region{.name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .bytes = 0};
   if (text.name.empty()) return core::Error{"name is empty"};
-  if (!text.binary.starts_with('/')) return core::Error{"binary is " + core::in_quotes(text.binary) + "; write the whole path, from /"};
+  if (text.binary.empty()) return core::Error{"binary is empty; it is the program or library that has the code"};
   auto enter = parse_place(text.enter);
   if (!enter) return core::Error{"enter " + enter.error()};
   region.enter = std::move(*enter);
@@ -93,7 +94,8 @@ core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &t
 core::Result<Points> resolve(const Region &region, int file) {
   auto enter = resolve(region.enter, region.binary, file);
   if (!enter) return core::Error{enter.error()};
-  Points points{*enter, std::nullopt};
+  const auto image = symbols::ElfImage::of_file(file);
+  Points points{*enter, std::nullopt, image && !image->section(".gcc_except_table").empty()};
   if (!region.leave) return points;
   auto leave = resolve(*region.leave, region.binary, file);
   if (!leave) return core::Error{leave.error()};

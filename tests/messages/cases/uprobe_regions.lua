@@ -1,10 +1,5 @@
 local a = require "atalaya"
 
-a.pipeline "relative" {
-  every = "1s",
-  a.source.uprobe { regions = { { name = "parse", binary = "app", enter = "parse_file" } } },
-  a.sink.stdout {},
-}
 a.pipeline "twice" {
   every = "1s",
   a.source.uprobe { regions = {
@@ -21,10 +16,5 @@ a.pipeline "within" {
 a.pipeline "amount" {
   every = "1s",
   a.source.uprobe { regions = { { name = "parse", binary = "/bin/app", enter = "parse_file", bytes = "arg9" } } },
-  a.sink.stdout {},
-}
-a.pipeline "nameless" {
-  every = "1s",
-  a.source.uprobe { regions = { { binary = "/bin/app", enter = "parse_file" } } },
   a.sink.stdout {},
 }

@@ -17,8 +17,11 @@
 
 namespace atalaya::uprobe {
 
-extern "C" __attribute__((noinline)) int region_of_the_test(int value) {
+extern "C" __attribute__((noinline, used)) int region_of_the_test(int value) {
   return value * 11;
+}
+extern "C" __attribute__((noinline, used)) int end_of_the_test(int value) {
+  return value * 13;
 }
 
 namespace {
@@ -27,6 +30,7 @@ struct Kernel {
   std::set<uint64_t> attached;  // inodes
   std::string refusal;
   std::vector<std::string> said;
+  int warned = 0;  // of exceptions, which the test's own program has
 };
 
 class FakeAttachment final : public Attachment {
@@ -43,9 +47,9 @@ class FakeAttachment final : public Attachment {
 
 class World {
  public:
-  explicit World(const std::string &name = "app", const std::string &function = "region_of_the_test") : path(folder / name) {
+  explicit World(const std::string &function = "region_of_the_test", const std::string &leave = "return") : path(folder / "app") {
     CHECK(region_of_the_test(1) == 11);
-    auto regions = parse_regions({{"work", path, function, "return", ""}});
+    auto regions = parse_regions({{"work", path, function, leave, ""}});
     REQUIRE(regions);
     binaries = std::make_unique<Binaries>(
         *regions,
@@ -55,7 +59,12 @@ class World {
           REQUIRE(::fstat(file, &info) == 0);
           return std::unique_ptr<Attachment>(std::make_unique<FakeAttachment>(kernel, info.st_ino));
         },
-        [this](bool problem, std::string_view text) { kernel.said.push_back((problem ? "problem: " : "info: ") + std::string(text)); });
+        [this](bool problem, std::string_view text) {
+          if (text.find("has exceptions (C++, Rust)") != std::string_view::npos)
+            ++kernel.warned;
+          else
+            kernel.said.push_back((problem ? "problem: " : "info: ") + std::string(text));
+        });
   }
 
   void install() const { std::filesystem::copy_file("/proc/self/exe", path, std::filesystem::copy_options::overwrite_existing); }
@@ -133,7 +142,7 @@ TEST_CASE("a binary that is written anew in place is let go first") {
 }
 
 TEST_CASE("a function that is not there") {
-  World world("app", "no_function_of_this_name");
+  World world("no_function_of_this_name");
   world.install();
   world.binaries->look();
   world.binaries->look();
@@ -152,6 +161,19 @@ TEST_CASE("what the kernel refuses is tried again") {
   world.binaries->look();
   CHECK(world.binaries->attached(0));
   CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
+}
+
+TEST_CASE("a program with exceptions, seen until a function returns, is warned of once") {
+  World by_return, by_pair("region_of_the_test", "end_of_the_test");
+  for (World *world : {&by_return, &by_pair}) {
+    world->install();
+    world->binaries->look();
+    world->replace();
+    world->binaries->look();
+    CHECK(world->binaries->attached(0));
+  }
+  CHECK(by_return.kernel.warned == 1);
+  CHECK(by_pair.kernel.warned == 0);
 }
 
 TEST_CASE("a folder is no binary") {

@@ -74,7 +74,8 @@ TEST_CASE("regions that cannot be") {
   CHECK(refusal(std::vector<RegionText>(65, kGood)) == "names more than 64 regions");
   CHECK(refusal({kGood, kGood}) == R"(region "parse": two have this name; what they cost could not be told apart)");
   CHECK(refusal_of([](auto &text) { text.name = ""; }) == R"(region "": name is empty)");
-  CHECK(refusal_of([](auto &text) { text.binary = "app"; }) == R"(region "parse": binary is "app"; write the whole path, from /)");
+  CHECK(refusal_of([](auto &text) { text.binary = ""; }) ==
+        R"(region "parse": binary is empty; it is the program or library that has the code)");
   CHECK(refusal_of([](auto &text) { text.enter = ""; }) == R"(region "parse": enter names no function)");
   CHECK(refusal_of([](auto &text) { text.leave = "+4"; }) == R"(region "parse": leave names no function)");
   CHECK(refusal_of([](auto &text) { text.leave = "f+4x"; }) ==
