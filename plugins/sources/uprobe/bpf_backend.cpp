@@ -3,6 +3,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <malloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,12 +28,44 @@ struct SkeletonDeleter {
   void operator()(uprobe_bpf *skeleton) const { uprobe_bpf__destroy(skeleton); }
 };
 
-class Links final : public Attachment {
+// Since 6.6 (89ae89f53d20) the kernel has links for probes that take CAP_BPF and CAP_PERFMON. Before, they are perf events, for which it
+// wants CAP_SYS_ADMIN. Debian 12's headers and libbpf do not have the former yet.
+constexpr auto kTraceUprobeMulti = static_cast<bpf_attach_type>(48);
+constexpr uint32_t kReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
+
+struct MultiLink {  // the part of bpf_attr
+  uint32_t program, target, type, flags;
+  uint64_t path, offsets, counters, cookies;
+  uint32_t count, of_probes, pid, unused;
+};
+static_assert(sizeof(MultiLink) == 64);
+
+// Closed: errno says why.
+core::Descriptor create_multi(const bpf_program *program, uint32_t region, const char *path, uint64_t offset, bool returns) {
+  const uint64_t cookie = region;
+  MultiLink link{};
+  link.program = static_cast<uint32_t>(bpf_program__fd(program));
+  link.type = kTraceUprobeMulti;
+  link.path = reinterpret_cast<uint64_t>(path);
+  link.offsets = reinterpret_cast<uint64_t>(&offset);
+  link.cookies = reinterpret_cast<uint64_t>(&cookie);
+  link.count = 1;
+  link.of_probes = returns ? kReturn : 0;
+  return core::Descriptor(static_cast<int>(::syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link))));
+}
+
+struct Probe {  // one of both
+  core::Descriptor multi;
+  bpf::Link event;
+  explicit operator bool() const { return multi || event; }
+};
+
+class Probes final : public Attachment {
  public:
-  Links(bpf::Link enter, bpf::Link leave) : leave_(std::move(leave)), enter_(std::move(enter)) {}
+  Probes(Probe enter, Probe leave) : leave_(std::move(leave)), enter_(std::move(enter)) {}
 
  private:
-  bpf::Link leave_, enter_;  // the begin goes first: without its end it would be taken for one without
+  Probe leave_, enter_;  // the begin goes first: without its end it would be taken for one without
 };
 
 class BpfBackend final : public Backend {
@@ -42,12 +76,10 @@ class BpfBackend final : public Backend {
   std::string open() {
     bpf::listen();
     bpf::take_words();
-    skeleton_.reset(uprobe_bpf__open());
-    if (!skeleton_) return words();
-    set_options();
-    const int error = uprobe_bpf__load(skeleton_.get());
+    std::string error = load(true);
+    if (error.empty() && !takes_multi()) error = load(false);
     ::malloc_trim(0);  // the kernel's type information took several MiB
-    if (error != 0) return words() + "; regions take Linux 5.15 or later";
+    if (!error.empty()) return error + "; regions take Linux 5.15 or later";
     if (!put_counts() || !ring_.open(bpf_map__fd(skeleton_->maps.ended))) return "no room for the regions in the kernel";
     exits_.reset(bpf_program__attach_trace(skeleton_->progs.thread_exits));
     execs_.reset(bpf_program__attach_trace(skeleton_->progs.thread_execs));
@@ -59,14 +91,12 @@ class BpfBackend final : public Backend {
     const std::string path = "/proc/self/fd/" + std::to_string(file);  // this very file, whatever has the name by now
     const bool by_return = !points.leave;
     bpf::take_words();
-    bpf::Link leave = link(by_return ? skeleton_->progs.returns : skeleton_->progs.leaves, region, path,
-                           by_return ? points.enter : *points.leave, by_return);
-    const int leave_error = errno;
-    if (!leave) return core::Error{refusal(leave_error)};
-    bpf::Link enter = link(skeleton_->progs.enters, region, path, points.enter, false);
-    const int enter_error = errno;
-    if (!enter) return core::Error{refusal(enter_error)};
-    return std::unique_ptr<Attachment>(std::make_unique<Links>(std::move(enter), std::move(leave)));
+    Probe leave = probe(by_return ? skeleton_->progs.returns : skeleton_->progs.leaves, region, path,
+                        by_return ? points.enter : *points.leave, by_return);
+    if (!leave) return core::Error{refusal(errno)};
+    Probe enter = probe(skeleton_->progs.enters, region, path, points.enter, false);
+    if (!enter) return core::Error{refusal(errno)};
+    return std::unique_ptr<Attachment>(std::make_unique<Probes>(std::move(enter), std::move(leave)));
   }
 
   std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take) override { return ring_.take(take); }
@@ -88,6 +118,23 @@ class BpfBackend final : public Backend {
   }
 
  private:
+  std::string load(bool multi) {
+    multi_ = multi;
+    skeleton_.reset(uprobe_bpf__open());
+    if (!skeleton_) return words();
+    set_options();
+    if (multi)
+      for (bpf_program *program : {skeleton_->progs.enters, skeleton_->progs.leaves, skeleton_->progs.returns})
+        bpf_program__set_expected_attach_type(program, kTraceUprobeMulti);
+    return uprobe_bpf__load(skeleton_.get()) == 0 ? std::string() : words();
+  }
+
+  // A kernel that knows these links finds that a folder is no file; others find that the request is none.
+  bool takes_multi() const {
+    const core::Descriptor none = create_multi(skeleton_->progs.enters, 0, "/", 0, false);
+    return !none && errno == EBADF;
+  }
+
   void set_options() {
     auto &settings = *skeleton_->rodata;
     settings.regions = static_cast<uint32_t>(options_.bytes.size());
@@ -108,18 +155,20 @@ class BpfBackend final : public Backend {
     return true;
   }
 
-  // Null: errno says why.
-  static bpf::Link link(const bpf_program *program, uint32_t region, const std::string &path, uint64_t offset, bool returns) {
+  // None: errno says why.
+  Probe probe(const bpf_program *program, uint32_t region, const std::string &path, uint64_t offset, bool returns) const {
+    if (multi_) return {create_multi(program, region, path.c_str(), offset, returns), nullptr};
     bpf_uprobe_opts options{};
     options.sz = sizeof(options);
     options.bpf_cookie = region;
     options.retprobe = returns;
-    return bpf::Link(bpf_program__attach_uprobe_opts(program, -1, path.c_str(), offset, &options));
+    return {core::Descriptor(), bpf::Link(bpf_program__attach_uprobe_opts(program, -1, path.c_str(), offset, &options))};
   }
 
-  static std::string refusal(int error) {
+  std::string refusal(int error) const {
     std::string text = "the kernel does not take the probe: " + core::error_text(error);
-    if (error == EPERM || error == EACCES) text += "; run as root or add CAP_PERFMON";
+    if (error == EPERM || error == EACCES)
+      text += multi_ ? "; run as root or add CAP_BPF and CAP_PERFMON" : "; before Linux 6.6 it takes root, or CAP_SYS_ADMIN";
     if (error == ENOTSUP || error == EINVAL || error == ENOSYS)
       text += "; the instruction there is none that it can step over, or it has no uprobes (CONFIG_UPROBE_EVENTS)";
     return text;
@@ -131,6 +180,7 @@ class BpfBackend final : public Backend {
   }
 
   const BackendOptions options_;
+  bool multi_ = false;
   std::unique_ptr<uprobe_bpf, SkeletonDeleter> skeleton_;
   bpf::Link exits_, execs_;
   RunRing ring_;

@@ -60,7 +60,7 @@ void Collector::start() {
       [this](uint32_t region, int file, const Points &points) { return backend_->attach(region, file, points); },
       [host = host_](bool problem, std::string_view text) { host.log(problem ? Level::warning : Level::info, text); });
   binaries_->look();
-  if (const std::string reason = binaries_->hopeless(); !reason.empty()) throw Failure(Code::bad_config, reason);
+  if (const std::string reason = binaries_->hopeless(); !reason.empty()) throw Failure(Code::unsupported, reason);
 }
 
 void Collector::stop() {
