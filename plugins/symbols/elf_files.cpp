@@ -114,7 +114,8 @@ std::unique_ptr<ElfSymbols> ElfFiles::load(int file, int32_t pid, const Mapping 
 void ElfFiles::add_debug_file(ElfSymbols &symbols, const ElfImage &image, const struct stat &of, int32_t pid,
                               const Mapping &mapping) {
   const ProcessRoot root(pid);
-  core::Descriptor file = find_debug_file(image, of, mapping.path, true, [&](const std::string &path) { return root.open_regular(path); });
+  core::Descriptor file =
+      find_debug_file(image, of, mapping.path, true, [&](const std::string &path) { return root.open_regular(path); });
   if (!file) file = open_debug_file(image, of, mapping.path);
   if (!file) return;
   if (const auto debug = ElfImage::of_file(file.get())) symbols.add(*debug);

@@ -34,8 +34,8 @@ void ElfSymbols::add(const ElfImage &debug) {
 bool ElfSymbols::collect(const ElfImage &image, uint32_t type) {
   return each_function(image, type, [this](const Function &function) {
     if (symbols_.size() >= kMaxSymbols || names_.size() >= kMaxNames) return false;
-    symbols_.push_back({function.address, function.size, static_cast<uint32_t>(names_.size()),
-                        static_cast<uint32_t>(function.name.size())});
+    symbols_.push_back(
+        {function.address, function.size, static_cast<uint32_t>(names_.size()), static_cast<uint32_t>(function.name.size())});
     names_ += function.name;
     return true;
   });

@@ -37,8 +37,8 @@ struct FoundFunction {
   uint64_t size = 0;    // 0: unknown
 };
 
-// By its name in the table, or by that which people write (as `demangled` has it), in the file at `path`, which is open as `file`, or
-// in its debug file. An error says why there is not just one.
+// By its name in the table, or by that which people write (as `demangled` has it), in the file at `path`, which is open as `file`,
+// or in its debug file. An error says why there is not just one.
 core::Result<FoundFunction> find_function(int file, const std::string &path, std::string_view name);
 
 }  // namespace atalaya::symbols

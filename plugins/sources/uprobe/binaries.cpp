@@ -74,8 +74,9 @@ void Binaries::attach(uint32_t index, Watched &watched, int file, const Stamp &s
 void Binaries::warn(Watched &watched, const Points &points) const {
   if (watched.warned || points.leave || !points.has_exceptions) return;
   watched.warned = true;
-  say_(true, where(watched) + watched.region.binary + " has exceptions (C++, Rust): one that leaves " + watched.region.enter.symbol +
-                 " ends the program while that is seen until it returns; if there can be any, name where the region ends with leave");
+  say_(true,
+       where(watched) + watched.region.binary + " has exceptions (C++, Rust): one that leaves " + watched.region.enter.symbol +
+           " ends the program while that is seen until it returns; if there can be any, name where the region ends with leave");
 }
 
 void Binaries::note(Watched &watched, std::string problem) const {

@@ -28,8 +28,8 @@ struct SkeletonDeleter {
   void operator()(uprobe_bpf *skeleton) const { uprobe_bpf__destroy(skeleton); }
 };
 
-// Since 6.6 (89ae89f53d20) the kernel has links for probes that take CAP_BPF and CAP_PERFMON. Before, they are perf events, for which it
-// wants CAP_SYS_ADMIN. Debian 12's headers and libbpf do not have the former yet.
+// Since 6.6 (89ae89f53d20) the kernel has links for probes that take CAP_BPF and CAP_PERFMON. Before, they are perf events, for
+// which it wants CAP_SYS_ADMIN. Debian 12's headers and libbpf do not have the former yet.
 constexpr auto kTraceUprobeMulti = static_cast<bpf_attach_type>(48);
 constexpr uint32_t kReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
 

@@ -51,13 +51,14 @@ Collector::Collector(Host host, Options options) : host_(host), options_(std::mo
 void Collector::start() {
   stop();
   tally_.emplace(options_.regions.size(), options_.processes);
-  auto backend = open_bpf_backend(
-      {.bytes = bytes_of(options_.regions), .by_name = tally_->by_name(), .min_ns = options_.min_ns, .max_told = options_.max_told});
+  auto backend = open_bpf_backend({.bytes = bytes_of(options_.regions),
+                                   .by_name = tally_->by_name(),
+                                   .min_ns = options_.min_ns,
+                                   .max_told = options_.max_told});
   if (!backend) throw Failure(Code::unsupported, "code regions cannot be seen: " + backend.error());
   backend_ = std::move(*backend);
   binaries_.emplace(
-      options_.regions,
-      [this](uint32_t region, int file, const Points &points) { return backend_->attach(region, file, points); },
+      options_.regions, [this](uint32_t region, int file, const Points &points) { return backend_->attach(region, file, points); },
       [host = host_](bool problem, std::string_view text) { host.log(problem ? Level::warning : Level::info, text); });
   binaries_->look();
   if (const std::string reason = binaries_->hopeless(); !reason.empty()) throw Failure(Code::unsupported, reason);

@@ -50,16 +50,18 @@ constexpr Param kRegionMembers[] = {
     {.name = "enter"_str,
      .type = ATALAYA_STRING,
      .flags = ATALAYA_REQUIRED,
-     .summary = "The function that it begins with, as people write it without parameters (ns::parse) or as the symbol table has it; "
-                "FUNCTION+24 is an instruction within it."_str},
+     .summary =
+         "The function that it begins with, as people write it without parameters (ns::parse) or as the symbol table has it; "
+         "FUNCTION+24 is an instruction within it."_str},
     {.name = "leave"_str,
      .type = ATALAYA_STRING,
      .default_text = "return"_str,
      .summary = "Where it ends: where that function returns, or the function that is called then."_str},
     {.name = "bytes"_str,
      .type = ATALAYA_STRING,
-     .summary = "What tells how many bytes a run is about: arg1 to arg5, an integer of 64 bits given to the function, or return, what "
-                "it gives back."_str},
+     .summary =
+         "What tells how many bytes a run is about: arg1 to arg5, an integer of 64 bits given to the function, or return, what "
+         "it gives back."_str},
 };
 constexpr Param kRegion[] = {{.type = ATALAYA_RECORD,
                               .summary = "A region."_str,
@@ -110,8 +112,9 @@ class Uprobe final : public Source {
       {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "regions of binaries that not all may read"_str, "files"_str},
   };
   static constexpr Description description = {.name = "uprobe"_str,
-                                              .summary = "Code regions that you name: each run of a function as a span, and how often and "
-                                                         "how long, by a pair of probes in the kernel"_str,
+                                              .summary =
+                                                  "Code regions that you name: each run of a function as a span, and how often and "
+                                                  "how long, by a pair of probes in the kernel"_str,
                                               .params = params,
                                               .metrics = kMetrics,
                                               .needs = needs,

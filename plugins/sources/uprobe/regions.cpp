@@ -18,7 +18,8 @@ constexpr std::string_view kReturn = "return";
 // "parse", "parse+24", "parse+0x18". A name may have a + in it, too: operator+.
 core::Result<Place> parse_place(std::string_view text) {
   const size_t plus = text.rfind('+');
-  const bool has_offset = plus != std::string_view::npos && plus + 1 < text.size() && text[plus + 1] >= '0' && text[plus + 1] <= '9';
+  const bool has_offset =
+      plus != std::string_view::npos && plus + 1 < text.size() && text[plus + 1] >= '0' && text[plus + 1] <= '9';
   Place place{std::string(has_offset ? text.substr(0, plus) : text), 0};
   if (place.symbol.empty()) return core::Error{"names no function"};
   if (!has_offset) return place;
@@ -27,7 +28,8 @@ core::Result<Place> parse_place(std::string_view text) {
   if (hexadecimal) digits.remove_prefix(2);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), place.offset, hexadecimal ? 16 : 10);
   if (error != std::errc() || end != digits.data() + digits.size())
-    return core::Error{"is " + core::in_quotes(text) + ", behind whose + no number of bytes stands; write FUNCTION+24 or FUNCTION+0x18"};
+    return core::Error{"is " + core::in_quotes(text) +
+                       ", behind whose + no number of bytes stands; write FUNCTION+24 or FUNCTION+0x18"};
   return place;
 }
 
@@ -69,8 +71,8 @@ core::Result<uint64_t> resolve(const Place &place, const std::string &binary, in
   auto found = symbols::find_function(file, binary, place.symbol);
   if (!found) return core::Error{found.error()};
   if (place.offset != 0 && found->size != 0 && place.offset >= found->size)
-    return core::Error{core::in_quotes(place.symbol) + " in " + binary + " is " + std::to_string(found->size) +
-                       " bytes long; " + std::to_string(place.offset) + " is behind it"};
+    return core::Error{core::in_quotes(place.symbol) + " in " + binary + " is " + std::to_string(found->size) + " bytes long; " +
+                       std::to_string(place.offset) + " is behind it"};
   return found->offset + place.offset;
 }
 

@@ -47,9 +47,7 @@ class Tally {
     bool operator==(const Begin &) const = default;
   };
   struct Hash {
-    size_t operator()(const Begin &begin) const {
-      return (begin.ns * 31 + begin.region) * 0x9e3779b97f4a7c15 + begin.pid;
-    }
+    size_t operator()(const Begin &begin) const { return (begin.ns * 31 + begin.region) * 0x9e3779b97f4a7c15 + begin.pid; }
   };
   using Begins = std::unordered_set<Begin, Hash>;
 

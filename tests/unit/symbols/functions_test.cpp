@@ -69,7 +69,7 @@ TEST_CASE("a function is found by the name in the table, and by the one people w
   CHECK(plain.value().size > 0);
   const uint64_t whole = offset_of(reinterpret_cast<uint64_t>(static_cast<int (*)(int)>(&overloaded_in_the_test)));
   CHECK(find(own_path(), "_ZN7atalaya7symbols22overloaded_in_the_testEi").value().offset == whole);
-  CHECK(InTheTest{}+2 == 3);
+  CHECK(InTheTest{} + 2 == 3);
   CHECK(find(own_path(), "atalaya::symbols::InTheTest::operator+").ok());
 }
 
@@ -84,8 +84,8 @@ TEST_CASE("several functions of a name are told by what the table calls them") {
 TEST_CASE("a name that is not there: what is near it") {
   const auto near = find(own_path(), "overloaded_in_the_test");
   REQUIRE_FALSE(near);
-  CHECK(near.error() == "no function \"overloaded_in_the_test\" in " + own_path() +
-                            "; there is \"atalaya::symbols::overloaded_in_the_test\"");
+  CHECK(near.error() ==
+        "no function \"overloaded_in_the_test\" in " + own_path() + "; there is \"atalaya::symbols::overloaded_in_the_test\"");
   const auto none = find(own_path(), "no_such_function_anywhere");
   REQUIRE_FALSE(none);
   CHECK(none.error() == "no function \"no_such_function_anywhere\" in " + own_path() +
@@ -99,7 +99,8 @@ TEST_CASE("a stripped file, and one with its debug data") {
     return;
   }
   const testing::TemporaryFolder folder;
-  const std::string stripped = folder / "stripped", debug = folder / "debug", packed = folder / "packed", linked = folder / "linked";
+  const std::string stripped = folder / "stripped", debug = folder / "debug", packed = folder / "packed",
+                    linked = folder / "linked";
   REQUIRE(run("strip -o " + stripped + " " + own_path()));
   REQUIRE(run("objcopy --only-keep-debug " + own_path() + " " + debug));
   REQUIRE(run("objcopy --strip-debug " + debug + " && xz -k -0 " + debug));
@@ -109,8 +110,9 @@ TEST_CASE("a stripped file, and one with its debug data") {
   const std::string name = "a_plain_function_of_the_test";
   const auto bare = find(stripped, name);
   REQUIRE_FALSE(bare);
-  CHECK(bare.error() == "no function \"" + name + "\" in " + stripped +
-                            ", which has only the names that it exports: install its debug symbols, or build it without stripping it");
+  CHECK(bare.error() ==
+        "no function \"" + name + "\" in " + stripped +
+            ", which has only the names that it exports: install its debug symbols, or build it without stripping it");
   const uint64_t offset = find(own_path(), name).value().offset;
   CHECK(find(packed, name).value().offset == offset);
   CHECK(find(linked, name).value().offset == offset);
