@@ -203,8 +203,9 @@ int main(int argc, char **argv) {
     time_of(std::atoll(argv[2]), [] { sum = sum + pushing(1); });
   } else if (mode == "work" && argc > 3) {
     std::vector<std::thread> threads;
-    const int rounds = std::atoi(argv[3]);
-    for (int i = 0; i < std::atoi(argv[2]); ++i) threads.emplace_back(work, rounds);
+    const int count = std::atoi(argv[2]), rounds = std::atoi(argv[3]);
+    threads.reserve(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) threads.emplace_back(work, rounds);
     for (std::thread &thread : threads) thread.join();
     print();
     std::fgetc(stdin);
