@@ -42,6 +42,22 @@ bool is_as_good(const core::Descriptor &file, const struct stat &of, bool of_pro
   return of_process ? info.st_uid == of.st_uid && info.st_dev == of.st_dev : info.st_uid == of.st_uid || info.st_uid == 0;
 }
 
+// Only a file of the same build counts, and since every process that has the file mapped gets its names, only one that who gave the
+// file can have laid there.
+template <class Open>
+core::Descriptor find_debug_file(const ElfImage &image, const struct stat &of, const std::string &path, bool of_process,
+                                 const Open &open) {
+  const std::string build = image.build_id();
+  if (build.size() < 2) return {};
+  for (const std::string &candidate : debug_paths(build, image.debug_link(), path)) {
+    core::Descriptor file = open(candidate);
+    if (!is_as_good(file, of, of_process)) continue;
+    const auto debug = ElfImage::of_file(file.get());
+    if (debug && debug->build_id() == build) return file;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view ElfFiles::name_in_vdso(const Mapping &mapping, uint64_t address) {
@@ -94,21 +110,19 @@ std::unique_ptr<ElfSymbols> ElfFiles::load(int file, int32_t pid, const Mapping 
   return symbols;
 }
 
-// In the process's files and in the host's. Only a file of the same build counts, and since every process that has the file mapped
-// gets its names, only one that who gave the file can have laid there.
+// In the process's files and in the host's.
 void ElfFiles::add_debug_file(ElfSymbols &symbols, const ElfImage &image, const struct stat &of, int32_t pid,
                               const Mapping &mapping) {
-  const std::string build = image.build_id();
-  if (build.size() < 2) return;
   const ProcessRoot root(pid);
-  for (const bool of_process : {true, false}) {
-    for (const std::string &path : debug_paths(build, image.debug_link(), mapping.path)) {
-      const core::Descriptor file = of_process ? root.open_regular(path) : open_regular(path);
-      if (!is_as_good(file, of, of_process)) continue;
-      const auto debug = ElfImage::of_file(file.get());
-      if (debug && debug->build_id() == build) return symbols.add(*debug);
-    }
-  }
+  core::Descriptor file =
+      find_debug_file(image, of, mapping.path, true, [&](const std::string &path) { return root.open_regular(path); });
+  if (!file) file = open_debug_file(image, of, mapping.path);
+  if (!file) return;
+  if (const auto debug = ElfImage::of_file(file.get())) symbols.add(*debug);
+}
+
+core::Descriptor open_debug_file(const ElfImage &image, const struct stat &of, const std::string &path) {
+  return find_debug_file(image, of, path, false, [](const std::string &candidate) { return open_regular(candidate); });
 }
 
 void ElfFiles::drop(Entry &entry) {

@@ -12,10 +12,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/util/files.h"
 #include "plugins/symbols/elf_symbols.h"
 #include "plugins/symbols/memory_map.h"
 
 namespace atalaya::symbols {
+
+// The separate debug file of a file of the host, of the same build, where debuggers look for it; closed: there is none.
+core::Descriptor open_debug_file(const ElfImage &image, const struct stat &of, const std::string &path);
 
 class ElfFiles {
  public:

@@ -159,4 +159,10 @@ std::optional<uint64_t> Segments::address_of(uint64_t file_offset) const {
   return std::nullopt;
 }
 
+std::optional<uint64_t> Segments::offset_of(uint64_t address) const {
+  for (const Segment &segment : segments_)
+    if (address >= segment.address && address - segment.address < segment.size) return address - segment.address + segment.offset;
+  return std::nullopt;
+}
+
 }  // namespace atalaya::symbols

@@ -57,6 +57,8 @@ class Segments {
   explicit Segments(const ElfImage &image);
   // Where an offset of the file is in its own addresses; nothing: it is not loaded from there.
   std::optional<uint64_t> address_of(uint64_t file_offset) const;
+  // Where in the file lies what is loaded there.
+  std::optional<uint64_t> offset_of(uint64_t address) const;
 
  private:
   struct Segment {

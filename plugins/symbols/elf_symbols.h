@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "plugins/symbols/elf_image.h"
+#include "plugins/symbols/functions.h"
 
 namespace atalaya::symbols {
-
-inline constexpr size_t kMaxSymbols = 1 << 20;             // of a file; what is beyond has no names
-inline constexpr size_t kMaxDebugData = size_t{32} << 20;  // .gnu_debugdata unpacked
 
 class ElfSymbols {
  public:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs, runtimes and the kernel say of where code lies, the first byte says which.
+#include <elf.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -11,6 +13,7 @@
 #include "plugins/sources/perf/ring_records.h"
 #include "plugins/symbols/demangle.h"
 #include "plugins/symbols/elf_symbols.h"
+#include "plugins/symbols/functions.h"
 #include "plugins/symbols/kernel_symbols.h"
 #include "plugins/symbols/memory_map.h"
 #include "plugins/symbols/perf_map.h"
@@ -46,6 +49,12 @@ void check_elf(std::string_view text) {
   ElfSymbols symbols(*image);
   for (const uint64_t address : kAddresses) symbols.find(address);
   for (uint64_t offset = 0; offset < text.size(); offset += 64) symbols.find(offset);
+  const Segments segments(*image);
+  each_function(*image, SHT_SYMTAB, [&](const Function &function) {
+    require(!function.name.empty());
+    if (const auto offset = segments.offset_of(function.address)) require(segments.address_of(*offset).has_value());
+    return true;
+  });
 }
 
 void check_ring(std::string_view text) {

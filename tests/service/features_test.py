@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import BINARY, AgentCase, points  # noqa: E402
 
 USER = 65534
+REGIONS = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
 IN_THE_MACHINE = {"names-containers"}  # service_test.py
 BUSY = "class Busy { static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); } public static void main(String[] a) { for (;;) fib(30); } }"
 SLEEPER = "class Sleeper { public static void main(String[] a) throws Exception { System.out.println(); System.in.read(); } }"
@@ -208,6 +209,29 @@ class Features(AgentCase):
     def perf_deleted(self, names):
         copy = shutil.copy("/bin/bash", self.path("copy"))
         return "execute_command" in self.profile(names, busy=(copy, "-c", 'rm "$0"; while :; do :; done', copy))
+
+    def region(self, names, mode):
+        """Whether a function is seen of a program that runs again and again."""
+        if not os.path.exists("/sys/kernel/btf/vmlinux") or not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+            self.skipTest("the kernel has no BTF, or no uprobes")
+        program = self.path(f"program-{mode:o}")
+        if not os.path.exists(program):
+            shutil.copy(REGIONS, program)
+        os.chmod(program, mode)
+        runs = subprocess.Popen(["sh", "-c", f"while {program} hot 3; do :; done"], stdout=subprocess.DEVNULL)
+        try:
+            regions = f'{{ name = "hot", binary = "{program}", enter = "hot" }}'
+            return any(point["metric"] == "region.calls" and point["value"] > 0
+                       for point in self.windows(names, f"a.source.uprobe {{ regions = {{ {regions} }} }}", "a.source.self {}"))
+        finally:
+            runs.kill()
+            runs.wait()
+
+    def uprobe(self, names):
+        return self.region(names, 0o755)
+
+    def uprobe_files(self, names):
+        return self.region(names, 0o700)
 
     def machine(self):
         """A tree of a machine that measures, in files that only root may read."""

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who sees threads enter and leave regions: programs in the kernel (BPF), or a recorded one in tests.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "bpf/uprobe.h"
+#include "core/util/result.h"
+#include "plugins/sources/uprobe/regions.h"
+
+namespace atalaya::uprobe {
+
+struct BackendOptions {
+  std::vector<uint8_t> bytes;  // of each region, where its bytes are
+  bool by_name = false;        // counts are kept by the name of the process
+  uint64_t min_ns = 0;         // shorter runs are not told
+  uint64_t max_told = 10000;   // of a region, a second
+  size_t max_kept = 131072;    // runs, between two takes
+};
+
+// While it lives, the region is seen in one file.
+class Attachment {
+ public:
+  virtual ~Attachment() = default;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // In the file that is open as `file`, which may be closed afterwards.
+  virtual core::Result<std::unique_ptr<Attachment>> attach(uint32_t region, int file, const Points &points) = 0;
+
+  // The runs that have ended since the last call and are told; answers how many of a region were told by the kernel and had no room
+  // here.
+  virtual std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take) = 0;
+  // Counts since the start, by region and, with by_name, name of the process; without a name are those that had no room by name.
+  virtual void read(const std::function<void(const uprobe_who &, const uprobe_counts &)> &take) = 0;
+  // Processes of this name are not looked at any more.
+  virtual void ignore(const char (&comm)[UPROBE_COMM]) = 0;
+};
+
+// A sentence when it does not work here.
+core::Result<std::unique_ptr<Backend>> open_bpf_backend(const BackendOptions &options);
+
+}  // namespace atalaya::uprobe

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/uprobe/binaries.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/util/files.h"
+#include "core/util/text.h"
+#include "plugins/symbols/process_root.h"
+
+namespace atalaya::uprobe {
+
+Binaries::Binaries(std::vector<Region> regions, Attach attach, Say say) : attach_(std::move(attach)), say_(std::move(say)) {
+  for (Region &region : regions) {
+    watched_.emplace_back();
+    watched_.back().region = std::move(region);
+  }
+}
+
+void Binaries::look() {
+  for (uint32_t i = 0; i < watched_.size(); ++i) look(i, watched_[i]);
+}
+
+std::string Binaries::where(const Watched &watched) {
+  return "region " + core::in_quotes(watched.region.name) + ": ";
+}
+
+Binaries::Stamp Binaries::stamp_of(const struct stat &info) {
+  return {info.st_dev, info.st_ino, info.st_size, int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
+// A file that is gone is no reason to let go: processes go on to run it, and the next one comes under its name.
+void Binaries::look(uint32_t index, Watched &watched) {
+  const std::string &path = watched.region.binary;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    watched.waits = errno == ENOENT;
+    if (!watched.now) note(watched, path + ": " + core::error_text(errno) + (watched.waits ? "; it is waited for" : ""));
+    return;
+  }
+  watched.waits = false;
+  if (stamp_of(info) == watched.stamp) return;
+  const core::Descriptor file = symbols::open_regular(path);
+  if (!file || ::fstat(file.get(), &info) != 0)
+    return note(watched, path + " cannot be read, or is no file; run as root or add CAP_DAC_READ_SEARCH");
+  attach(index, watched, file.get(), stamp_of(info));
+}
+
+void Binaries::attach(uint32_t index, Watched &watched, int file, const Stamp &stamp) {
+  // What was written anew in place is not the code any more that the probe was made for.
+  const bool replaced = watched.now && !stamp.same_file(watched.stamp);
+  if (replaced) watched.before = std::move(watched.now);
+  watched.now.reset();
+  watched.stamp = stamp;
+  const auto points = resolve(watched.region, file);
+  if (!points) return note(watched, points.error());
+  auto attached = attach_(index, file, points.value());
+  if (!attached) {
+    watched.stamp = {};  // it is tried again: what the kernel is short of may come
+    return note(watched, attached.error());
+  }
+  watched.now = std::move(*attached);
+  if (replaced) say_(false, where(watched) + "the file that has replaced its binary is seen, too");
+  note(watched, {});
+  warn(watched, points.value());
+}
+
+// The address that a function returns to is the kernel's own while it is seen until it returns, and who looks for whom to throw at
+// ends there.
+void Binaries::warn(Watched &watched, const Points &points) const {
+  if (watched.warned || points.leave || !points.has_exceptions) return;
+  watched.warned = true;
+  say_(true,
+       where(watched) + watched.region.binary + " has exceptions (C++, Rust): one that leaves " + watched.region.enter.symbol +
+           " ends the program while that is seen until it returns; if there can be any, name where the region ends with leave");
+}
+
+void Binaries::note(Watched &watched, std::string problem) const {
+  if (problem == watched.problem) return;
+  if (problem.empty())
+    say_(false, where(watched) + "it is seen now");
+  else
+    say_(true, where(watched) + problem);
+  watched.problem = std::move(problem);
+}
+
+std::string Binaries::hopeless() const {
+  const auto has_hope = [](const Watched &watched) { return watched.now || watched.waits; };
+  if (std::any_of(watched_.begin(), watched_.end(), has_hope)) return {};
+  return where(watched_.front()) + watched_.front().problem;
+}
+
+}  // namespace atalaya::uprobe

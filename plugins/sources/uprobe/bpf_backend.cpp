@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend: bpf/uprobe.bpf.c in the kernel.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <malloc.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "bpf/uprobe.h"
+#include "core/util/files.h"
+#include "plugins/bpf/loading.h"
+#include "plugins/sources/uprobe/backend.h"
+#include "plugins/sources/uprobe/run_ring.h"
+#include "uprobe.skel.h"
+
+namespace atalaya::uprobe {
+namespace {
+
+constexpr uint32_t kRing = 1 << 20;
+
+struct SkeletonDeleter {
+  void operator()(uprobe_bpf *skeleton) const { uprobe_bpf__destroy(skeleton); }
+};
+
+// Since 6.6 (89ae89f53d20) the kernel has links for probes that take CAP_BPF and CAP_PERFMON. Before, they are perf events, for
+// which it wants CAP_SYS_ADMIN. Debian 12's headers and libbpf do not have the former yet.
+constexpr auto kTraceUprobeMulti = static_cast<bpf_attach_type>(48);
+constexpr uint32_t kReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
+
+struct MultiLink {  // the part of bpf_attr
+  uint32_t program, target, type, flags;
+  uint64_t path, offsets, counters, cookies;
+  uint32_t count, of_probes, pid, unused;
+};
+static_assert(sizeof(MultiLink) == 64);
+
+// Closed: errno says why.
+core::Descriptor create_multi(const bpf_program *program, uint32_t region, const char *path, uint64_t offset, bool returns) {
+  const uint64_t cookie = region;
+  MultiLink link{};
+  link.program = static_cast<uint32_t>(bpf_program__fd(program));
+  link.type = kTraceUprobeMulti;
+  link.path = reinterpret_cast<uint64_t>(path);
+  link.offsets = reinterpret_cast<uint64_t>(&offset);
+  link.cookies = reinterpret_cast<uint64_t>(&cookie);
+  link.count = 1;
+  link.of_probes = returns ? kReturn : 0;
+  return core::Descriptor(static_cast<int>(::syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link))));
+}
+
+struct Probe {  // one of both
+  core::Descriptor multi;
+  bpf::Link event;
+  explicit operator bool() const { return multi || event; }
+};
+
+class Probes final : public Attachment {
+ public:
+  Probes(Probe enter, Probe leave) : leave_(std::move(leave)), enter_(std::move(enter)) {}
+
+ private:
+  Probe leave_, enter_;  // the begin goes first: without its end it would be taken for one without
+};
+
+class BpfBackend final : public Backend {
+ public:
+  explicit BpfBackend(const BackendOptions &options) : options_(options), ring_(options.max_kept) {}
+
+  // An empty text when it works.
+  std::string open() {
+    bpf::listen();
+    bpf::take_words();
+    std::string error = load(true);
+    if (error.empty() && !takes_multi()) error = load(false);
+    ::malloc_trim(0);  // the kernel's type information took several MiB
+    if (!error.empty()) return error + "; regions take Linux 5.15 or later";
+    if (!put_counts() || !ring_.open(bpf_map__fd(skeleton_->maps.ended))) return "no room for the regions in the kernel";
+    exits_.reset(bpf_program__attach_trace(skeleton_->progs.thread_exits));
+    execs_.reset(bpf_program__attach_trace(skeleton_->progs.thread_execs));
+    return exits_ && execs_ ? std::string() : words();
+  }
+
+  // The end is there first, for the same reason.
+  core::Result<std::unique_ptr<Attachment>> attach(uint32_t region, int file, const Points &points) override {
+    const std::string path = "/proc/self/fd/" + std::to_string(file);  // this very file, whatever has the name by now
+    const bool by_return = !points.leave;
+    bpf::take_words();
+    Probe leave = probe(by_return ? skeleton_->progs.returns : skeleton_->progs.leaves, region, path,
+                        by_return ? points.enter : *points.leave, by_return);
+    if (!leave) return core::Error{refusal(errno)};
+    Probe enter = probe(skeleton_->progs.enters, region, path, points.enter, false);
+    if (!enter) return core::Error{refusal(errno)};
+    return std::unique_ptr<Attachment>(std::make_unique<Probes>(std::move(enter), std::move(leave)));
+  }
+
+  std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take) override { return ring_.take(take); }
+
+  // Nothing is ever deleted, so that a walk meets each once, or, while names are added, those that it met before.
+  void read(const std::function<void(const uprobe_who &, const uprobe_counts &)> &take) override {
+    const int map = bpf_map__fd(skeleton_->maps.counts);
+    uprobe_who who{}, next{};
+    for (bool first = true; bpf_map_get_next_key(map, first ? nullptr : &who, &next) == 0; first = false) {
+      uprobe_counts counts{};
+      if (bpf_map_lookup_elem(map, &next, &counts) == 0) take(next, counts);
+      who = next;
+    }
+  }
+
+  void ignore(const char (&comm)[UPROBE_COMM]) override {
+    const uint8_t one = 1;
+    bpf_map_update_elem(bpf_map__fd(skeleton_->maps.unwanted), comm, &one, BPF_ANY);
+  }
+
+ private:
+  std::string load(bool multi) {
+    multi_ = multi;
+    skeleton_.reset(uprobe_bpf__open());
+    if (!skeleton_) return words();
+    set_options();
+    if (multi)
+      for (bpf_program *program : {skeleton_->progs.enters, skeleton_->progs.leaves, skeleton_->progs.returns})
+        bpf_program__set_expected_attach_type(program, kTraceUprobeMulti);
+    return uprobe_bpf__load(skeleton_.get()) == 0 ? std::string() : words();
+  }
+
+  // A kernel that knows these links finds that a folder is no file; others find that the request is none.
+  bool takes_multi() const {
+    const core::Descriptor none = create_multi(skeleton_->progs.enters, 0, "/", 0, false);
+    return !none && errno == EBADF;
+  }
+
+  void set_options() {
+    auto &settings = *skeleton_->rodata;
+    settings.regions = static_cast<uint32_t>(options_.bytes.size());
+    for (size_t i = 0; i < options_.bytes.size(); ++i) settings.bytes_of[i] = options_.bytes[i];
+    settings.by_name = options_.by_name ? 1 : 0;
+    settings.min_ns = options_.min_ns;
+    settings.max_told = options_.max_told;
+    settings.wake_at = kRing / 4;
+    bpf_map__set_max_entries(skeleton_->maps.ended, kRing);
+  }
+
+  bool put_counts() {
+    const uprobe_counts none{};
+    for (uint32_t region = 0; region < options_.bytes.size(); ++region) {
+      const uprobe_who who{.region = region, .unused = 0, .comm = {}};
+      if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.counts), &who, &none, BPF_ANY) != 0) return false;
+    }
+    return true;
+  }
+
+  // None: errno says why.
+  Probe probe(const bpf_program *program, uint32_t region, const std::string &path, uint64_t offset, bool returns) const {
+    if (multi_) return {create_multi(program, region, path.c_str(), offset, returns), nullptr};
+    bpf_uprobe_opts options{};
+    options.sz = sizeof(options);
+    options.bpf_cookie = region;
+    options.retprobe = returns;
+    return {core::Descriptor(), bpf::Link(bpf_program__attach_uprobe_opts(program, -1, path.c_str(), offset, &options))};
+  }
+
+  std::string refusal(int error) const {
+    std::string text = "the kernel does not take the probe: " + core::error_text(error);
+    if (error == EPERM || error == EACCES)
+      text += multi_ ? "; run as root or add CAP_BPF and CAP_PERFMON" : "; before Linux 6.6 it takes root, or CAP_SYS_ADMIN";
+    if (error == ENOTSUP || error == EINVAL || error == ENOSYS)
+      text += "; the instruction there is none that it can step over, or it has no uprobes (CONFIG_UPROBE_EVENTS)";
+    return text;
+  }
+
+  static std::string words() {
+    std::string text = bpf::take_words();
+    return text.empty() ? "the kernel refused the program" : text;
+  }
+
+  const BackendOptions options_;
+  bool multi_ = false;
+  std::unique_ptr<uprobe_bpf, SkeletonDeleter> skeleton_;
+  bpf::Link exits_, execs_;
+  RunRing ring_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<Backend>> open_bpf_backend(const BackendOptions &options) {
+  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  auto backend = std::make_unique<BpfBackend>(options);
+  if (std::string reason = backend->open(); !reason.empty()) return core::Error{std::move(reason)};
+  return std::unique_ptr<Backend>(std::move(backend));
+}
+
+}  // namespace atalaya::uprobe

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// In place of bpf_backend.cpp in a build without BPF.
+#include "plugins/sources/uprobe/backend.h"
+
+namespace atalaya::uprobe {
+
+core::Result<std::unique_ptr<Backend>> open_bpf_backend(const BackendOptions & /*options*/) {
+  return core::Error{"this build has no BPF programs; build with clang, bpftool and libbpf"};
+}
+
+}  // namespace atalaya::uprobe

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/uprobe/collector.h"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "core/util/now.h"
+
+namespace atalaya::uprobe {
+namespace {
+
+// What is between the two clocks, to a few ns: of several looks the one that took least.
+int64_t realtime_offset() {
+  int64_t best = INT64_MAX, offset = 0;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t before = core::monotonic(), now = core::realtime(), after = core::monotonic();
+    if (after - before >= best) continue;
+    best = after - before;
+    offset = now - before - best / 2;
+  }
+  return offset;
+}
+
+std::vector<uint8_t> bytes_of(const std::vector<Region> &regions) {
+  std::vector<uint8_t> bytes;
+  bytes.reserve(regions.size());
+  for (const Region &region : regions) bytes.push_back(region.bytes);
+  return bytes;
+}
+
+}  // namespace
+
+Collector::Names::Names(Host host)
+    : name(host.intern("name")),
+      process(host.intern("process")),
+      pid(host.intern("pid")),
+      job(host.intern("job")),
+      bytes(host.intern("span.bytes")),
+      calls(host.intern("region.calls")),
+      time(host.intern("region.time")),
+      brief(host.intern("region.short")),
+      dropped(host.intern("region.dropped")),
+      nested(host.intern("region.nested")),
+      orphans(host.intern("region.orphans")),
+      missed(host.intern("region.missed")),
+      attached(host.intern("region.attached")) {}
+
+Collector::Collector(Host host, Options options) : host_(host), options_(std::move(options)), names_(host) {}
+
+void Collector::start() {
+  stop();
+  tally_.emplace(options_.regions.size(), options_.processes);
+  auto backend = open_bpf_backend({.bytes = bytes_of(options_.regions),
+                                   .by_name = tally_->by_name(),
+                                   .min_ns = options_.min_ns,
+                                   .max_told = options_.max_told});
+  if (!backend) throw Failure(Code::unsupported, "code regions cannot be seen: " + backend.error());
+  backend_ = std::move(*backend);
+  binaries_.emplace(
+      options_.regions, [this](uint32_t region, int file, const Points &points) { return backend_->attach(region, file, points); },
+      [host = host_](bool problem, std::string_view text) { host.log(problem ? Level::warning : Level::info, text); });
+  binaries_->look();
+  if (const std::string reason = binaries_->hopeless(); !reason.empty()) throw Failure(Code::unsupported, reason);
+}
+
+void Collector::stop() {
+  binaries_.reset();
+  backend_.reset();
+}
+
+// The kernel counts from the start on: what has come by the first look is told with the first window.
+void Collector::collect(const Window &window, Batch &batch) {
+  if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) return;
+  tally_->begin_window();
+  take_runs(batch);
+  read_counts();
+  binaries_->look();
+  emit_costs(batch);
+}
+
+void Collector::take_runs(Batch &batch) {
+  const int64_t offset = realtime_offset();
+  const std::vector<uint64_t> lost = backend_->take([&](const uprobe_run &run) {
+    if (run.region < options_.regions.size() && tally_->wants(text_of(run.comm))) emit(run, offset, batch);
+  });
+  for (size_t region = 0; region < lost.size(); ++region) tally_->lose(region, lost[region]);
+}
+
+void Collector::emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &batch) {
+  const uint64_t begin_ns = tally_->begin_of(run);
+  std::array<char, 12> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), run.pid).ptr;
+  Sample &sample = batch.add(ATALAYA_SPAN, 4, 1);
+  sample.time_ns = static_cast<int64_t>(begin_ns) + realtime_offset_ns;
+  sample.duration_ns = run.end_ns > begin_ns ? static_cast<int64_t>(run.end_ns - begin_ns) : 0;
+  sample.text = batch.copy("region");
+  batch.tag(sample, names_.name, options_.regions[run.region].name);
+  batch.tag(sample, names_.process, text_of(run.comm));
+  batch.tag(sample, names_.pid, {digits.data(), static_cast<size_t>(end - digits.data())});
+  if (!options_.job.empty()) batch.tag(sample, names_.job, options_.job);
+  if (run.bytes >= 0) batch.field(sample, names_.bytes, int64_t{run.bytes});
+}
+
+void Collector::read_counts() {
+  backend_->read([this](const uprobe_who &who, const uprobe_counts &counts) {
+    if (!tally_->add(who, counts)) backend_->ignore(who.comm);
+  });
+}
+
+void Collector::emit_costs(Batch &batch) {
+  for (size_t i = 0; i < options_.regions.size(); ++i) {
+    const Cost &cost = tally_->cost(i);
+    Sample &sample = batch.add(ATALAYA_METRICS, 2, 8);
+    batch.tag(sample, names_.name, options_.regions[i].name);
+    if (!options_.job.empty()) batch.tag(sample, names_.job, options_.job);
+    batch.field(sample, names_.calls, cost.runs);
+    batch.field(sample, names_.time, cost.time_ns);
+    batch.field(sample, names_.brief, cost.brief);
+    batch.field(sample, names_.dropped, cost.dropped);
+    batch.field(sample, names_.nested, cost.nested);
+    batch.field(sample, names_.orphans, cost.orphans);
+    batch.field(sample, names_.missed, cost.missed);
+    batch.field(sample, names_.attached, int64_t{binaries_->attached(i) ? 1 : 0});
+  }
+}
+
+}  // namespace atalaya::uprobe

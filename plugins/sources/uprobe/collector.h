@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/util/matcher.h"
+#include "plugins/sources/uprobe/backend.h"
+#include "plugins/sources/uprobe/binaries.h"
+#include "plugins/sources/uprobe/regions.h"
+#include "plugins/sources/uprobe/tally.h"
+
+namespace atalaya::uprobe {
+
+struct Options {
+  std::vector<Region> regions;
+  core::MatcherList processes;
+  std::string job;  // empty: none
+  uint64_t min_ns = 0, max_told = 10000;
+};
+
+class Collector {
+ public:
+  Collector(Host host, Options options);
+  void start();
+  void stop();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  struct Names {
+    explicit Names(Host host);
+    uint32_t name, process, pid, job, bytes, calls, time, brief, dropped, nested, orphans, missed, attached;
+  };
+  void take_runs(Batch &batch);
+  void emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &batch);
+  void read_counts();
+  void emit_costs(Batch &batch);
+
+  Host host_;
+  const Options options_;
+  const Names names_;
+  // Attachments are the backend's: they go first.
+  std::unique_ptr<Backend> backend_;
+  std::optional<Binaries> binaries_;
+  std::optional<Tally> tally_;
+};
+
+}  // namespace atalaya::uprobe

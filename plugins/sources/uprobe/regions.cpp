@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/uprobe/regions.h"
+
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "bpf/uprobe.h"
+#include "core/util/text.h"
+#include "plugins/symbols/elf_image.h"
+#include "plugins/symbols/functions.h"
+
+namespace atalaya::uprobe {
+namespace {
+
+constexpr std::string_view kReturn = "return";
+
+// "parse", "parse+24", "parse+0x18". A name may have a + in it, too: operator+.
+core::Result<Place> parse_place(std::string_view text) {
+  const size_t plus = text.rfind('+');
+  const bool has_offset =
+      plus != std::string_view::npos && plus + 1 < text.size() && text[plus + 1] >= '0' && text[plus + 1] <= '9';
+  Place place{std::string(has_offset ? text.substr(0, plus) : text), 0};
+  if (place.symbol.empty()) return core::Error{"names no function"};
+  if (!has_offset) return place;
+  std::string_view digits = text.substr(plus + 1);
+  const bool hexadecimal = digits.starts_with("0x");
+  if (hexadecimal) digits.remove_prefix(2);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), place.offset, hexadecimal ? 16 : 10);
+  if (error != std::errc() || end != digits.data() + digits.size())
+    return core::Error{"is " + core::in_quotes(text) +
+                       ", behind whose + no number of bytes stands; write FUNCTION+24 or FUNCTION+0x18"};
+  return place;
+}
+
+core::Result<uint8_t> parse_bytes(const std::string &text, const Region &region) {
+  if (text.empty()) return uint8_t{UPROBE_NO_BYTES};
+  if (text == kReturn) {
+    if (region.leave) return core::Error{"is \"return\", which only a region has whose leave is \"return\""};
+    return uint8_t{UPROBE_BYTES_RETURNED};
+  }
+  const bool argument = text.size() == 4 && text.starts_with("arg") && text[3] >= '1' && text[3] <= '5';
+  if (!argument) return core::Error{"is " + core::in_quotes(text) + "; it is one of arg1 to arg5, or return"};
+  if (region.enter.offset != 0)
+    return core::Error{"is " + core::in_quotes(text) + ", but arguments are known only where a function begins"};
+  return static_cast<uint8_t>(text[3] - '0');
+}
+
+core::Result<Region> parse_region(const RegionText &text) {
+  Region region{.name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .bytes = 0};
+  if (text.name.empty()) return core::Error{"name is empty"};
+  if (text.binary.empty()) return core::Error{"binary is empty; it is the program or library that has the code"};
+  auto enter = parse_place(text.enter);
+  if (!enter) return core::Error{"enter " + enter.error()};
+  region.enter = std::move(*enter);
+  if (text.leave != kReturn) {
+    auto leave = parse_place(text.leave);
+    if (!leave) return core::Error{"leave " + leave.error()};
+    region.leave = std::move(*leave);
+  } else if (region.enter.offset != 0) {
+    // The kernel would take what lies on the stack there for the address to return to.
+    return core::Error{"enter is within a function, so leave cannot be \"return\"; name where it ends"};
+  }
+  auto bytes = parse_bytes(text.bytes, region);
+  if (!bytes) return core::Error{"bytes " + bytes.error()};
+  region.bytes = *bytes;
+  return region;
+}
+
+core::Result<uint64_t> resolve(const Place &place, const std::string &binary, int file) {
+  auto found = symbols::find_function(file, binary, place.symbol);
+  if (!found) return core::Error{found.error()};
+  if (place.offset != 0 && found->size != 0 && place.offset >= found->size)
+    return core::Error{core::in_quotes(place.symbol) + " in " + binary + " is " + std::to_string(found->size) + " bytes long; " +
+                       std::to_string(place.offset) + " is behind it"};
+  return found->offset + place.offset;
+}
+
+}  // namespace
+
+core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &texts) {
+  if (texts.empty()) return core::Error{"names no region"};
+  if (texts.size() > UPROBE_REGIONS) return core::Error{"names more than " + std::to_string(UPROBE_REGIONS) + " regions"};
+  std::vector<Region> regions;
+  std::set<std::string> names;
+  for (const RegionText &text : texts) {
+    auto region = parse_region(text);
+    const std::string where = "region " + core::in_quotes(text.name) + ": ";
+    if (!region) return core::Error{where + region.error()};
+    if (!names.insert(text.name).second) return core::Error{where + "two have this name; what they cost could not be told apart"};
+    regions.push_back(std::move(*region));
+  }
+  return regions;
+}
+
+core::Result<Points> resolve(const Region &region, int file) {
+  auto enter = resolve(region.enter, region.binary, file);
+  if (!enter) return core::Error{enter.error()};
+  const auto image = symbols::ElfImage::of_file(file);
+  Points points{*enter, std::nullopt, image && !image->section(".gcc_except_table").empty()};
+  if (!region.leave) return points;
+  auto leave = resolve(*region.leave, region.binary, file);
+  if (!leave) return core::Error{leave.error()};
+  if (*leave == *enter) return core::Error{"enter and leave are the same place of " + region.binary};
+  points.leave = *leave;
+  return points;
+}
+
+}  // namespace atalaya::uprobe

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/uprobe/tally.h"
+
+#include <cstring>
+#include <utility>
+
+namespace atalaya::uprobe {
+namespace {
+
+int64_t grown(uint64_t now, uint64_t before) {
+  return static_cast<int64_t>(now - before);
+}
+
+}  // namespace
+
+std::string_view text_of(const char (&comm)[UPROBE_COMM]) {
+  return {comm, ::strnlen(comm, UPROBE_COMM)};
+}
+
+void Tally::begin_window() {
+  costs_.assign(costs_.size(), {});
+  begins_before_ = std::move(begins_);
+  begins_.clear();
+}
+
+// Those without a name had no room by name: some of them may not be wanted, so no more is said of them than that they were missed.
+bool Tally::add(const uprobe_who &who, const uprobe_counts &counts) {
+  if (who.region >= costs_.size()) return true;
+  const std::string_view process = text_of(who.comm);
+  const bool is_nameless = by_name() && process.empty();
+  if (!is_nameless && !wants(process)) return false;
+  uprobe_counts &before = before_[{who.region, std::string(process)}];
+  Cost &cost = costs_[who.region];
+  if (is_nameless) {
+    cost.missed += grown(counts.runs + counts.orphans + counts.missed, before.runs + before.orphans + before.missed);
+  } else {
+    cost.runs += grown(counts.runs, before.runs);
+    cost.time_ns += grown(counts.time_ns, before.time_ns);
+    cost.brief += grown(counts.brief, before.brief);
+    cost.dropped += grown(counts.dropped, before.dropped);
+    cost.nested += grown(counts.nested, before.nested);
+    cost.orphans += grown(counts.orphans, before.orphans);
+    cost.missed += grown(counts.missed, before.missed);
+  }
+  before = counts;
+  return true;
+}
+
+void Tally::lose(size_t region, uint64_t runs) {
+  if (region < costs_.size()) costs_[region].dropped += static_cast<int64_t>(runs);
+}
+
+uint64_t Tally::begin_of(const uprobe_run &run) {
+  Begin begin{run.begin_ns, run.region, run.pid};
+  while (begins_before_.count(begin) > 0 || !begins_.insert(begin).second) ++begin.ns;
+  return begin.ns;
+}
+
+}  // namespace atalaya::uprobe

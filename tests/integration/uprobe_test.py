@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code regions of a real program beside its own log of them: each run is a span, with its bytes, and none is counted twice or lost."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import unittest
+
+from harness import BINARY, AgentCase, main, points
+
+PROGRAM = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
+THREADS, ROUNDS = 3, 40
+REGIONS = """
+  { name = "parse", binary = "%(binary)s", enter = "parse_file", bytes = "arg2" },
+  { name = "fill", binary = "%(binary)s", enter = "fill_buffer" },
+  { name = "walk", binary = "%(binary)s", enter = "walk_tree" },
+  { name = "area", binary = "%(binary)s", enter = "shapes::Shape::area" },
+  { name = "load", binary = "%(binary)s", enter = "load_begins", leave = "load_ends" },
+  { name = "jump", binary = "%(binary)s", enter = "jumps_out" },
+  { name = "hot", binary = "%(binary)s", enter = "hot" },
+  { name = "stays", binary = "%(binary)s", enter = "stays" },
+"""
+
+
+def obstacle():
+    if os.geteuid() != 0:
+        return "probes in other processes take root"
+    if not os.path.exists("/sys/kernel/btf/vmlinux") or not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+        return "the kernel has no BTF, or no uprobes"
+    if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
+        return "in a pid namespace of its own"
+    return None
+
+
+@unittest.skipIf(obstacle(), obstacle())
+class Uprobe(AgentCase):
+    def setUp(self):
+        super().setUp()
+        self.children = []
+        self.store, self.output = self.path("store.db"), self.path("points")
+        self.binary = self.path("regions")
+        shutil.copy(PROGRAM, self.binary)
+
+    def tearDown(self):
+        for child in self.children:
+            child.kill()
+            child.communicate()
+        super().tearDown()
+
+    def start(self, *arguments, binary=None):
+        child = subprocess.Popen([binary or self.binary, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.children.append(child)
+        return child
+
+    def look(self, regions=None, options=""):
+        regions = regions if regions is not None else REGIONS % {"binary": self.binary}
+        return self.run_agent(f"""local a = require "atalaya"
+            a.pipeline "regions" {{ every = "1s", a.source.uprobe {{ regions = {{ {regions} }}, {options} }},
+              a.sink.sqlite {{ path = "{self.store}", retain = "0s" }}, a.sink.file {{ path = "{self.output}" }} }}""")
+
+    def rows(self, statement):
+        store = sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)
+        try:
+            return store.execute(statement).fetchall()
+        finally:
+            store.close()
+
+    def spans(self, name):
+        """(begin, length, process, pid, other tags, fields) of each run."""
+        return self.rows("SELECT start_ns, duration_ns, process, pid, tags, fields FROM spans JOIN entities ON entities.id = spans.entity "
+                         f"WHERE name = 'region' AND tags ->> 'name' = '{name}' ORDER BY start_ns")
+
+    def sums(self):
+        """What each region's metrics came to so far."""
+        sums = {}
+        if not os.path.exists(self.output):
+            return sums
+        for point in points(self.output):
+            if point.get("metric", "").startswith("region."):
+                key = (point["tags"]["name"], point["metric"][len("region."):])
+                sums[key] = point["value"] if key[1] == "attached" else sums.get(key, 0) + point["value"]
+        return sums
+
+    def until(self, agent, condition, what):
+        try:
+            agent.wait_status(lambda _: condition(self.sums()))
+        except AssertionError:
+            raise AssertionError(f"no {what} in {self.sums()}\n{agent.errors()}") from None
+        return self.sums()
+
+    def work(self, agent):
+        """The program's own log, once all of it is told."""
+        self.until(agent, lambda sums: sums.get(("stays", "attached")) == 1, "attached region")
+        child = self.start("work", str(THREADS), str(ROUNDS))
+        log = json.loads(child.stdout.readline())
+        told = {"parse", "fill", "walk", "area", "load"}
+        self.until(agent, lambda sums: all(sums[name, "calls"] >= log[name]["calls"] for name in told)
+                   and sums["jump", "orphans"] >= log["jump"]["calls"], "whole log")
+        return child, log, {name: log[name] for name in told}
+
+    def test_each_run_is_a_span_with_its_length_and_its_bytes(self):
+        agent = self.look(options='job = "nightly"').running()
+        child, log, told = self.work(agent)
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        sums = self.sums()
+        for name, own in told.items():
+            spans = self.spans(name)
+            self.assertEqual(len(spans), own["calls"], name)
+            self.assertEqual(sums[name, "calls"], own["calls"], name)
+            # As long as the work in it, no longer than the call; and what the spans say is what the metrics say.
+            time = sum(span[1] for span in spans)
+            self.assertGreaterEqual(time, own["inner"], name)
+            self.assertLessEqual(time, own["outer"], name)
+            self.assertAlmostEqual(sums[name, "time"], time, delta=len(spans), msg=name)
+            self.assertEqual({span[2:4] for span in spans}, {("regions", child.pid)}, name)
+            self.assertEqual({span[4] for span in spans}, {json.dumps({"job": "nightly", "name": name}, separators=(",", ":"))})
+            for what in ("short", "dropped", "missed", "orphans"):
+                self.assertEqual(sums[name, what], 0, (name, what))
+        parsed = [json.loads(span[5]) for span in self.spans("parse")]
+        self.assertEqual(sum(sum(fields.values()) for fields in parsed), log["parse"]["bytes"])
+        self.assertEqual({len(fields) for fields in parsed}, {1})
+        self.assertEqual(sums["walk", "nested"], 4 * log["walk"]["calls"])
+        # Those that were left by longjmp have no end, each by itself: seen when it is entered again, and when the thread ends.
+        self.assertEqual((sums["jump", "calls"], sums["jump", "orphans"]), (0, log["jump"]["calls"]))
+        self.check_bottleneck(told)
+
+    def check_bottleneck(self, told):
+        done = subprocess.run([BINARY, "bottleneck", "--job", "all", "--store", self.store, "--format", "json"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        regions = {region["region"]: region for region in json.loads(done.stdout)["regions"]}
+        self.assertEqual(set(regions), set(told))
+        for name, own in told.items():
+            self.assertEqual(regions[name]["runs"], own["calls"])
+        dearest = max(told, key=lambda name: told[name]["outer"])
+        self.assertEqual(dearest, "parse")
+        self.assertTrue(regions["parse"]["critical"], regions)
+        self.assertFalse(regions["load"]["critical"], regions)
+
+    def test_two_runs_at_a_time_of_one_region_are_two(self):
+        agent = self.look().running()
+        _, log, _ = self.work(agent)
+        agent.stop()
+        begins = [span[0] for span in self.spans("fill")]
+        self.assertEqual(len(set(begins)), log["fill"]["calls"])
+
+    def test_what_is_too_often_is_counted(self):
+        times = 30000
+        agent = self.look(options='max_events = 500').running()
+        self.until(agent, lambda sums: sums.get(("hot", "attached")) == 1, "attached region")
+        self.start("hot", str(times)).wait()
+        sums = self.until(agent, lambda sums: sums["hot", "calls"] >= times, "all calls")
+        agent.stop()
+        self.assertEqual(sums["hot", "calls"], times)
+        self.assertGreater(sums["hot", "dropped"], 0)
+        self.assertEqual(len(self.spans("hot")), times - sums["hot", "dropped"])
+        self.assertGreater(sums["hot", "time"], sum(span[1] for span in self.spans("hot")))
+
+    def test_what_is_short_is_counted(self):
+        agent = self.look(options='min = "80ms"').running()
+        _, log, told = self.work(agent)
+        agent.stop()
+        sums = self.sums()
+        for name, own in told.items():
+            self.assertEqual(sums[name, "calls"], own["calls"])
+            self.assertEqual(len(self.spans(name)), own["calls"] - sums[name, "short"], name)
+        self.assertGreaterEqual(sums["area", "short"], log["area"]["calls"] * 9 // 10)
+
+    def test_a_program_that_is_killed_within_a_region(self):
+        agent = self.look().running()
+        self.until(agent, lambda sums: sums.get(("stays", "attached")) == 1, "attached region")
+        child = self.start("stay")
+        self.assertEqual(child.stdout.readline(), "there\n")
+        child.send_signal(signal.SIGKILL)
+        sums = self.until(agent, lambda sums: sums["stays", "orphans"] >= 1, "orphan")
+        self.assertEqual((sums["stays", "orphans"], sums["stays", "calls"]), (1, 0))
+        agent.stop()
+        self.assertEqual(self.spans("stays"), [])
+
+    def test_only_processes_of_a_name(self):
+        other = self.path("another")
+        os.link(self.binary, other)
+        agent = self.look(options='processes = { "anoth*" }').running()
+        self.until(agent, lambda sums: sums.get(("hot", "attached")) == 1, "attached region")
+        self.start("hot", "1000").wait()
+        self.start("hot", "300", binary=other).wait()
+        self.until(agent, lambda sums: sums["hot", "calls"] >= 300, "calls of the other name")
+        self.start("hot", "1000").wait()
+        self.start("hot", "77", binary=other).wait()
+        sums = self.until(agent, lambda sums: sums["hot", "calls"] >= 377, "further calls")
+        agent.stop()
+        self.assertEqual(sums["hot", "calls"], 377)
+        self.assertEqual({span[2] for span in self.spans("hot")}, {"another"})
+        self.assertEqual(len(self.spans("hot")), 377)
+
+    def test_a_binary_comes_later_and_is_replaced(self):
+        later = self.path("later")
+        agent = self.look('{ name = "hot", binary = "%s", enter = "hot" }' % later).running()
+        agent.wait_line("it is waited for")
+        self.until(agent, lambda sums: sums.get(("hot", "attached")) == 0, "window")
+        shutil.copy(self.binary, later)
+        agent.wait_line("it is seen now")
+        self.start("hot", "50", binary=later).wait()
+        self.until(agent, lambda sums: sums["hot", "calls"] >= 50, "calls")
+        # As a package does it: the new one under another name first.
+        shutil.copy(self.binary, later + ".new")
+        inode = os.stat(later).st_ino
+        os.rename(later + ".new", later)
+        self.assertNotEqual(os.stat(later).st_ino, inode)
+        agent.wait_line("the file that has replaced its binary is seen, too")
+        self.start("hot", "60", binary=later).wait()
+        sums = self.until(agent, lambda sums: sums["hot", "calls"] >= 110, "calls of the new one")
+        self.assertEqual(sums["hot", "calls"], 110)
+        # One that has the function no more.
+        shutil.copy("/bin/true", later + ".new")
+        os.rename(later + ".new", later)
+        agent.wait_line('no function "hot" in ' + later)
+        self.until(agent, lambda sums: sums["hot", "attached"] == 0, "region that is not seen")
+        self.assertEqual(agent.stop(), 0)
+
+    def test_what_cannot_be_is_said(self):
+        for region, text in (('binary = "%(binary)s", enter = "hott"', 'no function "hott" in %(binary)s'),
+                             ('binary = "%(binary)s", enter = "shapes::Shape::twice"', "2 functions \"shapes::Shape::twice\" in %(binary)s: "),
+                             ('binary = "%(folder)s/stripped", enter = "hot"', "which has only the names that it exports"),
+                             ('binary = "%(folder)s/text", enter = "hot"', "%(folder)s/text is no program or library"),
+                             ('binary = "%(binary)s", enter = "hot", leave = "hot"', "enter and leave are the same place")):
+            with self.subTest(region):
+                agent = self.look(f'{{ name = "x", {region % self.places()} }}')
+                agent.wait_line(text % self.places())
+                agent.stop()
+
+    def places(self):
+        subprocess.run(["strip", "-o", self.path("stripped"), self.binary], check=True)
+        with open(self.path("text"), "w") as file:
+            file.write("no program\n")
+        return {"binary": self.binary, "folder": self.folder}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that come, go and are replaced, with a kernel that only notes what is attached.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/sources/uprobe/binaries.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace atalaya::uprobe {
+
+extern "C" __attribute__((noinline, used)) int region_of_the_test(int value) {
+  return value * 11;
+}
+extern "C" __attribute__((noinline, used)) int end_of_the_test(int value) {
+  return value * 13;
+}
+
+namespace {
+
+struct Kernel {
+  std::set<uint64_t> attached;  // inodes
+  std::string refusal;
+  std::vector<std::string> said;
+  int warned = 0;  // of exceptions, which the test's own program has
+};
+
+class FakeAttachment final : public Attachment {
+ public:
+  FakeAttachment(Kernel &kernel, uint64_t inode) : kernel_(kernel), inode_(inode) { kernel.attached.insert(inode); }
+  FakeAttachment(const FakeAttachment &) = delete;
+  FakeAttachment &operator=(const FakeAttachment &) = delete;
+  ~FakeAttachment() override { kernel_.attached.erase(inode_); }
+
+ private:
+  Kernel &kernel_;
+  uint64_t inode_;
+};
+
+class World {
+ public:
+  explicit World(const std::string &function = "region_of_the_test", const std::string &leave = "return") : path(folder / "app") {
+    CHECK(region_of_the_test(1) == 11);
+    auto regions = parse_regions({{"work", path, function, leave, ""}});
+    REQUIRE(regions);
+    binaries = std::make_unique<Binaries>(
+        *regions,
+        [this](uint32_t /*region*/, int file, const Points & /*points*/) -> core::Result<std::unique_ptr<Attachment>> {
+          if (!kernel.refusal.empty()) return core::Error{kernel.refusal};
+          struct stat info {};
+          REQUIRE(::fstat(file, &info) == 0);
+          return std::unique_ptr<Attachment>(std::make_unique<FakeAttachment>(kernel, info.st_ino));
+        },
+        [this](bool problem, std::string_view text) {
+          if (text.find("has exceptions (C++, Rust)") != std::string_view::npos)
+            ++kernel.warned;
+          else
+            kernel.said.push_back((problem ? "problem: " : "info: ") + std::string(text));
+        });
+  }
+
+  void install() const { std::filesystem::copy_file("/proc/self/exe", path, std::filesystem::copy_options::overwrite_existing); }
+  // As a package does it.
+  void replace() const {
+    std::filesystem::copy_file("/proc/self/exe", path + ".new");
+    std::filesystem::rename(path + ".new", path);
+  }
+  uint64_t inode() const {
+    struct stat info {};
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    return info.st_ino;
+  }
+  std::vector<std::string> take_said() { return std::exchange(kernel.said, {}); }
+
+  Kernel kernel;
+  testing::TemporaryFolder folder;
+  std::string path;
+  std::unique_ptr<Binaries> binaries;
+};
+
+using Said = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a binary that is not there is waited for, and said once") {
+  World world;
+  world.binaries->look();
+  world.binaries->look();
+  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + ": No such file or directory; it is waited for"});
+  CHECK_FALSE(world.binaries->attached(0));
+  CHECK(world.binaries->hopeless().empty());
+  world.install();
+  world.binaries->look();
+  CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
+  CHECK(world.binaries->attached(0));
+  CHECK(world.kernel.attached == std::set<uint64_t>{world.inode()});
+}
+
+TEST_CASE("a binary that is replaced is attached anew, and what runs of the old one goes on to be seen") {
+  World world;
+  world.install();
+  world.binaries->look();
+  const uint64_t first = world.inode();
+  world.replace();
+  const uint64_t second = world.inode();
+  REQUIRE(first != second);
+  world.binaries->look();
+  world.binaries->look();
+  CHECK(world.kernel.attached == std::set<uint64_t>{first, second});
+  CHECK(world.take_said() == Said{"info: region \"work\": the file that has replaced its binary is seen, too"});
+  std::filesystem::remove(world.path);
+  world.binaries->look();
+  CHECK(world.binaries->attached(0));
+  world.replace();
+  world.binaries->look();
+  CHECK(world.kernel.attached.size() == 2);
+  CHECK(world.kernel.attached.count(second) + world.kernel.attached.count(world.inode()) == 2);
+}
+
+TEST_CASE("a binary that is written anew in place is let go first") {
+  World world;
+  world.install();
+  world.binaries->look();
+  const uint64_t inode = world.inode();
+  { std::ofstream(world.path, std::ios::trunc) << "no program"; }
+  world.binaries->look();
+  CHECK(world.inode() == inode);
+  CHECK(world.kernel.attached.empty());
+  CHECK_FALSE(world.binaries->attached(0));
+  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + " is no program or library (ELF) of this machine"});
+  world.install();
+  world.binaries->look();
+  CHECK(world.kernel.attached == std::set<uint64_t>{inode});
+}
+
+TEST_CASE("a function that is not there") {
+  World world("no_function_of_this_name");
+  world.install();
+  world.binaries->look();
+  world.binaries->look();
+  CHECK(world.kernel.said.size() == 1);
+  CHECK(world.binaries->hopeless().starts_with("region \"work\": no function \"no_function_of_this_name\" in "));
+}
+
+TEST_CASE("what the kernel refuses is tried again") {
+  World world;
+  world.install();
+  world.kernel.refusal = "no room";
+  world.binaries->look();
+  CHECK(world.take_said() == Said{"problem: region \"work\": no room"});
+  CHECK(world.binaries->hopeless() == "region \"work\": no room");
+  world.kernel.refusal.clear();
+  world.binaries->look();
+  CHECK(world.binaries->attached(0));
+  CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
+}
+
+TEST_CASE("a program with exceptions, seen until a function returns, is warned of once") {
+  World by_return, by_pair("region_of_the_test", "end_of_the_test");
+  for (World *world : {&by_return, &by_pair}) {
+    world->install();
+    world->binaries->look();
+    world->replace();
+    world->binaries->look();
+    CHECK(world->binaries->attached(0));
+  }
+  CHECK(by_return.kernel.warned == 1);
+  CHECK(by_pair.kernel.warned == 0);
+}
+
+TEST_CASE("a folder is no binary") {
+  World world;
+  std::filesystem::create_directory(world.path);
+  world.binaries->look();
+  CHECK(world.take_said() ==
+        Said{"problem: region \"work\": " + world.path + " cannot be read, or is no file; run as root or add CAP_DAC_READ_SEARCH"});
+}
+
+}  // namespace atalaya::uprobe
