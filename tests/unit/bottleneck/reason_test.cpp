@@ -275,7 +275,8 @@ TEST_CASE("metrics are read once for all findings of a job, and one by one where
     for (const char *stage : {"one", "two"})
       for (int i = 0; i < 24; ++i) {
         const std::string &host = kHosts[static_cast<size_t>(i) % 4];
-        const double begin = 10 * (i / 4) / 2.0 + (std::string(stage) == "two" ? 30 : 0), length = host == "GD43" ? 4.5 : 2.5;
+        const int wave = i / 4;
+        const double begin = 5.0 * wave + (std::string(stage) == "two" ? 30 : 0), length = host == "GD43" ? 4.5 : 2.5;
         const Tags task = Spans::task(stage, stage + std::to_string(i), host);
         spans.add("task", task, begin, length, {{"span.bytes", (1000 + i % 3) * kMebi}, {"span.outcome", 0}});
         spans.add("phase", Spans::with(task, "phase", "spill"), begin, length, {{"span.bytes", (1000 + i % 3) * kMebi}});
@@ -464,7 +465,7 @@ TEST_CASE("metrics of a host by its short name are of the node by its full one, 
   add_metric(store, "sys.cpu.usage", 40, {{"GD43", 97}}, {{"core", "0"}});
   Spans spans;
   for (int i = 0; i < 24; ++i) {
-    const std::string host = kHosts[static_cast<size_t>(i) % 4];
+    const std::string &host = kHosts[static_cast<size_t>(i) % 4];
     spans.add("task", Spans::task("map", "m" + std::to_string(i), host + ".example.org"), i, host == "GD43" ? 20 : 10,
               {{"span.bytes", (1000 + i % 3) * kMebi}, {"span.outcome", 0}});
   }
@@ -478,7 +479,7 @@ TEST_CASE("metrics of a host by its short name are of the node by its full one, 
   store.add("sys.cpu.usage", {{"host", "GD43.example.com"}, {"core", "0"}}, {{1, 40}});
   Spans again;
   for (int i = 0; i < 24; ++i) {
-    const std::string host = kHosts[static_cast<size_t>(i) % 4];
+    const std::string &host = kHosts[static_cast<size_t>(i) % 4];
     again.add("task", Spans::task("map", "m" + std::to_string(i), host + ".example.org"), i, host == "GD43" ? 20 : 10,
               {{"span.bytes", (1000 + i % 3) * kMebi}, {"span.outcome", 0}});
   }

@@ -92,6 +92,7 @@ class MemoryStore : public store::Store {
       return tag == tags.end() ? matchers.matches_absent() : matchers.matches(tag->second);
     });
   }
+
  private:
   bool hand_on(size_t i, std::vector<Point> &left, std::vector<int64_t> &counts, store::PointVisitor &visitor) const {
     const size_t count = std::min(block, left.size());
