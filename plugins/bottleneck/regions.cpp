@@ -48,12 +48,11 @@ std::vector<RegionCost> grade_regions(const Told &told, Clustering clustering) {
   for (const Region &region : told.regions) {
     RegionCost &cost = found[region.name];
     cost.name = region.name;
-    ++cost.count;
-    cost.seconds += static_cast<double>(region.duration_ns) / 1e9;
-    all += static_cast<double>(region.duration_ns) / 1e9;
-    if (region.bytes == kUnknown) continue;
-    cost.bytes += static_cast<double>(region.bytes);
-    cost.has_bytes = true;
+    cost.count += region.runs;
+    cost.seconds += region.seconds;
+    all += region.seconds;
+    cost.bytes += region.bytes;
+    cost.has_bytes = cost.has_bytes || region.has_bytes;
   }
   std::vector<RegionCost> regions;
   std::vector<double> costs;

@@ -90,12 +90,15 @@ bool append_key(std::string &key, const store::Tags &tags) {
   return Who(tags).append_key(key);
 }
 
-Region region_of(const store::Span &span, Names &names) {
-  Region region{.name = names.of(tag_of(span.tags, "name")), .host = names.of(tag_of(span.tags, "host"))};
-  region.duration_ns = span.duration_ns;
-  for (const store::Field &field : span.fields)
-    if (field.name == "span.bytes") region.bytes = amount_of(field);
-  return region;
+Region run_of(const store::Span &span) {
+  Region run{.seconds = static_cast<double>(span.duration_ns) / 1e9};
+  for (const store::Field &field : span.fields) {
+    const int64_t bytes = field.name == "span.bytes" ? amount_of(field) : kUnknown;
+    if (bytes == kUnknown) continue;
+    run.bytes = static_cast<double>(bytes);
+    run.has_bytes = true;
+  }
+  return run;
 }
 
 std::string_view outcome_text(Outcome outcome) {
@@ -198,7 +201,9 @@ void Collector::add_phase(const store::Span &span) {
 void Collector::add_region(const store::Span &span) {
   if (span.duration_ns < 0) return;  // what it costs is not known yet
   if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) job(id);
-  all_.regions.push_back(region_of(span, all_.names));
+  Region &run = all_.regions.emplace_back(run_of(span));
+  run.name = all_.names.of(tag_of(span.tags, "name"));
+  run.host = all_.names.of(tag_of(span.tags, "host"));
 }
 
 // Those of tasks that an earlier run of the application had.

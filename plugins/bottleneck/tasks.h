@@ -63,9 +63,12 @@ struct Part {
   int64_t begin_ns = 0, end_ns = 0;
 };
 
+// Runs of a region on a host.
 struct Region {
   uint32_t name = 0, host = 0;
-  int64_t duration_ns = 0, bytes = kUnknown;
+  size_t runs = 1;
+  double seconds = 0, bytes = 0;
+  bool has_bytes = false;
 };
 
 // All that was told. It can be moved, not copied.
@@ -92,8 +95,8 @@ struct Told {
 };
 
 std::string_view tag_of(const store::Tags &tags, std::string_view key);  // "" where it is absent
-// What a run of a region cost.
-Region region_of(const store::Span &span, Names &names);
+// A run of a region, without its names.
+Region run_of(const store::Span &span);
 
 // Who a task is, as the keys have it; false where the tags name none.
 bool append_key(std::string &key, const store::Tags &tags);

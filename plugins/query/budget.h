@@ -28,6 +28,8 @@ class Budget {
     check_time();
   }
   void check_time() const;
+  // For a part that the rest can do without: half of what is left.
+  Budget half() const;
 
   const Limits &limits() const { return limits_; }
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr store::Range kAnyTime{0, INT64_MAX};
 
-Analysis read(SpanStore &store, const std::vector<std::string> &ids) {
-  query::Budget budget({});
+Analysis read(SpanStore &store, const std::vector<std::string> &ids, const query::Limits &limits = {}) {
+  query::Budget budget(limits);
   return analyse(read_jobs(ids, {}, {kAnyTime.from_ns, kAnyTime.to_ns}, store, budget), {}, store, budget);
 }
 
@@ -49,8 +49,47 @@ TEST_CASE("a job has the regions without a job of its hosts and time") {
   const Analysis all = read(store, {"first"});
   CHECK(names_of(all) == std::vector<std::string>{"of first"});
   CHECK(all.notes.back() == "1 runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
-  CHECK(names_of(read(store, {"first", "second"})) == std::vector<std::string>{"of second", "of first"});
+  const Analysis both = read(store, {"first", "second"});
+  CHECK(names_of(both) == std::vector<std::string>{"of second", "of first"});
+  CHECK(both.regions[0].seconds == doctest::Approx(50));
   CHECK(read(store, {}).regions.size() == 5);  // all of the time
+}
+
+TEST_CASE("of a region without a job the part within the time of jobs counts") {
+  SpanStore store;
+  add_jobs(store, {"first", "second"});
+  const Tags daemon = {{"host", "n1"}, {"process", "java"}, {"name", "serve"}};
+  store.add_span("region", daemon, -50'000, 86'400, {{"span.bytes", 1 << 30}});
+  const Analysis all = read(store, {"first"});
+  REQUIRE(all.regions.size() == 1);
+  CHECK(all.regions[0].seconds == doctest::Approx(100));
+  CHECK(all.regions[0].of_tasks == doctest::Approx(1));
+  CHECK_FALSE(all.regions[0].has_bytes);
+  CHECK(read(store, {"first", "second"}).regions.at(0).seconds == doctest::Approx(200));
+  store.add_span("region", daemon, 10, 5, {{"span.bytes", 1024}});
+  const Analysis again = read(store, {"first"});
+  CHECK(again.regions.at(0).count == 2);
+  CHECK(again.regions[0].bytes == 1024);
+}
+
+TEST_CASE("more runs of regions than may be held do no harm") {
+  SpanStore store;
+  add_jobs(store, {"first"});
+  for (int i = 0; i < 200; ++i) {
+    add_region(store, "often", "n1", 0.3 * i, 0.2);
+    add_region(store, "elsewhere " + std::to_string(i), "n2", 0.3 * i, 0.2);
+  }
+  const query::Limits few{.points = 50};
+  const Analysis all = read(store, {"first"}, few);
+  CHECK(names_of(all) == std::vector<std::string>{"often"});
+  CHECK(all.regions[0].count == 200);
+  for (int i = 0; i < 50; ++i) add_region(store, "here " + std::to_string(i), "n1", i, 0.2);
+  const Analysis without = read(store, {"first"}, few);
+  CHECK(without.told.tasks.size() == 10);
+  CHECK(without.regions.empty());
+  CHECK(without.notes.back() ==
+        "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "
+        "allowed; allow more with --max-points and --timeout");
 }
 
 TEST_CASE("regions of a host by its short name are of the node by its full one") {
