@@ -253,7 +253,8 @@ void add_regions(Told &told, const std::vector<store::TagFilter> &tags, const st
     });
   } catch (const query::TooMuch &) {
     told.notes.emplace_back(
-        "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is allowed; "
+        "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "
+        "allowed; "
         "allow more with --max-points and --timeout");
     return;
   }
