@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/hadoop/spark_model.h"
 
+#include <utility>
+
 #include "plugins/sources/hadoop/jhist_reader.h"
 #include "plugins/sources/hadoop/mapreduce_model.h"
 #include "plugins/sources/hadoop/spark_metrics.h"
@@ -104,7 +106,8 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
     why = "the application ends and has not begun";
     return;
   }
-  close(end, out);
+  // A log may say it more than once, and what is open stays in memory: it is copied once.
+  if (!std::exchange(closed_, true)) close(end, out);
   job_.duration_ms = end - job_.start_ms;
   // Whether an application that goes on after one of its jobs failed has failed, only its exit code says, since Spark 4.
   if (const auto code = integer_of(event, "ExitCode"); code) {

@@ -170,6 +170,17 @@ TEST_CASE("spark: what runs when the application ends, ends with it, told before
   CHECK(followed.spans.empty());
 }
 
+TEST_CASE("spark: what runs is closed once, however often the application ends") {
+  const auto end = [](int at) {
+    return R"({"Event":"SparkListenerApplicationEnd","Timestamp":)" + std::to_string(at) + "}\n";
+  };
+  const std::string text = kBegin + task("Start", R"("Finish Time":0)");
+  CHECK(Read(text + end(50) + end(5000) + end(6000) + end(7000)).lines() ==
+        Lines{"task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2",
+              "job 100+4900 job=app-1 name=n | outcome:0", "job 100+5900 job=app-1 name=n | outcome:0",
+              "job 100+6900 job=app-1 name=n | outcome:0"});
+}
+
 TEST_CASE("spark: settings that were chosen are facts of the application, secrets never are") {
   Rules rules;
   const std::string patterns[] = {"spark.*"};
