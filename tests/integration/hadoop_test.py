@@ -275,6 +275,21 @@ class HadoopTest(AgentCase):
         self.assertEqual(spans, [])
         self.assertIn(f"{other} is no job history that is known", agent.errors())
 
+    def test_links_among_what_a_glob_matches_are_passed_over_and_said_once(self):
+        self.put("logs/2026/app/a.jhist", made.json_history(made.mapreduce_events()))
+        other = self.put("elsewhere/b.jhist", b"")
+        os.symlink("2026", self.path("logs/current"))
+        os.makedirs(self.path("logs/2027"))
+        os.symlink(os.path.dirname(other), self.path("logs/2027/app"))
+        agent = self.run_agent(self.lua(self.path("logs/*/app")))
+        self.wait_spans(agent, 19)
+        # Found in a later look than that which met the links.
+        self.put("logs/2026/app/c.jhist", made.json_history(made.mapreduce_events()).replace(b"0007", b"0008"))
+        self.wait_spans(agent, 2 * 19)
+        agent.stop()
+        self.assertEqual(agent.errors().count("is a link; it is followed only where the path itself names it"), 1, agent.errors())
+        self.assertEqual(agent.errors().count("warning"), 1, agent.errors())
+
     def test_hdfs_by_its_rest_interface(self):
         self.put("hdfs/spark/app one%", made.spark_log(made.spark_events()))
         self.put("hdfs/done/j.jhist", made.json_history(made.mapreduce_events()))

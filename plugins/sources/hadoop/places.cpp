@@ -4,7 +4,7 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <utility>
 
 #include "plugins/sources/hadoop/discovery.h"
 #include "plugins/sources/hadoop/options.h"
@@ -36,10 +36,6 @@ std::vector<std::string> globbed(const std::string &pattern) {
   std::vector<std::string> out;
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
-  std::erase_if(out, [](const std::string &path) {
-    std::error_code gone;
-    return std::filesystem::is_symlink(path, gone);
-  });
   return out;
 }
 
@@ -83,6 +79,11 @@ void Places::add_found(const std::string &path, Seen &seen) {
     for (const std::string &problem : finding.problems) host_.log(Level::warning, problem);
     seen.complete = seen.complete && finding.problems.empty();
     std::move(finding.found.begin(), finding.found.end(), std::back_inserter(seen.found));
+  } catch (const Missing &problem) {
+    // What matched a moment ago may be gone, and users may put links there: neither hides what lies elsewhere.
+    const bool matched = is_pattern(path_), linked = dynamic_cast<const Linked *>(&problem) != nullptr;
+    seen.complete = seen.complete && matched;
+    if (!matched || (linked && !std::exchange(link_told_, true))) host_.log(Level::warning, problem.what());
   } catch (const std::runtime_error &problem) {
     seen.complete = false;
     host_.log(Level::warning, problem.what());
