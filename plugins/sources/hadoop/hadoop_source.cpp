@@ -50,9 +50,10 @@ Code HadoopSource::run() {
       delivery_.wait_for_all();
       if (delivery_.stopping()) return Code::ok;
       settle();
+      delivery_.count_tries(begun);
       const auto next_try = delivery_.next_try();
       if (!next_try) return Code::end;
-      next = *next_try;
+      next = std::max(*next_try, begun + every_ns_);
     }
     if (!rest(next)) return Code::ok;
   }
