@@ -118,10 +118,16 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
   out.push_back(job_);
 }
 
-// What runs when the application ends, ends with it. An end of its own may still follow, and then counts.
+// What runs when the application ends, ends with it. Of a task whose stage is completed only the end was not logged: it was there by
+// the stage's, and how it ended is not known. An end of its own may still follow, and then counts.
 void SparkModel::close(int64_t end, Spans &out) const {
-  for (const auto *running : {&tasks_, &stages_})
-    for (const auto &[id, one] : *running) close_with_job(one.span, end, out);
+  for (const auto &[id, one] : stages_) close_with_job(one.span, end, out);
+  for (const auto &[id, one] : tasks_) {
+    const auto stage = stage_ends_.find(one.span.stage);
+    const bool completed = stage != stage_ends_.end() && stage->second >= one.span.start_ms;
+    close_with_job(one.span, completed ? stage->second : end, out);
+    if (completed) out.back().outcome.reset();
+  }
 }
 
 void SparkModel::job_end(const JsonObject &event) {
@@ -195,6 +201,7 @@ void SparkModel::stage_completed(const JsonObject &event, Spans &out, std::strin
     why = "stage " + span.stage + " has no start, or ends before it";
     return;
   }
+  if (stage_ends_.size() < kMaxOpen) stage_ends_.insert_or_assign(span.stage, end);
   span.duration_ms = end - span.start_ms;
   span.outcome = text_of(*info, "Failure Reason").empty() ? Outcome::succeeded : Outcome::failed;
   read_accumulables(*info, "Value", true, span.counters);

@@ -57,6 +57,7 @@ class SparkModel {
   bool job_known_ = false, job_told_ = false, ended_ = false, closed_ = false, any_failed_ = false;
   Spans settings_;                                           // until the application's start is known
   std::unordered_map<std::string, Running> stages_, tasks_;  // by stage; by attempt
+  std::unordered_map<std::string, int64_t> stage_ends_;      // of completed ones
 };
 
 }  // namespace atalaya::hadoop
