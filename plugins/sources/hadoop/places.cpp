@@ -23,6 +23,13 @@ std::string server_of(const std::string &path) {
   return is_webhdfs(path) ? path.substr(0, path.find('/', path.find("://") + 3)) : "";
 }
 
+// "webhdfs://nn:9870/x" of "hdfs://nn:8020/x": the ports differ, and the usual one is a proposal.
+std::string web_path(const std::string &path) {
+  const size_t host = path.find("://") + 3, folder = std::min(path.find('/', host), path.size());
+  const std::string name = path.substr(host, std::min(path.find(':', host), folder) - host);
+  return "webhdfs://" + (name.empty() ? "NAMENODE" : name) + ":9870" + (folder < path.size() ? path.substr(folder) : "/");
+}
+
 }  // namespace
 
 std::string fixed_part(const std::string &pattern) {
@@ -40,6 +47,9 @@ std::vector<std::string> globbed(const std::string &pattern) {
 }
 
 Places::Places(const Host &host) : host_(host), path_(host.text("path")), root_(host.text("root")), webhdfs_(webhdfs_of(host)) {
+  if (path_.starts_with("hdfs://"))
+    throw Failure(Code::bad_config, "parameter \"path\": \"" + path_ + "\" is HDFS by its own protocol; write " + web_path(path_) +
+                                        ", which is its name node's web address (port 50070 in Hadoop 2)");
   if (is_webhdfs(path_)) {
     storage_of(path_);  // what is wrong with the address is said now
   } else if (path_ != "auto") {
