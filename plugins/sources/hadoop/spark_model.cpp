@@ -118,8 +118,8 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
   out.push_back(job_);
 }
 
-// What runs when the application ends, ends with it. Of a task whose stage is completed only the end was not logged: it was there by
-// the stage's, and how it ended is not known. An end of its own may still follow, and then counts.
+// What runs when the application ends, ends with it. Of a task whose stage is completed only the end was not logged: it was there
+// by the stage's, and how it ended is not known. An end of its own may still follow, and then counts.
 void SparkModel::close(int64_t end, Spans &out) const {
   for (const auto &[id, one] : stages_) close_with_job(one.span, end, out);
   for (const auto &[id, one] : tasks_) {

@@ -157,7 +157,8 @@ TEST_CASE("spark: what runs when the application ends, ends with it, told before
   const std::string end = R"({"Event":"SparkListenerApplicationEnd","Timestamp":5000})"
                           "\n";
   const Lines closed = {"stage 200+4800 job=app-1 stage=3 | outcome:2",
-                        "task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2", "job 100+4900 job=app-1 name=n | outcome:0"};
+                        "task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2",
+                        "job 100+4900 job=app-1 name=n | outcome:0"};
   CHECK(Read(text + end).lines() == closed);
   Read followed(text);
   followed.history.open(followed.spans);
@@ -186,9 +187,7 @@ TEST_CASE("spark: a task whose end was not logged is there until its stage is co
 }
 
 TEST_CASE("spark: what runs is closed once, however often the application ends") {
-  const auto end = [](int at) {
-    return R"({"Event":"SparkListenerApplicationEnd","Timestamp":)" + std::to_string(at) + "}\n";
-  };
+  const auto end = [](int at) { return R"({"Event":"SparkListenerApplicationEnd","Timestamp":)" + std::to_string(at) + "}\n"; };
   const std::string text = kBegin + task("Start", R"("Finish Time":0)");
   CHECK(Read(text + end(50) + end(5000) + end(6000) + end(7000)).lines() ==
         Lines{"task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2",
