@@ -179,11 +179,15 @@ bool Delivery::try_again(const std::string &path) {
 }
 
 void Delivery::count_tries(int64_t since) {
-  std::erase_if(troubles_, [&](auto &one) {
-    if (one.second.again_at > since || postpone(one.second)) return false;
-    host_.log(Level::error, one.first + ": a sink refused its spans, and it could not be read again; they are given up");
-    return true;
-  });
+  for (auto one = troubles_.begin(); one != troubles_.end();) {
+    auto &[path, trouble] = *one;
+    if (trouble.again_at > since || postpone(trouble)) {
+      ++one;
+      continue;
+    }
+    host_.log(Level::error, path + ": a sink refused its spans, and it could not be read again; they are given up");
+    one = troubles_.erase(one);
+  }
 }
 
 bool Delivery::has_to_wait(const std::string &path) const {
