@@ -275,6 +275,21 @@ class HadoopTest(AgentCase):
         self.assertEqual(spans, [])
         self.assertIn(f"{other} is no job history that is known", agent.errors())
 
+    def test_links_among_what_a_glob_matches_are_passed_over_and_said_once(self):
+        self.put("logs/2026/app/a.jhist", made.json_history(made.mapreduce_events()))
+        other = self.put("elsewhere/b.jhist", b"")
+        os.symlink("2026", self.path("logs/current"))
+        os.makedirs(self.path("logs/2027"))
+        os.symlink(os.path.dirname(other), self.path("logs/2027/app"))
+        agent = self.run_agent(self.lua(self.path("logs/*/app")))
+        self.wait_spans(agent, 19)
+        # Found in a later look than that which met the links.
+        self.put("logs/2026/app/c.jhist", made.json_history(made.mapreduce_events()).replace(b"0007", b"0008"))
+        self.wait_spans(agent, 2 * 19)
+        agent.stop()
+        self.assertEqual(agent.errors().count("is a link; it is followed only where the path itself names it"), 1, agent.errors())
+        self.assertEqual(agent.errors().count("warning"), 1, agent.errors())
+
     def test_hdfs_by_its_rest_interface(self):
         self.put("hdfs/spark/app one%", made.spark_log(made.spark_events()))
         self.put("hdfs/done/j.jhist", made.json_history(made.mapreduce_events()))
@@ -347,6 +362,22 @@ class HadoopTest(AgentCase):
         self.assertEqual(len(set(ended)), len(ended), "nothing is told twice")
         self.assertNotIn("warning", agent.errors())
 
+    def test_an_open_file_on_hdfs_whose_block_is_full_is_not_idle_for_the_time_that_hdfs_lists(self):
+        app = "application_1700000000000_0042"
+        lines = made.spark_log(made.spark_events(app)).splitlines(keepends=True)
+        path = self.put(f"hdfs/{app}.inprogress", b"".join(lines[:7]))
+        with WebHdfs(self.path("hdfs")) as server:
+            server.open.add(path)
+            server.blocks[path] = sum(map(len, lines[:7]))
+            agent = self.run_agent(self.lua(f"webhdfs://127.0.0.1:{server.port}/", more='max_age = "30d"'))
+            self.wait_spans(agent, 6)  # what runs is told: the job, its fact, a stage, three tasks
+            # The next block is full.
+            self.append(path, lines[7] + lines[8])
+            server.blocks[path] += len(lines[7] + lines[8])
+            self.wait_spans(agent, 6 + 5)
+            agent.stop()
+            self.assertEqual(server.offsets, [0, sum(map(len, lines[:7]))], "nothing is read twice")
+
     # ---- what is damaged ---------------------------------------------------------------------------------------------------------
 
     def test_of_a_damaged_history_the_rest_is_kept_and_the_damage_named(self):
@@ -372,6 +403,23 @@ class HadoopTest(AgentCase):
         self.assert_balanced(status)
         self.assertEqual(agent.row("jobs", "source hadoop", status)["reasons"], {"damaged history": 1})
         self.assertEqual(agent.stop(), 0)
+
+    def test_the_protocol_of_hdfs_is_not_taken_for_a_path(self):
+        for path, words in {"hdfs://nn:8020/logs": "write webhdfs://nn:9870/logs", "hdfs://nn": "write webhdfs://nn:9870/",
+                            "hdfs:///logs": "write webhdfs://NAMENODE:9870/logs"}.items():
+            agent = self.run_agent(self.lua(path))
+            self.assertNotEqual(agent.join(), 0)
+            self.assertIn(f'parameter "path": "{path}" is HDFS by its own protocol; {words}', agent.errors())
+
+    def test_a_file_that_is_called_a_history_and_is_none_is_said_once(self):
+        garbage = self.put("logs/a.jhist", bytes(range(256)) * 8)
+        self.put("logs/notes", b"Dear diary, " * 100)
+        agent = self.run_agent(self.lua(self.path("logs")))
+        agent.wait_line(f"{garbage} is no job history that is known")
+        self.put("logs/b.jhist", made.json_history(made.mapreduce_events()))
+        self.wait_spans(agent, 19)
+        agent.stop()
+        self.assertEqual(agent.errors().count("is no job history that is known"), 1, agent.errors())
 
     def test_wrong_parameters_are_named(self):
         for more, words in {'racks = { n1 = "r1" }': 'parameter "racks.n1": "r1" is no rack; write "/rack" or "/datacentre/rack"',
@@ -411,6 +459,7 @@ class WebHdfs:
     def __init__(self, folder):
         self.folder, self.redirected, self.users, self.refuse, self.standby = folder, False, set(), False, False
         self.open = set()  # paths whose length and time are not listed
+        self.blocks, self.offsets = {}, []  # of such a path, what of it lies in full blocks; what was read, from where on
         self.listed, self.changed = [], threading.Condition()
         outer = self
 
@@ -463,7 +512,8 @@ class WebHdfs:
             self.redirected = True
             where = f"http://127.0.0.1:{self.port}/data{urllib.parse.quote(path.removeprefix(self.folder))}?" + urllib.parse.urlencode(query)
             return self.send(handler, 307, {}, {"Location": where})
-        offset, size = int(query["offset"]), 0 if path in self.open else os.path.getsize(path)
+        offset, size = int(query["offset"]), self.size(path)
+        self.offsets.append(offset)
         if offset >= size > 0 or offset > os.path.getsize(path):  # as HDFS does
             return self.send(handler, 403, {"RemoteException": {
                 "exception": "IOException", "message": f"Offset={offset} out of the range [0, {size}); OPEN, path={path}"}})
@@ -479,9 +529,12 @@ class WebHdfs:
             if not self.changed.wait_for(heard, 60):
                 raise AssertionError(f"{name} was not listed")
 
+    def size(self, path):
+        return self.blocks.get(path, 0) if path in self.open else os.path.getsize(path)
+
     def status(self, path, name):
         folder, unlisted = os.path.isdir(path), path in self.open
-        return {"pathSuffix": name, "type": "DIRECTORY" if folder else "FILE", "length": 0 if folder or unlisted else os.path.getsize(path),
+        return {"pathSuffix": name, "type": "DIRECTORY" if folder else "FILE", "length": 0 if folder else self.size(path),
                 "modificationTime": 1_700_000_000_000 if unlisted else os.stat(path).st_mtime_ns // MS, "permission": "755"}
 
     @staticmethod

@@ -162,16 +162,32 @@ std::set<std::string> Delivery::settle() {
 }
 
 // False: it has been tried often enough.
+bool Delivery::postpone(Trouble &trouble) {
+  if (trouble.attempt + 1 >= kAttempts) return false;
+  trouble.again_at = monotonic() + (kFirstPause << trouble.attempt);
+  ++trouble.attempt;
+  return true;
+}
+
 bool Delivery::try_again(const std::string &path) {
-  Trouble &trouble = troubles_[path];
-  if (trouble.attempt + 1 >= kAttempts) {
+  if (!postpone(troubles_[path])) {
     host_.log(Level::error, path + ": a sink refused its spans " + std::to_string(kAttempts) + " times; they are given up");
     return false;
   }
-  trouble.again_at = monotonic() + (kFirstPause << trouble.attempt);
-  ++trouble.attempt;
   host_.log(Level::warning, path + ": a sink refused its spans, or they were dropped on the way; they are sent again");
   return true;
+}
+
+void Delivery::count_tries(int64_t since) {
+  for (auto one = troubles_.begin(); one != troubles_.end();) {
+    auto &[path, trouble] = *one;
+    if (trouble.again_at > since || postpone(trouble)) {
+      ++one;
+      continue;
+    }
+    host_.log(Level::error, path + ": a sink refused its spans, and it could not be read again; they are given up");
+    one = troubles_.erase(one);
+  }
 }
 
 bool Delivery::has_to_wait(const std::string &path) const {
@@ -197,6 +213,12 @@ void Delivery::wait_for_all() {
 }
 
 void Delivery::forget_all_but(const std::set<std::string> &paths) {
+  std::set<std::string> under_way;  // what a refusal says of those still holds
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Flight &flight : flights_) under_way.insert(flight.progress.path);
+  }
+  std::erase_if(troubles_, [&](const auto &one) { return paths.count(one.first) == 0 && under_way.count(one.first) == 0; });
   if (!positions_ || (forgotten_at_ > 0 && monotonic() < forgotten_at_ + kDay)) return;
   forgotten_at_ = monotonic();
   try {

@@ -49,7 +49,9 @@ class Delivery {
   bool wait_until(int64_t deadline);
   void wait_for_all();
 
-  // What is no longer there is not kept on disk.
+  // Refused files that could have been read again since then, and were not, have had a try. Asked when all is settled.
+  void count_tries(int64_t since);
+  // What is no longer there is not kept.
   void forget_all_but(const std::set<std::string> &paths);
   uint64_t left_out() const { return writer_.left_out(); }
 
@@ -74,6 +76,7 @@ class Delivery {
   bool all_settled() const;
   std::vector<Flight> take_settled();
   bool try_again(const std::string &path);
+  static bool postpone(Trouble &trouble);
 
   const Host host_;
   SpanWriter writer_;

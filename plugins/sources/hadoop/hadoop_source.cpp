@@ -16,6 +16,8 @@ constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStillWritten = 60'000;  // ms: a file that changed later may lack its end
 // What changed later is kept in memory, to be read on, and its open spans are told; the rest is begun anew if it changes.
 constexpr int64_t kStillRunning = 3'600'000;  // ms
+// Of a file whose storage lists only full blocks, and lists them when the next one is begun.
+constexpr int64_t kStillListed = 86'400'000;  // ms
 constexpr int64_t kShareOfTime = 20;          // looking through takes no more than a twentieth of the time
 
 Span fact_of(const Found &found, const hadoop_config::Property &property) {
@@ -50,9 +52,10 @@ Code HadoopSource::run() {
       delivery_.wait_for_all();
       if (delivery_.stopping()) return Code::ok;
       settle();
+      delivery_.count_tries(begun);
       const auto next_try = delivery_.next_try();
       if (!next_try) return Code::end;
-      next = *next_try;
+      next = std::max(*next_try, begun + every_ns_);
     }
     if (!rest(next)) return Code::ok;
   }
@@ -86,6 +89,7 @@ bool HadoopSource::look_through() {
       host_.log(Level::warning, problem.what());
     }
   }
+  drop_idle(seen.found);
   if (seen.complete) forget(seen.found);
   return true;
 }
@@ -100,7 +104,7 @@ bool HadoopSource::is_new(const Found &found) {
 
 bool HadoopSource::read_one(const Found &found) {
   if (!is_new(found) || delivery_.has_to_wait(found.path)) return true;
-  if (max_age_ns_ > 0 && found.changed_ms < (host_.realtime() - max_age_ns_) / kMs) return true;
+  if (is_too_old(found)) return true;
   if (!(found.configuration ? read_configuration(found) : read_history(found))) return false;
   const Mark mark{found.size, found.changed_ms};
   const auto [known, is_first] = marks_.try_emplace(found.path, mark);
@@ -110,9 +114,17 @@ bool HadoopSource::read_one(const Found &found) {
   return true;
 }
 
+// An open file on HDFS has the time when it was made.
+bool HadoopSource::is_too_old(const Found &found) {
+  return max_age_ns_ > 0 && !is_listed_late(places_.storage_of(found.path), found) &&
+         found.changed_ms < (host_.realtime() - max_age_ns_) / kMs;
+}
+
 // Nothing came for so long that it may have been left behind.
 bool HadoopSource::is_idle(const Found &found, const Running &running) {
-  if (grows_unseen(places_.storage_of(found.path), found)) return monotonic() - running.grown_at > kStillRunning * kMs;
+  const Storage &storage = places_.storage_of(found.path);
+  if (is_listed_late(storage, found))
+    return monotonic() - running.grown_at > (grows_unseen(storage, found) ? kStillRunning : kStillListed) * kMs;
   return found.changed_ms < host_.realtime() / kMs - kStillRunning;
 }
 
@@ -121,7 +133,8 @@ bool HadoopSource::read_history(const Found &found) {
   Running &running = running_[found.path];
   std::unique_ptr<Reading> &reading = running.reading;
   if (!reading || reading->outdated(storage, found)) reading = std::make_unique<Reading>(rules_, found);
-  if (running.grown_at == 0) running.grown_at = monotonic();
+  // What is listed is read only when it has changed.
+  if (running.grown_at == 0 || !grows_unseen(storage, found)) running.grown_at = monotonic();
   const uint64_t before = reading->read();
   const bool went_on = reading->read_on(
       storage, found, !is_idle(found, running), [this](const std::string &key) { return delivery_.held(key); },
@@ -160,7 +173,7 @@ void HadoopSource::report_rest(const Found &found, const History &history) {
     host_.log(Level::warning, found.path + ": its end is cut; what stands before is kept");
   if (delivery_.left_out() > 0)
     host_.log(Level::warning, "jobs have counters of more than max_names different names; further ones are left out");
-  if (history.form() == History::Form::none && places_.is_named(found.path))
+  if (history.form() == History::Form::none && (places_.is_named(found.path) || found.path.ends_with(".jhist")))
     host_.log(Level::warning, found.path + " is no job history that is known");
 }
 
@@ -172,6 +185,16 @@ bool HadoopSource::read_configuration(const Found &found) {
   for (const hadoop_config::Property &one : config.properties)
     if (!found.name.empty() && !one.value.empty() && rules_.facts.wants(one.key, one.value)) facts.push_back(fact_of(found, one));
   return facts.empty() || delivery_.give(found.path, "", facts, {});
+}
+
+// A job that was killed leaves a log that does not change any more.
+void HadoopSource::drop_idle(const std::vector<Found> &found) {
+  if (running_.empty()) return;
+  for (const Found &one : found) {
+    const auto running = running_.find(one.path);
+    if (running == running_.end() || grows_unseen(places_.storage_of(one.path), one)) continue;
+    if (is_idle(one, running->second)) running_.erase(running);
+  }
 }
 
 // What is no longer there is not kept in memory or on disk.

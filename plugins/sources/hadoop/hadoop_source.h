@@ -46,9 +46,11 @@ class HadoopSource final : public PushSource {
   bool read_one(const Found &found);
   bool read_history(const Found &found);
   bool read_configuration(const Found &found);
+  bool is_too_old(const Found &found);
   bool is_idle(const Found &found, const Running &running);
   void report_damage(const std::string &path, const Damage &damage);
   void report_rest(const Found &found, const History &history);
+  void drop_idle(const std::vector<Found> &found);
   void forget(const std::vector<Found> &found);
 
   const Host host_;

@@ -20,7 +20,7 @@ using core::Descriptor;
 [[noreturn]] void fail(const std::string &path, int error) {
   const std::string text = path + ": " + core::error_text(error);
   if (error == ENOENT || error == ENOTDIR) throw Missing(text);
-  if (error == ELOOP) throw Missing(path + " is a link; it is followed only where the path itself names it");
+  if (error == ELOOP) throw Linked(path + " is a link; it is followed only where the path itself names it");
   throw Unreadable(text + (error == EACCES || error == EPERM ? "; the agent's user needs the right to read it" : ""));
 }
 
@@ -36,6 +36,12 @@ std::optional<std::string_view> below(std::string_view path, std::string_view ro
   if (!rest.empty() && !root.empty() && !root.ends_with('/') && !rest.starts_with('/')) return std::nullopt;
   while (rest.starts_with('/')) rest.remove_prefix(1);
   return rest;
+}
+
+// What openat says of a link where it wants a folder is that it is none.
+bool is_link(int folder, const std::string &name) {
+  struct stat status {};
+  return fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
 }
 
 struct CloseFolder {
@@ -123,7 +129,7 @@ class LocalStorage final : public Storage {
       while (rest.starts_with('/')) rest.remove_prefix(1);
       const int how = rest.empty() ? flags : O_PATH | O_DIRECTORY;
       const int next = openat(at.get(), name.c_str(), how | O_NOFOLLOW | O_CLOEXEC);
-      const int error = errno;
+      const int error = next < 0 && errno == ENOTDIR && is_link(at.get(), name) ? ELOOP : errno;
       at = Descriptor(next);
       errno = error;
     }

@@ -2,6 +2,7 @@
 #include "plugins/sources/hadoop/mapreduce_model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace atalaya::hadoop {
 namespace {
@@ -231,8 +232,18 @@ bool MapReduceModel::attempt_ended(const Event &event, Spans &out, std::string &
   return true;
 }
 
+// What runs when the job ends, ends with it. An end of its own may still follow, and then counts.
+void MapReduceModel::close(int64_t end, Spans &out) const {
+  for (const auto &[id, attempt] : attempts_) {
+    Span span = attempt.span;
+    if (span.host.empty()) span.host = kNoHost;
+    close_with_job(span, end, out);
+  }
+}
+
 void MapReduceModel::job_ended(const Event &event, Spans &out) {
-  ended_ = true;
+  // A history may say it more than once, and the attempts stay in memory: they are copied once.
+  if (!std::exchange(ended_, true)) close(event.finish, out);
   for (auto &[name, stage] : stages_) {
     Span &span = stage.running.span;
     const int64_t end = stage.finish > 0 ? stage.finish : event.finish;
@@ -244,11 +255,6 @@ void MapReduceModel::job_ended(const Event &event, Spans &out) {
     out.push_back(span);
   }
   stages_.clear();
-  for (const auto &[id, attempt] : attempts_) {
-    Span span = attempt.span;
-    if (span.host.empty()) span.host = kNoHost;
-    close_with_job(span, event.finish, out);
-  }
   if (!job_known_ || event.finish < job_.start_ms) return;
   job_.duration_ms = event.finish - job_.start_ms;
   job_.outcome = outcome_of(event.status);

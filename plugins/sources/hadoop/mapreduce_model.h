@@ -41,6 +41,7 @@ class MapReduceModel {
   bool attempt_ended(const Event &event, Spans &out, std::string &why);
   void job_submitted(const Event &event);
   void job_ended(const Event &event, Spans &out);
+  void close(int64_t end, Spans &out) const;
   Span base(std::string_view level, std::string_view task_type) const;
 
   const Topology &topology_;

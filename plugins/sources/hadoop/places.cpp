@@ -4,7 +4,7 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <utility>
 
 #include "plugins/sources/hadoop/discovery.h"
 #include "plugins/sources/hadoop/options.h"
@@ -23,6 +23,13 @@ std::string server_of(const std::string &path) {
   return is_webhdfs(path) ? path.substr(0, path.find('/', path.find("://") + 3)) : "";
 }
 
+// "webhdfs://nn:9870/x" of "hdfs://nn:8020/x": the ports differ, and the usual one is a proposal.
+std::string web_path(const std::string &path) {
+  const size_t host = path.find("://") + 3, folder = std::min(path.find('/', host), path.size());
+  const std::string name = path.substr(host, std::min(path.find(':', host), folder) - host);
+  return "webhdfs://" + (name.empty() ? "NAMENODE" : name) + ":9870" + (folder < path.size() ? path.substr(folder) : "/");
+}
+
 }  // namespace
 
 std::string fixed_part(const std::string &pattern) {
@@ -36,14 +43,13 @@ std::vector<std::string> globbed(const std::string &pattern) {
   std::vector<std::string> out;
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0) out.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
-  std::erase_if(out, [](const std::string &path) {
-    std::error_code gone;
-    return std::filesystem::is_symlink(path, gone);
-  });
   return out;
 }
 
 Places::Places(const Host &host) : host_(host), path_(host.text("path")), root_(host.text("root")), webhdfs_(webhdfs_of(host)) {
+  if (path_.starts_with("hdfs://"))
+    throw Failure(Code::bad_config, "parameter \"path\": \"" + path_ + "\" is HDFS by its own protocol; write " + web_path(path_) +
+                                        ", which is its name node's web address (port 50070 in Hadoop 2)");
   if (is_webhdfs(path_)) {
     storage_of(path_);  // what is wrong with the address is said now
   } else if (path_ != "auto") {
@@ -83,6 +89,11 @@ void Places::add_found(const std::string &path, Seen &seen) {
     for (const std::string &problem : finding.problems) host_.log(Level::warning, problem);
     seen.complete = seen.complete && finding.problems.empty();
     std::move(finding.found.begin(), finding.found.end(), std::back_inserter(seen.found));
+  } catch (const Missing &problem) {
+    // What matched a moment ago may be gone, and users may put links there: neither hides what lies elsewhere.
+    const bool matched = is_pattern(path_), linked = dynamic_cast<const Linked *>(&problem) != nullptr;
+    seen.complete = seen.complete && matched;
+    if (!matched || (linked && !std::exchange(link_told_, true))) host_.log(Level::warning, problem.what());
   } catch (const std::runtime_error &problem) {
     seen.complete = false;
     host_.log(Level::warning, problem.what());

@@ -40,12 +40,13 @@ class Places {
   const std::string path_, root_;
   const WebHdfsOptions webhdfs_;
   std::vector<std::string> discovered_;
+  bool link_told_ = false;
   std::map<std::string, std::unique_ptr<Storage>> storages_;  // by server; "" = local
 };
 
 // What stands before the first part of a pattern that matches several names: "/logs" of "/logs/*/app".
 std::string fixed_part(const std::string &pattern);
-// The paths that match, without links: users may put some there.
+// The paths that match.
 std::vector<std::string> globbed(const std::string &pattern);
 
 }  // namespace atalaya::hadoop

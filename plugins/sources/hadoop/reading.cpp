@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kBlock = size_t{4} << 20;  // bytes that are read at once: servers are asked seldom
 constexpr size_t kPiece = size_t{1} << 16;  // bytes that are decoded at once
-constexpr size_t kSpansAtOnce = 2000;
+constexpr ptrdiff_t kSpansAtOnce = 2000;
 
 }  // namespace
 
@@ -77,15 +77,17 @@ void Reading::drop_held(const Lookup &lookup) {
 
 bool Reading::hand_on(const Lookup &lookup, const Give &give, bool all) {
   drop_held(lookup);
-  while (spans_.size() >= kSpansAtOnce) {
-    Spans some(std::make_move_iterator(spans_.begin()), std::make_move_iterator(spans_.begin() + kSpansAtOnce));
-    spans_.erase(spans_.begin(), spans_.begin() + kSpansAtOnce);
+  auto next = spans_.begin();
+  while (spans_.end() - next >= kSpansAtOnce) {
+    Spans some(std::make_move_iterator(next), std::make_move_iterator(next + kSpansAtOnce));
+    next += kSpansAtOnce;
     // The next span may be of the same line.
     Position at = some.back().at;
-    if (!spans_.empty() && spans_.front().at == at && at.offset > 0) --at.offset;
+    if (next != spans_.end() && next->at == at && at.offset > 0) --at.offset;
     if (!give(key_, some, at)) return false;
     given_ = at;
   }
+  spans_.erase(spans_.begin(), next);
   // A history that goes on says so also where it has no spans to give: that it need not be looked at again.
   const Position now = history_.position();
   if (!all || (spans_.empty() && !now.beyond(given_))) return true;

@@ -12,9 +12,13 @@
 
 namespace atalaya::hadoop {
 
-// Of an open file whose storage lists nothing: there may be more each time it is asked.
+// Of an open file whose storage lists neither when it last grew nor all that it holds.
+inline bool is_listed_late(const Storage &storage, const Found &found) {
+  return !storage.reads_at_end() && !found.parts.empty() && found.parts.back().open;
+}
+// Of one whose storage lists nothing: there may be more each time it is asked.
 inline bool grows_unseen(const Storage &storage, const Found &found) {
-  return !storage.reads_at_end() && !found.parts.empty() && found.parts.back().open && found.parts.back().size == 0;
+  return is_listed_late(storage, found) && found.parts.back().size == 0;
 }
 
 class Reading {

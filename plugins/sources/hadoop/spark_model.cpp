@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/hadoop/spark_model.h"
 
+#include <utility>
+
 #include "plugins/sources/hadoop/jhist_reader.h"
 #include "plugins/sources/hadoop/mapreduce_model.h"
 #include "plugins/sources/hadoop/spark_metrics.h"
@@ -104,7 +106,8 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
     why = "the application ends and has not begun";
     return;
   }
-  close(end, out);
+  // A log may say it more than once, and what is open stays in memory: it is copied once.
+  if (!std::exchange(closed_, true)) close(end, out);
   job_.duration_ms = end - job_.start_ms;
   // Whether an application that goes on after one of its jobs failed has failed, only its exit code says, since Spark 4.
   if (const auto code = integer_of(event, "ExitCode"); code) {
@@ -115,10 +118,16 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
   out.push_back(job_);
 }
 
-// What runs when the application ends, ends with it. An end of its own may still follow, and then counts.
+// What runs when the application ends, ends with it. Of a task whose stage is completed only the end was not logged: it was there
+// by the stage's, and how it ended is not known. An end of its own may still follow, and then counts.
 void SparkModel::close(int64_t end, Spans &out) const {
-  for (const auto *running : {&tasks_, &stages_})
-    for (const auto &[id, one] : *running) close_with_job(one.span, end, out);
+  for (const auto &[id, one] : stages_) close_with_job(one.span, end, out);
+  for (const auto &[id, one] : tasks_) {
+    const auto stage = stage_ends_.find(one.span.stage);
+    const bool completed = stage != stage_ends_.end() && stage->second >= one.span.start_ms;
+    close_with_job(one.span, completed ? stage->second : end, out);
+    if (completed) out.back().outcome.reset();
+  }
 }
 
 void SparkModel::job_end(const JsonObject &event) {
@@ -192,6 +201,7 @@ void SparkModel::stage_completed(const JsonObject &event, Spans &out, std::strin
     why = "stage " + span.stage + " has no start, or ends before it";
     return;
   }
+  if (stage_ends_.size() < kMaxOpen) stage_ends_.insert_or_assign(span.stage, end);
   span.duration_ms = end - span.start_ms;
   span.outcome = text_of(*info, "Failure Reason").empty() ? Outcome::succeeded : Outcome::failed;
   read_accumulables(*info, "Value", true, span.counters);

@@ -54,9 +54,10 @@ class SparkModel {
   simdjson::dom::parser parser_;
   Span job_;
   std::string run_;  // "2/" of ids in the second run of an application, which numbers from 0 again; empty in the first
-  bool job_known_ = false, job_told_ = false, ended_ = false, any_failed_ = false;
+  bool job_known_ = false, job_told_ = false, ended_ = false, closed_ = false, any_failed_ = false;
   Spans settings_;                                           // until the application's start is known
   std::unordered_map<std::string, Running> stages_, tasks_;  // by stage; by attempt
+  std::unordered_map<std::string, int64_t> stage_ends_;      // of completed ones
 };
 
 }  // namespace atalaya::hadoop

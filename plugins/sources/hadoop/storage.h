@@ -29,6 +29,12 @@ class Missing : public Unreadable {
   using Unreadable::Unreadable;
 };
 
+// A link is there, and is not followed.
+class Linked : public Missing {
+ public:
+  using Missing::Missing;
+};
+
 class Storage {
  public:
   virtual ~Storage() = default;

@@ -133,6 +133,13 @@ TEST_CASE("jhist: attempts that run when the job ends, end with it, told before 
   CHECK(followed.lines() == closed);
 }
 
+TEST_CASE("jhist: what runs is closed once, however often the job ends") {
+  const std::string end = event("JOB_KILLED", R"("jobid":"job_1_2","finishTime":180)");
+  CHECK(
+      Read(kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"n1")")) + end + end + end).lines() ==
+      Lines{"task 100+80 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " | outcome:2"});
+}
+
 TEST_CASE("jhist: an attempt whose host is not known is told when it ends") {
   Read read(kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"")")));
   read.history.open(read.spans);

@@ -156,8 +156,9 @@ TEST_CASE("spark: what runs when the application ends, ends with it, told before
                            "\n" + task("Start", R"("Finish Time":0)");
   const std::string end = R"({"Event":"SparkListenerApplicationEnd","Timestamp":5000})"
                           "\n";
-  const Lines closed = {"task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2",
-                        "stage 200+4800 job=app-1 stage=3 | outcome:2", "job 100+4900 job=app-1 name=n | outcome:0"};
+  const Lines closed = {"stage 200+4800 job=app-1 stage=3 | outcome:2",
+                        "task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2",
+                        "job 100+4900 job=app-1 name=n | outcome:0"};
   CHECK(Read(text + end).lines() == closed);
   Read followed(text);
   followed.history.open(followed.spans);
@@ -168,6 +169,30 @@ TEST_CASE("spark: what runs when the application ends, ends with it, told before
   followed.spans.clear();
   followed.history.open(followed.spans);
   CHECK(followed.spans.empty());
+}
+
+TEST_CASE("spark: a task whose end was not logged is there until its stage is completed, and how it ended is not known") {
+  const std::string completed =
+      R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":3,"Submission Time":200,"Completion Time":3000}})"
+      "\n";
+  const std::string end = R"({"Event":"SparkListenerApplicationEnd","Timestamp":50000})"
+                          "\n";
+  const std::string begun = kBegin + task("Start", R"("Finish Time":0)") + completed;
+  const std::string stage = "stage 200+2800 job=app-1 stage=3 | outcome:0", job = "job 100+49900 job=app-1 name=n | outcome:0";
+  const std::string span = "task 1000+2000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 |";
+  CHECK(Read(begun + end).lines() == Lines{stage, span, job});
+  // An end of its own counts, be it late.
+  CHECK(Read(begun + task("End", R"("Finish Time":4000)", R"(,"Task End Reason":{"Reason":"Success"})") + end).lines() ==
+        Lines{stage, "task 1000+3000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:0", job});
+}
+
+TEST_CASE("spark: what runs is closed once, however often the application ends") {
+  const auto end = [](int at) { return R"({"Event":"SparkListenerApplicationEnd","Timestamp":)" + std::to_string(at) + "}\n"; };
+  const std::string text = kBegin + task("Start", R"("Finish Time":0)");
+  CHECK(Read(text + end(50) + end(5000) + end(6000) + end(7000)).lines() ==
+        Lines{"task 1000+4000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:2",
+              "job 100+4900 job=app-1 name=n | outcome:0", "job 100+5900 job=app-1 name=n | outcome:0",
+              "job 100+6900 job=app-1 name=n | outcome:0"});
 }
 
 TEST_CASE("spark: settings that were chosen are facts of the application, secrets never are") {
