@@ -81,20 +81,26 @@ static void name_process(char *comm, struct task_struct *task) {
   BPF_CORE_READ_STR_INTO((char(*)[UPROBE_COMM])comm, leader, comm);
 }
 
-/* User space has put those of the region without a name there: whoever finds no room by name is counted by those. */
+/* Those of the region without a name, which user space has put there: of whoever finds no room by name. */
+static struct uprobe_counts *counts_of_rest(__u32 region) {
+  const struct uprobe_who who = {.region = region};
+  return bpf_map_lookup_elem(&counts, &who);
+}
+
+/* None: it is not wanted. User space takes the counts of such names away, so nothing may go on to use those, or to make them anew. */
 static struct uprobe_counts *counts_of(__u32 region, struct task_struct *task) {
-  struct uprobe_who who = {.region = region};
   if (by_name) {
+    struct uprobe_who who = {.region = region};
     name_process(who.comm, task);
+    if (bpf_map_lookup_elem(&unwanted, who.comm)) return NULL;
     struct uprobe_counts *named = bpf_map_lookup_elem(&counts, &who);
     if (named) return named;
     const struct uprobe_counts none = {};
     bpf_map_update_elem(&counts, &who, &none, BPF_NOEXIST);
     named = bpf_map_lookup_elem(&counts, &who);
     if (named) return named;
-    __builtin_memset(who.comm, 0, sizeof(who.comm));
   }
-  return bpf_map_lookup_elem(&counts, &who);
+  return counts_of_rest(region);
 }
 
 #define COUNT(region, task, what)                                       \
@@ -151,7 +157,7 @@ int enters(struct pt_regs *ctx) {
 }
 
 /* Threads on several processors may begin a second at once: then a few more are told. */
-static bool may_tell(__u64 region, __u64 now) {
+static bool has_pace(__u32 region, __u64 now) {
   const __u64 second = now / 1000000000;
   if (pace[region].second != second) {
     pace[region].second = second;
@@ -175,6 +181,12 @@ static bool tell(__u32 region, const struct open_run *run, __u64 now, struct tas
   return true;
 }
 
+/* Whether those who have no room by name are wanted is not known: they are counted only. */
+static bool may_tell(__u32 region, const struct uprobe_counts *counted, __u64 now) {
+  if (by_name && counted == counts_of_rest(region)) return false;
+  return has_pace(region, now);
+}
+
 static void end_run(const struct place *place, const struct open_run *run, __u64 now) {
   struct task_struct *task = bpf_get_current_task_btf();
   const __u32 region = place->region & (UPROBE_REGIONS - 1);
@@ -185,7 +197,7 @@ static void end_run(const struct place *place, const struct open_run *run, __u64
     __sync_fetch_and_add(&counted->time_ns, ns);
     if (ns < min_ns)
       __sync_fetch_and_add(&counted->brief, 1);
-    else if (!may_tell(region, now) || !tell(region, run, now, task))
+    else if (!may_tell(region, counted, now) || !tell(region, run, now, task))
       __sync_fetch_and_add(&counted->dropped, 1);
   }
   bpf_map_delete_elem(&open, place);

@@ -4,6 +4,8 @@
 //   regions stay                  a thread enters `stays` and never leaves; it prints a line when it is there
 //   regions hot TIMES             `hot` so many times; prints the CPU time that took, ns
 //   regions pushing TIMES         the same of `pushing`
+//   regions names TIMES           `hot` so many times, each under another name of the process
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csetjmp>
@@ -177,6 +179,13 @@ void time_of(int64_t times, const Call &call) {
   std::printf("%lld\n", static_cast<long long>(now(CLOCK_THREAD_CPUTIME_ID) - begin));
 }
 
+void change_names(int times) {
+  for (int i = 0; i < times; ++i) {
+    ::prctl(PR_SET_NAME, ("n" + std::to_string(i)).c_str());
+    hot();
+  }
+}
+
 void print() {
   std::printf("{");
   const char *comma = "";
@@ -201,6 +210,8 @@ int main(int argc, char **argv) {
     time_of(std::atoll(argv[2]), hot);
   } else if (mode == "pushing" && argc > 2) {
     time_of(std::atoll(argv[2]), [] { sum = sum + pushing(1); });
+  } else if (mode == "names" && argc > 2) {
+    change_names(std::atoi(argv[2]));
   } else if (mode == "work" && argc > 3) {
     std::vector<std::thread> threads;
     const int count = std::atoi(argv[2]), rounds = std::atoi(argv[3]);

@@ -196,6 +196,26 @@ class Uprobe(AgentCase):
         self.assertEqual({span[2] for span in self.spans("hot")}, {"another"})
         self.assertEqual(len(self.spans("hot")), 377)
 
+    def test_names_that_are_not_wanted_take_no_room(self):
+        other = self.path("another")
+        os.link(self.binary, other)
+        agent = self.look(options='processes = { "anoth*" }').running()
+        self.until(agent, lambda sums: sums.get(("hot", "attached")) == 1, "attached region")
+        self.start("names", "3000").wait()
+        self.until(agent, lambda sums: sums["hot", "missed"] > 1000, "runs beyond the names that there is room for")
+        windows = self.windows()
+        agent.wait_status(lambda _: self.windows() >= windows + 3)
+        missed = self.sums()["hot", "missed"]
+        self.start("hot", "300", binary=other).wait()
+        sums = self.until(agent, lambda sums: sums["hot", "calls"] >= 300, "calls of the name that is wanted")
+        agent.stop()
+        self.assertEqual((sums["hot", "calls"], sums["hot", "dropped"], sums["hot", "short"]), (300, 0, 0))
+        self.assertEqual(len(self.spans("hot")), 300)
+        self.assertEqual(sums["hot", "missed"], missed)
+
+    def windows(self):
+        return sum(point.get("metric") == "region.attached" and point["tags"]["name"] == "hot" for point in points(self.output))
+
     def test_a_binary_comes_later_and_is_replaced(self):
         later = self.path("later")
         agent = self.look('{ name = "hot", binary = "%s", enter = "hot" }' % later).running()

@@ -52,7 +52,7 @@ void Collector::start() {
   stop();
   tally_.emplace(options_.regions.size(), options_.processes);
   auto backend = open_bpf_backend({.bytes = bytes_of(options_.regions),
-                                   .by_name = tally_->by_name(),
+                                   .wants = wants(),
                                    .min_ns = options_.min_ns,
                                    .max_told = options_.max_told});
   if (!backend) throw Failure(Code::unsupported, "code regions cannot be seen: " + backend.error());
@@ -62,6 +62,11 @@ void Collector::start() {
       [host = host_](bool problem, std::string_view text) { host.log(problem ? Level::warning : Level::info, text); });
   binaries_->look();
   if (const std::string reason = binaries_->hopeless(); !reason.empty()) throw Failure(Code::unsupported, reason);
+}
+
+std::function<bool(std::string_view)> Collector::wants() const {
+  if (options_.processes.empty()) return {};
+  return [&processes = options_.processes](std::string_view name) { return processes.matches(name); };
 }
 
 void Collector::stop() {
@@ -82,7 +87,7 @@ void Collector::collect(const Window &window, Batch &batch) {
 void Collector::take_runs(Batch &batch) {
   const int64_t offset = realtime_offset();
   const std::vector<uint64_t> lost = backend_->take([&](const uprobe_run &run) {
-    if (run.region < options_.regions.size() && tally_->wants(text_of(run.comm))) emit(run, offset, batch);
+    if (run.region < options_.regions.size()) emit(run, offset, batch);
   });
   for (size_t region = 0; region < lost.size(); ++region) tally_->lose(region, lost[region]);
 }
@@ -103,9 +108,7 @@ void Collector::emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &b
 }
 
 void Collector::read_counts() {
-  backend_->read([this](const uprobe_who &who, const uprobe_counts &counts) {
-    if (!tally_->add(who, counts)) backend_->ignore(who.comm);
-  });
+  backend_->read([this](const uprobe_who &who, const uprobe_counts &counts) { return tally_->add(who, counts); });
 }
 
 void Collector::emit_costs(Batch &batch) {
