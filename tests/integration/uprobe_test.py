@@ -246,6 +246,7 @@ class Uprobe(AgentCase):
                              ('binary = "%(binary)s", enter = "shapes::Shape::twice"', "2 functions \"shapes::Shape::twice\" in %(binary)s: "),
                              ('binary = "%(folder)s/stripped", enter = "hot"', "which has only the names that it exports"),
                              ('binary = "%(folder)s/text", enter = "hot"', "%(folder)s/text is no program or library"),
+                             ('binary = "%(folder)s/go", enter = "hot"', "%(folder)s/go is a Go program"),
                              ('binary = "%(binary)s", enter = "hot", leave = "hot"', "enter and leave are the same place")):
             with self.subTest(region):
                 agent = self.look(f'{{ name = "x", {region % self.places()} }}')
@@ -256,6 +257,8 @@ class Uprobe(AgentCase):
         subprocess.run(["strip", "-o", self.path("stripped"), self.binary], check=True)
         with open(self.path("text"), "w") as file:
             file.write("no program\n")
+        # What tells Go's programs: a section that its linker makes.
+        subprocess.run(["objcopy", "--add-section", ".note.go.buildid=" + self.path("text"), self.binary, self.path("go")], check=True)
         return {"binary": self.binary, "folder": self.folder}
 
 

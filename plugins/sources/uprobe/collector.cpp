@@ -60,8 +60,11 @@ void Collector::start() {
   binaries_.emplace(
       options_.regions, [this](uint32_t region, int file, const Points &points) { return backend_->attach(region, file, points); },
       [host = host_](bool problem, std::string_view text) { host.log(problem ? Level::warning : Level::info, text); });
-  binaries_->look();
-  if (const std::string reason = binaries_->hopeless(); !reason.empty()) throw Failure(Code::unsupported, reason);
+  binaries_->look(core::monotonic());
+  if (const std::string reason = binaries_->hopeless(); !reason.empty()) {
+    stop();  // the hooks on each exit and exec of the host, too
+    throw Failure(Code::unsupported, reason);
+  }
 }
 
 std::function<bool(std::string_view)> Collector::wants() const {
@@ -80,7 +83,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   tally_->begin_window();
   take_runs(batch);
   read_counts();
-  binaries_->look();
+  binaries_->look(core::monotonic());
   emit_costs(batch);
 }
 
