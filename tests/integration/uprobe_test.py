@@ -216,6 +216,19 @@ class Uprobe(AgentCase):
     def windows(self):
         return sum(point.get("metric") == "region.attached" and point["tags"]["name"] == "hot" for point in points(self.output))
 
+    def test_returns_beyond_those_that_the_kernel_keeps_of_a_thread(self):
+        regions = ", ".join('{ name = "%s", binary = "%s", enter = "%s" }' % (name, self.binary, name) for name in ("dig", "hot"))
+        agent = self.look(regions).running()
+        self.until(agent, lambda sums: sums.get(("hot", "attached")) == 1, "attached region")
+        self.start("deep", "63", "10").wait()  # with that of `hot` 64
+        sums = self.until(agent, lambda sums: sums["dig", "calls"] >= 1 and sums["hot", "calls"] >= 11, "calls")
+        self.assertEqual((sums["dig", "nested"], sums["hot", "missed"]), (62, 0))
+        self.start("deep", "100", "10").wait()
+        sums = self.until(agent, lambda sums: sums["dig", "calls"] >= 2 and sums["hot", "calls"] >= 12, "further calls")
+        agent.stop()
+        self.assertEqual((sums["dig", "calls"], sums["dig", "nested"], sums["dig", "missed"]), (2, 62 + 99, 0))
+        self.assertEqual((sums["hot", "calls"], sums["hot", "missed"], sums["hot", "orphans"]), (12, 10, 0))
+
     def test_a_binary_comes_later_and_is_replaced(self):
         later = self.path("later")
         agent = self.look('{ name = "hot", binary = "%s", enter = "hot" }' % later).running()

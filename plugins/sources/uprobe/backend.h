@@ -15,12 +15,13 @@
 namespace atalaya::uprobe {
 
 struct BackendOptions {
-  std::vector<uint8_t> bytes;  // of each region, where its bytes are
+  std::vector<uint8_t> bytes;      // of each region, where its bytes are
+  std::vector<uint8_t> by_return;  // of each region, 1: it ends where its function returns
   // Whether processes of this name are wanted, asked from any thread; empty: all are, and counts are not kept by name.
   std::function<bool(std::string_view)> wants;
-  uint64_t min_ns = 0;         // shorter runs are not told
-  uint64_t max_told = 10000;   // of a region, a second
-  size_t max_kept = 131072;    // runs, between two takes
+  uint64_t min_ns = 0;        // shorter runs are not told
+  uint64_t max_told = 10000;  // of a region, a second
+  size_t max_kept = 131072;   // runs, between two takes
 };
 
 // While it lives, the region is seen in one file.

@@ -25,8 +25,8 @@ class Binaries {
   using Say = std::function<void(bool problem, std::string_view text)>;
   Binaries(std::vector<Region> regions, Attach attach, Say say);
 
-  // Attaches what is not yet, or not to the file that has the name now. What is wrong is looked at again after a while, which grows to
-  // a minute; `now_ns` is of a clock that only goes forward.
+  // Attaches what is not yet, or not to the file that has the name now. What is wrong is looked at again after a while, which grows
+  // to a minute; `now_ns` is of a clock that only goes forward.
   void look(int64_t now_ns);
 
   // The file that had the name when it was looked for last.
@@ -44,9 +44,9 @@ class Binaries {
   };
   struct Watched {
     Region region;
-    Stamp stamp;                  // of the file that was looked at last
-    std::optional<Points> points;  // in it
-    std::unique_ptr<Attachment> now;  // in it
+    Stamp stamp;                         // of the file that was looked at last
+    std::optional<Points> points;        // in it
+    std::unique_ptr<Attachment> now;     // in it
     std::unique_ptr<Attachment> before;  // in the file that was replaced, which processes may go on to run
     std::string problem;
     int64_t pause_ns = 0, retry_ns = 0;  // between two looks at what is wrong; when the next one is

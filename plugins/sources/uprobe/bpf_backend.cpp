@@ -146,6 +146,7 @@ class BpfBackend final : public Backend {
     auto &settings = *skeleton_->rodata;
     settings.regions = static_cast<uint32_t>(options_.bytes.size());
     for (size_t i = 0; i < options_.bytes.size(); ++i) settings.bytes_of[i] = options_.bytes[i];
+    for (size_t i = 0; i < options_.by_return.size(); ++i) settings.by_return[i] = options_.by_return[i];
     settings.by_name = options_.wants ? 1 : 0;
     settings.min_ns = options_.min_ns;
     settings.max_told = options_.max_told;

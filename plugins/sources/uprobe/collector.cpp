@@ -29,6 +29,13 @@ std::vector<uint8_t> bytes_of(const std::vector<Region> &regions) {
   return bytes;
 }
 
+std::vector<uint8_t> by_return(const std::vector<Region> &regions) {
+  std::vector<uint8_t> result;
+  result.reserve(regions.size());
+  for (const Region &region : regions) result.push_back(region.leave ? 0 : 1);
+  return result;
+}
+
 }  // namespace
 
 Collector::Names::Names(Host host)
@@ -52,6 +59,7 @@ void Collector::start() {
   stop();
   tally_.emplace(options_.regions.size(), options_.processes);
   auto backend = open_bpf_backend({.bytes = bytes_of(options_.regions),
+                                   .by_return = by_return(options_.regions),
                                    .wants = wants(),
                                    .min_ns = options_.min_ns,
                                    .max_told = options_.max_told});
