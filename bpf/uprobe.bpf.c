@@ -20,6 +20,7 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 /* Set before loading. */
 const volatile __u32 regions = UPROBE_REGIONS;
 const volatile __u8 bytes_of[UPROBE_REGIONS];
+const volatile __u8 by_return[UPROBE_REGIONS]; /* it ends where the function returns */
 const volatile __u8 by_name;             /* counts are kept by the process's name, some of which are not wanted */
 const volatile __u64 min_ns;             /* shorter runs are not told */
 const volatile __u64 max_told = 10000;   /* of a region, a second */
@@ -39,7 +40,8 @@ struct open_run {
   __u64 begin_ns;
   __u64 stack; /* the pointer, at its begin */
   __s64 bytes;
-  __u64 depth; /* begins that still have to end */
+  __u32 depth;   /* begins that still have to end */
+  __u32 returns; /* that were to come on the thread at its begin */
 };
 
 struct {
@@ -49,12 +51,12 @@ struct {
   __type(value, struct open_run);
 } open SEC(".maps");
 
-/* Threads that have been in a region: at the end of any other there is nothing to do. */
+/* Threads that have been in a region: at the end of any other there is nothing to do. And how many returns are to come on each. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 16384);
   __type(key, __u32);
-  __type(value, __u8);
+  __type(value, __u32);
 } threads SEC(".maps");
 
 struct {
@@ -81,20 +83,26 @@ static void name_process(char *comm, struct task_struct *task) {
   BPF_CORE_READ_STR_INTO((char(*)[UPROBE_COMM])comm, leader, comm);
 }
 
-/* User space has put those of the region without a name there: whoever finds no room by name is counted by those. */
+/* Those of the region without a name, which user space has put there: of whoever finds no room by name. */
+static struct uprobe_counts *counts_of_rest(__u32 region) {
+  const struct uprobe_who who = {.region = region};
+  return bpf_map_lookup_elem(&counts, &who);
+}
+
+/* None: it is not wanted. User space takes the counts of such names away, so nothing may go on to use those, or to make them anew. */
 static struct uprobe_counts *counts_of(__u32 region, struct task_struct *task) {
-  struct uprobe_who who = {.region = region};
   if (by_name) {
+    struct uprobe_who who = {.region = region};
     name_process(who.comm, task);
+    if (bpf_map_lookup_elem(&unwanted, who.comm)) return NULL;
     struct uprobe_counts *named = bpf_map_lookup_elem(&counts, &who);
     if (named) return named;
     const struct uprobe_counts none = {};
     bpf_map_update_elem(&counts, &who, &none, BPF_NOEXIST);
     named = bpf_map_lookup_elem(&counts, &who);
     if (named) return named;
-    __builtin_memset(who.comm, 0, sizeof(who.comm));
   }
-  return bpf_map_lookup_elem(&counts, &who);
+  return counts_of_rest(region);
 }
 
 #define COUNT(region, task, what)                                       \
@@ -119,10 +127,24 @@ static __s64 argument(struct pt_regs *ctx, __u8 number) {
 
 /* ---- Begins and ends ---- */
 
-/* Only a thread that is known here is looked at when it ends. */
-static bool note_thread(__u32 thread) {
-  const __u8 one = 1;
-  return bpf_map_lookup_elem(&threads, &thread) || bpf_map_update_elem(&threads, &thread, &one, BPF_ANY) == 0;
+/* The kernel keeps no more returns of a thread (MAX_URETPROBE_DEPTH), and tells nobody which it leaves out. */
+enum { MOST_RETURNS = 64 };
+
+/* How many returns are to come on it. None: no room. Only a thread that is known here is looked at when it ends. */
+static __u32 *note_thread(__u32 thread) {
+  __u32 *known = bpf_map_lookup_elem(&threads, &thread);
+  if (known) return known;
+  const __u32 none = 0;
+  bpf_map_update_elem(&threads, &thread, &none, BPF_NOEXIST);
+  return bpf_map_lookup_elem(&threads, &thread);
+}
+
+/* False: its return will not come. */
+static bool expect_return(__u64 region, __u32 *returns) {
+  if (!by_return[region & (UPROBE_REGIONS - 1)]) return true;
+  if (*returns >= MOST_RETURNS) return false;
+  ++*returns;
+  return true;
 }
 
 SEC("uprobe")
@@ -133,25 +155,33 @@ int enters(struct pt_regs *ctx) {
   if (!is_wanted(task)) return 0;
   const struct place place = {(__u32)bpf_get_current_pid_tgid(), region};
   struct open_run run = {.stack = PT_REGS_SP(ctx), .bytes = argument(ctx, bytes_of[region]), .depth = 1};
+  __u32 *returns = note_thread(place.thread);
+  if (!returns) {
+    COUNT(region, task, missed);
+    return 0;
+  }
   struct open_run *known = bpf_map_lookup_elem(&open, &place);
   if (known && run.stack < known->stack) {
     ++known->depth;
+    expect_return(region, returns);
     COUNT(region, task, nested);
     return 0;
   }
   if (known) {
     COUNT(region, task, orphans);
-    run.begin_ns = bpf_ktime_get_ns();
-    *known = run;
-    return 0;
+    *returns = known->returns; /* none of what was left with it returns */
   }
+  run.returns = *returns;
+  const bool ends = expect_return(region, returns);
   run.begin_ns = bpf_ktime_get_ns();
-  if (!note_thread(place.thread) || bpf_map_update_elem(&open, &place, &run, BPF_ANY) != 0) COUNT(region, task, missed);
+  if (ends && bpf_map_update_elem(&open, &place, &run, BPF_ANY) == 0) return 0;
+  COUNT(region, task, missed);
+  if (known) bpf_map_delete_elem(&open, &place);
   return 0;
 }
 
 /* Threads on several processors may begin a second at once: then a few more are told. */
-static bool may_tell(__u64 region, __u64 now) {
+static bool has_pace(__u32 region, __u64 now) {
   const __u64 second = now / 1000000000;
   if (pace[region].second != second) {
     pace[region].second = second;
@@ -175,6 +205,12 @@ static bool tell(__u32 region, const struct open_run *run, __u64 now, struct tas
   return true;
 }
 
+/* Whether those who have no room by name are wanted is not known: they are counted only. */
+static bool may_tell(__u32 region, const struct uprobe_counts *counted, __u64 now) {
+  if (by_name && counted == counts_of_rest(region)) return false;
+  return has_pace(region, now);
+}
+
 static void end_run(const struct place *place, const struct open_run *run, __u64 now) {
   struct task_struct *task = bpf_get_current_task_btf();
   const __u32 region = place->region & (UPROBE_REGIONS - 1);
@@ -185,7 +221,7 @@ static void end_run(const struct place *place, const struct open_run *run, __u64
     __sync_fetch_and_add(&counted->time_ns, ns);
     if (ns < min_ns)
       __sync_fetch_and_add(&counted->brief, 1);
-    else if (!may_tell(region, now) || !tell(region, run, now, task))
+    else if (!may_tell(region, counted, now) || !tell(region, run, now, task))
       __sync_fetch_and_add(&counted->dropped, 1);
   }
   bpf_map_delete_elem(&open, place);
@@ -207,8 +243,11 @@ int returns(struct pt_regs *ctx) {
   const __u64 region = bpf_get_attach_cookie(ctx);
   if (region >= UPROBE_REGIONS) return 0;
   const struct place place = {(__u32)bpf_get_current_pid_tgid(), region};
+  __u32 *returns = bpf_map_lookup_elem(&threads, &place.thread);
+  if (returns && *returns > 0) --*returns;
   struct open_run *run = bpf_map_lookup_elem(&open, &place);
   if (!run || !ends_outermost(ctx, run)) return 0;
+  if (returns) *returns = run->returns; /* right again, whatever was left without an end within it */
   if (bytes_of[region] == UPROBE_BYTES_RETURNED) run->bytes = PT_REGS_RC(ctx);
   end_run(&place, run, now);
   return 0;

@@ -1,5 +1,5 @@
 -- Code regions of a program as spans: how often each ran, how long, and which of them cost most.
---   atalaya run pipelines/regions.lua        (as root, or with the drop-in uprobe)
+--   atalaya run pipelines/regions.lua        (as root, or, from Linux 6.6 on, with the drop-in uprobe)
 --   atalaya bottleneck --job nightly
 -- Put your own program's functions in place of these; `nm -C --defined-only PROGRAM` lists them. A binary that is not there is waited for.
 -- Each run costs the program microseconds: name functions that run some thousand times a second at most (plugins/sources/uprobe/README.md).

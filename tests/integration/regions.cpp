@@ -4,6 +4,9 @@
 //   regions stay                  a thread enters `stays` and never leaves; it prints a line when it is there
 //   regions hot TIMES             `hot` so many times; prints the CPU time that took, ns
 //   regions pushing TIMES         the same of `pushing`
+//   regions deep DEPTH TIMES      `dig` calls itself so deep, and `hot` so many times down there; then `hot` is called once more
+//   regions names TIMES           `hot` so many times, each under another name of the process
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csetjmp>
@@ -112,6 +115,12 @@ __attribute__((noinline)) void hot() {
   sum = sum + 4;
 }
 
+__attribute__((noinline)) void dig(int depth, int times) {
+  if (depth > 1) dig(depth - 1, times);
+  for (int i = 0; depth <= 1 && i < times; ++i) hot();
+  sum = sum + 5;
+}
+
 // Keeps its argument over a call, so it begins by pushing a register, which a kernel does by itself when a probe lies there.
 __attribute__((noinline)) uint64_t pushing(uint64_t value) {
   load_begins();
@@ -177,6 +186,13 @@ void time_of(int64_t times, const Call &call) {
   std::printf("%lld\n", static_cast<long long>(now(CLOCK_THREAD_CPUTIME_ID) - begin));
 }
 
+void change_names(int times) {
+  for (int i = 0; i < times; ++i) {
+    ::prctl(PR_SET_NAME, ("n" + std::to_string(i)).c_str());
+    hot();
+  }
+}
+
 void print() {
   std::printf("{");
   const char *comma = "";
@@ -201,6 +217,11 @@ int main(int argc, char **argv) {
     time_of(std::atoll(argv[2]), hot);
   } else if (mode == "pushing" && argc > 2) {
     time_of(std::atoll(argv[2]), [] { sum = sum + pushing(1); });
+  } else if (mode == "names" && argc > 2) {
+    change_names(std::atoi(argv[2]));
+  } else if (mode == "deep" && argc > 3) {
+    dig(std::atoi(argv[2]), std::atoi(argv[3]));
+    hot();
   } else if (mode == "work" && argc > 3) {
     std::vector<std::thread> threads;
     const int count = std::atoi(argv[2]), rounds = std::atoi(argv[3]);

@@ -196,6 +196,39 @@ class Uprobe(AgentCase):
         self.assertEqual({span[2] for span in self.spans("hot")}, {"another"})
         self.assertEqual(len(self.spans("hot")), 377)
 
+    def test_names_that_are_not_wanted_take_no_room(self):
+        other = self.path("another")
+        os.link(self.binary, other)
+        agent = self.look(options='processes = { "anoth*" }').running()
+        self.until(agent, lambda sums: sums.get(("hot", "attached")) == 1, "attached region")
+        self.start("names", "3000").wait()
+        self.until(agent, lambda sums: sums["hot", "missed"] > 1000, "runs beyond the names that there is room for")
+        windows = self.windows()
+        agent.wait_status(lambda _: self.windows() >= windows + 3)
+        missed = self.sums()["hot", "missed"]
+        self.start("hot", "300", binary=other).wait()
+        sums = self.until(agent, lambda sums: sums["hot", "calls"] >= 300, "calls of the name that is wanted")
+        agent.stop()
+        self.assertEqual((sums["hot", "calls"], sums["hot", "dropped"], sums["hot", "short"]), (300, 0, 0))
+        self.assertEqual(len(self.spans("hot")), 300)
+        self.assertEqual(sums["hot", "missed"], missed)
+
+    def windows(self):
+        return sum(point.get("metric") == "region.attached" and point["tags"]["name"] == "hot" for point in points(self.output))
+
+    def test_returns_beyond_those_that_the_kernel_keeps_of_a_thread(self):
+        regions = ", ".join('{ name = "%s", binary = "%s", enter = "%s" }' % (name, self.binary, name) for name in ("dig", "hot"))
+        agent = self.look(regions).running()
+        self.until(agent, lambda sums: sums.get(("hot", "attached")) == 1, "attached region")
+        self.start("deep", "63", "10").wait()  # with that of `hot` 64
+        sums = self.until(agent, lambda sums: sums["dig", "calls"] >= 1 and sums["hot", "calls"] >= 11, "calls")
+        self.assertEqual((sums["dig", "nested"], sums["hot", "missed"]), (62, 0))
+        self.start("deep", "100", "10").wait()
+        sums = self.until(agent, lambda sums: sums["dig", "calls"] >= 2 and sums["hot", "calls"] >= 12, "further calls")
+        agent.stop()
+        self.assertEqual((sums["dig", "calls"], sums["dig", "nested"], sums["dig", "missed"]), (2, 62 + 99, 0))
+        self.assertEqual((sums["hot", "calls"], sums["hot", "missed"], sums["hot", "orphans"]), (12, 10, 0))
+
     def test_a_binary_comes_later_and_is_replaced(self):
         later = self.path("later")
         agent = self.look('{ name = "hot", binary = "%s", enter = "hot" }' % later).running()
@@ -226,6 +259,7 @@ class Uprobe(AgentCase):
                              ('binary = "%(binary)s", enter = "shapes::Shape::twice"', "2 functions \"shapes::Shape::twice\" in %(binary)s: "),
                              ('binary = "%(folder)s/stripped", enter = "hot"', "which has only the names that it exports"),
                              ('binary = "%(folder)s/text", enter = "hot"', "%(folder)s/text is no program or library"),
+                             ('binary = "%(folder)s/go", enter = "hot"', "%(folder)s/go is a Go program"),
                              ('binary = "%(binary)s", enter = "hot", leave = "hot"', "enter and leave are the same place")):
             with self.subTest(region):
                 agent = self.look(f'{{ name = "x", {region % self.places()} }}')
@@ -236,6 +270,8 @@ class Uprobe(AgentCase):
         subprocess.run(["strip", "-o", self.path("stripped"), self.binary], check=True)
         with open(self.path("text"), "w") as file:
             file.write("no program\n")
+        # What tells Go's programs: a section that its linker makes.
+        subprocess.run(["objcopy", "--add-section", ".note.go.buildid=" + self.path("text"), self.binary, self.path("go")], check=True)
         return {"binary": self.binary, "folder": self.folder}
 
 

@@ -15,11 +15,13 @@
 namespace atalaya::uprobe {
 
 struct BackendOptions {
-  std::vector<uint8_t> bytes;  // of each region, where its bytes are
-  bool by_name = false;        // counts are kept by the name of the process
-  uint64_t min_ns = 0;         // shorter runs are not told
-  uint64_t max_told = 10000;   // of a region, a second
-  size_t max_kept = 131072;    // runs, between two takes
+  std::vector<uint8_t> bytes;      // of each region, where its bytes are
+  std::vector<uint8_t> by_return;  // of each region, 1: it ends where its function returns
+  // Whether processes of this name are wanted, asked from any thread; empty: all are, and counts are not kept by name.
+  std::function<bool(std::string_view)> wants;
+  uint64_t min_ns = 0;        // shorter runs are not told
+  uint64_t max_told = 10000;  // of a region, a second
+  size_t max_kept = 131072;   // runs, between two takes
 };
 
 // While it lives, the region is seen in one file.
@@ -38,10 +40,9 @@ class Backend {
   // The runs that have ended since the last call and are told; answers how many of a region were told by the kernel and had no room
   // here.
   virtual std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take) = 0;
-  // Counts since the start, by region and, with by_name, name of the process; without a name are those that had no room by name.
-  virtual void read(const std::function<void(const uprobe_who &, const uprobe_counts &)> &take) = 0;
-  // Processes of this name are not looked at any more.
-  virtual void ignore(const char (&comm)[UPROBE_COMM]) = 0;
+  // Counts since the start, by region and, with `wants`, name of the process; without a name are those that had no room by name.
+  // Where `take` answers false, processes of that name are not looked at any more, and take no room.
+  virtual void read(const std::function<bool(const uprobe_who &, const uprobe_counts &)> &take) = 0;
 };
 
 // A sentence when it does not work here.

@@ -13,6 +13,11 @@
 #include "plugins/symbols/process_root.h"
 
 namespace atalaya::uprobe {
+namespace {
+
+constexpr int64_t kFirstPause = 1'000'000'000, kLongestPause = 60'000'000'000;
+
+}  // namespace
 
 Binaries::Binaries(std::vector<Region> regions, Attach attach, Say say) : attach_(std::move(attach)), say_(std::move(say)) {
   for (Region &region : regions) {
@@ -21,8 +26,8 @@ Binaries::Binaries(std::vector<Region> regions, Attach attach, Say say) : attach
   }
 }
 
-void Binaries::look() {
-  for (uint32_t i = 0; i < watched_.size(); ++i) look(i, watched_[i]);
+void Binaries::look(int64_t now_ns) {
+  for (uint32_t i = 0; i < watched_.size(); ++i) look(i, watched_[i], now_ns);
 }
 
 std::string Binaries::where(const Watched &watched) {
@@ -34,45 +39,64 @@ Binaries::Stamp Binaries::stamp_of(const struct stat &info) {
 }
 
 // A file that is gone is no reason to let go: processes go on to run it, and the next one comes under its name.
-void Binaries::look(uint32_t index, Watched &watched) {
+void Binaries::look(uint32_t index, Watched &watched, int64_t now_ns) {
   const std::string &path = watched.region.binary;
+  watched.is_current = false;
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) {
-    watched.waits = errno == ENOENT;
-    if (!watched.now) note(watched, path + ": " + core::error_text(errno) + (watched.waits ? "; it is waited for" : ""));
-    return;
+  if (::stat(path.c_str(), &info) != 0)
+    return note(watched, path + ": " + core::error_text(errno) + (errno == ENOENT ? "; it is waited for" : ""));
+  if (stamp_of(info) == watched.stamp) {
+    if (watched.now) return come_back(watched);
+    if (now_ns < watched.retry_ns) return;
   }
-  watched.waits = false;
-  if (stamp_of(info) == watched.stamp) return;
   const core::Descriptor file = symbols::open_regular(path);
   if (!file || ::fstat(file.get(), &info) != 0)
     return note(watched, path + " cannot be read, or is no file; run as root or add CAP_DAC_READ_SEARCH");
   attach(index, watched, file.get(), stamp_of(info));
+  watched.pause_ns = watched.now ? 0 : std::clamp(2 * watched.pause_ns, kFirstPause, kLongestPause);
+  watched.retry_ns = now_ns + watched.pause_ns;
+}
+
+void Binaries::come_back(Watched &watched) const {
+  watched.is_current = true;
+  note(watched, {});
 }
 
 void Binaries::attach(uint32_t index, Watched &watched, int file, const Stamp &stamp) {
   // What was written anew in place is not the code any more that the probe was made for.
   const bool replaced = watched.now && !stamp.same_file(watched.stamp);
   if (replaced) watched.before = std::move(watched.now);
-  watched.now.reset();
-  watched.stamp = stamp;
-  const auto points = resolve(watched.region, file);
-  if (!points) return note(watched, points.error());
-  auto attached = attach_(index, file, points.value());
-  if (!attached) {
-    watched.stamp = {};  // it is tried again: what the kernel is short of may come
-    return note(watched, attached.error());
+  if (stamp != watched.stamp) {
+    watched.now.reset();
+    watched.points.reset();
+    watched.pause_ns = 0;
   }
-  watched.now = std::move(*attached);
+  watched.stamp = stamp;
+  if (!try_attach(index, watched, file)) return;
   if (replaced) say_(false, where(watched) + "the file that has replaced its binary is seen, too");
-  note(watched, {});
-  warn(watched, points.value());
+  come_back(watched);
+  warn(watched);
+}
+
+// What was found in the file stays found: the kernel may be short of something that comes later.
+bool Binaries::try_attach(uint32_t index, Watched &watched, int file) {
+  watched.refused = false;
+  if (!watched.points) {
+    auto points = resolve(watched.region, file);
+    if (!points) return note(watched, points.error()), false;
+    watched.points = *points;
+  }
+  auto attached = attach_(index, file, *watched.points);
+  watched.refused = !attached;
+  if (!attached) return note(watched, attached.error()), false;
+  watched.now = std::move(*attached);
+  return true;
 }
 
 // The address that a function returns to is the kernel's own while it is seen until it returns, and who looks for whom to throw at
 // ends there.
-void Binaries::warn(Watched &watched, const Points &points) const {
-  if (watched.warned || points.leave || !points.has_exceptions) return;
+void Binaries::warn(Watched &watched) const {
+  if (watched.warned || !watched.points->has_exceptions) return;
   watched.warned = true;
   say_(true,
        where(watched) + watched.region.binary + " has exceptions (C++, Rust): one that leaves " + watched.region.enter.symbol +
@@ -89,9 +113,8 @@ void Binaries::note(Watched &watched, std::string problem) const {
 }
 
 std::string Binaries::hopeless() const {
-  const auto has_hope = [](const Watched &watched) { return watched.now || watched.waits; };
-  if (std::any_of(watched_.begin(), watched_.end(), has_hope)) return {};
-  return where(watched_.front()) + watched_.front().problem;
+  const bool all_refused = std::all_of(watched_.begin(), watched_.end(), [](const Watched &watched) { return watched.refused; });
+  return all_refused ? where(watched_.front()) + watched_.front().problem : std::string();
 }
 
 }  // namespace atalaya::uprobe

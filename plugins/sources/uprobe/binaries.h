@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +25,13 @@ class Binaries {
   using Say = std::function<void(bool problem, std::string_view text)>;
   Binaries(std::vector<Region> regions, Attach attach, Say say);
 
-  // Attaches what is not yet, or not to the file that has the name now.
-  void look();
+  // Attaches what is not yet, or not to the file that has the name now. What is wrong is looked at again after a while, which grows
+  // to a minute; `now_ns` is of a clock that only goes forward.
+  void look(int64_t now_ns);
 
-  bool attached(size_t region) const { return watched_[region].now != nullptr; }
-  // When no region is attached, nor waits for its file: why; else empty.
+  // The file that had the name when it was looked for last.
+  bool attached(size_t region) const { return watched_[region].is_current; }
+  // When the kernel refuses all regions: why; else empty. Files may yet come or be put right.
   std::string hopeless() const;
 
  private:
@@ -41,18 +44,23 @@ class Binaries {
   };
   struct Watched {
     Region region;
-    Stamp stamp;  // of the file that was looked at last
-    std::unique_ptr<Attachment> now;
+    Stamp stamp;                         // of the file that was looked at last
+    std::optional<Points> points;        // in it
+    std::unique_ptr<Attachment> now;     // in it
     std::unique_ptr<Attachment> before;  // in the file that was replaced, which processes may go on to run
     std::string problem;
-    bool waits = false;
+    int64_t pause_ns = 0, retry_ns = 0;  // between two looks at what is wrong; when the next one is
+    bool is_current = false;             // `now` is in the file that has the name
+    bool refused = false;                // by the kernel
     bool warned = false;
   };
   static std::string where(const Watched &watched);
   static Stamp stamp_of(const struct stat &info);
-  void look(uint32_t index, Watched &watched);
+  void look(uint32_t index, Watched &watched, int64_t now_ns);
   void attach(uint32_t index, Watched &watched, int file, const Stamp &stamp);
-  void warn(Watched &watched, const Points &points) const;
+  bool try_attach(uint32_t index, Watched &watched, int file);
+  void come_back(Watched &watched) const;
+  void warn(Watched &watched) const;
   void note(Watched &watched, std::string problem) const;
 
   Attach attach_;

@@ -70,7 +70,7 @@ class Probes final : public Attachment {
 
 class BpfBackend final : public Backend {
  public:
-  explicit BpfBackend(const BackendOptions &options) : options_(options), ring_(options.max_kept) {}
+  explicit BpfBackend(const BackendOptions &options) : options_(options), ring_(options.max_kept, options.wants) {}
 
   // An empty text when it works.
   std::string open() {
@@ -101,20 +101,17 @@ class BpfBackend final : public Backend {
 
   std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take) override { return ring_.take(take); }
 
-  // Nothing is ever deleted, so that a walk meets each once, or, while names are added, those that it met before.
-  void read(const std::function<void(const uprobe_who &, const uprobe_counts &)> &take) override {
+  // Only what has been met is deleted, so that a walk meets each once, or, while names are added, those that it met before.
+  void read(const std::function<bool(const uprobe_who &, const uprobe_counts &)> &take) override {
     const int map = bpf_map__fd(skeleton_->maps.counts);
     uprobe_who who{}, next{};
-    for (bool first = true; bpf_map_get_next_key(map, first ? nullptr : &who, &next) == 0; first = false) {
+    bool more = bpf_map_get_next_key(map, nullptr, &who) == 0;
+    for (; more; who = next) {
       uprobe_counts counts{};
-      if (bpf_map_lookup_elem(map, &next, &counts) == 0) take(next, counts);
-      who = next;
+      const bool unwanted = bpf_map_lookup_elem(map, &who, &counts) == 0 && !take(who, counts);
+      more = bpf_map_get_next_key(map, &who, &next) == 0;
+      if (unwanted) ignore(who);
     }
-  }
-
-  void ignore(const char (&comm)[UPROBE_COMM]) override {
-    const uint8_t one = 1;
-    bpf_map_update_elem(bpf_map__fd(skeleton_->maps.unwanted), comm, &one, BPF_ANY);
   }
 
  private:
@@ -129,6 +126,16 @@ class BpfBackend final : public Backend {
     return uprobe_bpf__load(skeleton_.get()) == 0 ? std::string() : words();
   }
 
+  // Counts go a window later: by then no program that has not seen that they are unwanted still has them in hand.
+  void ignore(const uprobe_who &who) {
+    const int unwanted = bpf_map__fd(skeleton_->maps.unwanted);
+    uint8_t one = 1;
+    if (bpf_map_lookup_elem(unwanted, who.comm, &one) == 0)
+      bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.counts), &who);
+    else
+      bpf_map_update_elem(unwanted, who.comm, &one, BPF_ANY);
+  }
+
   // A kernel that knows these links finds that a folder is no file; others find that the request is none.
   bool takes_multi() const {
     const core::Descriptor none = create_multi(skeleton_->progs.enters, 0, "/", 0, false);
@@ -139,7 +146,8 @@ class BpfBackend final : public Backend {
     auto &settings = *skeleton_->rodata;
     settings.regions = static_cast<uint32_t>(options_.bytes.size());
     for (size_t i = 0; i < options_.bytes.size(); ++i) settings.bytes_of[i] = options_.bytes[i];
-    settings.by_name = options_.by_name ? 1 : 0;
+    for (size_t i = 0; i < options_.by_return.size(); ++i) settings.by_return[i] = options_.by_return[i];
+    settings.by_name = options_.wants ? 1 : 0;
     settings.min_ns = options_.min_ns;
     settings.max_told = options_.max_told;
     settings.wake_at = kRing / 4;

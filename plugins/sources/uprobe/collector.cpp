@@ -29,6 +29,13 @@ std::vector<uint8_t> bytes_of(const std::vector<Region> &regions) {
   return bytes;
 }
 
+std::vector<uint8_t> by_return(const std::vector<Region> &regions) {
+  std::vector<uint8_t> result;
+  result.reserve(regions.size());
+  for (const Region &region : regions) result.push_back(region.leave ? 0 : 1);
+  return result;
+}
+
 }  // namespace
 
 Collector::Names::Names(Host host)
@@ -52,7 +59,8 @@ void Collector::start() {
   stop();
   tally_.emplace(options_.regions.size(), options_.processes);
   auto backend = open_bpf_backend({.bytes = bytes_of(options_.regions),
-                                   .by_name = tally_->by_name(),
+                                   .by_return = by_return(options_.regions),
+                                   .wants = wants(),
                                    .min_ns = options_.min_ns,
                                    .max_told = options_.max_told});
   if (!backend) throw Failure(Code::unsupported, "code regions cannot be seen: " + backend.error());
@@ -60,8 +68,16 @@ void Collector::start() {
   binaries_.emplace(
       options_.regions, [this](uint32_t region, int file, const Points &points) { return backend_->attach(region, file, points); },
       [host = host_](bool problem, std::string_view text) { host.log(problem ? Level::warning : Level::info, text); });
-  binaries_->look();
-  if (const std::string reason = binaries_->hopeless(); !reason.empty()) throw Failure(Code::unsupported, reason);
+  binaries_->look(core::monotonic());
+  if (const std::string reason = binaries_->hopeless(); !reason.empty()) {
+    stop();  // the hooks on each exit and exec of the host, too
+    throw Failure(Code::unsupported, reason);
+  }
+}
+
+std::function<bool(std::string_view)> Collector::wants() const {
+  if (options_.processes.empty()) return {};
+  return [&processes = options_.processes](std::string_view name) { return processes.matches(name); };
 }
 
 void Collector::stop() {
@@ -75,14 +91,14 @@ void Collector::collect(const Window &window, Batch &batch) {
   tally_->begin_window();
   take_runs(batch);
   read_counts();
-  binaries_->look();
+  binaries_->look(core::monotonic());
   emit_costs(batch);
 }
 
 void Collector::take_runs(Batch &batch) {
   const int64_t offset = realtime_offset();
   const std::vector<uint64_t> lost = backend_->take([&](const uprobe_run &run) {
-    if (run.region < options_.regions.size() && tally_->wants(text_of(run.comm))) emit(run, offset, batch);
+    if (run.region < options_.regions.size()) emit(run, offset, batch);
   });
   for (size_t region = 0; region < lost.size(); ++region) tally_->lose(region, lost[region]);
 }
@@ -103,9 +119,7 @@ void Collector::emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &b
 }
 
 void Collector::read_counts() {
-  backend_->read([this](const uprobe_who &who, const uprobe_counts &counts) {
-    if (!tally_->add(who, counts)) backend_->ignore(who.comm);
-  });
+  backend_->read([this](const uprobe_who &who, const uprobe_counts &counts) { return tally_->add(who, counts); });
 }
 
 void Collector::emit_costs(Batch &batch) {

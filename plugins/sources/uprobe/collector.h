@@ -4,9 +4,11 @@
 #include <atalaya/plugin.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/util/matcher.h"
@@ -36,6 +38,7 @@ class Collector {
     explicit Names(Host host);
     uint32_t name, process, pid, job, bytes, calls, time, brief, dropped, nested, orphans, missed, attached;
   };
+  std::function<bool(std::string_view)> wants() const;
   void take_runs(Batch &batch);
   void emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &batch);
   void read_counts();

@@ -37,9 +37,10 @@ inline constexpr std::array kMetrics = {
           "Begins within a run of the same region, by recursion; they are part of that run."_str),
     count("region.orphans"_str, "probes"_str,
           "Begins without an end (the thread ended, longjmp, an exception, exec), and ends without a begin."_str),
-    count("region.missed"_str, "BPF maps"_str, "Begins of which there was no room to keep anything; they are nowhere else."_str),
+    count("region.missed"_str, "BPF maps"_str,
+          "Begins of which there was no room to keep anything, or that the kernel tells no return of; they are nowhere else."_str),
     metric("region.attached"_str, "1"_str, ATALAYA_GAUGE, kRegionTags, "the binary"_str,
-           "1: the file that has the binary's name now is seen; 0: it is not there, or something is wrong, as the log says."_str),
+           "1: the file that has the binary's name now is seen; 0: there is none, or something is wrong, as the log says."_str),
 };
 
 }  // namespace atalaya::uprobe

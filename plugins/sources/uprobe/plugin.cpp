@@ -103,7 +103,8 @@ class Uprobe final : public Source {
        .max = 1000000},
   };
   static constexpr Need needs[] = {
-      {ATALAYA_NEED_CAPABILITY, 0, "CAP_BPF"_str, "nothing: regions are seen by programs in the kernel"_str},
+      {ATALAYA_NEED_CAPABILITY, 0, "CAP_BPF"_str,
+       "nothing: regions are seen by programs in the kernel; before Linux 6.6 these two do not do, it takes root"_str},
       {ATALAYA_NEED_CAPABILITY, 0, "CAP_PERFMON"_str, "as without CAP_BPF"_str},
       {ATALAYA_NEED_FILE, 0, "/sys/kernel/btf/vmlinux"_str, "as without CAP_BPF"_str},
       {ATALAYA_NEED_FILE, 0, "/sys/bus/event_source/devices/uprobe"_str, "the kernel has no uprobes"_str},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/uprobe/regions.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -76,6 +78,21 @@ core::Result<uint64_t> resolve(const Place &place, const std::string &binary, in
   return found->offset + place.offset;
 }
 
+// Its linker leaves one of these in every program.
+bool is_go(const symbols::ElfImage &image) {
+  static constexpr std::string_view kSections[] = {".note.go.buildid", ".go.buildinfo", ".gopclntab"};
+  return std::any_of(std::begin(kSections), std::end(kSections), [&](auto name) { return !image.section(name).empty(); });
+}
+
+core::Result<Points> points_until_return(const Region &region, uint64_t enter, int file) {
+  const auto image = symbols::ElfImage::of_file(file);
+  if (!image) return Points{enter, std::nullopt, false};
+  if (is_go(*image))
+    return core::Error{region.binary + " is a Go program, which ends when one of its functions is seen until it returns" +
+                       " (\"unexpected return pc\"); name where the region ends with leave"};
+  return Points{enter, std::nullopt, !image->section(".gcc_except_table").empty()};
+}
+
 }  // namespace
 
 core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &texts) {
@@ -96,14 +113,11 @@ core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &t
 core::Result<Points> resolve(const Region &region, int file) {
   auto enter = resolve(region.enter, region.binary, file);
   if (!enter) return core::Error{enter.error()};
-  const auto image = symbols::ElfImage::of_file(file);
-  Points points{*enter, std::nullopt, image && !image->section(".gcc_except_table").empty()};
-  if (!region.leave) return points;
+  if (!region.leave) return points_until_return(region, *enter, file);
   auto leave = resolve(*region.leave, region.binary, file);
   if (!leave) return core::Error{leave.error()};
   if (*leave == *enter) return core::Error{"enter and leave are the same place of " + region.binary};
-  points.leave = *leave;
-  return points;
+  return Points{*enter, *leave, false};
 }
 
 }  // namespace atalaya::uprobe

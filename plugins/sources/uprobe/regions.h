@@ -35,7 +35,7 @@ struct RegionText {
 struct Points {
   uint64_t enter = 0;
   std::optional<uint64_t> leave;
-  bool has_exceptions = false;  // the program catches some
+  bool has_exceptions = false;  // the file catches some, and the region is seen until `enter` returns
 };
 
 core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &texts);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -51,6 +52,7 @@ int RunRing::on_run(void *self, void *data, size_t size) noexcept {
 
 void RunRing::keep(const uprobe_run &run) {
   if (run.region >= UPROBE_REGIONS) return;
+  if (wants_ && !wants_({run.comm, ::strnlen(run.comm, UPROBE_COMM)})) return;
   try {
     if (kept_.size() < max_kept_) return kept_.push_back(run);
   } catch (const std::exception &) {  // no memory

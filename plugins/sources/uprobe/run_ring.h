@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bpf/uprobe.h"
@@ -19,13 +21,14 @@ namespace atalaya::uprobe {
 
 class RunRing {
  public:
-  explicit RunRing(size_t max_kept) : max_kept_(max_kept), lost_(UPROBE_REGIONS) {}
+  using Wants = std::function<bool(std::string_view process)>;  // empty: all
+  RunRing(size_t max_kept, Wants wants) : max_kept_(max_kept), wants_(std::move(wants)), lost_(UPROBE_REGIONS) {}
   RunRing(const RunRing &) = delete;
   RunRing &operator=(const RunRing &) = delete;
   ~RunRing();
   bool open(int map);
 
-  // What has come since the last call; answers how many of each region came beyond max_kept.
+  // What is wanted of what has come since the last call; answers how many of these came beyond max_kept, by region.
   std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take);
 
  private:
@@ -37,6 +40,7 @@ class RunRing {
   void run();
 
   const size_t max_kept_;
+  const Wants wants_;
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   core::Descriptor stop_;
   std::mutex mutex_;  // of all below, and of the ring's reading end

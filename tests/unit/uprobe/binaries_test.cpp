@@ -26,9 +26,12 @@ extern "C" __attribute__((noinline, used)) int end_of_the_test(int value) {
 
 namespace {
 
+constexpr int64_t kSecond = 1'000'000'000;
+
 struct Kernel {
   std::set<uint64_t> attached;  // inodes
   std::string refusal;
+  int asked = 0;
   std::vector<std::string> said;
   int warned = 0;  // of exceptions, which the test's own program has
 };
@@ -54,6 +57,7 @@ class World {
     binaries = std::make_unique<Binaries>(
         *regions,
         [this](uint32_t /*region*/, int file, const Points & /*points*/) -> core::Result<std::unique_ptr<Attachment>> {
+          ++kernel.asked;
           if (!kernel.refusal.empty()) return core::Error{kernel.refusal};
           struct stat info {};
           REQUIRE(::fstat(file, &info) == 0);
@@ -67,6 +71,7 @@ class World {
         });
   }
 
+  void look(int64_t after_ns = 0) { binaries->look(now_ns += after_ns); }
   void install() const { std::filesystem::copy_file("/proc/self/exe", path, std::filesystem::copy_options::overwrite_existing); }
   // As a package does it.
   void replace() const {
@@ -81,6 +86,7 @@ class World {
   std::vector<std::string> take_said() { return std::exchange(kernel.said, {}); }
 
   Kernel kernel;
+  int64_t now_ns = 0;
   testing::TemporaryFolder folder;
   std::string path;
   std::unique_ptr<Binaries> binaries;
@@ -92,13 +98,13 @@ using Said = std::vector<std::string>;
 
 TEST_CASE("a binary that is not there is waited for, and said once") {
   World world;
-  world.binaries->look();
-  world.binaries->look();
+  world.look();
+  world.look();
   CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + ": No such file or directory; it is waited for"});
   CHECK_FALSE(world.binaries->attached(0));
   CHECK(world.binaries->hopeless().empty());
   world.install();
-  world.binaries->look();
+  world.look();
   CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
   CHECK(world.binaries->attached(0));
   CHECK(world.kernel.attached == std::set<uint64_t>{world.inode()});
@@ -107,69 +113,119 @@ TEST_CASE("a binary that is not there is waited for, and said once") {
 TEST_CASE("a binary that is replaced is attached anew, and what runs of the old one goes on to be seen") {
   World world;
   world.install();
-  world.binaries->look();
+  world.look();
   const uint64_t first = world.inode();
   world.replace();
   const uint64_t second = world.inode();
   REQUIRE(first != second);
-  world.binaries->look();
-  world.binaries->look();
+  world.look();
+  world.look();
   CHECK(world.kernel.attached == std::set<uint64_t>{first, second});
   CHECK(world.take_said() == Said{"info: region \"work\": the file that has replaced its binary is seen, too"});
-  std::filesystem::remove(world.path);
-  world.binaries->look();
+  std::filesystem::rename(world.path, world.path + ".away");
+  world.look();
+  CHECK_FALSE(world.binaries->attached(0));
+  CHECK(world.kernel.attached == std::set<uint64_t>{first, second});
+  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + ": No such file or directory; it is waited for"});
+  std::filesystem::rename(world.path + ".away", world.path);
+  world.look();
   CHECK(world.binaries->attached(0));
+  CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
   world.replace();
-  world.binaries->look();
+  world.look();
   CHECK(world.kernel.attached.size() == 2);
   CHECK(world.kernel.attached.count(second) + world.kernel.attached.count(world.inode()) == 2);
+}
+
+TEST_CASE("a binary that is replaced by one that cannot be read") {
+  World world;
+  world.install();
+  world.look();
+  const uint64_t first = world.inode();
+  std::filesystem::create_directory(world.path + ".new");
+  std::filesystem::rename(world.path, world.path + ".old");
+  std::filesystem::rename(world.path + ".new", world.path);
+  world.look();
+  CHECK_FALSE(world.binaries->attached(0));
+  CHECK(world.kernel.attached == std::set<uint64_t>{first});
+  CHECK(world.take_said() ==
+        Said{"problem: region \"work\": " + world.path + " cannot be read, or is no file; run as root or add CAP_DAC_READ_SEARCH"});
+  std::filesystem::remove(world.path);
+  world.install();
+  world.look();
+  CHECK(world.binaries->attached(0));
+  CHECK(world.kernel.attached == std::set<uint64_t>{first, world.inode()});
 }
 
 TEST_CASE("a binary that is written anew in place is let go first") {
   World world;
   world.install();
-  world.binaries->look();
+  world.look();
   const uint64_t inode = world.inode();
   { std::ofstream(world.path, std::ios::trunc) << "no program"; }
-  world.binaries->look();
+  world.look();
   CHECK(world.inode() == inode);
   CHECK(world.kernel.attached.empty());
   CHECK_FALSE(world.binaries->attached(0));
   CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + " is no program or library (ELF) of this machine"});
   world.install();
-  world.binaries->look();
+  world.look();
   CHECK(world.kernel.attached == std::set<uint64_t>{inode});
 }
 
 TEST_CASE("a function that is not there") {
   World world("no_function_of_this_name");
   world.install();
-  world.binaries->look();
-  world.binaries->look();
-  CHECK(world.kernel.said.size() == 1);
-  CHECK(world.binaries->hopeless().starts_with("region \"work\": no function \"no_function_of_this_name\" in "));
+  world.look();
+  world.look(100 * kSecond);
+  REQUIRE(world.kernel.said.size() == 1);
+  CHECK(world.kernel.said.front().starts_with("problem: region \"work\": no function \"no_function_of_this_name\" in "));
+  CHECK(world.kernel.asked == 0);
+  CHECK(world.binaries->hopeless().empty());  // debug symbols may yet be installed
 }
 
-TEST_CASE("what the kernel refuses is tried again") {
+TEST_CASE("what the kernel refuses is tried again, more and more seldom, up to each minute") {
   World world;
   world.install();
   world.kernel.refusal = "no room";
-  world.binaries->look();
+  world.look();
   CHECK(world.take_said() == Said{"problem: region \"work\": no room"});
   CHECK(world.binaries->hopeless() == "region \"work\": no room");
+  std::vector<int64_t> tries;
+  while (world.now_ns < 200 * kSecond) {
+    const int before = world.kernel.asked;
+    world.look(kSecond);
+    if (world.kernel.asked > before) tries.push_back(world.now_ns / kSecond);
+  }
+  CHECK(tries == std::vector<int64_t>{1, 3, 7, 15, 31, 63, 123, 183});
   world.kernel.refusal.clear();
-  world.binaries->look();
+  world.look();
+  CHECK_FALSE(world.binaries->attached(0));
+  world.look(60 * kSecond);
   CHECK(world.binaries->attached(0));
   CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
+}
+
+TEST_CASE("a file that was replaced is tried at once") {
+  World world;
+  world.install();
+  world.kernel.refusal = "no room";
+  for (int i = 0; i < 10; ++i) world.look(60 * kSecond);
+  world.kernel.refusal.clear();
+  world.look();
+  CHECK_FALSE(world.binaries->attached(0));
+  world.replace();
+  world.look();
+  CHECK(world.binaries->attached(0));
 }
 
 TEST_CASE("a program with exceptions, seen until a function returns, is warned of once") {
   World by_return, by_pair("region_of_the_test", "end_of_the_test");
   for (World *world : {&by_return, &by_pair}) {
     world->install();
-    world->binaries->look();
+    world->look();
     world->replace();
-    world->binaries->look();
+    world->look();
     CHECK(world->binaries->attached(0));
   }
   CHECK(by_return.kernel.warned == 1);
@@ -179,7 +235,7 @@ TEST_CASE("a program with exceptions, seen until a function returns, is warned o
 TEST_CASE("a folder is no binary") {
   World world;
   std::filesystem::create_directory(world.path);
-  world.binaries->look();
+  world.look();
   CHECK(world.take_said() ==
         Said{"problem: region \"work\": " + world.path + " cannot be read, or is no file; run as root or add CAP_DAC_READ_SEARCH"});
 }
