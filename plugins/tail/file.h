@@ -55,6 +55,7 @@ struct File {
   int64_t unlisted_ns = 0;
   About seen;             // by the last scan that listed it
   bool restored = false;  // and not seen since: its disk may not be there yet
+  bool wanted = false;    // until the first look is over: it has lines to replay
   core::Descriptor fd;
   Position at;                  // marks: of the offset, as of the end of the last part
   int64_t segment = 0;          // from where on take_segments tells

@@ -17,6 +17,10 @@ constexpr int64_t kAbsent_ns = 86'400'000'000'000;
 // After so long without a file that waits, the next one is news.
 constexpr int64_t kCalm_ns = 3'600'000'000'000;
 
+bool in_family(const std::string &path, const std::string &family) {
+  return path.starts_with(family) && (path == family || !family_of(path, {family}).empty());
+}
+
 }  // namespace
 
 void KnownFiles::restore(const std::vector<Position> &positions, int64_t began_ns, const std::vector<Segment> &segments) {
@@ -35,6 +39,7 @@ void KnownFiles::restore(const std::vector<Position> &positions, int64_t began_n
       file = &add({}, segment.id);
       file->restored = true;
     }
+    file->wanted = true;
     file->began_skipping = std::exchange(file->at.skipping, false);
     place(*file, segment.to);
     file->at.size = std::max(file->at.size, segment.to);
@@ -79,14 +84,28 @@ void KnownFiles::look() {
   for (auto &[number, file] : files_) file->listed = false;
   std::vector<Fresh> fresh;
   for (const Found &one : found.value()) look_at(one, fresh);
-  Room room(files_, context_);
-  open_changed(room);
-  // Last, when it is known which of the old ones are not there. The older ones first, so that of a family none is read before them.
+  // Now it is known which of the old ones are not there. The older ones first, so that of a family none is read before them.
   std::sort(fresh.begin(), fresh.end(), [](const Fresh &a, const Fresh &b) {
     return written_before(a.about.written_ns, *a.found, b.about.written_ns, *b.found);
   });
-  for (const Fresh &one : fresh) meet(*one.found, room);
+  Room room(files_, context_);
+  const auto others = wanted_first(fresh);
+  for (auto one = fresh.begin(); one != others; ++one) meet(*one->found, room);
+  open_changed(room);
+  for (auto one = others; one != fresh.end(); ++one) meet(*one->found, room);
+  for (auto &[number, file] : files_) file->wanted = false;
   first_ = false;
+}
+
+// What may be a wanted file under another number, or the copy of one; and where the others begin.
+std::vector<KnownFiles::Fresh>::iterator KnownFiles::wanted_first(std::vector<Fresh> &fresh) const {
+  std::vector<const File *> wanted;
+  for (const auto &[number, file] : files_)
+    if (file->wanted) wanted.push_back(file.get());
+  return std::stable_partition(fresh.begin(), fresh.end(), [&](const Fresh &one) {
+    return std::any_of(wanted.begin(), wanted.end(),
+                       [&](const File *file) { return in_family(file->at.path, one.found->family); });
+  });
 }
 
 void KnownFiles::look_at(const Found &found, std::vector<Fresh> &fresh) {
@@ -132,10 +151,11 @@ void KnownFiles::open_changed(Room &room) {
     if (changed || (leaves(*file) && file->at.offset < file->at.size)) closed.push_back(file.get());
   }
   std::sort(closed.begin(), closed.end(), [](const File *a, const File *b) {
+    if (a->wanted != b->wanted) return a->wanted;
     return written_before(a->seen.written_ns, a->found, b->seen.written_ns, b->found);
   });
   for (File *file : closed) {
-    if (!room.any()) {
+    if (!file->wanted && !room.any()) {
       wait(*file);
     } else if (core::Descriptor fd = open_found(file->found)) {
       const auto now = about(fd.get());
@@ -146,16 +166,14 @@ void KnownFiles::open_changed(Room &room) {
 
 // Numbers of devices, and on some file systems of inodes, are others after a reboot or remount. What was read is not.
 File *KnownFiles::restored_as(const Found &found, int fd, const FileId &id) {
-  const auto family = [](const std::string &path, const std::string &base) {
-    return path == base || !family_of(path, {base}).empty();
-  };
   File *best = nullptr;
   for (auto &[number, file] : files_) {
     const Position &at = file->at;
-    if (!file->restored || file->listed || at.offset == 0 || !holds(fd, at)) continue;
+    if (!file->restored || file->listed || at.offset == 0) continue;
     const bool same_path = at.path == found.path;
-    const bool moved = at.id.device != id.device && family(at.path, found.family);
+    const bool moved = at.id.device != id.device && in_family(at.path, found.family);
     if (!moved && !(same_path && at.offset >= kSurelyCopy)) continue;
+    if (!holds(fd, at)) continue;  // last: it reads
     if (best == nullptr || same_path || (best->at.path != found.path && at.offset > best->at.offset)) best = file.get();
   }
   return best;
@@ -205,7 +223,7 @@ void KnownFiles::meet(const Found &found, Room &room) {
   File *file = adopt(found, fd, now->id);
   if (file == nullptr) file = &begin(found, std::move(fd), *now);
   if (!file->fd) return;
-  if (room.any()) return room.take();
+  if (file->wanted || room.any()) return room.take();
   file->fd.reset();
   file->at.size = std::max(file->at.size, now->size);  // its lines are counted if it is never opened
   wait(*file);

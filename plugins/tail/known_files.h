@@ -38,6 +38,7 @@ class KnownFiles {
   void forget_id(const File &file);
   std::vector<std::string> families() const;
   void look_at(const Found &found, std::vector<Fresh> &fresh);
+  std::vector<Fresh>::iterator wanted_first(std::vector<Fresh> &fresh) const;
   void open_changed(Room &room);
   core::Descriptor open_found(const Found &found);
   File *restored_as(const Found &found, int fd, const FileId &id);

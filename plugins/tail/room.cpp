@@ -31,7 +31,7 @@ Room::Room(const Files &files, const Context &context) : max_open_(context.optio
 }
 
 void Room::take() {
-  if (open_ < max_open_) {
+  if (open_ < max_open_ || idle_.empty()) {
     ++open_;
   } else {
     idle_.back()->fd.reset();

@@ -18,7 +18,7 @@ class Room {
  public:
   Room(const Files &files, const Context &context);
   bool any() const { return open_ < max_open_ || !idle_.empty(); }
-  // For one; there must be some.
+  // For one. If there is none it is one too many: for a file that must be opened.
   void take();
 
  private:

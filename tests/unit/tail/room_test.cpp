@@ -70,6 +70,66 @@ TEST_CASE("tail: thousands of finished files are read once each, few of them ope
   CHECK(reader.tail->losses() == tail::Losses{});
 }
 
+TEST_CASE("tail: a batch under way is made again, however many older files there are") {
+  constexpr size_t kOpen = 3;
+  const TemporaryFolder folder;
+  const std::string log = folder.path() + "/z.log";
+  for (size_t i = 0; i < 2 * kOpen; ++i) write_finished(folder.path() + "/task_" + std::to_string(i), "old\n");
+  Writer writer(log), other(folder.path() + "/y.log");
+  writer.write("1\n");
+  other.write("1\n");
+  Reader reader({.path = folder.path(), .max_files = kOpen});
+  CHECK(reader.drain().size() == 2 * kOpen + 2);
+  reader.tail->take_segments();
+  auto positions = reader.tail->positions();
+  other.write("2\n");
+  writer.write("2\n3\n");
+  CHECK(reader.drain() == Lines{"2", "2", "3"});
+  auto batch = reader.tail->take_segments();
+  REQUIRE(batch.size() == 2);
+  const auto renumber = [&] {
+    for (tail::Position &position : positions) ++position.id.device;
+    for (tail::Segment &segment : batch) ++segment.id.device;
+  };
+  SUBCASE("its files are what they were") {}
+  SUBCASE("with other numbers") {
+    renumber();
+  }
+  SUBCASE("renamed, with other numbers") {
+    renumber();
+    fs::rename(log, log + ".1");
+  }
+  SUBCASE("copied and truncated") {
+    fs::copy(log, log + ".1");
+    fs::resize_file(log, 0);
+  }
+  reader.begin();
+  reader.tail->restore(positions, kBegan, batch);
+  reader.tail->scan(kBegan, reader.now += kSecond);
+  reader.tail->replay(batch);
+  CHECK(open_in(folder.path()) <= kOpen + 2);  // two are the writers'
+  CHECK(reader.rest() == Lines{"2", "2", "3"});
+  CHECK(reader.tail->take_segments().size() == batch.size());
+  CHECK(reader.drain().empty());
+  other.write("4\n");
+  CHECK(reader.drain(1) == Lines{"4"});
+  CHECK(reader.drain(100).empty());
+  CHECK(!reader.heard("cannot be read again"));
+}
+
+TEST_CASE("tail: a batch under way is made again with fewer files open than it has") {
+  const TemporaryFolder folder;
+  for (const char *name : {"/a", "/b", "/c"}) Writer(folder.path() + name).write("1\n");
+  Reader reader({.path = folder.path()}), with_less({.path = folder.path(), .max_files = 1});
+  CHECK(reader.look().size() == 3);
+  const auto batch = reader.tail->take_segments();
+  with_less.tail->restore({}, kBegan, batch);
+  with_less.tail->scan(kBegan, kSecond);
+  with_less.tail->replay(batch);
+  CHECK(with_less.rest().size() == 3);
+  CHECK(with_less.drain(100).empty());
+}
+
 TEST_CASE("tail: files that grow keep others waiting, which is said once, until they are quiet") {
   const TemporaryFolder folder;
   Writer a(folder.path() + "/a"), b(folder.path() + "/b"), c(folder.path() + "/c");
