@@ -17,11 +17,7 @@ enum class Domain : uint8_t { package, cores, graphics, memory, platform, core }
 
 // More than any package and any machine draws: what a counter says beyond it is no energy but a counter that was set anew. Power
 // limits would be closer, but they are raised and lifted while the machine runs.
-constexpr double kMostWatts = 1500, kMostClientWatts = 2000, kMostServerWatts = 20000;
-// Of the platform: servers count joules, whose counter lasts for days; others parts of one, and theirs is full soon.
-constexpr double most_platform_watts(uint64_t range, double joules) {
-  return static_cast<double>(range) * joules > 1e6 ? kMostServerWatts : kMostClientWatts;
-}
+constexpr double kMostWatts = 1500, kMostPlatformWatts = 20000;
 
 // One counter of energy.
 struct Zone {

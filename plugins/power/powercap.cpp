@@ -39,6 +39,7 @@ bool place_zone(std::string_view name, std::string_view parent, Zone &zone) {
   if (name == "psys") {
     zone.domain = Domain::platform;
     zone.package = 0;
+    zone.most_watts = kMostPlatformWatts;
     return true;
   }
   const auto id = number_after(number, "package-");
@@ -81,7 +82,6 @@ OpenedCounters open_powercap(const core::Tree &tree) {
     zone.name = parent.empty() ? name : std::string(parent).append(" ").append(name);
     zone.joules = kJoulesOfMicrojoule;
     zone.range = static_cast<uint64_t>(*range);
-    if (zone.domain == Domain::platform) zone.most_watts = most_platform_watts(zone.range, zone.joules);
     opened->add(std::move(zone), file);
   }
   if (!opened->zones().empty()) return {std::move(opened), ""};

@@ -45,14 +45,13 @@ TEST_CASE("powercap of a server") {
 TEST_CASE("powercap of a laptop: what two control types show counts once") {
   MachineTree root;
   make_laptop(root);
-  Zones zones(root);
+  const Zones zones(root);
   REQUIRE(zones.opened.counters);
   CHECK(zones.opened.counters->zones().size() == 4);
   CHECK(zones["package-0 core"].domain == Domain::cores);
   CHECK(zones["package-0 uncore"].domain == Domain::graphics);
   CHECK(zones["psys"].domain == Domain::platform);
-  CHECK(zones["psys"].most_watts == kMostClientWatts);
-  CHECK(EnergyMeter(std::move(zones.opened.counters)).longest_pause_ns() > 60'000'000'000);
+  CHECK(zones["psys"].most_watts == kMostPlatformWatts);
 }
 
 TEST_CASE("names of zones") {
