@@ -156,6 +156,8 @@ void KnownFiles::open_changed(Room &room) {
   });
   for (File *file : closed) {
     if (!file->wanted && !room.any()) {
+      file->at.size = std::max(file->at.size, file->seen.size);  // its lines are counted if it is never opened
+      file->written_ns = 0;                                      // it has changed until it is
       wait(*file);
     } else if (core::Descriptor fd = open_found(file->found)) {
       const auto now = about(fd.get());

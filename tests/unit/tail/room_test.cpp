@@ -196,6 +196,32 @@ TEST_CASE("tail: what is deleted before its turn is counted") {
   CHECK(reader.tail->losses().unseen_bytes == 6);
 }
 
+TEST_CASE("tail: what was read once, grows, and is deleted before its turn is counted") {
+  const TemporaryFolder folder;
+  const std::string b = folder.path() + "/b";
+  Writer a(folder.path() + "/a");
+  write_finished(b, "b\n");
+  Reader reader({.path = folder.path(), .max_files = 1});
+  CHECK(reader.drain() == Lines{"b"});
+  a.write("a\n");
+  CHECK(reader.look() == Lines{"a"});
+  Writer(b).write("12345\n");
+  a.write("a\n");
+  CHECK(reader.look() == Lines{"a"});
+  bool gone = true;
+  SUBCASE("in one run") {}
+  SUBCASE("with a restart while it waits") {
+    reader.restart();
+  }
+  SUBCASE("but not what is read in time") {
+    gone = false;
+  }
+  if (gone) fs::remove(b);
+  CHECK(reader.drain(10) == (gone ? Lines{} : Lines{"12345"}));
+  CHECK(reader.drain(100'000).empty());  // after a restart, what is not there is waited for a day
+  CHECK(reader.tail->losses().unseen_bytes == (gone ? 6 : 0));
+}
+
 TEST_CASE("tail: a last line without an end is read when its file, closed meanwhile, is renamed") {
   const TemporaryFolder folder;
   const std::string a = folder.path() + "/a.log";
