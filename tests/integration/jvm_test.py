@@ -238,10 +238,15 @@ class Profile(JvmCase):
         child = self.start(*self.java("Hot", hot([weight * 2000 for weight in weights], recursive), "-XX:-UseOnStackReplacement",
                                       "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Hot::*"))
         agent = self.watch("budget = 10, top = 100", **options)
-        for seconds in range(5, cpu_seconds + 1, 5):
+        dumps = (150 / delta) ** 2  # delta is three standard deviations then, where a share is a half
+
+        def dumped(all):
+            return sum(sample["fields"].get("jvm.profile.rate", 0) * sample["duration"] / 1e9 for sample in of(all, child.pid))
+        for part in range(5, 101, 5):
             def enough(all):
-                return total(all, child.pid, "profile.ns") >= 2 * seconds * 1e9  # each stack, and as an exemplar
-            found = self.until(agent, enough, f"{seconds} s of CPU time")
+                seconds = total(all, child.pid, "profile.ns") / 2e9  # each stack, and as an exemplar
+                return seconds >= cpu_seconds * part / 100 and dumped(all) >= dumps * part / 100
+            found = self.until(agent, enough, f"{part} % of {cpu_seconds} s of CPU time and of {dumps:.0f} dumps")
         agent.stop()
         times = {}
         for sample in of(found, child.pid, tag="function"):

@@ -12,7 +12,7 @@ import unittest
 from harness import BINARY, AgentCase, main, points
 
 PROGRAM = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
-THREADS, ROUNDS = 3, 40
+THREADS, ROUNDS = 3, 400  # what a region costs is more than what a preemption adds
 REGIONS = """
   { name = "parse", binary = "%(binary)s", enter = "parse_file", bytes = "arg2" },
   { name = "fill", binary = "%(binary)s", enter = "fill_buffer" },
