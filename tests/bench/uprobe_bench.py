@@ -48,7 +48,7 @@ def seen_ns(atalaya, program, function, calls):
     """The same while the region is seen, and the agent's CPU ns a call."""
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
         path = os.path.join(folder, "bench.lua")
-        region = f'{{ name = "x", binary = "{program}", enter = "{function}" }}'
+        region = f'{{ name = "x", binary = "{program}", enter = "{function}", leave = "return" }}'
         with open(path, "w") as file:
             file.write(f"""local a = require "atalaya"
                 a.pipeline "bench" {{ every = "1s", a.source.uprobe {{ regions = {{ {region} }} }},

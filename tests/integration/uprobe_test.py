@@ -14,14 +14,14 @@ from harness import BINARY, AgentCase, main, points
 PROGRAM = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
 THREADS, ROUNDS = 3, 400  # what a region costs is more than what a preemption adds
 REGIONS = """
-  { name = "parse", binary = "%(binary)s", enter = "parse_file", bytes = "arg2" },
-  { name = "fill", binary = "%(binary)s", enter = "fill_buffer" },
-  { name = "walk", binary = "%(binary)s", enter = "walk_tree" },
-  { name = "area", binary = "%(binary)s", enter = "shapes::Shape::area" },
+  { name = "parse", binary = "%(binary)s", enter = "parse_file", leave = "return", bytes = "arg2" },
+  { name = "fill", binary = "%(binary)s", enter = "fill_buffer", leave = "return" },
+  { name = "walk", binary = "%(binary)s", enter = "walk_tree", leave = "return" },
+  { name = "area", binary = "%(binary)s", enter = "shapes::Shape::area", leave = "return" },
   { name = "load", binary = "%(binary)s", enter = "load_begins", leave = "load_ends" },
-  { name = "jump", binary = "%(binary)s", enter = "jumps_out" },
-  { name = "hot", binary = "%(binary)s", enter = "hot" },
-  { name = "stays", binary = "%(binary)s", enter = "stays" },
+  { name = "jump", binary = "%(binary)s", enter = "jumps_out", leave = "return" },
+  { name = "hot", binary = "%(binary)s", enter = "hot", leave = "return" },
+  { name = "stays", binary = "%(binary)s", enter = "stays", leave = "return" },
 """
 
 
@@ -217,7 +217,7 @@ class Uprobe(AgentCase):
         return sum(point.get("metric") == "region.attached" and point["tags"]["name"] == "hot" for point in points(self.output))
 
     def test_returns_beyond_those_that_the_kernel_keeps_of_a_thread(self):
-        regions = ", ".join('{ name = "%s", binary = "%s", enter = "%s" }' % (name, self.binary, name) for name in ("dig", "hot"))
+        regions = ", ".join('{ name = "%s", binary = "%s", enter = "%s", leave = "return" }' % (name, self.binary, name) for name in ("dig", "hot"))
         agent = self.look(regions).running()
         self.until(agent, lambda sums: sums.get(("hot", "attached")) == 1, "attached region")
         self.start("deep", "63", "10").wait()  # with that of `hot` 64
@@ -231,7 +231,7 @@ class Uprobe(AgentCase):
 
     def test_a_binary_comes_later_and_is_replaced(self):
         later = self.path("later")
-        agent = self.look('{ name = "hot", binary = "%s", enter = "hot" }' % later).running()
+        agent = self.look('{ name = "hot", binary = "%s", enter = "hot", leave = "return" }' % later).running()
         agent.wait_line("it is waited for")
         self.until(agent, lambda sums: sums.get(("hot", "attached")) == 0, "window")
         shutil.copy(self.binary, later)
@@ -255,7 +255,8 @@ class Uprobe(AgentCase):
         self.assertEqual(agent.stop(), 0)
 
     def test_what_cannot_be_is_said(self):
-        for region, text in (('binary = "%(binary)s", enter = "hott"', 'no function "hott" in %(binary)s'),
+        for region, text in (('binary = "%(binary)s", enter = "hot"', "%(binary)s has exceptions (C++, Rust): one that leaves hot would end the program"),
+                             ('binary = "%(binary)s", enter = "hott"', 'no function "hott" in %(binary)s'),
                              ('binary = "%(binary)s", enter = "shapes::Shape::twice"', "2 functions \"shapes::Shape::twice\" in %(binary)s: "),
                              ('binary = "%(folder)s/stripped", enter = "hot"', "which has only the names that it exports"),
                              ('binary = "%(folder)s/text", enter = "hot"', "%(folder)s/text is no program or library"),

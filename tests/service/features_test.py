@@ -220,7 +220,7 @@ class Features(AgentCase):
         os.chmod(program, mode)
         runs = subprocess.Popen(["sh", "-c", f"while {program} hot 3; do :; done"], stdout=subprocess.DEVNULL)
         try:
-            regions = f'{{ name = "hot", binary = "{program}", enter = "hot" }}'
+            regions = f'{{ name = "hot", binary = "{program}", enter = "hot", leave = "return" }}'
             return any(point["metric"] == "region.calls" and point["value"] > 0
                        for point in self.windows(names, f"a.source.uprobe {{ regions = {{ {regions} }} }}", "a.source.self {}"))
         finally:

@@ -75,7 +75,6 @@ void Binaries::attach(uint32_t index, Watched &watched, int file, const Stamp &s
   if (!try_attach(index, watched, file)) return;
   if (replaced) say_(false, where(watched) + "the file that has replaced its binary is seen, too");
   come_back(watched);
-  warn(watched);
 }
 
 // What was found in the file stays found: the kernel may be short of something that comes later.
@@ -91,16 +90,6 @@ bool Binaries::try_attach(uint32_t index, Watched &watched, int file) {
   if (!attached) return note(watched, attached.error()), false;
   watched.now = std::move(*attached);
   return true;
-}
-
-// The address that a function returns to is the kernel's own while it is seen until it returns, and who looks for whom to throw at
-// ends there.
-void Binaries::warn(Watched &watched) const {
-  if (watched.warned || !watched.points->has_exceptions) return;
-  watched.warned = true;
-  say_(true,
-       where(watched) + watched.region.binary + " has exceptions (C++, Rust): one that leaves " + watched.region.enter.symbol +
-           " ends the program while that is seen until it returns; if there can be any, name where the region ends with leave");
 }
 
 void Binaries::note(Watched &watched, std::string problem) const {

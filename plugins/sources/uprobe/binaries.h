@@ -52,7 +52,6 @@ class Binaries {
     int64_t pause_ns = 0, retry_ns = 0;  // between two looks at what is wrong; when the next one is
     bool is_current = false;             // `now` is in the file that has the name
     bool refused = false;                // by the kernel
-    bool warned = false;
   };
   static std::string where(const Watched &watched);
   static Stamp stamp_of(const struct stat &info);
@@ -60,7 +59,6 @@ class Binaries {
   void attach(uint32_t index, Watched &watched, int file, const Stamp &stamp);
   bool try_attach(uint32_t index, Watched &watched, int file);
   void come_back(Watched &watched) const;
-  void warn(Watched &watched) const;
   void note(Watched &watched, std::string problem) const;
 
   Attach attach_;

@@ -16,12 +16,15 @@ std::vector<Region> regions_of(const Host &host) {
   std::vector<RegionText> texts;
   for (uint64_t i = 0; host.child("regions", i); ++i) {
     const std::string path = "regions[" + std::to_string(i) + "].";
-    const auto bytes = host.find(path + "bytes");
+    const auto text_of = [&](const char *member) {
+      const auto value = host.find(path + member);
+      return value ? std::string(value->text()) : std::string();
+    };
     texts.push_back({.name = host.text(path + "name"),
                      .binary = host.text(path + "binary"),
                      .enter = host.text(path + "enter"),
-                     .leave = host.text(path + "leave"),
-                     .bytes = bytes ? std::string(bytes->text()) : std::string()});
+                     .leave = text_of("leave"),
+                     .bytes = text_of("bytes")});
   }
   auto regions = parse_regions(texts);
   if (!regions) throw Failure(Code::bad_config, "parameter \"regions\": " + regions.error());
@@ -55,8 +58,9 @@ constexpr Param kRegionMembers[] = {
          "FUNCTION+24 is an instruction within it."_str},
     {.name = "leave"_str,
      .type = ATALAYA_STRING,
-     .default_text = "return"_str,
-     .summary = "Where it ends: where that function returns, or the function that is called then."_str},
+     .summary =
+         "Where it ends: the function that is called then, or return, where the first one returns. The latter is meant without it, "
+         "but has to be written where the binary has exceptions: one that leaves the function would end the program."_str},
     {.name = "bytes"_str,
      .type = ATALAYA_STRING,
      .summary =

@@ -49,13 +49,13 @@ core::Result<uint8_t> parse_bytes(const std::string &text, const Region &region)
 }
 
 core::Result<Region> parse_region(const RegionText &text) {
-  Region region{.name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .bytes = 0};
+  Region region{.name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .is_safe = text.leave == kReturn, .bytes = 0};
   if (text.name.empty()) return core::Error{"name is empty"};
   if (text.binary.empty()) return core::Error{"binary is empty; it is the program or library that has the code"};
   auto enter = parse_place(text.enter);
   if (!enter) return core::Error{"enter " + enter.error()};
   region.enter = std::move(*enter);
-  if (text.leave != kReturn) {
+  if (!text.leave.empty() && !region.is_safe) {
     auto leave = parse_place(text.leave);
     if (!leave) return core::Error{"leave " + leave.error()};
     region.leave = std::move(*leave);
@@ -84,13 +84,20 @@ bool is_go(const symbols::ElfImage &image) {
   return std::any_of(std::begin(kSections), std::end(kSections), [&](auto name) { return !image.section(name).empty(); });
 }
 
+// The address that a function returns to is the kernel's own while it is seen until it returns: who looks there for whom to throw
+// at, or moves the stack, ends the program.
 core::Result<Points> points_until_return(const Region &region, uint64_t enter, int file) {
   const auto image = symbols::ElfImage::of_file(file);
-  if (!image) return Points{enter, std::nullopt, false};
+  if (!image) return Points{enter, std::nullopt};
   if (is_go(*image))
     return core::Error{region.binary + " is a Go program, which ends when one of its functions is seen until it returns" +
                        " (\"unexpected return pc\"); name where the region ends with leave"};
-  return Points{enter, std::nullopt, !image->section(".gcc_except_table").empty()};
+  if (!region.is_safe && !image->section(".gcc_except_table").empty())
+    return core::Error{
+        region.binary + " has exceptions (C++, Rust): one that leaves " + region.enter.symbol +
+        " would end the program while that is seen until it returns; name where the region ends with leave, or write" +
+        " leave = \"return\" if none ever leaves it"};
+  return Points{enter, std::nullopt};
 }
 
 }  // namespace
@@ -117,7 +124,7 @@ core::Result<Points> resolve(const Region &region, int file) {
   auto leave = resolve(*region.leave, region.binary, file);
   if (!leave) return core::Error{leave.error()};
   if (*leave == *enter) return core::Error{"enter and leave are the same place of " + region.binary};
-  return Points{*enter, *leave, false};
+  return Points{*enter, *leave};
 }
 
 }  // namespace atalaya::uprobe

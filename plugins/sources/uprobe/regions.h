@@ -23,6 +23,7 @@ struct Region {
   std::string name, binary;
   Place enter;
   std::optional<Place> leave;  // nothing: where `enter` returns
+  bool is_safe = false;        // the pipeline file says that no exception leaves `enter`: it has leave = "return"
   uint8_t bytes = 0;           // as bpf/uprobe.h has it
 };
 
@@ -35,7 +36,6 @@ struct RegionText {
 struct Points {
   uint64_t enter = 0;
   std::optional<uint64_t> leave;
-  bool has_exceptions = false;  // the file catches some, and the region is seen until `enter` returns
 };
 
 core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &texts);
