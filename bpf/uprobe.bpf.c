@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Runs of code regions: from where a thread enters a function to where it returns from it, or enters another one. Both ends are paired
- * here, by thread and region. Every run is counted; it is told by itself as far as there is room.
+/* Runs of code regions: from where a thread enters a function to where it returns from it, or enters another one. Both ends are
+ * paired here, by thread and region. Every run is counted; it is told by itself as far as there is room.
  *
- * A thread that is in a region may enter it again, by recursion: the outermost run counts, or time would be counted twice. It may also
- * leave it without passing its end (longjmp, an exception): whoever then enters it again does so at a place of the stack that is not
- * below that of the run which was left.
+ * A thread that is in a region may enter it again, by recursion: the outermost run counts, or time would be counted twice. It may
+ * also leave it without passing its end (longjmp, an exception): whoever then enters it again does so at a place of the stack that
+ * is not below that of the run which was left.
  */
 #include "kernel.h"
 
@@ -21,10 +21,10 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 const volatile __u32 regions = UPROBE_REGIONS;
 const volatile __u8 bytes_of[UPROBE_REGIONS];
 const volatile __u8 by_return[UPROBE_REGIONS]; /* it ends where the function returns */
-const volatile __u8 by_name;             /* counts are kept by the process's name, some of which are not wanted */
-const volatile __u64 min_ns;             /* shorter runs are not told */
-const volatile __u64 max_told = 10000;   /* of a region, a second */
-const volatile __u64 wake_at = 1;        /* bytes in the ring from which on its reader is woken */
+const volatile __u8 by_name;                   /* counts are kept by the process's name, some of which are not wanted */
+const volatile __u64 min_ns;                   /* shorter runs are not told */
+const volatile __u64 max_told = 10000;         /* of a region, a second */
+const volatile __u64 wake_at = 1;              /* bytes in the ring from which on its reader is woken */
 
 /* Entries of the ring for runs. */
 struct {
@@ -89,7 +89,8 @@ static struct uprobe_counts *counts_of_rest(__u32 region) {
   return bpf_map_lookup_elem(&counts, &who);
 }
 
-/* None: it is not wanted. User space takes the counts of such names away, so nothing may go on to use those, or to make them anew. */
+/* None: it is not wanted. User space takes the counts of such names away, so nothing may go on to use those, or to make them anew.
+ */
 static struct uprobe_counts *counts_of(__u32 region, struct task_struct *task) {
   if (by_name) {
     struct uprobe_who who = {.region = region};
@@ -105,10 +106,10 @@ static struct uprobe_counts *counts_of(__u32 region, struct task_struct *task) {
   return counts_of_rest(region);
 }
 
-#define COUNT(region, task, what)                                       \
-  do {                                                                  \
-    struct uprobe_counts *counted = counts_of(region, task);            \
-    if (counted) __sync_fetch_and_add(&counted->what, 1);               \
+#define COUNT(region, task, what)                            \
+  do {                                                       \
+    struct uprobe_counts *counted = counts_of(region, task); \
+    if (counted) __sync_fetch_and_add(&counted->what, 1);    \
   } while (0)
 
 static bool is_wanted(struct task_struct *task) {
@@ -236,7 +237,8 @@ static bool ends_outermost(struct pt_regs *ctx, const struct open_run *run) {
 #endif
 }
 
-/* A return without a begin was entered before we came, or by the parent, which has gone on; or its begin has been counted as missed. */
+/* A return without a begin was entered before we came, or by the parent, which has gone on; or its begin has been counted as
+ * missed. */
 SEC("uretprobe")
 int returns(struct pt_regs *ctx) {
   const __u64 now = bpf_ktime_get_ns();

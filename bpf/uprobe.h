@@ -9,7 +9,8 @@ enum {
   UPROBE_COMM = 16,
   UPROBE_REGIONS = 64,
 
-  /* Where a run's bytes are: in no place, in the first to fifth argument of the function that it begins with, or in what it returns. */
+  /* Where a run's bytes are: in no place, in the first to fifth argument of the function that it begins with, or in what it
+     returns. */
   UPROBE_NO_BYTES = 0,
   UPROBE_BYTES_RETURNED = 6,
 };

@@ -103,8 +103,7 @@ std::vector<KnownFiles::Fresh>::iterator KnownFiles::wanted_first(std::vector<Fr
   for (const auto &[number, file] : files_)
     if (file->wanted) wanted.push_back(file.get());
   return std::stable_partition(fresh.begin(), fresh.end(), [&](const Fresh &one) {
-    return std::any_of(wanted.begin(), wanted.end(),
-                       [&](const File *file) { return in_family(file->at.path, one.found->family); });
+    return std::any_of(wanted.begin(), wanted.end(), [&](const File *file) { return in_family(file->at.path, one.found->family); });
   });
 }
 
