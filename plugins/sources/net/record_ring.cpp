@@ -1,50 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/net/record_ring.h"
 
-#include <bpf/libbpf.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstring>
 #include <string_view>
 
 namespace atalaya::net {
 
-void RecordRing::RingDeleter::operator()(ring_buffer *ring) const {
-  ring_buffer__free(ring);
-}
-
-bool RecordRing::open(int map) {
-  ring_.reset(ring_buffer__new(map, on_record, this, nullptr));
-  stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC));
-  if (!ring_ || !stop_) return false;
-  thread_ = std::thread([this] { run(); });
-  return true;
-}
-
-RecordRing::~RecordRing() {
-  if (!thread_.joinable()) return;
-  const uint64_t one = 1;
-  (void)!::write(stop_.get(), &one, sizeof(one));
-  thread_.join();
-}
-
-void RecordRing::run() {
-  std::array<pollfd, 2> waits{{{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
-  for (;;) {
-    if (::poll(waits.data(), waits.size(), -1) < 0) continue;  // a signal
-    if (waits[1].revents != 0) return;
-    const std::lock_guard lock(mutex_);
-    ring_buffer__poll(ring_.get(), 0);  // takes what it was woken for, too
-  }
-}
-
-int RecordRing::on_record(void *self, void *data, size_t size) {
-  if (size >= sizeof(net_record)) static_cast<RecordRing *>(self)->keep(*static_cast<const net_record *>(data));
-  return 0;
+void RecordRing::keep(const void *data, size_t size) {
+  if (size >= sizeof(net_record)) sort(*static_cast<const net_record *>(data));
 }
 
 bool RecordRing::BriefKey::operator==(const BriefKey &with) const {
@@ -58,7 +23,7 @@ size_t RecordRing::BriefHash::operator()(const BriefKey &key) const {
          hash({reinterpret_cast<const char *>(&key.owner), sizeof(key.owner)}) + key.flags;
 }
 
-void RecordRing::keep(const net_record &record) {
+void RecordRing::sort(const net_record &record) {
   if (record.kind == NET_MOVED) return add_call(record);
   if ((record.flags & (NET_MET | NET_TOLD)) == 0) return add_brief(record);
   if (kept_.size() < max_kept_)
@@ -105,8 +70,7 @@ void RecordRing::take(const Backend::Take &take, const Backend::TakeBrief &take_
   taken_.clear();
   taken_briefs_.clear();
   {
-    const std::lock_guard lock(mutex_);
-    ring_buffer__consume(ring_.get());
+    const auto lock = ring_.drain();
     taken_.swap(kept_);
     taken_briefs_.swap(briefs_);
   }
@@ -123,7 +87,7 @@ void RecordRing::take(const Backend::Take &take, const Backend::TakeBrief &take_
 }
 
 void RecordRing::take_uses(const Backend::TakeUse &take) {
-  const std::lock_guard lock(mutex_);
+  const auto lock = ring_.hold();
   std::erase_if(uses_, [&take](const auto &entry) {
     const net_use_key key{entry.first.cookie, entry.first.pid, 0};
     const bool rests = take(key, entry.second, false);
@@ -133,7 +97,7 @@ void RecordRing::take_uses(const Backend::TakeUse &take) {
 }
 
 uint64_t RecordRing::lost() const {
-  const std::lock_guard lock(mutex_);
+  const auto lock = ring_.hold();
   return lost_;
 }
 

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring that the kernel's programs tell connections and calls by. A thread empties it when it fills; the kernel wakes it only
-// then.
+// What the kernel's programs tell of connections and calls, kept until it is taken.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "bpf/net.h"
-#include "core/util/files.h"
+#include "plugins/bpf/ring.h"
 #include "plugins/sources/net/backend.h"
-
-struct ring_buffer;
 
 namespace atalaya::net {
 
@@ -24,10 +18,7 @@ class RecordRing {
   // At most so many records, as many sums of brief connections, and as many pairs of process and socket, are kept until they are
   // taken.
   RecordRing(size_t max_kept, bool merge_ports) : max_kept_(max_kept), merge_ports_(merge_ports) {}
-  RecordRing(const RecordRing &) = delete;
-  RecordRing &operator=(const RecordRing &) = delete;
-  ~RecordRing();
-  bool open(int map);
+  bool open(int map) { return ring_.open(map, "net"); }
 
   // What has come since the last call, single calls apart.
   void take(const Backend::Take &take, const Backend::TakeBrief &take_brief);
@@ -36,9 +27,6 @@ class RecordRing {
   uint64_t lost() const;
 
  private:
-  struct RingDeleter {
-    void operator()(ring_buffer *ring) const;
-  };
   struct Key {
     uint64_t cookie;
     int32_t pid;
@@ -59,22 +47,18 @@ class RecordRing {
   };
   using Briefs = std::unordered_map<BriefKey, Traffic, BriefHash>;
 
-  static int on_record(void *self, void *data, size_t size);
-  void keep(const net_record &record);
+  void keep(const void *data, size_t size);
+  void sort(const net_record &record);
   void add_brief(const net_record &record);
   void add_call(const net_record &record);
-  void run();
 
   size_t max_kept_;
   bool merge_ports_;
-  std::unique_ptr<ring_buffer, RingDeleter> ring_;
-  core::Descriptor stop_;
-  mutable std::mutex mutex_;  // of all below, and of the ring's reading end
   std::vector<net_record> kept_, taken_;
   Briefs briefs_, taken_briefs_;
   std::unordered_map<Key, net_use, Hash> uses_;
   uint64_t lost_ = 0;
-  std::thread thread_;
+  bpf::Ring ring_{[this](const void *data, size_t size) { keep(data, size); }};  // goes first: its thread fills what is above
 };
 
 }  // namespace atalaya::net
