@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the real agent in folders of its own. Every wait is for an event, with a limit."""
 
+import contextlib
 import json
 import os
 import re
@@ -137,6 +138,7 @@ class Agent:
 class AgentCase(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="atalaya-test-")
+        self.addCleanup(self.temporary.cleanup)  # last: a server that a test started writes there until it is ended
         self.folder = self.temporary.name
         self.agents = []
 
@@ -144,7 +146,6 @@ class AgentCase(unittest.TestCase):
         for agent in self.agents:
             if agent.process.poll() is None:
                 agent.kill()
-        self.temporary.cleanup()
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -175,6 +176,13 @@ class AgentCase(unittest.TestCase):
             self.assertEqual(left, 0, row)
             self.assertEqual(row["dropped"], sum(row["reasons"].values()), row)
         self.assertTrue(status["balanced"])
+
+
+def forget_jvm(pid):
+    """What a killed JVM leaves in /tmp would be there for the next process of its number."""
+    for path in (f"/tmp/.java_pid{pid}", f"/tmp/.attach_pid{pid}", f"/tmp/perf-{pid}.map"):
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            os.remove(path)
 
 
 def points(path):

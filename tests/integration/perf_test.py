@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import AgentCase, main
+from harness import AgentCase, forget_jvm, main
 
 # Of programs and of agents: what is waited for are samples, and there are none without a CPU, however busy the host is.
 URGENT = -10
@@ -67,10 +67,12 @@ class Perf(AgentCase):
         for child in self.children:
             child.kill()
             child.wait()
+            forget_jvm(child.pid)
         super().tearDown()
 
     def start(self, *command, stdout=subprocess.DEVNULL, **options):
         child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, **options)
+        forget_jvm(child.pid)  # which was killed, and had the same number
         self.children.append(child)
         os.setpriority(os.PRIO_PROCESS, child.pid, URGENT)
         return child
@@ -139,7 +141,6 @@ class Perf(AgentCase):
         program = self.start(self.program("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"))
         options = ("-XX:+PreserveFramePointer", "-XX:-UseOnStackReplacement", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,S::*")
         jvm = self.start(*self.java(*options, name="S", text=SHARES))
-        self.addCleanup(self.remove_map, jvm.pid)
         agent = self.sample('processes = { "shares", "java" }', every="10s")
         for windows in range(1, 8):
             agent.wait_status(lambda _: os.path.exists(self.output) and len(accounts(self.output)) >= windows)
@@ -240,18 +241,12 @@ class Perf(AgentCase):
         said = self.path("said")
         with open(said, "w") as file:
             child = self.start(*self.java(*options), stdout=file, **more)
-        self.addCleanup(self.remove_map, child.pid)  # behind its end
         return child, said
 
     @staticmethod
     def said(path):
         with open(path) as file:
             return file.read()
-
-    @staticmethod
-    def remove_map(pid):
-        if os.path.exists(f"/tmp/perf-{pid}.map"):
-            os.remove(f"/tmp/perf-{pid}.map")
 
     def test_java_in_a_container(self):
         """In namespaces of processes and files of its own, with another number and another /tmp."""
