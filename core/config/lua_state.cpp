@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/util/files.h"
+#include "core/util/now.h"
 #include "core/util/text.h"
 #include "core/util/units.h"
 
@@ -24,12 +25,6 @@ namespace {
 constexpr size_t kLargeBlock = 65536;        // an allocation that is worth a look at the clock
 constexpr uint64_t kChargedSteps = 100'000;  // steps in C that are worth one
 constexpr int kLevels = 1000;                // of the stack that are looked at: finding one takes as many steps as it is deep
-
-int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 // A regular file, read without waiting for a pipe or a device.
 Result<std::string> read_text(const std::string &path) {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "core/util/now.h"
+
 namespace atalaya::core {
 namespace {
 
@@ -12,16 +14,10 @@ int64_t step_threshold(int64_t interval) {
   return 300'000'000 + interval / 1000;
 }
 
-int64_t now_of(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 }  // namespace
 
 ClockReading read_clocks() {
-  return {now_of(CLOCK_MONOTONIC), now_of(CLOCK_REALTIME), now_of(CLOCK_BOOTTIME)};
+  return {monotonic(), realtime(), clock_ns(CLOCK_BOOTTIME)};
 }
 
 WindowClock::Tick WindowClock::tick(const ClockReading &now, bool paused) {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <utility>
 
 #include "core/plugin/host_functions.h"
+#include "core/util/now.h"
 
 namespace atalaya::core {
 namespace {
@@ -56,9 +56,7 @@ void Surroundings::log(LogLevel level, std::string_view text) {
 }
 
 int64_t Surroundings::now(int32_t clock) {
-  timespec time{};
-  ::clock_gettime(clock == ATALAYA_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC, &time);
-  return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
+  return clock == ATALAYA_CLOCK_REALTIME ? realtime() : monotonic();
 }
 
 LocalInstance::LocalInstance(Registry::Component component, Parameters parameters, std::string label, NameTable &names,

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace atalaya::core {
 
@@ -18,6 +19,13 @@ inline std::chrono::steady_clock::time_point at(int64_t monotonic_ns) {
 // CLOCK_REALTIME, since 1970.
 inline int64_t realtime() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Another one: CLOCK_BOOTTIME, CLOCK_THREAD_CPUTIME_ID. 0: the kernel does not have it.
+inline int64_t clock_ns(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 }  // namespace atalaya::core

@@ -76,10 +76,7 @@ std::optional<ProcessMark> read_mark(int32_t pid) {
 
 int64_t start_time_ns(const ProcessMark &mark) {
   static const int64_t ticks = ::sysconf(_SC_CLK_TCK);
-  timespec boot{};
-  ::clock_gettime(CLOCK_BOOTTIME, &boot);
-  const int64_t since_boot = int64_t{boot.tv_sec} * 1'000'000'000 + boot.tv_nsec;
-  return core::realtime() - since_boot + static_cast<int64_t>(mark.start_ticks) * (1'000'000'000 / ticks);
+  return core::realtime() - core::clock_ns(CLOCK_BOOTTIME) + static_cast<int64_t>(mark.start_ticks) * (1'000'000'000 / ticks);
 }
 
 std::optional<ProcessStatus> parse_status(std::string_view text) {

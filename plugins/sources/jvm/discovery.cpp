@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "core/util/files.h"
+#include "core/util/now.h"
 #include "plugins/jvm/facts.h"
 
 namespace atalaya::jvm {
@@ -25,12 +26,6 @@ constexpr size_t kMaxMaps = size_t{32} << 20, kMaxStat = 4096;
 
 std::string path_of(int32_t pid, const char *file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
-}
-
-int64_t boot_time() {
-  timespec time{};
-  ::clock_gettime(CLOCK_BOOTTIME, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 int64_t begin_ns(const symbols::ProcessMark &mark) {
@@ -105,7 +100,7 @@ void Discovery::look_at(int32_t pid, int64_t now_ns) {
 }
 
 const std::vector<FoundJvm> &Discovery::look() {
-  const int64_t now = boot_time();
+  const int64_t now = core::clock_ns(CLOCK_BOOTTIME);
   const std::unique_ptr<DIR, int (*)(DIR *)> folder(::opendir("/proc"), ::closedir);
   if (!folder) return found_;
   ++round_;

@@ -32,12 +32,6 @@ constexpr Call kThreadDump{.operation = "threaddump",
                            .purpose = "can be asked for their threads",
                            .max_answer = size_t{8} << 20};
 
-int64_t read_clock(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 // It answers when it is continued.
 bool is_stopped(int32_t pid) {
   auto stat = core::read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
@@ -91,7 +85,7 @@ void Sampler::stop() {
 
 int64_t Sampler::cpu_ns() const {
   clockid_t clock{};
-  return ::pthread_getcpuclockid(const_cast<std::thread &>(thread_).native_handle(), &clock) == 0 ? read_clock(clock) : 0;
+  return ::pthread_getcpuclockid(const_cast<std::thread &>(thread_).native_handle(), &clock) == 0 ? core::clock_ns(clock) : 0;
 }
 
 StackTree::Limits Sampler::limits() const {
@@ -173,7 +167,7 @@ bool Sampler::is_asked(const JvmId &id) {
 }
 
 void Sampler::look() {
-  const int64_t cpu = read_clock(CLOCK_THREAD_CPUTIME_ID);
+  const int64_t cpu = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
   std::set<JvmId> found;
   try {
     for (const FoundJvm &jvm : discovery_.look()) {
@@ -188,7 +182,7 @@ void Sampler::look() {
   for (const auto &[id, asked] : asked_)
     if (!found.contains(id) && has_ended(asked->jvm.target)) end(*asked);
   std::erase_if(slow_until_ns_, [&](const auto &entry) { return entry.second <= now; });
-  const int64_t cost = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+  const int64_t cost = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
   const int64_t pause = look_pace_.pause(cost, options_.budget * kLookShare, kLookEvery);
   looking_ = static_cast<double>(cost) / static_cast<double>(cost + pause);
   look_ns_ = now + pause;
@@ -235,13 +229,13 @@ core::Result<std::string_view> Sampler::dump(Asked &asked, Called &called) {
 
 void Sampler::ask(Asked &asked) {
   if (is_stopped(asked.jvm.target.pid)) return skip(asked);
-  const int64_t cpu = read_clock(CLOCK_THREAD_CPUTIME_ID);
+  const int64_t cpu = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
   Called called{.begin_ns = core::monotonic(), .last = {}};
   try {
     auto text = dump(asked, called);
     const std::lock_guard lock(mutex_);
     if (text) asked.profile.take(*text, called.begin_ns);
-    called.own_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    called.own_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     take(asked, text, called);
   } catch (const std::exception &error) {  // out of memory: that is no reason to end the agent
     const std::lock_guard lock(mutex_);

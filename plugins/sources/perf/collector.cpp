@@ -15,6 +15,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/util/now.h"
 #include "plugins/containers/place.h"
 #include "plugins/sources/perf/metrics.h"
 
@@ -23,12 +24,6 @@ namespace {
 
 // Modules come and go.
 constexpr int64_t kKernelSymbolsEvery = 600'000'000'000;
-
-int64_t read_clock(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 double percent(int64_t part_ns, int64_t whole_ns) {
   return round_to(static_cast<double>(part_ns) * 100 / static_cast<double>(whole_ns), kPercentDecimals);
@@ -124,11 +119,11 @@ void Collector::pump_once() {
 
 int64_t Collector::pump_cpu_ns() const {
   clockid_t clock{};
-  return ::pthread_getcpuclockid(const_cast<std::thread &>(thread_).native_handle(), &clock) == 0 ? read_clock(clock) : 0;
+  return ::pthread_getcpuclockid(const_cast<std::thread &>(thread_).native_handle(), &clock) == 0 ? core::clock_ns(clock) : 0;
 }
 
 void Collector::collect(const Window &window, Batch &batch) {
-  const int64_t begin = read_clock(CLOCK_THREAD_CPUTIME_ID);
+  const int64_t begin = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
   account_ = {};
   forget_groups();
@@ -141,7 +136,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   });
   if (!baseline) emit_stacks(batch);
   const int64_t pump = pump_cpu_ns();
-  const int64_t cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - begin + pump - pump_before_ns_;
+  const int64_t cpu = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin + pump - pump_before_ns_;
   pump_before_ns_ = pump;
   if (!baseline) emit_account(window, totals, cpu, batch);
   forget_groups();

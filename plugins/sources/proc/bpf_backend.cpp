@@ -20,6 +20,7 @@
 
 #include "bpf/proc.h"
 #include "core/util/files.h"
+#include "core/util/now.h"
 #include "plugins/bpf/loading.h"
 #include "plugins/sources/proc/bpf_records.h"
 #include "plugins/sources/proc/files.h"
@@ -42,12 +43,6 @@ using Skeleton = std::unique_ptr<proc_bpf, SkeletonDeleter>;
 struct RingDeleter {
   void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
 };
-
-int64_t now(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 class BpfBackend final : public ProcessBackend {
  public:
@@ -72,7 +67,7 @@ class BpfBackend final : public ProcessBackend {
 
   std::string_view lacks() const override { return lacks_; }
 
-  std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(now(CLOCK_BOOTTIME)); }
+  std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(core::clock_ns(CLOCK_BOOTTIME)); }
 
   void read(ProcessModel &model) override {
     ++skeleton_->bss->pass;
@@ -160,7 +155,7 @@ class BpfBackend final : public ProcessBackend {
   // The freeing of a few processes in a thousand is never told (seen with Linux 6.18). They have ended all the same, only what they
   // used since their last reading is unknown.
   void take_unfreed(const ProcessModel &model, const TakeExit &take) {
-    const auto time = static_cast<uint64_t>(now(CLOCK_MONOTONIC));
+    const auto time = static_cast<uint64_t>(core::monotonic());
     if (time < next_sweep_ns_) return;
     next_sweep_ns_ = time + kUnfreedAfter;
     const int map = bpf_map__fd(skeleton_->maps.leaving);

@@ -17,6 +17,8 @@
 #include <limits>
 #include <string_view>
 
+#include "core/util/now.h"
+
 namespace atalaya::proc {
 namespace {
 
@@ -29,12 +31,6 @@ constexpr uint64_t kStartTolerance_ns = 1'000'000'000;
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
 // The kernel's seconds of the clock may lag by a tick.
 constexpr int64_t kSecondsLag_ns = 10'000'000;
-
-int64_t clock_ns(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return int64_t{time.tv_sec} * kNanosecondsPerSecond + time.tv_nsec;
-}
 
 core::Error unavailable(std::string_view what, int error, std::string_view advice) {
   return {"taskstats: " + std::string(what) + ": " + core::error_text(error) + "; " + std::string(advice)};
@@ -64,7 +60,7 @@ core::Status TaskstatsListener::start() {
       return status;
     }
   }
-  drained_ns_ = clock_ns(CLOCK_BOOTTIME);
+  drained_ns_ = core::clock_ns(CLOCK_BOOTTIME);
   return core::Done{};
 }
 
@@ -227,9 +223,9 @@ void TaskstatsListener::drain(const NameOf &name_of, const Take &take) {
 void TaskstatsListener::begin_drain() {
   ended_.clear();
   previous_drain_ns_ = drained_ns_;
-  drained_ns_ = clock_ns(CLOCK_BOOTTIME);
-  boot_ns_ = clock_ns(CLOCK_REALTIME) - drained_ns_;
-  const int64_t suspended = drained_ns_ - clock_ns(CLOCK_MONOTONIC);
+  drained_ns_ = core::clock_ns(CLOCK_BOOTTIME);
+  boot_ns_ = core::realtime() - drained_ns_;
+  const int64_t suspended = drained_ns_ - core::monotonic();
   suspended_ns_ = static_cast<uint64_t>(std::max<int64_t>(suspended, 0));
 }
 
@@ -247,7 +243,7 @@ void TaskstatsListener::count_lost() {
 uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
   const int64_t second_ns = end.end_s * kNanosecondsPerSecond - boot_ns_;
   const int64_t first = std::max(previous_drain_ns_, second_ns);
-  const int64_t last = std::min(clock_ns(CLOCK_BOOTTIME), second_ns + kNanosecondsPerSecond + kSecondsLag_ns);
+  const int64_t last = std::min(core::clock_ns(CLOCK_BOOTTIME), second_ns + kNanosecondsPerSecond + kSecondsLag_ns);
   const int64_t lived_ns = static_cast<int64_t>(end.elapsed_us) * 1000;
   const int64_t start_ns = first + (last - first) / 2 - lived_ns;
   if (first > last || start_ns < 0) return 0;

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "core/util/now.h"
+
 namespace atalaya::names {
 namespace {
 
@@ -24,12 +26,6 @@ constexpr uint8_t kMostTries = 8, kLongestWaitShift = 4;
 constexpr uint32_t kWindowsBetweenSweeps = 16;
 // A container can be renamed; the cgroup of processes that ended is asked about again after so many.
 constexpr uint32_t kCgroupAgain = 1U << kLongestWaitShift;
-
-int64_t boot_clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return int64_t{now.tv_sec} * kSecond + now.tv_nsec;
-}
 
 int32_t pid_of(std::string_view text) {
   int32_t pid = 0;
@@ -124,7 +120,7 @@ void Names::begin(const Window &window) {
     rechecks_left_ = rechecks_;
     last_time_ns_ = std::exchange(window_time_ns_, window.time_ns);
   }
-  asked_ns_ = boot_clock_ns();
+  asked_ns_ = core::clock_ns(CLOCK_BOOTTIME);
 }
 
 // ---- What the thread has found out

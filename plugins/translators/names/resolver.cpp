@@ -5,17 +5,12 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <ctime>
 #include <utility>
+
+#include "core/util/now.h"
 
 namespace atalaya::names {
 namespace {
-
-int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 int64_t tick_ns() {
   const long ticks = ::sysconf(_SC_CLK_TCK);
@@ -89,7 +84,7 @@ void Resolver::name_jvm(ProcessFiles &files, Answer &answer) {
 
 void Resolver::find_places(std::string_view cgroup, Answer &answer) {
   const containers::Place place = containers::place_of(cgroup);
-  const containers::Container &container = containers_.find(place, clock_ns(CLOCK_MONOTONIC));
+  const containers::Container &container = containers_.find(place, core::monotonic());
   answer.settled = answer.settled && (place.runtime == containers::Runtime::none || container.known);
   answer.places = Places{container.name,    std::string(containers::runtime_name(place.runtime)),
                          container.pod,     container.name_space,
