@@ -8,17 +8,12 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/util/text.h"
+
 namespace atalaya::hadoop_config {
 namespace {
 
 constexpr size_t kMaxDepth = 16;  // configuration, property, value: Hadoop writes three
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 // A property that is being read.
 struct Pending {
@@ -122,10 +117,10 @@ class Reader {
     pending_.reset();
   }
   bool take(Pending &pending) {
-    const std::string key(trimmed(pending.key));
+    const std::string key(core::trimmed(pending.key));
     if (key.empty() || !pending.has_value || pending.too_long) return false;
     if (bytes_ += key.size() + pending.value.size(); bytes_ > kMaxValues) return false;
-    const bool is_final = trimmed(pending.final_word) == "true";
+    const bool is_final = core::trimmed(pending.final_word) == "true";
     if (const auto known = known_.find(key); known != known_.end()) {
       if (known->second.final) return true;
       out_.properties[known->second.index].value = std::move(pending.value);

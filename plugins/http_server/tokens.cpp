@@ -9,23 +9,18 @@
 #include <optional>
 
 #include "core/util/files.h"
+#include "core/util/text.h"
 
 namespace atalaya::http_server {
 namespace {
 
 constexpr size_t kMaxFile = size_t{1} << 20;
 
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 // The scheme's credentials, or nothing.
 std::optional<std::string_view> after_scheme(std::string_view header, std::string_view scheme) {
   if (header.size() <= scheme.size() || ::strncasecmp(header.data(), scheme.data(), scheme.size()) != 0) return std::nullopt;
   if (header[scheme.size()] != ' ') return std::nullopt;
-  return trim(header.substr(scheme.size()));
+  return core::trimmed(header.substr(scheme.size()));
 }
 
 std::optional<std::string> from_base64(std::string_view text) {
@@ -71,7 +66,7 @@ std::string Tokens::load() {
   std::vector<std::string> tokens;
   for (std::string_view rest = *text; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = trim(rest.substr(0, end));
+    const std::string_view line = core::trimmed(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (!line.empty() && !line.starts_with('#')) tokens.emplace_back(line);
   }

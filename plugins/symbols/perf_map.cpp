@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "core/util/text.h"
+
 namespace atalaya::symbols {
 namespace {
 
@@ -17,12 +19,6 @@ std::optional<uint64_t> hexadecimal(std::string_view &text) {
   if (error != std::errc() || end == text.data() + text.size() || (*end != ' ' && *end != '\t')) return std::nullopt;
   text.remove_prefix(static_cast<size_t>(end - text.data()));
   return value;
-}
-
-std::string_view trimmed(std::string_view text) {
-  static constexpr std::string_view kBlanks = " \t\r";
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
 std::string_view last_lines(std::string_view text) {
@@ -43,7 +39,7 @@ PerfMap::PerfMap(std::string_view text) {
     const auto begin = hexadecimal(line);
     if (!begin) continue;
     const uint64_t length = hexadecimal(line).value_or(0);
-    const std::string_view name = trimmed(line).substr(0, kMaxName);
+    const std::string_view name = core::trimmed(line).substr(0, kMaxName);
     if (length == 0 || *begin + length < *begin || name.empty()) continue;
     entries_.push_back({*begin, *begin + length, static_cast<uint32_t>(names_.size()), static_cast<uint32_t>(name.size())});
     names_ += name;

@@ -6,14 +6,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/util/text.h"
+
 namespace atalaya::prometheus {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
@@ -24,7 +20,7 @@ std::string_view cut(std::string_view &rest, char separator) {
   const size_t end = std::min(rest.find(separator), rest.size());
   const std::string_view piece = rest.substr(0, end);
   rest.remove_prefix(std::min(end + 1, rest.size()));
-  return trim(piece);
+  return core::trimmed(piece);
 }
 
 // One of the things a header lists: "text/plain;version=0.0.4;q=0.5".
@@ -45,7 +41,7 @@ Range range_of(std::string_view text) {
   while (!text.empty()) {
     std::string_view value = cut(text, ';');
     const std::string_view key = cut(value, '=');
-    value = trim(value);
+    value = core::trimmed(value);
     if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"')) value = value.substr(1, value.size() - 2);
     if (same(key, "version")) range.version = value;
     if (same(key, "q")) range.quality = quality_of(value);

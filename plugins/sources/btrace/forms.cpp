@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "core/util/metric_name.h"
+#include "core/util/text.h"
 #include "plugins/tail/journal.h"
 
 namespace atalaya::btrace {
@@ -22,25 +24,25 @@ constexpr std::array kSnapshotColumns = {
 bool split_entry(std::string_view line, std::string_view &key, std::string_view &value) {
   const size_t equals = line.find(" = ");
   if (equals == std::string_view::npos || equals == 0) return false;
-  key = trimmed(line.substr(0, equals));
-  value = trimmed(line.substr(equals + 3));
+  key = core::trimmed(line.substr(0, equals));
+  value = core::trimmed(line.substr(equals + 3));
   return !key.empty();
 }
 
 // The last word of a line, and what is before it.
 std::string_view take_last_word(std::string_view &line) {
-  line = trimmed(line);
+  line = core::trimmed(line);
   const size_t space = line.find_last_of(" \t");
   const std::string_view word = space == std::string_view::npos ? line : line.substr(space + 1);
   line.remove_suffix(word.size());
-  line = trimmed(line);
+  line = core::trimmed(line);
   return word;
 }
 
 // Columns are padded with blanks, of which a name may have some, too: they count as one.
 void append_columns(std::string &out, std::string_view text) {
   bool blank = false;
-  for (const char c : trimmed(text)) {
+  for (const char c : core::trimmed(text)) {
     const bool is_blank = c == ' ' || c == '\t';
     if (!is_blank && blank) out += ' ';
     if (!is_blank) out += c;
@@ -54,7 +56,7 @@ bool is_snapshot_header(std::string_view line) {
 }
 
 bool is_trace(std::string_view line) {
-  const std::string_view text = trimmed(line);
+  const std::string_view text = core::trimmed(line);
   return text.starts_with("at ") || text.starts_with("Caused by: ") || text.starts_with("... ") ||
          text.starts_with("Suppressed: ") || text.find("Exception") != std::string_view::npos ||
          text.find("Error") != std::string_view::npos;
@@ -75,7 +77,7 @@ std::optional<int64_t> dropped_commands(std::string_view line) {
 
 std::string_view Forms::metric(std::string_view name) {
   name_ = "btrace.";
-  append_name(name_, name);
+  core::append_metric_name(name_, name);
   return name_;
 }
 
@@ -107,7 +109,7 @@ bool Forms::go_on(std::string_view line, const Output &out) {
     case State::snapshot:
       return snapshot_row(line, out);
     case State::heading:
-      if (line.starts_with("  ") && !trimmed(line).empty()) {
+      if (line.starts_with("  ") && !core::trimmed(line).empty()) {
         state_ = State::table;
         return row(line, out), true;
       }
@@ -119,7 +121,7 @@ bool Forms::go_on(std::string_view line, const Output &out) {
       return entry(line, out);
     case State::table:
       if (line.starts_with('\t')) return distribution(line, out);
-      if (!line.starts_with("  ") || trimmed(line).empty()) return false;
+      if (!line.starts_with("  ") || core::trimmed(line).empty()) return false;
       return row(line, out), true;
   }
   return false;
@@ -127,7 +129,7 @@ bool Forms::go_on(std::string_view line, const Output &out) {
 
 void Forms::begin(std::string_view line, bool message, FormCounts &counts, const Output &out) {
   heading_.clear();
-  if (trimmed(line).empty()) return;
+  if (core::trimmed(line).empty()) return;
   if (line.starts_with("! ERROR")) {
     ++counts.errors;
     state_ = State::error;
@@ -173,7 +175,7 @@ void Forms::row(std::string_view line, const Output &out) {
 bool Forms::distribution(std::string_view line, const Output &out) {
   const size_t bar = line.find('|');
   if (bar == std::string_view::npos) return line.find("Distribution") != std::string_view::npos;
-  const std::string_view bucket = trimmed(line.substr(0, bar));
+  const std::string_view bucket = core::trimmed(line.substr(0, bar));
   std::string_view rest = line.substr(bar + 1);
   const auto count = parse_integer(take_last_word(rest));
   if (!parse_integer(bucket) || !count) return false;
@@ -208,7 +210,7 @@ bool Forms::fields(std::string_view line, const Output &out) {
     const auto number = equals == std::string_view::npos ? std::nullopt : parse_number(one.substr(equals + 1));
     if (!number || equals == 0) continue;
     names += "btrace.";
-    append_name(names, trimmed(one.substr(0, equals)));
+    core::append_metric_name(names, core::trimmed(one.substr(0, equals)));
     found.emplace_back(names.size(), *number);
   }
   size_t from = 0;

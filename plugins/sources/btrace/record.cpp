@@ -22,17 +22,4 @@ std::optional<Number> parse_number(std::string_view text) {
   return Number{false, 0, number};
 }
 
-void append_name(std::string &out, std::string_view text) {
-  for (const char c : text) {
-    const bool allowed =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
-    out += allowed ? c : '_';
-  }
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  return begin == std::string_view::npos ? std::string_view{} : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-}
-
 }  // namespace atalaya::btrace

@@ -51,8 +51,4 @@ inline constexpr Number count_of(int64_t count) {
 std::optional<Number> parse_number(std::string_view text);
 std::optional<int64_t> parse_integer(std::string_view text);
 
-// Appends the text with each character that a metric's name may not have as '_'.
-void append_name(std::string &out, std::string_view text);
-std::string_view trimmed(std::string_view text);
-
 }  // namespace atalaya::btrace

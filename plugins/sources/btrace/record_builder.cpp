@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/btrace/record_builder.h"
 
+#include "core/util/metric_name.h"
+
 namespace atalaya::btrace {
 
 void RecordBuilder::begin_batch(atalaya_batch *batch, int64_t time_ns) {
@@ -15,7 +17,7 @@ uint32_t RecordBuilder::id_of(std::string_view name) {
     return 0;
   }
   std::string clean;
-  append_name(clean, name);
+  core::append_metric_name(clean, name);
   const uint32_t id = host_.intern(clean);
   ids_.emplace(name, id);
   return id;

@@ -3,6 +3,7 @@
 
 #include <ctime>
 
+#include "core/util/text.h"
 #include "plugins/sources/btrace/record.h"
 
 namespace atalaya::btrace {
@@ -67,7 +68,7 @@ std::optional<int64_t> parse_time(std::string_view text, const std::string &form
   parts.tm_mday = 1;
   const char *end = ::strptime(whole.c_str(), format.c_str(), &parts);
   if (end == nullptr) return std::nullopt;
-  const std::string_view rest = trimmed(end);
+  const std::string_view rest = core::trimmed(end);
   const int64_t ns = rest.empty() ? 0 : fraction(rest);
   if (ns < 0) return std::nullopt;
   const time_t seconds = utc ? ::timegm(&parts) : ::mktime(&parts);

@@ -26,6 +26,7 @@ void must(simdjson::error_code error) {
   if (error != SUCCESS) throw Malformed{};
 }
 
+// Of what JSON calls blanks: the parser leaves it to us to refuse another byte behind a number or a word.
 std::string_view trimmed(std::string_view text) {
   const size_t last = text.find_last_not_of(" \t\r\n");
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);

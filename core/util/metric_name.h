@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace atalaya::core {
+
+// Appends what a program calls a number, with each character that a metric's name may not have as '_'.
+inline void append_metric_name(std::string &out, std::string_view text) {
+  for (const char c : text) {
+    const bool allowed =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    out += allowed ? c : '_';
+  }
+}
+
+}  // namespace atalaya::core
