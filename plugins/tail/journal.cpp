@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/tail/journal.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "core/sample/crc32c.h"
-#include "core/util/files.h"
 
 namespace atalaya::tail {
 namespace {
 
-// A line a thing: "began NS", "file DEVICE INODE OFFSET SIZE SKIPPING HEAD-SIZE HEAD-CRC TAIL-SIZE TAIL-CRC PATH", "batch NS",
-// "part DEVICE INODE FROM TO" and the marks, "own TEXT", and last "crc NUMBER" of all before it.
-constexpr std::string_view kHeader = "atalaya-tail 1\n";
+// A line a thing: "written NS", "began NS", "file DEVICE INODE OFFSET SIZE SKIPPING HEAD-SIZE HEAD-CRC TAIL-SIZE TAIL-CRC PATH",
+// "batch NS", "part DEVICE INODE FROM TO" and the marks, "own TEXT", and last "crc NUMBER" of all before it. What has changed
+// since: "over NS", "gone DEVICE INODE", and the same lines but the first.
+constexpr std::string_view kHeader = "atalaya-tail 1\n", kCrc = "crc ";
 
 template <class... Numbers>
 void put(std::string &out, std::string_view word, Numbers... numbers) {
@@ -72,13 +67,26 @@ bool parse_file(Words &words, Position &position) {
   return good && words.good();
 }
 
-bool parse_line(std::string_view line, Journal &journal) {
+struct Text {
+  Journal journal;
+  std::optional<int64_t> over_ns;
+  std::vector<FileId> gone;
+};
+
+bool parse_line(std::string_view line, Text &text) {
+  Journal &journal = text.journal;
   Words words(line);
   const std::string_view kind = words.word();
+  if (kind == "written") return words.number(journal.written_ns), words.good();
   if (kind == "began") return words.number(journal.began_ns), words.good();
   if (kind == "batch") return words.number(journal.batch_time_ns), words.good();
   if (kind == "file") return parse_file(words, journal.positions.emplace_back());
   if (kind == "own") return words.text(journal.own.emplace_back()), words.good();
+  if (kind == "over") return words.number(text.over_ns.emplace()), words.good();
+  if (kind == "gone") {
+    FileId &id = text.gone.emplace_back();
+    return words.number(id.device), words.number(id.inode), words.good();
+  }
   if (kind != "part") return false;
   Segment &segment = journal.segments.emplace_back();
   words.number(segment.id.device);
@@ -89,8 +97,42 @@ bool parse_line(std::string_view line, Journal &journal) {
          segment.to >= segment.from;
 }
 
-core::Error trouble(const std::string &what, const std::string &path) {
-  return core::Error{what + " " + path + ": " + core::error_text(errno)};
+core::Result<Text> parse_text(std::string_view text) {
+  const size_t end = text.rfind(kCrc);
+  if (!text.starts_with(kHeader) || end == std::string_view::npos || !text.ends_with('\n')) return core::Error{"is not complete"};
+  uint32_t crc = 0;
+  Words last(text.substr(end + kCrc.size(), text.size() - end - kCrc.size() - 1));
+  last.number(crc);
+  if (!last.good() || crc != core::crc32c(text.substr(0, end))) return core::Error{"has a wrong checksum"};
+  Text parsed;
+  for (size_t at = kHeader.size(); at < end;) {
+    const size_t newline = text.find('\n', at);
+    const std::string_view line = text.substr(at, newline - at);
+    if (!parse_line(line, parsed)) return core::Error{"has a line that is not known: " + std::string(line.substr(0, 100))};
+    at = newline + 1;
+  }
+  return parsed;
+}
+
+void put_journal(std::string &out, const Journal &journal) {
+  put(out, "began", journal.began_ns);
+  for (const Position &at : journal.positions) {
+    put(out, "\nfile", at.id.device, at.id.inode, at.offset, at.size, at.skipping ? 1 : 0, at.head.size, at.head.crc, at.tail.size,
+        at.tail.crc);
+    out += ' ' + escaped(at.path);
+  }
+  if (journal.batch_time_ns != 0) put(out, "\nbatch", journal.batch_time_ns);
+  for (const Segment &part : journal.segments)
+    put(out, "\npart", part.id.device, part.id.inode, part.from, part.to, part.head.size, part.head.crc, part.tail.size,
+        part.tail.crc);
+  for (const std::string &line : journal.own) out += "\nown " + escaped(line);
+  out += '\n';
+}
+
+std::string with_crc(std::string text) {
+  const uint32_t crc = core::crc32c(text);
+  text.append(kCrc).append(std::to_string(crc)) += '\n';
+  return text;
 }
 
 }  // namespace
@@ -129,69 +171,33 @@ bool unescape(std::string_view text, std::string &out) {
 
 std::string journal_text(const Journal &journal) {
   std::string out(kHeader);
-  put(out, "began", journal.began_ns);
-  for (const Position &at : journal.positions) {
-    put(out, "\nfile", at.id.device, at.id.inode, at.offset, at.size, at.skipping ? 1 : 0, at.head.size, at.head.crc, at.tail.size,
-        at.tail.crc);
-    out += ' ' + escaped(at.path);
-  }
-  if (journal.batch_time_ns != 0) put(out, "\nbatch", journal.batch_time_ns);
-  for (const Segment &part : journal.segments)
-    put(out, "\npart", part.id.device, part.id.inode, part.from, part.to, part.head.size, part.head.crc, part.tail.size,
-        part.tail.crc);
-  for (const std::string &line : journal.own) out += "\nown " + escaped(line);
+  put(out, "written", journal.written_ns);
   out += '\n';
-  put(out, "crc", core::crc32c(out));
-  return out + '\n';
+  put_journal(out, journal);
+  return with_crc(std::move(out));
+}
+
+std::string recent_text(const Recent &changes) {
+  std::string out(kHeader);
+  put(out, "over", changes.over_ns);
+  for (const FileId &id : changes.gone) put(out, "\ngone", id.device, id.inode);
+  out += '\n';
+  put_journal(out, changes.journal);
+  return with_crc(std::move(out));
 }
 
 core::Result<Journal> parse_journal(std::string_view text) {
-  const size_t end = text.rfind("crc ");
-  if (!text.starts_with(kHeader) || end == std::string_view::npos || !text.ends_with('\n')) return core::Error{"is not complete"};
-  uint32_t crc = 0;
-  Words last(text.substr(end + 4, text.size() - end - 5));
-  last.number(crc);
-  if (!last.good() || crc != core::crc32c(text.substr(0, end))) return core::Error{"has a wrong checksum"};
-  Journal journal;
-  for (size_t at = kHeader.size(); at < end;) {
-    const size_t newline = text.find('\n', at);
-    const std::string_view line = text.substr(at, newline - at);
-    if (!parse_line(line, journal)) return core::Error{"has a line that is not known: " + std::string(line.substr(0, 100))};
-    at = newline + 1;
-  }
-  return journal;
+  auto parsed = parse_text(text);
+  if (!parsed) return core::Error{parsed.error()};
+  if (parsed->over_ns || !parsed->gone.empty()) return core::Error{"tells changes only"};
+  return std::move(parsed->journal);
 }
 
-core::Status write_journal(const std::string &path, const std::string &text) {
-  if (text.size() > kMaxJournalBytes)
-    return core::Error{path + " would have " + std::to_string(text.size()) +
-                       " bytes, more than can be read back; it stays as it was"};
-  const std::string fresh = path + ".new";
-  {
-    const core::Descriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
-    if (!fd) return trouble("cannot write", fresh);
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
-      if (n < 0 && errno != EINTR) return trouble("cannot write", fresh);
-      if (n > 0) done += static_cast<size_t>(n);
-    }
-    if (::fdatasync(fd.get()) != 0) return trouble("cannot sync", fresh);
-  }
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) return trouble("cannot rename to", path);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const core::Descriptor names(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!names || ::fsync(names.get()) != 0) return trouble("cannot sync the folder of", path);
-  return core::Done{};
-}
-
-core::Result<Journal> read_journal(const std::string &path) {
-  struct stat about {};
-  if (::stat(path.c_str(), &about) != 0 && errno == ENOENT) return Journal{};
-  const auto text = core::read_file(path, kMaxJournalBytes);
-  if (!text) return core::Error{text.error()};
-  auto journal = parse_journal(text.value());
-  if (!journal) return core::Error{path + " " + journal.error()};
-  return journal;
+core::Result<Recent> parse_recent(std::string_view text) {
+  auto parsed = parse_text(text);
+  if (!parsed) return core::Error{parsed.error()};
+  if (!parsed->over_ns) return core::Error{"does not say of what it tells the changes"};
+  return Recent{*parsed->over_ns, std::move(parsed->gone), std::move(parsed->journal)};
 }
 
 }  // namespace atalaya::tail

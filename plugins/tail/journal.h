@@ -2,19 +2,18 @@
 // What a source that follows files keeps over restarts: where it is, what it was about to hand on, and lines of its own.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/util/result.h"
-#include "plugins/tail/tail.h"
+#include "plugins/tail/content.h"
 
 namespace atalaya::tail {
 
-// A longer one is neither written nor read.
-inline constexpr size_t kMaxJournalBytes = size_t{64} << 20;
-
 struct Journal {
+  int64_t written_ns = 0;  // CLOCK_REALTIME; by it the changes to a journal know theirs
   int64_t began_ns = 0;
   std::vector<Position> positions;  // every line before them is held by the sinks
   // The batch that was handed on last and of which nobody has said yet that it arrived: to be made again, the same.
@@ -23,13 +22,17 @@ struct Journal {
   std::vector<std::string> own;  // the source's, as of the positions
 };
 
-std::string journal_text(const Journal &journal);
-core::Result<Journal> parse_journal(std::string_view text);
+// What has changed since a journal was written.
+struct Recent {
+  int64_t over_ns = 0;  // when that was written
+  std::vector<FileId> gone;
+  Journal journal;  // its positions: those that have changed or are new; all else whole
+};
 
-// Replaces the file by this text, all or nothing, also when the power fails.
-core::Status write_journal(const std::string &path, const std::string &text);
-// An empty one when there is no file.
-core::Result<Journal> read_journal(const std::string &path);
+std::string journal_text(const Journal &journal);
+std::string recent_text(const Recent &changes);
+core::Result<Journal> parse_journal(std::string_view text);
+core::Result<Recent> parse_recent(std::string_view text);
 
 // Spaces, control characters and '%' as %XX; and back. False: not so written.
 std::string escaped(std::string_view text);

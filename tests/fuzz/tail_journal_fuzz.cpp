@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A journal of the source btrace: the input as it is, and with the checksum that it should have. What can be read is written the
-// same.
+// A journal of the source btrace, or what has changed since: the input as it is, and with the checksum that it should have. What
+// can be read is written the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -12,8 +12,19 @@
 
 namespace {
 
+void check_recent(std::string_view text) {
+  using namespace atalaya;
+  auto changes = tail::parse_recent(text);
+  if (!changes) return;
+  auto again = tail::parse_recent(tail::recent_text(*changes));
+  if (!again || again->over_ns != changes->over_ns || again->gone != changes->gone ||
+      again->journal.positions != changes->journal.positions)
+    std::abort();
+}
+
 void check(std::string_view text) {
   using namespace atalaya;
+  check_recent(text);
   auto journal = tail::parse_journal(text);
   if (!journal) return;
   const std::string written = tail::journal_text(*journal);

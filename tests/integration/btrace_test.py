@@ -229,10 +229,15 @@ class Btrace(AgentCase):
         self.until(lambda: self.numbers() == [1], "first number")
         self.assertEqual(agent.stop(), 0)
         journal, = [os.path.join(folder, "journal") for folder, _, files in os.walk(self.folder) if "journal" in files]
-        with open(journal, "r+b") as file:
-            file.truncate(os.path.getsize(journal) - 3)
-        self.run_agent(self.lua()).wait_line("is not complete; it is now")
-        self.assertTrue(os.path.exists(journal + ".damaged"))
+        for damaged in (journal, journal + ".recent"):
+            with open(damaged, "r+b") as file:
+                file.truncate(os.path.getsize(damaged) - 3)
+            agent = self.run_agent(self.lua())
+            agent.wait_line(f"{damaged} is not complete; it is now {damaged}.damaged; " +
+                            ("all files are read" if damaged == journal else "what was read since"))
+            self.assertTrue(os.path.exists(damaged + ".damaged"))
+            self.until(lambda: os.path.exists(journal + ".recent"), "changes in the journal")
+            self.assertEqual(agent.stop(), 0)
 
 
 main()

@@ -12,7 +12,7 @@
 #include "plugins/sources/btrace/metrics.h"
 #include "plugins/sources/btrace/read_rules.h"
 #include "plugins/sources/btrace/record_builder.h"
-#include "plugins/tail/journal.h"
+#include "plugins/tail/journal_file.h"
 #include "plugins/tail/tail.h"
 
 namespace atalaya::btrace {
@@ -131,7 +131,6 @@ class BtraceSource final : public PushSource {
   void make_readers();
   void read_journal();
   void write_journal();
-  void set_damaged_aside(const std::string &problem);
 
   bool stopping();
   Totals begin_batch(int64_t time_ns);
@@ -160,11 +159,10 @@ class BtraceSource final : public PushSource {
   RecordBuilder builder_;
   atalaya_batch *batch_ = nullptr;
   tail::Journal journal_;
-  std::string journal_path_;   // "": it is not kept
-  std::string written_;        // the journal's text in the file
-  Totals told_;                // by add_account
-  int64_t batch_time_ns_ = 0;  // of the batch that is being made
-  int64_t last_time_ns_ = 0;   // of a sample, as read
+  std::optional<tail::JournalFile> journal_file_;  // nothing: it is not kept
+  Totals told_;                                    // by add_account
+  int64_t batch_time_ns_ = 0;                      // of the batch that is being made
+  int64_t last_time_ns_ = 0;                       // of a sample, as read
 
   std::mutex mutex_;
   std::condition_variable wake_;

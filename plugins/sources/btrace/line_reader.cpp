@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "core/util/text.h"
 #include "plugins/sources/btrace/times.h"
@@ -81,9 +82,10 @@ void LineReader::take_event(int64_t time_ns, int64_t now_ns, const Output &out) 
 }
 
 std::vector<std::string> LineReader::state(const std::vector<tail::Position> &files) {
-  std::erase_if(forms_, [&](const auto &entry) {
-    return std::none_of(files.begin(), files.end(), [&](const tail::Position &file) { return file.id == entry.first; });
-  });
+  std::set<tail::FileId> there;
+  if (!forms_.empty())
+    for (const tail::Position &file : files) there.insert(file.id);
+  std::erase_if(forms_, [&there](const auto &entry) { return there.count(entry.first) == 0; });
   std::vector<std::string> lines = spans_.lines();
   for (std::string &line : lines) line.insert(0, kOpen);
   for (const auto &[file, forms] : forms_)

@@ -15,7 +15,7 @@
 #include "plugins/sources/btrace/rules.h"
 #include "plugins/sources/btrace/spans.h"
 #include "plugins/tail/content.h"
-#include "plugins/tail/journal.h"
+#include "plugins/tail/journal_file.h"
 
 namespace atalaya::btrace {
 

@@ -72,7 +72,7 @@ class Reader {
   }
   // The agent ends and begins anew with what it had written down.
   void restart() {
-    auto kept = tail::parse_journal(tail::journal_text({tail->began_ns(), tail->positions(), 0, {}, {}}));
+    auto kept = tail::parse_journal(tail::journal_text({0, tail->began_ns(), tail->positions(), 0, {}, {}}));
     REQUIRE_MESSAGE(kept.ok(), (kept ? "" : kept.error()));
     begin();
     tail->restore(kept->positions, kept->began_ns, {});
