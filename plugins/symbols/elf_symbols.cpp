@@ -12,6 +12,7 @@
 namespace atalaya::symbols {
 namespace {
 
+constexpr size_t kMaxSymbols = 1 << 20;  // of a file; what is beyond has no names
 constexpr size_t kMaxNames = size_t{64} << 20;
 
 }  // namespace

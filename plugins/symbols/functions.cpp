@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -55,10 +56,23 @@ bool is_clone(std::string_view name) {
   return std::any_of(std::begin(kMarks), std::end(kMarks), [name](auto mark) { return name.find(mark) != std::string_view::npos; });
 }
 
+// Of one that is named by where it is: 0x and digits.
+std::optional<uint64_t> address_in(std::string_view name) {
+  uint64_t address = 0;
+  if (!name.starts_with("0x")) return std::nullopt;
+  const auto [end, error] = std::from_chars(name.data() + 2, name.data() + name.size(), address, 16);
+  return error == std::errc{} && end == name.data() + name.size() ? std::optional(address) : std::nullopt;
+}
+
+std::string at_address(uint64_t address) {
+  char digits[16];
+  return " at 0x" + std::string(digits, std::to_chars(digits, std::end(digits), address, 16).ptr);
+}
+
 // Goes through the tables of a file, and of what adds to them.
 class Search {
  public:
-  explicit Search(std::string_view name) : name_(name), part_(part_of_mangled(name)) {}
+  explicit Search(std::string_view name) : name_(name), part_(part_of_mangled(name)), address_(address_in(name)) {}
 
   void look_in(const ElfImage &image, const std::string &path, const struct stat &of) {
     if (look_in_table(image, SHT_SYMTAB)) return;
@@ -91,6 +105,7 @@ class Search {
 
   void look_at(const Function &function) {
     const std::string_view bare = without_version(function.name);
+    if (address_ && function.address == *address_) add(function, bare);
     if (part_.empty() ? bare != name_ && !is_mangled(bare) : bare.find(part_) == std::string_view::npos) return;
     const std::string readable = is_clone(bare) ? std::string(bare) : demangled(bare);
     if (bare == name_ || readable == name_)
@@ -109,7 +124,9 @@ class Search {
     std::string text = "no function " + core::in_quotes(name_) + " in " + path;
     if (!near_.empty()) return text + "; there is " + core::in_quotes(near_.front()) + others();
     if (stripped_)
-      return text + ", which has only the names that it exports: install its debug symbols, or build it without stripping it";
+      return text +
+             ", which has only the names that it exports (or too many): install its debug symbols, or build it without stripping "
+             "it";
     return text + "; `nm -C` lists what is there; a function that was inlined is not";
   }
 
@@ -121,12 +138,14 @@ class Search {
 
   std::string several(const std::string &path) const {
     std::string text = std::to_string(found_.size()) + " functions " + core::in_quotes(name_) + " in " + path + ": ";
-    for (size_t i = 0; i < found_.size() && i < kMostNamed; ++i) text += (i > 0 ? ", " : "") + found_[i].second;
+    for (size_t i = 0; i < found_.size() && i < kMostNamed; ++i)
+      text += (i > 0 ? ", " : "") + found_[i].second + at_address(found_[i].first.address);
     if (found_.size() > kMostNamed) text += ", ...";
-    return text + "; name one as the symbol table has it";
+    return text + "; name one as the symbol table has it, or by its address";
   }
 
   std::string_view name_, part_;
+  std::optional<uint64_t> address_;
   std::vector<std::pair<Function, std::string>> found_;  // and its name in the table
   std::vector<std::string> near_;
   bool stripped_ = false;
@@ -164,10 +183,10 @@ bool each_function(const ElfImage &image, uint32_t table, const std::function<bo
     Elf_Data *data = image.section_data(section);
     const std::string_view names = image.section_bytes(texts);
     if (data == nullptr || names.empty()) continue;
-    const size_t count = std::min<size_t>(header.sh_size / header.sh_entsize, kMaxSymbols);
-    for (size_t i = 0; i < count; ++i) {
+    const auto count = static_cast<int>(std::min<uint64_t>(header.sh_size / header.sh_entsize, kMaxRead / sizeof(Elf32_Sym)));
+    for (int i = 0; i < count; ++i) {
       GElf_Sym symbol;
-      if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
+      if (gelf_getsym(data, i, &symbol) == nullptr) break;
       if (!is_function(symbol) || symbol.st_name >= names.size()) continue;
       std::string_view name = names.substr(symbol.st_name, kLongestName);
       name = name.substr(0, name.find('\0'));

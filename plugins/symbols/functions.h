@@ -14,7 +14,6 @@
 
 namespace atalaya::symbols {
 
-inline constexpr size_t kMaxSymbols = 1 << 20;             // of a table; what is beyond has no names
 inline constexpr size_t kMaxDebugData = size_t{32} << 20;  // .gnu_debugdata unpacked
 
 // As it stands in a symbol table. `address` is in the file's own addresses.
@@ -37,8 +36,8 @@ struct FoundFunction {
   uint64_t size = 0;    // 0: unknown
 };
 
-// By its name in the table, or by that which people write (as `demangled` has it), in the file at `path`, which is open as `file`,
-// or in its debug file. An error says why there is not just one.
+// By its name in the table, by that which people write (as `demangled` has it), or by its address (0x401136), in the file at
+// `path`, which is open as `file`, or in its debug file. An error says why there is not just one.
 core::Result<FoundFunction> find_function(int file, const std::string &path, std::string_view name);
 
 }  // namespace atalaya::symbols

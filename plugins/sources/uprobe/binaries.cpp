@@ -34,8 +34,9 @@ std::string Binaries::where(const Watched &watched) {
   return "region " + core::in_quotes(watched.region.name) + ": ";
 }
 
+// By when it was changed: a copy may bring the time of its model with it.
 Binaries::Stamp Binaries::stamp_of(const struct stat &info) {
-  return {info.st_dev, info.st_ino, info.st_size, int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+  return {info.st_dev, info.st_ino, info.st_size, int64_t{info.st_ctim.tv_sec} * 1'000'000'000 + info.st_ctim.tv_nsec};
 }
 
 // A file that is gone is no reason to let go: processes go on to run it, and the next one comes under its name.

@@ -53,9 +53,9 @@ constexpr Param kRegionMembers[] = {
     {.name = "enter"_str,
      .type = ATALAYA_STRING,
      .flags = ATALAYA_REQUIRED,
-     .summary =
-         "The function that it begins with, as people write it without parameters (ns::parse) or as the symbol table has it; "
-         "FUNCTION+24 is an instruction within it."_str},
+     .summary = "The function that it begins with, as people write it without parameters (ns::parse), as the symbol table has it, "
+                "or by its address "
+                "there (0x401136); FUNCTION+24 is an instruction within it."_str},
     {.name = "leave"_str,
      .type = ATALAYA_STRING,
      .summary =

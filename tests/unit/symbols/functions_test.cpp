@@ -78,7 +78,16 @@ TEST_CASE("several functions of a name are told by what the table calls them") {
   REQUIRE_FALSE(several);
   CHECK(several.error().starts_with("2 functions \"atalaya::symbols::overloaded_in_the_test\" in " + own_path() + ": "));
   CHECK(several.error().find("_ZN7atalaya7symbols22overloaded_in_the_testEd") != std::string::npos);
-  CHECK(several.error().ends_with("; name one as the symbol table has it"));
+  CHECK(several.error().ends_with("; name one as the symbol table has it, or by its address"));
+  // As the error tells it, and as it is the only way with static functions of C.
+  const size_t at = several.error().find(" at 0x") + 4;
+  const std::string address = several.error().substr(at, several.error().find_first_of(",;", at) - at);
+  const auto by_address = find(own_path(), address);
+  REQUIRE(by_address);
+  const std::string mangled = "_ZN7atalaya7symbols22overloaded_in_the_testE";
+  CHECK((by_address.value().offset == find(own_path(), mangled + "i").value().offset ||
+         by_address.value().offset == find(own_path(), mangled + "d").value().offset));
+  CHECK(find(own_path(), "0x1").error().starts_with("no function \"0x1\" in "));
 }
 
 TEST_CASE("a name that is not there: what is near it") {
@@ -110,9 +119,10 @@ TEST_CASE("a stripped file, and one with its debug data") {
   const std::string name = "a_plain_function_of_the_test";
   const auto bare = find(stripped, name);
   REQUIRE_FALSE(bare);
-  CHECK(bare.error() ==
-        "no function \"" + name + "\" in " + stripped +
-            ", which has only the names that it exports: install its debug symbols, or build it without stripping it");
+  CHECK(
+      bare.error() ==
+      "no function \"" + name + "\" in " + stripped +
+          ", which has only the names that it exports (or too many): install its debug symbols, or build it without stripping it");
   const uint64_t offset = find(own_path(), name).value().offset;
   CHECK(find(packed, name).value().offset == offset);
   CHECK(find(linked, name).value().offset == offset);
