@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The phases of a Hadoop map task (MapReduce 2 and 3) as phase lines: read, map, collect, spill, merge.
 //
-// read, map and collect take turns with each record. They are told when the mapper ends, one behind the other from its begin, each as
-// long as it took in total: their lengths and bytes are measured, their places are not. spill and merge are told as they happen, each
-// spill by itself, with the bytes that were written.
+// read, map and collect take turns with each record. They are told one behind the other from the mapper's begin, each as long as it took
+// in total: their lengths and bytes are measured, their places are not, therefore quality=placed. They end where the output is flushed,
+// which spills the rest and merges: spill and merge are told as they happen, each spill by itself, with the bytes that were written.
+// Spills before the end are another thread's, beside the three.
+//
+// In a job without reduces map contains the writing of the output, but not what is flushed when it is closed.
+//
+// A split forgets its locations on its way to the task. How far the bytes came is what the file system says of each read, since
+// Hadoop 2.9; remote= stands only where it said so of every byte.
 //
 // A task's JVM runs one attempt; its id is the third argument of its main class.
 import static org.openjdk.btrace.core.BTraceUtils.Reflective.getLong;
@@ -26,9 +32,11 @@ import org.openjdk.btrace.core.types.AnyType;
 @BTrace
 public class HadoopMap {
   private static String task = "";  // the keys of this attempt
-  private static long began;        // the mapper, ns since 1970
+  private static long began, ended;  // the mapper, ns since 1970; ended: 0 until its output is flushed
   private static long reading, collecting;  // ns in total
   private static long firstRead, lastRead;  // the file system's count of bytes
+  private static long placed, remote;          // of these, those whose distance was told, and those from other nodes
+  private static long lastPlaced, lastRemote;  // when lastRead was
   private static boolean anyRead;
   private static long collected, records;
 
@@ -51,19 +59,42 @@ public class HadoopMap {
   @OnMethod(clazz = "org.apache.hadoop.mapred.MapTask", method = "/run(New|Old)Mapper/")
   public static void mapperBegins() {
     began = timeMillis() * 1000000L;
-    reading = collecting = collected = records = firstRead = lastRead = 0;
+    ended = reading = collecting = collected = records = 0;
+    firstRead = lastRead = placed = remote = lastPlaced = lastRemote = 0;
     anyRead = false;
+  }
+
+  // The output of a job with reduces, and without: of these calls the first counts, behind which there are no more records.
+  @OnMethod(clazz = "/org\\.apache\\.hadoop\\.mapred\\.MapTask\\$(MapOutputBuffer|DirectMapOutputCollector|NewDirectOutputCollector)/",
+      method = "/flush|close/")
+  public static void outputFlushed() {
+    if (ended == 0) {
+      ended = timeMillis() * 1000000L;
+    }
   }
 
   @OnMethod(clazz = "org.apache.hadoop.mapred.MapTask", method = "/run(New|Old)Mapper/", location = @Location(Kind.RETURN))
   public static void mapperEnds() {
+    long end = ended;
+    if (end == 0) {  // an output of another class
+      end = timeMillis() * 1000000L;
+    }
     long read = began + reading;
-    long collect = timeMillis() * 1000000L - collecting;
+    long collect = end - collecting;
     long bytes = lastRead - firstRead;
+    String input = "", far = "";
+    if (bytes > 0) {  // 0: also of splits that are no part of a file
+      input = " bytes=" + bytes;
+      if (lastPlaced == bytes) {
+        far = " remote=" + lastRemote;
+      }
+    }
     if (collect > read) {
-      println("atalaya span phase phase=read" + task + " start=" + began + " end=" + read + " bytes=" + bytes + " records=" + records);
-      println("atalaya span phase phase=map" + task + " start=" + read + " end=" + collect + " bytes=" + bytes + " records=" + records);
-      println("atalaya span phase phase=collect" + task + " start=" + collect + " end=" + (collect + collecting) + " bytes=" + collected);
+      println("atalaya span phase phase=read quality=placed" + task + " start=" + began + " end=" + read + input + far + " records=" + records);
+      println("atalaya span phase phase=map quality=placed" + task + " start=" + read + " end=" + collect + input + " records=" + records);
+    }
+    if (collect > read && collecting > 0) {
+      println("atalaya span phase phase=collect quality=placed" + task + " start=" + collect + " end=" + end + " bytes=" + collected);
     }
   }
 
@@ -82,9 +113,21 @@ public class HadoopMap {
   public static void inputBytes(@Return long bytes) {
     if (!anyRead) {
       firstRead = bytes;
+      placed = remote = 0;
     }
     anyRead = true;
     lastRead = bytes;
+    lastPlaced = placed;
+    lastRemote = remote;
+  }
+
+  // Distance 0 is this node.
+  @OnMethod(clazz = "org.apache.hadoop.fs.FileSystem$Statistics", method = "incrementBytesReadByDistance")
+  public static void bytesRead(int distance, long bytes) {
+    placed = placed + bytes;
+    if (distance > 0) {
+      remote = remote + bytes;
+    }
   }
 
   @OnMethod(clazz = "org.apache.hadoop.mapred.MapTask$MapOutputBuffer", method = "collect")

@@ -2,9 +2,12 @@
 // The phases of a Hadoop reduce task (MapReduce 2 and 3) as phase lines: shuffle, merge, sort, reduce, write.
 //
 // shuffle is the fetching of the maps' output, with the bytes that were fetched; merge each merge of what was fetched, in memory or on
-// disk, while it goes on; sort the last merge, after which keys come in order. reduce and write take turns with each record. They are
-// told when the reducer ends, one behind the other from its begin, each as long as it took in total: their lengths and bytes are
-// measured, their places are not.
+// disk, while it goes on; sort the last merge, after which keys come in order. reduce and write take turns with each record, and write
+// is also the closing of the output, which flushes the rest. They are told when the reducer ends, one behind the other from its begin,
+// each as long as it took in total: their lengths and bytes are measured, their places are not, therefore quality=placed.
+//
+// shuffle has no source: what came from maps on the same node is among its bytes. write has none: what it writes was in memory, and its
+// time may be that of disks or of other nodes.
 //
 // A task's JVM runs one attempt; its id is the third argument of its main class.
 import static org.openjdk.btrace.core.BTraceUtils.Reflective.getLong;
@@ -63,7 +66,7 @@ public class HadoopReduce {
   @OnMethod(clazz = "/org\\.apache\\.hadoop\\.mapreduce\\.task\\.reduce\\.MergeManager(Impl)?/", method = "close")
   public static void sortBegins() {
     long now = timeMillis() * 1000000L;
-    println("atalaya span phase phase=shuffle source=network" + task + " start=" + shuffleBegan + " end=" + now + " bytes=" + fetched);
+    println("atalaya span phase phase=shuffle" + task + " start=" + shuffleBegan + " end=" + now + " bytes=" + fetched);
     mergeBegan = now;
     merged = 0;
   }
@@ -115,7 +118,13 @@ public class HadoopReduce {
     records = records + 1;
   }
 
-  // Called before and after each record.
+  @OnMethod(clazz = "/org\\.apache\\.hadoop\\.mapred\\.ReduceTask\\$(New|Old)TrackingRecordWriter/", method = "close",
+      location = @Location(Kind.RETURN))
+  public static void outputClosed(@Duration long ns) {
+    writing = writing + ns;
+  }
+
+  // Called before and after each record, and before and after the output is closed.
   @OnMethod(clazz = "/org\\.apache\\.hadoop\\.mapred\\.ReduceTask\\$(New|Old)TrackingRecordWriter/", method = "getOutputBytes",
       location = @Location(Kind.RETURN))
   public static void outputBytes(@Return long bytes) {
@@ -130,10 +139,13 @@ public class HadoopReduce {
   public static void reducerEnds() {
     long end = timeMillis() * 1000000L;
     long write = end - writing;
+    String output = "";
+    if (lastWritten > firstWritten) {  // the same: also of output that is no file
+      output = " bytes=" + (lastWritten - firstWritten);
+    }
     if (write > reduceBegan) {
-      println("atalaya span phase phase=reduce" + task + " start=" + reduceBegan + " end=" + write + " bytes=" + fetched);
-      println("atalaya span phase phase=write source=disk" + task + " start=" + write + " end=" + end + " bytes=" + (lastWritten - firstWritten)
-          + " records=" + records);
+      println("atalaya span phase phase=reduce quality=placed" + task + " start=" + reduceBegan + " end=" + write + " bytes=" + fetched);
+      println("atalaya span phase phase=write quality=placed" + task + " start=" + write + " end=" + end + output + " records=" + records);
     }
   }
 }

@@ -15,7 +15,8 @@ constexpr MetricInfo kInfos[] = {
     {"span.bytes*", Kind::gauge_or_rate, "By"},
     {"span.gc.time", Kind::gauge_or_rate, "ms"},
     {"span.given_up", Kind::gauge_or_rate, "1"},
-    {"span.records", Kind::gauge_or_rate, "records"},
+    {"span.outcome", Kind::gauge_or_rate, "1"},
+    {"span.records", Kind::gauge_or_rate, "1"},
     {"span.spills", Kind::gauge_or_rate, "1"},
     {"region.attached", Kind::gauge_or_rate, "1"},
     {"region.time", Kind::delta, "ns"},
@@ -25,7 +26,13 @@ constexpr MetricInfo kInfos[] = {
     {"btrace.profile.*.total", Kind::total, "ns"},
     {"btrace.profile.*", Kind::gauge_or_rate, "ns"},
     {"btrace.unseen.bytes", Kind::delta, "By"},
-    {"btrace.*", Kind::delta, "1"},
+    {"btrace.lines", Kind::delta, "1"},
+    {"btrace.lines.*", Kind::delta, "1"},
+    {"btrace.truncations", Kind::delta, "1"},
+    {"btrace.spans.*", Kind::delta, "1"},
+    {"btrace.errors", Kind::delta, "1"},
+    {"btrace.dropped", Kind::delta, "1"},
+    {"btrace.overflows", Kind::delta, "1"},
     {"fact.number", Kind::gauge_or_rate, "1"},
     {"inventory.facts", Kind::gauge_or_rate, "1"},
     {"inventory.*", Kind::delta, "1"},
@@ -130,6 +137,8 @@ constexpr MetricInfo kInfos[] = {
     {"sys.tasks.created", Kind::gauge_or_rate, "1/s"},
     {"sys.tasks.*", Kind::gauge_or_rate, "1"},
     {"sys.uptime", Kind::gauge_or_rate, "s"},
+    {"sys.clock.synced", Kind::gauge_or_rate, "1"},
+    {"sys.clock.*", Kind::gauge_or_rate, "ms"},
 };
 
 using Rule = std::pair<core::Matcher, const MetricInfo *>;

@@ -137,7 +137,8 @@ class Commands(QueryCase):
         for row in json.loads(self.atalaya("plugins", "--format", "json")):
             for page in json.loads(self.atalaya("plugins", row["name"], "--format", "json")):
                 for metric in page.get("metrics", []):
-                    declared[metric["name"]] = metric
+                    same = declared.setdefault(metric["name"], metric)
+                    self.assertEqual((same["unit"], same["kind"]), (metric["unit"], metric["kind"]), row["name"] + ": " + metric["name"])
         self.assertGreater(len(declared), 100)
         put = [{"metric": name, "timestamp": T0 + second, "value": 5, "tags": {"host": "h"}} for name in declared for second in (10, 20)]
         self.put(put)

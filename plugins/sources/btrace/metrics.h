@@ -12,12 +12,12 @@ inline constexpr int kIsCount = -1;
 inline constexpr std::array kHostTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kBlockTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"name"_str, ATALAYA_TAG_IDENTITY}};
 inline constexpr std::array kSpanTags = {
-    MetricTag{"host"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"framework"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"job"_str, ATALAYA_TAG_IDENTITY},     MetricTag{"stage"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"task"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"attempt"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"phase"_str, ATALAYA_TAG_IDENTITY},   MetricTag{"name"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"source"_str, ATALAYA_TAG_IDENTITY},  MetricTag{"locality"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"executor"_str, ATALAYA_TAG_IDENTITY}};
+    MetricTag{"host"_str, ATALAYA_TAG_IDENTITY},     MetricTag{"framework"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"job"_str, ATALAYA_TAG_IDENTITY},      MetricTag{"stage"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"task"_str, ATALAYA_TAG_IDENTITY},     MetricTag{"attempt"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"phase"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"name"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"source"_str, ATALAYA_TAG_IDENTITY},   MetricTag{"locality"_str, ATALAYA_TAG_IDENTITY},
+    MetricTag{"executor"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"quality"_str, ATALAYA_TAG_IDENTITY}};
 
 template <size_t tags>
 constexpr Metric metric(atalaya_str name, atalaya_str unit, uint32_t kind, const std::array<MetricTag, tags> &keys,

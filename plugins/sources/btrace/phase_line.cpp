@@ -14,8 +14,9 @@ namespace {
 
 using namespace std::literals;
 
-constexpr std::array kTags = {"host"sv, "job"sv,    "stage"sv,     "task"sv,     "attempt"sv, "phase"sv,
-                              "name"sv, "source"sv, "framework"sv, "locality"sv, "executor"sv};
+constexpr std::array kTags = {"host"sv, "job"sv,    "stage"sv,     "task"sv,     "attempt"sv,  "phase"sv,
+                              "name"sv, "source"sv, "framework"sv, "locality"sv, "executor"sv, "quality"sv};
+constexpr std::string_view kPlaced = "placed";  // the one quality there is: the span's place was worked out, not seen
 constexpr std::pair<std::string_view, std::string_view> kCounts[] = {{"bytes", "span.bytes"},
                                                                      {"records", "span.records"},
                                                                      {"remote", "span.bytes.remote"},
@@ -70,7 +71,8 @@ bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std
   bool good = true;
   if (std::find(kTags.begin(), kTags.end(), key) != kTags.end()) {
     std::erase_if(event.tags, [&](const Tag &tag) { return tag.first == key; });  // the last one counts
-    if (!value.empty()) event.tags.emplace_back(key, value);
+    good = key != "quality" || value.empty() || value == kPlaced;
+    if (good && !value.empty()) event.tags.emplace_back(key, value);
   } else if (key == "seq") {
     event.seq = value;
   } else if (key == "time") {
@@ -98,7 +100,7 @@ std::string_view PhaseLineReader::decoded(std::string_view text, bool &good) {
 }
 
 bool PhaseLineReader::read_words(std::string_view words, SpanEvent &event, std::string &problem) {
-  while (!(words = trimmed(words)).empty()) {
+  while (!(words = core::trimmed(words)).empty()) {
     const size_t end = std::min(words.find(' '), words.size()), equals = words.substr(0, end).find('=');
     if (equals == std::string_view::npos || equals == 0) {
       problem = core::in_quotes(words.substr(0, end)) + " is not KEY=VALUE";
@@ -126,7 +128,7 @@ Parsed PhaseLineReader::read(std::string_view line, SpanEvent &event, std::strin
   const auto *verb =
       std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const auto &one) { return line.starts_with(one.first); });
   if (verb == std::end(kVerbs)) return Parsed::none;
-  line = trimmed(line.substr(verb->first.size()));
+  line = core::trimmed(line.substr(verb->first.size()));
   used_ = 0;
   event.begin_line(verb->second, line.substr(0, line.find(' ')));
   if (!is_level(event.level)) {

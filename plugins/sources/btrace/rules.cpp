@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/util/lua_pattern.h"
+#include "core/util/metric_name.h"
 #include "core/util/text.h"
 #include "plugins/sources/btrace/phase_line.h"
 #include "plugins/sources/btrace/times.h"
@@ -93,14 +94,14 @@ core::Result<Rules::Target> Rules::make_target(const std::string &text, bool met
   if (text.starts_with(kTag) && text.size() > kTag.size()) return Target{Kind::tag, text.substr(kTag.size())};
   if (text.starts_with(kField) && text.size() > kField.size()) {
     std::string name;
-    append_name(name, std::string_view(text).substr(kField.size()));
+    core::append_metric_name(name, std::string_view(text).substr(kField.size()));
     return Target{Kind::field, name};
   }
   if (metrics && text == "time") return Target{Kind::key, text};
   SpanEvent event;
   std::string problem;
-  // A word that is known takes some value; "1" is a time, a count, an outcome and a name.
-  if (!metrics && set_key(event, text, "1", problem)) return Target{Kind::key, text};
+  // A word that is known takes some value; "1" is a time, a count, an outcome and a name, "placed" a quality.
+  if (!metrics && (set_key(event, text, "1", problem) || set_key(event, text, "placed", problem))) return Target{Kind::key, text};
   return core::Error{"captures: " + core::in_quotes(text) + " is not known; write tag.NAME, field.NAME, _ to ignore it, or " +
                      (metrics ? "time" : "a word of the phase line such as job, task, phase, time, start, end, bytes, outcome")};
 }

@@ -31,6 +31,17 @@ TEST_CASE("phase lines: without a time, when the line was read; empty values are
         Lines{"span task " + std::to_string(kNow) + "+0 [task=t]"});
 }
 
+TEST_CASE("phase lines: a phase whose place was worked out says so") {
+  LineBench bench;
+  CHECK(bench.read({"atalaya span phase phase=read quality=placed start=1700000000000 end=1700000000100",
+                    "atalaya begin phase phase=map quality=placed time=1700000000100",
+                    "atalaya end phase phase=map time=1700000000200",
+                    "atalaya span phase phase=spill quality= start=1700000000000 end=1700000000100"}) ==
+        Lines{"span phase 1700000000000000000+100000000 [phase=read quality=placed]",
+              "span phase 1700000000100000000+100000000 [phase=map quality=placed]",
+              "span phase 1700000000000000000+100000000 [phase=spill]"});
+}
+
 TEST_CASE("phase lines: what cannot be is said and counted, and nothing of it is taken") {
   const std::pair<const char *, const char *> cases[] = {
       {"atalaya begin phse task=t", "the level \"phse\" is not known; it is job, stage, task, phase or region"},
@@ -38,6 +49,7 @@ TEST_CASE("phase lines: what cannot be is said and counted, and nothing of it is
       {"atalaya begin phase task=t time=yesterday", "time cannot be \"yesterday\""},
       {"atalaya end phase task=t bytes=-1", "bytes cannot be \"-1\""},
       {"atalaya end phase task=t outcome=3", "outcome cannot be \"3\""},
+      {"atalaya begin phase task=t quality=good", "quality cannot be \"good\""},
       {"atalaya end phase task", "\"task\" is not KEY=VALUE"},
       {"atalaya end phase task=%4", "\"task=%4\" has a % that no two hexadecimal digits follow; write %25"},
       {"atalaya span region name=x start=1700000000", "a span needs start= and end="}};

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "plugins/query/downsample.h"
-#include "plugins/store/metric_info.h"
 #include "plugins/query/rate.h"
 #include "plugins/query/render.h"
+#include "plugins/store/metric_info.h"
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::query::test {
@@ -269,6 +269,8 @@ TEST_CASE("units and kinds of metrics are known by their names") {
   CHECK(store::metric_info("proc.net.tcp.in.packets").unit == "1/s");
   CHECK(store::metric_info("proc.net.tcp.out.mb").unit == "Mibit/s");
   CHECK(store::metric_info("proc.net.tcp.accepts").kind == store::Kind::delta);
+  CHECK(store::metric_info("btrace.lines.plain").kind == store::Kind::delta);
+  CHECK(store::metric_info("btrace.org.shop.Trace.requests").kind == store::Kind::gauge_or_rate);
   CHECK(store::metric_info("something.else").unit.empty());
 }
 
