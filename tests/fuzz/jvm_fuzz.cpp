@@ -61,6 +61,11 @@ void check_shared(std::string_view text) {
   for (const Shown &shown : kShown)
     for (const Reading *other : {static_cast<const Reading *>(nullptr), &first}) (void)number_of(shown, last, other);
   (void)collections(*now);
+  require(now->exports.size() <= kMaxExports);
+  for (const Export &one : now->exports) {
+    require(one.name.starts_with("btrace.") && one.name.size() <= kMaxExportName);
+    require(one.name.find_first_of(std::string_view("/$ \n\0", 5)) == std::string::npos);
+  }
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ import threading
 import unittest
 
 from clickhouse_servers import ZooKeeper
-from harness import AgentCase, main
+from harness import AgentCase, forget_jvm, main
 
 # Of programs and of agents: what is waited for is CPU time, however busy the host is.
 URGENT = -10 if os.geteuid() == 0 else 0
@@ -42,6 +42,23 @@ public class Idle {
   }
 }
 """
+# As BTrace does for fields with @Export, whatever its version calls the class.
+EXPORTS = """
+public class Exports {
+  public static void main(String[] a) throws Exception {
+    var perf = jdk.internal.perf.Perf.getPerf();
+    var counter = perf.createLong("btrace.org/shop/Trace.requests", 3, 1, 7).order(java.nio.ByteOrder.nativeOrder());
+    perf.createLong("btrace.Trace.balance", 3, 1, -5);
+    perf.createString("btrace.Trace.name", 3, 5, "text", 16);
+    for (int i = 0; a.length > 0 && i < 70; i++) perf.createLong("btrace.Many.f" + i, 3, 1, i);
+    System.out.println("ready");
+    System.in.read();
+    counter.putLong(0, 8);
+    System.in.read();
+  }
+}
+"""
+PERF = "--add-exports=java.base/jdk.internal.perf=ALL-UNNAMED"
 COLUMNS = {"S0C": "heap.survivor0.capacity", "S1C": "heap.survivor1.capacity", "S0U": "heap.survivor0.used",
            "S1U": "heap.survivor1.used", "EC": "heap.eden.capacity", "EU": "heap.eden.used", "OC": "heap.old.capacity",
            "OU": "heap.old.used", "MC": "heap.metaspace.capacity", "MU": "heap.metaspace.used", "CCSC": "heap.classspace.capacity",
@@ -87,12 +104,14 @@ class JvmCase(AgentCase):
     def end(self, child):
         child.kill()
         child.wait()
+        forget_jvm(child.pid)
         for stream in (child.stdin, child.stdout):
             if stream:
                 stream.close()
 
     def start(self, *command, urgent=True, **options):
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options)
+        forget_jvm(child.pid)  # which was killed, and had the same number
         self.addCleanup(self.end, child)
         if urgent and URGENT:
             os.setpriority(os.PRIO_PROCESS, child.pid, URGENT)
@@ -102,7 +121,7 @@ class JvmCase(AgentCase):
         if not os.path.exists(self.path(name + ".class")):
             with open(self.path(name + ".java"), "w") as file:
                 file.write(text)
-            subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "-d", self.folder, self.path(name + ".java")], check=True)
+            subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", *[option for option in options if option == PERF], "-d", self.folder, self.path(name + ".java")], check=True)
         return [self.path(NAME), "-Xmx64m", *options, "-cp", self.folder, name]
 
     def idle(self, *options, **more):
@@ -225,6 +244,33 @@ class Shared(JvmCase):
         self.assertTrue(last["tags"]["version"])
         self.assertEqual(last["tags"]["flags"], "-Xmx64m -XX:+UseSerialGC")
         self.assertNotIn("hunter2", json.dumps(found))
+
+    def exporting(self, *arguments):
+        child = self.start(*self.java("Exports", EXPORTS, PERF), *arguments)
+        self.assertEqual(child.stdout.readline(), b"ready\n")
+        return child
+
+    def test_fields_that_btrace_scripts_export(self):
+        child = self.exporting()
+        agent = self.watch("profile = false")
+        requests, balance = "btrace.org.shop.Trace.requests", "btrace.Trace.balance"
+        found = self.until(agent, lambda all: of(all, child.pid), "reading")
+        exports = {name: value for name, value in of(found, child.pid)[0]["fields"].items() if name.startswith("btrace.")}
+        self.assertEqual(exports, {requests: 7, balance: -5})
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        self.until(agent, lambda all: of(all, child.pid)[-1]["fields"].get(requests) == 8, "new value")
+        self.assertNotIn("left out", agent.errors())
+
+    def test_a_jvm_that_exports_too_much_is_cut_off_and_told_once(self):
+        child = self.exporting("many")
+        agent = self.watch("profile = false")
+        agent.wait_line("exports more than 64 fields of BTrace scripts")
+        found = self.until(agent, lambda all: len(of(all, child.pid)) > 2, "readings")
+        for sample in of(found, child.pid):
+            if sample["kind"] == "metrics" and "cause" not in sample["tags"]:
+                self.assertEqual(sum(name.startswith("btrace.") for name in sample["fields"]), 64)
+        self.assertEqual(agent.errors().count("left out"), 1)
 
     def test_only_the_wanted(self):
         one, two = self.idle(), self.start(*self.java("Churn", CHURN))
@@ -472,7 +518,6 @@ class Refusals(JvmCase):
         child = self.idle()
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(f"/tmp/.java_pid{child.pid}")
-        self.addCleanup(self.forget, child.pid)
         agent = self.watch()
         found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 0)
@@ -481,7 +526,8 @@ class Refusals(JvmCase):
     def check_pretender(self, behaviour, line):
         """What looks like a JVM, and answers like none: it costs one failure, and the others are sampled on."""
         pretender = self.start(sys.executable, __file__, "--pretend", behaviour, self.folder, urgent=False)
-        self.addCleanup(self.forget, pretender.pid)
+        pretender.stdin.write(b"begin\n")
+        pretender.stdin.flush()
         self.assertEqual(pretender.stdout.readline(), b"ready\n")
         other = self.idle()
         agent = self.watch('timeout = "500ms"')
@@ -491,11 +537,6 @@ class Refusals(JvmCase):
         self.assertEqual(total(found, pretender.pid, "jvm.profile.failures"), 1)
         self.assertEqual(total(found, other.pid, "jvm.profile.failures"), 0)
         self.assertIsNone(pretender.poll())
-
-    @staticmethod
-    def forget(pid):
-        if os.path.exists(f"/tmp/.java_pid{pid}"):
-            os.remove(f"/tmp/.java_pid{pid}")
 
     def test_a_jvm_that_does_not_answer_costs_one_timeout(self):
         self.check_pretender("hang", "does not answer")
@@ -565,6 +606,7 @@ def pretend(behaviour, folder):
             file.write(content)
         with open(path, "rb") as file:
             maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    sys.stdin.readline()  # what another one of this number left is gone then
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"/tmp/.java_pid{os.getpid()}")
         server.listen()

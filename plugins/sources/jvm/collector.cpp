@@ -13,12 +13,8 @@ namespace atalaya::jvm {
 namespace {
 
 constexpr std::string_view kModel = "model";  // of what is told by an assumption
-
-int64_t own_cpu_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
+// Names stay for as long as the agent runs, and any program may make new ones.
+constexpr size_t kMaxExportNames = 4096;
 
 double percent(int64_t part_ns, int64_t whole_ns) {
   return round_to(static_cast<double>(part_ns) * 100 / static_cast<double>(whole_ns), kPercentDecimals);
@@ -119,7 +115,7 @@ bool Collector::is_wanted(const FoundJvm &jvm, std::string_view bytes) const {
 }
 
 void Collector::collect(const Window &window, Batch &batch) {
-  const int64_t begin = own_cpu_ns();
+  const int64_t begin = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
   const std::vector<Seen> all = read_all(window);
   const int64_t passed = is_baseline(window) ? 0 : window.monotonic_ns - last_ns_;
   last_ns_ = window.monotonic_ns;
@@ -134,7 +130,7 @@ void Collector::collect(const Window &window, Batch &batch) {
     emit(read_ended(profile, window), profile.has_news() ? &profile : nullptr, passed, batch);
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
-  const int64_t own = own_cpu_ns() - begin;
+  const int64_t own = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   if (passed > 0) spent_ = static_cast<double>(own) / static_cast<double>(passed);
   emit_account(all.size(), own + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu), passed, batch);
 }
@@ -215,9 +211,13 @@ Collector::Seen Collector::read_ended(const Profiled &profiled, const Window &wi
 void Collector::emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch) {
   if (!seen.now && profiled == nullptr) return;
   const Who who = this->who(seen.jvm.target.pid, seen.jvm.comm, batch);
-  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, kShown.size() + 14, batch);
+  const size_t exports = seen.now ? seen.now->shared.exports.size() : 0;
+  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, static_cast<uint32_t>(kShown.size() + exports + 14), batch);
   batch.field(sample, names_.start, seen.start_ns);
-  if (seen.now) put_shared(seen, sample, batch);
+  if (seen.now) {
+    put_shared(seen, sample, batch);
+    put_exports(seen, sample, batch);
+  }
   if (profiled != nullptr) put_profile(*profiled, passed_ns, sample, batch);
   emit_cause(seen, who, batch);
   if (profiled == nullptr) return;
@@ -230,6 +230,27 @@ void Collector::put_shared(const Seen &seen, Sample &sample, Batch &batch) {
     const auto number = number_of(kShown[i], *seen.now, seen.before ? &*seen.before : nullptr);
     if (number) std::visit([&](auto value) { batch.field(sample, names_.shown[i], value); }, *number);
   }
+}
+
+void Collector::put_exports(const Seen &seen, Sample &sample, Batch &batch) {
+  const Shared &shared = seen.now->shared;
+  for (const Export &one : shared.exports)
+    if (const auto id = export_id(one.name)) batch.field(sample, *id, one.value);
+  if (!shared.has_more_exports || std::exchange(is_told_of_exports_, true)) return;
+  host_.log(Level::warning, "process " + std::to_string(seen.jvm.target.pid) + " exports more than " + std::to_string(kMaxExports) +
+                                " fields of BTrace scripts, or names of more than " + std::to_string(kMaxExportName) +
+                                " bytes: the others are left out, of other JVMs too");
+}
+
+std::optional<uint32_t> Collector::export_id(const std::string &name) {
+  if (const auto known = export_ids_.find(name); known != export_ids_.end()) return known->second;
+  const bool is_full = export_ids_.size() == kMaxExportNames;
+  const uint32_t id = is_full ? 0 : host_.intern(name);
+  if (id != 0) return export_ids_.emplace(name, id).first->second;
+  if (!std::exchange(is_told_of_names_, true))
+    host_.log(Level::warning, "JVMs have exported fields of BTrace scripts under more than " + std::to_string(kMaxExportNames) +
+                                  " names: further ones are left out until the agent is started again");
+  return std::nullopt;
 }
 
 void Collector::emit_cause(const Seen &seen, const Who &who, Batch &batch) {

@@ -73,6 +73,9 @@ class Collector {
   std::map<JvmId, Profiled> take_profiles(bool is_window);
   void emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch);
   void put_shared(const Seen &seen, Sample &sample, Batch &batch);
+  void put_exports(const Seen &seen, Sample &sample, Batch &batch);
+  // Nothing: too many have been named.
+  std::optional<uint32_t> export_id(const std::string &name);
   void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
   void emit_cause(const Seen &seen, const Who &who, Batch &batch);
   void emit_functions(const Profile::Window &profile, int64_t passed_ns, const Who &who, Batch &batch);
@@ -91,8 +94,10 @@ class Collector {
   Sampler sampler_;
   SharedBytes bytes_;
   std::map<JvmId, Known> known_;
+  std::map<std::string, uint32_t> export_ids_;
   size_t unshared_ = 0;
-  bool is_told_ = false;  // that JVMs are missing
+  bool is_told_ = false;                                        // that JVMs are missing
+  bool is_told_of_exports_ = false, is_told_of_names_ = false;  // that some are left out
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
   double spent_ = 0;  // of a core, by this thread in the last window
 };

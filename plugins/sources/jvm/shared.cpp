@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/util/metric_name.h"
 #include "plugins/jvm/hsperfdata.h"
 
 namespace atalaya::jvm {
@@ -94,6 +95,28 @@ std::string flags_in(std::string_view options) {
   return flags;
 }
 
+constexpr std::string_view kExport = "btrace.";
+
+// BTrace's class is with slashes, or with dots.
+std::string export_name(std::string_view shared) {
+  std::string dotted(shared), name;
+  std::replace(dotted.begin(), dotted.end(), '/', '.');
+  core::append_metric_name(name, dotted);
+  return name;
+}
+
+void take_export(const SharedValue &value, Shared &shared) {
+  const auto number = value.number();
+  if (!number || value.name.size() == kExport.size()) return;
+  if (shared.exports.size() == kMaxExports || value.name.size() > kMaxExportName) {
+    shared.has_more_exports = true;
+    return;
+  }
+  Export taken{export_name(value.name), *number};
+  const auto is_same = [&](const Export &other) { return other.name == taken.name; };
+  if (std::none_of(shared.exports.begin(), shared.exports.end(), is_same)) shared.exports.push_back(std::move(taken));
+}
+
 }  // namespace
 
 std::string_view shared_name(Counter counter) {
@@ -110,6 +133,7 @@ std::optional<Shared> parse_shared(std::string_view bytes) {
     const auto place = places().find(value.name);
     const auto number = place == places().end() ? std::nullopt : value.number();
     if (number && *number >= 0) shared.numbers[place->second] = number;
+    if (value.name.starts_with(kExport)) take_export(value, shared);
   }
   return is_any ? std::optional(std::move(shared)) : std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace atalaya::jvm {
 
@@ -53,10 +54,21 @@ inline constexpr size_t kCounters = static_cast<size_t>(Counter::made_ms) + 1;
 // The name under which JVMs share it.
 std::string_view shared_name(Counter counter);
 
+// A field that a BTrace script shares (@Export).
+struct Export {
+  std::string name;  // btrace.CLASS.FIELD, as a metric is called
+  int64_t value = 0;
+  bool operator==(const Export &) const = default;
+};
+// Any program may share as many, and call them as it likes.
+inline constexpr size_t kMaxExports = 64, kMaxExportName = 256;
+
 // Absent: this JVM does not say.
 struct Shared {
   std::array<std::optional<int64_t>, kCounters> numbers;
   std::string last_cause;  // of the last collection that has ended
+  std::vector<Export> exports;
+  bool has_more_exports = false;  // than kMaxExports, or such with longer names
   const std::optional<int64_t> &operator[](Counter counter) const { return numbers[static_cast<size_t>(counter)]; }
 };
 // Nothing: these are no bytes of such a file.

@@ -30,6 +30,40 @@ TEST_CASE("the counters of a JVM; what it does not share is absent") {
   CHECK(shared->last_cause == "Allocation Failure");
 }
 
+TEST_CASE("fields that BTrace scripts export, the class with slashes or dots; texts are left out") {
+  const auto shared = parse_shared(shared_file_of(
+      {shared_number("btrace.org/shop/Cart$Trace.requests", 12), shared_number("btrace.org.shop.Cart$Trace.requests", 13),
+       shared_number("btrace.Cart.balance", -5), shared_entry({"btrace.Cart.name", "text"}), shared_number("btrace.", 1),
+       shared_number("btraced.Cart.other", 1)}));
+  REQUIRE(shared);
+  CHECK(shared->exports == std::vector<Export>{{"btrace.org.shop.Cart_Trace.requests", 12}, {"btrace.Cart.balance", -5}});
+  CHECK_FALSE(shared->has_more_exports);
+}
+
+TEST_CASE("more exports than there may be, and names that are too long") {
+  std::vector<std::string> entries;
+  for (size_t i = 0; i < kMaxExports; ++i) entries.push_back(shared_number("btrace.T.f" + std::to_string(i), 1));
+  auto shared = parse_shared(shared_file_of(entries));
+  REQUIRE(shared);
+  CHECK(shared->exports.size() == kMaxExports);
+  CHECK_FALSE(shared->has_more_exports);
+
+  entries.push_back(shared_number("btrace.T.more", 1));
+  entries.push_back(shared_number("java.threads.live", 7));
+  shared = parse_shared(shared_file_of(entries));
+  REQUIRE(shared);
+  CHECK(shared->exports.size() == kMaxExports);
+  CHECK(shared->exports.back().name == "btrace.T.f63");
+  CHECK(shared->has_more_exports);
+  CHECK((*shared)[Counter::threads_live] == 7);
+
+  const std::string longest = "btrace." + std::string(kMaxExportName - 7, 'x');
+  shared = parse_shared(shared_file_of({shared_number(longest + 'x', 1), shared_number(longest, 2)}));
+  REQUIRE(shared);
+  CHECK(shared->exports == std::vector<Export>{{longest, 2}});
+  CHECK(shared->has_more_exports);
+}
+
 TEST_CASE("a JVM that has not come up yet") {
   CHECK_FALSE(is_up(*parse_shared(shared_file_of({shared_number("java.threads.live", 0)}))));
   CHECK_FALSE(is_up(*parse_shared(shared_file_of({shared_number("sun.rt.createVmEndTime", 0)}))));
