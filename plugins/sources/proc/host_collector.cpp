@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 
 namespace atalaya::proc {
@@ -29,7 +30,7 @@ std::optional<std::string> block_device_name(int root, const std::string &device
 
 }  // namespace
 
-HostCollector::HostCollector(Host host, HostOptions options, FileSystemQuestions questions)
+HostCollector::HostCollector(Host host, HostOptions options, FileSystemQuestions questions, AskClock ask_clock)
     : host_(host),
       options_(std::move(options)),
       reader_(host, options_.root),
@@ -38,7 +39,8 @@ HostCollector::HostCollector(Host host, HostOptions options, FileSystemQuestions
       disk_(host.intern("disk")),
       interface_(host.intern("interface")),
       mount_(host.intern("mount")),
-      spaces_(std::move(questions)) {
+      spaces_(std::move(questions)),
+      ask_clock_(ask_clock) {
   units_.ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
   units_.page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
@@ -46,6 +48,7 @@ HostCollector::HostCollector(Host host, HostOptions options, FileSystemQuestions
 void HostCollector::start() {
   reader_.open();
   net_dev_input_.emplace(Input{KeptFile(reader_.process_path("net/dev")), "sys.net is"});
+  has_clock_ = is_of_this_kernel();
   // Below another root a mount point names a folder of this host, not of that one.
   if (!reader_.is_host()) return;
   mountinfo_input_.emplace(Input{KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
@@ -61,6 +64,7 @@ void HostCollector::collect(const Window &window, Batch &batch) {
   collect_file_systems(batch);
   collect_pressure(batch);
   collect_load(batch);
+  collect_clock(batch);
 }
 
 void HostCollector::forget() {
@@ -221,6 +225,27 @@ void HostCollector::collect_load(Batch &batch) {
   if (const auto text = reader_.read(loadavg_input_)) load_values(parse_loadavg(*text), values_);
   if (const auto text = reader_.read(uptime_input_)) values_.set("sys.uptime", parse_uptime(*text));
   emitter_.emit(batch, values_, {});
+}
+
+// What refuses the call once, such as a filter of system calls, goes on to.
+void HostCollector::collect_clock(Batch &batch) {
+  if (!has_clock_) return;
+  timex clock{};  // modes 0: it asks, and sets nothing
+  if (ask_clock_(&clock) < 0) {
+    has_clock_ = false;
+    host_.log(Level::info, "the kernel does not say how right its clock is: " + core::error_text(errno) +
+                               "; sys.clock is absent, allow the system calls adjtimex and clock_adjtime");
+    return;
+  }
+  values_.clear();
+  clock_values(clock, values_);
+  emitter_.emit(batch, values_, {});
+}
+
+bool HostCollector::is_of_this_kernel() {
+  if (reader_.is_host()) return true;
+  const std::string there(reader_.read(reader_.folder(), "proc/sys/kernel/random/boot_id").value_or(""));
+  return !there.empty() && reader_.read(AT_FDCWD, "/proc/sys/kernel/random/boot_id") == there;
 }
 
 }  // namespace atalaya::proc

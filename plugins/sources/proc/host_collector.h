@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of the host: cores, memory, swap, disks, interfaces, file systems, pressure, load and activity.
+// Samples of the host: cores, memory, swap, disks, interfaces, file systems, pressure, load, clock and activity.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -19,9 +19,12 @@
 
 namespace atalaya::proc {
 
+// adjtimex(2), which says why not in errno.
+using AskClock = int (*)(timex *);
+
 class HostCollector {
  public:
-  HostCollector(Host host, HostOptions options, FileSystemQuestions questions = {});
+  HostCollector(Host host, HostOptions options, FileSystemQuestions questions = {}, AskClock ask_clock = ::adjtimex);
   void start();
   void stop() { spaces_.stop(); }
   void collect(const Window &window, Batch &batch);
@@ -35,7 +38,10 @@ class HostCollector {
   void collect_file_systems(Batch &batch);
   void collect_pressure(Batch &batch);
   void collect_load(Batch &batch);
+  void collect_clock(Batch &batch);
 
+  // Whether the root is that of the kernel that this process runs on.
+  bool is_of_this_kernel();
   bool wanted(DiskType type) const;
   const Link &link_of(std::string_view interface, int64_t now_ns);
   void find_file_systems(std::string_view mountinfo);
@@ -81,6 +87,9 @@ class HostCollector {
 
   Input loadavg_input_{KeptFile("proc/loadavg"), "sys.load and sys.tasks.total are"};
   Input uptime_input_{KeptFile("proc/uptime"), "sys.uptime is"};
+
+  AskClock ask_clock_;
+  bool has_clock_ = false;
 };
 
 }  // namespace atalaya::proc

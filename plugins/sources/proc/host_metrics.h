@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host samples carry. One sample a core, disk, interface and file system; one each for memory, swap, pressure, load and
-// activity.
+// What the host samples carry. One sample a core, disk, interface and file system; one each for memory, swap, pressure, load, clock
+// and activity.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -107,6 +107,10 @@ inline constexpr std::array kHostMetrics = {
     gauge("sys.load.15m", "1", 2, {}, "/proc/loadavg", "The same of 15 minutes."),
     gauge("sys.uptime", "s", 2, {}, "/proc/uptime", "Time since the host was started."),
     gauge("sys.tasks.total", "1", -1, {}, "/proc/loadavg", "Threads of all processes and of the kernel."),
+
+    gauge("sys.clock.synced", "1", -1, {}, "adjtimex STA_UNSYNC", "1: something keeps the clock right, such as NTP; 0: nothing does, or it does not tell the kernel."),
+    gauge("sys.clock.offset", "ms", 6, {}, "adjtimex offset", "What the kernel still corrects of the clock, as NTP told it; absent while the clock is not synced."),
+    gauge("sys.clock.error", "ms", 3, {}, "adjtimex maxerror", "How far the clock may be off at most; absent while it is not synced."),
 
     gauge("sys.tasks.running", "1", -1, {}, "/proc/stat procs_running", "Tasks running or ready to run."),
     gauge("sys.tasks.blocked", "1", -1, {}, "/proc/stat procs_blocked", "Tasks waiting for disk I/O."),

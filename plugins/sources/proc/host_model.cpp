@@ -141,6 +141,16 @@ void load_values(const Load &load, HostValues &out) {
   out.set_count("sys.tasks.total", load.tasks);
 }
 
+void clock_values(const timex &clock, HostValues &out) {
+  const auto status = static_cast<unsigned>(clock.status);
+  const bool synced = (status & STA_UNSYNC) == 0;
+  out.set_count("sys.clock.synced", synced ? 1 : 0);
+  if (!synced) return;  // nobody has told the kernel, which has 0 and 16 s then
+  const double per_ms = (status & STA_NANO) != 0 ? 1e6 : 1e3;
+  out.set("sys.clock.offset", static_cast<double>(clock.offset) / per_ms);
+  out.set("sys.clock.error", static_cast<double>(clock.maxerror) / 1e3);
+}
+
 void space_values(const Space &space, HostValues &out) {
   if (space.blocks == 0 || space.free > space.blocks) return;
   const auto mib = [&space](uint64_t blocks) {

@@ -2,6 +2,8 @@
 // What the readings of the host mean, as values under the declared names.
 #pragma once
 
+#include <sys/timex.h>
+
 #include <string>
 #include <vector>
 
@@ -33,6 +35,7 @@ void swap_paging_values(const Readings<Paging> &paging, double page_bytes, HostV
 void disk_values(const Readings<DiskCounters> &disk, HostValues &out);
 void interface_values(const Readings<InterfaceCounters> &interface, const Link &link, HostValues &out);
 void load_values(const Load &load, HostValues &out);
+void clock_values(const timex &clock, HostValues &out);
 
 // The four metrics of one resource's pressure.
 template <class Values>

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -325,6 +327,52 @@ TEST_CASE("below another root the network is that of process 1") {
   CHECK_FALSE(with_tag(other.collect(), "interface", "veth0").fields.empty());
 }
 
+// A root below which the kernel of this host is, as in a container, or another one.
+std::vector<Seen> with_clock(FakeHost &fake, const std::string &boot, AskClock ask) {
+  TempRoot root;
+  root.load("laptop/a");
+  root.write("proc/sys/kernel/random/boot_id", boot);
+  HostOptions options;
+  options.root = root.path();
+  HostCollector collector(fake.host(), options, {}, ask);
+  collector.start();
+  core::Batch batch;
+  collect(fake, collector, batch);
+  return collect(fake, collector, batch);
+}
+
+std::string own_boot() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_CASE("the clock, of the kernel that this process runs on only") {
+  const AskClock ask = [](timex *clock) {
+    CHECK(clock->modes == 0);
+    clock->status = STA_PLL | STA_NANO;
+    clock->offset = -1'500'000;
+    clock->maxerror = 20'500;
+    return TIME_OK;
+  };
+  FakeHost fake;
+  const Seen clock = with_field(with_clock(fake, own_boot(), ask), "sys.clock.synced");
+  CHECK(clock["sys.clock.synced"] == 1);
+  CHECK(clock["sys.clock.offset"] == -1.5);
+  CHECK(clock["sys.clock.error"] == 20.5);
+  CHECK_FALSE(with_field(with_clock(fake, "another", ask), "sys.clock.synced")["sys.clock.synced"]);
+}
+
+TEST_CASE("a clock that may not be asked is absent, and told once") {
+  FakeHost fake;
+  const std::vector<Seen> samples = with_clock(fake, own_boot(), [](timex *) {
+    errno = EPERM;
+    return -1;
+  });
+  CHECK_FALSE(with_field(samples, "sys.clock.synced")["sys.clock.synced"]);
+  const auto told = [](const std::string &line) { return line.find("sys.clock is absent") != std::string::npos; };
+  CHECK(std::count_if(fake.log.begin(), fake.log.end(), told) == 1);
+}
+
 TEST_CASE("this host, twice: declared names only, and percentages that can be") {
   FakeHost fake;
   core::Batch batch;
@@ -340,7 +388,7 @@ TEST_CASE("this host, twice: declared names only, and percentages that can be") 
   for (const Seen &seen : samples)
     for (const auto &field : seen.fields) {
       CHECK_MESSAGE(declared.count(field.first) == 1, field.first);
-      CHECK_MESSAGE(field.second >= 0, field.first);
+      if (field.first != "sys.clock.offset") CHECK_MESSAGE(field.second >= 0, field.first);
     }
   CHECK_FALSE(with_tag(samples, "core", "0").fields.empty());
   // In a chroot no mount is called "/".

@@ -30,6 +30,27 @@ class RandomCore {
   std::array<uint64_t, 8> values_{};
 };
 
+HostValues clock_of(int status, long offset) {
+  timex clock{};
+  clock.status = status;
+  clock.offset = offset;
+  clock.maxerror = 16'000'000;
+  HostValues values;
+  clock_values(clock, values);
+  return values;
+}
+
+TEST_CASE("a clock's offset is in ns or us, and unknown while nothing keeps the clock right") {
+  CHECK(clock_of(STA_PLL | STA_NANO, -1234).get("sys.clock.offset") == -0.001234);
+  CHECK(clock_of(STA_PLL, 1234).get("sys.clock.offset") == 1.234);
+  CHECK(clock_of(STA_PLL, 0).get("sys.clock.synced") == 1);
+  CHECK(clock_of(STA_PLL, 0).get("sys.clock.error") == 16000.0);
+  const HostValues unsynced = clock_of(STA_UNSYNC | STA_NANO, 0);
+  CHECK(unsynced.get("sys.clock.synced") == 0);
+  CHECK_FALSE(unsynced.get("sys.clock.offset"));
+  CHECK_FALSE(unsynced.get("sys.clock.error"));
+}
+
 TEST_CASE("random counters with resets never give a negative or an impossible share of a core") {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     RandomCore core(seed);
