@@ -10,65 +10,73 @@
 #include <tuple>
 #include <utility>
 
+#include "plugins/bottleneck/columns.h"
+#include "plugins/bottleneck/explain_tasks.h"
+#include "plugins/bottleneck/maps_ends.h"
+#include "plugins/bottleneck/phases.h"
 #include "plugins/bottleneck/read.h"
+#include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
 // What is read of a finding's tasks and of those beside them.
-constexpr size_t kMostReadAgain = 500'000;  // spans: beyond it counters are left out
+constexpr size_t kMostReadAgain = 500'000;  // spans: beyond it counters are left out, which are read with all of them
 constexpr size_t kMostOwn = 400, kMostOthers = 800, kMostHosts = 8;
 constexpr size_t kMostParts = 50;  // windows of one phase of a task
-
-// So many of them, from all of their length.
-template <class T>
-std::vector<T> evenly(const std::vector<T> &all, size_t most) {
-  if (all.size() <= most) return all;
-  std::vector<T> some;
-  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
-  return some;
-}
-
-// What the phase, one of this group's stage, waits for; nothing of tasks as a whole.
-std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
-  if (phase == 0) return std::nullopt;
-  std::vector<std::string> names;
-  bool is_remote = false;
-  for (const Group &one : groups) {
-    if (one.job != group.job || one.stage != group.stage || one.phase == 0) continue;
-    names.push_back(told.name(one.phase));
-    is_remote = is_remote || (one.phase == phase && one.is_remote);
-  }
-  Needs needs = needs_of(told.name(phase), names);
-  needs.input = needs.input || is_remote;
-  return needs;
-}
 
 // What the findings of a job have in common: it is read once.
 class JobFacts {
  public:
-  JobFacts(const Told &told, uint32_t job, store::Store &store, query::Budget &budget)
-      : told_(told), store_(store), budget_(budget) {
+  JobFacts(const Told &told, const MapsEnds &maps_ends, uint32_t job, store::Store &store, query::Budget &budget)
+      : told_(told), maps_ends_(maps_ends), job_(job), store_(store), budget_(budget) {
     std::set<uint32_t> names;
     for (const Task &task : told.tasks)
       if (task.job == job) names.insert(task.host);
     for (const uint32_t name : names) hosts_.insert(told.name(name));
   }
+  // Of tasks whose speed is not known.
+  std::vector<Entry> entries_of(const std::vector<uint32_t> &tasks) const {
+    std::vector<Entry> entries;
+    for (const uint32_t number : tasks) {
+      const Task &task = told_.tasks[number];
+      entries.push_back(
+          {.task = number, .start_ns = maps_ends_.begin(task), .time_ns = task.work.end_ns() - maps_ends_.begin(task)});
+    }
+    return entries;
+  }
   Metrics metrics(const std::vector<Windows> &sets) const { return Metrics::read(sets, hosts_, store_, budget_); }
   // Counters of these tasks are asked for by and by.
   void add(const std::vector<uint32_t> &tasks) { tasks_.insert(tasks.begin(), tasks.end()); }
-  const Counters &counters() {
-    if (!counters_) counters_ = read_counters(told_, {tasks_.begin(), tasks_.end()}, store_, budget_);
-    return *counters_;
+  // nullptr: to read them costs more than is allowed; all else can do without.
+  const Counters *counters() {
+    if (!looked_for_counters_) find_counters();
+    return counters_ ? &*counters_ : nullptr;
   }
-  void check_time() const { budget_.check_time(); }
+  void forget_counters() { counters_.reset(); }
+  const query::Budget &budget() const { return budget_; }
+  const std::set<std::string> &notes() const { return notes_; }
 
  private:
+  void find_counters() {
+    looked_for_counters_ = true;
+    if (told_.tasks.size() + told_.phases.size() > kMostReadAgain) return;
+    query::Budget part = budget_.half();
+    try {
+      counters_ = read_counters(told_, {tasks_.begin(), tasks_.end()}, store_, part);
+    } catch (const query::TooMuch &much) {
+      notes_.insert("job " + told_.name(told_.jobs[job_].id) + ": counters of tasks were not looked at: " + much.what());
+    }
+  }
+
   const Told &told_;
+  const MapsEnds &maps_ends_;
+  const uint32_t job_;
   store::Store &store_;
   query::Budget &budget_;
-  std::set<std::string> hosts_;
+  std::set<std::string> hosts_, notes_;
   std::set<uint32_t> tasks_;
+  bool looked_for_counters_ = false;
   std::optional<Counters> counters_;
 };
 
@@ -99,8 +107,8 @@ class Explainer {
     finding_.checks = check_all(metrics, sides_);
     finding_.reason = reason_of(finding_.checks);
     finding_.index = "ipc";
-    correlate_ipc(metrics, sides_.own);
-    if (finding_.metrics.all.empty() && !finding_.is_overtaken) correlate_speed(metrics, rows_);
+    correlate_ipc(metrics);
+    if (finding_.metrics.all.empty() && !finding_.is_overtaken) correlate_speed(metrics);
     if (finding_.metrics.all.empty()) finding_.index.clear();
     finding_.leading = leading_resource(finding_.metrics);
     finding_.summary = subject() + conclusion(finding_.checks);
@@ -117,8 +125,6 @@ class Explainer {
   }
 
  private:
-  using Rows = std::vector<Windows>;  // each is looked at as a whole
-
   static void append(Windows &all, const Windows &more) { all.insert(all.end(), more.begin(), more.end()); }
 
   // The slow tasks of the node, and those of some other nodes.
@@ -134,17 +140,9 @@ class Explainer {
       if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
       if (chosen.contains(host)) others_.push_back(entry);
     }
-    if (finding_.is_overtaken) own_ = overtaken();
+    if (finding_.is_overtaken) own_ = facts_.entries_of(finding_.tasks);
     own_ = evenly(own_, kMostOwn);
     others_ = evenly(others_, kMostOthers);
-  }
-
-  // Their speed is not known.
-  std::vector<Entry> overtaken() const {
-    std::vector<Entry> entries;
-    for (const uint32_t task : finding_.tasks)
-      entries.push_back({.task = task, .start_ns = told_.tasks[task].work.start_ns, .time_ns = told_.tasks[task].work.duration_ns});
-    return entries;
   }
 
   // Of a phase that came in several spans (spill after spill) those: between them the task did something else.
@@ -156,9 +154,9 @@ class Explainer {
     });
     if (begin == end) return {{host, entry.start_ns, entry.start_ns + entry.time_ns}};
     Windows windows;
-    for (const Part &part : evenly(std::vector<Part>(begin, end), kMostParts))
-      windows.push_back({host, part.begin_ns, part.end_ns});
-    return windows;
+    for (auto part = begin; part != end; ++part)
+      if (part->end_ns > entry.start_ns) windows.push_back({host, std::max(part->begin_ns, entry.start_ns), part->end_ns});
+    return evenly(windows, kMostParts);
   }
 
   OfTasks of_tasks(bool own) const {
@@ -180,17 +178,6 @@ class Explainer {
     return found;
   }
 
-  using Columns = std::map<std::string, std::vector<std::optional<double>>>;
-
-  Columns columns_of(const Metrics &metrics, const Rows &rows) const {
-    Columns columns;
-    for (const std::string &name : metrics.names()) {
-      facts_.check_time();
-      for (const Windows &row : rows) columns[name].push_back(metrics.mean(name, row));
-    }
-    return columns;
-  }
-
   std::vector<uint32_t> tasks() const {
     std::vector<uint32_t> tasks;
     for (const auto *entries : {&own_, &others_})
@@ -198,90 +185,29 @@ class Explainer {
     return tasks;
   }
 
-  // What tasks tell of themselves, and what their framework counted.
-  void add_tasks(Columns &columns) const {
-    const std::vector<uint32_t> tasks = this->tasks();
-    const auto add = [&](const char *name, auto &&value) {
-      for (const uint32_t task : tasks) columns[name].push_back(value(told_.tasks[task]));
-    };
-    const auto part = [](int64_t amount, double of) {
-      return amount == kUnknown || of <= 0 ? std::nullopt : std::optional(static_cast<double>(amount) / of);
-    };
-    add("span.bytes.remote", [&](const Task &task) { return part(task.work.remote, static_cast<double>(task.work.bytes)); });
-    add("span.gc.time", [&](const Task &task) { return part(task.gc_ms, static_cast<double>(task.work.duration_ns) / 1e6); });
-    add("span.spills", [&](const Task &task) { return part(task.spills, 1); });
-    add("span.records", [&](const Task &task) { return part(task.records, 1); });
-    if (told_.tasks.size() + told_.phases.size() > kMostReadAgain) return;
-    const Counters &counters = facts_.counters();
-    for (size_t row = 0; row < tasks.size(); ++row) {
-      for (const auto &[name, value] : counters.at(tasks[row])) {
-        auto &column = columns[name];
-        column.resize(tasks.size());
-        column[row] = value;
-      }
-    }
-  }
-
-  // Columns that (nearly) all rows have, and of those rows that have all of these.
-  static Table table_of(Columns columns, std::vector<double> &index) {
-    constexpr double kMissing = 0.1;
-    std::erase_if(columns, [&](const auto &column) {
-      const auto missing = static_cast<double>(std::count(column.second.begin(), column.second.end(), std::nullopt));
-      return missing > kMissing * static_cast<double>(index.size());
-    });
-    Table table;
-    for (const auto &[name, column] : columns) table.names.push_back(name);
-    table.columns.resize(columns.size());
-    std::vector<double> kept;
-    for (size_t row = 0; row < index.size(); ++row) {
-      if (std::any_of(columns.begin(), columns.end(), [row](const auto &column) { return !column.second[row]; })) continue;
-      kept.push_back(index[row]);
-      auto into = table.columns.begin();
-      for (const auto &[name, column] : columns) (into++)->push_back(*column[row]);
-    }
-    index = std::move(kept);
-    return table;
-  }
-
   // Sample by sample in the windows of the slow tasks.
-  void correlate_ipc(const Metrics &metrics, const Windows &own) {
+  void correlate_ipc(const Metrics &metrics) {
     constexpr size_t kFewestSamples = 8;
-    constexpr int64_t kShortestSample = 50'000'000;  // there is no finer metric to go with it
-    if (!metrics.has(kIpc) || metrics.ipc_sample_ns() <= 0) return;
-    const int64_t step = std::max(metrics.ipc_sample_ns(), kShortestSample);
-    std::set<int64_t> all_ends;
-    for (const Window &window : own) {
-      facts_.check_time();
-      const int64_t first = window.begin_ns / step + 1, last = window.end_ns / step + 1;
-      const int64_t stride = (last - first) / static_cast<int64_t>(kMostOwn + kMostOthers) + 1;  // of endless windows some
-      for (int64_t at = first; at <= last; at += stride) all_ends.insert(at * step);
-    }
-    Rows rows;
-    std::vector<double> index;
-    for (const int64_t end : evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), kMostOwn + kMostOthers)) {
-      const Windows row = {{own.front().host, end - step, end}};
-      const auto ipc = metrics.mean(kIpc, row);
-      if (!ipc) continue;
-      rows.push_back(row);
-      index.push_back(*ipc);
-    }
-    if (rows.size() < kFewestSamples) return;
-    Columns columns = columns_of(metrics, rows);
+    Samples samples = samples_of(metrics, sides_.own, kMostOwn + kMostOthers, facts_.budget());
+    if (samples.rows.size() < kFewestSamples) return;
+    Columns columns = columns_of(metrics, samples.rows, facts_.budget());
     columns.erase(std::string(kIpc));
-    const Table table = table_of(std::move(columns), index);
-    finding_.metrics = correlate(table, index);
+    const Table table = table_of(columns, samples.ipc);
+    finding_.metrics = correlate(table, samples.ipc);
   }
 
   // Task by task, the slow ones and those beside them.
-  void correlate_speed(const Metrics &metrics, const Rows &rows) {
+  void correlate_speed(const Metrics &metrics) {
     finding_.index = "dps";
-    std::vector<double> index;
+    std::vector<double> speeds;
     for (const auto *entries : {&own_, &others_})
-      for (const Entry &entry : *entries) index.push_back(entry.speed);
-    Columns columns = columns_of(metrics, rows);
-    add_tasks(columns);
-    const Table table = table_of(std::move(columns), index);
-    finding_.metrics = correlate(table, index);
+      for (const Entry &entry : *entries) speeds.push_back(entry.speed);
+    Columns columns = columns_of(metrics, rows_, facts_.budget());
+    const std::vector<uint32_t> tasks = this->tasks();
+    add_tasks(columns, told_, tasks);
+    if (const Counters *counters = facts_.counters()) add_counters(columns, *counters, tasks);
+    const Table table = table_of(columns, speeds);
+    finding_.metrics = correlate(table, speeds);
   }
 
   std::string subject() const {
@@ -306,7 +232,8 @@ class Explainer {
 // The findings on nodes of one job.
 class JobExplainer {
  public:
-  JobExplainer(const Told &told, uint32_t job, store::Store &store, query::Budget &budget) : facts_(told, job, store, budget) {}
+  JobExplainer(const Told &told, const MapsEnds &maps_ends, uint32_t job, store::Store &store, query::Budget &budget)
+      : facts_(told, maps_ends, job, store, budget) {}
 
   void add(Finding &finding, const Told &told, const std::vector<Group> &groups) {
     explainers_.emplace_back(finding, told, groups, facts_);
@@ -326,6 +253,8 @@ class JobExplainer {
       }
     }
     notes.insert(notes.end(), on_hosts_.begin(), on_hosts_.end());
+    notes.insert(notes.end(), facts_.notes().begin(), facts_.notes().end());
+    facts_.forget_counters();
   }
 
  private:
@@ -349,51 +278,16 @@ class JobExplainer {
   std::set<std::string> on_hosts_;
 };
 
-// Of tasks that are slow by themselves only what they tell of themselves can be compared.
-void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> &groups) {
-  const Group &group = groups[finding.group];
-  const std::set<uint32_t> slow(finding.tasks.begin(), finding.tasks.end());
-  OfTasks own, others;
-  const auto share = [&](bool is_own, auto part, auto whole) -> std::optional<double> {
-    double sum = 0, all = 0;
-    for (const Entry &entry : group.entries) {
-      const Task &task = told.tasks[entry.task];
-      if (slow.contains(entry.task) != is_own || part(task) == kUnknown || whole(task) <= 0) continue;
-      sum += static_cast<double>(part(task));
-      all += static_cast<double>(whole(task));
-    }
-    return all > 0 ? std::optional(std::min(1.0, sum / all)) : std::nullopt;
-  };
-  const auto remote = [](const Task &task) { return task.work.remote; };
-  const auto bytes = [](const Task &task) { return task.work.bytes; };
-  const auto gc = [](const Task &task) { return task.gc_ms; };
-  const auto ms = [](const Task &task) { return task.work.duration_ns / 1'000'000; };
-  Sides sides;
-  sides.own_tasks = {share(true, remote, bytes), share(true, gc, ms)};
-  sides.other_tasks = {share(false, remote, bytes), share(false, gc, ms)};
-  sides.needs = needs_of_phase(told, groups, group, finding.phase);
-  for (Check &check : check_all(Metrics(), sides))
-    if (check.what == Reason::garbage_collection || check.what == Reason::remote_reads) finding.checks.push_back(std::move(check));
-  finding.reason = reason_of(finding.checks);
-  std::set<std::string> hosts;
-  for (const uint32_t task : finding.tasks) hosts.insert(told.name(told.tasks[task].host));
-  const size_t count = finding.tasks.size();
-  finding.summary = (count == 1 ? "1 " : std::to_string(count) + " ") + stage_text(told, finding.stage) +
-                    (count == 1 ? "task is" : "tasks are") + " slow by " + (count == 1 ? "itself" : "themselves") +
-                    (finding.phase != 0 ? ", most in " + told.name(finding.phase) : "") + ", and not the other tasks of " +
-                    (hosts.size() == 1 ? "node " + *hosts.begin() : std::to_string(hosts.size()) + " nodes") + ": " +
-                    conclusion(finding.checks);
-}
-
 }  // namespace
 
 void explain(std::vector<Finding> &findings, const Told &told, const std::vector<Group> &groups, store::Store &store,
              query::Budget &budget, std::vector<std::string> &notes) {
+  const MapsEnds maps_ends(told);
   std::map<uint32_t, JobExplainer> jobs;
   for (Finding &finding : findings) {
     if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
     if (finding.kind == Finding::Kind::node)
-      jobs.try_emplace(finding.job, told, finding.job, store, budget).first->second.add(finding, told, groups);
+      jobs.try_emplace(finding.job, told, maps_ends, finding.job, store, budget).first->second.add(finding, told, groups);
   }
   for (auto &[job, explainer] : jobs) explainer.explain(notes);
 }

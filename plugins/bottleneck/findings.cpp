@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/util/text.h"
+#include "plugins/bottleneck/maps_ends.h"
 #include "plugins/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
@@ -50,11 +51,10 @@ struct Overtaken {
 
 class OvertakenStages {
  public:
-  explicit OvertakenStages(const Told &told) : told_(told) {
+  OvertakenStages(const Told &told, const MapsEnds &maps_ends) : told_(told), maps_ends_(maps_ends) {
     std::vector<uint32_t> killed;
     for (uint32_t i = 0; i < told.tasks.size(); ++i)
-      if (told.tasks[i].outcome == Outcome::killed && told.tasks[i].work.duration_ns > 0 && told.tasks[i].host != 0)
-        killed.push_back(i);
+      if (may_be_overtaken(told.tasks[i])) killed.push_back(i);
     if (killed.empty()) return;
     std::unordered_map<std::string_view, std::vector<uint32_t>> winners;  // of the tasks of those
     for (const uint32_t task : killed) winners[task_of(task)];
@@ -75,6 +75,10 @@ class OvertakenStages {
  private:
   using Key = std::pair<uint32_t, uint32_t>;
   static Key key_of(const Task &task) { return {task.job, task.stage}; }
+  // Of what tells its attempt only it is not known what copies it has.
+  static bool may_be_overtaken(const Task &task) {
+    return task.outcome == Outcome::killed && task.work.duration_ns > 0 && task.host != 0 && !task.task().empty();
+  }
   // Its job and itself, without the attempt.
   std::string_view task_of(uint32_t number) const {
     const Task &task = told_.tasks[number];
@@ -94,18 +98,19 @@ class OvertakenStages {
       if (stage == stages_.end() || task.host == 0 || task.work.duration_ns == kUnknown) continue;
       Attempts &own = stage->second.attempts[task.host];
       ++own.count;
-      own.time_ns += static_cast<double>(task.work.duration_ns);
+      own.time_ns += static_cast<double>(task.work.end_ns() - maps_ends_.begin(task));
     }
   }
 
   const Told &told_;
+  const MapsEnds &maps_ends_;
   std::map<Key, Overtaken> stages_;
 };
 
 class Finder {
  public:
   Finder(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
-      : told_(told), groups_(groups), ranks_(ranks), options_(options), overtaken_(told) {
+      : told_(told), groups_(groups), ranks_(ranks), options_(options), maps_ends_(told), overtaken_(told, maps_ends_) {
     for (const Group &group : groups)
       for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kFewestOfNode ? 1 : 0;
   }
@@ -202,7 +207,7 @@ class Finder {
     std::map<uint32_t, std::vector<uint32_t>> longer;  // by host
     size_t all = 0;
     for (const uint32_t task : overtaken->tasks) {
-      if (static_cast<double>(told_.tasks[task].work.duration_ns) <= usual) continue;
+      if (time_of(told_.tasks[task]) <= usual) continue;
       longer[told_.tasks[task].host].push_back(task);
       ++all;
     }
@@ -222,6 +227,9 @@ class Finder {
     }
   }
 
+  // As those of the graded are: without the wait for maps.
+  double time_of(const Task &task) const { return static_cast<double>(task.work.end_ns() - maps_ends_.begin(task)); }
+
   // Where they are more than chance gives a node of so many attempts, and cost enough.
   void add_overtaken(Finding finding, const Overtaken &overtaken, size_t all) {
     const Attempts &own = overtaken.attempts.at(finding.host);
@@ -230,7 +238,7 @@ class Finder {
     finding.is_overtaken = true;
     finding.slower = std::numeric_limits<double>::quiet_NaN();  // how far they would have got is not known
     finding.chance = binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
-    for (const uint32_t task : finding.tasks) finding.lost += static_cast<double>(told_.tasks[task].work.duration_ns) / own.time_ns;
+    for (const uint32_t task : finding.tasks) finding.lost += time_of(told_.tasks[task]) / own.time_ns;
     const auto looked_at = static_cast<double>(std::max(looked_at_[finding.job], overtaken.attempts.size()));
     if (finding.tasks.size() < kFewestOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
     finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
@@ -306,6 +314,7 @@ class Finder {
   const std::vector<Group> &groups_;
   const std::vector<PhaseRank> &ranks_;
   const DetectOptions &options_;
+  const MapsEnds maps_ends_;
   const OvertakenStages overtaken_;
   std::map<uint32_t, size_t> looked_at_;  // nodes of all groups of a job
   std::vector<Finding> found_;

@@ -101,4 +101,18 @@ std::vector<PhaseRank> rank_phases(const Told &told, const std::vector<Group> &g
   return all;
 }
 
+std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
+  if (phase == 0) return std::nullopt;
+  std::vector<std::string> names;
+  bool is_remote = false;
+  for (const Group &one : groups) {
+    if (one.job != group.job || one.stage != group.stage || one.phase == 0) continue;
+    names.push_back(told.name(one.phase));
+    is_remote = is_remote || (one.phase == phase && one.is_remote);
+  }
+  Needs needs = needs_of(told.name(phase), names);
+  needs.input = needs.input || is_remote;
+  return needs;
+}
+
 }  // namespace atalaya::bottleneck

@@ -2,9 +2,12 @@
 // Which phases decide how fast a task is: the second algorithm.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plugins/bottleneck/detect.h"
+#include "plugins/bottleneck/resource.h"
 
 namespace atalaya::bottleneck {
 
@@ -18,5 +21,8 @@ struct PhaseRank {
 
 // Of each phase, by stage; the largest correlations first.
 std::vector<PhaseRank> rank_phases(const Told &told, const std::vector<Group> &groups);
+
+// What the phase, one of this group's stage, waits for; nothing of tasks as a whole.
+std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &groups, const Group &group, uint32_t phase);
 
 }  // namespace atalaya::bottleneck

@@ -196,7 +196,7 @@ class RegionsWithoutJob {
         told.regions_without_job += region.runs;
       }
     }
-    told.notes = same.notes("code regions");
+    for (std::string &note : same.notes("code regions")) told.notes.push_back(std::move(note));
   }
 
  private:
@@ -316,7 +316,7 @@ Counters read_counters(const Told &told, const std::vector<uint32_t> &tasks, sto
     const Task &one = told.tasks[wanted->first];
     if (one.has_span && one.work.start_ns != span.start_ns) return;  // of an earlier run
     for (const store::Field &field : span.fields)
-      if (field.name.starts_with("counter.")) wanted->second.emplace(field.name, field.value);
+      if (field.name.starts_with("counter.") && wanted->second.emplace(field.name, field.value).second) budget.hold(1);
   });
   return counters;
 }

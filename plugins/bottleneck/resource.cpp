@@ -74,7 +74,8 @@ Combine combine_of(std::string_view metric) {
   if (info.unit == "%") return !begins(metric, "sys.") && has(metric, ".cpu.") ? Combine::sum : Combine::mean;
   for (const std::string_view unit : {"MiB/s", "Mibit/s", "B/s", "1/s", "ms/s", "MiB", "{core}"})
     if (info.unit == unit) return Combine::sum;
-  return info.unit == "1" ? Combine::sum : Combine::mean;
+  const bool is_ratio = has(metric, ".counters.");  // instructions a cycle, misses a thousand instructions
+  return info.unit == "1" && !is_ratio ? Combine::sum : Combine::mean;
 }
 
 Needs needs_of(std::string_view phase) {

@@ -22,4 +22,13 @@ double binomial_tail(size_t least, size_t all, double part);
 // Pearson's coefficient; NaN where one of them is constant.
 double correlation(std::span<const double> a, std::span<const double> b);
 
+// So many of them, from all of their length.
+template <class T>
+std::vector<T> evenly(const std::vector<T> &all, size_t most) {
+  if (all.size() <= most) return all;
+  std::vector<T> some;
+  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  return some;
+}
+
 }  // namespace atalaya::bottleneck

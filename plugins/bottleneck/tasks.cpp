@@ -7,6 +7,9 @@
 #include <tuple>
 #include <utility>
 
+#include "plugins/bottleneck/origin.h"
+#include "plugins/bottleneck/retold.h"
+
 namespace atalaya::bottleneck {
 
 using namespace std::string_view_literals;
@@ -23,6 +26,7 @@ struct Who {
       if (key == "host"sv) host = value;
       if (key == "phase"sv) phase = value;
       if (key == "source"sv) source = value;
+      if (key == "quality"sv) quality = value;
       if (key == "executor"sv) executor = value;
       if (key == "locality"sv) locality = value;
     }
@@ -32,7 +36,7 @@ struct Who {
     return !task.empty() || !attempt.empty();
   }
 
-  std::string_view job, stage, task, attempt, host, phase, source, executor, locality;
+  std::string_view job, stage, task, attempt, host, phase, source, quality, executor, locality;
 };
 
 namespace {
@@ -51,14 +55,13 @@ Outcome outcome_of(int64_t code, bool is_open) {
   return code == 2 ? Outcome::killed : Outcome::unknown;
 }
 
-// Unknown and known is what is known.
+}  // namespace
+
 int64_t sum_of(int64_t a, int64_t b) {
   if (a == kUnknown || b == kUnknown) return std::max(a, b);
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? a : sum;
 }
-
-}  // namespace
 
 // What the fields of a span say.
 struct Collector::Said {
@@ -195,7 +198,8 @@ void Collector::add_phase(const store::Span &span) {
   phase.busy_ns = said.work.duration_ns;
   if (!who.source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
     phase.work.remote = who.source == "network" ? phase.work.bytes : 0;
-  all_.phases.push_back(phase);
+  // A line may say that its place was worked out; all else with a quality is a history's.
+  (who.quality.empty() || who.quality == "placed" ? all_.phases : of_history_).push_back(phase);
 }
 
 void Collector::add_region(const store::Span &span) {
@@ -209,10 +213,12 @@ void Collector::add_region(const store::Span &span) {
 // Those of tasks that an earlier run of the application had.
 void Collector::leave_out_earlier_runs() {
   if (all_.again == 0) return;
-  std::erase_if(all_.phases, [&](const Phase &phase) {
+  const auto is_earlier = [&](const Phase &phase) {
     const Task &task = all_.tasks[phase.task];
     return task.is_again && phase.work.start_ns < task.work.start_ns;
-  });
+  };
+  std::erase_if(all_.phases, is_earlier);
+  std::erase_if(of_history_, is_earlier);
 }
 
 // Frameworks do not tell the ends of all tasks when a job ends or its master dies: when its job is over, nothing of it runs.
@@ -225,7 +231,7 @@ void Collector::close() {
   }
 }
 
-// By task; stores tell spans by their start, which stays the order within a task.
+// By task.
 void Collector::sort_phases() {
   std::vector<uint32_t> places(all_.tasks.size() + 1, 0);
   for (const Phase &phase : all_.phases) ++places[phase.task + 1];
@@ -279,17 +285,16 @@ void Collector::add_part(Phase &one, const Phase &next) {
   const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
   one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
   one.work.duration_ns = is_open ? kUnknown : end - one.work.start_ns;
+  one.work.remote = remote_of_both(one.work, next.work);
   one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
-  one.work.remote = sum_of(one.work.remote, next.work.remote);
 }
 
 // Its phases tell the rest: when it was, where only they were told; the bytes that went through it, where it has none itself.
-void Collector::complete(Task &task, const Phase *begin, const Phase *end) const {
-  int64_t bytes = kUnknown, remote = kUnknown, first = begin->work.start_ns, last = first;
+void Collector::complete(Task &task, const Phase *begin, const Phase *end, Origin &origin) const {
+  int64_t bytes = kUnknown, first = begin->work.start_ns, last = first;
   bool is_open = false;
   for (const Phase *phase = begin; phase != end; ++phase) {
     bytes = std::max(bytes, phase->work.bytes);
-    remote = sum_of(remote, phase->work.remote);
     first = std::min(first, phase->work.start_ns);
     if (phase->work.duration_ns == kUnknown)
       is_open = true;
@@ -299,17 +304,21 @@ void Collector::complete(Task &task, const Phase *begin, const Phase *end) const
   if (!task.has_span) task.work = {first, is_open ? kUnknown : last - first};
   if (!task.has_span && is_open) task.outcome = Outcome::running;
   if (task.work.bytes == kUnknown) task.work.bytes = bytes;
-  if (task.work.remote == kUnknown && remote != kUnknown && remote <= task.work.bytes) task.work.remote = remote;
+  if (task.work.remote != kUnknown) return;
+  const int64_t remote = origin.remote_of(begin, end);
+  if (remote <= task.work.bytes) task.work.remote = remote;
 }
 
 Told Collector::take() {
   leave_out_earlier_runs();
+  all_.phases = told_once(std::move(all_.phases), std::move(of_history_), all_, all_.notes);
   merge_phases();
+  Origin origin(all_);
   const Phase *next = all_.phases.data(), *last = next + all_.phases.size();
   while (next != last) {
     const Phase *begin = next;
     while (next != last && next->task == begin->task) ++next;
-    complete(all_.tasks[begin->task], begin, next);
+    complete(all_.tasks[begin->task], begin, next, origin);
   }
   close();
   return std::move(all_);

@@ -15,6 +15,8 @@ namespace atalaya::bottleneck {
 
 constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of what has not ended
 
+int64_t sum_of(int64_t a, int64_t b);  // of amounts; unknown and known is what is known
+
 enum class Outcome : uint8_t { unknown, succeeded, failed, killed, running };
 std::string_view outcome_text(Outcome outcome);  // "" where it is not known
 
@@ -102,6 +104,7 @@ Region run_of(const store::Span &span);
 bool append_key(std::string &key, const store::Tags &tags);
 
 struct Who;  // in tasks.cpp
+class Origin;
 
 // Takes span after span, in any order.
 class Collector {
@@ -126,9 +129,10 @@ class Collector {
   void merge_phases();
   Phases merge_phases(Phases begin, Phases end, Phases into);
   void add_part(Phase &one, const Phase &next);
-  void complete(Task &task, const Phase *begin, const Phase *end) const;
+  void complete(Task &task, const Phase *begin, const Phase *end, Origin &origin) const;
 
   Told all_;
+  std::vector<Phase> of_history_;                // coarser ones than the tasks' own
   std::unordered_map<uint32_t, uint32_t> jobs_;  // by the name's number
   std::string key_;
 };

@@ -81,6 +81,20 @@ def mapreduce_job(far):
                            "reduceCounters": []}
 
 
+def map_lines(far):
+    """What examples/btrace/HadoopMap.java prints of the same tasks, as source btrace has it: of the reading it knows no source."""
+    for number in range(WAVES * len(NODES)):
+        node, begin = NODES[number % len(NODES)], T0 + number // len(NODES) * WAVE
+        length = (5 + number * 37 % 500 / 1000) * of_node(node, far)[1]
+        tags = {"job": job_histories.JOB, "framework": "hadoop", "stage": "map", "task": job_histories.task("m", number),
+                "attempt": job_histories.attempt("m", number, 0), "host": node}
+        at = begin + 0.2
+        for phase, seconds, source in (("read", length - 3, {}), ("map", 1.5, {}), ("collect", 0.5, {}), ("spill", 0.4, {"source": "memory"}),
+                                       ("merge", 0.25, {"source": "disk"})):
+            yield sample("span", at, seconds, {**tags, **source, "phase": phase}, {"span.bytes": 64 * MIB}, "phase")
+            at += seconds
+
+
 def spark_job(far):
     """A log of Spark with a task after the other on each node."""
     begin, *_, last, end = job_histories.spark_events()
@@ -180,6 +194,26 @@ class Bottleneck(AgentCase):
         self.read_history("app_1", job_histories.spark_log(spark_job("n2")))
         self.assertEqual(self.finding(self.answer("app_1")), ("n2", "0", "compute", "remote reads"))
 
+    def test_lines_alone_do_not_rule_remote_reads_out(self):
+        self.tell(map_lines("n1"), metrics({}))
+        answer = self.answer(job_histories.JOB)
+        self.assertEqual(self.finding(answer), ("n1", "map", "read", "unknown"))
+        self.assertEqual([check["verdict"] for check in answer["findings"][0]["checks"] if check["what"] == "remote reads"], ["unknown"])
+        for row in answer["nodes"] + answer["tasks"]:
+            self.assertFalse({"remoteShare", "remote"} & set(row))
+
+    def test_lines_and_a_history_of_the_same_tasks(self):
+        self.tell(map_lines("n1"), metrics({}))
+        alone = self.answer(job_histories.JOB)
+        self.read_history(job_histories.JOB + ".jhist", job_histories.json_history(mapreduce_job("n1")))
+        answer = self.answer(job_histories.JOB)
+        self.assertEqual(self.finding(answer), ("n1", "map", "read", "remote reads"))
+        self.assertEqual(answer["notes"], ["phases of 32 tasks are told by their own lines and by a history: the lines count"])
+        speeds = [{phase["phase"]: phase["speed"] for phase in one["phases"]} for one in (alone, answer)]
+        self.assertEqual(speeds[0], speeds[1])
+        self.assertLess(sum(phase["share"] for phase in answer["phases"]), 1)
+        self.assertEqual({task["locality"] for task in answer["tasks"] if task["node"] == "n2"}, {"node"})
+
     def test_another_program(self):
         hog = (sample("metrics", T0 + second, 1, {"host": "n2", "pid": "9", "process": "stress"}, {"proc.cpu.user": 150.0})
                for second in range(1, WAVES * WAVE))
@@ -198,6 +232,8 @@ class Bottleneck(AgentCase):
         # Another time.
         self.assertEqual(self.answer("all")["jobs"], [])
         self.assertIn("no tasks of jobs from ", self.errors)
+        self.assertIn("--from -30d looks further back", self.errors)
+        self.assertEqual(len(self.answer("all", "--from", str(T0 - 86400))["jobs"]), 10)
 
     def test_before_and_after(self):
         self.tell(tasks("job_1", "n3", "spill", 3), tasks("job_2"))

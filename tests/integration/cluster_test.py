@@ -17,6 +17,36 @@ from verdict import missing  # noqa: E402
 SPLITS = 24
 
 
+class VerdictTest(unittest.TestCase):
+    """What the runs below are judged by."""
+
+    @staticmethod
+    def finding(**other):
+        return {"kind": "node", "node": "n1", "stage": "map", "phase": "spill", "reason": "disk", "summary": "it is slow", **other}
+
+    def missing(self, fault, *findings):
+        return missing({"findings": list(findings)}, FAULTS[fault], fault)
+
+    def test_what_is_true_passes(self):
+        self.assertEqual(self.missing("healthy"), [])
+        self.assertEqual(self.missing("disk", self.finding()), [])
+
+    def test_what_is_false_does_not(self):
+        for kind in ("node", "tasks", "region"):
+            self.assertEqual(self.missing("healthy", self.finding(kind=kind)), ["false: it is slow"])
+            self.assertEqual(self.missing("disk", self.finding(), self.finding(kind=kind, node="n2")), ["beside it: it is slow"])
+        self.assertEqual(self.missing("disk"), ["no finding on n1"])
+        for key, value in {"kind": "tasks", "node": "n2", "stage": "reduce", "phase": "read", "reason": "network"}.items():
+            wrong = self.missing("disk", self.finding(**{key: value}))
+            self.assertEqual(len(wrong), 1)
+            self.assertTrue(wrong[0].startswith(f"{key} {value}, not "), wrong)
+        without = self.finding()
+        del without["phase"]
+        self.assertEqual(self.missing("disk", without), ["phase None, not spill: it is slow"])
+        # The right one has to come first.
+        self.assertEqual(len(self.missing("disk", self.finding(stage="reduce", phase="write"), self.finding())), 3)
+
+
 @unittest.skipUnless(os.geteuid() == 0, "nodes are network namespaces and control groups: root")
 class ClusterTest(unittest.TestCase):
     @classmethod

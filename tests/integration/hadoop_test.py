@@ -104,6 +104,8 @@ class HadoopTest(AgentCase):
         self.assertNotIn("locality", tasks[made.attempt("r", 0, 0)]["tags"])
         sources = {s["tags"]["phase"]: s["tags"].get("source") for s in spans if s["text"] == "phase" and s["tags"]["host"] == "n0"}
         self.assertEqual(sources, {"map": "disk", "shuffle": None, "reduce": None})
+        self.assertEqual({s["tags"].get("quality") for s in spans if s["text"] == "phase"}, {"coarse"})
+        self.assertEqual({s["tags"].get("quality") for s in spans if s["text"] == "task"}, {None})
         job = [s for s in spans if s["text"] == "job"][0]
         self.assertEqual(job["tags"]["name"], "sort it")
         self.assertEqual(job["fields"]["span.outcome"], 0)

@@ -247,6 +247,8 @@ class Writer {
     object.text("attempt", task.attempt());
     object.text("stage", told_.name(task.stage));
     object.text("node", told_.name(task.host));
+    object.text("executor", told_.name(task.executor));
+    object.text("locality", told_.name(task.locality));
     object.text("outcome", outcome_text(task.outcome));
     if (task.work.duration_ns != kUnknown) object.number("seconds", static_cast<double>(task.work.duration_ns) / 1e9);
     object.count("bytes", task.work.bytes);

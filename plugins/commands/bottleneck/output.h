@@ -34,5 +34,7 @@ std::string job_text(const Told &told, uint32_t job);
 std::string group_text(const Told &told, const Group &group);
 // How much less time the second one took, of the first's; nothing where one of them has not ended.
 std::optional<double> shorter(const Report &report);
+// The same in words: "19 % less time than", "as long as".
+std::string time_text(double less);
 
 }  // namespace atalaya::bottleneck

@@ -129,8 +129,7 @@ class Page {
     if (!report_.change) return;
     out_ += "<h2>Before and after</h2>\n<p>Before: " + xml_text(job_text(told_, report_.change->before)) +
             "; after: " + xml_text(job_text(told_, report_.change->after)) + "</p>\n";
-    if (const auto less = shorter(report_))
-      out_ += "<p>The run took " + percent_text(std::abs(*less)) + (*less >= 0 ? " less" : " more") + " time.</p>\n";
+    if (const auto less = shorter(report_)) out_ += "<p>The run took " + time_text(*less) + " before.</p>\n";
     const std::vector<Compared> speeds = compare(all_, report_.change->before, report_.change->after);
     if (!speeds.empty()) out_ += change_of(told_, speeds);
   }

@@ -56,6 +56,12 @@ class Picture {
     out_ += "<rect x=\"" + pixels(left) + "\" y=\"" + pixels(y(value)) + "\" width=\"" + pixels(right - left) + "\" height=\"" +
             pixels(y(0) - y(value)) + "\" fill=\"" + colour + "\"><title>" + query::xml_text(says) + "</title></rect>\n";
   }
+  void tick(double at_x, const std::string &words) {
+    const int bottom = kHeight - kBottom;
+    out_ += "<line x1=\"" + pixels(at_x) + "\" y1=\"" + std::to_string(bottom) + "\" x2=\"" + pixels(at_x) + "\" y2=\"" +
+            std::to_string(bottom + 4) + "\" stroke=\"#999\"/>\n";
+    text(at_x, bottom + 15, "middle", words);
+  }
   // What a bar is, below it, leaning.
   void name(double at_x, const std::string &words) {
     const std::string turn = " transform=\"rotate(-30 " + pixels(at_x) + " " + pixels(kHeight - kBottom + 14) + ")\"";
@@ -82,6 +88,16 @@ std::string title_of(const Told &told, const Group &group, const char *what) {
   return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + what;
 }
 
+// Below a picture that is so many seconds wide.
+void add_seconds(Picture &picture, double seconds) {
+  constexpr double kShortest = 0.001;  // starts are told in milliseconds
+  const plot::Scale scale = plot::scale_of(0, std::max(seconds, kShortest), 6);
+  for (const double mark : plot::marks(scale))
+    if (mark == 0 || (mark <= seconds && seconds >= kShortest))
+      picture.tick(Picture::x(mark / seconds), plot::tick_text(mark, scale.step));
+  picture.text(Picture::x(0.5), kHeight - kBottom + 30, "middle", "start, in seconds after the first one", " fill=\"#555\"");
+}
+
 }  // namespace
 
 std::string scatter_of(const Told &told, const Group &group) {
@@ -100,8 +116,7 @@ std::string scatter_of(const Told &told, const Group &group) {
                 std::string(task.attempt().empty() ? task.task() : task.attempt()) + " on " + told.name(task.host) + ": " +
                     short_text(entry.speed) + " KiB/s, " + std::string(grade_text(entry.grade)));
   }
-  picture.text(Picture::x(0.5), kHeight - kBottom + 28, "middle", "start, over " + short_text(length / 1e9) + " s",
-               " fill=\"#555\"");
+  add_seconds(picture, length / 1e9);
   std::vector<std::pair<const char *, std::string>> colours;
   for (size_t i = 0; i < kGrades; ++i) colours.emplace_back(kColours[i], grade_text(static_cast<Grade>(i)));
   picture.legend(colours);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,7 +99,7 @@ class BottleneckCommand final : public Command {
           query::Reading reading(read_);
           if (any_time_) reading.range = {0, reading.now_ns};
           Told told = read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
-          if (told.tasks.empty() && told.regions.empty()) query::say_nothing("tasks of jobs", reading.range);
+          if (told.tasks.empty() && told.regions.empty()) say_nothing(reading.range);
           const Analysis analysis = analyse(std::move(told), options_, *reading.store, reading.budget);
           Report report{analysis, change_of(analysis.told), reading.store->name(),
                         any_time_ ? "Whenever it ran" : query::span_text(reading.range),
@@ -115,6 +116,11 @@ class BottleneckCommand final : public Command {
     if (job_ != "all") ids.push_back(job_);
     if (!compare_.empty()) ids.push_back(compare_);
     return ids;
+  }
+
+  void say_nothing(const query::Range &range) const {
+    query::say_nothing("tasks of jobs", range);
+    if (!any_time_ && read_.from.empty() && read_.experiment.empty()) std::fputs("--from -30d looks further back\n", stderr);
   }
 
   std::optional<Change> change_of(const Told &told) const {

@@ -121,8 +121,8 @@ void add_change(std::string &out, const Report &report) {
                     percent_text(one.after / one.before - 1)});
   add_section(out, "Processing speed before and after", rows, both.size());
   if (const auto less = shorter(report))
-    out += visible(job_text(told, report.change->after)) + " took " + percent_text(std::abs(*less)) +
-           (*less >= 0 ? " less" : " more") + " time than " + visible(job_text(told, report.change->before)) + "\n";
+    out += visible(job_text(told, report.change->after)) + " took " + time_text(*less) + " " +
+           visible(job_text(told, report.change->before)) + "\n";
 }
 
 }  // namespace
@@ -142,6 +142,11 @@ std::optional<double> shorter(const Report &report) {
   const double before = report.analysis.totals[report.change->before].seconds;
   const double after = report.analysis.totals[report.change->after].seconds;
   return before > 0 && after > 0 ? std::optional(1 - after / before) : std::nullopt;
+}
+
+std::string time_text(double less) {
+  constexpr double kLeastShown = 0.0005;  // 0.1 %
+  return std::abs(less) < kLeastShown ? "as long as" : percent_text(std::abs(less)) + (less > 0 ? " less" : " more") + " time than";
 }
 
 std::string as_table(const Report &report) {

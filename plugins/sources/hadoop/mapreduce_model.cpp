@@ -86,6 +86,7 @@ Span phase_of(const Span &task, const char *name, int64_t begin, int64_t end) {
   phase.task = task.task;
   phase.attempt = task.attempt;
   phase.phase = name;
+  phase.quality = "coarse";
   phase.start_ms = begin;
   phase.duration_ms = end - begin;
   return phase;

@@ -36,7 +36,8 @@ struct Span {
   int64_t duration_ms = -1;  // -1: it has not ended
   // Absent are the empty ones.
   std::string host, framework, job, name, stage, task, attempt, phase, locality, executor, source;
-  std::string quality;      // model: its length was logged, its place in the task was not
+  // model: its length was logged, its place in the task was not; coarse: it holds what the task knows as several phases
+  std::string quality;
   std::string fact, value;  // of a fact
   std::optional<int64_t> bytes, records, remote_bytes, gc_ms;
   std::optional<Outcome> outcome;

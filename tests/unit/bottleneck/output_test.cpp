@@ -45,6 +45,13 @@ TEST_CASE("the table begins with what is wrong") {
   CHECK(as_table({analysed(healthy), {}, "memory", "now"}).starts_with("no bottleneck found\n"));
 }
 
+TEST_CASE("how long a run took beside the one before") {
+  CHECK(time_text(0.19) == "19 % less time than");
+  CHECK(time_text(-0.5) == "50 % more time than");
+  CHECK(time_text(0) == "as long as");
+  CHECK(time_text(-0.0001) == "as long as");
+}
+
 TEST_CASE("JSON has the lists, and a row an attempt") {
   const Analysis all = two_jobs();
   const std::string json = as_json({all, Change{0, 1}, "memory", "now"});
@@ -64,6 +71,16 @@ TEST_CASE("JSON has the lists, and a row an attempt") {
   CHECK(json.ends_with("\"notes\":[]}\n"));
 }
 
+TEST_CASE("JSON says where a task ran and how far from its data, where that is known") {
+  Spans spans;
+  spans.add("task", Spans::with(Spans::with(Spans::task("3", "1", "n"), "executor", "7"), "locality", "rack"), 0, 1);
+  spans.add("task", Spans::task("3", "2", "n"), 0, 1);
+  const Analysis all = analysed(spans);
+  const std::string json = as_json({all, {}, "memory", "now"});
+  CHECK(has(json, "\"task\":\"1\",\"attempt\":\"1\",\"stage\":\"3\",\"node\":\"n\",\"executor\":\"7\",\"locality\":\"rack\","));
+  CHECK(has(json, "\"task\":\"2\",\"attempt\":\"2\",\"stage\":\"3\",\"node\":\"n\",\"seconds\":1"));
+}
+
 TEST_CASE("the page draws the grades, and names do no harm") {
   const Analysis all = two_jobs();
   const std::string page = as_page({all, Change{0, 1}, "memory", "now"});
@@ -73,7 +90,9 @@ TEST_CASE("the page draws the grades, and names do no harm") {
   CHECK(has(page, "map spill: speed in KiB/s"));
   CHECK(has(page, "map spill: tasks in the lowest grade, by node"));
   CHECK(has(page, "Processing speed in KiB/s, before and after"));
-  CHECK(has(page, "The run took 19 % less time."));
+  CHECK(has(page, "The run took 19 % less time than before."));
+  CHECK(has(page, ">start, in seconds after the first one</text>"));
+  CHECK(has(page, ">20</text>"));  // of 23 s
   CHECK(page.ends_with("</body></html>\n"));
 }
 

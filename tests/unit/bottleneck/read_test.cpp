@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,31 @@ TEST_CASE("more runs of regions than may be held do no harm") {
   CHECK(without.notes.back() ==
         "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "
         "allowed; allow more with --max-points and --timeout");
+}
+
+TEST_CASE("counters are left out where they are more than may be held, and the finding stays") {
+  SpanStore store;
+  for (int i = 0; i < 40; ++i) {
+    const int node = i % 4;
+    Counts counts = {{"span.bytes", 1 << 20}, {"span.outcome", 0}, {"span.spills", node == 3 ? 9 : i % 3}};
+    for (int number = 0; number < 100; ++number) counts.emplace_back("counter.c" + std::to_string(number), i * number % 7);
+    store.add_span("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(node)), 10.0 * (i / 4.0),
+                   (node == 3 ? 20 : 10) * (1 + 0.01 * (i % 5)), counts);
+  }
+  const auto named = [](const Analysis &all, const std::string &name) {
+    const auto &metrics = all.findings.at(0).metrics.all;
+    return std::any_of(metrics.begin(), metrics.end(), [&](const Coefficient &one) { return one.name == name; });
+  };
+  const Analysis whole = read(store, {"j"});
+  CHECK(named(whole, "span.spills"));
+  CHECK(named(whole, "counter.c1"));
+  CHECK(whole.notes.empty());
+  const Analysis part = read(store, {"j"}, {.points = 2000});
+  CHECK(part.findings.at(0).tasks == whole.findings.at(0).tasks);
+  CHECK(named(part, "span.spills"));
+  CHECK_FALSE(named(part, "counter.c1"));
+  REQUIRE(part.notes.size() == 1);
+  CHECK(part.notes[0].starts_with("job j: counters of tasks were not looked at: the answer would hold more than "));
 }
 
 TEST_CASE("regions of a host by its short name are of the node by its full one") {

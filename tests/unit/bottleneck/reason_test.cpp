@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -414,6 +415,63 @@ TEST_CASE("where instructions per cycle are known they are the index") {
   CHECK(finding.metrics.all[0].name == "sys.counters.cache.misses");
   CHECK(finding.metrics.all[0].correlation == doctest::Approx(-1));
   for (const Coefficient &one : finding.metrics.all) CHECK(one.name != "sys.counters.ipc");
+}
+
+TEST_CASE("of many counters those lead that go with the slow node's instructions per cycle") {
+  MemoryStore store;
+  add_usual(store);
+  for (const std::string &host : kHosts) {
+    const bool is_slow = host == "GD43";
+    std::map<std::string, query::test::Values> series;
+    for (int second = 1; second <= kWaves * kLength; ++second) {
+      const double misses = 10 + 5 * (second * 5 % 13 % 4), branches = 100 + 7 * (second * 7 % 11 % 3);
+      series["cache.misses"].emplace_back(second, misses);
+      series["branches.misses"].emplace_back(second, branches);
+      series["dtlb.misses"].emplace_back(second, 50 + second * 11 % 17 % 5);
+      series["running"].emplace_back(second, 100);  // all the time
+      // On healthy nodes they go together, on the slow one misses cost.
+      series["ipc"].emplace_back(second, is_slow ? 5 - 0.05 * misses - 0.02 * branches : 2 + 0.05 * misses);
+    }
+    for (const auto &[name, values] : series) store.add("sys.counters." + name, {{"host", host}}, values);
+  }
+  Spans spans;
+  add_tasks(spans, "map", "GD43", 0.7);
+  const Analysis all = analysed(spans, store);
+  const Finding &finding = only_finding(all);
+  CHECK(finding.index == "ipc");
+  const std::vector<Coefficient> &metrics = finding.metrics.all;
+  REQUIRE(metrics.size() > 3);
+  CHECK(metrics[0].name == "sys.counters.cache.misses");
+  CHECK(metrics[0].correlation < -0.8);
+  CHECK(metrics[1].name == "sys.counters.branches.misses");
+  CHECK(metrics[1].correlation < 0);
+  CHECK(finding.leading == Resource::cpu);
+  double sum = 0, of_leading = 0;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const double size = std::abs(metrics[i].correlation);
+    sum += size;
+    if (i < finding.metrics.leading) of_leading += size;
+    CHECK(metrics[i].name != "sys.counters.ipc");
+    CHECK(metrics[i].name != "sys.counters.running");  // it does not change
+    CHECK(metrics[i].name != "sys.swap.in.bytes");
+  }
+  REQUIRE(finding.metrics.leading > 0);
+  CHECK(of_leading >= 0.8 * sum);
+  CHECK(of_leading - std::abs(metrics[finding.metrics.leading - 1].correlation) < 0.8 * sum);
+}
+
+TEST_CASE("instructions per cycle of a node are the mean of its cores'") {
+  MemoryStore store;
+  for (const char *core : {"0", "1"}) {
+    const double base = core[0] == '0' ? 1 : 3;
+    store.add("sys.counters.ipc", {{"host", "h"}, {"core", core}}, {{1, base}, {2, base}});
+    store.add("sys.counters.cache.misses", {{"host", "h"}, {"core", core}}, {{1, 100 * base}, {2, 100 * base}});
+  }
+  query::Budget budget({});
+  const Window window{"h", kT0, kT0 + 2 * kSecond};
+  const Metrics metrics = Metrics::read({{window}}, {}, store, budget);
+  CHECK(metrics.mean("sys.counters.ipc", window) == doctest::Approx(2));
+  CHECK(metrics.mean("sys.counters.cache.misses", window) == doctest::Approx(400));
 }
 
 TEST_CASE("the step of instructions per cycle is their usual window, and rows are of all the time") {

@@ -147,6 +147,40 @@ TEST_CASE("copies that were killed, attempts of all nodes, and tasks that were r
   CHECK(analysed(few).findings.empty());
 }
 
+TEST_CASE("a reduce that waited for maps and was killed soon after was not overtaken for it") {
+  for (const double killed_after_maps : {2.0, 25.0}) {
+    CAPTURE(killed_after_maps);
+    Spans spans;
+    for (int i = 0; i < 8; ++i)
+      spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), 0, 100, kDone);
+    for (int i = 0; i < 40; ++i) {
+      const Tags task = Spans::task("reduce", "r" + std::to_string(i), "n" + std::to_string(i % 4));
+      if (i % 4 != 2) {
+        spans.add("task", task, 5, 105 * a_little(i), kDone);
+        continue;
+      }
+      spans.add("task", task, 5, 95 + killed_after_maps, {{"span.outcome", 2}});
+      const Tags copy = Spans::with(Spans::with(task, "attempt", "r" + std::to_string(i) + "_1"), "host",
+                                    "n" + std::to_string(i % 3 == 2 ? 3 : i % 3));
+      spans.add("task", copy, 95, 15 * a_little(i), kDone);
+    }
+    CHECK(analysed(spans).findings.size() == (killed_after_maps > 20 ? 1 : 0));
+  }
+}
+
+TEST_CASE("attempts that name no task have no copies") {
+  Spans spans;
+  for (int i = 0; i < 40; ++i) {
+    Tags task = Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4));
+    task.erase("task");
+    if (i % 4 == 2)
+      spans.add("task", task, wave_of(i) * 10, 25, {{"span.outcome", 2}});
+    else
+      spans.add("task", task, wave_of(i) * 10, 10 * a_little(i), kDone);
+  }
+  CHECK(analysed(spans).findings.empty());
+}
+
 TEST_CASE("how often chance gives so many") {
   CHECK(binomial_tail(0, 5, 0.3) == 1);
   CHECK(binomial_tail(6, 5, 0.3) == 0);

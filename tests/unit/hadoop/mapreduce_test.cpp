@@ -34,8 +34,8 @@ TEST_CASE("jhist: values behind a union or not, host as a bare name or behind it
     const Read read(
         kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":{"long":100},)" + std::string(host))) +
         event("MAP_ATTEMPT_FINISHED", attempt("m", R"("mapFinishTime":130,"finishTime":150,"taskStatus":"SUCCEEDED")")));
-    CHECK(read.lines() == Lines{"phase 100+30 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " phase=map |",
-                                "phase 130+20 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " phase=merge |",
+    CHECK(read.lines() == Lines{"phase 100+30 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " phase=map quality=coarse |",
+                                "phase 130+20 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " phase=merge quality=coarse |",
                                 "task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " | outcome:0"});
     CHECK(read.history.damage().count == 0);
     CHECK(read.history.job() == "job_1_2");

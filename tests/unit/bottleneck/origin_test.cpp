@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/unit/bottleneck/jobs.h"
+
+namespace atalaya::bottleneck::test {
+namespace {
+
+Tags phase_of(const Tags &task, const std::string &phase, const std::string &source = {}) {
+  const Tags tags = Spans::with(task, "phase", phase);
+  return source.empty() ? tags : Spans::with(tags, "source", source);
+}
+
+// What examples/btrace/HadoopMap.java prints of a task.
+void add_map_lines(Spans &spans, const Tags &task, double start = 0, double factor = 1) {
+  const auto add = [&](const Tags &tags, double begin, double length, int64_t bytes) {
+    spans.add("phase", tags, start + factor * begin, factor * length, {{"span.bytes", bytes}});
+  };
+  add(phase_of(task, "read"), 1, 3, 1000);
+  add(phase_of(task, "map"), 4, 2, 1000);
+  add(phase_of(task, "collect"), 6, 2, 900);
+  add(phase_of(task, "spill", "memory"), 5, 1, 300);
+  add(phase_of(task, "spill", "memory"), 8, 1, 300);
+  add(phase_of(task, "merge", "disk"), 9, 1, 600);
+}
+
+TEST_CASE("where the input came from is not known by what was spilled and merged") {
+  Spans spans;
+  for (int i = 0; i < 24; ++i) {
+    const std::string host = "n" + std::to_string(i % 4);
+    add_map_lines(spans, Spans::task("map", "m" + std::to_string(i), host), 20 * (i / 4), host == "n1" ? 1.9 : 1 + 0.01 * (i % 5));
+  }
+  const Analysis all = analysed(spans);
+  CHECK(all.told.tasks[0].work.bytes == 1000);
+  CHECK(all.told.tasks[0].work.remote == kUnknown);
+  for (const Node &node : all.nodes) CHECK_FALSE(node.remote_share());
+  REQUIRE_FALSE(all.findings.empty());
+  const Finding &finding = all.findings[0];
+  CHECK(all.told.name(finding.phase) == "read");
+  CHECK(finding.checks[4].what == Reason::remote_reads);
+  CHECK(finding.checks[4].verdict == Verdict::unknown);
+}
+
+int64_t remote_of(const std::vector<std::pair<Tags, Counts>> &phases) {
+  Spans spans;
+  double at = 0;
+  for (const auto &[tags, counts] : phases) spans.add("phase", tags, at++, 1, counts);
+  const Told told = spans.take();
+  REQUIRE(told.tasks.size() == 1);
+  return told.tasks[0].work.remote;
+}
+
+TEST_CASE("a task's remote bytes are those of the phases that read, if all of them tell") {
+  const Tags task = Spans::task("map", "t", "n");
+  const Counts some = {{"span.bytes", 1000}}, part = {{"span.bytes", 1000}, {"span.bytes.remote", 300}};
+  const auto one = [&](const std::string &phase, const std::string &source) { return phase_of(task, phase, source); };
+  CHECK(remote_of({{one("read", "network"), part}, {one("map", ""), some}, {one("spill", "memory"), some}}) == 300);
+  CHECK(remote_of({{one("read", "network"), some}, {one("spill", "memory"), some}}) == 1000);
+  CHECK(remote_of({{one("read", "disk"), some}, {one("merge", "disk"), some}}) == 0);
+  CHECK(remote_of({{one("read", "cache"), some}}) == 0);
+  // A part of the reading whose source is not told may have been all remote.
+  CHECK(remote_of({{one("read", "disk"), some}, {one("read", ""), some}, {one("read", "disk"), some}}) == kUnknown);
+  CHECK(remote_of({{one("read", "disk"), some}, {one("read", ""), {}}}) == 0);
+  // Histories of Hadoop: `map` reads, where nothing else does.
+  CHECK(remote_of({{one("map", "disk"), some}, {one("merge", ""), some}}) == 0);
+  CHECK(remote_of({{one("map", ""), some}, {one("merge", "disk"), some}}) == kUnknown);
+  // Spark: an input of a stage that shuffles, too.
+  CHECK(remote_of({{one("shuffle-read", "network"), part}, {one("compute", ""), {}}, {one("shuffle-write", ""), some}}) == 300);
+  CHECK(remote_of({{one("shuffle-read", "network"), part}, {one("compute", ""), some}}) == kUnknown);
+  // Reduces by lines: their shuffle.
+  CHECK(remote_of({{one("shuffle", "network"), some}, {one("merge", "memory"), some}, {one("sort", ""), some}}) == 1000);
+  // What has no usual name reads if it tells remote bytes.
+  CHECK(remote_of({{one("load", "network"), some}, {one("store", "disk"), some}}) == 1000);
+  CHECK(remote_of({{one("load", "disk"), some}}) == kUnknown);
+}
+
+TEST_CASE("a phase that reads remotely on one node reads on the others, too") {
+  Spans spans;
+  spans.add("phase", phase_of(Spans::task("map", "a", "n1"), "load", "network"), 0, 1, {{"span.bytes", 10}});
+  spans.add("phase", phase_of(Spans::task("map", "b", "n2"), "load", "disk"), 0, 1, {{"span.bytes", 10}});
+  spans.add("phase", phase_of(Spans::task("reduce", "c", "n2"), "load", "disk"), 0, 1, {{"span.bytes", 10}});
+  const Told told = spans.take();
+  CHECK(told.tasks[0].work.remote == 10);
+  CHECK(told.tasks[1].work.remote == 0);
+  CHECK(told.tasks[2].work.remote == kUnknown);
+}
+
+}  // namespace
+}  // namespace atalaya::bottleneck::test
