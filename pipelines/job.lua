@@ -3,7 +3,7 @@
 --   atalaya run pipelines/job.lua        (as root, or with the drop-ins that atalaya doctor --unit names)
 --   atalaya bottleneck --job all
 -- The store is atalaya.db in the state folder. On a cluster each node runs this with the sink of pipelines/agent.lua, and `bottleneck`
--- reads the hub's store. What a host lacks (a PMU, a meter, a history) is said once, and the rest goes on.
+-- reads the hub's store; the pipeline "histories" belongs on one node only. What a host lacks (a PMU, a meter, a history) is said once, and the rest goes on.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
@@ -48,9 +48,10 @@ a.pipeline "phases" {
   store,
 }
 
--- Where mapred-site.xml and spark-defaults.conf of this host say that histories are.
+-- Where mapred-site.xml and spark-defaults.conf of this host say that histories are. Those on HDFS are the whole cluster's: on its other
+-- nodes leave this pipeline out, or each of them reads and sends all of it.
 a.pipeline "histories" {
-  a.source.hadoop { path = "auto" },
+  a.source.hadoop { path = "auto", max_age = "30d" },
   store,
 }
 

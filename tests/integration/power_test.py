@@ -109,8 +109,14 @@ class Power(AgentCase):
         self.assertAlmostEqual(sum(window["sys.energy.idle"] for window in told) * 4, sum(window["sys.energy.packages"] for window in told),
                                delta=sum(window["sys.energy.packages"] for window in told) / 10)
         self.assertEqual(len({point["tags"]["host"] for point in found}), 1)
-        mine = sum(point["value"] for point in found if point["metric"] == "proc.cpu.energy" and point["tags"].get("pid") == str(busy.pid))
-        self.assertGreater(mine, 0)
+        times = [window for window in windows if "sys.energy.packages" in windows[window]]
+
+        def part_of(*metrics):
+            """What the busy process has of all processes, in the windows that have energy."""
+            points = [point for point in found if point["metric"] in metrics and point["timestamp"] in times]
+            mine = sum(point["value"] for point in points if point["tags"].get("pid") == str(busy.pid))
+            return mine / sum(point["value"] for point in points)
+        self.assertAlmostEqual(part_of("proc.cpu.energy"), part_of("proc.cpu.user", "proc.cpu.kernel"), delta=0.05)
 
     def test_a_wrap_within_a_window_is_not_lost(self):
         machine = self.machine()
