@@ -6,7 +6,8 @@ import subprocess
 
 
 def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+    done = subprocess.run(["ip", *words], capture_output=True, text=True)
+    assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
 
 
 class NetworkHosts:
@@ -17,11 +18,19 @@ class NetworkHosts:
         self.tag = f"atl{os.getpid()}"
         self.network = f"10.{100 + os.getpid() % 100}.{os.getpid() // 100 % 250}"
         self.gateway = f"{self.network}.254"
+        self.remove()  # what was killed, and had the same number
+        try:
+            self._make(rate)
+        except BaseException:
+            self.remove()
+            raise
+
+    def _make(self, rate):
         ip("link", "add", self.tag, "type", "bridge")
         ip("addr", "add", f"{self.gateway}/24", "dev", self.tag)
         ip("link", "set", self.tag, "up")
-        for number, host in enumerate(self.hosts):
-            self._add(self.space(host), f"{self.tag}v{number}", self.address(host))
+        for host in self.hosts:
+            self._add(self.space(host), self.link(host), self.address(host))
             self.limit(host, rate)
 
     def _add(self, space, link, address):
@@ -34,12 +43,15 @@ class NetworkHosts:
     def limit(self, host, rate, direction="out"):
         """What the host sends, or ("in") what is sent to it."""
         where = ["-n", self.space(host)] if direction == "out" else []
-        device = "eth0" if direction == "out" else f"{self.tag}v{self.hosts.index(host)}"
+        device = "eth0" if direction == "out" else self.link(host)
         subprocess.run(["tc", *where, "qdisc", "replace", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb",
                         "latency", "200ms"], check=True, capture_output=True)
 
     def space(self, host):
         return f"{self.tag}{host}"
+
+    def link(self, host):
+        return f"{self.tag}v{self.hosts.index(host)}"
 
     def address(self, host):
         return f"{self.network}.{self.hosts.index(host) + 1}"
@@ -48,6 +60,8 @@ class NetworkHosts:
         return ["nsenter", f"--net=/run/netns/{self.space(host)}"]
 
     def remove(self):
+        """What is there. Links first: the kernel takes those of a namespace away some time after it, and who comes next has the same names."""
         for host in self.hosts:
-            ip("netns", "del", self.space(host))
-        ip("link", "del", self.tag)
+            for words in ("link", "del", self.link(host)), ("netns", "del", self.space(host)):
+                subprocess.run(["ip", *words], capture_output=True)
+        subprocess.run(["ip", "link", "del", self.tag], capture_output=True)
