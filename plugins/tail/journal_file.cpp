@@ -93,6 +93,7 @@ JournalFile::Kept JournalFile::read() {
     return kept;
   }
   kept.journal = std::move(*journal);
+  written_ns_ = kept.journal.written_ns;  // the next one is later, also when the clock was set back
   if (is_there(recent_path_)) kept.problem = add_recent(kept.journal);
   return kept;
 }

@@ -147,6 +147,19 @@ TEST_CASE("tail: changes are of one journal only") {
   CHECK_FALSE(tail::parse_recent(tail::journal_text({})).ok());
 }
 
+TEST_CASE("tail: a journal is later than the one before, also when the clock was set back") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/journal";
+  constexpr int64_t kFuture = 4'000'000'000'000'000'000;
+  tail::Journal journal = journal_of(2);
+  journal.written_ns = kFuture;
+  std::ofstream(path) << tail::journal_text(journal);
+  tail::JournalFile file(path);
+  REQUIRE(file.read().problem.empty());
+  REQUIRE(file.write(journal).ok());
+  CHECK(back_from(path).written_ns > kFuture);
+}
+
 TEST_CASE("tail: of changes that are damaged the journal remains that they were of") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/journal", recent = path + ".recent";
