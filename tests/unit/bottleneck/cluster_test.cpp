@@ -16,21 +16,20 @@ namespace {
 double least_cost(std::vector<double> values, size_t count) {
   std::sort(values.begin(), values.end());
   const size_t size = values.size();
+  std::vector<double> sums = {0};  // of the first so many
+  for (const double value : values) sums.push_back(sums.back() + value);
   const auto cost = [&](size_t begin, size_t end) {
-    double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += std::abs(values[i] - values[begin + (end - begin) / 2]);
-    return sum;
+    const size_t middle = begin + (end - begin) / 2;
+    const auto below = static_cast<double>(middle - begin), above = static_cast<double>(end - middle);
+    return sums[end] - 2 * sums[middle] + sums[begin] + values[middle] * (below - above);
   };
-  std::vector<std::vector<double>> single(size + 1, std::vector<double>(size + 1, 0));
-  for (size_t i = 0; i < size; ++i)
-    for (size_t j = i + 1; j <= size; ++j) single[i][j] = cost(i, j);
   std::vector<double> best(size + 1, std::numeric_limits<double>::infinity());
   best[0] = 0;
   for (size_t k = 0; k < count; ++k) {
     std::vector<double> next(size + 1, std::numeric_limits<double>::infinity());
     next[0] = 0;
     for (size_t end = 1; end <= size; ++end)
-      for (size_t begin = 0; begin < end; ++begin) next[end] = std::min(next[end], best[begin] + single[begin][end]);
+      for (size_t begin = 0; begin < end; ++begin) next[end] = std::min(next[end], best[begin] + cost(begin, end));
     best = next;
   }
   return best[size];
