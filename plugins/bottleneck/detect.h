@@ -45,7 +45,7 @@ struct NodeSpeed {
 // The tasks of one stage of a job, or one phase of them.
 struct Group {
   uint32_t job = 0, stage = 0, phase = 0;  // job: its place; phase: 0 = the tasks as a whole
-  bool bytes_of_task = false;              // a phase that has none of its own
+  bool bytes_of_task = false;              // a phase of which no task tells any
   bool is_remote = false;                  // a phase of which bytes came over the network
   double offset_ns = 0;                    // how long after its task it begins, on average
   size_t without_speed = 0;                // done, but their bytes are not known, or 0
