@@ -33,10 +33,10 @@ std::vector<JobTotals> totals_of(const Told &told) {
     totals[i].job = i;
     const Job &job = told.jobs[i];
     const auto &[begin, end] = times[i];
-    if (job.has_span && job.work.duration_ns > 0)
-      totals[i].seconds = static_cast<double>(job.work.duration_ns) / 1e9;
-    else if (job.outcome != Outcome::running && totals[i].running == 0 && end > begin)
-      totals[i].seconds = static_cast<double>(end - begin) / 1e9;
+    totals[i].has_end = job.has_span && job.work.duration_ns > 0;
+    if (job.outcome != Outcome::running && totals[i].running == 0 && end > begin)
+      totals[i].of_tasks = static_cast<double>(end - begin) / 1e9;
+    totals[i].seconds = totals[i].has_end ? static_cast<double>(job.work.duration_ns) / 1e9 : totals[i].of_tasks;
   }
   return totals;
 }

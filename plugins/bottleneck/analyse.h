@@ -14,7 +14,9 @@ namespace atalaya::bottleneck {
 struct JobTotals {
   uint32_t job = 0;
   size_t tasks = 0, failed = 0, killed = 0, running = 0;  // attempts
+  bool has_end = false;                                   // of its own; else its tasks tell how long it was
   double seconds = 0;                                     // from its begin to its end; 0 while it runs
+  double of_tasks = 0;                                    // from the begin of the first to the end of the last; 0 while it runs
   double bytes = 0;
 };
 

@@ -139,8 +139,10 @@ std::string group_text(const Told &told, const Group &group) {
 
 std::optional<double> shorter(const Report &report) {
   if (!report.change) return std::nullopt;
-  const double before = report.analysis.totals[report.change->before].seconds;
-  const double after = report.analysis.totals[report.change->after].seconds;
+  const JobTotals &first = report.analysis.totals[report.change->before], &second = report.analysis.totals[report.change->after];
+  // A job begins before its first task and ends after its last one: only like is compared with like.
+  const bool as_jobs = first.has_end && second.has_end;
+  const double before = as_jobs ? first.seconds : first.of_tasks, after = as_jobs ? second.seconds : second.of_tasks;
   return before > 0 && after > 0 ? std::optional(1 - after / before) : std::nullopt;
 }
 
