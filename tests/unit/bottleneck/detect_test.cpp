@@ -278,6 +278,8 @@ TEST_CASE("a task that is slow by itself is named, with what it tells") {
       all.findings[0].summary ==
       "1 map task is slow by itself, and not the other tasks of node n1: garbage collection 59 % of the tasks' time, 1.0 % on the "
       "other nodes; nothing is known of remote reads");
+  CHECK(all.findings[0].evidence.back() ==
+        "metrics of nodes are not compared for single tasks: of CPU, memory, disk, network and other programs nothing is said");
   CHECK(all.told.tasks[all.findings[0].tasks.at(0)].task() == "m17");
   CHECK(all.bottlenecks[17]);
 }
