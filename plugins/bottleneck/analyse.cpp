@@ -27,7 +27,8 @@ std::vector<JobTotals> totals_of(const Told &told) {
     auto &[begin, end] = times[task.job];
     begin = std::min(begin, task.work.start_ns);
     if (task.work.duration_ns != kUnknown) end = std::max(end, task.work.end_ns());
-    if (task.is_done() && task.work.bytes != kUnknown) job.bytes += static_cast<double>(task.work.bytes);
+    if (task.is_done() && task.work.bytes != kUnknown)
+      job.bytes = (std::isnan(job.bytes) ? 0 : job.bytes) + static_cast<double>(task.work.bytes);
   }
   for (uint32_t i = 0; i < totals.size(); ++i) {
     totals[i].job = i;

@@ -36,7 +36,7 @@ void add_jobs(std::string &out, const Report &report) {
     if (rows.size() > kMostRows) break;
     rows.push_back({visible(job_text(report.analysis.told, job.job)), std::to_string(job.tasks), std::to_string(job.failed),
                     std::to_string(job.killed), std::to_string(job.running), job.seconds > 0 ? short_text(job.seconds) : "",
-                    short_text(job.bytes / (1 << 20))});
+                    number(job.bytes / (1 << 20))});
   }
   add_section(out, "Jobs", rows, report.analysis.totals.size());
 }
