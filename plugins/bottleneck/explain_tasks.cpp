@@ -25,7 +25,7 @@ void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> 
     return all > 0 ? std::optional(std::min(1.0, sum / all)) : std::nullopt;
   };
   const auto remote = [](const Task &task) { return task.work.remote; };
-  const auto bytes = [](const Task &task) { return task.work.bytes; };
+  const auto bytes = [](const Task &task) { return task.remote_of; };
   const auto gc = [](const Task &task) { return task.gc_ms; };
   const auto ms = [](const Task &task) { return task.work.duration_ns / 1'000'000; };
   Sides sides;
