@@ -57,7 +57,8 @@ TEST_CASE("a job that only its tasks, phases or regions tell of is known in all 
     CHECK(error(id) ==
           "job \"" + std::string(id) +
               "\" is in the store memory, but not in this time or not with these tags; leave out --from, --to or --tag");
-  CHECK(error("of-taks") == "job \"of-taks\" is not in the store memory; did you mean \"of-tasks\"; --job all takes all of a time");
+  CHECK(error("of-taks") ==
+        "job \"of-taks\" is not in the store memory; did you mean \"of-tasks\"?; --job all takes all of a time");
 }
 
 TEST_CASE("a job has the regions without a job of its hosts and time") {
