@@ -27,16 +27,17 @@ std::vector<JobTotals> totals_of(const Told &told) {
     auto &[begin, end] = times[task.job];
     begin = std::min(begin, task.work.start_ns);
     if (task.work.duration_ns != kUnknown) end = std::max(end, task.work.end_ns());
-    if (task.is_done() && task.work.bytes != kUnknown) job.bytes += static_cast<double>(task.work.bytes);
+    if (task.is_done() && task.work.bytes != kUnknown)
+      job.bytes = (std::isnan(job.bytes) ? 0 : job.bytes) + static_cast<double>(task.work.bytes);
   }
   for (uint32_t i = 0; i < totals.size(); ++i) {
     totals[i].job = i;
     const Job &job = told.jobs[i];
     const auto &[begin, end] = times[i];
-    if (job.has_span && job.work.duration_ns > 0)
-      totals[i].seconds = static_cast<double>(job.work.duration_ns) / 1e9;
-    else if (job.outcome != Outcome::running && totals[i].running == 0 && end > begin)
-      totals[i].seconds = static_cast<double>(end - begin) / 1e9;
+    totals[i].has_end = job.has_span && job.work.duration_ns > 0;
+    if (job.outcome != Outcome::running && totals[i].running == 0 && end > begin)
+      totals[i].of_tasks = static_cast<double>(end - begin) / 1e9;
+    totals[i].seconds = totals[i].has_end ? static_cast<double>(job.work.duration_ns) / 1e9 : totals[i].of_tasks;
   }
   return totals;
 }

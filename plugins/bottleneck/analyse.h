@@ -2,6 +2,7 @@
 // From jobs to what is slow in them, and why.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,11 @@ namespace atalaya::bottleneck {
 // A job as a whole.
 struct JobTotals {
   uint32_t job = 0;
-  size_t tasks = 0, failed = 0, killed = 0, running = 0;  // attempts
-  double seconds = 0;                                     // from its begin to its end; 0 while it runs
-  double bytes = 0;
+  size_t tasks = 0, failed = 0, killed = 0, running = 0;    // attempts
+  bool has_end = false;                                     // of its own; else its tasks tell how long it was
+  double seconds = 0;                                       // from its begin to its end; 0 while it runs
+  double of_tasks = 0;                                      // from the begin of the first to the end of the last; 0 while it runs
+  double bytes = std::numeric_limits<double>::quiet_NaN();  // NaN: no task tells any
 };
 
 // What one stage, or a phase of it, was before and after a change.

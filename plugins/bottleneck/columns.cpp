@@ -24,7 +24,7 @@ void add_tasks(Columns &columns, const Told &told, const std::vector<uint32_t> &
   const auto part = [](int64_t amount, double of) {
     return amount == kUnknown || of <= 0 ? std::nullopt : std::optional(static_cast<double>(amount) / of);
   };
-  add("span.bytes.remote", [&](const Task &task) { return part(task.work.remote, static_cast<double>(task.work.bytes)); });
+  add("span.bytes.remote", [&](const Task &task) { return part(task.work.remote, static_cast<double>(task.remote_of)); });
   add("span.gc.time", [&](const Task &task) { return part(task.gc_ms, static_cast<double>(task.work.duration_ns) / 1e6); });
   add("span.spills", [&](const Task &task) { return part(task.spills, 1); });
   add("span.records", [&](const Task &task) { return part(task.records, 1); });

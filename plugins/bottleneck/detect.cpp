@@ -58,7 +58,7 @@ class Groups {
   }
   void add_phases() {
     for (const Phase &phase : told_.phases)
-      if (phase.work.bytes == kUnknown && is_done(phase)) of(key_of(phase)).bytes_of_task = true;
+      if (is_done(phase) && phase.work.bytes != kUnknown) of(key_of(phase)).bytes_of_task = false;
     for (const Phase &phase : told_.phases) {
       if (!is_done(phase)) continue;
       const Task &task = told_.tasks[phase.task];
@@ -90,8 +90,11 @@ class Groups {
   }
   Group &of(const Key &key) {
     const auto [found, is_new] = groups_.try_emplace(key);
-    if (is_new) std::tie(found->second.job, found->second.stage, found->second.phase) = key;
-    return found->second;
+    Group &group = found->second;
+    if (!is_new) return group;
+    std::tie(group.job, group.stage, group.phase) = key;
+    group.bytes_of_task = group.phase != 0;  // until one of it tells bytes
+    return group;
   }
   void first_start(const Group &group, int64_t start_ns) {
     const auto [first, is_new] = starts_.try_emplace({group.job, group.stage}, start_ns);

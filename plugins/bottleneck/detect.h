@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -44,12 +45,12 @@ struct NodeSpeed {
 
 // The tasks of one stage of a job, or one phase of them.
 struct Group {
-  uint32_t job = 0, stage = 0, phase = 0;  // job: its place; phase: 0 = the tasks as a whole
-  bool bytes_of_task = false;              // a phase that has none of its own
-  bool is_remote = false;                  // a phase of which bytes came over the network
-  double offset_ns = 0;                    // how long after its task it begins, on average
-  size_t without_speed = 0;                // done, but their bytes are not known, or 0
-  double speed = 0;                        // the median
+  uint32_t job = 0, stage = 0, phase = 0;                   // job: its place; phase: 0 = the tasks as a whole
+  bool bytes_of_task = false;                               // a phase of which no task tells any
+  bool is_remote = false;                                   // a phase of which bytes came over the network
+  double offset_ns = 0;                                     // how long after its task it begins, on average
+  size_t without_speed = 0;                                 // done, but their bytes are not known, or 0
+  double speed = std::numeric_limits<double>::quiet_NaN();  // the median; NaN: of no task it is known
   std::vector<Entry> entries;
   std::vector<NodeSpeed> nodes;  // by name
 };

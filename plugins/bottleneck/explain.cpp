@@ -164,8 +164,8 @@ class Explainer {
     for (const Entry &entry : group_.entries) {
       const Task &task = told_.tasks[entry.task];
       if (task.host == 0 || (task.host == finding_.host) != own) continue;
-      if (task.work.bytes > 0 && task.work.remote != kUnknown) {
-        bytes += static_cast<double>(task.work.bytes);
+      if (task.remote_of > 0 && task.work.remote != kUnknown) {
+        bytes += static_cast<double>(task.remote_of);
         remote += static_cast<double>(task.work.remote);
       }
       if (task.gc_ms == kUnknown) continue;

@@ -25,7 +25,7 @@ void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> 
     return all > 0 ? std::optional(std::min(1.0, sum / all)) : std::nullopt;
   };
   const auto remote = [](const Task &task) { return task.work.remote; };
-  const auto bytes = [](const Task &task) { return task.work.bytes; };
+  const auto bytes = [](const Task &task) { return task.remote_of; };
   const auto gc = [](const Task &task) { return task.gc_ms; };
   const auto ms = [](const Task &task) { return task.work.duration_ns / 1'000'000; };
   Sides sides;
@@ -34,6 +34,9 @@ void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> 
   sides.needs = needs_of_phase(told, groups, group, finding.phase);
   for (Check &check : check_all(Metrics(), sides))
     if (check.what == Reason::garbage_collection || check.what == Reason::remote_reads) finding.checks.push_back(std::move(check));
+  // The node's metrics are of all that ran there then, mostly other tasks.
+  finding.evidence.emplace_back(
+      "metrics of nodes are not compared for single tasks: of CPU, memory, disk, network and other programs nothing is said");
   finding.reason = reason_of(finding.checks);
   std::set<std::string> hosts;
   for (const uint32_t task : finding.tasks) hosts.insert(told.name(told.tasks[task].host));

@@ -41,8 +41,8 @@ std::vector<Node> rank_nodes(const Told &told, const std::vector<Group> &groups)
   for (const Task &task : told.tasks) {
     if (shuffles.contains({task.job, task.stage})) continue;
     const auto node = found.find({task.job, task.host});
-    if (node == found.end() || task.work.remote == kUnknown || task.work.bytes == kUnknown) continue;
-    node->second.bytes += static_cast<double>(task.work.bytes);
+    if (node == found.end() || task.work.remote == kUnknown || task.remote_of == kUnknown) continue;
+    node->second.bytes += static_cast<double>(task.remote_of);
     node->second.remote += static_cast<double>(task.work.remote);
   }
   std::vector<Node> nodes;

@@ -42,15 +42,16 @@ const std::vector<bool> &Origin::reads_of(const Phase *begin, const Phase *end) 
   return found->second;
 }
 
-int64_t Origin::remote_of(const Phase *begin, const Phase *end) {
+Origin::Remote Origin::remote_of(const Phase *begin, const Phase *end) {
   const std::vector<bool> &reads = reads_of(begin, end);
-  int64_t remote = kUnknown;
+  Remote all;
   for (const Phase *phase = begin; phase != end; ++phase) {
     if (!reads[static_cast<size_t>(phase - begin)] && !reads_remote(*phase)) continue;
-    if (is_silent(phase->work)) return kUnknown;
-    remote = sum_of(remote, phase->work.remote);
+    if (is_silent(phase->work)) return {};
+    all.remote = sum_of(all.remote, phase->work.remote);
+    all.of = sum_of(all.of, phase->work.bytes);
   }
-  return remote;
+  return all;
 }
 
 }  // namespace atalaya::bottleneck

@@ -22,8 +22,11 @@ class Origin {
  public:
   explicit Origin(const Told &told);
 
-  // Of the phases of one task; kUnknown unless all that had bytes tell it.
-  int64_t remote_of(const Phase *begin, const Phase *end);
+  // What of the bytes that a task's phases read was remote, and of how many; kUnknown unless all that had bytes tell it.
+  struct Remote {
+    int64_t remote = kUnknown, of = kUnknown;
+  };
+  Remote remote_of(const Phase *begin, const Phase *end);
 
  private:
   const std::vector<bool> &reads_of(const Phase *begin, const Phase *end);

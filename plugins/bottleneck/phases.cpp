@@ -39,7 +39,7 @@ class Stage {
   static double order(const PhaseRank &rank) { return std::isnan(rank.correlation) ? -2 : rank.correlation; }
 
   PhaseRank rank_of(size_t number) const {
-    PhaseRank rank{.group = number, .correlation = kNone, .loading = kNone};
+    PhaseRank rank{.group = number, .correlation = kNone, .loading = kNone, .share = kNone};
     std::vector<double> own, of_task;
     double time = 0, all = 0;
     for (const Entry &entry : groups_[number].entries) {

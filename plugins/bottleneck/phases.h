@@ -15,7 +15,7 @@ struct PhaseRank {
   size_t group = 0;         // its place among the groups
   double correlation = 0;   // of its speed with the task's over the tasks; NaN where that is not known
   double loading = 0;       // on the first principal component of the speeds of all phases and the task
-  double share = 0;         // of the tasks' time
+  double share = 0;         // of the time of the tasks whose speed in it is known; NaN where there are none
   bool bottleneck = false;  // among the top 20 % of the stage's phases
 };
 

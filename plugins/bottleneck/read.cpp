@@ -82,18 +82,28 @@ class EarlierOpen {
   std::vector<std::string> idle_;
 };
 
+// Whether any span is of this job, at any time: the first one will do.
+bool is_stored(const std::string &id, store::Store &store) {
+  struct Found {};
+  try {
+    store.spans({{"job", "task", "phase", "region"}, {{"job", {query::exactly(id)}}}, {}},
+                [](const store::Span &) { throw Found(); });
+  } catch (const Found &) {
+    return true;
+  }
+  return false;
+}
+
 void check_known(const std::vector<std::string> &ids, const Told &told, store::Store &store) {
   std::set<std::string> found;
   for (const Job &job : told.jobs) found.insert(told.name(job.id));
   for (const std::string &id : ids) {
     if (found.contains(id)) continue;
-    std::set<std::string> known;
-    store.spans({{"job"}, {}, {}}, [&](const store::Span &span) { known.insert(job_of(span.tags)); });
-    if (known.contains(id))
+    if (is_stored(id, store))
       throw query::Wrong("job " + core::in_quotes(id) + " is in the store " + store.name() +
                          ", but not in this time or not with these tags; leave out --from, --to or --tag");
     throw query::Wrong("job " + core::in_quotes(id) + " is not in the store " + store.name() +
-                       core::did_you_mean(id, {known.begin(), known.end()}) + "; --job all takes all of a time");
+                       core::did_you_mean(id, store.tag_values("job")) + "; --job all takes all of a time");
   }
 }
 

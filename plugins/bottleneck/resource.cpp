@@ -66,7 +66,8 @@ Resource resource_of(std::string_view metric) {
 }
 
 Combine combine_of(std::string_view metric) {
-  for (const std::string_view other : {"self.", "flow.", "span.", "counter.", "profile.", "perf."})
+  // Fields that programs export (btrace.) may be anything, whatever their names look like; a host's clock slows nothing.
+  for (const std::string_view other : {"self.", "flow.", "span.", "counter.", "profile.", "perf.", "btrace.", "sys.clock."})
     if (begins(metric, other)) return Combine::leave_out;
   const store::MetricInfo &info = store::metric_info(metric);
   if (info.kind == store::Kind::total || info.unit == "ns") return Combine::leave_out;  // they only go up

@@ -11,8 +11,15 @@ namespace {
 
 constexpr unsigned kLines = 1, kHistory = 2, kTwice = 4;  // who tells phases of a task; both tell the same one
 
+// How a stage's lines stand to the history's phases of one name.
+struct Name {
+  bool in_lines = false;
+  size_t over = 0, beside = 0;  // phases that lines of their task overlap, or do not
+};
+
 struct Stage {
   size_t with_lines = 0, with_history_only = 0, twice = 0;  // tasks
+  std::map<uint32_t, Name> names;                           // where its lines count
   bool lines_count() const { return with_lines >= with_history_only; }
 };
 
@@ -22,8 +29,10 @@ class Retold {
       : lines_(lines), history_(history), told_(told), who_(told.tasks.size()) {
     std::sort(lines.begin(), lines.end(), by_name);
     for (const Phase &phase : lines) who_[phase.task] |= kLines;
-    for (const Phase &phase : history)
-      who_[phase.task] |= std::binary_search(lines.begin(), lines.end(), phase, by_name) ? kTwice | kHistory : kHistory;
+    for (const Phase &phase : history) {
+      const bool is_twice = (who_[phase.task] & kLines) != 0 && std::binary_search(lines.begin(), lines.end(), phase, by_name);
+      who_[phase.task] |= is_twice ? kTwice | kHistory : kHistory;
+    }
     for (size_t i = 0; i < who_.size(); ++i)
       if (who_[i] != 0) add(stages_[key_of(told.tasks[i])], who_[i]);
     std::erase_if(stages_, [](const auto &one) { return one.second.twice == 0; });
@@ -31,8 +40,10 @@ class Retold {
 
   void choose() {
     if (stages_.empty()) return;
-    for (const Phase &phase : history_) keep_bytes(phase);
-    std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true); });
+    for (const Phase &phase : history_)
+      if ((who_[phase.task] & kTwice) != 0) keep_bytes(phase);
+    find_names();
+    std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true) && !is_beside(phase); });
     std::erase_if(lines_, [&](const Phase &phase) { return is_left_out(phase, false); });
   }
 
@@ -75,6 +86,55 @@ class Retold {
     return task.has_span || (who_[phase.task] & kLines) != 0;  // else nothing would tell when the task was
   }
 
+  // nullptr where the phase is not of a stage whose lines count.
+  Stage *stage_by_lines(const Phase &phase) {
+    const auto stage = stages_.find(key_of(told_.tasks[phase.task]));
+    return stage != stages_.end() && stage->second.lines_count() ? &stage->second : nullptr;
+  }
+
+  void find_names() {
+    Stage *stage = nullptr;
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      if (i == 0 || lines_[i].task != lines_[i - 1].task) stage = stage_by_lines(lines_[i]);
+      if (stage != nullptr) stage->names[lines_[i].phase].in_lines = true;
+    }
+    for (const Phase &phase : history_) {
+      stage = (who_[phase.task] & kLines) != 0 ? stage_by_lines(phase) : nullptr;
+      if (stage == nullptr) continue;
+      Name &name = stage->names[phase.phase];
+      if (!name.in_lines) ++(is_overlapped(phase) ? name.over : name.beside);
+    }
+  }
+
+  // Where no line tells the phase, nor what the task did in its time. Tasks without lines have it only if it is so of most others:
+  // else it could not be compared.
+  bool is_beside(const Phase &of_history) {
+    const Name &name = stage_by_lines(of_history)->names[of_history.phase];
+    return !name.in_lines && name.beside >= name.over && ((who_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
+  }
+
+  // By lines of its task, by more than a little.
+  bool is_overlapped(const Phase &of_history) const {
+    constexpr double kLittle = 0.1;
+    if (of_history.work.duration_ns == kUnknown) return true;
+    const int64_t end = of_history.work.end_ns();
+    const auto by_task = [](const Phase &a, const Phase &b) { return a.task < b.task; };
+    const auto [first, last] = std::equal_range(lines_.begin(), lines_.end(), of_history, by_task);
+    std::vector<std::pair<int64_t, int64_t>> parts;
+    for (auto line = first; line != last; ++line) {
+      const int64_t line_end = line->work.duration_ns == kUnknown ? end : line->work.end_ns();
+      parts.emplace_back(std::max(line->work.start_ns, of_history.work.start_ns), std::min(line_end, end));
+    }
+    std::sort(parts.begin(), parts.end());
+    int64_t covered_ns = 0, until_ns = of_history.work.start_ns;
+    for (const auto &[part_begin, part_end] : parts) {
+      if (part_end <= until_ns) continue;
+      covered_ns += part_end - std::max(part_begin, until_ns);
+      until_ns = part_end;
+    }
+    return static_cast<double>(covered_ns) > kLittle * static_cast<double>(of_history.work.duration_ns);
+  }
+
   // Where no line of the phase tells bytes.
   void keep_bytes(const Phase &of_history) {
     const auto [begin, end] = std::equal_range(lines_.begin(), lines_.end(), of_history, by_name);
@@ -98,8 +158,9 @@ std::vector<Phase> told_once(std::vector<Phase> lines, std::vector<Phase> histor
   Retold retold(lines, history, told);
   retold.choose();
   retold.say(notes);
-  lines.insert(lines.end(), history.begin(), history.end());
-  return lines;
+  std::vector<Phase> &more = lines.size() < history.size() ? history : lines, &fewer = &more == &lines ? history : lines;
+  more.insert(more.end(), fewer.begin(), fewer.end());
+  return std::move(more);
 }
 
 }  // namespace atalaya::bottleneck

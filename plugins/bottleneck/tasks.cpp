@@ -178,6 +178,7 @@ void Collector::add_task(const store::Span &span) {
   task->has_span = true;
   name(*task, who);
   task->work = said.work;
+  task->remote_of = said.work.remote == kUnknown ? kUnknown : said.work.bytes;
   task->outcome = outcome_of(said.outcome, span.duration_ns < 0);
   task->locality = all_.names.of(who.locality);
   task->gc_ms = said.gc_ms;
@@ -304,9 +305,14 @@ void Collector::complete(Task &task, const Phase *begin, const Phase *end, Origi
   if (!task.has_span) task.work = {first, is_open ? kUnknown : last - first};
   if (!task.has_span && is_open) task.outcome = Outcome::running;
   if (task.work.bytes == kUnknown) task.work.bytes = bytes;
-  if (task.work.remote != kUnknown) return;
-  const int64_t remote = origin.remote_of(begin, end);
-  if (remote <= task.work.bytes) task.work.remote = remote;
+  if (task.work.remote != kUnknown) {
+    if (task.remote_of == kUnknown) task.remote_of = task.work.bytes;
+    return;
+  }
+  const auto [remote, of] = origin.remote_of(begin, end);
+  if (remote == kUnknown || remote > task.work.bytes) return;
+  task.work.remote = remote;
+  task.remote_of = of >= remote ? of : task.work.bytes;  // a phase may tell what was remote and no bytes
 }
 
 Told Collector::take() {

@@ -41,6 +41,7 @@ struct Task {
   bool has_span = false;  // else only phases told of it
   bool is_again = false;  // an earlier run of the application had a task of this name: that one is left out
   Work work;
+  int64_t remote_of = kUnknown;  // the bytes that work.remote is a part of: its own, or those of the phases that told it
   int64_t gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
   const std::string *key = nullptr;
   uint32_t task_begin = 0, attempt_begin = 0;  // in the key

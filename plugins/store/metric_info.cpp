@@ -33,6 +33,7 @@ constexpr MetricInfo kInfos[] = {
     {"btrace.errors", Kind::delta, "1"},
     {"btrace.dropped", Kind::delta, "1"},
     {"btrace.overflows", Kind::delta, "1"},
+    {"btrace.*", Kind::gauge_or_rate, ""},  // fields of programs: what they count is not known, and their names say nothing of it
     {"fact.number", Kind::gauge_or_rate, "1"},
     {"inventory.facts", Kind::gauge_or_rate, "1"},
     {"inventory.*", Kind::delta, "1"},

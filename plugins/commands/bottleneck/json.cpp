@@ -167,7 +167,7 @@ class Writer {
     object.text("phase", told_.name(group.phase));
     object.count("tasks", count_of(group.entries.size()));
     object.count("withoutSpeed", count_of(group.without_speed));
-    if (!group.entries.empty()) object.number("speed", group.speed);
+    object.number("speed", group.speed);
     std::array<size_t, kGrades> grades{};
     for (const Entry &entry : group.entries) ++grades[static_cast<size_t>(entry.grade)];
     {

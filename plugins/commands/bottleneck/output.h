@@ -32,7 +32,8 @@ std::string as_page(const Report &report);
 std::string job_text(const Told &told, uint32_t job);
 // "map", "map spill"
 std::string group_text(const Told &told, const Group &group);
-// How much less time the second one took, of the first's; nothing where one of them has not ended.
+// How much less time the second one took, of the first's: as jobs, or their tasks where one of them has no end of its own; nothing
+// where one runs.
 std::optional<double> shorter(const Report &report);
 // The same in words: "19 % less time than", "as long as".
 std::string time_text(double less);

@@ -121,7 +121,7 @@ class Page {
     for (const JobTotals &job : all_.totals)
       rows.push_back({job_text(told_, job.job), std::string(outcome_text(told_.jobs[job.job].outcome)), std::to_string(job.tasks),
                       std::to_string(job.failed), std::to_string(job.killed), job.seconds > 0 ? short_text(job.seconds) : "",
-                      short_text(job.bytes / (1 << 20))});
+                      number(job.bytes / (1 << 20))});
     add_table(out_, rows, 2);
   }
 
@@ -179,8 +179,9 @@ class Page {
     for (const PhaseRank &rank : all_.ranks) {
       const Group &group = all_.groups[rank.group];
       rows.push_back({job_text(told_, group.job), group_text(told_, group), rank.bottleneck ? "yes" : "",
-                      std::to_string(group.entries.size()), number(group.speed), percent_text(rank.share),
-                      coefficient_text(rank.correlation), coefficient_text(rank.loading)});
+                      std::to_string(group.entries.size()), number(group.speed),
+                      std::isnan(rank.share) ? "" : percent_text(rank.share), coefficient_text(rank.correlation),
+                      coefficient_text(rank.loading)});
     }
     add_table(out_, rows, 3);
   }

@@ -36,7 +36,7 @@ void add_jobs(std::string &out, const Report &report) {
     if (rows.size() > kMostRows) break;
     rows.push_back({visible(job_text(report.analysis.told, job.job)), std::to_string(job.tasks), std::to_string(job.failed),
                     std::to_string(job.killed), std::to_string(job.running), job.seconds > 0 ? short_text(job.seconds) : "",
-                    short_text(job.bytes / (1 << 20))});
+                    number(job.bytes / (1 << 20))});
   }
   add_section(out, "Jobs", rows, report.analysis.totals.size());
 }
@@ -139,8 +139,10 @@ std::string group_text(const Told &told, const Group &group) {
 
 std::optional<double> shorter(const Report &report) {
   if (!report.change) return std::nullopt;
-  const double before = report.analysis.totals[report.change->before].seconds;
-  const double after = report.analysis.totals[report.change->after].seconds;
+  const JobTotals &first = report.analysis.totals[report.change->before], &second = report.analysis.totals[report.change->after];
+  // A job begins before its first task and ends after its last one: only like is compared with like.
+  const bool as_jobs = first.has_end && second.has_end;
+  const double before = as_jobs ? first.seconds : first.of_tasks, after = as_jobs ? second.seconds : second.of_tasks;
   return before > 0 && after > 0 ? std::optional(1 - after / before) : std::nullopt;
 }
 

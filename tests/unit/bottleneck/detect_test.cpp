@@ -233,13 +233,27 @@ TEST_CASE("a phase without bytes is measured by its task's") {
   for (int i = 0; i < 4; ++i) {
     const Tags task = Spans::task("map", std::to_string(i), "n");
     spans.add("task", task, 0, 10, {{"span.bytes", 100 * kKibi}});
-    if (i == 0) spans.add("phase", Spans::with(task, "phase", "sort"), 1, 5, {{"span.bytes", 7}});
-    if (i > 0) spans.add("phase", Spans::with(task, "phase", "sort"), 1, 5);
+    spans.add("phase", Spans::with(task, "phase", "sort"), 1, 5);
   }
   const Analysis all = analysed(spans);
   const Group &group = group_of(all, "map", "sort");
   CHECK(group.bytes_of_task);
   for (const Entry &entry : group.entries) CHECK(entry.speed == doctest::Approx(20));
+}
+
+TEST_CASE("one phase without bytes does not make those of the other tasks unknown") {
+  Spans spans;
+  for (int i = 0; i < 24; ++i) {
+    const Tags task = Spans::task("reduce", std::to_string(i), "n" + std::to_string(i % 4));
+    spans.add("task", task, 0, 10, {{"span.bytes", 100 * kKibi}});
+    spans.add("phase", Spans::with(task, "phase", "write"), 5, 5, i == 7 ? Counts() : Counts{{"span.bytes", 10 * kKibi}});
+  }
+  const Analysis all = analysed(spans);
+  const Group &group = group_of(all, "reduce", "write");
+  CHECK_FALSE(group.bytes_of_task);
+  CHECK(group.without_speed == 1);
+  REQUIRE(group.entries.size() == 23);
+  for (const Entry &entry : group.entries) CHECK(entry.speed == doctest::Approx(2));
 }
 
 // Forty tasks on four nodes, in waves of two a node; some take so many times as long.
@@ -264,6 +278,8 @@ TEST_CASE("a task that is slow by itself is named, with what it tells") {
       all.findings[0].summary ==
       "1 map task is slow by itself, and not the other tasks of node n1: garbage collection 59 % of the tasks' time, 1.0 % on the "
       "other nodes; nothing is known of remote reads");
+  CHECK(all.findings[0].evidence.back() ==
+        "metrics of nodes are not compared for single tasks: of CPU, memory, disk, network and other programs nothing is said");
   CHECK(all.told.tasks[all.findings[0].tasks.at(0)].task() == "m17");
   CHECK(all.bottlenecks[17]);
 }

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,12 @@ class SpanStore : public query::test::MemoryStore {
       for (const auto &[field, value] : one.counts) fields.push_back({field, true, static_cast<double>(value), value});
       visitor({one.start_ns, one.duration_ns, 0, one.tags, one.name, fields});
     }
+  }
+  std::vector<std::string> tag_values(std::string_view key) override {
+    std::set<std::string> values;
+    for (const KeptSpan &one : kept_)
+      if (const auto tag = one.tags.find(key); tag != one.tags.end()) values.insert(tag->second);
+    return {values.begin(), values.end()};
   }
 
  private:

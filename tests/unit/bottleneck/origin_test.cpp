@@ -76,6 +76,41 @@ TEST_CASE("a task's remote bytes are those of the phases that read, if all of th
   CHECK(remote_of({{one("load", "disk"), some}}) == kUnknown);
 }
 
+TEST_CASE("remote bytes are a part of those that were read, not of the most that a phase moved") {
+  Spans spans;
+  for (int i = 0; i < 24; ++i) {
+    const Tags task = Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4));
+    const double start = 20 * (i / 4), read = i % 4 == 1 ? 8 : 2 + 0.01 * (i % 5);
+    spans.add("phase", phase_of(task, "read", i % 4 == 1 ? "network" : "disk"), start, read, {{"span.bytes", 128 << 20}});
+    spans.add("phase", phase_of(task, "collect"), start + read, 2, {{"span.bytes", 400 << 20}});
+  }
+  const Analysis all = analysed(spans);
+  CHECK(all.told.tasks[1].work.bytes == 400 << 20);
+  CHECK(all.told.tasks[1].work.remote == 128 << 20);
+  CHECK(all.told.tasks[1].remote_of == 128 << 20);
+  for (const Node &node : all.nodes) CHECK(node.remote_share() == doctest::Approx(all.told.name(node.host) == "n1" ? 1 : 0));
+  REQUIRE_FALSE(all.findings.empty());
+  CHECK(all.findings[0].reason == Reason::remote_reads);
+  CHECK(all.findings[0].summary.find("remote reads, 100 % of the bytes") != std::string::npos);
+}
+
+TEST_CASE("of a task that tells its remote bytes itself they are a part of its own") {
+  Spans spans;
+  const Tags task = Spans::task("map", "t", "n"), other = Spans::task("map", "u", "n"), third = Spans::task("map", "v", "n");
+  const Counts read = {{"span.bytes", 1000}};
+  spans.add("task", task, 0, 9, {{"span.bytes", 800}, {"span.bytes.remote", 200}});
+  spans.add("phase", phase_of(task, "read", "network"), 0, 1, read);
+  spans.add("task", other, 0, 9, {{"span.bytes.remote", 200}});
+  spans.add("phase", phase_of(other, "read", "network"), 0, 1, read);
+  spans.add("task", third, 0, 9, {{"span.bytes", 800}});
+  spans.add("phase", phase_of(third, "read"), 0, 1, {{"span.bytes.remote", 100}});  // of how many it does not say
+  const Told told = spans.take();
+  CHECK(told.tasks[0].remote_of == 800);
+  CHECK(told.tasks[1].remote_of == 1000);
+  CHECK(told.tasks[2].work.remote == 100);
+  CHECK(told.tasks[2].remote_of == 800);
+}
+
 TEST_CASE("a phase that reads remotely on one node reads on the others, too") {
   Spans spans;
   spans.add("phase", phase_of(Spans::task("map", "a", "n1"), "load", "network"), 0, 1, {{"span.bytes", 10}});

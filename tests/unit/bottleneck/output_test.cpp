@@ -45,6 +45,50 @@ TEST_CASE("the table begins with what is wrong") {
   CHECK(as_table({analysed(healthy), {}, "memory", "now"}).starts_with("no bottleneck found\n"));
 }
 
+TEST_CASE("of what was not measured there is no zero") {
+  Spans spans;  // as Spark's PythonPi: nothing is read or written
+  for (int i = 0; i < 10; ++i) {
+    const Tags task = Spans::task("0", std::to_string(i), "n" + std::to_string(i % 2));
+    spans.add("task", task, i, 5, {{"span.outcome", 0}});
+    spans.add("phase", Spans::with(task, "phase", "compute"), i, 4);
+  }
+  spans.add("job", {{"job", "j"}}, 0, 20);
+  const Analysis all = analysed(spans);
+  const Report report{all, {}, "memory", "now"};
+  const std::string json = as_json(report);
+  CHECK_FALSE(has(json, "\"speed\""));
+  CHECK_FALSE(has(json, "\"share\""));
+  CHECK_FALSE(has(json, "\"bytes\""));
+  const std::string table = as_table(report);
+  CHECK_FALSE(has(table, " 0 %"));
+  CHECK(has(table, "\nj       10       0       0        0       20\n"));
+  CHECK(has(table, "\nj    0 compute      0\n"));
+  const std::string page = as_page(report);
+  CHECK_FALSE(has(page, "nan"));
+  CHECK_FALSE(has(page, "0 %</td>"));
+  CHECK_FALSE(has(page, "<td class=\"n\">0 %"));
+}
+
+TEST_CASE("jobs are compared by their tasks' time where one has no end of its own") {
+  Spans spans;
+  for (const char *job : {"before", "after", "open"})
+    for (int i = 0; i < 10; ++i)
+      spans.add("task", Spans::with(Spans::task("map", "m" + std::to_string(i), "n"), "job", job), 10 + i, 31,
+                {{"span.bytes", 1024}});
+  spans.add("job", {{"job", "before"}}, 0, 58);
+  spans.add("job", {{"job", "open"}}, 0, -1);
+  const Analysis all = analysed(spans);
+  const auto place = [&](const std::string &id) {
+    uint32_t i = 0;
+    while (all.told.name(all.told.jobs[i].id) != id) ++i;
+    return i;
+  };
+  CHECK(all.totals[place("before")].seconds == 58);
+  CHECK(all.totals[place("after")].seconds == 40);
+  CHECK(shorter({all, Change{place("before"), place("after")}, "memory", "now"}) == doctest::Approx(0));
+  CHECK_FALSE(shorter({all, Change{place("before"), place("open")}, "memory", "now"}).has_value());
+}
+
 TEST_CASE("how long a run took beside the one before") {
   CHECK(time_text(0.19) == "19 % less time than");
   CHECK(time_text(-0.5) == "50 % more time than");

@@ -38,6 +38,29 @@ std::vector<std::string> names_of(const Analysis &all) {
   return names;
 }
 
+TEST_CASE("a job that only its tasks, phases or regions tell of is known in all of the store") {
+  SpanStore store;
+  add_jobs(store, {"of-tasks"});
+  store.add_span("phase", {{"job", "of-phases"}, {"task", "t"}, {"phase", "read"}}, 0, 1);
+  store.add_span("region", {{"job", "of-regions"}, {"name", "r"}}, 0, 1);
+  store.add_span("job", {{"job", "of-itself"}}, 0, 1);
+  const auto error = [&](const std::string &id) {
+    query::Budget budget({});
+    try {
+      read_jobs({id}, {}, {kT0 + 5000 * kSecond, kT0 + 6000 * kSecond}, store, budget);
+    } catch (const query::Wrong &wrong) {
+      return std::string(wrong.what());
+    }
+    return std::string();
+  };
+  for (const char *id : {"of-tasks", "of-phases", "of-regions", "of-itself"})
+    CHECK(error(id) ==
+          "job \"" + std::string(id) +
+              "\" is in the store memory, but not in this time or not with these tags; leave out --from, --to or --tag");
+  CHECK(error("of-taks") ==
+        "job \"of-taks\" is not in the store memory; did you mean \"of-tasks\"?; --job all takes all of a time");
+}
+
 TEST_CASE("a job has the regions without a job of its hosts and time") {
   SpanStore store;
   add_jobs(store, {"first", "second"});

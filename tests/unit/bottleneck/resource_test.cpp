@@ -4,6 +4,7 @@
 #include <string>
 
 #include "plugins/bottleneck/resource.h"
+#include "plugins/store/metric_info.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -35,11 +36,24 @@ TEST_CASE("a host's value is the mean of its cores' where it is a ratio, and the
                {"proc.exits", Combine::sum},
                {"jvm.gc.count", Combine::leave_out},  // only goes up
                {"self.files", Combine::leave_out},
+               {"btrace.server.net.in.bytes", Combine::leave_out},
+               {"btrace.pool.mem.used", Combine::leave_out},
+               {"sys.clock.offset", Combine::leave_out},
                {"unknown.thing", Combine::mean}};
   for (const auto &one : cases) {
     CAPTURE(one.metric);
     CHECK(combine_of(one.metric) == one.combine);
   }
+}
+
+TEST_CASE("fields that programs export have no unit, whatever their names look like") {
+  for (const char *metric : {"btrace.server.net.in.mb", "btrace.pool.mem.used", "btrace.disk.read.bytes", "btrace.jobs"}) {
+    CAPTURE(metric);
+    CHECK(store::metric_info(metric).unit.empty());
+    CHECK(store::metric_info(metric).kind == store::Kind::gauge_or_rate);
+  }
+  CHECK(store::metric_info("btrace.errors").kind == store::Kind::delta);
+  CHECK(store::metric_info("btrace.spans.open").unit == "1");
 }
 
 }  // namespace

@@ -85,6 +85,46 @@ TEST_CASE("what only the history knows of a phase's bytes stays") {
   CHECK_FALSE(group_of(both, "map", "map").bytes_of_task);
 }
 
+// Reduces whose lines tell what comes before `reduce`, up to `until`; the history tells shuffle, sort and reduce (12 to 20).
+Told reduces(double until, int with_lines = kTasks) {
+  Spans spans;
+  for (int i = 0; i < kTasks; ++i) {
+    const Tags task = Spans::task("reduce", "r" + std::to_string(i), "n"), coarse = Spans::with(task, "quality", "coarse");
+    spans.add("task", task, 0, 20, {{"span.bytes", 1000}, {"span.outcome", 0}});
+    spans.add("phase", Spans::with(coarse, "phase", "shuffle"), 0, 8, {{"span.bytes", 1000}});
+    spans.add("phase", Spans::with(coarse, "phase", "sort"), 8, 4, {{"span.bytes", 1000}});
+    spans.add("phase", Spans::with(coarse, "phase", "reduce"), 12, 8, {{"span.bytes", 1000}});
+    if (i >= with_lines) continue;
+    spans.add("phase", Spans::with(task, "phase", "shuffle"), 1, 7, {{"span.bytes", 1000}});
+    spans.add("phase", Spans::with(task, "phase", "merge"), 8, until - 8, {{"span.bytes", 1000}});
+    spans.add("phase", Spans::with(task, "phase", "merge"), 8, (until - 8) / 2, {{"span.bytes", 1000}});
+  }
+  return spans.take();
+}
+
+std::ptrdiff_t count(const Told &told, const std::string &name) {
+  return std::count_if(told.phases.begin(), told.phases.end(), [&](const Phase &one) { return told.name(one.phase) == name; });
+}
+
+TEST_CASE("a history's phase that no line tells, and beside them, stays") {
+  const Told beside = reduces(12.5);
+  CHECK(count(beside, "shuffle") == kTasks);
+  CHECK(count(beside, "merge") == kTasks);
+  CHECK(count(beside, "reduce") == kTasks);
+  CHECK(count(beside, "sort") == 0);  // the lines' merge was in that time
+  for (const Phase &phase : beside.phases)
+    if (beside.name(phase.phase) == "shuffle") CHECK(phase.busy_ns == 7 * kSecond);
+  const Told over = reduces(14);
+  CHECK(count(over, "reduce") == 0);
+  CHECK(count(over, "merge") == kTasks);
+  // Tasks without lines have what can be compared.
+  const Told some = reduces(12.5, 16);
+  CHECK(count(some, "reduce") == kTasks);
+  CHECK(count(some, "shuffle") == 16);
+  CHECK(count(some, "sort") == 0);
+  CHECK(count(reduces(14, 16), "reduce") == 0);
+}
+
 TEST_CASE("tasks without lines are not compared with those that have some") {
   const Analysis most = job({.lines = 16, .history = true});
   CHECK(group_of(most, "map", "map").entries.size() == 16);
