@@ -24,11 +24,11 @@ struct Words {
   std::vector<std::string_view> values;
 };
 const Words &words_of(std::string_view key) {
-  static const Words kWords[] = {{"source", {"memory", "disk", "network", "cache"}},
-                                 {"locality", {"node", "rack", "datacenter", "remote", "process"}},
-                                 {"quality", {"placed"}},  // the span's place was worked out, not seen
-                                 {"", {}}};
-  return *std::find_if(std::begin(kWords), std::end(kWords) - 1, [&](const Words &one) { return one.key == key; });
+  static const Words all[] = {{"source", {"memory", "disk", "network", "cache"}},
+                              {"locality", {"node", "rack", "datacenter", "remote", "process"}},
+                              {"quality", {"placed"}},  // the span's place was worked out, not seen
+                              {"", {}}};
+  return *std::find_if(std::begin(all), std::end(all) - 1, [&](const Words &one) { return one.key == key; });
 }
 
 constexpr std::pair<std::string_view, std::string_view> kCounts[] = {{"bytes", "span.bytes"},
