@@ -81,6 +81,7 @@ void KnownFiles::look() {
   before_ = std::exchange(said_, {});
   const auto found = find_files(context_.options.path, families());
   if (!found) return say_once(found.error());
+  say_nothing_there(found.value());
   for (auto &[number, file] : files_) file->listed = false;
   std::vector<Fresh> fresh;
   for (const Found &one : found.value()) look_at(one, fresh);
@@ -139,6 +140,13 @@ void KnownFiles::wait(const File &file) {
 void KnownFiles::say_once(const std::string &text) {
   const bool begins = said_.insert(text).second && before_.count(text) == 0;
   if (begins) context_.say(text);
+}
+
+// At the first look, as the path may be wrong; later nobody waits for a word of a file that rotation took away.
+void KnownFiles::say_nothing_there(const std::vector<Found> &found) {
+  const bool any = std::any_of(found.begin(), found.end(), [](const Found &one) { return one.asked; });
+  if (!std::exchange(looked_, true) && !any)
+    context_.say("path " + core::in_quotes(context_.options.path) + " matches no file yet; it is waited for");
 }
 
 // What was closed is opened when it has changed, or when its last line may now be read that has no end.

@@ -48,13 +48,14 @@ class KnownFiles {
   bool forgotten(File &file) const;
   void wait(const File &file);
   void say_once(const std::string &text);
+  void say_nothing_there(const std::vector<Found> &found);
 
   Context &context_;
   Files files_;
   std::map<FileId, File *> ids_;
   uint32_t last_number_ = 0;
-  bool first_ = true;
-  int64_t began_ns_ = 0;  // realtime
+  bool first_ = true, looked_ = false;  // the first look of all, one of this run
+  int64_t began_ns_ = 0;                // realtime
   size_t waiting_ = 0;
   std::optional<int64_t> waited_ns_;     // monotonic, when a file last had to
   std::set<std::string> said_, before_;  // what goes on, in this scan and the one before it

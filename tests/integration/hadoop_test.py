@@ -6,13 +6,14 @@ import glob
 import http.server
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import threading
 import urllib.parse
 
 import job_histories as made
-from harness import AgentCase, main
+from harness import BINARY, AgentCase, main
 
 MS = 1_000_000
 HADOOP = '{ n0 = "/dc1/r0", n1 = "/dc1/r1", n2 = "/dc1/r2", n9 = "/dc2/r1" }'
@@ -200,18 +201,23 @@ class HadoopTest(AgentCase):
     def test_a_finished_history_is_not_read_again_nor_where_it_was_moved_to(self):
         content = made.json_history(made.mapreduce_events())
         path = self.put("logs/intermediate/job.jhist", content)
-        spans, _ = self.read_all(self.path("logs"))
+        spans, agent = self.read_all(self.path("logs"))
         self.assertEqual(len(spans), 19)
-        again, _ = self.read_all(self.path("logs"))
+        self.assertRegex(agent.errors(), r"all is read: 1 file of jobs, 19 spans\n")
+        again, agent = self.read_all(self.path("logs"))
         self.assertEqual(again, [])
+        passed_over = r"all is read: 0 files of jobs, 0 spans; 1 file passed over, which an earlier run had read\. The folder \"(.+)\" notes that"
+        self.assertTrue(os.path.isdir(re.search(passed_over, agent.errors()).group(1)), agent.errors())
         os.makedirs(self.path("logs/done"))
         os.rename(path, self.path("logs/done/job-sorted-SUCCEEDED.jhist"))
         moved, agent = self.read_all(self.path("logs"))
         self.assertEqual(moved, [], agent.errors())
+        self.assertRegex(agent.errors(), passed_over)
         # Another job is.
         self.put("logs/other.jhist", content.replace(b"0007", b"0008"))
-        other, _ = self.read_all(self.path("logs"))
+        other, agent = self.read_all(self.path("logs"))
         self.assertEqual(len(other), 19)
+        self.assertRegex(agent.errors(), r"all is read: 1 file of jobs, 19 spans; 1 file passed over")
 
     def test_a_log_in_parts_goes_on_behind_its_compacted_beginning(self):
         events = list(made.spark_events())
@@ -380,6 +386,19 @@ class HadoopTest(AgentCase):
             agent.stop()
             self.assertEqual(server.offsets, [0, sum(map(len, lines[:7]))], "nothing is read twice")
 
+    def test_the_statement_of_the_documentation_lists_tasks_and_phases(self):
+        store, events = self.path("jobs.db"), list(made.mapreduce_events())
+        sink = f'a.sink.sqlite {{ path = "{store}", retain = "0s" }}'
+        agent = self.run_agent(self.lua(self.put("j.jhist", made.json_history(events)), "follow = false", sink))
+        self.assertEqual(agent.join(), 0, agent.errors())
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/histories.md")
+        with open(page, encoding="utf-8") as file:
+            statement = re.search(r'atalaya sql --store jobs.db "(.*?)"\n```', file.read(), re.S).group(1)
+        asked = subprocess.run([BINARY, "sql", "--store", store, statement], capture_output=True, text=True, check=True, timeout=60)
+        rows = asked.stdout.splitlines()[1:]
+        self.assertEqual(len(rows), sum(level in ("task", "phase") for level, _, _ in made.count_mapreduce(events)))
+        self.assertRegex(asked.stdout, rf"n0 +map +{made.attempt('m', 0, 0)} +[0-9.]+ +5000000000\n")
+
     # ---- what is damaged ---------------------------------------------------------------------------------------------------------
 
     def test_of_a_damaged_history_the_rest_is_kept_and_the_damage_named(self):
@@ -394,6 +413,12 @@ class HadoopTest(AgentCase):
         self.assertEqual(ended, {key: value for key, value in expected.items() if key not in gone})
         self.assertIn(f"{path}: 1 piece of it could not be read; the first, line {broken + 1}: it is not JSON. The rest is kept",
                       agent.errors())
+
+    def test_a_history_that_is_cut_is_told_also_of_a_copy_that_was_just_made(self):
+        path = self.put("j.jhist", made.json_history(made.mapreduce_events())[:-300])
+        spans, agent = self.read_all(path)
+        self.assertGreater(len(spans), 0)
+        self.assertIn(f"{path}: its end is cut; what stands before is kept", agent.errors())
 
     def test_the_ledger_of_a_damaged_history_balances(self):
         lines = made.spark_log(made.spark_events()).splitlines(keepends=True)

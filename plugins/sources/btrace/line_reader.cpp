@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <utility>
 
 #include "core/util/text.h"
 #include "plugins/sources/btrace/times.h"
@@ -54,7 +55,7 @@ bool LineReader::take_rule(std::string_view line, int64_t time_ns, int64_t now_n
   const Rules::Found found = rules_.read(line, record_, event_, problem_);
   if (found == Rules::Found::none) return false;
   if (found == Rules::Found::bad) bad(line);
-  if (found == Rules::Found::event) take_event(time_ns, now_ns, out);
+  if (found == Rules::Found::event) take_event(line, time_ns, now_ns, out);
   if (found == Rules::Found::metrics) {
     if (record_.time_ns == 0) record_.time_ns = time_ns;
     out(record_);
@@ -68,17 +69,28 @@ bool LineReader::take_phase(std::string_view line, int64_t time_ns, int64_t now_
   if (parsed == Parsed::bad) {
     bad(line);
   } else {
-    take_event(time_ns, now_ns, out);
+    take_event(line, time_ns, now_ns, out);
   }
   return true;
 }
 
-void LineReader::take_event(int64_t time_ns, int64_t now_ns, const Output &out) {
+void LineReader::take_event(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out) {
   const SpanCounts before = spans_.counts();
   spans_.take(event_, time_ns != 0 ? time_ns : now_ns, out);
+  if (spans_.counts().orphans > before.orphans) say_orphan(line);
   if (spans_.counts().evicted > before.evicted)
     say_("more than max_open = " + std::to_string(options_.max_open) + " spans, or " +
          std::to_string(options_.max_open_bytes >> 20) + " MiB of them, are open; the oldest is given up");
+}
+
+// Once: ends of what began before the log was followed are nobody's mistake.
+void LineReader::say_orphan(std::string_view line) {
+  if (std::exchange(orphan_said_, true)) return;
+  say_("line " + core::in_quotes(line) +
+       ": an end whose begin was not read gives no span. Each job, stage, task, attempt, phase, name and seq of a begin has to be "
+       "on "
+       "its end, and no other; where the begin was written before the log was followed, all is well. This is said once; all are "
+       "counted (btrace.spans.orphans)");
 }
 
 std::vector<std::string> LineReader::state(const std::vector<tail::Position> &files) {

@@ -53,7 +53,8 @@ class LineReader {
  private:
   bool take_rule(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out);
   bool take_phase(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out);
-  void take_event(int64_t time_ns, int64_t now_ns, const Output &out);
+  void take_event(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out);
+  void say_orphan(std::string_view line);
   void bad(std::string_view line);
 
   const ReaderOptions options_;
@@ -66,6 +67,7 @@ class LineReader {
   Record record_;
   SpanEvent event_;
   std::string problem_;
+  bool orphan_said_ = false;
 };
 
 }  // namespace atalaya::btrace

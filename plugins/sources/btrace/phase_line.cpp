@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <vector>
 
 #include "core/util/text.h"
 #include "plugins/sources/btrace/times.h"
@@ -16,7 +17,20 @@ using namespace std::literals;
 
 constexpr std::array kTags = {"host"sv, "job"sv,    "stage"sv,     "task"sv,     "attempt"sv,  "phase"sv,
                               "name"sv, "source"sv, "framework"sv, "locality"sv, "executor"sv, "quality"sv};
-constexpr std::string_view kPlaced = "placed";  // the one quality there is: the span's place was worked out, not seen
+
+// Of these tags the values that there are; of others any.
+struct Words {
+  std::string_view key;
+  std::vector<std::string_view> values;
+};
+const Words &words_of(std::string_view key) {
+  static const Words all[] = {{"source", {"memory", "disk", "network", "cache"}},
+                              {"locality", {"node", "rack", "datacenter", "remote", "process"}},
+                              {"quality", {"placed"}},  // the span's place was worked out, not seen
+                              {"", {}}};
+  return *std::find_if(std::begin(all), std::end(all) - 1, [&](const Words &one) { return one.key == key; });
+}
+
 constexpr std::pair<std::string_view, std::string_view> kCounts[] = {{"bytes", "span.bytes"},
                                                                      {"records", "span.records"},
                                                                      {"remote", "span.bytes.remote"},
@@ -60,9 +74,32 @@ bool set_number(SpanEvent &event, std::string_view key, std::string_view value) 
   return number.has_value();
 }
 
+bool set_tag(SpanEvent &event, std::string_view key, std::string_view value) {
+  std::erase_if(event.tags, [&](const Tag &tag) { return tag.first == key; });  // the last one counts
+  if (value.empty()) return true;
+  const auto &known = words_of(key).values;
+  if (!known.empty() && std::find(known.begin(), known.end(), value) == known.end()) return false;
+  event.tags.emplace_back(key, value);
+  return true;
+}
+
 bool is_number_key(std::string_view key) {
   return key == "outcome" || (key.starts_with("counter.") && key.size() > 8) ||
          std::any_of(std::begin(kCounts), std::end(kCounts), [&](const auto &known) { return known.first == key; });
+}
+
+// Behind "KEY cannot be VALUE".
+std::string what_it_is(std::string_view key) {
+  if (key == "time" || key == "start" || key == "end") return "Unix time in s, ms, us or ns; seconds may have a fraction";
+  if (key == "outcome") return "0 or succeeded, 1 or failed, 2 or killed";
+  if (key.starts_with("counter.")) return "a number";
+  if (key == "gc") return "a whole number of milliseconds";
+  if (key == "bytes" || key == "remote") return "a whole number of bytes";
+  if (is_number_key(key)) return "a whole number";
+  std::string text;
+  const auto &known = words_of(key).values;
+  for (size_t i = 0; i < known.size(); ++i) (text += i == 0 ? "" : i + 1 < known.size() ? ", " : " or ") += known[i];
+  return text;
 }
 
 }  // namespace
@@ -70,9 +107,7 @@ bool is_number_key(std::string_view key) {
 bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std::string &problem) {
   bool good = true;
   if (std::find(kTags.begin(), kTags.end(), key) != kTags.end()) {
-    std::erase_if(event.tags, [&](const Tag &tag) { return tag.first == key; });  // the last one counts
-    good = key != "quality" || value.empty() || value == kPlaced;
-    if (good && !value.empty()) event.tags.emplace_back(key, value);
+    good = set_tag(event, key, value);
   } else if (key == "seq") {
     event.seq = value;
   } else if (key == "time") {
@@ -87,7 +122,7 @@ bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std
     problem = "the word " + core::in_quotes(key) + " is not known";
     return false;
   }
-  if (!good) problem = std::string(key) + " cannot be " + core::in_quotes(value);
+  if (!good) problem = std::string(key) + " cannot be " + core::in_quotes(value) + "; it is " + what_it_is(key);
   return good;
 }
 

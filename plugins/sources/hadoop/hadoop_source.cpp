@@ -32,6 +32,14 @@ Span fact_of(const Found &found, const hadoop_config::Property &property) {
   return fact;
 }
 
+bool is_known(const History &history) {
+  return history.form() != History::Form::none && history.form() != History::Form::unknown;
+}
+
+std::string files(size_t count) {
+  return std::to_string(count) + (count == 1 ? " file" : " files");
+}
+
 }  // namespace
 
 HadoopSource::HadoopSource(Host host)
@@ -54,7 +62,10 @@ Code HadoopSource::run() {
       settle();
       delivery_.count_tries(begun);
       const auto next_try = delivery_.next_try();
-      if (!next_try) return Code::end;
+      if (!next_try) {
+        say_imported();
+        return Code::end;
+      }
       next = std::max(*next_try, begun + every_ns_);
     }
     if (!rest(next)) return Code::ok;
@@ -103,8 +114,8 @@ bool HadoopSource::is_new(const Found &found) {
 }
 
 bool HadoopSource::read_one(const Found &found) {
-  if (!is_new(found) || delivery_.has_to_wait(found.path)) return true;
-  if (is_too_old(found)) return true;
+  if (!is_new(found)) note_passed_over(found.path);
+  if (!is_new(found) || delivery_.has_to_wait(found.path) || is_too_old(found)) return true;
   if (!(found.configuration ? read_configuration(found) : read_history(found))) return false;
   const Mark mark{found.size, found.changed_ms};
   const auto [known, is_first] = marks_.try_emplace(found.path, mark);
@@ -135,10 +146,17 @@ bool HadoopSource::read_history(const Found &found) {
   if (!reading || reading->outdated(storage, found)) reading = std::make_unique<Reading>(rules_, found);
   // What is listed is read only when it has changed.
   if (running.grown_at == 0 || !grows_unseen(storage, found)) running.grown_at = monotonic();
-  const uint64_t before = reading->read();
+  const uint64_t before = reading->read(), spans_before = import_.spans;
+  bool held = false;
   const bool went_on = reading->read_on(
-      storage, found, !is_idle(found, running), [this](const std::string &key) { return delivery_.held(key); },
+      storage, found, !is_idle(found, running),
+      [&](const std::string &key) {
+        const std::optional<Position> position = delivery_.held(key);
+        held = position.has_value();
+        return position;
+      },
       [&](const std::string &key, const Spans &spans, Position position) {
+        import_.spans += spans.size();
         report_damage(found.path, reading->history().damage());  // the ledger takes what was counted with the next batch
         return delivery_.give(found.path, key, spans, position);
       });
@@ -150,6 +168,9 @@ bool HadoopSource::read_history(const Found &found) {
   const History &history = reading->history();
   report_damage(found.path, history.damage());
   report_rest(found, history);
+  const bool nothing_new = held && import_.spans == spans_before;
+  if (is_known(history) && nothing_new) note_passed_over(found.path);
+  if (is_known(history) && !nothing_new) note_read(found.path);
   if (!history.ended() && !is_idle(found, running) && history.form() != History::Form::none) return true;
   reading.reset();
   if (!grows_unseen(storage, found)) running_.erase(found.path);
@@ -167,9 +188,10 @@ void HadoopSource::report_damage(const std::string &path, const Damage &damage) 
 }
 
 void HadoopSource::report_rest(const Found &found, const History &history) {
-  const bool known = history.form() != History::Form::none && history.form() != History::Form::unknown;
-  const bool done_writing = found.changed_ms < host_.realtime() / kMs - kStillWritten && !found.parts.back().open;
-  if (known && done_writing && !history.broken() && history.waiting() > 0)
+  // A copy is new when it is imported.
+  const bool old_enough = !follow_ || found.changed_ms < host_.realtime() / kMs - kStillWritten;
+  const bool done_writing = old_enough && !found.parts.back().open;
+  if (is_known(history) && done_writing && !history.broken() && history.waiting() > 0)
     host_.log(Level::warning, found.path + ": its end is cut; what stands before is kept");
   if (delivery_.left_out() > 0)
     host_.log(Level::warning, "jobs have counters of more than max_names different names; further ones are left out");
@@ -184,7 +206,29 @@ bool HadoopSource::read_configuration(const Found &found) {
   Spans facts;
   for (const hadoop_config::Property &one : config.properties)
     if (!found.name.empty() && !one.value.empty() && rules_.facts.wants(one.key, one.value)) facts.push_back(fact_of(found, one));
+  import_.spans += facts.size();
+  note_read(found.path);
   return facts.empty() || delivery_.give(found.path, "", facts, {});
+}
+
+void HadoopSource::note_read(const std::string &path) {
+  if (follow_) return;
+  import_.passed_over.erase(path);
+  import_.read.insert(path);
+}
+
+// By an earlier run.
+void HadoopSource::note_passed_over(const std::string &path) {
+  if (!follow_ && import_.read.count(path) == 0) import_.passed_over.insert(path);
+}
+
+// Who reads into a new store must hear why nothing comes.
+void HadoopSource::say_imported() {
+  std::string text = "all is read: " + files(import_.read.size()) + " of jobs, " + std::to_string(import_.spans) + " spans";
+  if (const size_t count = import_.passed_over.size(); count > 0)
+    text += "; " + files(count) + " passed over, which an earlier run had read. The folder \"" + host_.state_dir().value_or("") +
+            "\" notes that: without it, or in a pipeline of another name, all is read again";
+  host_.log(Level::info, text);
 }
 
 // A job that was killed leaves a log that does not change any more.

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "plugins/sources/hadoop/delivery.h"
@@ -39,6 +40,12 @@ class HadoopSource final : public PushSource {
     int64_t grown_at = 0;              // monotonic: when it was last found to have grown
   };
 
+  // What a run that ends when all is read has to tell of.
+  struct Import {
+    std::set<std::string> read, passed_over;  // paths
+    uint64_t spans = 0;
+  };
+
   bool rest(int64_t until);
   void settle();
   bool look_through();
@@ -50,6 +57,9 @@ class HadoopSource final : public PushSource {
   bool is_idle(const Found &found, const Running &running);
   void report_damage(const std::string &path, const Damage &damage);
   void report_rest(const Found &found, const History &history);
+  void note_read(const std::string &path);
+  void note_passed_over(const std::string &path);
+  void say_imported();
   void drop_idle(const std::vector<Found> &found);
   void forget(const std::vector<Found> &found);
 
@@ -62,6 +72,7 @@ class HadoopSource final : public PushSource {
   std::map<std::string, Mark> marks_;         // of what has been read
   std::map<std::string, Running> running_;    // by path
   std::map<std::string, uint64_t> reported_;  // pieces that could not be read
+  Import import_;
 };
 
 }  // namespace atalaya::hadoop

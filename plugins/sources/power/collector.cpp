@@ -47,7 +47,8 @@ void Collector::start() {
   const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
   OpenedMeter opened = open_meter(options_.rapl, tree_, *msr_, cpus);
   meter_ = std::move(opened.meter);
-  if (!meter_ && options_.rapl != "off") tell("no energy of packages (RAPL): " + opened.how);
+  if (!meter_ && options_.rapl != "off")
+    tell("no energy of packages (RAPL): " + opened.how + (options_.model ? "" : "; give \"model\" to estimate it"));
   follow_cpus(cpus);
   tell_absent();
   if (options_.ipmi) open_ipmi();

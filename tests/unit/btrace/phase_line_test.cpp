@@ -42,14 +42,32 @@ TEST_CASE("phase lines: a phase whose place was worked out says so") {
               "span phase 1700000000000000000+100000000 [phase=spill]"});
 }
 
+TEST_CASE("phase lines: each source and locality that there is") {
+  LineBench bench;
+  size_t spans = 0;
+  for (const char *word : {"source=memory", "source=disk", "source=network", "source=cache", "source=", "locality=node",
+                           "locality=rack", "locality=datacenter", "locality=remote", "locality=process", "locality="})
+    spans += bench.read({"atalaya span phase phase=read start=1700000000 end=1700000001 " + std::string(word)}).size();
+  CHECK(spans == 11);
+  CHECK(bench.said.empty());
+}
+
 TEST_CASE("phase lines: what cannot be is said and counted, and nothing of it is taken") {
   const std::pair<const char *, const char *> cases[] = {
       {"atalaya begin phse task=t", "the level \"phse\" is not known; it is job, stage, task, phase or region"},
       {"atalaya begin phase tsak=t", "the word \"tsak\" is not known"},
-      {"atalaya begin phase task=t time=yesterday", "time cannot be \"yesterday\""},
-      {"atalaya end phase task=t bytes=-1", "bytes cannot be \"-1\""},
-      {"atalaya end phase task=t outcome=3", "outcome cannot be \"3\""},
-      {"atalaya begin phase task=t quality=good", "quality cannot be \"good\""},
+      {"atalaya begin phase task=t time=yesterday",
+       "time cannot be \"yesterday\"; it is Unix time in s, ms, us or ns; seconds may have a fraction"},
+      {"atalaya end phase task=t bytes=-1", "bytes cannot be \"-1\"; it is a whole number of bytes"},
+      {"atalaya end phase task=t bytes=1MB", "bytes cannot be \"1MB\"; it is a whole number of bytes"},
+      {"atalaya end phase task=t gc=0.5", "gc cannot be \"0.5\"; it is a whole number of milliseconds"},
+      {"atalaya end phase task=t spills=x", "spills cannot be \"x\"; it is a whole number"},
+      {"atalaya end phase task=t counter.a.b=x", "counter.a.b cannot be \"x\"; it is a number"},
+      {"atalaya end phase task=t outcome=3", "outcome cannot be \"3\"; it is 0 or succeeded, 1 or failed, 2 or killed"},
+      {"atalaya begin phase task=t quality=good", "quality cannot be \"good\"; it is placed"},
+      {"atalaya begin phase task=t source=disc", "source cannot be \"disc\"; it is memory, disk, network or cache"},
+      {"atalaya begin phase task=t locality=NODE_LOCAL",
+       "locality cannot be \"NODE_LOCAL\"; it is node, rack, datacenter, remote or process"},
       {"atalaya end phase task", "\"task\" is not KEY=VALUE"},
       {"atalaya end phase task=%4", "\"task=%4\" has a % that no two hexadecimal digits follow; write %25"},
       {"atalaya span region name=x start=1700000000", "a span needs start= and end="}};

@@ -127,7 +127,7 @@ TEST_CASE("rules: values that cannot be and searches without end are told and co
   CHECK(bench.counts().bad == 4);
   CHECK(bench.said[0] == "line \"v x\": v cannot be \"x\"");
   CHECK(bench.said[1] == "line \"t x\": \"x\" is no time by \"epoch\"");
-  CHECK(bench.said[2] == "line \"b x\": bytes cannot be \"x\"");
+  CHECK(bench.said[2] == "line \"b x\": bytes cannot be \"x\"; it is a whole number of bytes");
   CHECK(bench.said[3].find("pattern too expensive") != std::string::npos);
 }
 

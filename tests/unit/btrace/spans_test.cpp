@@ -42,6 +42,22 @@ TEST_CASE("spans: ends without a begin and before it are counted and give nothin
   CHECK(bench.reader->spans().open() == 0);
 }
 
+TEST_CASE("spans: an end that lacks a key of its begin, or has one more, is told once") {
+  LineBench bench;
+  const std::string first = "atalaya end job job=etl time=" + at(2);
+  CHECK(
+      bench
+          .read({"atalaya begin job job=etl name=etl time=" + at(1), first, "atalaya begin phase task=t phase=spill time=" + at(3),
+                 "atalaya end phase task=t phase=spill attempt=1 time=" + at(4)})
+          .empty());
+  REQUIRE(bench.said.size() == 1);
+  CHECK(bench.said[0].starts_with("line \"" + first +
+                                  "\": an end whose begin was not read gives no span. Each job, stage, task, "
+                                  "attempt, phase, name and seq of a begin has to be on its end, and no other; "));
+  CHECK(bench.reader->spans().counts().orphans == 2);
+  CHECK(bench.reader->spans().open() == 2);
+}
+
 TEST_CASE("spans: open ones are told if asked for, and the oldest goes when there are too many") {
   LineBench bench({.tell_open = true, .max_open = 2});
   CHECK(bench.read({"atalaya begin task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2),

@@ -135,6 +135,7 @@ TEST_CASE("a virtual machine: nothing is told, and why, once a start") {
   for (const char *words : {"no energy of packages (RAPL)", "no sys.cpu.mhz", "no sys.cpu.cstate", "no registers",
                             "no temperatures", "no power by IPMI", "no NVIDIA GPUs"})
     CHECK_MESSAGE(vm.told(words), words);
+  CHECK(vm.told("virtual machines have none; give \"model\" to estimate it"));
   CHECK(vm.fake.log.size() == 7);
 }
 

@@ -33,6 +33,35 @@ TEST_CASE("tail: a file that is there at the first look is read from its begin, 
   CHECK(folder_on.look() == Lines{"from its begin"});
 }
 
+TEST_CASE("tail: a path that matches no file is told of at the first look of a run, and waited for") {
+  const TemporaryFolder folder;
+  std::string path = folder.path();
+  SUBCASE("a file") {
+    path += "/log";
+  }
+  SUBCASE("a glob") {
+    path += "/l*g";
+  }
+  SUBCASE("a folder") {}
+  SUBCASE("a file in a folder that is not there") {
+    path += "/later/log";
+  }
+  Reader reader({.path = path});
+  const Lines told = {"path \"" + path + "\" matches no file yet; it is waited for"};
+  CHECK(reader.look().empty());
+  CHECK(reader.look().empty());
+  CHECK(reader.said == told);
+  fs::create_directory(folder.path() + "/later");
+  const std::string log = path.ends_with("/later/log") ? path : folder.path() + "/log";
+  Writer(log).write("line\n");
+  CHECK(reader.look() == Lines{"line"});
+  reader.restart();
+  CHECK(reader.look().empty());
+  fs::remove(log);
+  CHECK(reader.look(1'000'000).empty());
+  CHECK(reader.said == told);
+}
+
 TEST_CASE("tail: a renamed file is read to its end, before the one that follows it") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
