@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "core/cli/agent.h"
@@ -8,6 +9,7 @@
 #include "core/config/load.h"
 #include "core/util/log.h"
 #include "core/util/suggest.h"
+#include "core/util/temporary_folder.h"
 #include "core/util/units.h"
 
 namespace atalaya::core::cli {
@@ -86,6 +88,9 @@ std::string unknown_source(Registry &registry, const std::string &name) {
 
 int try_source(const Arguments &arguments) {
   const std::string &name = arguments.positional[0];
+  // It knows nothing of the try before, nor leaves something to the next.
+  const TemporaryFolder state("atalaya-try-");
+  ::setenv("STATE_DIRECTORY", state.path().c_str(), 1);
   prepare_process();
   Launcher launcher;
   if (const Status started = launcher.start(); !started) log(LogLevel::warning, started.error());

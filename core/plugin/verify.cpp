@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/verify.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +13,7 @@
 #include "core/plugin/declared.h"
 #include "core/plugin/instance.h"
 #include "core/util/files.h"
+#include "core/util/temporary_folder.h"
 
 namespace atalaya::core {
 namespace {
@@ -22,25 +21,10 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(10);
 constexpr int64_t kSecond = 1000000000;
 
-// Files of one step, removed at its end.
-class WorkFolder {
+// Of one step, with a file.
+class WorkFolder : public TemporaryFolder {
  public:
-  WorkFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "atalaya-verify-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::filesystem::filesystem_error("no temporary folder", std::error_code());
-    path_ = name;
-    std::ofstream(path_ + "/file").flush();
-  }
-  WorkFolder(const WorkFolder &) = delete;
-  WorkFolder &operator=(const WorkFolder &) = delete;
-  ~WorkFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string &path() const { return path_; }
-
- private:
-  std::string path_;
+  WorkFolder() : TemporaryFolder("atalaya-verify-") { std::ofstream(path() + "/file").flush(); }
 };
 
 // Keeps what a component emits.

@@ -219,6 +219,13 @@ class HadoopTest(AgentCase):
         self.assertEqual(len(other), 19)
         self.assertRegex(agent.errors(), r"all is read: 1 file of jobs, 19 spans; 1 file passed over")
 
+    def test_a_try_knows_nothing_of_the_one_before(self):
+        path = self.put("job.jhist", made.json_history(made.mapreduce_events()))
+        for _ in range(2):
+            shown = subprocess.run([BINARY, "try", "hadoop", f"path={path}", "follow=false", "--format", "json"],
+                                   capture_output=True, text=True, check=True)
+            self.assertEqual(len(shown.stdout.splitlines()), 19, shown.stderr)
+
     def test_a_log_in_parts_goes_on_behind_its_compacted_beginning(self):
         events = list(made.spark_events())
         app = "application_1700000000000_0042"
