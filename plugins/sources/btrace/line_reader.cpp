@@ -87,10 +87,9 @@ void LineReader::take_event(std::string_view line, int64_t time_ns, int64_t now_
 void LineReader::say_orphan(std::string_view line) {
   if (std::exchange(orphan_said_, true)) return;
   say_("line " + core::in_quotes(line) +
-       ": an end whose begin was not read gives no span. Each job, stage, task, attempt, phase, name and seq of a begin has to be "
-       "on "
-       "its end, and no other; where the begin was written before the log was followed, all is well. This is said once; all are "
-       "counted (btrace.spans.orphans)");
+       ": an end whose begin was not read gives no span. Each job, stage, task, attempt, phase, name and seq of a begin has to "
+       "be on its end, and no other. Where the begin was written before the log was followed, all is well. This is said once; "
+       "all are counted (btrace.spans.orphans)");
 }
 
 std::vector<std::string> LineReader::state(const std::vector<tail::Position> &files) {

@@ -100,8 +100,8 @@ core::Result<Rules::Target> Rules::make_target(const std::string &text, bool met
   if (metrics && text == "time") return Target{Kind::key, text};
   SpanEvent event;
   std::string problem;
-  // A word that is known takes some value; "1" is a time, a count, an outcome and a name, "placed" a quality.
-  if (!metrics && (set_key(event, text, "1", problem) || set_key(event, text, "placed", problem))) return Target{Kind::key, text};
+  // A word that is known takes some value: "1" is a time, a count and an outcome, and every tag may be left out.
+  if (!metrics && (set_key(event, text, "1", problem) || set_key(event, text, "", problem))) return Target{Kind::key, text};
   return core::Error{"captures: " + core::in_quotes(text) + " is not known; write tag.NAME, field.NAME, _ to ignore it, or " +
                      (metrics ? "time" : "a word of the phase line such as job, task, phase, time, start, end, bytes, outcome")};
 }

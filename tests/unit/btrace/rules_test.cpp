@@ -118,6 +118,15 @@ TEST_CASE("rules: the quality of a span can be captured as any word of the phase
   CHECK(bench.counts().bad == 1);
 }
 
+TEST_CASE("rules: where data came from and how far it was can be captured, in the words that there are") {
+  LineBench bench({}, {{.match = "^(%a+) (%a+) (%a+) (%d+) (%d+)$",
+                        .emit = "span",
+                        .level = "phase",
+                        .captures = {"phase", "source", "locality", "start", "end"}}});
+  CHECK(bench.read({"map disk rack 1700000000 1700000001", "map ssd rack 1700000000 1700000001"}) ==
+        Lines{"span phase 1700000000000000000+1000000000 [phase=map source=disk locality=rack]"});
+}
+
 TEST_CASE("rules: values that cannot be and searches without end are told and counted") {
   LineBench bench({}, {{.match = "^v (%S+)", .emit = "metrics", .captures = {"field.v"}},
                        {.match = "^t (%S+)", .emit = "begin", .level = "job", .captures = {"time"}},

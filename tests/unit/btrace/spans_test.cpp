@@ -53,7 +53,7 @@ TEST_CASE("spans: an end that lacks a key of its begin, or has one more, is told
   REQUIRE(bench.said.size() == 1);
   CHECK(bench.said[0].starts_with("line \"" + first +
                                   "\": an end whose begin was not read gives no span. Each job, stage, task, "
-                                  "attempt, phase, name and seq of a begin has to be on its end, and no other; "));
+                                  "attempt, phase, name and seq of a begin has to be on its end, and no other. "));
   CHECK(bench.reader->spans().counts().orphans == 2);
   CHECK(bench.reader->spans().open() == 2);
 }
