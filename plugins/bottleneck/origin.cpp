@@ -21,7 +21,7 @@ int64_t remote_of_both(const Work &a, const Work &b) {
 Origin::Origin(const Told &told) : told_(told) {
   for (const Phase &phase : told.phases) {
     const Task &task = told.tasks[phase.task];
-    if (phase.work.remote > 0) remote_.emplace(task.job, task.stage, phase.phase);
+    if (phase.work.remote > 0) remote_.insert({task.job, task.stage, phase.phase});
   }
 }
 

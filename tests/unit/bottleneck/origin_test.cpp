@@ -30,7 +30,8 @@ TEST_CASE("where the input came from is not known by what was spilled and merged
   Spans spans;
   for (int i = 0; i < 24; ++i) {
     const std::string host = "n" + std::to_string(i % 4);
-    add_map_lines(spans, Spans::task("map", "m" + std::to_string(i), host), 20 * (i / 4), host == "n1" ? 1.9 : 1 + 0.01 * (i % 5));
+    const int wave = i / 4;
+    add_map_lines(spans, Spans::task("map", "m" + std::to_string(i), host), 20 * wave, host == "n1" ? 1.9 : 1 + 0.01 * (i % 5));
   }
   const Analysis all = analysed(spans);
   CHECK(all.told.tasks[0].work.bytes == 1000);
@@ -80,7 +81,8 @@ TEST_CASE("remote bytes are a part of those that were read, not of the most that
   Spans spans;
   for (int i = 0; i < 24; ++i) {
     const Tags task = Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4));
-    const double start = 20 * (i / 4), read = i % 4 == 1 ? 8 : 2 + 0.01 * (i % 5);
+    const int wave = i / 4;
+    const double start = 20 * wave, read = i % 4 == 1 ? 8 : 2 + 0.01 * (i % 5);
     spans.add("phase", phase_of(task, "read", i % 4 == 1 ? "network" : "disk"), start, read, {{"span.bytes", 128 << 20}});
     spans.add("phase", phase_of(task, "collect"), start + read, 2, {{"span.bytes", 400 << 20}});
   }

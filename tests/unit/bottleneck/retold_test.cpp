@@ -22,7 +22,8 @@ Analysis job(const With &with) {
   for (int i = 0; i < kTasks; ++i) {
     const std::string host = "n" + std::to_string(i % 4);
     const Tags task = Spans::task("map", "m" + std::to_string(i), host);
-    const double start = 40 * (i / 4), spill = host == "n1" ? 6 : 2 + 0.01 * (i % 5);
+    const int wave = i / 4;
+    const double start = 40 * wave, spill = host == "n1" ? 6 : 2 + 0.01 * (i % 5);
     const auto add = [&](Tags tags, const std::string &phase, double begin, double length, int64_t bytes) {
       tags["phase"] = phase;
       spans.add("phase", tags, start + begin, length, bytes < 0 ? Counts() : Counts{{"span.bytes", bytes}});
