@@ -365,14 +365,20 @@ class Sockets(NetCase):
             reader.join()
             with open("/proc/self/net/dev") as file:
                 counters = next(line for line in file if "lo:" in line).split(":")[1].split()
-            return f"{counters[0]} {os.stat('/proc/self/ns/net').st_ino}"
-        interface, space = Child("net-inside", inside).join().split()
+            with open("/proc/self/net/snmp") as file:
+                names, values = (line.split() for line in file if line.startswith("Tcp:"))
+            return f"{counters[0]} {values[names.index('RetransSegs')]} {os.stat('/proc/self/ns/net').st_ino}"
+        interface, again, space = Child("net-inside", inside).join().split()
         self.finish()
         self.check_moved("net-inside", 20_000_000, 10, netns=space)
         self.check_moved("net-inside-in", 10, 20_000_000, netns=space)
         packets = self.sum("net-inside", "flow.out.packets") + self.sum("net-inside-in", "flow.out.packets")
         headers = 14 + 20 + 32  # Ethernet's, of which the interface counts them, IP's, and TCP's with time stamps
-        self.assertAlmostEqual(20_000_010 + packets * headers, int(interface), delta=int(interface) / 100)
+        told = 20_000_010 + packets * headers
+        # What a busy machine makes TCP send again the interface counts, and nobody receives.
+        sent_again = int(again) * 65536  # loopback's largest
+        self.assertLessEqual(0.99 * told, int(interface))
+        self.assertLessEqual(int(interface), 1.01 * told + sent_again)
 
     def test_failures_are_counted(self):
         self.start_agent()
