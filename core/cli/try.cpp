@@ -8,8 +8,8 @@
 #include "core/config/common_params.h"
 #include "core/config/load.h"
 #include "core/util/log.h"
+#include "core/util/scratch_folder.h"
 #include "core/util/suggest.h"
-#include "core/util/temporary_folder.h"
 #include "core/util/units.h"
 
 namespace atalaya::core::cli {
@@ -89,7 +89,7 @@ std::string unknown_source(Registry &registry, const std::string &name) {
 int try_source(const Arguments &arguments) {
   const std::string &name = arguments.positional[0];
   // It knows nothing of the try before, nor leaves something to the next.
-  const TemporaryFolder state("atalaya-try-");
+  const ScratchFolder state("atalaya-try-");
   ::setenv("STATE_DIRECTORY", state.path().c_str(), 1);
   prepare_process();
   Launcher launcher;

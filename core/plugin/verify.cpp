@@ -13,7 +13,7 @@
 #include "core/plugin/declared.h"
 #include "core/plugin/instance.h"
 #include "core/util/files.h"
-#include "core/util/temporary_folder.h"
+#include "core/util/scratch_folder.h"
 
 namespace atalaya::core {
 namespace {
@@ -22,9 +22,9 @@ constexpr auto kPatience = std::chrono::seconds(10);
 constexpr int64_t kSecond = 1000000000;
 
 // Of one step, with a file.
-class WorkFolder : public TemporaryFolder {
+class WorkFolder : public ScratchFolder {
  public:
-  WorkFolder() : TemporaryFolder("atalaya-verify-") { std::ofstream(path() + "/file").flush(); }
+  WorkFolder() : ScratchFolder("atalaya-verify-") { std::ofstream(path() + "/file").flush(); }
 };
 
 // Keeps what a component emits.

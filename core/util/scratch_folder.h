@@ -10,16 +10,16 @@
 
 namespace atalaya::core {
 
-class TemporaryFolder {
+class ScratchFolder {
  public:
   // In $TMPDIR or /tmp, named by this and some letters. Throws filesystem_error.
-  explicit TemporaryFolder(const std::string &prefix) : path_(std::filesystem::temp_directory_path() / (prefix + "XXXXXX")) {
+  explicit ScratchFolder(const std::string &prefix) : path_(std::filesystem::temp_directory_path() / (prefix + "XXXXXX")) {
     if (::mkdtemp(path_.data()) == nullptr)
       throw std::filesystem::filesystem_error("no temporary folder", path_, std::error_code(errno, std::generic_category()));
   }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-  ~TemporaryFolder() {
+  ScratchFolder(const ScratchFolder &) = delete;
+  ScratchFolder &operator=(const ScratchFolder &) = delete;
+  ~ScratchFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
