@@ -7,6 +7,7 @@
 #include "core/cli/agent.h"
 #include "core/config/common_params.h"
 #include "core/config/load.h"
+#include "core/config/lua_table.h"
 #include "core/util/log.h"
 #include "core/util/scratch_folder.h"
 #include "core/util/suggest.h"
@@ -51,11 +52,25 @@ Value string_value(std::string text) {
   return value;
 }
 
+// What a word says of a parameter: text in the type that the schema wants; what has members may be a Lua table.
+Result<Value> written_value(const Schema *schema, const std::string &name, const std::string &text) {
+  for (uint32_t p = 0; schema != nullptr && p < schema->count(); ++p) {
+    const atalaya_param &param = schema->at(p);
+    if (view_of(param.name) != name) continue;
+    const bool has_members = param.type == ATALAYA_LIST || param.type == ATALAYA_MAP || param.type == ATALAYA_RECORD;
+    if (has_members && !text.empty() && text.front() == '{') return lua_table(text);
+    return value_from_text(param, text);
+  }
+  return string_value(text);
+}
+
 // name=value words in the types that the source's schema wants.
 std::optional<Value> written_parameters(Registry &registry, const Arguments &arguments) {
   Value table;
   table.type = Value::Type::table;
-  auto opened = registry.open(ATALAYA_SOURCE, arguments.positional[0]);
+  const auto opened = registry.open(ATALAYA_SOURCE, arguments.positional[0]);
+  std::optional<Schema> schema;
+  if (opened) schema = schema_of(*opened.value().component);
   for (size_t i = 1; i < arguments.positional.size(); ++i) {
     const std::string &word = arguments.positional[i];
     const size_t equals = word.find('=');
@@ -69,13 +84,12 @@ std::optional<Value> written_parameters(Registry &registry, const Arguments &arg
                    name.substr(0, dot).c_str(), word.substr(dot + 1).c_str());
       return std::nullopt;
     }
-    Value value = string_value(word.substr(equals + 1));
-    if (opened) {
-      const Schema schema = schema_of(*opened->component);
-      for (uint32_t p = 0; p < schema.count(); ++p)
-        if (view_of(schema.at(p).name) == name) value = value_from_text(schema.at(p), word.substr(equals + 1));
+    auto value = written_value(schema ? &*schema : nullptr, name, word.substr(equals + 1));
+    if (!value) {
+      std::fprintf(stderr, "atalaya try: %s: %s\n", name.c_str(), value.error().c_str());
+      return std::nullopt;
     }
-    table.map.emplace_back(name, std::move(value));
+    table.map.emplace_back(name, std::move(*value));
   }
   return table;
 }

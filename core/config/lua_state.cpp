@@ -204,7 +204,17 @@ bool LuaState::load(const std::string &path, Failure &failure) {
     failure.text = problem_;
     return false;
   }
-  const std::string chunk = "@" + path;
+  return compile("@" + path, failure);
+}
+
+bool LuaState::load_text(std::string text, Failure &failure) {
+  failure = {};
+  source_ = std::move(text);
+  return compile("=text", failure);
+}
+
+// What source_ holds.
+bool LuaState::compile(const std::string &chunk, Failure &failure) {
   if (luaL_loadbufferx(lua_, source_.data(), source_.size(), chunk.c_str(), "t") == LUA_OK) return true;
   size_t size = 0;
   const char *text = lua_tolstring(lua_, -1, &size);

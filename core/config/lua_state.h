@@ -53,6 +53,8 @@ class LuaState {
 
   // Reads and compiles a text file; the function is on the stack if ok. Its digest joins that of all files.
   bool load(const std::string &path, Failure &failure);
+  // The same of a text that is in no file.
+  bool load_text(std::string text, Failure &failure);
 
   // Begins a stretch of calls that share one limit of time; end_limit ends it.
   void begin_limit(int64_t limit_ns);
@@ -90,6 +92,7 @@ class LuaState {
   void note_place();
   [[noreturn]] void raise_timeout();
   bool read_source(const std::string &path, bool of_library) noexcept;
+  bool compile(const std::string &chunk, Failure &failure);
   bool find_module(std::string_view name) noexcept;
   static int handle_error(lua_State *lua);
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/plugin/value.h"
+#include "core/util/result.h"
+
+namespace atalaya::core {
+
+// The value of a Lua table constructor, as `{ { name = "parse" }, limit = 3 }` on a command line: in a closed state, within the
+// limits of a pipeline file. An error says what is wrong with the text.
+Result<Value> lua_table(const std::string &text);
+
+}  // namespace atalaya::core
