@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string_view>
 
 #include "core/cli/plugin_pages.h"
 #include "core/sample/json.h"
@@ -8,23 +9,58 @@
 namespace atalaya::core::cli {
 namespace {
 
-// Columns are as wide as their widest cell; the last one is not padded.
-std::string as_text(const Table &table) {
-  std::vector<size_t> widths;
-  widths.reserve(table.columns.size());
-  for (const std::string &column : table.columns) widths.push_back(display_width(column));
-  for (const auto &row : table.rows)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
-  std::string text = table.title.empty() ? "" : table.title + "\n";
-  const std::string indent = table.title.empty() ? "" : "  ";
-  const auto append_row = [&](const std::vector<std::string> &row) {
+constexpr size_t kWidest =
+    40;  // a column that is followed by others; long cells go on below, so that a terminal's lines are enough
+
+// The lines of a cell: broken after commas and spaces, where a line has them.
+std::vector<std::string> lines_of(const std::string &cell, size_t width) {
+  std::vector<std::string> lines;
+  std::string_view rest = cell;
+  while (display_width(rest) > width) {
+    const size_t at = rest.substr(0, width).find_last_of(", ");
+    const size_t end = at == std::string_view::npos ? rest.find_first_of(", ", width) : at;
+    if (end == std::string_view::npos) break;
+    lines.emplace_back(rest.substr(0, rest[end] == ',' ? end + 1 : end));
+    rest.remove_prefix(end + 1);
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  }
+  lines.emplace_back(rest);
+  return lines;
+}
+
+using Cells = std::vector<std::vector<std::string>>;  // of one row, each its lines
+
+Cells cells_of(const std::vector<std::string> &row) {
+  Cells cells;
+  for (const std::string &cell : row)
+    cells.push_back(cells.size() + 1 == row.size() ? std::vector<std::string>{cell} : lines_of(cell, kWidest));
+  return cells;
+}
+
+void append_row(std::string &text, const Cells &cells, const std::vector<size_t> &widths, const std::string &indent) {
+  size_t height = 0;
+  for (const auto &lines : cells) height = std::max(height, lines.size());
+  for (size_t line = 0; line < height; ++line) {
     text += indent;
-    for (size_t i = 0; i < row.size(); ++i) text += row[i] + std::string(widths[i] - display_width(row[i]) + 2, ' ');
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const std::string_view part = line < cells[i].size() ? std::string_view(cells[i][line]) : std::string_view();
+      text.append(part).append(widths[i] - display_width(part) + 2, ' ');
+    }
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
-  };
-  append_row(table.columns);
-  for (const auto &row : table.rows) append_row(row);
+  }
+}
+
+// Columns are as wide as their widest line; the last one is not padded.
+std::string as_text(const Table &table) {
+  std::vector<Cells> rows = {cells_of(table.columns)};
+  for (const auto &row : table.rows) rows.push_back(cells_of(row));
+  std::vector<size_t> widths(table.columns.size(), 0);
+  for (const Cells &cells : rows)
+    for (size_t i = 0; i < cells.size(); ++i)
+      for (const std::string &line : cells[i]) widths[i] = std::max(widths[i], display_width(line));
+  std::string text = table.title.empty() ? "" : table.title + "\n";
+  for (const Cells &cells : rows) append_row(text, cells, widths, table.title.empty() ? "" : "  ");
   return text;
 }
 
