@@ -99,7 +99,7 @@ class BottleneckCommand final : public Command {
           query::Reading reading(read_);
           if (any_time_) reading.range = {0, reading.now_ns};
           Told told = read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
-          if (told.tasks.empty() && told.regions.empty()) say_nothing(reading.range);
+          if (told.tasks.empty() && told.regions.empty()) say_nothing(reading);
           const Analysis analysis = analyse(std::move(told), options_, *reading.store, reading.budget);
           Report report{analysis, change_of(analysis.told), reading.store->name(),
                         any_time_ ? "Whenever it ran" : query::span_text(reading.range),
@@ -118,9 +118,17 @@ class BottleneckCommand final : public Command {
     return ids;
   }
 
-  void say_nothing(const query::Range &range) const {
-    query::say_nothing("tasks of jobs", range);
-    if (!any_time_ && read_.from.empty() && read_.experiment.empty()) std::fputs("--from -30d looks further back\n", stderr);
+  // And when there are some.
+  void say_nothing(query::Reading &reading) const {
+    query::say_nothing("tasks of jobs", reading.range);
+    if (any_time_) return;
+    query::Range jobs{reading.now_ns, 0};
+    reading.store->spans({{"job", "task"}, tags_, {0, reading.now_ns}}, [&](const store::Span &span) {
+      reading.budget.work(1);
+      jobs.from_ns = std::min(jobs.from_ns, span.start_ns);
+      jobs.to_ns = std::max(jobs.to_ns, span.start_ns + std::max<int64_t>(span.duration_ns, 0));
+    });
+    if (jobs.to_ns > 0) std::fprintf(stderr, "the jobs in the store ran from %s\n", query::span_text(jobs).c_str());
   }
 
   std::optional<Change> change_of(const Told &told) const {
