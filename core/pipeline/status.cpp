@@ -238,7 +238,8 @@ static constexpr const char *kIsOneRunning =
 
 Result<std::string> ask_status(const std::string &path, bool json) {
   // Where others may write, others may answer.
-  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers there: " + own.error() + kIsOneRunning};
+  if (const Status own = check_given_folder(folder_of(path)); !own)
+    return Error{"no agent answers there: " + own.error() + kIsOneRunning};
   auto socket = connect_to(path);
   if (!socket) return Error{"no agent answers at " + socket.error() + kIsOneRunning};
   if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not take the request"};
@@ -248,6 +249,7 @@ Result<std::string> ask_status(const std::string &path, bool json) {
     if (!ready(socket->get(), POLLIN, kPatienceMs)) return Error{path + ": the agent does not answer"};
     const ssize_t size = ::read(socket->get(), buffer, sizeof(buffer));
     if (size < 0) return Error{path + ": " + error_text(errno)};
+    if (size == 0 && (text.empty() || text.back() != '\n')) return Error{path + ": the agent does not answer to the end"};
     if (size == 0) return text;
     text.append(buffer, static_cast<size_t>(size));
   }
