@@ -54,7 +54,7 @@ function(atalaya_unit_test name)
   add_executable(unit_${name} ${ARG_SOURCES})
   target_link_libraries(unit_${name} PRIVATE atalaya_test_main ${ARG_LIBRARIES})
   add_test(NAME unit.${name} COMMAND unit_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(unit.${name} PROPERTIES TIMEOUT 120 LABELS unit)
+  set_tests_properties(unit.${name} PROPERTIES TIMEOUT 600 LABELS unit)
 endfunction()
 
 # atalaya_fuzz(name SOURCES x_fuzz.cpp LIBRARIES y): fuzz_<name>; its corpus is tests/fuzz/corpus/<name>.

@@ -30,7 +30,7 @@ FileDescription file_of(Builder &builder, const std::string &source, StageDescri
 }
 
 Engine::Options quick() {
-  return {.flush_deadline_ns = 2'000'000'000, .host = "testhost"};
+  return {.flush_deadline_ns = 60'000'000'000, .host = "testhost"};
 }
 
 LedgerRow sink_row(Engine &engine, const std::string &component = "sink keep") {

@@ -147,7 +147,7 @@ TEST_CASE("a batch larger than the spool is dropped, one as large as it fits, ag
 TEST_CASE("what waits too long is dropped, also behind a record that the sink does not take") {
   const TemporaryFolder folder;
   SpoolLimits limits = limits_in(folder / "s");
-  limits.max_age_ns = 1'000'000'000;
+  limits.max_age_ns = 3'600'000'000'000;
   const auto spool = open_spool(limits);
   for (uint64_t i = 0; i < 5; ++i) append(*spool, i);
   SpoolDrops drops;
@@ -156,7 +156,7 @@ TEST_CASE("what waits too long is dropped, also behind a record that the sink do
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   spool->expire(now, drops);
   CHECK(drops.empty());
-  spool->expire(now + 3'000'000'000, drops);
+  spool->expire(now + 2 * limits.max_age_ns, drops);
   REQUIRE(drops.size() == 1);
   CHECK(drops[0].reason == "too old");
   CHECK(drops[0].samples == 40);

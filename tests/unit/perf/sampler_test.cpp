@@ -60,6 +60,7 @@ void check(core::Result<std::unique_ptr<Sampler>> opened) {
   double seconds = 0;
   std::thread worker([&] { seconds = burn(0.5); });
   worker.join();
+  for (int i = 0; i < 6000 && !told; ++i) ::usleep(10'000);
   const Seen seen = take(sampler, totals);
   CHECK(seen.all + totals.lost == totals.samples);
   const Seen after = take(sampler, totals);

@@ -129,7 +129,7 @@ class Keep final : public Sink {
   }
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
     std::unique_lock lock(script().mutex);
-    ++script().writes;
+    if (script().writes++ == 0 && !samples.empty()) script().first_written = samples[0].fields[0].value.i64;
     script().notify();
     script().changed.wait(lock, [] { return !script().hold_writes; });
     retry_after_ns = 1'000'000;
@@ -165,6 +165,7 @@ void Script::reset() {
   collect_code = write_code = ATALAYA_OK;
   collects = writes = starts = stops = 0;
   refuses_start = failing = -1;
+  first_written = -1;
   hold_writes = false;
   kept.assign(4, {});
   acked.clear();
@@ -174,7 +175,7 @@ void Script::reset() {
 bool Script::wait(const std::function<bool()> &condition) {
   std::unique_lock lock(mutex);
   // Most changes are announced; atomics that are not are looked at every few milliseconds.
-  for (int tries = 0; tries < 2000; ++tries)
+  for (int tries = 0; tries < 12000; ++tries)
     if (changed.wait_for(lock, std::chrono::milliseconds(5), condition)) return true;
   return false;
 }

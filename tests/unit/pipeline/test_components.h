@@ -28,13 +28,14 @@ struct Script {
   std::atomic<int> write_code{ATALAYA_OK};
   std::atomic<int> collects{0}, writes{0}, starts{0}, stops{0};
   std::atomic<int> refuses_start{-1}, failing{-1};  // the number of the "keep" that does not start, or answers RETRY
+  std::atomic<int64_t> first_written{-1};           // the value that the first write began with
   bool hold_writes = false;                         // "keep" waits while it is set
   std::vector<std::vector<int64_t>> kept = std::vector<std::vector<int64_t>>(4);  // values that each "keep" has, by its number
   std::vector<std::pair<uint64_t, int>> acked;
   std::atomic<int> push_batches{0};  // how many batches "pushed" still sends
 
   void reset();
-  // Waits until the condition holds, which the mutex guards; false after ten seconds.
+  // Waits until the condition holds, which the mutex guards; false after a minute.
   bool wait(const std::function<bool()> &condition);
   void notify() { changed.notify_all(); }
 };

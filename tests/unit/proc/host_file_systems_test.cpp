@@ -126,8 +126,12 @@ TEST_CASE("a collector beside a hanging file system: everything else is there, a
   collector.start();
   const auto window = [&] { return collect(fake, collector, batch); };
   const auto answered = [&] { return !with_field(window(), "sys.fs.size").fields.empty(); };
-  ask_until(answered);
-  const std::string mount = with_field(window(), "sys.fs.size").tags["mount"];
+  std::string mount;
+  ask_until([&] {
+    const Seen seen = with_field(window(), "sys.fs.size");
+    if (!seen.fields.empty()) mount = seen.tags.at("mount");
+    return !mount.empty();
+  });
   fake.log.clear();
 
   kernel->hang(mount);

@@ -48,9 +48,9 @@ class Pretender {
       ::prctl(PR_SET_NAME, name);
       pretend(shared, folder);
     }
+    ::close(pipe_[1]);
     char byte = 0;
     REQUIRE(::read(pipe_[0], &byte, 1) == 1);
-    ::fcntl(pipe_[0], F_SETFL, O_NONBLOCK);
   }
   Pretender(const Pretender &) = delete;
   Pretender &operator=(const Pretender &) = delete;
@@ -58,15 +58,16 @@ class Pretender {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
     ::close(pipe_[0]);
-    ::close(pipe_[1]);
     ::unlink(path(pid_).c_str());
     ::rmdir("/tmp/hsperfdata_atalaya-test");
   }
 
   Target target() const { return {pid_, *symbols::read_mark(pid_), *symbols::read_status(pid_)}; }
+  // All that were sent so far: another one behind them says when they have come.
   int signals() const {
+    ::kill(pid_, SIGUSR1);
     int count = 0;
-    for (char byte = 0; ::read(pipe_[0], &byte, 1) == 1;) ++count;
+    for (char byte = 0; ::read(pipe_[0], &byte, 1) == 1 && byte != '.';) ++count;
     return count;
   }
   bool is_alive() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
@@ -80,7 +81,16 @@ class Pretender {
     const int file = ::open(path(::getpid()).c_str(), O_RDWR | O_CLOEXEC);
     if (file >= 0) (void)::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     answers = pipe_[1];
-    ::signal(SIGQUIT, [](int) { (void)!::write(answers, "q", 1); });
+    struct sigaction quit {
+    }, fence{};
+    ::sigfillset(&quit.sa_mask);
+    ::sigfillset(&fence.sa_mask);  // SIGQUIT has the lower number, so it is delivered before
+    quit.sa_handler = [](int) { (void)!::write(answers, "q", 1); };
+    fence.sa_handler = [](int) { (void)!::write(answers, ".", 1); };
+    ::sigaction(SIGQUIT, &quit, nullptr);
+    ::sigaction(SIGUSR1, &fence, nullptr);
+    for (const char *left : {"/tmp/.java_pid", "/tmp/.attach_pid", "/var/tmp/.attach_pid"})  // of a killed JVM of this number
+      ::unlink((left + std::to_string(::getpid())).c_str());
     (void)!::chdir(folder);
     (void)!::write(answers, "r", 1);
     for (;;) ::pause();
