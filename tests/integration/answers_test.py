@@ -245,7 +245,7 @@ class Readers(QueryCase):
         stop, wrong, counts = threading.Event(), [], [0] * 20
 
         def read(number):
-            url = f"{base}/api/query?start={T0}&end={T0 + 100_000}&m=sum:0all-sum:busy"
+            url = f"{base}/api/query?start={T0}&end={T0 + 10**7}&m=sum:0all-sum:busy"
             last = 0
             try:
                 while not stop.is_set():
@@ -275,7 +275,7 @@ class Readers(QueryCase):
         for reader in readers:
             reader.join()
         self.assertEqual(wrong, [])
-        [answer] = json.loads(http(f"{base}/api/query?start={T0}&end={T0 + 100_000}&m=sum:0all-sum:busy"))
+        [answer] = json.loads(http(f"{base}/api/query?start={T0}&end={T0 + 10**7}&m=sum:0all-sum:busy"))
         self.assertEqual(sum(answer["dps"].values()), 20 * written)
 
 

@@ -68,7 +68,11 @@ class Browser:
     def open(self, path):
         """A file, as by a double click."""
         self.call("Page.navigate", url="file://" + path)
-        self.read_until(lambda message: message.get("method") == "Page.loadEventFired")
+        end = time.monotonic() + PATIENCE
+        while self.value("document.readyState + location.pathname") != "complete" + path:
+            if time.monotonic() > end:
+                raise AssertionError("the browser does not load " + path)
+            time.sleep(0.02)  # its event may have come before the answer, or be that of the page before
 
     def value(self, expression):
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)

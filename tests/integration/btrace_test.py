@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import unittest
 
 from harness import AgentCase, PATIENCE, main, points
 

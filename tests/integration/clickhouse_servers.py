@@ -12,7 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from harness import PATIENCE
+from harness import PATIENCE, forget_jvm
 from http_servers import Server, free_port
 
 CLUSTER = "pair"
@@ -46,6 +46,7 @@ class ZooKeeper:
     def stop(self):
         self.process.kill()
         self.process.wait(PATIENCE)
+        forget_jvm(self.process.pid)  # agents of other tests may have asked it
 
 
 class ClickHouse(Server):

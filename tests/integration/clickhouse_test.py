@@ -98,7 +98,7 @@ class ServedCase(AgentCase):
         """An agent that takes points by HTTP; a request is answered when all sinks have what it brought."""
         # However slow the machine is: a sender is not told to come again, but where a test wants that.
         agent = self.run_agent('local a = require "atalaya"\na.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", '
-                               'store_timeout = "%ds" }, %s }\n' % (PATIENCE, ", ".join(sinks))).running()
+                               'store_timeout = "%ds" }, %s }\n' % (PATIENCE - 10, ", ".join(sinks))).running()
         return agent, "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0]
 
     def both(self, **parameters):

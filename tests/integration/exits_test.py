@@ -5,7 +5,6 @@ import ctypes
 import json
 import os
 import time
-import unittest
 
 from harness import AgentCase, main
 

@@ -68,7 +68,7 @@ def documents():
 class Cluster(StoreCase):
     def setUp(self):
         super().setUp()
-        agent = self.run_agent('local a = require "atalaya"\na.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0" }, '
+        agent = self.run_agent('local a = require "atalaya"\na.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", store_timeout = "50s" }, '
                                f'a.sink.sqlite {{ path = "{self.store}", retain = "0s" }} }}\n')
         url = "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0] + "/api/jsonlines"  # which takes more tags
         request = urllib.request.Request(url, "".join(json.dumps(one) + "\n" for one in documents()).encode())

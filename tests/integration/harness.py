@@ -74,9 +74,14 @@ class Agent:
         return self
 
     def status(self):
-        text = subprocess.run([*self.wrapper, BINARY, "status", "--format", "json", "--socket", self.socket],
-                              capture_output=True, check=True, **self.user).stdout
-        return json.loads(text)
+        """A busy machine may be slower than `atalaya status` has patience (2 s), which says so and is asked again."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            done = subprocess.run([*self.wrapper, BINARY, "status", "--format", "json", "--socket", self.socket],
+                                  capture_output=True, **self.user)
+            if done.returncode == 0:
+                return json.loads(done.stdout)
+            assert b"the agent does not" in done.stderr and time.monotonic() < until, done.stderr.decode() + self.errors()
 
     def row(self, pipeline, component, status=None):
         for row in (status or self.status())["ledger"]:
@@ -93,6 +98,7 @@ class Agent:
                 return status
             self.process.poll()
             assert self.process.returncode is None, "the agent ended:\n" + "\n".join(str(line) for line in self.lines)
+            time.sleep(0.02)  # nothing tells of these events, and who asks without a pause takes a core from the agent
         raise AssertionError("the ledger never came to it: " + json.dumps(status, indent=1))
 
     def allow_threads(self, allowed):
@@ -189,6 +195,14 @@ def points(path):
     """The points of a JSON-lines file."""
     with open(path) as file:
         return [json.loads(line) for line in file]
+
+
+def points_so_far(path):
+    """Those of a file that is being written, whose last line may not be whole; none if there is none yet."""
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 def main():

@@ -14,6 +14,7 @@ import time
 import unittest
 
 from harness import Agent, AgentCase, main
+from http_servers import free_port
 
 AGENT = """local a = require "atalaya"
 a.pipeline "host" {{
@@ -41,7 +42,8 @@ class TwoAgents(AgentCase):
         self.agents.append(agent)
         return agent.running()
 
-    def hub(self, listen="127.0.0.1:0", **options):
+    def hub(self, listen=None, **options):
+        listen = listen or f"127.0.0.1:{free_port()}"  # which nobody else gets while this hub is away
         hub = self.start("hub", HUB.format(listen=listen, store=self.stores["hub"]), **options)
         hub.address = hub.wait_line("listening on").split("listening on ")[1].split()[0]
         return hub
@@ -173,6 +175,7 @@ class TwoHosts(TwoAgents):
         self.addCleanup(lambda: [ip("netns", "del", name, check=False) for name in (self.near_net, self.far_net)])
         try:
             for name in (self.near_net, self.far_net):
+                ip("netns", "del", name, check=False)  # left by a test that was killed
                 ip("netns", "add", name)
                 ip("-n", name, "link", "set", "lo", "up")
             ip("link", "add", "atv0", "netns", self.near_net, "type", "veth", "peer", "name", "atv1", "netns", self.far_net)

@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import time
 
 from harness import AgentCase, main, points
 
@@ -210,7 +209,7 @@ class Trouble(KafkaCase):
         cluster = self.cluster()
         cluster.tell("down")
         agent = self.collect(cluster)
-        self.assertIn("Connection refused", agent.wait_line("trying again"))
+        agent.wait_status(lambda status: agent.row("all", "sink kafka", status)["errors"] > 0)
         cluster.tell("up")
         self.more(agent)
         self.assert_same(self.finish(agent), self.stored(cluster))
@@ -227,10 +226,8 @@ class Trouble(KafkaCase):
             else:
                 cluster.tell("rtt", 20000)
             agent.wait_line("trying again")
-            begin = time.monotonic()
             self.assertEqual(agent.stop(), 0, agent.errors())
-            self.assertLess(time.monotonic() - begin, 8)
-            self.assertNotIn("hangs", agent.errors())
+            self.assertNotIn("hangs", agent.errors())  # which it says of what its deadline, and a second, did not end
             os.remove(self.path("emitted"))
 
     def test_a_pause_loses_nothing(self):
@@ -260,8 +257,7 @@ class Trouble(KafkaCase):
         cluster = self.cluster()
         cluster.errors(NOT_ALLOWED, api=INIT_PRODUCER_ID)
         agent = self.collect(cluster)
-        agent.wait_line("made anew")
-        self.more(agent)
+        self.more(agent)  # without a number of its own it delivers nothing
         self.assert_same(self.finish(agent), self.stored(cluster))
 
 

@@ -275,9 +275,9 @@ class Names(AgentCase):
         self.assert_named(samples, early.pid, "Stub")
         other = self.start_java("com.example.Stub")
         self.await_name(other, "Stub")
+        times = sorted({sample["time"] for sample in self.samples()[stopped.pid]})
         status = self.agents[0].status()
         self.assert_balanced(status)
-        times = sorted({sample["time"] for sample in self.samples()[stopped.pid]})
         gaps = self.agents[0].row("names", "proc", status)["gaps"]
         self.assertLessEqual((times[-1] - times[0]) // 1_000_000_000 - (len(times) - 1), gaps)
 

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import time
 import unittest
 
 from harness import main
@@ -39,21 +40,24 @@ class Edges(NetCase):
         self.start_agent()
         server, count = listen("0.0.0.0"), 3000
         port = server.getsockname()[1]
-        gate = Gate()
+        gate, through = Gate(), Gate()
         def client():
             for i in range(count):
                 with socket.create_connection((f"127.5.{i // 200}.{1 + i % 200}", port)) as connection:
                     exchange(connection, 500, 40)
+            through.open()
             gate.wait()
             return ""
         children = [Child("net-server", lambda: serve(server, 40, count)), Child("net-client", client)]
         children[0].join()
+        through.wait()
         kept = lingering()
         self.wait_windows(3)
         last = max(sample["time"] for sample in self.samples())
         gate.open()
         children[1].join()
         gate.close()
+        through.close()
         server.close()
         self.finish()
         self.assertGreaterEqual(kept, count)
@@ -72,7 +76,7 @@ class Edges(NetCase):
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 connection.bind(("127.0.0.1", ends[0] if ends else 0))
                 while connection.connect_ex(server.getsockname()) != 0:
-                    pass  # for a second the kernel does not want it again
+                    time.sleep(0.01)  # for a second the kernel does not want it again
                 port = connection.getsockname()[1]
                 exchange(connection, size, 7)
             return port
@@ -121,27 +125,29 @@ class Edges(NetCase):
         """A process is told by the number that it has here, not by the one that it has there."""
         self.start_agent()
         server = listen()
-        gate = Gate()
+        known, sent, gate = Gate(), Gate(), Gate()
         def inside():
-            gate.wait()
+            known.wait()
             with socket.create_connection(server.getsockname()) as connection:
                 connection.sendall(b"x" * 10_000)
+                sent.open()
                 gate.wait()
                 exchange(connection, 2345, 3)
             return os.getpid()
         def outside():
             assert libc.unshare(CLONE_NEWPID) == 0
             child = Child("net-inside", inside)
-            gate.open()
+            known.open()
             return f"{child.pid} {child.join()}"
         answers = Child("net-server", lambda: serve(server, 3))
         here = Child("net-outside", outside)
+        sent.wait()
         self.wait_windows(3)
         gate.open()
         pid, there = here.join().split()
         answers.join()
-        gate.close()
-        server.close()
+        for end in (known, sent, gate, server):
+            end.close()
         self.finish()
         self.assertEqual(there, "1")
         self.check_moved("net-inside", 12_345, 3)

@@ -2,13 +2,16 @@
 """What processes move over the network comes out as what they say they moved: to the byte, whoever holds the socket, however short."""
 
 import array
+import fcntl
 import http.server
 import json
 import os
 import select
 import shutil
 import socket
+import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -129,10 +132,11 @@ class Sockets(NetCase):
         self.start_agent()
         server = listen()
         left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        gate = Gate()
+        sent, gate = Gate(), Gate()
         def giver():
             connection = socket.create_connection(server.getsockname())
             connection.sendall(b"a" * 1000)
+            sent.open()
             gate.wait()
             left.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [connection.fileno()]))])
             connection.close()
@@ -143,11 +147,12 @@ class Sockets(NetCase):
             exchange(connection, 70_000, 10)
             return ""
         children = [Child("net-server", lambda: serve(server, 10)), Child("net-giver", giver), Child("net-taker", taker)]
+        sent.wait()
         self.wait_windows(2)
         gate.open()
         for child in children:
             child.join()
-        for end in (server, left, right, gate):
+        for end in (server, left, right, sent, gate):
             end.close()
         self.finish()
         self.check_moved("net-giver", 1000, 0)
@@ -238,8 +243,8 @@ class Sockets(NetCase):
                 free.bind(("127.0.0.1", 0))
                 port = str(free.getsockname()[1])
             with subprocess.Popen(["iperf3", "-s", "-1", "--forceflush", "-p", port], stdout=subprocess.PIPE, text=True) as server:
-                while "Server listening" not in server.stdout.readline():
-                    pass
+                while "Server listening" not in (line := server.stdout.readline()):
+                    self.assertTrue(line, "iperf3 does not listen")
                 said = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-J", *transport], capture_output=True, check=True)
                 server.communicate()
             end = json.loads(said.stdout)["end"]
@@ -437,20 +442,25 @@ class WithoutPrograms(NetCase):
     def test_connections_are_found_and_attributed(self):
         self.start_agent('backend = "diag"')
         server = listen()
-        gate = Gate()
+        sent, gate = Gate(), Gate()
         def client():
             with socket.create_connection(server.getsockname()) as connection:
                 for _ in range(4):
                     connection.sendall(b"x" * 500_000)
+                    while struct.unpack("i", fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)))[0]:
+                        time.sleep(0.001)  # until the other side has it
+                    sent.open()
                     gate.wait()
                 exchange(connection, 0, 10)
             return ""
         children = [Child("net-server", lambda: serve(server, 10)), Child("net-client", client)]
         for _ in range(4):
+            sent.wait()
             self.wait_windows(2)
             gate.open()
         for child in children:
             child.join()
+        sent.close()
         gate.close()
         port = str(server.getsockname()[1])
         server.close()

@@ -31,7 +31,7 @@ class PrometheusServer(Server):
         config = os.path.join(folder, "prometheus.yml")
         with open(config, "w") as file:
             file.write(f"""
-global: {{ scrape_interval: 200ms, scrape_timeout: 200ms }}
+global: {{ scrape_interval: 1s, scrape_timeout: 1s }}
 scrape_configs:
   - job_name: atalaya
     static_configs: [{{ targets: ["{target}"] }}]
@@ -67,7 +67,7 @@ class PrometheusCase(AgentCase):
         lua = f"""
         local a = require "atalaya"
         a.pipeline "p" {{
-          a.source.receive {{ listen = "127.0.0.1:0", strict = false }},
+          a.source.receive {{ listen = "127.0.0.1:0", strict = false, store_timeout = "50s" }},
           a.sink.prometheus {{ listen = "127.0.0.1:0", {options} }},
         }}"""
         agent = self.run_agent(lua).running()
@@ -160,8 +160,8 @@ class Real(PrometheusCase):
         self.put(agent, [self.sample({"proc.x": 1})])
         for token, up in (("wrong", "0"), ("secret", "1")):
             server = self.server(agent, f"authorization: {{ credentials: {token} }}")
-            server.wait(lambda: [series["value"][1] for series in server.query("up")] == [up], f"up {up} with {token}")
-            self.assertEqual(len(server.query("proc_x")), int(up))
+            server.wait(lambda: [series["value"][1] for series in server.query("up")] == [up] and len(server.query("proc_x")) == int(up),
+                        f"up {up} with {token}")
             server.stop()
 
     @unittest.skipUnless(shutil.which("promtool"), "needs promtool")
@@ -196,10 +196,12 @@ class Protocol(PrometheusCase):
         self.assertEqual((status, headers["Allow"]), (405, "GET, HEAD"))
 
     def test_slow_ones_are_cut_off_and_large_headers_refused(self):
-        agent = self.agent('request_timeout = "300ms", max_header = "4 KiB"')
+        agent = self.agent('request_timeout = "300ms"')
         with socket.create_connection(("127.0.0.1", agent.port), timeout=PATIENCE) as slow:
             slow.sendall(b"GET /metrics HTTP/1.1\r\nHo")
             self.assertEqual(slow.recv(1), b"")
+        agent.stop()
+        agent = self.agent('max_header = "4 KiB"')
         self.assertEqual(self.scrape(agent, X=8192 * "x")[0], 431)
         self.assertEqual(self.scrape(agent)[0], 200)
 

@@ -50,7 +50,7 @@ class QueryCase(AgentCase):
         self.store = self.path("atalaya.db")
         agent = self.run_agent(
             'local a = require "atalaya"\n'
-            'a.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0" }, a.sink.sqlite { path = "%s", retain = "0s" } }\n' % self.store)
+            'a.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", store_timeout = "50s" }, a.sink.sqlite { path = "%s", retain = "0s" } }\n' % self.store)
         self.hub = "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0]
         self.put(list(documents()))
 

@@ -159,7 +159,7 @@ class Faults(AgentCase):
         points(out)  # every line parses: the torn one is gone
         with sqlite3.connect(store) as database:
             self.assertEqual(database.execute("pragma integrity_check").fetchone()[0], "ok")
-            samples, = database.execute("select count(*) from (select distinct time, pid from points)").fetchone()
+            samples, = database.execute("select count(*) from (select distinct time, host, pid, process, tags from points)").fetchone()
         self.assertGreaterEqual(samples, delivered)
 
     def test_unwritable_outputs_are_errors_at_the_start_with_file_and_line(self):
@@ -207,7 +207,6 @@ class Faults(AgentCase):
                                        and agent.row("all", "proc", status)["gaps"] > 0)
             self.assert_balanced(status)
             self.assertEqual(agent.row("all", "sink file", status)["dropped"], 0)
-            points(out)  # whole lines only
             subprocess.run(["mount", "-o", "remount,size=200m", small], check=True)
             before = agent.row("all", "sink file")["out"]
             agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
@@ -238,13 +237,14 @@ class Faults(AgentCase):
         out = self.path("out.jsonl")
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{out}", format = "samples" }}')).running()
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 100)
+        before = agent.row("all", "proc")["gaps"]
         agent.process.send_signal(signal.SIGSTOP)
         # The agent's own clock has to pass several windows: burn them, as there is no event to wait for.
         until = time.monotonic() + 1
         while time.monotonic() < until:
             pass
         agent.process.send_signal(signal.SIGCONT)
-        status = agent.wait_status(lambda status: agent.row("all", "proc", status)["gaps"] >= 8)
+        status = agent.wait_status(lambda status: agent.row("all", "proc", status)["gaps"] >= before + 8)
         self.assert_balanced(status)
         agent.stop()
         with open(out) as file:
@@ -273,6 +273,9 @@ class Commands(AgentCase):
                             (["run", "x", "--for", "5"], "--for"), (["try", "prco"], 'did you mean "proc"?'),
                             (["try", "stdout"], '"stdout" is a sink; only a source can be tried'),
                             (["try", "power", "model.idle=4"], 'write all members of a record in one word: model=idle=4,NAME=VALUE'),
+                            (["try", "uprobe", "regions={ { name = 'x' }"], "regions: '}' expected"),
+                            (["try", "uprobe", "regions={ { name = 'x' } }"], 'regions[1]: required parameter "binary" is missing'),
+                            (["try", "uprobe", "regions={ print }"], 'regions[1]: expected a table, got a function'),
                             (["try", "proc", "hots=false"], 'did you mean "host"?'), (["status", "--format", "xml"], "table, json")):
             with self.subTest(words=words):
                 asked = subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=PATIENCE)

@@ -229,6 +229,8 @@ class LuaEscapes(unittest.TestCase):
         for name, attempt, expected in ATTEMPTS:
             with self.subTest(name):
                 done = self.atalaya("test", INLINE.replace("ATTEMPT", attempt))
+                if expected == PATTERN:  # a machine that is slow just then meets the limit of a call first
+                    expected = "(" + PATTERN + "|" + TIMEOUT + ")"
                 # The function failed, so its sample is dropped, as this test of the file expects.
                 self.assert_said(done, f'{self.file}:6: test "t": pipeline "p": function failed: ', expected, 0)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small Debian with a real systemd in a container without a network. Every wait is for an event, with a limit."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -97,10 +98,19 @@ class Machine:
             with open(self.log.name) as log:
                 raise RuntimeError("the machine ended: " + log.read()[-2000:])
         if self.leader is None:
-            with open(f"/proc/{self.container.pid}/task/{self.container.pid}/children") as file:
-                self.leader = next(iter(file.read().split()), None)
+            self.leader = self._init()
             return False
         return self.run("systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded")
+
+    def _init(self):
+        """systemd-nspawn's child in a process namespace of its own: the one before it only helps to start that."""
+        with open(f"/proc/{self.container.pid}/task/{self.container.pid}/children") as file:
+            children = file.read().split()
+        for pid in children:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if os.readlink(f"/proc/{pid}/ns/pid") != os.readlink("/proc/self/ns/pid"):
+                    return pid
+        return None
 
     def run(self, script, check=True):
         done = run("nsenter", "-t", self.leader, "--all", "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",

@@ -122,7 +122,7 @@ class Service(unittest.TestCase):
 
     def capabilities(self):
         """Of the agent itself, and of all processes of the service together, as numbers."""
-        found = self.host.out("cd /proc; grep -Hs CapEff $(grep -ls \"^Uid:[[:space:]]*$(id -u atalaya)\" [0-9]*/status)")
+        found = self.host.out("cd /proc; grep -Hs CapEff $(grep -ls \"^Uid:[[:space:]]*$(id -u atalaya)\" [0-9]*/status) || test $? = 2")  # 2: one of them has ended meanwhile
         effective = {int(line.split("/")[0]): int(line.split()[1], 16) for line in found.splitlines()}
         together = 0
         for one in effective.values():
@@ -182,15 +182,15 @@ class Service(unittest.TestCase):
             good = file.read()
         # One that runs in the agent itself hangs; all other threads go on.
         shutil.copy(os.path.join(BUILD, "tests/plugins/test_faulty.so"), self.host.path("/usr/lib/atalaya"))
-        self.host.write(DROP_INS + "/watchdog.conf", "[Service]\nWatchdogSec=3\n")
+        self.host.write(DROP_INS + "/watchdog.conf", "[Service]\nWatchdogSec=10\n")
         self.host.run("systemctl daemon-reload")
         self.restart_with(pipeline('a.source.faulty { trouble = "/var/lib/atalaya/trouble", isolate = false }'))
         self.host.until(lambda: self.sink("out") > 0, "data")
-        old = self.pid()
+        old, restarts = self.pid(), int(self.show("NRestarts"))
         self.host.write("/var/lib/atalaya/new", "hang")
         self.host.run("cd /var/lib/atalaya && chown atalaya new && mv new trouble")
         self.host.until(lambda: self.pid() not in (0, old) and self.show("SubState") == "running", "the watchdog starts it again")
-        self.assertEqual(self.show("NRestarts"), "1")
+        self.assertGreater(int(self.show("NRestarts")), restarts)
         self.assertIn("Watchdog timeout", self.host.out("journalctl -u atalaya"))
         shutil.rmtree(self.host.path(DROP_INS))
         os.remove(self.host.path("/usr/lib/atalaya/test_faulty.so"))
