@@ -258,11 +258,11 @@ class Uprobe(AgentCase):
 
     def test_they_can_be_tried(self):
         region = '{ { name = "hot", binary = "%s", enter = "hot", leave = "return" } }' % self.binary
-        tried = subprocess.run([BINARY, "try", "uprobe", "regions=" + region, "--every", "100ms", "--windows", "1", "--format", "json"],
+        tried = subprocess.run([BINARY, "try", "uprobe", "regions=" + region, "--every", "200ms", "--windows", "20", "--format", "json"],
                                capture_output=True, text=True)
         self.assertEqual(tried.returncode, 0, tried.stderr)
-        fields = [json.loads(line)["fields"] for line in tried.stdout.splitlines()]
-        self.assertEqual(fields[0]["region.attached"], 1, tried.stdout)
+        samples = [json.loads(line) for line in tried.stdout.splitlines()]
+        self.assertIn(1, [sample["fields"].get("region.attached") for sample in samples], tried.stderr)
 
     def test_what_cannot_be_is_said(self):
         for region, text in (('binary = "%(binary)s", enter = "hot"', "%(binary)s has exceptions (C++, Rust): one that leaves hot would end the program"),
