@@ -72,14 +72,14 @@ class HadoopTest(AgentCase):
 
     def test_mapreduce_in_all_its_forms(self):
         events = list(made.mapreduce_events())
-        expected = made.count_mapreduce(events)
-        self.assertEqual(len(expected), 19)
-        for name, content in {"a/job_7.jhist": made.json_history(events), "b/job_7.jhist": made.binary_history(events),
-                              "c/n0_1_job_7_u_sort": made.old_history(events)}.items():
+        whole, coarser = made.count_mapreduce(events), made.count_mapreduce(made.without_merge(events))
+        self.assertEqual((len(whole), len(coarser)), (19, 17))
+        for name, content, expected in (("a/job_7.jhist", made.json_history(events), whole),
+                                        ("b/job_7.jhist", made.binary_history(events), whole),
+                                        ("c/n0_1_job_7_u_sort", made.old_history(events), coarser)):
             with self.subTest(name):
                 spans, agent = self.read_all(self.put(name, content), f"racks = {HADOOP}")
-                found = keyed(spans)
-                self.assertEqual(found, expected)
+                self.assertEqual(keyed(spans), expected)
                 self.assertEqual(len(spans), len(expected), "nothing is told twice")
                 self.assertNotIn("warning", agent.errors())
                 self.check_mapreduce(spans)

@@ -203,26 +203,34 @@ def old_counters(groups):
 OLD_NAMES = {"jobid": "JOBID", "jobName": "JOBNAME", "submitTime": "SUBMIT_TIME", "taskid": "TASKID", "attemptId": "TASK_ATTEMPT_ID",
              "taskType": "TASK_TYPE", "startTime": "START_TIME", "splitLocations": "SPLITS", "trackerName": "TRACKER_NAME",
              "locality": "LOCALITY", "hostname": "HOSTNAME", "error": "ERROR", "counters": "COUNTERS", "finishTime": "FINISH_TIME",
-             "mapFinishTime": "MAP_FINISHED", "shuffleFinishTime": "SHUFFLE_FINISHED", "sortFinishTime": "SORT_FINISHED",
+             "shuffleFinishTime": "SHUFFLE_FINISHED", "sortFinishTime": "SORT_FINISHED",
              "status": "TASK_STATUS", "taskStatus": "TASK_STATUS", "totalCounters": "COUNTERS", "mapCounters": "MAP_COUNTERS",
              "reduceCounters": "REDUCE_COUNTERS", "totalMaps": "TOTAL_MAPS", "totalReduces": "TOTAL_REDUCES"}
 
 
+def without_merge(events):
+    """What a reader of the old text can know of the events."""
+    for kind, fields in events:
+        yield kind, {**fields, "mapFinishTime": fields["finishTime"]} if "mapFinishTime" in fields else fields
+
+
 def old_history(events):
-    """The text of Hadoop 1."""
+    """The text of Hadoop 1, which has no mapFinishTime."""
     out = 'Meta VERSION="1" .\n'
     for kind, fields in events:
         record = "Job" if kind.startswith("JOB") else "Task" if kind.startswith("TASK") else \
             "MapAttempt" if kind.startswith("MAP") else "ReduceAttempt"
         values = []
         for name, value in fields.items():
-            if value is None or name == "rackname":
+            if value is None or name not in OLD_NAMES:
                 continue
             text = old_counters(value) if name.lower().endswith("counters") else str(value)
             if name == "trackerName":
                 text = f"tracker_{value}:localhost/127.0.0.1:4000"
             if name == "hostname":
                 text = f"/r1/{value}"
+            if value == "SUCCEEDED":
+                text = "SUCCESS"
             values.append(f'{OLD_NAMES[name]}="{escaped(text, chr(34) + "=.")}"')
         if kind == "JOB_FINISHED":
             values.append('JOB_STATUS="SUCCESS"')

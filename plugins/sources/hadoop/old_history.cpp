@@ -111,7 +111,7 @@ void fill(const Values &values, Event &out, std::string &why) {
   out.status = text_at(values, out.type == Event::Type::job_ended ? "JOB_STATUS" : "TASK_STATUS");
   out.start = time_at(values, out.type == Event::Type::job_submitted ? "SUBMIT_TIME" : "START_TIME");
   out.finish = time_at(values, "FINISH_TIME");
-  out.map_finish = time_at(values, "MAP_FINISHED");
+  out.map_finish = out.finish;  // this form does not say when a map began to merge
   out.shuffle_finish = time_at(values, "SHUFFLE_FINISHED");
   out.sort_finish = time_at(values, "SORT_FINISHED");
   out.counters = counters_at(values, "COUNTERS", why);

@@ -224,6 +224,24 @@ TEST_CASE("old text: records, escapes, values with line ends, counters") {
                               "stage 90+90 job=job_1_2 stage=map | outcome:0", "job 80+100 job=job_1_2 name=a=\"b\". | outcome:2"});
 }
 
+TEST_CASE("old text: a map is one phase, for no time says when it merged; a reduce has its own") {
+  const auto attempt_of = [](const std::string &word, const std::string &id, const std::string &times) {
+    const std::string record = (word == "MAP" ? "MapAttempt TASK_TYPE=\"" : "ReduceAttempt TASK_TYPE=\"") + word +
+                               "\" TASKID=\"task_1_2_" + id + "\" TASK_ATTEMPT_ID=\"attempt_1_2_" + id + "_0\" ";
+    return record + "START_TIME=\"100\" TRACKER_NAME=\"tracker_n1:localhost/127\\.0\\.0\\.1:1\" HTTP_PORT=\"50060\" .\n" + record +
+           "TASK_STATUS=\"SUCCESS\" " + times + " FINISH_TIME=\"150\" HOSTNAME=\"/r1/n1\" STATE_STRING=\"\" .\n";
+  };
+  const Read read("Meta VERSION=\"1\" .\nJob JOBID=\"job_1_2\" SUBMIT_TIME=\"80\" .\n" + attempt_of("MAP", "m_0", "") +
+                  attempt_of("REDUCE", "r_0", R"(SHUFFLE_FINISHED="120" SORT_FINISHED="125")"));
+  const std::string reduce = " host=n1 job=job_1_2 stage=reduce task=task_1_2_r_0 attempt=attempt_1_2_r_0_0";
+  CHECK(read.history.damage().count == 0);
+  CHECK(read.lines() == Lines{"phase 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " phase=map quality=coarse |",
+                              "task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " | outcome:0",
+                              "phase 100+20" + reduce + " phase=shuffle quality=coarse |",
+                              "phase 120+5" + reduce + " phase=sort quality=coarse |",
+                              "phase 125+25" + reduce + " phase=reduce quality=coarse |", "task 100+50" + reduce + " | outcome:0"});
+}
+
 TEST_CASE("old text: cut counters leave the rest, a missing quotation mark does not hide what follows for ever") {
   const std::string begin = "Meta VERSION=\"1\" .\nJob JOBID=\"job_1_2\" SUBMIT_TIME=\"80\" .\n";
   const Read cut(begin + "Job JOBID=\"job_1_2\" FINISH_TIME=\"180\" JOB_STATUS=\"SUCCESS\" COUNTERS=\"{(g)(g)[(a)(a)(1)][(b\" .\n");
