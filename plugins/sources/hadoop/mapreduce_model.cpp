@@ -10,7 +10,7 @@ namespace {
 // A span without a host would be taken for one of the agent's own.
 constexpr const char *kNoHost = "unknown";
 
-constexpr size_t kMaxTasks = 1'000'000;  // that wait or run, whose data's places are known
+constexpr size_t kMaxTasks = 1'000'000;  // that wait or run; more are not counted
 constexpr size_t kMaxPlaces = 1024;      // bytes of one task's
 
 std::string lower(std::string_view text) {
@@ -168,20 +168,21 @@ void MapReduceModel::job_submitted(const Event &event) {
 }
 
 void MapReduceModel::task_started(const Event &event) {
-  if (!event.places.empty() && event.places.size() <= kMaxPlaces && places_.size() < kMaxTasks)
-    places_.insert_or_assign(event.task, event.places);
-  const std::string name = stage_of(event.task_type);
-  if (event.start <= 0 || stages_.count(name) > 0) return;
-  Stage &stage = stages_[name];
-  stage.running.span = base("stage", event.task_type);
-  stage.running.span.start_ms = event.start;
+  if (event.start <= 0) return;
+  Stage &stage = stages_[stage_of(event.task_type)];
+  if (stage.running.span.start_ms == 0) {
+    stage.running.span = base("stage", event.task_type);
+    stage.running.span.start_ms = event.start;
+  }
+  if (tasks_.size() >= kMaxTasks) return;
+  if (tasks_.insert_or_assign(event.task, event.places.size() <= kMaxPlaces ? event.places : "").second) ++stage.running_tasks;
 }
 
 void MapReduceModel::task_ended(const Event &event) {
-  places_.erase(event.task);
   const auto found = stages_.find(stage_of(event.task_type));
   if (found == stages_.end()) return;
   Stage &stage = found->second;
+  stage.running_tasks -= static_cast<int64_t>(tasks_.erase(event.task));
   stage.finish = std::max(stage.finish, event.finish);
   const Outcome outcome = outcome_of(event.status);
   stage.failed = stage.failed || outcome == Outcome::failed;
@@ -200,8 +201,8 @@ bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
   span.start_ms = event.start;
   // A reduce's data comes from all maps: what is said of it is where its container was asked for.
   if (span.stage == "map") {
-    const auto places = places_.find(event.task);
-    const std::string_view data = places == places_.end() ? std::string_view{} : std::string_view(places->second);
+    const auto task = tasks_.find(event.task);
+    const std::string_view data = task == tasks_.end() ? std::string_view{} : std::string_view(task->second);
     span.locality = topology_.locality_from_word(event.locality, span.host, data);
   }
   attempts_.insert_or_assign(event.attempt, Running{std::move(span)});
@@ -242,15 +243,23 @@ void MapReduceModel::close(int64_t end, Spans &out) const {
   }
 }
 
+// A stage that was not done when its job broke off ends with it, killed if none of its tasks had failed. False: it would end before
+// it begins.
+bool MapReduceModel::end_stage(Stage &stage, int64_t job_finish, Outcome job) {
+  Span &span = stage.running.span;
+  const bool broken_off = job != Outcome::succeeded && (stage.running_tasks > 0 || stage.finish == 0);
+  const int64_t end = broken_off || stage.finish == 0 ? std::max(stage.finish, job_finish) : stage.finish;
+  span.duration_ms = end - span.start_ms;
+  span.outcome = stage.failed ? Outcome::failed : stage.killed || broken_off ? Outcome::killed : Outcome::succeeded;
+  return span.duration_ms >= 0;
+}
+
 void MapReduceModel::job_ended(const Event &event, Spans &out) {
   // A history may say it more than once, and the attempts stay in memory: they are copied once.
   if (!std::exchange(ended_, true)) close(event.finish, out);
   for (auto &[name, stage] : stages_) {
+    if (!end_stage(stage, event.finish, outcome_of(event.status))) continue;
     Span &span = stage.running.span;
-    const int64_t end = stage.finish > 0 ? stage.finish : event.finish;
-    if (end < span.start_ms) continue;
-    span.duration_ms = end - span.start_ms;
-    span.outcome = stage.failed ? Outcome::failed : stage.killed ? Outcome::killed : Outcome::succeeded;
     if (name == "map") span.counters = event.map_counters;
     if (name == "reduce") span.counters = event.reduce_counters;
     out.push_back(span);

@@ -31,7 +31,8 @@ class MapReduceModel {
   };
   struct Stage {
     Running running;
-    int64_t finish = 0;  // of the last task that ended
+    int64_t finish = 0;         // of the last task that ended
+    int64_t running_tasks = 0;  // as far as tasks_ knows them
     bool failed = false, killed = false;
   };
 
@@ -42,14 +43,15 @@ class MapReduceModel {
   void job_submitted(const Event &event);
   void job_ended(const Event &event, Spans &out);
   void close(int64_t end, Spans &out) const;
+  static bool end_stage(Stage &stage, int64_t job_finish, Outcome job);
   Span base(std::string_view level, std::string_view task_type) const;
 
   const Topology &topology_;
   Span job_;
   bool job_known_ = false, job_told_ = false, ended_ = false;
   std::map<std::string, Stage, std::less<>> stages_;
-  std::unordered_map<std::string, std::string> places_;  // of the data of tasks that run
-  std::unordered_map<std::string, Running> attempts_;    // by id
+  std::unordered_map<std::string, std::string> tasks_;  // that run; where their data is
+  std::unordered_map<std::string, Running> attempts_;   // by id
 };
 
 }  // namespace atalaya::hadoop

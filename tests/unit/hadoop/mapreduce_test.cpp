@@ -140,6 +140,37 @@ TEST_CASE("jhist: what runs is closed once, however often the job ends") {
       Lines{"task 100+80 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " | outcome:2"});
 }
 
+TEST_CASE("jhist: a stage that was not done when its job broke off ends with it, and is killed or failed") {
+  const auto begin = [](const std::string &id, const std::string &kind) {
+    return event("TASK_STARTED", R"("taskid":"task_1_2_)" + id + R"(","taskType":")" + kind + R"(","startTime":90)");
+  };
+  const auto end = [](const std::string &id, const std::string &kind, const std::string &status) {
+    return event("TASK_FINISHED",
+                 R"("taskid":"task_1_2_)" + id + R"(","taskType":")" + kind + R"(","finishTime":150,"status":")" + status + "\"");
+  };
+  const auto stages = [](const std::string &tasks, const std::string &job) {
+    Lines out = Read(kHead + tasks + event("JOB_" + job, R"("jobid":"job_1_2","finishTime":180)")).lines();
+    for (std::string &line : out) line = line.substr(0, line.find(" job=")) + line.substr(line.find(" stage="));
+    return out;
+  };
+  const std::string done = begin("m_0", "MAP") + end("m_0", "MAP", "SUCCEEDED");
+  const std::string failed = begin("m_0", "MAP") + end("m_0", "MAP", "FAILED");
+  const std::string maps_run = begin("m_1", "MAP"), reduces_run = begin("r_0", "REDUCE");
+  CHECK(stages(done + reduces_run, "KILLED") == Lines{"stage 90+60 stage=map | outcome:0", "stage 90+90 stage=reduce | outcome:2"});
+  CHECK(stages(done + maps_run, "KILLED") == Lines{"stage 90+90 stage=map | outcome:2"});
+  CHECK(stages(failed + maps_run + reduces_run, "FAILED") ==
+        Lines{"stage 90+90 stage=map | outcome:1", "stage 90+90 stage=reduce | outcome:2"});
+  CHECK(stages(failed + reduces_run + end("r_0", "REDUCE", "KILLED"), "FAILED") ==
+        Lines{"stage 90+60 stage=map | outcome:1", "stage 90+60 stage=reduce | outcome:2"});
+  // Of a job that succeeded, all is done: an end that is missing was lost.
+  CHECK(stages(done + maps_run + reduces_run, "FINISHED") ==
+        Lines{"stage 90+60 stage=map | outcome:0", "stage 90+90 stage=reduce | outcome:0"});
+  // A task that begins, or ends, twice is one.
+  CHECK(stages(done + done, "KILLED") == Lines{"stage 90+60 stage=map | outcome:0"});
+  CHECK(stages(maps_run + maps_run + end("m_1", "MAP", "SUCCEEDED") + end("m_1", "MAP", "SUCCEEDED") + reduces_run, "KILLED") ==
+        Lines{"stage 90+60 stage=map | outcome:0", "stage 90+90 stage=reduce | outcome:2"});
+}
+
 TEST_CASE("jhist: an attempt whose host is not known is told when it ends") {
   Read read(kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"")")));
   read.history.open(read.spans);
@@ -221,7 +252,7 @@ TEST_CASE("old text: records, escapes, values with line ends, counters") {
   CHECK(read.lines() == Lines{"task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 +
                                   " locality=node | outcome:1 org.apache.hadoop.mapred.Task$Counter/SPILLED_RECORDS=4 "
                                   "org.apache.hadoop.mapred.Task$Counter/a(b=-5",
-                              "stage 90+90 job=job_1_2 stage=map | outcome:0", "job 80+100 job=job_1_2 name=a=\"b\". | outcome:2"});
+                              "stage 90+90 job=job_1_2 stage=map | outcome:2", "job 80+100 job=job_1_2 name=a=\"b\". | outcome:2"});
 }
 
 TEST_CASE("old text: a map is one phase, for no time says when it merged; a reduce has its own") {
