@@ -33,6 +33,7 @@ std::optional<int64_t> amount_of(const std::optional<JsonObject> &group, std::st
 
 struct ShuffleRead {
   std::optional<int64_t> bytes, remote, records, wait_ms;
+  std::string source;  // of the larger part of it; empty: that is not known
 };
 
 ShuffleRead shuffle_read_of(const JsonObject &metrics) {
@@ -40,7 +41,10 @@ ShuffleRead shuffle_read_of(const JsonObject &metrics) {
   ShuffleRead out;
   out.remote = amount_of(group, "Remote Bytes Read");
   const auto local = amount_of(group, "Local Bytes Read");  // since 1.3
-  if (out.remote && local) out.bytes = sum(*out.remote, *local);
+  if (out.remote && local) {
+    out.bytes = sum(*out.remote, *local);
+    if (*out.bytes > 0) out.source = *out.remote > *local ? "network" : "disk";
+  }
   out.records = amount_of(group, "Total Records Read");
   out.wait_ms = amount_of(group, "Fetch Wait Time");
   return out;
@@ -152,7 +156,7 @@ void measure_task(const JsonObject &metrics, Span &task) {
   if (records || shuffle.records) task.records = sum(records.value_or(0), shuffle.records.value_or(0));
   const bool input_known = input_bytes.value_or(0) == 0 || !input_source(input, task.locality).empty();
   const int64_t remote_input = input_source(input, task.locality) == "network" ? input_bytes.value_or(0) : 0;
-  if (task.bytes && input_known) task.remote_bytes = sum(remote_input, shuffle.remote.value_or(0));
+  if (task.bytes && input_known) task.remote_bytes = sum(remote_input, shuffle.bytes ? shuffle.remote.value_or(0) : 0);
   task.gc_ms = integer_of(metrics, "JVM GC Time");
 }
 
@@ -174,7 +178,7 @@ void add_task_phases(const JsonObject &metrics, const Span &task, int64_t gettin
   if (Span *phase = timeline.add("shuffle-read", wait, shuffle.bytes)) {
     phase->records = shuffle.records;
     phase->remote_bytes = shuffle.remote;
-    if (shuffle.remote) phase->source = *shuffle.remote > 0 ? "network" : "disk";
+    phase->source = shuffle.source;
   }
   // Spark logs an input of 0 also where there is none: of a stage that works on its shuffle the bytes are in that phase.
   const bool has_input = amount_of(input, "Bytes Read").value_or(0) > 0 || shuffle.bytes.value_or(0) == 0;

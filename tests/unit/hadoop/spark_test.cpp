@@ -35,7 +35,7 @@ TEST_CASE("spark: phases one after the other, before what the driver took to fet
             R"("Shuffle Write Metrics":{"Shuffle Write Time":200999999,"Shuffle Bytes Written":9,"Shuffle Records Written":1})",
             R"("Locality":"NODE_LOCAL","Finish Time":2000,"Getting Result Time":1900)"))) ==
         Lines{"phase 1240+50" + kPhase + "deserialize executor=1 quality=model |",
-              "phase 1290+100" + kPhase + "shuffle-read executor=1 source=network quality=model | bytes:11 records:2 remote:5",
+              "phase 1290+100" + kPhase + "shuffle-read executor=1 source=disk quality=model | bytes:11 records:2 remote:5",
               "phase 1390+300" + kPhase + "compute executor=1 quality=model |",
               "phase 1690+200" + kPhase + "shuffle-write executor=1 quality=model | bytes:9 records:1",
               "phase 1890+10" + kPhase + "result-serialize executor=1 quality=model |",
@@ -78,6 +78,28 @@ TEST_CASE("spark: where the input came from") {
   CHECK(source("", "ANY") == "network 7");
   CHECK(source("", "PROCESS_LOCAL") == " ?");
   CHECK(source("", "NO_PREF") == " ?");
+}
+
+TEST_CASE("spark: where a shuffle came from is where most of it came from") {
+  const auto shuffle = [](const std::string &bytes) {
+    return Read(ended(R"("Executor Run Time":600,"Shuffle Read Metrics":{"Fetch Wait Time":100)" + bytes + "}"))
+        .spans.front()
+        .source;
+  };
+  CHECK(shuffle(R"(,"Remote Bytes Read":6,"Local Bytes Read":5)") == "network");
+  CHECK(shuffle(R"(,"Remote Bytes Read":1,"Local Bytes Read":5)") == "disk");
+  CHECK(shuffle(R"(,"Remote Bytes Read":0,"Local Bytes Read":5)") == "disk");
+  CHECK(shuffle(R"(,"Remote Bytes Read":0,"Local Bytes Read":0)").empty());
+  CHECK(shuffle(R"(,"Remote Bytes Read":6)").empty());
+}
+
+TEST_CASE("spark: a shuffle of which only the remote part was logged is none of the task's bytes, nor of its remote ones") {
+  const auto lines = without_counters(Read(ended(R"("Executor Run Time":600,"Input Metrics":{"Bytes Read":7},)"
+                                                 R"("Shuffle Read Metrics":{"Fetch Wait Time":100,"Remote Bytes Read":50})")));
+  CHECK(lines == Lines{"phase 1400+100" + kPhase + "shuffle-read executor=1 quality=model | remote:50",
+                       "phase 1500+500" + kPhase + "compute executor=1 source=network quality=model | bytes:7",
+                       std::string("task 1000+1000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 locality=remote executor=1 | ") +
+                           "bytes:7 remote:7 outcome:0"});
 }
 
 TEST_CASE("spark: how tasks, stages and applications end") {
