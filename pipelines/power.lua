@@ -20,6 +20,8 @@ a.pipeline "energy" {
   a.source.proc { host = false, cgroups = false },
   a.translate.energy { model = model },  -- before whatever leaves processes out, so that each has its part
   a.translate.names { tags = { "container" } },
+  -- Quiet processes are not stored, so sums over the store lack them; sys.energy.processes has them all. For whole sums by container
+  -- put this in front of the filter: a.translate.aggregate { by = { "container", "quality" } },
   a.filter.value { ["proc.cpu.energy"] = 0.01, ["proc.cpu.user"] = 0.5, ["proc.cpu.kernel"] = 0.5 },
   store,
 }

@@ -31,14 +31,27 @@ void EnergyMeter::change(std::unique_ptr<EnergyCounters> counters) {
   states_ = std::move(states);
 }
 
+bool EnergyMeter::stands_still(size_t zone) const {
+  const Domain domain = zones()[zone].domain;  // parts of a package may rest
+  return (domain == Domain::package || domain == Domain::platform) && states_[zone].counts == 0;
+}
+
+bool EnergyMeter::is_too_early() const {
+  for (size_t i = 0; i < states_.size(); ++i)
+    if (states_[i].whole && stands_still(i) && states_[i].seconds() < kLongestStillSeconds) return true;
+  return false;
+}
+
 std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   poll_locked(now_ns);
   std::vector<std::optional<Energy>> taken(states_.size());
+  if (is_too_early()) return taken;
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
-    const double seconds = static_cast<double>(state.last_ns - state.since_ns) / 1e9;
-    if (state.whole && seconds > 0) taken[i] = Energy{static_cast<double>(state.counts) * zones()[i].joules, seconds};
+    const double seconds = state.seconds();
+    if (state.whole && seconds > 0 && !stands_still(i))
+      taken[i] = Energy{static_cast<double>(state.counts) * zones()[i].joules, seconds};
     state.since_ns = state.last_ns;
     state.counts = 0;
     state.whole = state.last.has_value();

@@ -18,6 +18,8 @@ enum class Domain : uint8_t { package, cores, graphics, memory, platform, core }
 // More than any package and any machine draws: what a counter says beyond it is no energy but a counter that was set anew. Power
 // limits would be closer, but they are raised and lifted while the machine runs.
 constexpr double kMostWatts = 1500, kMostPlatformWatts = 20000;
+// Whatever runs draws something: a counter of a package or a platform that stands still for so long does not measure.
+constexpr double kLongestStillSeconds = 0.1;
 
 // One counter of energy.
 struct Zone {
@@ -58,7 +60,9 @@ class EnergyMeter {
   // Others are there now; of those that were there before, the energy goes on.
   void change(std::unique_ptr<EnergyCounters> counters);
 
-  // By zone, since the last take. Absent in the first one, and when a reading in between failed or went down by a reset.
+  // By zone, since the last take. Absent in the first one, when a reading in between failed or went down by a reset, and of a
+  // package or platform that stands still. In less than kLongestStillSeconds it may have nothing to count: then all zones are
+  // absent, and the next take has their energy.
   std::vector<std::optional<Energy>> take(int64_t now_ns);
   // A reading in between.
   void poll(int64_t now_ns);
@@ -76,7 +80,11 @@ class EnergyMeter {
     int64_t last_ns = 0, since_ns = 0;
     uint64_t counts = 0;
     bool whole = false;  // every reading since `since_ns` is in `counts`
+
+    double seconds() const { return static_cast<double>(last_ns - since_ns) / 1e9; }
   };
+  bool stands_still(size_t zone) const;
+  bool is_too_early() const;
   void poll_locked(int64_t now_ns);
   void run();
 

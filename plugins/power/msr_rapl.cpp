@@ -101,16 +101,21 @@ void add_intel(MsrRapl &rapl, Msr &msr, const std::vector<cpus::Cpu> &cpus, cons
   }
 }
 
-void add_amd(MsrRapl &rapl, Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
+void add_amd_packages(MsrRapl &rapl, Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
   for (const cpus::Cpu &cpu : cpus) {
-    if (!cpu.first_of_core) continue;
-    const auto unit = msr.read(cpu.number, kAmdUnit);
+    const auto unit = cpu.first_of_package ? msr.read(cpu.number, kAmdUnit) : std::nullopt;
     if (!unit) continue;
-    const double joules = rapl_units(*unit, model).joules;
-    const std::string package = "package-" + std::to_string(cpu.package);
-    if (cpu.first_of_package) rapl.add({Domain::package, cpu.package, -1, package, joules}, cpu.number, kAmdPackage);
-    rapl.add({Domain::core, cpu.package, cpu.number, package + " core of CPU " + std::to_string(cpu.number), joules}, cpu.number,
-             kAmdCore);
+    rapl.add({Domain::package, cpu.package, -1, "package-" + std::to_string(cpu.package), rapl_units(*unit, model).joules},
+             cpu.number, kAmdPackage);
+  }
+}
+
+void add_amd_cores(MsrRapl &rapl, Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
+  for (const cpus::Cpu &cpu : cpus) {
+    const auto unit = cpu.first_of_core ? msr.read(cpu.number, kAmdUnit) : std::nullopt;
+    if (!unit) continue;
+    const std::string name = "package-" + std::to_string(cpu.package) + " core of CPU " + std::to_string(cpu.number);
+    rapl.add({Domain::core, cpu.package, cpu.number, name, rapl_units(*unit, model).joules}, cpu.number, kAmdCore);
   }
 }
 
@@ -130,7 +135,8 @@ OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const
   if (model.vendor == Vendor::intel) {
     add_intel(*rapl, msr, cpus, model);
   } else if (model.vendor == Vendor::amd) {
-    add_amd(*rapl, msr, cpus, model);
+    add_amd_packages(*rapl, msr, cpus, model);
+    add_amd_cores(*rapl, msr, cpus, model);
   } else {
     return {nullptr, "the CPU is neither Intel's nor AMD's"};
   }
@@ -139,6 +145,14 @@ OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const
             "no registers of RAPL can be read by /dev/cpu/*/msr: load the module msr and give CAP_SYS_RAWIO; virtual machines have "
             "none"};
   return {std::move(rapl), ""};
+}
+
+std::unique_ptr<EnergyCounters> open_amd_cores(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
+  if (model.vendor != Vendor::amd) return nullptr;
+  auto rapl = std::make_unique<MsrRapl>(msr);
+  add_amd_cores(*rapl, msr, cpus, model);
+  if (rapl->zones().empty()) return nullptr;
+  return rapl;
 }
 
 }  // namespace atalaya::power

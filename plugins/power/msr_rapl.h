@@ -3,6 +3,7 @@
 // management support"; AMD PPR for family 17h, "RAPL".
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "plugins/cpus/cpus.h"
@@ -14,6 +15,8 @@ namespace atalaya::power {
 
 // `msr` outlives the counters.
 OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model);
+// Of AMD's cores alone, whose packages powercap has; null where there are none that can be read.
+std::unique_ptr<EnergyCounters> open_amd_cores(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model);
 
 // The units of MSR_RAPL_POWER_UNIT.
 struct RaplUnits {

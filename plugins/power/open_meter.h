@@ -2,6 +2,7 @@
 // The best that this machine has to measure energy with.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,12 +17,16 @@ namespace atalaya::power {
 
 struct OpenedMeter {
   std::unique_ptr<EnergyMeter> meter;
-  std::string how;  // "powercap", "msr"; without a meter why there is none
+  std::string how;  // "powercap", "powercap, cores by msr", "msr"; without a meter why there is none
 };
 
+// AMD's cores are in registers only, one each: with auto they are read beside the packages of powercap for who asks for them.
+enum class Detail : uint8_t { packages, cores };
+
 // `rapl` is auto, powercap, msr or off. Tree and registers outlive the meter.
-OpenedMeter open_meter(std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus);
+OpenedMeter open_meter(std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus, Detail detail);
 // When other CPUs are online than before: packages came and went, and registers are read on other CPUs.
-void change_meter(EnergyMeter &meter, std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus);
+void change_meter(EnergyMeter &meter, std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus,
+                  Detail detail);
 
 }  // namespace atalaya::power

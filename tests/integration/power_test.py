@@ -60,6 +60,18 @@ def by_time(found, *names):
     return windows
 
 
+def groups(found, key):
+    """Points by what `key` says of them."""
+    result = collections.defaultdict(list)
+    for point in found:
+        result[key(point)].append(point)
+    return result
+
+
+def total(found, *metrics):
+    return sum(point["value"] for point in found if point["metric"] in metrics)
+
+
 def whole_points(path):
     """None while the last one is being written."""
     if not os.path.exists(path):
@@ -81,10 +93,11 @@ class Power(AgentCase):
             self.recorded.end()
         super().tearDown()
 
-    def run_until(self, lua, windows):
+    def run_until(self, lua, windows, counts=lambda window: True):
+        """Until there are more than so many windows whose points count."""
         out = self.path("out")
         agent = self.run_agent(f'local a = require "atalaya"\n{lua.replace("OUT", out)}').running()
-        agent.wait_status(lambda status: len({point["timestamp"] for point in whole_points(out)}) > windows)
+        agent.wait_status(lambda status: sum(map(counts, groups(whole_points(out), lambda point: point["timestamp"]).values())) > windows)
         self.assertEqual(agent.stop(), 0, agent.errors())
         return points(out), agent
 
@@ -117,6 +130,49 @@ class Power(AgentCase):
             mine = sum(point["value"] for point in points if point["tags"].get("pid") == str(busy.pid))
             return mine / sum(point["value"] for point in points)
         self.assertAlmostEqual(part_of("proc.cpu.energy"), part_of("proc.cpu.user", "proc.cpu.kernel"), delta=0.05)
+
+    def busy_in_containers(self, *names):
+        """Busy processes, and the root in which each runs in the container of that name."""
+        root = self.path("host")
+        for name in names:
+            process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            folder, container = os.path.join(root, "proc", str(process.pid)), name.encode().hex().ljust(64, "0")
+            os.makedirs(folder)
+            with open(f"/proc/{process.pid}/stat") as real, open(os.path.join(folder, "stat"), "w") as file:
+                file.write(real.read())
+            with open(os.path.join(folder, "cgroup"), "w") as file:
+                file.write(f"0::/system.slice/docker-{container}.scope\n")
+            state = os.path.join(root, "var/lib/docker/containers", container)
+            os.makedirs(state, exist_ok=True)
+            with open(os.path.join(state, "config.v2.json"), "w") as file:
+                json.dump({"ID": container, "Name": "/" + name}, file)
+        return root
+
+    def test_energy_by_container_conserves_that_of_the_packages(self):
+        machine, containers = self.machine(), {"web", "db"}
+        root = self.busy_in_containers("web", "web", "db")
+
+        def has_all(window):
+            return containers <= {point["tags"].get("container") for point in window if point["metric"] == "proc.cpu.energy"}
+        found, _ = self.run_until('a.pipeline "energy" { every = "1s", a.source.proc { host = false, cgroups = false, backend = "procfs" },'
+                                  f' a.translate.energy {{ root = "{machine.folder}", idle = 10 }},'
+                                  f' a.translate.names {{ rules = {{}}, tags = {{ "container" }}, root = "{root}" }},'
+                                  ' a.translate.aggregate { by = "container" }, a.sink.file { path = "OUT" } }', 3, has_all)
+        for window in groups(found, lambda point: point["timestamp"]).values():
+            packages = total(window, "sys.energy.packages")
+            if not packages:
+                continue
+            told = total(window, "proc.cpu.energy", "sys.energy.idle", "sys.energy.unattributed")
+            self.assertAlmostEqual(told, packages, delta=packages / 1000)
+            # A container has as much of the processes' energy as of their CPU time.
+            energy, cpu = total(window, "proc.cpu.energy"), total(window, "proc.cpu.user", "proc.cpu.kernel")
+            for container, own in groups(window, lambda point: point["tags"].get("container")).items():
+                if container:
+                    self.assertEqual(len([point for point in own if point["metric"] == "proc.cpu.energy"]), 1)
+                    self.assertAlmostEqual(total(own, "proc.cpu.energy"), energy * total(own, "proc.cpu.user", "proc.cpu.kernel") / cpu,
+                                           delta=packages / 1000)
 
     def test_a_wrap_within_a_window_is_not_lost(self):
         machine = self.machine()

@@ -258,9 +258,32 @@ class Features(AgentCase):
                 os.chmod(path, 0o400)
         return tree
 
+    @contextlib.contextmanager
+    def measuring(self):
+        """The same while it draws 20 W: a counter that stands still measures nothing."""
+        tree, ended = self.machine(), threading.Event()
+
+        def count():
+            joules = 1
+            while not ended.wait(0.05):
+                joules += 1
+                with open(os.path.join(tree, "sys/class/powercap/intel-rapl:0/energy_uj"), "r+") as file:
+                    file.write(f"{joules}000000\n")
+                with open(os.path.join(tree, "dev/cpu/0/msr"), "r+b") as file:
+                    file.seek(0x611)
+                    file.write(struct.pack("<Q", joules * 16384))
+        counts = threading.Thread(target=count)
+        counts.start()
+        try:
+            yield tree
+        finally:
+            ended.set()
+            counts.join()
+
     def power(self, names, options, metric):
-        return any(point["metric"] == metric
-                   for point in self.windows(names, f'a.source.power {{ root = "{self.machine()}", {options} }}', "a.source.self {}"))
+        with self.measuring() as tree:
+            return any(point["metric"] == metric
+                       for point in self.windows(names, f'a.source.power {{ root = "{tree}", {options} }}', "a.source.self {}"))
 
     def power_rapl(self, names):
         return self.power(names, 'rapl = "powercap"', "sys.cpu.energy")
@@ -277,8 +300,9 @@ class Features(AgentCase):
 
     def energy(self, names, rapl):
         processes = 'a.source.proc { host = false, cgroups = false, backend = "procfs" }'
-        return any(point["metric"] == "sys.energy.packages" for point in
-                   self.windows(names, processes, f'a.translate.energy {{ root = "{self.machine()}", rapl = "{rapl}" }}'))
+        with self.measuring() as tree:
+            return any(point["metric"] == "sys.energy.packages" for point in
+                       self.windows(names, processes, f'a.translate.energy {{ root = "{tree}", rapl = "{rapl}" }}'))
 
     def energy_rapl(self, names):
         return self.energy(names, "powercap")

@@ -45,7 +45,7 @@ void Collector::start() {
   forget();
   cpu_watch_.start();
   const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
-  OpenedMeter opened = open_meter(options_.rapl, tree_, *msr_, cpus);
+  OpenedMeter opened = open_meter(options_.rapl, tree_, *msr_, cpus, Detail::cores);
   meter_ = std::move(opened.meter);
   if (!meter_ && options_.rapl != "off")
     tell("no energy of packages (RAPL): " + opened.how + (options_.model ? "" : "; give \"model\" to estimate it"));
@@ -60,7 +60,7 @@ void Collector::start() {
 void Collector::follow_cpus() {
   if (!cpu_watch_.changed()) return;
   const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
-  if (meter_) change_meter(*meter_, options_.rapl, tree_, *msr_, cpus);
+  if (meter_) change_meter(*meter_, options_.rapl, tree_, *msr_, cpus, Detail::cores);
   follow_cpus(cpus);
 }
 
@@ -187,7 +187,7 @@ void Collector::emit_power() {
                                                                      {"battery", power_.battery},
                                                                      {"rapl", power_.packages}};
   for (const auto &[name, watts] : measured) {
-    if (!watts) continue;
+    if (watts.value_or(0) <= 0) continue;  // a host that runs draws something: what says 0 W does not measure
     out_.values().set("sys.power", watts);
     return out_.meter(name, false);
   }

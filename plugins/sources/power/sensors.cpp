@@ -15,6 +15,7 @@ constexpr const char *kSupply = "sys/class/power_supply/";
 
 // What no sensor of a host measures: such a reading is of one that is not connected, or is none.
 constexpr double kColdest = -100, kHottest = 250, kMostSensorWatts = 100000;
+constexpr double kLeastHostWatts = 1e-6;  // the first number above 0: a host that runs draws something
 
 std::optional<double> between(std::optional<double> value, double least, double most) {
   return value && *value >= least && *value <= most ? value : std::nullopt;
@@ -204,7 +205,7 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
     return out.core(sensor.core);
   }
   if (sensor.type == Type::power) {
-    const auto watts = between(scaled(value, 1e-6), 0, kMostSensorWatts);
+    const auto watts = between(scaled(value, 1e-6), sensor.meter ? kLeastHostWatts : 0, kMostSensorWatts);
     if (watts && sensor.meter) add_up(meter_watts_, *watts);
     out.values().set("sys.sensor.power", watts);
   } else if (sensor.type == Type::fan) {

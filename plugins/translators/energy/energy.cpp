@@ -53,7 +53,7 @@ void EnergyTranslator::start() {
   if (const core::Status opened = tree_.open(); !opened) throw Failure(Code::bad_config, opened.error());
   cpu_watch_.start();
   const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
-  power::OpenedMeter opened = power::open_meter(rapl_, tree_, *msr_, cpus);
+  power::OpenedMeter opened = power::open_meter(rapl_, tree_, *msr_, cpus, power::Detail::packages);
   meter_ = std::move(opened.meter);
   if (!meter_ && !model_) host_.log(Level::info, "no energy of processes: " + opened.how + "; give \"model\" to estimate it");
   find_frequencies(cpus);
@@ -71,7 +71,7 @@ void EnergyTranslator::find_frequencies(const std::vector<cpus::Cpu> &cpus) {
 void EnergyTranslator::follow_cpus() {
   if (!cpu_watch_.changed()) return;
   const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
-  if (meter_) power::change_meter(*meter_, rapl_, tree_, *msr_, cpus);
+  if (meter_) power::change_meter(*meter_, rapl_, tree_, *msr_, cpus, power::Detail::packages);
   find_frequencies(cpus);
 }
 

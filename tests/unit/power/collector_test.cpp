@@ -13,11 +13,12 @@ using namespace test;
 using doctest::Approx;
 
 struct Machine {
-  explicit Machine(void (*make)(MachineTree &), Options options = {}) {
+  explicit Machine(void (*make)(MachineTree &), Options options = {}, std::unique_ptr<Msr> msr = nullptr,
+                   std::unique_ptr<Ipmi> ipmi = nullptr) {
     make(root);
     options.root = root.path();
     options.nvml = "/no/such/library";
-    collector.emplace(fake.host(), options);
+    collector.emplace(fake.host(), options, std::move(msr), std::move(ipmi));
     collector->start();
   }
   std::vector<Seen> collect(uint32_t flags = 0) {
@@ -127,6 +128,69 @@ TEST_CASE("an AMD machine: Tdie is the package's temperature") {
   CHECK(with_tags(samples, {{"chip", "k10temp-0000:00:18.3"}, {"sensor", "Tctl"}}, "sys.sensor.temp")["sys.sensor.temp"] == 65);
   CHECK(with_tags(samples, {{"chip", "nct6797"}, {"sensor", "fan1"}}, "sys.sensor.fan")["sys.sensor.fan"] == 1200);
   CHECK(amd.told("no energy of packages (RAPL)"));
+}
+
+TEST_CASE("an AMD machine with powercap and registers: the package once, and each core") {
+  FakeMsr::Registers registers = amd_registers();
+  Machine amd(make_amd_rapl, {}, std::make_unique<FakeMsr>(registers));
+  amd.collect();
+  amd.root.energy("intel-rapl:0", 50'000'000);
+  amd.root.energy("intel-rapl:0:0", 9'000'000);
+  registers[{0, 0xc001029a}] += 10 * 65536;
+  registers[{0, 0xc001029b}] += 50 * 65536;
+  registers[{1, 0xc001029a}] += 5 * 65536;
+  const std::vector<Seen> samples = amd.next(5);
+  CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.energy")["sys.cpu.energy"] == 50);
+  CHECK(std::count_if(samples.begin(), samples.end(), [](const Seen &seen) { return seen["sys.cpu.energy"].has_value(); }) == 1);
+  CHECK(with_field(samples, "sys.cpu.cores.energy").fields.empty());
+  CHECK(with_tags(samples, {{"core", "0"}}, "sys.core.energy")["sys.core.energy"] == 10);
+  CHECK(with_tags(samples, {{"core", "0"}}, "sys.core.power")["sys.core.power"] == 2);
+  CHECK(with_tags(samples, {{"core", "1"}}, "sys.core.energy")["sys.core.energy"] == 5);
+  CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 10);
+}
+
+// A management controller that measures what a test sets.
+class Controller final : public Ipmi {
+ public:
+  explicit Controller(const uint8_t &watts) : watts_(watts) {}
+  std::optional<std::vector<uint8_t>> ask(uint8_t, uint8_t, std::span<uint8_t>) override {
+    std::vector<uint8_t> answer(19, 0);
+    answer[1] = 0xdc;
+    answer[2] = watts_;
+    answer[18] = 0x40;
+    return answer;
+  }
+
+ private:
+  const uint8_t &watts_;
+};
+
+TEST_CASE("a meter of the host that says 0 W does not measure: the next one counts") {
+  uint8_t watts = 0;
+  Machine server(make_intel_server, {}, nullptr, std::make_unique<Controller>(watts));
+  CHECK(with_field(server.collect(), "sys.power").tags.at("meter") == "meter");
+  watts = 240;
+  CHECK(with_tags(server.next(5), {{"meter", "ipmi"}}, "sys.power")["sys.power"] == 240);
+
+  watts = 0;
+  server.root.sensor("hwmon0", "power1_average", "0");
+  for (const char *package : {"intel-rapl:0", "intel-rapl:1"}) server.root.energy(package, 500'000'000);
+  const std::vector<Seen> samples = server.next(5);
+  CHECK(with_field(samples, "sys.sensor.power").fields.empty());
+  CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 200);
+}
+
+TEST_CASE("a package that stands still has no power, nor has the host by it") {
+  Options options;
+  options.sensors = false;
+  Machine server(make_intel_server, options);
+  server.collect();
+  server.root.energy("intel-rapl:0", 500'000'000);
+  const std::vector<Seen> samples = server.next(5);
+  CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.power")["sys.cpu.power"] == 100);
+  CHECK_FALSE(with_tag(samples, "package", "1")["sys.cpu.energy"]);
+  CHECK_FALSE(with_tag(samples, "package", "1")["sys.cpu.power"]);
+  CHECK(with_field(samples, "sys.power").fields.empty());
 }
 
 TEST_CASE("a virtual machine: nothing is told, and why, once a start") {

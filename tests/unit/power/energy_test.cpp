@@ -96,9 +96,30 @@ TEST_CASE("when the CPU that a package was read on is switched off, another one 
   root.switch_off(2);
   root.remove("dev/cpu/2");
   for (const int cpu : {3, 6, 7}) count(cpu, 30);
+  for (const int cpu : {0, 1, 4, 5}) count(cpu, 10);
   const Lines out = window(2000);
   REQUIRE(out.size() == 1);
-  CHECK(value(out[0], "sys.energy.packages") == 30);
+  CHECK(value(out[0], "sys.energy.packages") == 40);
+}
+
+TEST_CASE("a package that stands still gives no process an energy of 0") {
+  Server server;
+  const Lines in = {"pid=1 process=a | proc.cpu.user=100"};
+  server.window(0, 0, {});
+  CHECK(server.window(0, 100, in) == in);
+  CHECK(value(server.window(300, 100, in)[1], "sys.energy.packages") == 300);
+}
+
+TEST_CASE("a window that is too short for the counter: the next one has its energy") {
+  Server server;
+  const Lines in = {"pid=1 process=a | proc.cpu.user=100"};
+  server.window(0, 0, {});
+  server.root.stat(5, 15, 4);
+  server.bench->surroundings.clock += kSecond / 20;
+  CHECK(server.bench->process(in) == in);
+  const Lines out = server.window(300, 100, in);
+  CHECK(value(out[1], "sys.energy.packages") == 300);
+  CHECK(value(out[1], "sys.energy.idle") == Approx(20 * 5.05));
 }
 
 TEST_CASE("CPU time that no process of the batch has keeps its energy") {

@@ -228,6 +228,24 @@ inline void make_amd(MachineTree &tree) {
   tree.sensor("hwmon2", "fan1_input", "1200");
 }
 
+// The same with RAPL by powercap, whose zone "core" is the register of one core,
+inline void make_amd_rapl(MachineTree &tree) {
+  make_amd(tree);
+  tree.zone("intel-rapl:0", "package-0", kAmdRange);
+  tree.zone("intel-rapl:0:0", "core", kAmdRange);
+}
+
+// and by registers.
+inline FakeMsr::Registers amd_registers() {
+  FakeMsr::Registers registers;
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    registers[{cpu, 0xc0010299}] = 0xa1003;
+    registers[{cpu, 0xc001029a}] = 100;
+    registers[{cpu, 0xc001029b}] = 1000;
+  }
+  return registers;
+}
+
 // A virtual machine: CPUs, and nothing that measures.
 inline void make_vm(MachineTree &tree) {
   tree.write("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n");

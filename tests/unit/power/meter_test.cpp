@@ -40,7 +40,53 @@ TEST_CASE("energy is what was counted between two readings") {
   CHECK(energy->joules == Approx(20));
   CHECK(energy->seconds == Approx(5));
   CHECK(energy->watts() == Approx(4));
-  CHECK(one.take(25'000'000, 20)->joules == 0);  // measured: nothing was used
+}
+
+TEST_CASE("a package or platform that stands still is not measured; what is a part of a package may rest") {
+  for (const Domain domain : {Domain::package, Domain::platform, Domain::cores, Domain::graphics, Domain::memory, Domain::core}) {
+    CAPTURE(static_cast<int>(domain));
+    Zone counts = zone(1'000'000'000);
+    counts.domain = domain;
+    Metered one(counts);
+    one.take(5'000'000, 0);
+    const auto still = one.take(5'000'000, 5);
+    const bool draws = domain == Domain::package || domain == Domain::platform;
+    CHECK(still.has_value() == !draws);
+    if (still) CHECK(still->joules == 0);
+    const auto again = one.take(15'000'000, 10);
+    REQUIRE(again);
+    CHECK(again->joules == Approx(10));
+    CHECK(again->seconds == Approx(5));
+  }
+}
+
+TEST_CASE("in less than 100 ms a package may have nothing to count: the next window has the energy of both, of all zones") {
+  Zone first = zone(1'000'000'000), second = first;
+  second.name = "package-1";
+  auto made = std::make_unique<FakeCounters>(std::vector{first, second});
+  FakeCounters &counters = *made;
+  EnergyMeter meter(std::move(made));
+  const auto take = [&](uint64_t of_first, uint64_t of_second, int64_t milliseconds) {
+    counters.values = {of_first, of_second};
+    return meter.take(milliseconds * kSecond / 1000);
+  };
+  take(1'000'000, 1'000'000, 0);
+  auto energy = take(1'000'000, 3'000'000, 50);
+  CHECK_FALSE(energy[0]);
+  CHECK_FALSE(energy[1]);
+  energy = take(2'000'000, 4'000'000, 90);
+  REQUIRE(energy[0]);
+  REQUIRE(energy[1]);
+  CHECK(energy[0]->joules == Approx(1));
+  CHECK(energy[1]->joules == Approx(3));
+  CHECK(energy[1]->seconds == Approx(0.09));
+
+  energy = take(2'000'000, 5'000'000, 140);
+  CHECK_FALSE(energy[1]);
+  energy = take(2'000'000, 6'000'000, 190);  // long enough: it stands still
+  CHECK_FALSE(energy[0]);
+  REQUIRE(energy[1]);
+  CHECK(energy[1]->joules == Approx(2));
 }
 
 TEST_CASE("a counter that was full goes on at 0 by the range that the kernel publishes") {

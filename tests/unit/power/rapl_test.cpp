@@ -182,12 +182,7 @@ TEST_CASE("Intel's registers of packages with several dies") {
 TEST_CASE("AMD's registers: the package and each core") {
   MachineTree root;
   make_amd(root);
-  FakeMsr::Registers registers;
-  for (int cpu = 0; cpu < 4; ++cpu) {
-    registers[{cpu, 0xc0010299}] = 0xa1003;
-    registers[{cpu, 0xc001029a}] = 100;
-    registers[{cpu, 0xc001029b}] = 1000;
-  }
+  const FakeMsr::Registers registers = amd_registers();
   FakeMsr msr(registers);
   const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::amd, 23, 113});
   REQUIRE(opened.counters);
@@ -199,6 +194,32 @@ TEST_CASE("AMD's registers: the package and each core") {
   CHECK(zones[2].core == 1);
 }
 
+TEST_CASE("an AMD machine with powercap and registers: cores are read beside the packages, for who asks for them") {
+  MachineTree root;
+  make_amd_rapl(root);
+  core::Tree tree(root.path());
+  REQUIRE(tree.open());
+  FakeMsr::Registers registers = amd_registers();
+  FakeMsr msr(registers);
+  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree);
+  const auto names = [&](const char *rapl, Detail detail) {
+    std::vector<std::string> found;
+    const OpenedMeter opened = open_meter(rapl, tree, msr, cpus, detail);
+    REQUIRE(opened.meter);
+    for (const Zone &zone : opened.meter->zones()) found.push_back(zone.name);
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  const Names all = {"package-0", "package-0 core of CPU 0", "package-0 core of CPU 1"}, packages = {"package-0"};
+  CHECK(names("auto", Detail::cores) == all);
+  CHECK(open_meter("auto", tree, msr, cpus, Detail::cores).how == "powercap, cores by msr");
+  CHECK(names("auto", Detail::packages) == packages);
+  CHECK(names("powercap", Detail::cores) == packages);
+  CHECK(names("msr", Detail::packages) == all);
+  registers.clear();
+  CHECK(names("auto", Detail::cores) == packages);
+}
+
 TEST_CASE("the meter is the first that works, or says why none does") {
   MachineTree root;
   make_vm(root);
@@ -207,19 +228,20 @@ TEST_CASE("the meter is the first that works, or says why none does") {
   FakeMsr::Registers registers;
   FakeMsr msr(registers);
   const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree);
-  const OpenedMeter none = open_meter("auto", tree, msr, cpus);
+  const auto open = [&](const char *rapl) { return open_meter(rapl, tree, msr, cpus, Detail::cores); };
+  const OpenedMeter none = open("auto");
   CHECK_FALSE(none.meter);
   CHECK(none.how == root.path() +
                         "/sys/class/powercap/ has no zones of RAPL; no registers of RAPL can be read by /dev/cpu/*/msr: load the "
                         "module msr and give CAP_SYS_RAWIO; virtual machines have none");
-  CHECK(open_meter("off", tree, msr, cpus).how == "rapl = \"off\"");
+  CHECK(open("off").how == "rapl = \"off\"");
   registers[{0, 0xc0010299}] = 0xa1003;
   registers[{0, 0xc001029b}] = 1;
-  CHECK(open_meter("auto", tree, msr, cpus).how == "msr");
-  CHECK_FALSE(open_meter("powercap", tree, msr, cpus).meter);
+  CHECK(open("auto").how == "msr");
+  CHECK_FALSE(open("powercap").meter);
   root.zone("intel-rapl:0", "package-0", kAmdRange);
-  CHECK(open_meter("auto", tree, msr, cpus).how == "powercap");
-  CHECK(open_meter("msr", tree, msr, cpus).how == "msr");
+  CHECK(open("auto").how == "powercap");
+  CHECK(open("msr").how == "msr");
 }
 
 }  // namespace
