@@ -25,3 +25,16 @@ a.pipeline "energy" {
   a.filter.value { ["proc.cpu.energy"] = 0.01, ["proc.cpu.user"] = 0.5, ["proc.cpu.kernel"] = 0.5 },
   store,
 }
+
+local busy = { tags = { pid = "1", process = "p", container = "web" }, fields = { ["proc.cpu.user"] = 90.0, ["proc.cpu.energy"] = 30.0 } }
+local host = { tags = { host = "h" }, fields = { ["sys.energy.processes"] = 30.005 } }
+
+a.test "a quiet process is not stored; the energy of all is" {
+  pipeline = "energy",
+  input = {
+    busy,
+    { tags = { pid = "2", process = "p", container = "web" }, fields = { ["proc.cpu.user"] = 0.1, ["proc.cpu.energy"] = 0.005 } },
+    host,
+  },
+  expect = { busy, host },
+}

@@ -142,11 +142,12 @@ TEST_CASE("when the CPU that a package was read on is switched off, another one 
   server.next(1);
   server.root.switch_off(2);
   std::erase_if(server.registers, [](const auto &one) { return one.first.first == 2; });
+  server.set(0, {{0x611, 1000 + 5 * 16384}});
   server.set(3, {{0x611, 1000 + 10 * 16384}});
   server.set(6, {{0x10, 11'000'000'000}});
   const std::vector<Seen> samples = server.next(5);
   CHECK(with_tags(samples, {{"package", "1"}}, "sys.cpu.energy")["sys.cpu.energy"] == 10);
-  CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.energy")["sys.cpu.energy"] == 0);
+  CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.energy")["sys.cpu.energy"] == 5);
   CHECK(tsc(samples, "6") == 2000);  // goes on
   CHECK_FALSE(tsc(samples, "2"));
 
