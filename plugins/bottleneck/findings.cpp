@@ -340,7 +340,7 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
   std::vector<Finding> found;
   for (const RegionCost &region : regions) {
     if (!region.critical) continue;
-    Finding finding{.kind = Finding::Kind::region, .region = region.name};
+    Finding finding{.kind = Finding::Kind::region, .job = region.job, .region = region.name};
     finding.lost = region.share;
     finding.summary = "critical code region " + told.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
                       short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " +

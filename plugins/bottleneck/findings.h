@@ -23,7 +23,7 @@ struct SlowPhase {
 
 struct Finding {
   enum class Kind { node, tasks, region } kind = Kind::node;
-  uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its place; phase 0: the tasks as a whole
+  uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its place, or kNoJob; phase 0: the tasks as a whole
   uint32_t region = 0;                               // its name
   size_t group = 0;                                  // whose entries these are
   bool is_overtaken = false;                         // the tasks were killed, for copies on other nodes were faster

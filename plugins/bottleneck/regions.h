@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the code regions that users named cost, in five classes; the two worst are the critical code regions. The classes tell
-// regions from each other; what hardly counts beside the tasks, or has nothing to be compared with, is in none of these two.
+// regions of a job from each other; what hardly counts beside the tasks, or has nothing to be compared with, is in none of these
+// two.
 #pragma once
 
 #include <array>
@@ -17,10 +18,11 @@ enum class Severity : uint8_t { very_severe, severe, moderate, slight, negligibl
 std::string_view severity_text(Severity severity);
 
 struct RegionCost {
+  uint32_t job = kNoJob;  // its place; kNoJob: of those that say none
   uint32_t name = 0;
   size_t count = 0;
   double seconds = 0;
-  double share = 0;     // of what all regions cost
+  double share = 0;     // of what all regions of the job cost
   double of_tasks = 0;  // the same beside the time of the tasks on their nodes; NaN where there are none
   double bytes = 0;
   bool has_bytes = false;

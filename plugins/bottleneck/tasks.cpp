@@ -205,8 +205,8 @@ void Collector::add_phase(const store::Span &span) {
 
 void Collector::add_region(const store::Span &span) {
   if (span.duration_ns < 0) return;  // what it costs is not known yet
-  if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) job(id);
   Region &run = all_.regions.emplace_back(run_of(span));
+  if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) run.job = job(id);
   run.name = all_.names.of(tag_of(span.tags, "name"));
   run.host = all_.names.of(tag_of(span.tags, "host"));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 namespace atalaya::bottleneck {
 
 constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of what has not ended
+constexpr uint32_t kNoJob = std::numeric_limits<uint32_t>::max();
 
 int64_t sum_of(int64_t a, int64_t b);  // of amounts; unknown and known is what is known
 
@@ -68,6 +70,7 @@ struct Part {
 
 // Runs of a region on a host.
 struct Region {
+  uint32_t job = kNoJob;  // its place among the jobs; kNoJob: they say none
   uint32_t name = 0, host = 0;
   size_t runs = 1;
   double seconds = 0, bytes = 0;
@@ -91,7 +94,7 @@ struct Told {
   size_t again = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
 
   std::vector<std::string> idle;   // jobs of which only what had been open before the time is known
-  size_t regions_without_job = 0;  // that were taken, for they ran on a job's nodes in its time
+  size_t regions_without_job = 0;  // runs that were taken, for they ran on a job's nodes in its time
   std::vector<std::string> notes;
 
   const std::string &name(uint32_t number) const { return names.text(number); }

@@ -74,7 +74,9 @@ class Writer {
   }
 
  private:
-  std::string_view job(uint32_t number) const { return told_.name(told_.jobs[number].id); }
+  std::string_view job(uint32_t number) const {
+    return number == kNoJob ? std::string_view() : std::string_view(told_.name(told_.jobs[number].id));
+  }
 
   std::vector<const Group *> stages() const {
     std::vector<const Group *> found;
@@ -102,7 +104,7 @@ class Writer {
     Object object(out_);
     const bool is_region = finding.kind == Finding::Kind::region;
     object.text("kind", finding.kind == Finding::Kind::node ? "node" : is_region ? "region" : "tasks");
-    if (!is_region) object.text("job", job(finding.job));
+    object.text("job", job(finding.job));
     object.text("stage", told_.name(finding.stage));
     object.text("phase", told_.name(finding.phase));
     object.text("node", told_.name(finding.host));
@@ -212,6 +214,7 @@ class Writer {
 
   void add(const RegionCost &region) {
     Object object(out_);
+    object.text("job", job(region.job));
     object.text("region", told_.name(region.name));
     object.text("class", severity_text(region.severity));
     object.count("runs", count_of(region.count));

@@ -28,7 +28,7 @@ std::string as_json(const Report &report);
 // One HTML page that needs nothing else.
 std::string as_page(const Report &report);
 
-// "job_1", "job_1 (wordcount)"
+// "job_1", "job_1 (wordcount)"; "" of kNoJob
 std::string job_text(const Told &told, uint32_t job);
 // "map", "map spill"
 std::string group_text(const Told &told, const Group &group);

@@ -84,7 +84,7 @@ class Page {
   }
   void add(const Finding &finding) {
     out_ += "<div class=\"finding\"><h3>" + xml_text(finding.summary) + "</h3>\n";
-    if (finding.kind != Finding::Kind::region) out_ += "<p>" + xml_text(job_text(told_, finding.job)) + "</p>\n";
+    if (finding.job != kNoJob) out_ += "<p>" + xml_text(job_text(told_, finding.job)) + "</p>\n";
     out_ += "<ul>\n";
     for (const std::string &evidence : finding.evidence) out_ += "<li>" + xml_text(evidence) + "</li>\n";
     for (const Check &check : finding.checks) {
@@ -188,12 +188,12 @@ class Page {
 
   void add_regions() {
     if (!all_.regions.empty()) out_ += "<h2>Code regions</h2>\n";
-    std::vector<query::Row> rows = {{"region", "class", "critical", "runs", "seconds", "of all", "of tasks"}};
+    std::vector<query::Row> rows = {{"job", "region", "class", "critical", "runs", "seconds", "of all", "of tasks"}};
     for (const RegionCost &region : all_.regions)
-      rows.push_back({told_.name(region.name), std::string(severity_text(region.severity)), region.critical ? "yes" : "",
-                      std::to_string(region.count), short_text(region.seconds), percent_text(region.share),
-                      std::isnan(region.of_tasks) ? "" : percent_text(region.of_tasks)});
-    add_table(out_, rows, 3);
+      rows.push_back({job_text(told_, region.job), told_.name(region.name), std::string(severity_text(region.severity)),
+                      region.critical ? "yes" : "", std::to_string(region.count), short_text(region.seconds),
+                      percent_text(region.share), std::isnan(region.of_tasks) ? "" : percent_text(region.of_tasks)});
+    add_table(out_, rows, 4);
   }
 
   void add_notes() {

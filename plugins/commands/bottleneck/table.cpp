@@ -43,7 +43,7 @@ void add_jobs(std::string &out, const Report &report) {
 
 void add_finding(std::string &out, const Analysis &all, const Finding &finding) {
   out += "* ";
-  if (finding.kind != Finding::Kind::region && all.told.jobs.size() > 1) out += visible(job_text(all.told, finding.job)) + ": ";
+  if (finding.job != kNoJob && all.told.jobs.size() > 1) out += visible(job_text(all.told, finding.job)) + ": ";
   out += visible(finding.summary) + "\n";
   for (const std::string &evidence : finding.evidence) out += "    " + visible(evidence) + "\n";
   for (const Check &check : finding.checks) {
@@ -87,11 +87,12 @@ void add_phases(std::string &out, const Report &report) {
 
 void add_regions(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
-  std::vector<query::Row> rows = {{"region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
+  std::vector<query::Row> rows = {{"job", "region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
   for (const RegionCost &region : all.regions) {
     if (rows.size() > kMostRows) break;
-    rows.push_back({visible(all.told.name(region.name)), std::string(severity_text(region.severity)), std::to_string(region.count),
-                    short_text(region.seconds), percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
+    rows.push_back({visible(job_text(all.told, region.job)), visible(all.told.name(region.name)),
+                    std::string(severity_text(region.severity)), std::to_string(region.count), short_text(region.seconds),
+                    percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
   }
   add_section(out, "Code regions", rows, all.regions.size());
 }
@@ -128,6 +129,7 @@ void add_change(std::string &out, const Report &report) {
 }  // namespace
 
 std::string job_text(const Told &told, uint32_t job) {
+  if (job == kNoJob) return "";
   const std::string &id = told.name(told.jobs[job].id), &name = told.name(told.jobs[job].name);
   return name.empty() || name == id ? id : id + " (" + name + ")";
 }

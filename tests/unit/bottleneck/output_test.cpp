@@ -35,10 +35,12 @@ TEST_CASE("the table begins with what is wrong") {
   const std::string table = as_table({all, Change{0, 1}, "memory", "now"});
   CHECK(table.starts_with("* before (<b>sort</b>): spill of map tasks is slow on node n1<x>: "));
   CHECK(has(table, "    8 of its 8 tasks are in the two lowest grades of this phase; it lost "));
-  CHECK(has(
-      table,
-      "* critical code region Parser.parse: very severe, 320 s in 1 runs, 100 % of all regions, 49 % of the time of tasks there"));
+  CHECK(
+      has(table,
+          "* before (<b>sort</b>): critical code region Parser.parse: very severe, 320 s in 1 runs, 100 % of all regions, 79 % of "
+          "the time of tasks there"));
   CHECK(has(table, "after (<b>sort</b>) took 19 % less time than before (<b>sort</b>)"));
+  CHECK(has(table, "\nbefore (<b>sort</b>)  Parser.parse  very severe "));
   CHECK(has(table, "Bottleneck tasks"));
   Spans healthy;
   healthy.add("task", Spans::task("map", "m", "n"), 0, 1, {{"span.bytes", 5}});
@@ -110,8 +112,10 @@ TEST_CASE("JSON has the lists, and a row an attempt") {
             "\"seconds\":30.1,"
             "\"bytes\":1048576,\"remote\":262144,\"speed\":"));
   CHECK(has(json, "\"shorter\":0.18999"));
-  CHECK(
-      has(json, "{\"region\":\"Parser.parse\",\"class\":\"very severe\",\"runs\":1,\"seconds\":320,\"share\":1,\"ofTasks\":0.49"));
+  CHECK(has(json, "{\"kind\":\"region\",\"job\":\"before\",\"region\":\"Parser.parse\",\"summary\":"));
+  CHECK(has(json,
+            "{\"job\":\"before\",\"region\":\"Parser.parse\",\"class\":\"very severe\",\"runs\":1,\"seconds\":320,\"share\":1,"
+            "\"ofTasks\":0.79"));
   CHECK(json.ends_with("\"notes\":[]}\n"));
 }
 
@@ -134,6 +138,7 @@ TEST_CASE("the page draws the grades, and names do no harm") {
   CHECK(has(page, "map spill: speed in KiB/s"));
   CHECK(has(page, "map spill: tasks in the lowest grade, by node"));
   CHECK(has(page, "Processing speed in KiB/s, before and after"));
+  CHECK(has(page, "<td>before (&lt;b&gt;sort&lt;/b&gt;)</td><td>Parser.parse</td><td>very severe</td><td>yes</td>"));
   CHECK(has(page, "The run took 19 % less time than before."));
   CHECK(has(page, ">start, in seconds after the first one</text>"));
   CHECK(has(page, ">20</text>"));  // of 23 s

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plugins/bottleneck/read.h"
+#include "plugins/bottleneck/resource.h"
 #include "tests/unit/bottleneck/jobs.h"
 
 namespace atalaya::bottleneck::test {
@@ -89,11 +90,54 @@ TEST_CASE("of a region without a job the part within the time of jobs counts") {
   CHECK(all.regions[0].seconds == doctest::Approx(100));
   CHECK(all.regions[0].of_tasks == doctest::Approx(1));
   CHECK_FALSE(all.regions[0].has_bytes);
-  CHECK(read(store, {"first", "second"}).regions.at(0).seconds == doctest::Approx(200));
+  const Analysis both = read(store, {"first", "second"});  // of each its own part
+  REQUIRE(both.regions.size() == 2);
+  for (const RegionCost &region : both.regions) CHECK(region.seconds == doctest::Approx(100));
+  CHECK(both.regions[0].job != both.regions[1].job);
+  CHECK(both.told.regions_without_job == 1);
   store.add_span("region", daemon, 10, 5, {{"span.bytes", 1024}});
   const Analysis again = read(store, {"first"});
   CHECK(again.regions.at(0).count == 2);
   CHECK(again.regions[0].bytes == 1024);
+}
+
+TEST_CASE("regions of several jobs are graded by job") {
+  SpanStore store;
+  add_jobs(store, {"first", "second"});
+  const auto add = [&](const Tags &job, const std::string &name, double start, double length) {
+    Tags tags = {{"host", "n1"}, {"name", name}};
+    tags.insert(job.begin(), job.end());
+    store.add_span("region", tags, start, length, {{"span.bytes", 1024}});
+  };
+  add({{"job", "first"}}, "parse", 10, 40);
+  add({{"job", "first"}}, "parse", 50, 20);
+  add({{"job", "first"}}, "write", 70, 5);
+  add({{"job", "second"}}, "parse", 1010, 4);
+  add({{"job", "second"}}, "write", 1050, 30);
+  add({}, "parse", 2000, 50);  // of no job's time
+  const auto told = [](const Analysis &all) {
+    std::vector<std::string> rows;
+    for (const RegionCost &region : all.regions)
+      rows.push_back((region.job == kNoJob ? "" : all.told.name(all.told.jobs[region.job].id)) + " " + all.told.name(region.name) +
+                     " " + std::to_string(region.count) + " " + short_text(region.seconds) + " " + short_text(region.bytes) + " " +
+                     percent_text(region.share) + " " + percent_text(region.of_tasks) + (region.critical ? " critical" : ""));
+    return rows;
+  };
+  const std::vector<std::string> first = {"first parse 2 60 2048 92 % 60 % critical", "first write 1 5 1024 7.7 % 5.0 %"};
+  const std::vector<std::string> second = {"second write 1 30 1024 88 % 30 % critical", "second parse 1 4 1024 12 % 4.0 %"};
+  CHECK(told(read(store, {"first"})) == first);
+  CHECK(told(read(store, {"second"})) == second);
+  // As --compare asks: side by side, and each as it is alone.
+  const Analysis both = read(store, {"first", "second"});
+  CHECK(told(both) == std::vector<std::string>{first[0], second[0], first[1], second[1]});
+  REQUIRE(both.findings.size() == 2);
+  CHECK(both.told.name(both.told.jobs[both.findings[0].job].id) == "first");
+  CHECK(both.findings[0].summary ==
+        "critical code region parse: very severe, 60 s in 2 runs, 92 % of all regions, 60 % of the time of tasks there");
+  CHECK(both.told.name(both.told.jobs[both.findings[1].job].id) == "second");
+  // Of all of a time also what says no job, beside the tasks of all.
+  CHECK(told(read(store, {})) ==
+        std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
 }
 
 TEST_CASE("more runs of regions than may be held do no harm") {
