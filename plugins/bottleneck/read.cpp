@@ -128,7 +128,7 @@ Told read_jobs(const std::vector<std::string> &ids, const std::vector<store::Tag
   Told told = collector.take();
   told.idle = open.idle();
   check_known(ids, told, store);
-  if (!ids.empty()) add_regions(told, tags, range, store, budget);
+  add_regions(told, ids, tags, range, store, budget);
   return told;
 }
 

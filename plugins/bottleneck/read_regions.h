@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code regions of jobs that their spans do not say to be of a job.
+// Code regions that the spans of jobs do not tell.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "plugins/bottleneck/tasks.h"
@@ -10,9 +11,8 @@
 
 namespace atalaya::bottleneck {
 
-// Regions that say no job: those of the jobs' nodes and times. More than half of what is allowed they do not cost: then they are
-// left out, which a note says.
-void add_regions(Told &told, const std::vector<store::TagFilter> &tags, const store::Range &range, store::Store &store,
-                 query::Budget &budget);
+// Of jobs that were asked for by their ids, the regions of their nodes and times that say no job; and runs that are in no span.
+void add_regions(Told &told, const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags,
+                 const store::Range &range, store::Store &store, query::Budget &budget);
 
 }  // namespace atalaya::bottleneck

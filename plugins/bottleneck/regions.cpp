@@ -79,8 +79,10 @@ std::vector<RegionCost> grade_regions(const Told &told, Clustering clustering) {
     cost.job = region.job;
     cost.name = region.name;
     cost.count += region.runs;
+    cost.without_span += region.without_span;
     cost.seconds += region.seconds;
     cost.bytes += region.bytes;
+    cost.bytes_seconds += region.bytes_seconds;
     cost.has_bytes = cost.has_bytes || region.has_bytes;
   }
   std::vector<RegionCost> regions;

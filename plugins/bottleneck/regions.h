@@ -20,11 +20,11 @@ std::string_view severity_text(Severity severity);
 struct RegionCost {
   uint32_t job = kNoJob;  // its place; kNoJob: of those that say none
   uint32_t name = 0;
-  size_t count = 0;
+  size_t count = 0, without_span = 0;  // runs, and of these those that are only counted
   double seconds = 0;
-  double share = 0;     // of what all regions of the job cost
-  double of_tasks = 0;  // the same beside the time of the tasks on their nodes; NaN where there are none
-  double bytes = 0;
+  double share = 0;                     // of what all regions of the job cost
+  double of_tasks = 0;                  // the same beside the time of the tasks on their nodes; NaN where there are none
+  double bytes = 0, bytes_seconds = 0;  // bytes_seconds: of the runs that tell bytes
   bool has_bytes = false;
   Severity severity = Severity::negligible;
   bool critical = false;

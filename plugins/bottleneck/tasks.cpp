@@ -95,10 +95,12 @@ bool append_key(std::string &key, const store::Tags &tags) {
 
 Region run_of(const store::Span &span) {
   Region run{.seconds = static_cast<double>(span.duration_ns) / 1e9};
+  run.whole_seconds = run.seconds;
   for (const store::Field &field : span.fields) {
     const int64_t bytes = field.name == "span.bytes" ? amount_of(field) : kUnknown;
     if (bytes == kUnknown) continue;
     run.bytes = static_cast<double>(bytes);
+    run.bytes_seconds = run.seconds;
     run.has_bytes = true;
   }
   return run;

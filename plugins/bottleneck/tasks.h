@@ -72,8 +72,11 @@ struct Part {
 struct Region {
   uint32_t job = kNoJob;  // its place among the jobs; kNoJob: they say none
   uint32_t name = 0, host = 0;
-  size_t runs = 1;
-  double seconds = 0, bytes = 0;
+  size_t runs = 1, without_span = 0;  // of the runs those that are only counted
+  double seconds = 0;                 // in the time of the job
+  double whole_seconds = 0;           // of runs that are spans: also what of them lies outside
+  double bytes = 0;
+  double bytes_seconds = 0;  // of the runs that tell bytes
   bool has_bytes = false;
 };
 

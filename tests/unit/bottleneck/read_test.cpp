@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -138,6 +139,97 @@ TEST_CASE("regions of several jobs are graded by job") {
   // Of all of a time also what says no job, beside the tasks of all.
   CHECK(told(read(store, {})) ==
         std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
+}
+
+// A window a second on n1, as a source has it that counts all runs and tells some of them: so many, and so long.
+void add_counts(SpanStore &store, Tags tags, int first, int last, double calls, double seconds) {
+  query::test::Values runs, times;
+  for (int second = first; second <= last; ++second) {
+    runs.emplace_back(second, calls);
+    times.emplace_back(second, seconds * 1e9);
+  }
+  tags["host"] = "n1";
+  store.add("region.calls", tags, runs);
+  store.add("region.time", tags, times);
+}
+
+TEST_CASE("runs of regions that are in no span count as metrics tell") {
+  SpanStore store;
+  add_jobs(store, {"first"});
+  for (int i = 0; i < 10; ++i)
+    store.add_span("region", {{"host", "n1"}, {"name", "hot"}}, 10.0 * i, 0.1, {{"span.bytes", 102'400}});
+  CHECK(read(store, {"first"}).findings.empty());  // 1 s of 100
+  add_counts(store, {{"name", "hot"}}, -20, 150, 1000, 0.3);
+  add_counts(store, {{"name", "brief"}}, 3, 7, 1, 2);  // all of them shorter than those that are told
+  add_region(store, "told", "n1", 5, 4);
+  add_counts(store, {{"name", "told"}}, 9, 9, 1, 4);
+  // A run that began a day before: what lies before the job is none of its cost.
+  store.add_span("region", {{"host", "n1"}, {"name", "serve"}}, -86'400, 86'420);
+  add_counts(store, {{"name", "serve"}}, 20, 20, 1, 86'420);
+  const Analysis all = read(store, {"first"});
+  CHECK(names_of(all) == std::vector<std::string>{"hot", "serve", "brief", "told"});
+  CHECK(all.regions[0].count == 100'000);
+  CHECK(all.regions[0].without_span == 99'990);
+  CHECK(all.regions[0].seconds == doctest::Approx(30));
+  CHECK(all.regions[1].count == 1);
+  CHECK(all.regions[1].seconds == doctest::Approx(20));
+  CHECK(all.regions[2].count == 5);
+  CHECK(all.regions[2].seconds == doctest::Approx(10));
+  CHECK(all.regions[3].count == 1);
+  CHECK(all.regions[3].without_span == 0);
+  REQUIRE_FALSE(all.findings.empty());
+  CHECK(all.findings[0].summary.starts_with("critical code region hot: very severe, 30 s in 100000 runs, "));
+  CHECK(all.findings[0].evidence == std::vector<std::string>{"0.3 ms a run", "1000 KiB/s",
+                                                             "99990 of these runs are in no span: region.calls and region.time "
+                                                             "tell of them"});
+  CHECK(all.notes.back() ==
+        "runs of code regions that are in no span count, too, as region.calls and region.time tell: 99990 of \"hot\", 5 of "
+        "\"brief\"");
+  CHECK(all.told.regions_without_job == 100'007);
+}
+
+TEST_CASE("counted runs of regions are of the job that they say, and without one of the time") {
+  SpanStore store;
+  add_jobs(store, {"first", "second"});
+  for (const char *job : {"first", "second"}) {
+    store.add_span("region", {{"host", "n1"}, {"job", job}, {"name", "hot"}}, 0, 1);
+    add_counts(store, {{"job", job}, {"name", "hot"}}, 1, 10, job[0] == 'f' ? 10 : 100, 2);
+  }
+  add_counts(store, {{"job", "third"}, {"name", "hot"}}, 1, 10, 7, 1);  // nothing else is known of it
+  add_counts(store, {{"name", "hot"}}, 501, 510, 5, 1);
+  CHECK(read(store, {"first"}).regions.at(0).count == 100);
+  const Analysis both = read(store, {"first", "second"});
+  REQUIRE(both.regions.size() == 2);
+  CHECK(both.regions[0].count + both.regions[1].count == 1100);
+  CHECK(both.told.regions_without_job == 0);
+  const Analysis all = read(store, {});
+  REQUIRE(all.regions.size() == 3);
+  CHECK(all.regions[2].job == kNoJob);
+  CHECK(all.regions[2].count == 50);
+  CHECK(all.regions[2].seconds == doctest::Approx(10));
+  CHECK(all.told.regions_without_job == 0);
+}
+
+TEST_CASE("counts of regions that cannot be read cost the rest nothing") {
+  class DamagedStore : public SpanStore {
+   public:
+    void scan(std::span<const store::Series> series, const store::Range &range, store::PointVisitor &visitor) override {
+      if (!series.empty()) visitor.damaged("a part of the store is damaged");
+      SpanStore::scan(series, range, visitor);
+    }
+  };
+  DamagedStore store;
+  add_jobs(store, {"first"});
+  add_region(store, "slow", "n1", 5, 50);
+  add_counts(store, {{"name", "slow"}}, 1, 90, 10, 1);
+  const auto check = [&](const query::Limits &limits, const std::string &why) {
+    const Analysis all = read(store, {"first"}, limits);
+    REQUIRE(all.findings.size() == 1);
+    CHECK(all.regions.at(0).count == 1);
+    CHECK(all.notes.back() == "runs of code regions that are in no span are left out, as these cannot be read: " + why);
+  };
+  check({}, "a part of the store is damaged");
+  check({.series = 1}, "more than 1 series count runs of code regions");
 }
 
 TEST_CASE("more runs of regions than may be held do no harm") {
