@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "plugins/bottleneck/hosts.h"
+#include "plugins/bottleneck/stacked.h"
 #include "plugins/bottleneck/tasks.h"
 #include "plugins/query/pieces.h"
 #include "plugins/store/metric_info.h"
@@ -207,6 +208,7 @@ class MetricsReader : public store::PointVisitor {
     std::erase_if(found, [](const store::Series &series) {
       return combine_of(series.metric) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";
     });
+    leave_out_stacked(found);
     return found;
   }
 

@@ -212,6 +212,40 @@ TEST_CASE("the step of instructions per cycle is their usual window, and rows ar
   CHECK(analysed(spans, store).findings.size() == 1);  // in the time of an ordinary test
 }
 
+TEST_CASE("of disks and interfaces that stand on others only the lowest of each host count") {
+  MemoryStore store;
+  const auto add = [&](const std::string &metric, const std::string &tag, const std::string &host, const std::string &name,
+                       double value) {
+    store.add(metric, {{"host", host}, {tag, name}}, {{1, value}, {2, value}});
+  };
+  // a: LVM and RAID on two disks, a bond of two interfaces below a VLAN and a bridge.
+  for (const char *disk : {"sda", "sdb"}) add("sys.disk.write.mb", "disk", "a", disk, 50);
+  for (const char *disk : {"md0", "dm-0"}) add("sys.disk.write.mb", "disk", "a", disk, 100);
+  add("sys.disk.write.await", "disk", "a", "sda", 4);
+  add("sys.disk.write.await", "disk", "a", "dm-0", 40);
+  for (const char *interface : {"eth0", "eth1"}) add("sys.net.in.mb", "interface", "a", interface, 200);
+  for (const char *interface : {"bond0", "bond0.12", "br0", "br-5f2e", "docker0", "veth12ab", "lo"})
+    add("sys.net.in.mb", "interface", "a", interface, 400);
+  // b: neither.
+  add("sys.disk.write.mb", "disk", "b", "nvme0n1", 100);
+  add("sys.net.in.mb", "interface", "b", "enp3s0", 400);
+  // c: of the lowest nothing is told.
+  for (const char *disk : {"dm-0", "dm-1"}) add("sys.disk.write.mb", "disk", "c", disk, 50);
+  add("sys.disk.write.mb", "disk", "c", "zram0", 0);
+  add("sys.net.in.mb", "interface", "c", "bond0", 400);
+  add("sys.net.in.mb", "interface", "c", "lo", 9000);
+  query::Budget budget({});
+  Windows windows;
+  for (const char *host : {"a", "b", "c"}) windows.push_back({host, kT0, kT0 + 2 * kSecond});
+  const Metrics metrics = Metrics::read({windows}, {}, store, budget);
+  for (const Window &window : windows) {
+    CAPTURE(window.host);
+    CHECK(metrics.mean("sys.disk.write.mb", window) == doctest::Approx(100));
+    CHECK(metrics.mean("sys.net.in.mb", window) == doctest::Approx(400));
+  }
+  CHECK(metrics.mean("sys.disk.write.await", windows[0]) == doctest::Approx(4));
+}
+
 TEST_CASE("metrics are averages over the window, however samples lie in it") {
   MemoryStore store;
   store.add("sys.cpu.usage", {{"host", "h"}, {"core", "0"}}, {{1, 10}, {2, 20}, {3, 30}, {4, 40}});

@@ -184,6 +184,23 @@ TEST_CASE("what is read over a network that brings less is not slow by its disks
   CHECK(reason(20, 10) == Reason::disk);  // that is hardly what the tasks read
 }
 
+TEST_CASE("a node without LVM or a bond among nodes that have them moves no less") {
+  for (const bool of_disks : {true, false}) {
+    MemoryStore store;
+    const std::string metric = of_disks ? "sys.disk.write.mb" : "sys.net.in.mb", tag = of_disks ? "disk" : "interface";
+    add_metric(store, metric, 147, {}, {{tag, of_disks ? "sda" : "eth0"}});
+    for (const std::string &host : kHosts) {
+      if (host == "GD43") continue;
+      query::test::Values values;
+      for (int second = 1; second <= kWaves * kLength; ++second) values.emplace_back(second, 147);
+      store.add(metric, {{"host", host}, {tag, of_disks ? "dm-0" : "bond0"}}, values);
+    }
+    Spans spans;
+    add_tasks(spans, of_disks ? "spill" : "shuffle", "GD43", 0.7);
+    CHECK(only_finding(analysed(spans, store)).reason == Reason::none);
+  }
+}
+
 TEST_CASE("programs whose names differ in a number are one") {
   MemoryStore store;
   add_usual(store);
