@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "plugins/bottleneck/analyse.h"
+#include "plugins/query/render.h"
 
 namespace atalaya::bottleneck {
 
@@ -21,12 +23,19 @@ struct Report {
   const char *clustering = "pam";
 };
 
-// Findings, then nodes, phases and slow tasks in columns.
+// Findings, then nodes, phases, regions and slow tasks in columns.
 std::string as_table(const Report &report);
 // {"jobs":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}: docs/jobs.md tells what is in them.
 std::string as_json(const Report &report);
 // One HTML page that needs nothing else.
 std::string as_page(const Report &report);
+
+// Tasks that findings name, in rows below one of titles, and how many there are: of many the first ones.
+struct TaskRows {
+  std::vector<query::Row> rows;
+  size_t all = 0;
+};
+TaskRows bottleneck_tasks(const Analysis &analysis);
 
 // "job_1", "job_1 (wordcount)"; "" of kNoJob
 std::string job_text(const Told &told, uint32_t job);

@@ -38,6 +38,11 @@ std::string number(double value) {
   return std::isfinite(value) ? short_text(value) : "";
 }
 
+// Below a table that has not all of them.
+void add_how_many(std::string &out, size_t shown, size_t all) {
+  if (shown < all) out += "<p>" + std::to_string(shown) + " of " + std::to_string(all) + "; --format json has all.</p>\n";
+}
+
 // Rows of texts; those of the columns from `numbers` on stand to the right.
 void add_table(std::string &out, const std::vector<query::Row> &rows, size_t numbers) {
   if (rows.size() < 2) return;
@@ -50,8 +55,7 @@ void add_table(std::string &out, const std::vector<query::Row> &rows, size_t num
     out += "</tr>\n";
   }
   out += "</table>\n";
-  if (rows.size() > kMostRows + 1)
-    out += "<p>" + std::to_string(kMostRows) + " of " + std::to_string(rows.size() - 1) + "; --format json has all.</p>\n";
+  add_how_many(out, std::min(rows.size() - 1, kMostRows), rows.size() - 1);
 }
 
 class Page {
@@ -72,6 +76,7 @@ class Page {
     add_nodes();
     add_phases();
     add_regions();
+    add_tasks();
     add_notes();
     return std::move(out_ += "</body></html>\n");
   }
@@ -194,6 +199,14 @@ class Page {
                       region.critical ? "yes" : "", std::to_string(region.count), short_text(region.seconds),
                       percent_text(region.share), std::isnan(region.of_tasks) ? "" : percent_text(region.of_tasks)});
     add_table(out_, rows, 4);
+  }
+
+  void add_tasks() {
+    const TaskRows tasks = bottleneck_tasks(all_);
+    if (tasks.all == 0) return;
+    out_ += "<h2>Bottleneck tasks</h2>\n<p>Those that findings name.</p>\n";
+    add_table(out_, tasks.rows, 5);
+    add_how_many(out_, tasks.rows.size() - 1, tasks.all);
   }
 
   void add_notes() {

@@ -98,18 +98,10 @@ void add_regions(std::string &out, const Report &report) {
 }
 
 void add_tasks(std::string &out, const Report &report) {
-  const Analysis &all = report.analysis;
-  std::vector<query::Row> rows = {{"task", "attempt", "node", "stage", "KiB/s", "seconds", "grade"}};
-  size_t count = 0;
-  for (uint32_t i = 0; i < all.told.tasks.size(); ++i) {
-    if (!all.bottlenecks[i] || ++count > kMostRows) continue;
-    const Task &task = all.told.tasks[i];
-    rows.push_back({visible(std::string(task.task())), visible(std::string(task.attempt())), visible(all.told.name(task.host)),
-                    visible(all.told.name(task.stage)), number(all.speeds[i]),
-                    short_text(static_cast<double>(task.work.duration_ns) / 1e9),
-                    std::string(std::isnan(all.speeds[i]) ? "" : grade_text(all.grades[i]))});
-  }
-  add_section(out, "Bottleneck tasks", rows, count);
+  TaskRows tasks = bottleneck_tasks(report.analysis);
+  for (query::Row &row : tasks.rows)
+    for (std::string &cell : row) cell = visible(cell);
+  add_section(out, "Bottleneck tasks", tasks.rows, tasks.all);
 }
 
 void add_change(std::string &out, const Report &report) {
@@ -127,6 +119,20 @@ void add_change(std::string &out, const Report &report) {
 }
 
 }  // namespace
+
+TaskRows bottleneck_tasks(const Analysis &analysis) {
+  const Told &told = analysis.told;
+  TaskRows found{{{"task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"}}};
+  for (uint32_t i = 0; i < told.tasks.size(); ++i) {
+    if (!analysis.bottlenecks[i] || ++found.all > kMostRows) continue;
+    const Task &task = told.tasks[i];
+    const bool is_graded = !std::isnan(analysis.speeds[i]);
+    found.rows.push_back({std::string(task.task()), std::string(task.attempt()), told.name(task.host), told.name(task.stage),
+                          std::string(is_graded ? grade_text(analysis.grades[i]) : ""), number(analysis.speeds[i]),
+                          short_text(static_cast<double>(task.work.duration_ns) / 1e9)});
+  }
+  return found;
+}
 
 std::string job_text(const Told &told, uint32_t job) {
   if (job == kNoJob) return "";

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "plugins/bottleneck/resource.h"
 #include "plugins/commands/bottleneck/output.h"
 #include "tests/unit/bottleneck/jobs.h"
 
@@ -139,10 +140,29 @@ TEST_CASE("the page draws the grades, and names do no harm") {
   CHECK(has(page, "map spill: tasks in the lowest grade, by node"));
   CHECK(has(page, "Processing speed in KiB/s, before and after"));
   CHECK(has(page, "<td>before (&lt;b&gt;sort&lt;/b&gt;)</td><td>Parser.parse</td><td>very severe</td><td>yes</td>"));
+  CHECK(has(page, "<h2>Bottleneck tasks</h2>"));
+  CHECK(has(page, "<tr><td>m1</td><td>m1</td><td>n1&lt;x&gt;</td><td>map</td><td>low"));
   CHECK(has(page, "The run took 19 % less time than before."));
   CHECK(has(page, ">start, in seconds after the first one</text>"));
   CHECK(has(page, ">20</text>"));  // of 23 s
   CHECK(page.ends_with("</body></html>\n"));
+}
+
+TEST_CASE("of many bottleneck tasks the table and the page have some, and say how many there are") {
+  Spans spans;
+  for (int i = 0; i < 100; ++i)
+    spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), i,
+              (i % 4 == 1 ? 30 : 10) + 0.1 * (i % 5), {{"span.bytes", 1 << 20}, {"span.outcome", 0}});
+  const Analysis all = analysed(spans);
+  const TaskRows tasks = bottleneck_tasks(all);
+  CHECK(tasks.all == 25);
+  REQUIRE(tasks.rows.size() == 21);
+  CHECK(tasks.rows[1] == query::Row{"m1", "m1", "n1", "map", "lowest", short_text(1024 / 30.1), "30.1"});
+  const Report report{all, {}, "memory", "now"};
+  CHECK(has(as_table(report), "\nBottleneck tasks (20 of 25; --format json has all)\n"));
+  const std::string page = as_page(report);
+  CHECK(has(page, "<td>lowest</td><td class=\"n\">"));
+  CHECK(has(page, "</table>\n<p>20 of 25; --format json has all.</p>\n"));
 }
 
 }  // namespace
