@@ -261,6 +261,33 @@ class Bottleneck(AgentCase):
         self.assertEqual([(one["region"], one["runs"], one["critical"]) for one in answer["regions"]], [("Parser.parse", 2, True)])
         self.assertEqual(answer["notes"], ["2 runs of code regions say no job: they ran on its nodes in its time, and may be of another one"])
 
+    def test_regions_of_two_jobs_stand_apart(self):
+        def regions(job, costs):
+            return (sample("span", T0 + 1, seconds, {"job": job, "name": name, "host": "n1"}, {}, "region") for name, seconds in costs.items())
+        self.tell(tasks("job_1"), tasks("job_2"), regions("job_1", {"parse": 60, "write": 5}), regions("job_2", {"parse": 30, "write": 4}))
+        for words in (("job_1", "--compare", "job_2"), ("all", "--from", str(T0), "--to", str(T0 + 600))):
+            answer = self.answer(*words)
+            self.assertEqual([(one["job"], one["region"], one["runs"], one["seconds"], round(one["share"], 2), one["critical"]) for one in answer["regions"]],
+                             [("job_1", "parse", 1, 60, 0.92, True), ("job_2", "parse", 1, 30, 0.88, True), ("job_1", "write", 1, 5, 0.08, False),
+                              ("job_2", "write", 1, 4, 0.12, False)])
+            self.assertEqual([(one["job"], one["region"]) for one in answer["findings"]], [("job_1", "parse"), ("job_2", "parse")])
+        self.assertIn("* job_2 (sort): critical code region parse: ", self.bottleneck("--job", "job_1", "--compare", "job_2"))
+
+    def test_runs_of_regions_that_are_in_no_span_count(self):
+        self.tell(tasks("job_1"), (sample("span", T0 + i, 0.1, {"name": "hot", "host": "n1"}, {}, "region") for i in range(10)),
+                  (sample("metrics", T0 + second, 1, {"name": "hot", "host": "n1"}, {"region.calls": 1000, "region.time": 500_000_000})
+                   for second in range(-30, 101)))
+        answer = self.answer("job_1")
+        region, = answer["regions"]
+        self.assertEqual((region["runs"], region["withoutSpan"], round(region["seconds"], 6), region["critical"]), (100_000, 99_990, 50, True))
+        self.assertIn('runs of code regions that are in no span count, too, as region.calls and region.time tell: 99990 of "hot"', answer["notes"])
+
+    def test_a_node_without_lvm_moves_no_less(self):
+        volumes = (sample("metrics", T0 + second, 1, {"host": node, "disk": "dm-0"}, {"sys.disk.write.mb": 147.74})
+                   for second in range(1, WAVES * WAVE + 1) for node in NODES if node != "n3")
+        self.tell(tasks("job_1", "n3", "spill", 2), metrics({}), volumes)
+        self.assertEqual(self.finding(self.answer("job_1")), ("n3", "map", "spill", "unknown"))
+
     def test_an_open_task_is_replaced_when_it_ends(self):
         tags = {"job": "live", "stage": "map", "task": "m", "attempt": "m_0", "host": "n1"}
         self.tell([{**sample("span", T0, 0, tags, {}, "task"), "duration": -1}])
@@ -279,6 +306,8 @@ class Bottleneck(AgentCase):
             page.open(self.path("job.html"))
             self.assertIn("spill of map tasks is slow on node n3: disk write", page.value("document.querySelector('.finding').innerText"))
             self.assertEqual(page.value("document.querySelectorAll('svg').length"), 1 + 2 * 2 * 6)
+            self.assertEqual(page.value("""[...document.querySelectorAll('h2')].find(title => title.innerText == 'Bottleneck tasks')
+                .nextElementSibling.nextElementSibling.querySelectorAll('tr').length"""), 1 + WAVES)
             # Points and bars lie within their pictures.
             outside = page.value("""[...document.querySelectorAll('svg')].filter(svg => { const all = svg.getBoundingClientRect();
                 return [...svg.querySelectorAll('circle, rect, text')].some(one => { const box = one.getBoundingClientRect();
