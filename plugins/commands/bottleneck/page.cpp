@@ -105,7 +105,7 @@ class Page {
     if (finding.index.empty()) return;
     out_ += "<p>Correlation of metrics with " +
             std::string(finding.index == "ipc" ? "instructions per cycle"
-                                               : "the processing speed, as no instructions per cycle are known") +
+                                               : "the processing speed (no instructions per cycle are known)") +
             " over " + std::to_string(finding.metrics.rows) + (finding.index == "ipc" ? " samples" : " tasks") +
             "; the first principal component explains " + percent_text(finding.metrics.explained) +
             " of them. These have 80 % of the sum:</p>\n";

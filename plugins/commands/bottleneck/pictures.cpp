@@ -67,12 +67,11 @@ class Picture {
     const std::string turn = " transform=\"rotate(-30 " + pixels(at_x) + " " + pixels(kHeight - kBottom + 14) + ")\"";
     text(at_x, kHeight - kBottom + 14, "end", core::cut_to_width(core::visible(words), kWidestName), turn);
   }
-  void legend(const std::vector<std::pair<const char *, std::string>> &colours) {
-    double at = kLeft;
+  void legend(const std::vector<std::pair<const char *, std::string>> &colours, double at = kLeft, int base = kHeight - 8) {
     for (const auto &[colour, words] : colours) {
-      out_ += "<rect x=\"" + pixels(at) + "\" y=\"" + std::to_string(kHeight - 16) + "\" width=\"9\" height=\"9\" fill=\"" +
-              colour + "\"/>\n";
-      text(at + 13, kHeight - 8, "start", words);
+      out_ += "<rect x=\"" + pixels(at) + "\" y=\"" + std::to_string(base - 8) + "\" width=\"9\" height=\"9\" fill=\"" + colour +
+              "\"/>\n";
+      text(at + 13, base, "start", words);
       at += 22 + 7 * static_cast<double>(words.size());
     }
   }
@@ -157,7 +156,7 @@ std::string change_of(const Told &told, const std::vector<Compared> &speeds) {
     picture.bar(place(0.5), place(0.85), one.after, kAfter, name + " after: " + short_text(one.after) + " KiB/s");
     picture.name(place(0.5), name);
   }
-  picture.legend({{kBefore, "before"}, {kAfter, "after"}});
+  picture.legend({{kBefore, "before"}, {kAfter, "after"}}, Picture::x(0.7), 18);  // below, names are in its way
   return picture.finished();
 }
 
