@@ -32,7 +32,7 @@ class CountedRuns final : public store::PointVisitor {
     targets_.clear();
     for (const store::Series &one : series)
       aim(one, tag_of(one.tags, "host"), {{*job_of(one.tags), selection.range.from_ns, selection.range.to_ns}}, false);
-    store_.scan(series, selection.range, *this);
+    if (!series.empty()) store_.scan(series, selection.range, *this);  // most stores count no regions
   }
 
   // What says no job, by the jobs that ran there then.
@@ -46,7 +46,7 @@ class CountedRuns final : public store::PointVisitor {
     std::erase_if(series, [&](const store::Series &one) { return told_host(one) == nullptr; });
     targets_.clear();
     for (const store::Series &one : series) aim(one, *told_host(one), *hosts.times_of(*told_host(one)), true);
-    store_.scan(series, selection.range, *this);
+    if (!series.empty()) store_.scan(series, selection.range, *this);
     for (std::string &note : same.notes("code regions"))
       if (std::find(told_.notes.begin(), told_.notes.end(), note) == told_.notes.end()) told_.notes.push_back(std::move(note));
   }

@@ -210,6 +210,36 @@ TEST_CASE("counted runs of regions are of the job that they say, and without one
   CHECK(all.told.regions_without_job == 0);
 }
 
+TEST_CASE("counts of regions that were rolled up are of the time in which their windows were") {
+  class RolledStore : public SpanStore {
+   public:
+    // Windows of 1 s that ended from the first to the last of these seconds, told at the end of their minute.
+    void scan(std::span<const store::Series> series, const store::Range &, store::PointVisitor &visitor) override {
+      const int64_t end = kT0 + 120 * kSecond, length = 20 * kSecond;
+      const double value = 5000;
+      store::Summary summary;
+      summary.count = 20;
+      summary.first_ns = kT0 + first * kSecond;
+      summary.last_ns = kT0 + (first + 19) * kSecond;
+      for (size_t i = 0; i < series.size(); ++i)
+        if (series[i].metric == "region.calls") visitor.rolled(i, summary, {{&end, 1}, {&length, 1}, {&value, 1}, {}});
+    }
+    int64_t first = 0;
+  };
+  RolledStore store;
+  add_jobs(store, {"first"});
+  add_region(store, "hot", "n1", 5, 20);
+  add_counts(store, {{"name", "hot"}}, 1, 1, 0, 0);
+  const auto runs = [&](int64_t first) {
+    store.first = first;
+    return read(store, {"first"}).regions.at(0).count;
+  };
+  CHECK(runs(1) == 5000);
+  CHECK(runs(81) == 5000);  // the job ends with them, and the minute later
+  CHECK(runs(82) == 1);
+  CHECK(runs(0) == 1);
+}
+
 TEST_CASE("counts of regions that cannot be read cost the rest nothing") {
   class DamagedStore : public SpanStore {
    public:
