@@ -72,7 +72,7 @@ void SourceThread::collect_loop() {
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return stopping_ || requested_; });
-      if (stopping_) return;
+      if (!requested_) return;  // what was promised is still collected: it may be the last window that was asked for
       arrival.window = *requested_;
       requested_.reset();
       busy_ = true;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "core/pipeline/source_thread.h"
 #include "tests/unit/pipeline/test_components.h"
 
 using namespace atalaya::core;
@@ -246,6 +247,23 @@ TEST_CASE("a source that may block works on a thread of its own") {
   CHECK(running.stop());
   CHECK(consecutive(kept(0)));
   check_balance(engine.ledger().snapshot());
+}
+
+TEST_CASE("a window that a source on a thread of its own was asked for is collected, also where the end comes at once") {
+  script().reset();
+  Builder builder;
+  Ledger ledger;
+  const StageDescription source = builder.make(ATALAYA_SOURCE, "blocking");
+  for (int i = 0; i < 100; ++i) {
+    SourceThread thread(ledger, "", BatchPool::make(), [] {});
+    auto instance = Instance::create(source.component, source.parameters, "blocking", builder.symbols, thread);
+    REQUIRE(instance.ok());
+    REQUIRE((*instance)->start().ok());
+    thread.run(**instance);
+    REQUIRE(thread.request({}));
+    REQUIRE(thread.stop(INT64_MAX / 2));
+    REQUIRE(thread.take());
+  }
 }
 
 TEST_CASE("a failing source is asked less and less often, and an unsupported one no more") {
