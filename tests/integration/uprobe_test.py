@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from harness import BINARY, AgentCase, main, points
+from harness import BINARY, AgentCase, main
 
 PROGRAM = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
 THREADS, ROUNDS = 3, 400  # what a region costs is more than what a preemption adds
@@ -23,6 +23,14 @@ REGIONS = """
   { name = "hot", binary = "%(binary)s", enter = "hot", leave = "return" },
   { name = "stays", binary = "%(binary)s", enter = "stays", leave = "return" },
 """
+
+
+def whole_lines(path):
+    """What is in a file of JSON lines that is being written."""
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 def obstacle():
@@ -55,11 +63,11 @@ class Uprobe(AgentCase):
         self.children.append(child)
         return child
 
-    def look(self, regions=None, options=""):
+    def look(self, regions=None, options="", every="1s", more=""):
         regions = regions if regions is not None else REGIONS % {"binary": self.binary}
         return self.run_agent(f"""local a = require "atalaya"
-            a.pipeline "regions" {{ every = "1s", a.source.uprobe {{ regions = {{ {regions} }}, {options} }},
-              a.sink.sqlite {{ path = "{self.store}", retain = "0s" }}, a.sink.file {{ path = "{self.output}" }} }}""")
+            a.pipeline "regions" {{ every = "{every}", a.source.uprobe {{ regions = {{ {regions} }}, {options} }},
+              a.sink.sqlite {{ path = "{self.store}", retain = "0s" }}, a.sink.file {{ path = "{self.output}" }}, {more} }}""")
 
     def rows(self, statement):
         store = sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)
@@ -76,9 +84,7 @@ class Uprobe(AgentCase):
     def sums(self):
         """What each region's metrics came to so far."""
         sums = {}
-        if not os.path.exists(self.output):
-            return sums
-        for point in points(self.output):
+        for point in whole_lines(self.output):
             if point.get("metric", "").startswith("region."):
                 key = (point["tags"]["name"], point["metric"][len("region."):])
                 sums[key] = point["value"] if key[1] == "attached" else sums.get(key, 0) + point["value"]
@@ -91,10 +97,10 @@ class Uprobe(AgentCase):
             raise AssertionError(f"no {what} in {self.sums()}\n{agent.errors()}") from None
         return self.sums()
 
-    def work(self, agent):
+    def work(self, agent, rounds=ROUNDS):
         """The program's own log, once all of it is told."""
         self.until(agent, lambda sums: sums.get(("stays", "attached")) == 1, "attached region")
-        child = self.start("work", str(THREADS), str(ROUNDS))
+        child = self.start("work", str(THREADS), str(rounds))
         log = json.loads(child.stdout.readline())
         told = {"parse", "fill", "walk", "area", "load"}
         self.until(agent, lambda sums: all(sums[name, "calls"] >= log[name]["calls"] for name in told)
@@ -148,6 +154,22 @@ class Uprobe(AgentCase):
         agent.stop()
         begins = [span[0] for span in self.spans("fill")]
         self.assertEqual(len(set(begins)), log["fill"]["calls"])
+
+    def test_what_is_counted_has_been_told(self):
+        """In each window, while runs go on: one who stops at the last count has all spans."""
+        agent = self.look(every="100ms", more='a.sink.file { path = "%s", format = "samples" }' % self.path("samples")).running()
+        self.work(agent, rounds=4 * ROUNDS)
+        agent.stop()
+        told, counted = {}, {}
+        for sample in whole_lines(self.path("samples")):
+            name, fields = sample["tags"]["name"], sample["fields"]
+            if sample["kind"] == "span":
+                told[name] = told.get(name, 0) + 1
+                continue
+            own = fields["region.calls"] - fields["region.short"] - fields["region.dropped"]
+            counted[name] = counted.get(name, 0) + own
+            self.assertLessEqual(counted[name], told.get(name, 0), name)
+        self.assertEqual(counted["fill"], told["fill"])
 
     def test_what_is_too_often_is_counted(self):
         times = 30000
@@ -216,7 +238,7 @@ class Uprobe(AgentCase):
         self.assertEqual(sums["hot", "missed"], missed)
 
     def windows(self):
-        return sum(point.get("metric") == "region.attached" and point["tags"]["name"] == "hot" for point in points(self.output))
+        return sum(point.get("metric") == "region.attached" and point["tags"]["name"] == "hot" for point in whole_lines(self.output))
 
     def test_returns_beyond_those_that_the_kernel_keeps_of_a_thread(self):
         regions = ", ".join('{ name = "%s", binary = "%s", enter = "%s", leave = "return" }' % (name, self.binary, name) for name in ("dig", "hot"))
@@ -236,7 +258,8 @@ class Uprobe(AgentCase):
         agent = self.look('{ name = "hot", binary = "%s", enter = "hot", leave = "return" }' % later).running()
         agent.wait_line("it is waited for")
         self.until(agent, lambda sums: sums.get(("hot", "attached")) == 0, "window")
-        shutil.copy(self.binary, later)
+        shutil.copy(self.binary, later + ".new")  # at once, as it is looked at meanwhile
+        os.rename(later + ".new", later)
         agent.wait_line("it is seen now")
         self.start("hot", "50", binary=later).wait()
         self.until(agent, lambda sums: sums["hot", "calls"] >= 50, "calls")

@@ -89,8 +89,8 @@ void Collector::stop() {
 void Collector::collect(const Window &window, Batch &batch) {
   if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) return;
   tally_->begin_window();
-  take_runs(batch);
   read_counts();
+  take_runs(batch);  // after the counts: a run that is counted has been told by then
   binaries_->look(core::monotonic());
   emit_costs(batch);
 }
