@@ -101,6 +101,8 @@ std::map<JvmId, Profiled> Sampler::take_window(double spent) {
   const std::lock_guard lock(mutex_);
   const StackTree::Limits limits = this->limits();
   for (const auto &[id, asked] : asked_) {
+    // Its end may not have been met yet: the next window would have it once more.
+    if (!asked->has_ended && has_ended(asked->jvm.target)) end(*asked);
     Profiled &window = windows[id];
     const auto last = asked->window.last;
     window = std::exchange(asked->window, {});
