@@ -7,9 +7,11 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 
 from harness import AgentCase, main
+from rates import Follower
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -28,6 +30,8 @@ def children(pid):
 class Loads(AgentCase):
     def start_agent(self):
         self.out = self.path("out.jsonl")
+        self.follower = Follower(self.out)
+        self.addCleanup(self.follower.end)
         agent = self.run_agent(f"""
             local a = require "atalaya"
             a.pipeline "load" {{ every = "1s", a.source.proc {{ host = false, cgroups = false }},
@@ -51,9 +55,12 @@ class Loads(AgentCase):
     def of(self, pid):
         return [sample for sample in self.samples() if sample["tags"].get("pid") == str(pid)]
 
-    def amount(self, pid, *names):
-        """Rates times time."""
-        return sum(sample["fields"].get(name, 0) * sample["duration"] / 1e9 for sample in self.of(pid) for name in names)
+    def check(self, pid, names, done):
+        """Whether that is what these rates of the process came to, within 2 %."""
+        least, most = self.follower.bounds(self.of(pid), lambda sample: sum(sample["fields"].get(name, 0) for name in names))
+        print(f"{least:.3f} to {most:.3f} shown, {done:.3f} done", file=sys.stderr)
+        self.assertLessEqual(least, 1.02 * done)
+        self.assertGreaterEqual(most, 0.98 * done)
 
     @unittest.skipUnless(shutil.which("stress-ng"), "stress-ng is not installed")
     def test_cpu_and_memory_of_stress_ng(self):
@@ -69,8 +76,7 @@ class Loads(AgentCase):
             self.wait_windows(agent, 3)  # what they used until now is in
             busiest = max(grown, key=cpu_seconds)
             used = cpu_seconds(busiest)
-            shown = self.amount(busiest, "proc.cpu.user", "proc.cpu.kernel") / 100
-            self.assertAlmostEqual(shown / used, 1, delta=0.02, msg=f"{shown} s shown, {used} s used")
+            self.check(busiest, ("proc.cpu.user", "proc.cpu.kernel"), 100 * used)
 
             def resident(pid):
                 with open(f"/proc/{pid}/statm") as file:
@@ -89,14 +95,12 @@ class Loads(AgentCase):
         target = os.path.join(os.getcwd(), ".load-test")
         file = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_DSYNC)
         try:
-            # Over several windows: on a busy machine one may be some per cent longer or shorter than it says.
             for _ in range(5):
                 for _ in range(10):
                     os.write(file, block)
                 self.wait_windows(agent, 1)
             self.wait_windows(agent, 2)
-            shown = self.amount(os.getpid(), "proc.disk.writes.mb")
-            self.assertAlmostEqual(shown / 50, 1, delta=0.02, msg=f"{shown} MiB shown, 50 MiB written")
+            self.check(os.getpid(), ("proc.disk.writes.mb",), 50)
         finally:
             os.close(file)
             os.unlink(target)
