@@ -7,35 +7,65 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import unittest
 
 from frozen_mount import FrozenMount
-from harness import BINARY, AgentCase, main, points
+from harness import BINARY, PATIENCE, AgentCase, main, points
 
 PLUGINS = os.environ.get("ATALAYA_TEST_PLUGINS", "build/release/tests/plugins")
-BACK = 5  # seconds
+BACK = 5  # seconds, and those that the same processes take to start
 CRASHES = {"segfault": "crashed (SIGSEGV)", "abort": "crashed (SIGABRT)", "heap": "crashed", "exit": "ended itself with status 3",
            "_exit": "ended itself with status 4", "close": "", "fork": "crashed (SIGSEGV)",
            "leak": ""}  # taking all that memory may last longer than a call may
 HANGS = {"hang": "hangs", "spin": "hangs", "deaf": "hangs"}
 GARBAGE = {f"garbage {what}": "gave a batch that is not sound"
            for what in ("samples", "tags", "counts", "text", "owner", "names", "kind", "types")}
-LIMITS = 'isolation = { time = "500ms", memory = "64 MiB" }'
-BRACED = 'isolation = {{ time = "500ms", memory = "64 MiB" }}'  # for str.format
+MAY_HANG = {*HANGS, "heap", "leak", "close"}
 
 
-def named(name):
-    """Processes of this name."""
+def limits(time):
+    return f'isolation = {{ time = "{time}", memory = "64 MiB" }}'
+
+
+def named(name, folder):
+    """Processes of this name that an agent in this folder has started, without those that have ended and are still to be reaped."""
     pids = []
-    for path in glob.glob("/proc/[0-9]*/comm"):
+    for path in glob.glob("/proc/[0-9]*"):
         try:
-            with open(path) as file:
-                if file.read().strip() == name:
+            with open(path + "/comm") as comm, open(path + "/environ", "rb") as environment:
+                if comm.read().strip() == name and folder.encode() in environment.read():
                     pids.append(int(path.split("/")[2]))
         except OSError:
             pass
     return pids
+
+
+class Witness:
+    """A thread that is to wake at each whole second, as an agent's pipeline is: what it misses, the host has kept from both."""
+
+    def __init__(self):
+        self.due, self.before = int(time.time()) + 1, 0
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self):
+        while not self.ended.wait(self.due - time.time()):
+            self.before += self._missed()
+            self.due = int(time.time()) + 1
+
+    def _missed(self):
+        """Windows by now: one that begins more than half a window late is joined with the next one. A tenth is for good measure."""
+        return int(max(0, time.time() - self.due) + 0.6)
+
+    def missed(self):
+        return self.before + self._missed()
+
+    def end(self):
+        self.ended.set()
+        self.thread.join()
 
 
 def children(agent):
@@ -64,19 +94,24 @@ class IsolationCase(AgentCase):
             """
 
     def start(self, lua):
+        self.witness = Witness()
+        self.addCleanup(self.witness.end)
         return self.run_agent(self.with_good(lua), "--plugins", PLUGINS).running()
 
-    def storm(self, faults, pipeline, component, sink="sink file"):
+    def storm(self, faults, pipeline, component, sink="sink file", time_to_answer="500ms"):
         """A pipeline for each fault, and all of them at once: what fails is started again, and what it gives arrives again, soon;
-        nobody else notices. `pipeline` has the places {trouble} and {out}."""
+        nobody else notices. `pipeline` has the places {trouble}, {limits} and {out}."""
         rows = {f"bad{number}": fault for number, fault in enumerate(faults)}
-        agent = self.start("".join(f'a.pipeline "{name}" {{ ' + pipeline.format(trouble=self.path("trouble" + name), out=self.path(name)) + " }\n"
-                                   for name in rows))
+        begin = time.monotonic()
+        agent = self.start("".join(f'a.pipeline "{name}" {{ ' + pipeline.format(
+            trouble=self.path("trouble" + name), out=self.path(name), limits=limits(time_to_answer if fault in MAY_HANG else "30s")) + " }\n"
+                                   for name, fault in rows.items()))
 
         def out(name, status):
             return agent.row(name, sink, status)["out"]
 
         agent.wait_status(lambda status: all(out(name, status) > 0 for name in rows))
+        soon = BACK + time.monotonic() - begin
         begin, failed, back = {}, {}, {}
         for name, fault in rows.items():
             self.trouble(fault, "trouble" + name)
@@ -91,7 +126,7 @@ class IsolationCase(AgentCase):
             return len(back) == len(rows)
 
         status = agent.wait_status(all_back)
-        self.assertEqual({rows[name]: seconds for name, seconds in back.items() if seconds >= BACK}, {})
+        self.assertEqual({rows[name]: seconds for name, seconds in back.items() if seconds >= soon}, {})
         for name, fault in rows.items():
             self.assertEqual(agent.row(name, component, status)["restarts"], 1, fault)
             agent.wait_line(faults[fault])
@@ -101,7 +136,7 @@ class IsolationCase(AgentCase):
     def check_others(self, agent):
         status = agent.status()
         good = agent.row("good", "source self", status)
-        self.assertEqual(good["gaps"], 0, good)
+        self.assertLessEqual(good["gaps"], self.witness.missed(), good)
         self.assertEqual(good["errors"], 0, good)
         self.assert_balanced(status)
 
@@ -111,32 +146,35 @@ class IsolationCase(AgentCase):
         self.wait_gone(family)
 
     def wait_gone(self, family):
-        until = time.monotonic() + BACK
-        while any(os.path.exists(f"/proc/{pid}") for pid in family) and time.monotonic() < until:
+        self.wait_none(lambda: [pid for pid in family if os.path.exists(f"/proc/{pid}")])
+
+    def wait_none(self, found):
+        until = time.monotonic() + PATIENCE
+        while found() and time.monotonic() < until:
             time.sleep(0.02)
-        self.assertEqual([pid for pid in family if os.path.exists(f"/proc/{pid}")], [])
+        self.assertEqual(found(), [])
 
 
 class Faults(IsolationCase):
     def test_pull_sources(self):
-        agent = self.storm({**CRASHES, **HANGS, **GARBAGE}, f"""every = "200ms", a.source.faulty {{{{ trouble = "{{trouble}}", {BRACED} }}}},
-            a.sink.file {{{{ path = "{{out}}" }}}}""", "source faulty")
+        agent = self.storm({**CRASHES, **HANGS, **GARBAGE}, """every = "200ms", a.source.faulty {{ trouble = "{trouble}", {limits} }},
+            a.sink.file {{ path = "{out}" }}""", "source faulty")
         self.assertGreater(agent.row("bad0", "source faulty")["gaps"], 0)
-        self.assertEqual(named("faulty-sleeper"), [])
+        self.wait_none(lambda: named("faulty-sleeper", self.folder))
         self.ends(agent)
 
     def test_push_sources(self):
         # What it emits is put together in its own process: bad pointers are its own death.
         garbage = {"garbage tags": "crashed (SIGSEGV)", "garbage text": "crashed (SIGSEGV)", "garbage names": GARBAGE["garbage names"],
                    "garbage types": GARBAGE["garbage types"]}
-        agent = self.storm({**CRASHES, **garbage}, f"""a.source.faulty_push {{{{ trouble = "{{trouble}}", {BRACED} }}}},
-            a.sink.file {{{{ path = "{{out}}" }}}}""", "source faulty_push")
+        agent = self.storm({**CRASHES, **garbage}, """a.source.faulty_push {{ trouble = "{trouble}", {limits} }},
+            a.sink.file {{ path = "{out}" }}""", "source faulty_push")
         self.ends(agent)
 
     def test_translators(self):
         faults = {fault: {**CRASHES, **HANGS, **GARBAGE}[fault] for fault in ("segfault", "exit", "heap", "close", "leak", "deaf", *GARBAGE)}
-        agent = self.storm(faults, """every = "200ms", a.source.self {{}}, a.translate.faulty {{ trouble = "{trouble}",
-            isolation = {{ time = "200ms", memory = "64 MiB" }} }}, a.sink.file {{ path = "{out}" }}""", "translator faulty")
+        agent = self.storm(faults, """every = "200ms", a.source.self {{}}, a.translate.faulty {{ trouble = "{trouble}", {limits} }},
+            a.sink.file {{ path = "{out}" }}""", "translator faulty", time_to_answer="200ms")  # it holds up all pipelines
         self.assertEqual(set(agent.row("bad0", "translator faulty")["reasons"]), {"stage away"})
         self.ends(agent)
         for number in range(len(faults)):
@@ -144,8 +182,8 @@ class Faults(IsolationCase):
 
     def test_sinks_write_again_what_they_were_writing(self):
         faults = {**CRASHES, **HANGS}
-        agent = self.storm(faults, f"""every = "200ms", a.source.faulty {{{{ isolate = false }}}},
-            a.sink.faulty {{{{ trouble = "{{trouble}}", got = "{{out}}", {BRACED} }}}}""", "sink faulty", sink="sink faulty")
+        agent = self.storm(faults, """every = "200ms", a.source.faulty {{ isolate = false }},
+            a.sink.faulty {{ trouble = "{trouble}", got = "{out}", {limits} }}""", "sink faulty", sink="sink faulty")
         for number in range(len(faults)):
             self.assertEqual(agent.row(f"bad{number}", "sink faulty")["reasons"], {})
         self.ends(agent)
@@ -193,7 +231,7 @@ class Faults(IsolationCase):
         agent.wait_status(lambda status: agent.row("bad", "sink faulty", status)["out"] > 0)
         self.trouble("twice")
         agent.wait_status(lambda status: not os.path.exists(self.path("trouble")))
-        before = agent.row("bad", "sink faulty")["out"]
+        before = agent.row("bad", "sink faulty")["in"]  # of these the fork may write some, too
         agent.wait_status(lambda status: agent.row("bad", "sink faulty", status)["out"] > before + 10)
         self.assertEqual(agent.row("bad", "sink faulty")["restarts"], 0)
         self.ends(agent)
@@ -254,8 +292,8 @@ class Faults(IsolationCase):
         frozen = FrozenMount(self.path("frozen"))
         try:
             stuck_sink = f"""a.pipeline "sink" {{ every = "200ms", a.source.faulty {{ isolate = false }},
-                a.sink.faulty {{ trouble = "{self.path("trouble_sink")}", {LIMITS} }} }}"""
-            agent = self.start(f"""a.pipeline "source" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble_source")}", {LIMITS} }},
+                a.sink.faulty {{ trouble = "{self.path("trouble_sink")}", {limits("500ms")} }} }}"""
+            agent = self.start(f"""a.pipeline "source" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble_source")}", {limits("500ms")} }},
                 a.sink.file {{ path = "{self.path("bad")}" }} }} {stuck_sink}""")
             agent.wait_status(lambda status: agent.row("source", "sink file", status)["out"] > 0)
             agent.wait_status(lambda status: agent.row("sink", "sink faulty", status)["out"] > 0)
