@@ -248,11 +248,14 @@ def compare_df(samples, before, report):
         return
     after = df()
     for mount in mounts:
+        if mount not in before or mount not in after:
+            print(f"skip df of {mount}: it has come or gone meanwhile")
+            continue
         size, used, available, percent = after[mount]
         # The load comes and goes between the last window and df, and others write too.
         margin = 64 + 2 * abs(int(used) - int(before[mount][1])) / MIB
         for field, expected, margin in (("size", int(size) / MIB, 0.01), ("used", int(used) / MIB, margin), ("available", int(available) / MIB, margin),
-                                        ("usage", int(percent.rstrip("%")) - 0.5, 1)):
+                                        ("usage", int(percent.rstrip("%")) - 0.5, 1 + 100 * margin * MIB / int(size))):
             seen = values(samples, "sys.fs." + field, mount=mount)[-1:]
             report.line(f"sys.fs.{field} of {mount} and df", len(seen),
                         [f"{value} is not {expected} within {margin}" for value in seen if abs(value - expected) > margin])

@@ -158,6 +158,10 @@ class Cluster:
         """Applies what the finding says: the cause is taken away."""
         self.nodes["n1"].limits.set(CORES, READ, WRITE)
         self.network.limit("n2", LINK, "in")
+        self._end_hogs()
+
+    def _end_hogs(self):
+        """Politely: the workers of one that is killed stay for a while, in a cgroup that is to go."""
         while self.hogs:
             hog = self.hogs.pop()
             hog.terminate()
@@ -212,9 +216,7 @@ class Cluster:
 
     def close(self):
         self.stop_agents()
-        for hog in self.hogs:
-            hog.kill()
-            hog.wait(PATIENCE)
+        self._end_hogs()
         for node in self.nodes.values():
             node.stop()
         self.network.remove()

@@ -53,7 +53,8 @@ def stacks(path):
 
 def accounts(path):
     with open(path) as file:
-        return [sample["fields"] for sample in map(json.loads, file) if sample["kind"] == "metrics"]
+        samples = [json.loads(line) for line in file if line.endswith("\n")]
+    return [sample["fields"] for sample in samples if sample["kind"] == "metrics"]
 
 
 @unittest.skipUnless(os.geteuid() == 0, "sampling other processes takes root")
@@ -171,11 +172,11 @@ class Perf(AgentCase):
             local a = require "atalaya"
             a.pipeline "profile" {{ every = "1s", a.source.perf {{ frequency = 499, processes = {{ "shares" }} }},
               a.sink.file {{ path = "{self.output}", format = "jsonlines" }} }}""").running()
-        agent.wait_status(lambda _: os.path.exists(self.output) and os.path.getsize(self.output) > 0)
+        name = f"shares-{child.pid}"
+        agent.wait_status(lambda _: os.path.exists(self.output) and name in self.said(self.output))
         agent.stop()
         with open(self.output) as file:
             texts = [line["stack"] for line in map(json.loads, file) if "stack" in line]
-        name = f"shares-{child.pid}"
         self.assertTrue([text for text in texts if text.startswith(name + ";")], texts)
         self.assertEqual([text for text in texts if name in text.split(";")[1:]], [])
 
@@ -293,7 +294,7 @@ class Perf(AgentCase):
         program = self.program("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
         agent = self.sample('frequency = 499, processes = { "shares" }', every="3s")
         self.until(agent, lambda _: len(accounts(self.output)) > 0, "first window")
-        child = self.start("timeout", "--foreground", "1", program)
+        child = self.start("prlimit", "--cpu=1:1", program)  # a second of CPU time, however long that takes
         child.wait()
         self.until(agent, lambda all: any(";sixty" in sample["text"] for sample in all), "function of a process that has ended")
 

@@ -87,12 +87,14 @@ class Events(RiemannCase):
     def test_every_value_arrives_once_on_one_connection(self):
         peer = self.peer()
         agent = self.collect(peer, 'tags = { "prod", "é" }, batch_events = 7')
+        peer.wait(lambda peer: any("ttl" in event for event in peer.taken))  # of a window: the first readings are of an instant
         self.delivered(agent, 50)
         self.assert_same(self.finish(agent), peer.taken)
         self.assertEqual(peer.connections, 1)
         self.assertTrue(all(len(events) <= 7 for events in peer.messages))
         self.assertTrue(all(event["tags"] == ["prod", "é"] and "state" not in event for event in peer.taken))
-        self.assertLessEqual({round(event["ttl"], 3) for event in peer.taken if "ttl" in event}, {0.2, 0.4})  # a window was missed
+        for length in [event["ttl"] / 0.2 for event in peer.taken if "ttl" in event]:
+            self.assertAlmostEqual(length, max(1, round(length)), places=3)  # its own window, and those that were missed
 
     def test_processes_are_hosts_of_their_own_if_asked(self):
         peer = self.peer()
@@ -192,7 +194,8 @@ class Trouble(RiemannCase):
             agent = self.collect(peer, 'deadline = "300ms"')
             self.assertIn("no answer within the deadline", agent.wait_line("trying again"))
             self.delivered(agent, 30)
-            self.assert_same(self.finish(agent), peer.taken)
+            # On a busy host others are answered too late as well, and sent again.
+            self.assert_same(self.finish(agent), peer.taken, once=False)
             os.remove(self.path("emitted"))
 
     def test_what_is_no_riemann(self):
