@@ -2,11 +2,10 @@
 """Processes that live for milliseconds are all counted, under their name and their parent's, with the CPU time they used."""
 
 import ctypes
-import json
 import os
 import time
 
-from harness import AgentCase, main
+from harness import AgentCase, main, so_far
 
 PR_SET_NAME = 15
 CHILDREN, BURN = 300, 0.003  # seconds of CPU each
@@ -52,17 +51,11 @@ class Exits(AgentCase):
               a.sink.file {{ path = "{out}", format = "samples" }} }}""")
         agent.wait_line("running")
 
-        def samples():
-            if not os.path.exists(out):
-                return []
-            with open(out) as file:
-                return [json.loads(line) for line in file if line.endswith("\n")]
-
-        agent.wait_status(lambda _: len({sample["time"] for sample in samples()}) >= 3)
+        agent.wait_status(lambda _: len({sample["time"] for sample in so_far(out)}) >= 3)
         used = burn_children()
 
         def of_children():
-            return [sample for sample in samples() if sample["tags"]["process"] == "short (one)"]
+            return [sample for sample in so_far(out) if sample["tags"]["process"] == "short (one)"]
 
         agent.wait_status(lambda _: sum(sample["fields"].get("proc.exits", 0) for sample in of_children()) >= CHILDREN)
         self.assertEqual(agent.stop(), 0)
@@ -71,7 +64,7 @@ class Exits(AgentCase):
         self.assertEqual({sample["tags"].get("parent") for sample in ended}, {"storm parent"})
         counted = sum((sample["fields"].get("proc.cpu.user", 0) + sample["fields"].get("proc.cpu.kernel", 0)) / 100
                       * sample["duration"] / 1e9 for sample in of_children())
-        lost = sum(sample["fields"].get("proc.exits.lost", 0) for sample in samples())
+        lost = sum(sample["fields"].get("proc.exits.lost", 0) for sample in so_far(out))
         self.assertEqual(lost, 0)
         return agent, used, counted
 

@@ -12,7 +12,7 @@ import unittest
 import urllib.request
 import xml.dom.minidom
 
-from harness import BINARY, PATIENCE, AgentCase, main
+from harness import BINARY, PATIENCE, AgentCase, main, so_far
 
 T0 = 1_700_000_000
 WHEN = ["--from", str(T0), "--to", str(T0 + 60)]
@@ -175,10 +175,7 @@ class ThisHost(StoreCase):
                                f'a.sink.sqlite {{ path = "{self.store}" }}, a.sink.file {{ path = "{out}" }} }}\n')
         agent.running()
 
-        def windows():
-            with open(out) as file:
-                return len({json.loads(line)["timestamp"] for line in file if line.endswith("\n")})
-        agent.wait_status(lambda _: os.path.exists(out) and windows() > 1)  # before the first reading nothing has been counted
+        agent.wait_status(lambda _: len({point["timestamp"] for point in so_far(out)}) > 1)  # before the first reading nothing has been counted
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             sender = subprocess.Popen(["python3", "-c", f"import socket, sys\ns = socket.create_connection(('127.0.0.1', {port}))\n"

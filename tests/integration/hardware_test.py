@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import BINARY, AgentCase, main
+from harness import BINARY, AgentCase, main, so_far
 from rates import Follower
 
 # Works when it is told to, in a thread that it starts then, and says what the kernel counted of that.
@@ -33,13 +33,6 @@ for line in sys.stdin:
     print(*(b - a for a, b in zip(before, usage())), flush=True)
 """
 PARTS = ("cpu", "faults", "switches")
-
-
-def samples(path):
-    if not os.path.exists(path):
-        return []
-    with open(path) as file:
-        return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 def perf_tree():
@@ -92,14 +85,14 @@ class Counters(AgentCase):
               a.sink.file {{ path = "{self.output}", format = "samples" }} }}""").running()
 
     def of(self, family, tags):
-        return [sample for sample in samples(self.output) if tags.items() <= sample["tags"].items()
+        return [sample for sample in so_far(self.output) if tags.items() <= sample["tags"].items()
                 and any(name.startswith(family) for name in sample["fields"])]
 
     def until(self, agent, condition, what):
         try:
             agent.wait_status(lambda _: condition())
         except AssertionError as error:
-            raise AssertionError(f"never {what}: {json.dumps(samples(self.output)[-10:], indent=1)}\n{error}") from None
+            raise AssertionError(f"never {what}: {json.dumps(so_far(self.output)[-10:], indent=1)}\n{error}") from None
 
     def more(self, agent, family, tags):
         """Waits for two windows more."""
@@ -241,7 +234,7 @@ class Inventory(AgentCase):
     def spans(self, fact):
         """By (value, start): the lengths that were told, in order."""
         found = {}
-        for sample in samples(self.output):
+        for sample in so_far(self.output):
             if sample["kind"] == "span" and sample["tags"]["fact"] == fact:
                 self.assertEqual(sample["text"], "fact")
                 found.setdefault((sample["tags"]["value"], sample["time"]), []).append(sample["duration"])

@@ -197,8 +197,8 @@ def points(path):
         return [json.loads(line) for line in file]
 
 
-def points_so_far(path):
-    """Those of a file that is being written, whose last line may not be whole; none if there is none yet."""
+def so_far(path):
+    """The points or samples of a file that is being written, whose last line may not be whole; none if there is none yet."""
     if not os.path.exists(path):
         return []
     with open(path) as file:

@@ -2,7 +2,6 @@
 """An agent with a spool sends to a hub; both are real. Whatever happens between them, the hub's store ends as the agent's own."""
 
 import ctypes
-import json
 import os
 import random
 import shutil
@@ -13,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from harness import Agent, AgentCase, main
+from harness import Agent, AgentCase, main, so_far
 from http_servers import free_port
 
 AGENT = """local a = require "atalaya"
@@ -144,8 +143,7 @@ class Spread(AgentCase):
 
     def times(self):
         """Of the windows that have arrived."""
-        with open(self.path("out")) as file:
-            return sorted({json.loads(line)["timestamp"] / 1000 for line in file if line.endswith("\n")})
+        return sorted({point["timestamp"] / 1000 for point in so_far(self.path("out"))})
 
 
 def can_have_namespaces():

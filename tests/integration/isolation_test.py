@@ -2,7 +2,6 @@
 """Components in processes of their own that fail in every way there is: the others go on, and what failed is back soon."""
 
 import glob
-import json
 import os
 import shutil
 import signal

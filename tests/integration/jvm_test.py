@@ -15,7 +15,7 @@ import time
 import unittest
 
 from clickhouse_servers import ZooKeeper
-from harness import AgentCase, forget_jvm, main
+from harness import AgentCase, forget_jvm, main, so_far
 
 # Of programs and of agents: what is waited for is CPU time, however busy the host is.
 URGENT = -10 if os.geteuid() == 0 else 0
@@ -79,13 +79,6 @@ def hot(weights, recursive):
     return f"public class Hot {{ static volatile long x;{functions}\n  public static void main(String[] a) {{ while (true) {{ {calls} }} }}\n}}"
 
 
-def samples(path):
-    if not os.path.exists(path):
-        return []
-    with open(path) as file:
-        return [json.loads(line) for line in file if line.endswith("\n")]
-
-
 def total(found, pid, field):
     return sum(sample["fields"].get(field, 0) for sample in found if sample["tags"].get("pid") == str(pid))
 
@@ -140,10 +133,10 @@ class JvmCase(AgentCase):
     def until(self, agent, condition, what):
         """Waits for windows until the condition on all samples holds, and returns them."""
         try:
-            agent.wait_status(lambda _: condition(samples(self.output)))
+            agent.wait_status(lambda _: condition(so_far(self.output)))
         except AssertionError:
-            raise AssertionError(f"no {what} in {json.dumps(samples(self.output)[-20:], indent=1)}\n{agent.errors()}") from None
-        return samples(self.output)
+            raise AssertionError(f"no {what} in {json.dumps(so_far(self.output)[-20:], indent=1)}\n{agent.errors()}") from None
+        return so_far(self.output)
 
     @staticmethod
     def windows(found):
@@ -233,7 +226,7 @@ class Shared(JvmCase):
         self.until(agent, lambda all: len(of(all, child.pid, "span")) > 2, "spans")
         child.kill()
         child.wait()
-        windows = self.windows(samples(self.output))
+        windows = self.windows(so_far(self.output))
         found = self.until(agent, lambda all: self.windows(all) > windows + 3, "windows")
         spans = of(found, child.pid, "span")
         first, last = spans[0], spans[-1]
@@ -295,7 +288,7 @@ class Profile(JvmCase):
                 return seconds >= cpu_seconds * part / 100 and dumped(all) >= dumps * part / 100
             self.until(agent, enough, f"{part} % of {cpu_seconds} s of CPU time and of {dumps:.0f} dumps")
         agent.stop()
-        found = samples(self.output)  # windows that are whole
+        found = so_far(self.output)  # windows that are whole
         times = {}
         for sample in of(found, child.pid, tag="function"):
             if sample["kind"] == "metrics":
@@ -463,7 +456,7 @@ public class Many {
         self.until(agent, windows(13), "windows")
         self.until(agent, windows(23), "windows")
         spent = (self.spent(children, agent.process.pid) - before) / (self.clock() - begin) - at_rest
-        found = samples(self.output)
+        found = so_far(self.output)
         told = sum(sample["fields"].get("jvm.profile.cost", 0) for child in children for sample in of(found, child.pid)) / sum(
             "jvm.source.cost" in sample["fields"] for sample in found)
         rate = sum(sample["fields"].get("jvm.profile.rate", 0) for child in children for sample in of(found, child.pid)[-5:]) / 25
@@ -525,7 +518,7 @@ class Refusals(JvmCase):
         before = total(found, other.pid, "jvm.profile.rate")
         self.until(agent, lambda all: total(all, other.pid, "jvm.profile.rate") > before, "dumps of the other")
         stopped.send_signal(signal.SIGCONT)
-        rate = total(samples(self.output), stopped.pid, "jvm.profile.rate")
+        rate = total(so_far(self.output), stopped.pid, "jvm.profile.rate")
         self.until(agent, lambda all: total(all, stopped.pid, "jvm.profile.rate") > rate, "dumps again")
 
     def test_a_socket_that_is_left_over_is_no_hindrance(self):
@@ -568,7 +561,7 @@ class Refusals(JvmCase):
         self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         child.kill()
         child.wait()
-        windows = self.windows(samples(self.output))
+        windows = self.windows(so_far(self.output))
         found = self.until(agent, lambda all: self.windows(all) > windows + 2, "windows")
         self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 0)
         self.assertEqual([sample for sample in found if sample["time"] == found[-1]["time"] and sample["tags"].get("pid") == str(child.pid)], [])
@@ -582,7 +575,7 @@ class Refusals(JvmCase):
         self.until(agent, lambda all: total(all, child.pid, "jvm.profile.skipped") > 0, "skipped dump")
         child.kill()
         child.wait()
-        killed, windows = time.time_ns(), self.windows(samples(self.output))
+        killed, windows = time.time_ns(), self.windows(so_far(self.output))
         found = self.until(agent, lambda all: self.windows(all) > windows + 12, "windows")
         after = {sample["time"] for sample in of(found, child.pid) if sample["time"] > killed}
         self.assertLessEqual(len(after), 1)

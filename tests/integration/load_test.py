@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Known loads come out as what they are, within 2 %: CPU and memory by stress-ng, disk by direct writes."""
 
-import json
 import mmap
 import os
 import shutil
@@ -10,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import AgentCase, main
+from harness import AgentCase, main, so_far
 from rates import Follower
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -49,8 +48,7 @@ class Loads(AgentCase):
         return len({sample["time"] for sample in self.samples()}) if os.path.exists(self.out) else 0
 
     def samples(self):
-        with open(self.out) as file:
-            return [json.loads(line) for line in file if line.endswith("\n")]
+        return so_far(self.out)
 
     def of(self, pid):
         return [sample for sample in self.samples() if sample["tags"].get("pid") == str(pid)]

@@ -2,12 +2,11 @@
 """What the tests of the source net share: processes that say what they moved, and an agent whose samples are compared with that."""
 
 import ctypes
-import json
 import os
 import socket
 import time
 
-from harness import AgentCase
+from harness import AgentCase, so_far
 
 PR_SET_NAME = 15
 libc = ctypes.CDLL(None, use_errno=True)
@@ -111,10 +110,7 @@ class NetCase(AgentCase):
         return self.agent
 
     def samples(self):
-        if not os.path.exists(self.out):
-            return []
-        with open(self.out) as file:
-            return [json.loads(line) for line in file if line.endswith("\n")]
+        return so_far(self.out)
 
     def wait_windows(self, count):
         """Until `count` more windows have been written, which were read after now."""

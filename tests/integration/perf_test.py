@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import AgentCase, forget_jvm, main
+from harness import AgentCase, forget_jvm, main, so_far
 
 # Of programs and of agents: what is waited for are samples, and there are none without a CPU, however busy the host is.
 URGENT = -10
@@ -41,20 +41,11 @@ public class S {
 
 def stacks(path):
     """The STACK samples of a file of samples."""
-    found = []
-    if os.path.exists(path):
-        with open(path) as file:
-            for line in file:
-                sample = json.loads(line) if line.endswith("\n") else {}
-                if sample.get("kind") == "stack":
-                    found.append(sample)
-    return found
+    return [sample for sample in so_far(path) if sample["kind"] == "stack"]
 
 
 def accounts(path):
-    with open(path) as file:
-        samples = [json.loads(line) for line in file if line.endswith("\n")]
-    return [sample["fields"] for sample in samples if sample["kind"] == "metrics"]
+    return [sample["fields"] for sample in so_far(path) if sample["kind"] == "metrics"]
 
 
 @unittest.skipUnless(os.geteuid() == 0, "sampling other processes takes root")

@@ -12,7 +12,7 @@ import sys
 import time
 import unittest
 
-from harness import BINARY, PATIENCE, Agent, AgentCase, main
+from harness import BINARY, PATIENCE, Agent, AgentCase, main, so_far
 from network_hosts import NetworkHosts
 
 COUNT = 4
@@ -105,10 +105,7 @@ class Placement(AgentCase):
               a.sink.http {{ url = "{hub}", format = "jsonlines" }}, a.sink.file {{ path = "{seen}" }} }}""", wrapper=self.network.inside(host))
         agent.running()
 
-        def windows():
-            with open(seen) as file:
-                return len({json.loads(line)["timestamp"] for line in file if line.endswith("\n")})
-        agent.wait_status(lambda _: os.path.exists(seen) and windows() > 1)  # before the first reading nothing is counted
+        agent.wait_status(lambda _: len({point["timestamp"] for point in so_far(seen)}) > 1)  # before the first reading nothing is counted
         return agent
 
     def start_node(self, name, host):

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from harness import BINARY, AgentCase, main
+from harness import BINARY, AgentCase, main, so_far
 
 PROGRAM = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
 THREADS, ROUNDS = 3, 400  # what a region costs is more than what a preemption adds
@@ -23,14 +23,6 @@ REGIONS = """
   { name = "hot", binary = "%(binary)s", enter = "hot", leave = "return" },
   { name = "stays", binary = "%(binary)s", enter = "stays", leave = "return" },
 """
-
-
-def whole_lines(path):
-    """What is in a file of JSON lines that is being written."""
-    if not os.path.exists(path):
-        return []
-    with open(path) as file:
-        return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 def obstacle():
@@ -84,7 +76,7 @@ class Uprobe(AgentCase):
     def sums(self):
         """What each region's metrics came to so far."""
         sums = {}
-        for point in whole_lines(self.output):
+        for point in so_far(self.output):
             if point.get("metric", "").startswith("region."):
                 key = (point["tags"]["name"], point["metric"][len("region."):])
                 sums[key] = point["value"] if key[1] == "attached" else sums.get(key, 0) + point["value"]
@@ -161,7 +153,7 @@ class Uprobe(AgentCase):
         self.work(agent, rounds=4 * ROUNDS)
         agent.stop()
         told, counted = {}, {}
-        for sample in whole_lines(self.path("samples")):
+        for sample in so_far(self.path("samples")):
             name, fields = sample["tags"]["name"], sample["fields"]
             if sample["kind"] == "span":
                 told[name] = told.get(name, 0) + 1
@@ -238,7 +230,7 @@ class Uprobe(AgentCase):
         self.assertEqual(sums["hot", "missed"], missed)
 
     def windows(self):
-        return sum(point.get("metric") == "region.attached" and point["tags"]["name"] == "hot" for point in whole_lines(self.output))
+        return sum(point.get("metric") == "region.attached" and point["tags"]["name"] == "hot" for point in so_far(self.output))
 
     def test_returns_beyond_those_that_the_kernel_keeps_of_a_thread(self):
         regions = ", ".join('{ name = "%s", binary = "%s", enter = "%s", leave = "return" }' % (name, self.binary, name) for name in ("dig", "hot"))
@@ -281,7 +273,7 @@ class Uprobe(AgentCase):
 
     def test_they_can_be_tried(self):
         region = '{ { name = "hot", binary = "%s", enter = "hot", leave = "return" } }' % self.binary
-        tried = subprocess.run([BINARY, "try", "uprobe", "regions=" + region, "--every", "200ms", "--windows", "20", "--format", "json"],
+        tried = subprocess.run([BINARY, "try", "uprobe", "regions=" + region, "--every", "100ms", "--windows", "1", "--format", "json"],
                                capture_output=True, text=True)
         self.assertEqual(tried.returncode, 0, tried.stderr)
         samples = [json.loads(line) for line in tried.stdout.splitlines()]

@@ -2,6 +2,7 @@
 """Each feature with the capabilities of its drop-in and no others, as another user on this host: what one sees of it is there, and is
 not without them. What needs a host of its own is in service_test.py."""
 
+import contextlib
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-from harness import BINARY, PATIENCE, AgentCase, forget_jvm, points_so_far  # noqa: E402
+from harness import BINARY, PATIENCE, AgentCase, forget_jvm, so_far  # noqa: E402
 
 USER = 65534
 REGIONS = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
@@ -63,7 +64,7 @@ class Features(AgentCase):
     @staticmethod
     def points(path):
         """But for spans, which have no timestamp."""
-        return [point for point in points_so_far(path) if "timestamp" in point]
+        return [point for point in so_far(path) if "timestamp" in point]
 
     def proc_bpf(self, names):
         if not os.path.exists("/sys/kernel/btf/vmlinux"):
