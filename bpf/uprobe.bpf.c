@@ -218,12 +218,13 @@ static void end_run(const struct place *place, const struct open_run *run, __u64
   struct uprobe_counts *counted = counts_of(region, task);
   if (counted) {
     const __u64 ns = now - run->begin_ns;
-    __sync_fetch_and_add(&counted->runs, 1);
-    __sync_fetch_and_add(&counted->time_ns, ns);
     if (ns < min_ns)
       __sync_fetch_and_add(&counted->brief, 1);
     else if (!may_tell(region, counted, now) || !tell(region, run, now, task))
       __sync_fetch_and_add(&counted->dropped, 1);
+    /* Last: who reads the counts and then the ring has both. */
+    __sync_fetch_and_add(&counted->time_ns, ns);
+    __sync_fetch_and_add(&counted->runs, 1);
   }
   bpf_map_delete_elem(&open, place);
 }

@@ -17,7 +17,8 @@ std::vector<std::string> lines_of(const std::string &cell, size_t width) {
   std::vector<std::string> lines;
   std::string_view rest = cell;
   while (display_width(rest) > width) {
-    const size_t at = rest.substr(0, width).find_last_of(", ");
+    size_t at = rest.substr(0, width + 1).find_last_of(", ");
+    if (at == width && rest[at] == ',') at = rest.substr(0, width).find_last_of(", ");  // it would stick out
     const size_t end = at == std::string_view::npos ? rest.find_first_of(", ", width) : at;
     if (end == std::string_view::npos) break;
     lines.emplace_back(rest.substr(0, rest[end] == ',' ? end + 1 : end));

@@ -153,6 +153,10 @@ bool LuaState::read_source(const std::string &path, bool of_library) noexcept {
 bool LuaState::find_module(std::string_view name) noexcept {
   static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   try {
+    if (library_.empty()) {
+      problem_ = "modules are for files";
+      return false;
+    }
     const bool proper = !name.empty() && name.find_first_not_of(kAllowed) == std::string_view::npos && name.front() != '.' &&
                         name.back() != '.' && name.find("..") == std::string_view::npos;
     if (!proper) {

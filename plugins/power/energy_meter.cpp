@@ -46,11 +46,15 @@ std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   poll_locked(now_ns);
   std::vector<std::optional<Energy>> taken(states_.size());
+  still_.clear();
   if (is_too_early()) return taken;
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
     const double seconds = state.seconds();
-    if (state.whole && seconds > 0 && !stands_still(i))
+    const bool is_known = state.whole && seconds > 0;
+    if (is_known && stands_still(i))
+      still_ = zones()[i].name;
+    else if (is_known)
       taken[i] = Energy{static_cast<double>(state.counts) * zones()[i].joules, seconds};
     state.since_ns = state.last_ns;
     state.counts = 0;

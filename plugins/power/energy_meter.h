@@ -15,6 +15,9 @@ namespace atalaya::power {
 
 enum class Domain : uint8_t { package, cores, graphics, memory, platform, core };
 
+// AMD's cores are in registers only, one each, so they are read for who asks for them.
+enum class Detail : uint8_t { packages, cores };
+
 // More than any package and any machine draws: what a counter says beyond it is no energy but a counter that was set anew. Power
 // limits would be closer, but they are raised and lifted while the machine runs.
 constexpr double kMostWatts = 1500, kMostPlatformWatts = 20000;
@@ -64,6 +67,8 @@ class EnergyMeter {
   // package or platform that stands still. In less than kLongestStillSeconds it may have nothing to count: then all zones are
   // absent, and the next take has their energy.
   std::vector<std::optional<Energy>> take(int64_t now_ns);
+  // The zone that stood still in the last take, for the one who takes; "" if none did.
+  const std::string &still() const { return still_; }
   // A reading in between.
   void poll(int64_t now_ns);
   void forget();
@@ -91,6 +96,7 @@ class EnergyMeter {
   std::unique_ptr<EnergyCounters> counters_;
   std::mutex mutex_;
   std::vector<State> states_;
+  std::string still_;
 
   std::condition_variable wake_;
   bool stopping_ = false;

@@ -130,13 +130,13 @@ RaplUnits rapl_units(uint64_t unit_register, const CpuModel &model) {
   return units;
 }
 
-OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
+OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model, Detail detail) {
   auto rapl = std::make_unique<MsrRapl>(msr);
   if (model.vendor == Vendor::intel) {
     add_intel(*rapl, msr, cpus, model);
   } else if (model.vendor == Vendor::amd) {
     add_amd_packages(*rapl, msr, cpus, model);
-    add_amd_cores(*rapl, msr, cpus, model);
+    if (detail == Detail::cores) add_amd_cores(*rapl, msr, cpus, model);
   } else {
     return {nullptr, "the CPU is neither Intel's nor AMD's"};
   }

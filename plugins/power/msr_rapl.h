@@ -14,7 +14,7 @@
 namespace atalaya::power {
 
 // `msr` outlives the counters.
-OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model);
+OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model, Detail detail);
 // Of AMD's cores alone, whose packages powercap has; null where there are none that can be read.
 std::unique_ptr<EnergyCounters> open_amd_cores(Msr &msr, const std::vector<cpus::Cpu> &cpus, const CpuModel &model);
 

@@ -46,7 +46,7 @@ BestCounters best_counters(std::string_view rapl, const core::Tree &tree, Msr &m
     why = opened.why;
   }
   if (rapl != "powercap") {
-    OpenedCounters opened = open_msr_rapl(msr, cpus, read_cpu_model(tree));
+    OpenedCounters opened = open_msr_rapl(msr, cpus, read_cpu_model(tree), detail);
     if (opened.counters) return {std::move(opened.counters), "msr"};
     why += (why.empty() ? "" : "; ") + opened.why;
   }

@@ -20,10 +20,8 @@ struct OpenedMeter {
   std::string how;  // "powercap", "powercap, cores by msr", "msr"; without a meter why there is none
 };
 
-// AMD's cores are in registers only, one each: with auto they are read beside the packages of powercap for who asks for them.
-enum class Detail : uint8_t { packages, cores };
-
-// `rapl` is auto, powercap, msr or off. Tree and registers outlive the meter.
+// `rapl` is auto, powercap, msr or off; with auto AMD's cores are read beside the packages of powercap. Tree and registers outlive
+// the meter.
 OpenedMeter open_meter(std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus, Detail detail);
 // When other CPUs are online than before: packages came and went, and registers are read on other CPUs.
 void change_meter(EnergyMeter &meter, std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus,

@@ -165,7 +165,11 @@ class Cluster:
         while self.hogs:
             hog = self.hogs.pop()
             hog.terminate()
-            hog.wait(PATIENCE)
+            try:
+                hog.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                hog.kill()
+                hog.wait()
 
     def run_job(self, job, splits):
         """Maps where their data are, except that n2's are elsewhere in a run of remote reads; then reduces. Returns the tasks."""

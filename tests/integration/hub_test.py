@@ -173,7 +173,7 @@ class TwoHosts(TwoAgents):
         self.addCleanup(lambda: [ip("netns", "del", name, check=False) for name in (self.near_net, self.far_net)])
         try:
             for name in (self.near_net, self.far_net):
-                ip("netns", "del", name, check=False)  # left by a test that was killed
+                ip("netns", "del", name, check=False)  # left by a killed test that had our number
                 ip("netns", "add", name)
                 ip("-n", name, "link", "set", "lo", "up")
             ip("link", "add", "atv0", "netns", self.near_net, "type", "veth", "peer", "name", "atv1", "netns", self.far_net)

@@ -7,6 +7,7 @@ import socket
 import time
 
 from harness import AgentCase, so_far
+from rates import Follower
 
 PR_SET_NAME = 15
 libc = ctypes.CDLL(None, use_errno=True)
@@ -101,6 +102,8 @@ def serve(server, answer, connections=1):
 class NetCase(AgentCase):
     def start_agent(self, parameters="", every="250ms"):
         self.out = self.path("out.jsonl")
+        self.follower = Follower(self.out)
+        self.addCleanup(self.follower.end)
         # The source self has something to say in each window, so that windows can be waited for.
         self.agent = self.run_agent(f"""
             local a = require "atalaya"
@@ -124,16 +127,11 @@ class NetCase(AgentCase):
         return sum(sample["fields"].get(field, 0) for sample in self.of(process)
                    if all(sample["tags"].get(key) == value for key, value in tags.items()))
 
-    def amount(self, process, *fields):
-        """Rates times time."""
-        return sum(sample["fields"].get(field, 0) * sample["duration"] / 1e9 for sample in self.of(process) for field in fields)
-
     def check_rate(self, process, field, moved):
-        """A rate is over the time that passed between two readings, which on a busy host are half a window to two windows apart: so the
-        unit, not the digits."""
-        mebibits, amount = moved * 8 / 2**20, self.amount(process, field)
-        self.assertGreater(amount, 0.49 * mebibits)
-        self.assertLess(amount, 2.04 * mebibits)
+        mebibits = moved * 8 / 2**20
+        least, most = self.follower.bounds(self.of(process), lambda sample: sample["fields"].get(field, 0))
+        self.assertLessEqual(least, 1.05 * mebibits)
+        self.assertGreaterEqual(most, 0.95 * mebibits)
 
     def finish(self):
         """Two windows more: what ended in this one is told by the end of the next."""

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from harness import BINARY, AgentCase, main, points
+from harness import BINARY, AgentCase, main, points, so_far
 
 WATTS = 40
 RANGE = 100_000_000  # of the counter: full after 2.5 s
@@ -72,15 +72,6 @@ def total(found, *metrics):
     return sum(point["value"] for point in found if point["metric"] in metrics)
 
 
-def whole_points(path):
-    """None while the last one is being written."""
-    if not os.path.exists(path):
-        return []
-    with open(path) as file:
-        lines = file.read()
-    return [json.loads(line) for line in lines.splitlines()] if lines.endswith("\n") else []
-
-
 class Power(AgentCase):
     recorded = None
 
@@ -97,7 +88,7 @@ class Power(AgentCase):
         """Until there are more than so many windows whose points count."""
         out = self.path("out")
         agent = self.run_agent(f'local a = require "atalaya"\n{lua.replace("OUT", out)}').running()
-        agent.wait_status(lambda status: sum(map(counts, groups(whole_points(out), lambda point: point["timestamp"]).values())) > windows)
+        agent.wait_status(lambda status: sum(map(counts, groups(so_far(out), lambda point: point["timestamp"]).values())) > windows)
         self.assertEqual(agent.stop(), 0, agent.errors())
         return points(out), agent
 
@@ -159,7 +150,7 @@ class Power(AgentCase):
         found, _ = self.run_until('a.pipeline "energy" { every = "1s", a.source.proc { host = false, cgroups = false, backend = "procfs" },'
                                   f' a.translate.energy {{ root = "{machine.folder}", idle = 10 }},'
                                   f' a.translate.names {{ rules = {{}}, tags = {{ "container" }}, root = "{root}" }},'
-                                  ' a.translate.aggregate { by = "container" }, a.sink.file { path = "OUT" } }', 3, has_all)
+                                  ' a.translate.aggregate { by = { "container", "quality" } }, a.sink.file { path = "OUT" } }', 3, has_all)
         for window in groups(found, lambda point: point["timestamp"]).values():
             packages = total(window, "sys.energy.packages")
             if not packages:

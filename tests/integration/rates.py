@@ -8,6 +8,8 @@ import os
 import threading
 import time
 
+from harness import so_far
+
 
 class Follower:
     """Sees windows come, in a thread."""
@@ -40,7 +42,7 @@ class Follower:
 
     def bounds(self, chosen, rate):
         """The least and the most that was counted in these samples; `rate` tells how much of it one has a second."""
-        rates = dict.fromkeys(sorted(self._ends()), 0)
+        rates = dict.fromkeys(sorted({sample["time"] for sample in so_far(self.path)}), 0)
         now = time.time_ns()
         for sample in chosen:
             rates[sample["time"]] += rate(sample)
@@ -52,7 +54,3 @@ class Follower:
             least += min((before - after) * early, (before - after) * late)
             most += max((before - after) * early, (before - after) * late)
         return least, most
-
-    def _ends(self):
-        with open(self.path) as file:
-            return {json.loads(line)["time"] for line in file if line.endswith("\n")}

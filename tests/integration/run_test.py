@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
@@ -26,6 +27,12 @@ a.pipeline "all" {
 
 def pipeline(sink, stages="", source="host = false, cgroups = false"):
     return PIPELINE % (source, stages, sink)
+
+
+def is_whole(path):
+    """Whether its last line is."""
+    with open(path, "rb") as file:
+        return file.read().endswith(b"\n")
 
 
 class Running(AgentCase):
@@ -207,6 +214,7 @@ class Faults(AgentCase):
                                        and agent.row("all", "proc", status)["gaps"] > 0)
             self.assert_balanced(status)
             self.assertEqual(agent.row("all", "sink file", status)["dropped"], 0)
+            agent.wait_status(lambda _: is_whole(out))  # but for the moment of a try
             subprocess.run(["mount", "-o", "remount,size=200m", small], check=True)
             before = agent.row("all", "sink file")["out"]
             agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
@@ -267,6 +275,22 @@ class Faults(AgentCase):
 
 
 class Commands(AgentCase):
+    def test_half_an_answer_is_no_status(self):
+        path = self.path("status.sock")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.listen()
+            for answer in (b"", b'{"version":"0.1.0","led'):
+                with self.subTest(answer):
+                    asks = subprocess.Popen([BINARY, "status", "--socket", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                    client, _ = server.accept()
+                    with client:
+                        client.recv(100)
+                        client.sendall(answer)
+                    out, errors = asks.communicate()
+                    self.assertEqual((asks.returncode, out), (1, ""), errors)
+                    self.assertIn("the agent does not answer to the end", errors)
+
     def test_wrong_use_is_status_2_and_names_the_word(self):
         for words, text in ((["rnu"], '"rnu" is not a command'), (["run"], "needs FILE"), (["run", "x", "y"], '"y" is one word too many'),
                             (["run", "--fro", "1s", "x"], 'unknown option "--fro"'), (["run", "x", "--for"], "--for needs a value"),

@@ -19,7 +19,7 @@ namespace atalaya::kafka_sink {
 namespace {
 
 // A write answers within this time, so that an agent can stop whatever the brokers do: it waits a second for a write that began
-// before its deadline, and to close the producer takes half of that. What is on its way stays on its way.
+// before its deadline, and to close two producers takes half of that. What is on its way stays on its way.
 constexpr int64_t kPatience = 400'000'000;
 constexpr int64_t kFirstPause = 100'000'000;
 constexpr int64_t kNanosPerMilli = 1'000'000;

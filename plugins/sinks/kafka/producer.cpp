@@ -13,7 +13,7 @@
 namespace atalaya::kafka_sink {
 namespace {
 
-constexpr auto kCloseWithin = std::chrono::milliseconds(500);
+constexpr auto kCloseWithin = std::chrono::milliseconds(250);
 constexpr int64_t kSayAgain = 60'000'000'000;
 
 Level level_of(int syslog_level) {

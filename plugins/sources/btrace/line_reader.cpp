@@ -76,7 +76,7 @@ bool LineReader::take_phase(std::string_view line, int64_t time_ns, int64_t now_
 
 void LineReader::take_event(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out) {
   const SpanCounts before = spans_.counts();
-  spans_.take(event_, time_ns != 0 ? time_ns : now_ns, out);
+  spans_.take(event_, time_ns != 0 ? time_ns : now_ns, now_ns, out);
   if (spans_.counts().orphans > before.orphans) say_orphan(line);
   if (spans_.counts().evicted > before.evicted)
     say_("more than max_open = " + std::to_string(options_.max_open) + " spans, or " +

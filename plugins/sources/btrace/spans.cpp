@@ -55,10 +55,10 @@ bool is_level(std::string_view word) {
   return std::find(kLevels.begin(), kLevels.end(), word) != kLevels.end();
 }
 
-void Spans::take(const SpanEvent &event, int64_t now_ns, const Output &out) {
-  const int64_t begin_ns = event.begin_ns != 0 ? event.begin_ns : now_ns;
-  const int64_t end_ns = event.end_ns != 0 ? event.end_ns : now_ns;
-  if (event.kind == SpanEvent::Kind::begin) return begin(event, begin_ns, now_ns, out);
+void Spans::take(const SpanEvent &event, int64_t line_ns, int64_t read_ns, const Output &out) {
+  const int64_t begin_ns = event.begin_ns != 0 ? event.begin_ns : line_ns;
+  const int64_t end_ns = event.end_ns != 0 ? event.end_ns : line_ns;
+  if (event.kind == SpanEvent::Kind::begin) return begin(event, begin_ns, read_ns, out);
   if (event.kind == SpanEvent::Kind::end) return end(event, end_ns, out);
   if (end_ns < begin_ns) {
     ++counts_.backwards;
@@ -74,13 +74,13 @@ void Spans::take(const SpanEvent &event, int64_t now_ns, const Output &out) {
   out(record_);
 }
 
-void Spans::begin(const SpanEvent &event, int64_t begin_ns, int64_t now_ns, const Output &out) {
+void Spans::begin(const SpanEvent &event, int64_t begin_ns, int64_t read_ns, const Output &out) {
   Open open;
   make_key(open.key, event.level, event.seq, event.tags);
   open.level = event.level;
   open.seq = event.seq;
   open.begin_ns = begin_ns;
-  open.read_ns = now_ns;
+  open.read_ns = read_ns;
   for (const auto &[key, value] : event.tags) set(open.tags, key, std::string(value));
   for (const auto &[name, number] : event.fields) set(open.fields, name, number);
   if (tell_open_) tell(open, -1, {}, out);

@@ -49,8 +49,8 @@ class Spans {
  public:
   Spans(size_t max_open, size_t max_bytes, bool tell_open) : max_open_(max_open), max_bytes_(max_bytes), tell_open_(tell_open) {}
 
-  // `now_ns`: when the line was read.
-  void take(const SpanEvent &event, int64_t now_ns, const Output &out);
+  // `line_ns`: the time of the line, for what the event does not say itself; `read_ns`: when it was read.
+  void take(const SpanEvent &event, int64_t line_ns, int64_t read_ns, const Output &out);
   // Gives begins up that were read before that time, so many at most.
   void expire(int64_t read_before_ns, int64_t now_ns, size_t most, const Output &out);
 
@@ -73,7 +73,7 @@ class Spans {
   using Place = std::list<Open>::iterator;
 
   static std::string line_of(const Open &open);
-  void begin(const SpanEvent &event, int64_t begin_ns, int64_t now_ns, const Output &out);
+  void begin(const SpanEvent &event, int64_t begin_ns, int64_t read_ns, const Output &out);
   void give_up(const Open &open, int64_t end_ns, const Output &out);
   void end(const SpanEvent &event, int64_t end_ns, const Output &out);
   void add(Open open);

@@ -265,6 +265,7 @@ void MapReduceModel::job_ended(const Event &event, Spans &out) {
     out.push_back(span);
   }
   stages_.clear();
+  tasks_.clear();
   if (!job_known_ || event.finish < job_.start_ms) return;
   job_.duration_ms = event.finish - job_.start_ms;
   job_.outcome = outcome_of(event.status);

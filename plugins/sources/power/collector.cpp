@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace atalaya::power {
 namespace {
@@ -135,6 +136,8 @@ void Collector::collect_energy(const Window &window, int64_t now_ns) {
   if (!meter_) return;
   meter_->keep_up(window.interval_ns);
   emit_energy(meter_->take(now_ns));
+  if (!meter_->still().empty() && !std::exchange(still_told_, true))
+    tell("the energy counter of " + meter_->still() + " stands still: it has no energy while it does");
 }
 
 void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {

@@ -66,6 +66,7 @@ class Collector {
   bool own_ipmi_;  // not a test's
   bool ipmi_answers_ = false;
   std::unique_ptr<EnergyMeter> meter_;
+  bool still_told_ = false;
   std::unique_ptr<BusyTime> busy_;  // for the model
   CpuStates cpu_states_;
   MsrStates msr_states_;

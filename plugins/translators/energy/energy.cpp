@@ -104,6 +104,8 @@ std::optional<EnergyTranslator::Total> EnergyTranslator::modelled(const std::opt
 std::optional<EnergyTranslator::Total> EnergyTranslator::measure(const Window &window) {
   meter_->keep_up(window.interval_ns);
   const auto energy = meter_->take(host_.monotonic());
+  if (!meter_->still().empty() && !std::exchange(still_told_, true))
+    host_.log(Level::warning, "the energy counter of " + meter_->still() + " stands still: no energy of processes while it does");
   Total total{0, 0};
   for (size_t i = 0; i < energy.size(); ++i) {
     if (meter_->zones()[i].domain != power::Domain::package) continue;

@@ -115,6 +115,7 @@ class EnergyTranslator final : public Translator {
   std::unique_ptr<power::Msr> msr_;
   std::string rapl_;
   bool weigh_;
+  bool still_told_ = false;
   std::optional<power::Model> model_;
   IdlePower idle_;
   uint32_t user_, kernel_, threads_, pid_, process_, host_tag_, quality_;  // names

@@ -103,6 +103,16 @@ TEST_CASE("spans: a begin whose end does not come is given up, counted from when
   CHECK(bench.reader->spans().counts().orphans == 1);
 }
 
+TEST_CASE("spans: a begin waits from when it was read, whatever time its line says") {
+  LineBench bench({.max_age_ns = 100 * kSecond});
+  // One of them is hours before or behind now, wherever that is.
+  bench.read({"00:00:00:000 : atalaya begin task task=a", "12:00:00:000 : atalaya begin task task=b"});
+  bench.expire(kNow + 100 * kSecond);
+  CHECK(bench.reader->spans().open() == 2);
+  bench.expire(kNow + 101 * kSecond);
+  CHECK(bench.reader->spans().open() == 0);
+}
+
 TEST_CASE("spans: begins that were read before the clock was set back wait no longer than others") {
   LineBench bench({.max_age_ns = 100 * kSecond});
   bench.read({"atalaya begin task task=a time=" + at(1), "atalaya begin task task=b time=" + at(1)}, {1, 1},

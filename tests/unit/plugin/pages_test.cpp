@@ -91,6 +91,20 @@ TEST_CASE("a line of a table ends with its last text") {
         "state  what to do\noff    load it\non\n");
 }
 
+TEST_CASE("a long cell goes on below, broken behind a comma or at a space; the last one does not, nor a long word") {
+  const std::string words = "it is read again and again, each one of the time",
+                    names = "one.of.the.many,another.of.the.many,yet.another.one";
+  const std::string word(45, 'x'), forty = std::string(40, 'y') + " z";
+  const auto row = [](std::string first, const std::string &second) {
+    first.resize(47, ' ');
+    return first + second + "\n";
+  };
+  CHECK(render(Table{"", {"a", "b"}, {{words, words}, {names, "1"}, {word, "2"}, {forty, "3"}}}, PageFormat::text) ==
+        row("a", "b") + row("it is read again and again, each one of", words) + "the time\n" +
+            row("one.of.the.many,another.of.the.many,", "1") + "yet.another.one\n" + row(word, "2") +
+            row(std::string(40, 'y'), "3") + "z\n");
+}
+
 TEST_CASE("bounds are written as in a pipeline file, without an exponent") {
   constexpr auto bounded = [](uint32_t type, double min, double max) {
     return atalaya::Param{.name = "x"_str, .type = type, .flags = ATALAYA_BOUNDED, .min = min, .max = max};

@@ -53,6 +53,7 @@ TEST_CASE("a package or platform that stands still is not measured; what is a pa
     const bool draws = domain == Domain::package || domain == Domain::platform;
     CHECK(still.has_value() == !draws);
     if (still) CHECK(still->joules == 0);
+    CHECK(one.meter.still() == (draws ? counts.name : ""));
     const auto again = one.take(15'000'000, 10);
     REQUIRE(again);
     CHECK(again->joules == Approx(10));

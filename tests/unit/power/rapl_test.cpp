@@ -144,7 +144,7 @@ TEST_CASE("Intel's registers: 32 bits that wrap, a server's memory in its own un
     registers[{cpu, 0x64d}] = 5;
   }
   FakeMsr msr(registers);
-  const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::intel, 6, 85});
+  const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::intel, 6, 85}, Detail::cores);
   REQUIRE(opened.counters);
   const std::vector<Zone> &zones = opened.counters->zones();
   REQUIRE(zones.size() == 5);  // two packages, two memories, one platform
@@ -171,7 +171,7 @@ TEST_CASE("Intel's registers of packages with several dies") {
     registers[{cpu, 0x64d}] = 5;
   }
   FakeMsr msr(registers);
-  const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::intel, 6, 85});
+  const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::intel, 6, 85}, Detail::cores);
   REQUIRE(opened.counters);
   std::vector<std::pair<std::string, int32_t>> zones;
   for (const Zone &zone : opened.counters->zones()) zones.emplace_back(zone.name, zone.package);
@@ -184,7 +184,7 @@ TEST_CASE("AMD's registers: the package and each core") {
   make_amd(root);
   const FakeMsr::Registers registers = amd_registers();
   FakeMsr msr(registers);
-  const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::amd, 23, 113});
+  const OpenedCounters opened = open_msr_rapl(msr, cpus_of(root), {Vendor::amd, 23, 113}, Detail::cores);
   REQUIRE(opened.counters);
   const std::vector<Zone> &zones = opened.counters->zones();
   REQUIRE(zones.size() == 3);
@@ -215,7 +215,8 @@ TEST_CASE("an AMD machine with powercap and registers: cores are read beside the
   CHECK(open_meter("auto", tree, msr, cpus, Detail::cores).how == "powercap, cores by msr");
   CHECK(names("auto", Detail::packages) == packages);
   CHECK(names("powercap", Detail::cores) == packages);
-  CHECK(names("msr", Detail::packages) == all);
+  CHECK(names("msr", Detail::cores) == all);
+  CHECK(names("msr", Detail::packages) == packages);
   registers.clear();
   CHECK(names("auto", Detail::cores) == packages);
 }

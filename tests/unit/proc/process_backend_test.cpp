@@ -88,14 +88,17 @@ class Child {
   }
   // Until all its threads wait for something that does not come by itself.
   void await_rest() const {
-    for (bool rests = false; !rests; ::usleep(1000)) {
-      rests = true;
+    for (int i = 0; i < 60'000; ++i) {
+      bool rests = true;
       for (const auto &task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
         std::ifstream file(task.path() / "syscall");
         int64_t call = -1;  // else it says "running"
         rests = rests && static_cast<bool>(file >> call) && call >= 0 && call != SYS_write && call != SYS_futex;
       }
+      if (rests) return;
+      ::usleep(1000);
     }
+    FAIL("a child does not come to rest, or its /proc/PID/syscall cannot be read");
   }
   pid_t pid() const { return pid_; }
   uint64_t cpu_ns() const { return cpu_ns_; }  // that it used, once it has ended
