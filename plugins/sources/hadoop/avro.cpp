@@ -282,7 +282,9 @@ class AvroSchema::Decoder {
         first = false;
         if (map && !text()) return false;
         if (map) json_ += ':';
+        const size_t before = at_;
         if (!value(node.parts[0], depth + 1)) return false;
+        if (!map && at_ == before) return wrong();  // three bytes would be a million nulls, and no history has a list of nothings
       }
     }
     json_ += map ? '}' : ']';

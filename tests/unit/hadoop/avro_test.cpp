@@ -57,6 +57,8 @@ TEST_CASE("avro: bytes that are cut wait, bytes that cannot be are refused") {
   CHECK(decoded("\"long\"", "\x80"s) == "incomplete");
   CHECK(decoded("\"long\"", std::string(11, '\x80')) == "malformed");
   CHECK(decoded("\"string\"", "\x01"s) == "malformed");
+  CHECK(decoded(R"({"type":"array","items":"null"})", "\x04\0"s) == "malformed");
+  CHECK(decoded(R"({"type":"array","items":{"type":"record","name":"S","fields":[]}})", "\x04\0"s) == "malformed");
   CHECK(decoded(R"(["null","string"])", "\x04"s) == "malformed");
   CHECK(decoded(R"({"type":"enum","name":"E","symbols":["A"]})", "\x02"s) == "malformed");
   // A thousand million nothings, and a record in itself without an end.
