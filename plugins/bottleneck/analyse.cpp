@@ -62,20 +62,6 @@ void add_notes(Analysis &all) {
   }
 }
 
-// Of the regions that cost most.
-void add_note_on_counted_runs(Analysis &all) {
-  constexpr size_t kMost = 3;
-  size_t count = 0;
-  std::string list;
-  for (const RegionCost &region : all.regions) {
-    if (region.without_span == 0 || ++count > kMost) continue;
-    list += (list.empty() ? "" : ", ") + std::to_string(region.without_span) + " of " + core::in_quotes(all.told.name(region.name));
-  }
-  if (count == 0) return;
-  all.notes.push_back("runs of code regions that are in no span count, too, as region.calls and region.time tell: " + list +
-                      (count > kMost ? ", and those of " + std::to_string(count - kMost) + " more" : ""));
-}
-
 void add_notes_on_spans(Analysis &all) {
   if (all.told.without_identity > 0)
     all.notes.push_back(std::to_string(all.told.without_identity) +
@@ -90,7 +76,6 @@ void add_notes_on_spans(Analysis &all) {
   if (all.told.regions_without_job > 0)
     all.notes.push_back(std::to_string(all.told.regions_without_job) +
                         " runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
-  add_note_on_counted_runs(all);
   all.notes.insert(all.notes.end(), all.told.notes.begin(), all.told.notes.end());
   for (const std::string &job : all.told.idle)
     all.notes.push_back("job " + core::in_quotes(job) +

@@ -348,9 +348,6 @@ std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost
                       (std::isnan(region.of_tasks) ? "" : ", " + percent_text(region.of_tasks) + " of the time of tasks there");
     finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms a run");
     if (region.bytes_seconds > 0) finding.evidence.push_back(short_text(region.bytes / 1024 / region.bytes_seconds) + " KiB/s");
-    if (region.without_span > 0)
-      finding.evidence.push_back(std::to_string(region.without_span) +
-                                 " of these runs are in no span: region.calls and region.time tell of them");
     found.push_back(std::move(finding));
   }
   return found;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -48,8 +49,8 @@ class EarlierOpen {
     for (const auto &[job, kept] : kept_) jobs.patterns.push_back(query::exactly(job));
     std::set<std::string> over;
     store.spans({{"job"}, {jobs}, {}}, [&](const store::Span &span) {
-      if (span.name == "job" && span.duration_ns >= 0 && span.start_ns + span.duration_ns <= begin_ns_)
-        over.insert(job_of(span.tags));
+      const std::optional<int64_t> end = end_of(span);
+      if (span.name == "job" && end && *end <= begin_ns_) over.insert(job_of(span.tags));
     });
     for (auto &[job, kept] : kept_) {
       if (over.contains(job)) continue;

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "plugins/bottleneck/counted_runs.h"
 #include "plugins/bottleneck/hosts.h"
 #include "plugins/bottleneck/job_hosts.h"
+#include "plugins/bottleneck/unseen_runs.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -80,7 +80,6 @@ class RegionsWithoutJob {
     static void add_to(Region &all, const Region &run) {
       all.runs += run.runs;
       all.seconds += run.seconds;
-      all.whole_seconds += run.whole_seconds;
       all.bytes += run.bytes;
       all.bytes_seconds += run.bytes_seconds;
       all.has_bytes = all.has_bytes || run.has_bytes;
@@ -93,20 +92,19 @@ class RegionsWithoutJob {
 
   // What of a run lies in the time, if anything does. How many of its bytes do is not known.
   static std::optional<Region> part_of(const store::Span &span, const JobTime &time) {
-    int64_t end = 0;
-    if (__builtin_add_overflow(span.start_ns, span.duration_ns, &end)) return std::nullopt;  // of foreign numbers
-    if (span.start_ns >= time.end_ns || end <= time.begin_ns) return std::nullopt;
-    const int64_t inside_ns = std::min(end, time.end_ns) - std::max(span.start_ns, time.begin_ns);
+    const std::optional<int64_t> end = end_of(span);
+    if (!end || span.start_ns >= time.end_ns || *end <= time.begin_ns) return std::nullopt;
+    const int64_t inside_ns = std::min(*end, time.end_ns) - std::max(span.start_ns, time.begin_ns);
     if (inside_ns == span.duration_ns) return run_of(span);
-    return Region{.seconds = static_cast<double>(inside_ns) / 1e9, .whole_seconds = static_cast<double>(span.duration_ns) / 1e9};
+    return Region{.seconds = static_cast<double>(inside_ns) / 1e9};
   }
 
   const JobHosts &hosts_;
   std::map<std::string, Found, std::less<>> found_;  // by host, as the store has it
 };
 
-// More than half of what is allowed they do not cost: then they are left out, which a note says, and the answer is false.
-bool add_regions_without_job(Told &told, const JobHosts &hosts, const std::vector<store::TagFilter> &tags,
+// More than half of what is allowed they do not cost: then they are left out, which a note says.
+void add_regions_without_job(Told &told, const JobHosts &hosts, const std::vector<store::TagFilter> &tags,
                              const store::Range &range, store::Store &store, query::Budget &budget) {
   store::Selection selection{{"region"}, tags, range};
   hosts.select(selection);
@@ -122,12 +120,11 @@ bool add_regions_without_job(Told &told, const JobHosts &hosts, const std::vecto
     told.notes.emplace_back(
         "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "
         "allowed; allow more with --max-points and --timeout");
-    return false;
+    return;
   }
   const size_t with_job = told.regions.size();
   regions.give(told);
   budget.hold(told.regions.size() - with_job);
-  return true;
 }
 
 }  // namespace
@@ -135,10 +132,11 @@ bool add_regions_without_job(Told &told, const JobHosts &hosts, const std::vecto
 void add_regions(Told &told, const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags,
                  const store::Range &range, store::Store &store, query::Budget &budget) {
   const store::Selection selection{{}, tags, range};
-  if (ids.empty()) return add_counted_runs(told, ids, nullptr, selection, store, budget);
+  if (ids.empty()) return add_note_on_unseen_runs(told, ids, nullptr, selection, store, budget);
   const JobHosts hosts(told);
-  const bool of_hosts = !hosts.names().empty() && add_regions_without_job(told, hosts, tags, range, store, budget);
-  add_counted_runs(told, ids, of_hosts ? &hosts : nullptr, selection, store, budget);
+  const bool is_anywhere = !hosts.names().empty();
+  if (is_anywhere) add_regions_without_job(told, hosts, tags, range, store, budget);
+  add_note_on_unseen_runs(told, ids, is_anywhere ? &hosts : nullptr, selection, store, budget);
 }
 
 }  // namespace atalaya::bottleneck

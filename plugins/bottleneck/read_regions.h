@@ -11,7 +11,8 @@
 
 namespace atalaya::bottleneck {
 
-// Of jobs that were asked for by their ids, the regions of their nodes and times that say no job; and runs that are in no span.
+// Of jobs that were asked for by their ids, the regions of their nodes and times that say no job; and a note on runs that are in no
+// span.
 void add_regions(Told &told, const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags,
                  const store::Range &range, store::Store &store, query::Budget &budget);
 

@@ -79,7 +79,6 @@ std::vector<RegionCost> grade_regions(const Told &told, Clustering clustering) {
     cost.job = region.job;
     cost.name = region.name;
     cost.count += region.runs;
-    cost.without_span += region.without_span;
     cost.seconds += region.seconds;
     cost.bytes += region.bytes;
     cost.bytes_seconds += region.bytes_seconds;

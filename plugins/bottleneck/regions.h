@@ -20,7 +20,7 @@ std::string_view severity_text(Severity severity);
 struct RegionCost {
   uint32_t job = kNoJob;  // its place; kNoJob: of those that say none
   uint32_t name = 0;
-  size_t count = 0, without_span = 0;  // runs, and of these those that are only counted
+  size_t count = 0;  // runs
   double seconds = 0;
   double share = 0;                     // of what all regions of the job cost
   double of_tasks = 0;                  // the same beside the time of the tasks on their nodes; NaN where there are none

@@ -18,11 +18,13 @@ struct Prefix {
   bool numbered = true;  // a digit follows
 };
 
-constexpr Prefix kStackedDisks[] = {{"dm-"}, {"md"}, {"loop"}, {"bcache"}, {"drbd"}};
+constexpr Prefix kStackedDisks[] = {{"dm-"}, {"md"}, {"loop"}, {"bcache"}, {"drbd"}, {"zd"}};
 constexpr Prefix kInMemory[] = {{"ram"}, {"zram"}};
-constexpr Prefix kStackedInterfaces[] = {{"bond"},          {"team"},        {"br"},         {"br-", false},  {"virbr"},
-                                         {"docker", false}, {"veth", false}, {"cni", false}, {"cali", false}, {"flannel", false},
-                                         {"vxlan", false},  {"vlan", false}, {"vnet"},       {"tap", false},  {"tun", false}};
+constexpr Prefix kStackedInterfaces[] = {
+    {"bond"},        {"team"},         {"br"},          {"br-", false},     {"virbr"},          {"docker", false},
+    {"veth", false}, {"cni", false},   {"cali", false}, {"flannel", false}, {"vxlan", false},   {"vlan", false},
+    {"vnet"},        {"tap", false},   {"tun", false},  {"lxc", false},     {"cilium_", false}, {"podman", false},
+    {"vmbr", false}, {"lxdbr", false}, {"wg", false},   {"ovs", false},     {"macvtap", false}};
 
 template <size_t kCount>
 bool is_any(std::string_view name, const Prefix (&prefixes)[kCount]) {

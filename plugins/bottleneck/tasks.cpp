@@ -89,13 +89,17 @@ std::string_view tag_of(const store::Tags &tags, std::string_view key) {
   return found == tags.end() ? std::string_view() : std::string_view(found->second);
 }
 
+std::optional<int64_t> end_of(const store::Span &span) {
+  int64_t end = 0;
+  return span.duration_ns < 0 || __builtin_add_overflow(span.start_ns, span.duration_ns, &end) ? std::nullopt : std::optional(end);
+}
+
 bool append_key(std::string &key, const store::Tags &tags) {
   return Who(tags).append_key(key);
 }
 
 Region run_of(const store::Span &span) {
   Region run{.seconds = static_cast<double>(span.duration_ns) / 1e9};
-  run.whole_seconds = run.seconds;
   for (const store::Field &field : span.fields) {
     const int64_t bytes = field.name == "span.bytes" ? amount_of(field) : kUnknown;
     if (bytes == kUnknown) continue;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -72,9 +73,8 @@ struct Part {
 struct Region {
   uint32_t job = kNoJob;  // its place among the jobs; kNoJob: they say none
   uint32_t name = 0, host = 0;
-  size_t runs = 1, without_span = 0;  // of the runs those that are only counted
-  double seconds = 0;                 // in the time of the job
-  double whole_seconds = 0;           // of runs that are spans: also what of them lies outside
+  size_t runs = 1;
+  double seconds = 0;  // in the time of the job
   double bytes = 0;
   double bytes_seconds = 0;  // of the runs that tell bytes
   bool has_bytes = false;
@@ -104,6 +104,8 @@ struct Told {
 };
 
 std::string_view tag_of(const store::Tags &tags, std::string_view key);  // "" where it is absent
+// Nothing of an open one, and where numbers are foreign and no time.
+std::optional<int64_t> end_of(const store::Span &span);
 // A run of a region, without its names.
 Region run_of(const store::Span &span);
 

@@ -236,6 +236,12 @@ class Bottleneck(AgentCase):
         self.assertIn(f"the jobs in the store ran from {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(T0))} to ", self.errors)
         self.assertEqual(len(self.answer("all", "--from", str(T0 - 86400))["jobs"]), 10)
 
+    def test_a_job_that_runs_goes_on_until_now(self):
+        self.tell([{**sample("span", T0, 0, {"job": "live"}, {}, "job"), "duration": -1}])
+        self.answer("all")
+        began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T0))
+        self.assertRegex(self.errors, f"the jobs in the store ran from {began} to {time.strftime('%Y-%m-%dT', time.gmtime())}")
+
     def test_before_and_after(self):
         self.tell(tasks("job_1", "n3", "spill", 3), tasks("job_2"))
         answer = self.answer("job_1", "--compare", "job_2")
@@ -273,14 +279,19 @@ class Bottleneck(AgentCase):
             self.assertEqual([(one["job"], one["region"]) for one in answer["findings"]], [("job_1", "parse"), ("job_2", "parse")])
         self.assertIn("* job_2 (sort): critical code region parse: ", self.bottleneck("--job", "job_1", "--compare", "job_2"))
 
-    def test_runs_of_regions_that_are_in_no_span_count(self):
+    def test_regions_that_had_runs_in_no_span_are_named(self):
+        def short(name, runs, seconds, **tags):
+            return (sample("metrics", T0 + second, 1, {"name": name, "host": "n1", **tags}, {"region.calls": 1000, "region.short": runs, "region.dropped": 0})
+                    for second in seconds)
         self.tell(tasks("job_1"), (sample("span", T0 + i, 0.1, {"name": "hot", "host": "n1"}, {}, "region") for i in range(10)),
-                  (sample("metrics", T0 + second, 1, {"name": "hot", "host": "n1"}, {"region.calls": 1000, "region.time": 500_000_000})
-                   for second in range(-30, 101)))
+                  short("hot", 990, range(-30, 101)), short("parse", 7, range(5, 9), job="job_1"), short("quiet", 0, range(1, 101)),
+                  short("elsewhere", 7, range(1, 101), host="n9"), short("later", 7, range(900, 910)))
         answer = self.answer("job_1")
         region, = answer["regions"]
-        self.assertEqual((region["runs"], region["withoutSpan"], round(region["seconds"], 6), region["critical"]), (100_000, 99_990, 50, True))
-        self.assertIn('runs of code regions that are in no span count, too, as region.calls and region.time tell: 99990 of "hot"', answer["notes"])
+        self.assertEqual((region["region"], region["runs"], round(region["seconds"], 6), region["critical"]), ("hot", 10, 1, False))
+        self.assertEqual([note for note in answer["notes"] if "region.short" in note],
+                         ['code regions "hot", "parse" had runs that were too short or too many to be spans (region.short, region.dropped): '
+                          'they cost more than is shown; region.time has all of it'])
 
     def test_a_node_without_lvm_moves_no_less(self):
         volumes = (sample("metrics", T0 + second, 1, {"host": node, "disk": "dm-0"}, {"sys.disk.write.mb": 147.74})

@@ -218,7 +218,6 @@ class Writer {
     object.text("region", told_.name(region.name));
     object.text("class", severity_text(region.severity));
     object.count("runs", count_of(region.count));
-    if (region.without_span > 0) object.count("withoutSpan", count_of(region.without_span));
     object.number("seconds", region.seconds);
     object.number("share", region.share);
     object.number("ofTasks", region.of_tasks);

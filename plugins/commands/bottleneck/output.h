@@ -30,7 +30,8 @@ std::string as_json(const Report &report);
 // One HTML page that needs nothing else.
 std::string as_page(const Report &report);
 
-// Tasks that findings name, in rows below one of titles, and how many there are: of many the first ones.
+// Tasks that findings name, in rows below one of titles, with the job where there are several, and how many there are: of many the
+// first ones.
 struct TaskRows {
   std::vector<query::Row> rows;
   size_t all = 0;

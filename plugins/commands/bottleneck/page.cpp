@@ -205,7 +205,7 @@ class Page {
     const TaskRows tasks = bottleneck_tasks(all_);
     if (tasks.all == 0) return;
     out_ += "<h2>Bottleneck tasks</h2>\n<p>Those that findings name.</p>\n";
-    add_table(out_, tasks.rows, 5);
+    add_table(out_, tasks.rows, tasks.rows[0].size() - 2);
     add_how_many(out_, tasks.rows.size() - 1, tasks.all);
   }
 

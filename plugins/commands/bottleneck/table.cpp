@@ -122,7 +122,9 @@ void add_change(std::string &out, const Report &report) {
 
 TaskRows bottleneck_tasks(const Analysis &analysis) {
   const Told &told = analysis.told;
+  const bool with_job = told.jobs.size() > 1;
   TaskRows found{{{"task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"}}};
+  if (with_job) found.rows[0].insert(found.rows[0].begin(), "job");
   for (uint32_t i = 0; i < told.tasks.size(); ++i) {
     if (!analysis.bottlenecks[i] || ++found.all > kMostRows) continue;
     const Task &task = told.tasks[i];
@@ -130,6 +132,7 @@ TaskRows bottleneck_tasks(const Analysis &analysis) {
     found.rows.push_back({std::string(task.task()), std::string(task.attempt()), told.name(task.host), told.name(task.stage),
                           std::string(is_graded ? grade_text(analysis.grades[i]) : ""), number(analysis.speeds[i]),
                           short_text(static_cast<double>(task.work.duration_ns) / 1e9)});
+    if (with_job) found.rows.back().insert(found.rows.back().begin(), job_text(told, task.job));
   }
   return found;
 }

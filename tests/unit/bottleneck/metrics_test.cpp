@@ -220,11 +220,12 @@ TEST_CASE("of disks and interfaces that stand on others only the lowest of each 
   };
   // a: LVM and RAID on two disks, a bond of two interfaces below a VLAN and a bridge.
   for (const char *disk : {"sda", "sdb"}) add("sys.disk.write.mb", "disk", "a", disk, 50);
-  for (const char *disk : {"md0", "dm-0"}) add("sys.disk.write.mb", "disk", "a", disk, 100);
+  for (const char *disk : {"md0", "dm-0", "zd16"}) add("sys.disk.write.mb", "disk", "a", disk, 100);
   add("sys.disk.write.await", "disk", "a", "sda", 4);
   add("sys.disk.write.await", "disk", "a", "dm-0", 40);
   for (const char *interface : {"eth0", "eth1"}) add("sys.net.in.mb", "interface", "a", interface, 200);
-  for (const char *interface : {"bond0", "bond0.12", "br0", "br-5f2e", "docker0", "veth12ab", "lo"})
+  for (const char *interface : {"bond0", "bond0.12", "br0", "br-5f2e", "docker0", "veth12ab", "lo", "lxc4f1a", "cilium_host",
+                                "podman0", "vmbr0", "lxdbr0", "wg0", "ovs-system", "macvtap0"})
     add("sys.net.in.mb", "interface", "a", interface, 400);
   // b: neither.
   add("sys.disk.write.mb", "disk", "b", "nvme0n1", 100);

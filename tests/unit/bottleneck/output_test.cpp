@@ -43,6 +43,8 @@ TEST_CASE("the table begins with what is wrong") {
   CHECK(has(table, "after (<b>sort</b>) took 19 % less time than before (<b>sort</b>)"));
   CHECK(has(table, "\nbefore (<b>sort</b>)  Parser.parse  very severe "));
   CHECK(has(table, "Bottleneck tasks"));
+  CHECK(bottleneck_tasks(all).rows.at(0) == query::Row{"job", "task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"});
+  CHECK(bottleneck_tasks(all).rows.at(1)[0] == "before (<b>sort</b>)");
   Spans healthy;
   healthy.add("task", Spans::task("map", "m", "n"), 0, 1, {{"span.bytes", 5}});
   CHECK(as_table({analysed(healthy), {}, "memory", "now"}).starts_with("no bottleneck found\n"));
@@ -141,7 +143,8 @@ TEST_CASE("the page draws the grades, and names do no harm") {
   CHECK(has(page, "Processing speed in KiB/s, before and after"));
   CHECK(has(page, "<td>before (&lt;b&gt;sort&lt;/b&gt;)</td><td>Parser.parse</td><td>very severe</td><td>yes</td>"));
   CHECK(has(page, "<h2>Bottleneck tasks</h2>"));
-  CHECK(has(page, "<tr><td>m1</td><td>m1</td><td>n1&lt;x&gt;</td><td>map</td><td>low"));
+  CHECK(has(page, "<th>job</th><th>task</th><th>attempt</th>"));
+  CHECK(has(page, "<tr><td>before (&lt;b&gt;sort&lt;/b&gt;)</td><td>m1</td><td>m1</td><td>n1&lt;x&gt;</td><td>map</td><td>low"));
   CHECK(has(page, "The run took 19 % less time than before."));
   CHECK(has(page, ">start, in seconds after the first one</text>"));
   CHECK(has(page, ">20</text>"));  // of 23 s
@@ -162,6 +165,7 @@ TEST_CASE("of many bottleneck tasks the table and the page have some, and say ho
   CHECK(has(as_table(report), "\nBottleneck tasks (20 of 25; --format json has all)\n"));
   const std::string page = as_page(report);
   CHECK(has(page, "<td>lowest</td><td class=\"n\">"));
+  CHECK(has(page, "<tr><th>task</th>"));
   CHECK(has(page, "</table>\n<p>20 of 25; --format json has all.</p>\n"));
 }
 

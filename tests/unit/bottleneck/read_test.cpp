@@ -141,106 +141,86 @@ TEST_CASE("regions of several jobs are graded by job") {
         std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
 }
 
-// A window a second on n1, as a source has it that counts all runs and tells some of them: so many, and so long.
-void add_counts(SpanStore &store, Tags tags, int first, int last, double calls, double seconds) {
-  query::test::Values runs, times;
-  for (int second = first; second <= last; ++second) {
-    runs.emplace_back(second, calls);
-    times.emplace_back(second, seconds * 1e9);
-  }
-  tags["host"] = "n1";
-  store.add("region.calls", tags, runs);
-  store.add("region.time", tags, times);
+// A window a second on n1, as a source has it that counts the runs of which it tells no spans: so many in each.
+void add_unseen(SpanStore &store, const std::string &metric, Tags tags, int first, int last, double runs) {
+  query::test::Values values;
+  for (int second = first; second <= last; ++second) values.emplace_back(second, runs);
+  tags.try_emplace("host", "n1");
+  store.add(metric, tags, values);
 }
 
-TEST_CASE("runs of regions that are in no span count as metrics tell") {
-  SpanStore store;
-  add_jobs(store, {"first"});
-  for (int i = 0; i < 10; ++i)
-    store.add_span("region", {{"host", "n1"}, {"name", "hot"}}, 10.0 * i, 0.1, {{"span.bytes", 102'400}});
-  CHECK(read(store, {"first"}).findings.empty());  // 1 s of 100
-  add_counts(store, {{"name", "hot"}}, -20, 150, 1000, 0.3);
-  add_counts(store, {{"name", "brief"}}, 3, 7, 1, 2);  // all of them shorter than those that are told
-  add_region(store, "told", "n1", 5, 4);
-  add_counts(store, {{"name", "told"}}, 9, 9, 1, 4);
-  // A run that began a day before: what lies before the job is none of its cost.
-  store.add_span("region", {{"host", "n1"}, {"name", "serve"}}, -86'400, 86'420);
-  add_counts(store, {{"name", "serve"}}, 20, 20, 1, 86'420);
-  const Analysis all = read(store, {"first"});
-  CHECK(names_of(all) == std::vector<std::string>{"hot", "serve", "brief", "told"});
-  CHECK(all.regions[0].count == 100'000);
-  CHECK(all.regions[0].without_span == 99'990);
-  CHECK(all.regions[0].seconds == doctest::Approx(30));
-  CHECK(all.regions[1].count == 1);
-  CHECK(all.regions[1].seconds == doctest::Approx(20));
-  CHECK(all.regions[2].count == 5);
-  CHECK(all.regions[2].seconds == doctest::Approx(10));
-  CHECK(all.regions[3].count == 1);
-  CHECK(all.regions[3].without_span == 0);
-  REQUIRE_FALSE(all.findings.empty());
-  CHECK(all.findings[0].summary.starts_with("critical code region hot: very severe, 30 s in 100000 runs, "));
-  CHECK(all.findings[0].evidence == std::vector<std::string>{"0.3 ms a run", "1000 KiB/s",
-                                                             "99990 of these runs are in no span: region.calls and region.time "
-                                                             "tell of them"});
-  CHECK(all.notes.back() ==
-        "runs of code regions that are in no span count, too, as region.calls and region.time tell: 99990 of \"hot\", 5 of "
-        "\"brief\"");
-  CHECK(all.told.regions_without_job == 100'007);
+std::string unseen(const std::string &regions) {
+  return "code regions " + regions +
+         " had runs that were too short or too many to be spans (region.short, region.dropped): they cost more than is shown; "
+         "region.time has all of it";
 }
 
-TEST_CASE("counted runs of regions are of the job that they say, and without one of the time") {
+TEST_CASE("a note names the regions that had runs that are in no span") {
   SpanStore store;
+  store.summarize = true;
   add_jobs(store, {"first", "second"});
-  for (const char *job : {"first", "second"}) {
-    store.add_span("region", {{"host", "n1"}, {"job", job}, {"name", "hot"}}, 0, 1);
-    add_counts(store, {{"job", job}, {"name", "hot"}}, 1, 10, job[0] == 'f' ? 10 : 100, 2);
-  }
-  add_counts(store, {{"job", "third"}, {"name", "hot"}}, 1, 10, 7, 1);  // nothing else is known of it
-  add_counts(store, {{"name", "hot"}}, 501, 510, 5, 1);
-  CHECK(read(store, {"first"}).regions.at(0).count == 100);
-  const Analysis both = read(store, {"first", "second"});
-  REQUIRE(both.regions.size() == 2);
-  CHECK(both.regions[0].count + both.regions[1].count == 1100);
-  CHECK(both.told.regions_without_job == 0);
-  const Analysis all = read(store, {});
-  REQUIRE(all.regions.size() == 3);
-  CHECK(all.regions[2].job == kNoJob);
-  CHECK(all.regions[2].count == 50);
-  CHECK(all.regions[2].seconds == doctest::Approx(10));
-  CHECK(all.told.regions_without_job == 0);
+  add_region(store, "hot", "n1", 5, 40);
+  const std::vector<std::string> before = read(store, {"first"}).notes;
+  add_unseen(store, "region.short", {{"name", "never"}}, 0, 100, 0);
+  add_unseen(store, "region.dropped", {{"name", "never"}}, 0, 100, 0);
+  add_unseen(store, "region.short", {{"name", "elsewhere"}, {"host", "n2"}}, 0, 100, 7);
+  add_unseen(store, "region.short", {{"name", "between"}}, 500, 510, 7);
+  add_unseen(store, "region.short", {{"name", "of third"}, {"job", "third"}}, 0, 100, 7);
+  add_unseen(store, "region.calls", {{"name", "seen"}}, 0, 100, 7);
+  CHECK(read(store, {"first"}).notes == before);
+  add_unseen(store, "region.short", {{"name", "hot"}}, -20, 50, 7);
+  const Analysis first = read(store, {"first"});
+  CHECK(first.notes.back() == unseen("\"hot\""));
+  CHECK(first.regions.at(0).count == 1);
+  CHECK(first.regions[0].seconds == doctest::Approx(40));
+  add_unseen(store, "region.dropped", {{"name", "hot"}, {"job", "second"}}, 1001, 1010, 7);
+  add_unseen(store, "region.dropped", {{"name", "parse"}, {"job", "second"}, {"host", "n2"}}, 1001, 1010, 7);
+  CHECK(read(store, {"first"}).notes == first.notes);
+  CHECK(read(store, {"second"}).notes.back() == unseen("\"hot\", \"parse\""));
+  CHECK(read(store, {"first", "second"}).notes.back() == unseen("\"hot\", \"parse\""));  // as --compare: not what lies between
+  CHECK(read(store, {}).notes.back() == unseen("\"between\", \"elsewhere\", \"hot\" and 2 more"));
 }
 
-TEST_CASE("counts of regions that were rolled up are of the time in which their windows were") {
+TEST_CASE("of regions only the metrics of hosts whose name is clear are looked at") {
+  SpanStore store;
+  add_jobs(store, {"first"}, "n1.example.org");
+  const std::vector<std::string> without = read(store, {"first"}).notes;
+  add_unseen(store, "region.short", {{"name", "hot"}}, 1, 10, 7);
+  CHECK(read(store, {"first"}).notes.back() == unseen("\"hot\""));
+  add_unseen(store, "region.short", {{"name", "hot"}, {"host", "n1.other.org"}}, 1, 10, 7);
+  CHECK(read(store, {"first"}).notes == without);
+}
+
+TEST_CASE("runs of regions that were rolled up are of the time in which their windows were") {
   class RolledStore : public SpanStore {
    public:
-    // Windows of 1 s that ended from the first to the last of these seconds, told at the end of their minute.
+    // Windows of 1 s that ended from the first to the last of these seconds, told at the end of their step.
     void scan(std::span<const store::Series> series, const store::Range &, store::PointVisitor &visitor) override {
-      const int64_t end = kT0 + 120 * kSecond, length = 20 * kSecond;
+      const int64_t end = kT0 + 1800 * kSecond, length = 20 * kSecond;
       const double value = 5000;
       store::Summary summary;
       summary.count = 20;
+      summary.max = 300;
       summary.first_ns = kT0 + first * kSecond;
       summary.last_ns = kT0 + (first + 19) * kSecond;
-      for (size_t i = 0; i < series.size(); ++i)
-        if (series[i].metric == "region.calls") visitor.rolled(i, summary, {{&end, 1}, {&length, 1}, {&value, 1}, {}});
+      for (size_t i = 0; i < series.size(); ++i) visitor.rolled(i, summary, {{&end, 1}, {&length, 1}, {&value, 1}, {}});
     }
     int64_t first = 0;
   };
   RolledStore store;
   add_jobs(store, {"first"});
-  add_region(store, "hot", "n1", 5, 20);
-  add_counts(store, {{"name", "hot"}}, 1, 1, 0, 0);
-  const auto runs = [&](int64_t first) {
+  add_unseen(store, "region.short", {{"name", "hot"}}, 1, 1, 0);
+  const auto notes = [&](int64_t first) {
     store.first = first;
-    return read(store, {"first"}).regions.at(0).count;
+    return read(store, {"first"}).notes;
   };
-  CHECK(runs(1) == 5000);
-  CHECK(runs(81) == 5000);  // the job ends with them, and the minute later
-  CHECK(runs(82) == 1);
-  CHECK(runs(0) == 1);
+  std::vector<std::string> with = notes(101);
+  CHECK(notes(-19) == with);
+  with.push_back(unseen("\"hot\""));
+  CHECK(notes(81) == with);
 }
 
-TEST_CASE("counts of regions that cannot be read cost the rest nothing") {
+TEST_CASE("whether regions had runs in no span may not be known, and that costs the rest nothing") {
   class DamagedStore : public SpanStore {
    public:
     void scan(std::span<const store::Series> series, const store::Range &range, store::PointVisitor &visitor) override {
@@ -251,15 +231,15 @@ TEST_CASE("counts of regions that cannot be read cost the rest nothing") {
   DamagedStore store;
   add_jobs(store, {"first"});
   add_region(store, "slow", "n1", 5, 50);
-  add_counts(store, {{"name", "slow"}}, 1, 90, 10, 1);
+  for (const char *metric : {"region.short", "region.dropped"}) add_unseen(store, metric, {{"name", "slow"}}, 1, 90, 10);
   const auto check = [&](const query::Limits &limits, const std::string &why) {
     const Analysis all = read(store, {"first"}, limits);
     REQUIRE(all.findings.size() == 1);
     CHECK(all.regions.at(0).count == 1);
-    CHECK(all.notes.back() == "runs of code regions that are in no span are left out, as these cannot be read: " + why);
+    CHECK(all.notes.back() == "whether code regions had runs that are in no span is not known: " + why);
   };
   check({}, "a part of the store is damaged");
-  check({.series = 1}, "more than 1 series count runs of code regions");
+  check({.series = 1}, "more than 1 series count them");
 }
 
 TEST_CASE("more runs of regions than may be held do no harm") {
