@@ -171,6 +171,15 @@ TEST_CASE("foreign numbers do no harm, and what has no task is counted") {
   CHECK(told.phases.size() == 1);
 }
 
+TEST_CASE("an open span has no end, nor has one of foreign numbers") {
+  const Tags tags;
+  const auto end = [&](int64_t start_ns, int64_t duration_ns) { return end_of({start_ns, duration_ns, 0, tags, "task", {}}); };
+  CHECK(end(5, 0) == 5);
+  CHECK(end(5, 7) == 12);
+  CHECK_FALSE(end(5, -1).has_value());
+  CHECK_FALSE(end(5, INT64_MAX).has_value());
+}
+
 TEST_CASE("regions are graded by what they cost") {
   Spans spans;
   const double seconds[] = {100, 60, 20, 5, 1};
