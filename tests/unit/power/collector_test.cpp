@@ -2,7 +2,9 @@
 #include "plugins/sources/power/collector.h"
 
 #include <algorithm>
+#include <memory>
 #include <random>
+#include <utility>
 
 #include "tests/unit/power/machines.h"
 
@@ -136,9 +138,9 @@ TEST_CASE("an AMD machine with powercap and registers: the package once, and eac
   amd.collect();
   amd.root.energy("intel-rapl:0", 50'000'000);
   amd.root.energy("intel-rapl:0:0", 9'000'000);
-  registers[{0, 0xc001029a}] += 10 * 65536;
-  registers[{0, 0xc001029b}] += 50 * 65536;
-  registers[{1, 0xc001029a}] += 5 * 65536;
+  registers[{0, 0xc001029a}] += uint64_t{10} * 65536;
+  registers[{0, 0xc001029b}] += uint64_t{50} * 65536;
+  registers[{1, 0xc001029a}] += uint64_t{5} * 65536;
   const std::vector<Seen> samples = amd.next(5);
   CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.energy")["sys.cpu.energy"] == 50);
   CHECK(std::count_if(samples.begin(), samples.end(), [](const Seen &seen) { return seen["sys.cpu.energy"].has_value(); }) == 1);
@@ -152,27 +154,27 @@ TEST_CASE("an AMD machine with powercap and registers: the package once, and eac
 // A management controller that measures what a test sets.
 class Controller final : public Ipmi {
  public:
-  explicit Controller(const uint8_t &watts) : watts_(watts) {}
+  explicit Controller(std::shared_ptr<const uint8_t> watts) : watts_(std::move(watts)) {}
   std::optional<std::vector<uint8_t>> ask(uint8_t, uint8_t, std::span<uint8_t>) override {
     std::vector<uint8_t> answer(19, 0);
     answer[1] = 0xdc;
-    answer[2] = watts_;
+    answer[2] = *watts_;
     answer[18] = 0x40;
     return answer;
   }
 
  private:
-  const uint8_t &watts_;
+  std::shared_ptr<const uint8_t> watts_;
 };
 
 TEST_CASE("a meter of the host that says 0 W does not measure: the next one counts") {
-  uint8_t watts = 0;
+  const auto watts = std::make_shared<uint8_t>(0);
   Machine server(make_intel_server, {}, nullptr, std::make_unique<Controller>(watts));
   CHECK(with_field(server.collect(), "sys.power").tags.at("meter") == "meter");
-  watts = 240;
+  *watts = 240;
   CHECK(with_tags(server.next(5), {{"meter", "ipmi"}}, "sys.power")["sys.power"] == 240);
 
-  watts = 0;
+  *watts = 0;
   server.root.sensor("hwmon0", "power1_average", "0");
   for (const char *package : {"intel-rapl:0", "intel-rapl:1"}) server.root.energy(package, 500'000'000);
   const std::vector<Seen> samples = server.next(5);
