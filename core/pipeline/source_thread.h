@@ -38,7 +38,8 @@ class SourceThread : public CountingSurroundings {
   // Engine thread.
   std::optional<Arrival> take();
   bool ended();  // it will bring no more, and nothing waits
-  // Ends the thread: interrupts a push source, waits for a collect. False when it hangs past the deadline; it is left behind then.
+  // Ends the thread: interrupts a push source, waits for a collect, also of a window that was only asked for. False when it hangs
+  // past the deadline; it is left behind then.
   bool stop(int64_t deadline_ns);
 
   BatchOwner new_batch() override;
