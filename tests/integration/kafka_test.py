@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 
 from harness import AgentCase, main, points
 
@@ -226,7 +227,11 @@ class Trouble(KafkaCase):
             else:
                 cluster.tell("rtt", 20000)
             agent.wait_line("trying again")
-            self.assertEqual(agent.stop(), 0, agent.errors())
+            begin = time.monotonic()
+            agent.process.send_signal(signal.SIGTERM)
+            agent.wait_line("atalaya: stopped")
+            self.assertLess(time.monotonic() - begin, 8)
+            self.assertEqual(agent.join(), 0, agent.errors())
             self.assertNotIn("hangs", agent.errors())  # which it says of what its deadline, and a second, did not end
             os.remove(self.path("emitted"))
 
