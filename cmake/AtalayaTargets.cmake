@@ -20,6 +20,15 @@ endif()
 add_library(atalaya_abi INTERFACE)
 target_include_directories(atalaya_abi INTERFACE ${PROJECT_SOURCE_DIR}/core/include)
 
+# atalaya_library(match SOURCES a.cpp LIBRARIES x PRIVATE y): a static library, atalaya_<name>. LIBRARIES are those that its headers
+# show, PRIVATE the others.
+function(atalaya_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;PRIVATE" ${ARGN})
+  add_library(atalaya_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(atalaya_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(atalaya_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE})
+endfunction()
+
 # atalaya_plugin(source proc SOURCES a.cpp b.cpp LIBRARIES x): one shared object, <kind>_<name>.so, that exports one symbol.
 # PACKAGE x: it is not in the package atalaya but in one of its own (AtalayaPackage.cmake), because of what it links.
 # Its code without the glue (the file named plugin.cpp) is also the library <kind>_<name>_parts, which the unit tests link.

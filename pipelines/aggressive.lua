@@ -1,6 +1,6 @@
 -- As profile.lua, for an hour in which every detail counts: processes every 5 s, stacks every 30 s, 202 samples a second on each CPU.
 --   atalaya run pipelines/aggressive.lua --for 1h       (as root, or with the drop-ins perf-bpf, perf-symbols, perf-kallsyms)
--- What that costs is in docs/profiles.md; perf.cpu.kernel and perf.cpu.user tell it of the host that it runs on. Programs without frame
+-- What that costs is in docs/how-to/profiles.md; perf.cpu.kernel and perf.cpu.user tell it of the host that it runs on. Programs without frame
 -- pointers, as most distributions build them: unwind = "dwarf".
 local a = require "atalaya"
 

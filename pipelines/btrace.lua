@@ -1,7 +1,7 @@
 -- Jobs by what their own logs and BTrace scripts say: tasks, phases and code regions as spans, numbers as metrics, and beside them
 -- what the host does meanwhile.
 --   atalaya run pipelines/btrace.lua         (as a user who may read the logs, or with the drop-in btrace-logs)
--- It goes to the store, atalaya.db in the state folder. Scripts for Hadoop's phases: examples/btrace; the lines: docs/phase-lines.md.
+-- It goes to the store, atalaya.db in the state folder. Scripts for Hadoop's phases: examples/btrace; the lines: docs/how-to/phase-lines.md.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}

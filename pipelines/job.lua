@@ -42,7 +42,7 @@ a.pipeline "power" {
   store,
 }
 
--- The lines of docs/phase-lines.md, such as the scripts in examples/btrace print them.
+-- The lines of docs/how-to/phase-lines.md, such as the scripts in examples/btrace print them.
 a.pipeline "phases" {
   a.source.btrace { path = "/var/log/btrace/*.btrace" },
   store,

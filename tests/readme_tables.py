@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the tables in the plugins' READMEs and in docs/metrics.md equal to what the plugins say of themselves.
+"""Keeps the tables in the plugins' READMEs and in docs/reference/metrics.md equal to what the plugins say of themselves.
 
 readme_tables.py --check|--update ATALAYA [--plugins FOLDER] [README...]
 

@@ -9,7 +9,7 @@
 #include "core/config/load.h"
 #include "core/isolation/capabilities.h"
 #include "core/plugin/local_instance.h"
-#include "core/util/log.h"
+#include "core/base/log.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -8,13 +8,13 @@
 #include "core/cli/cli.h"
 #include "core/cli/features.h"
 #include "core/cli/plugin_pages.h"
-#include "core/pipeline/status.h"
+#include "core/control/status_server.h"
 
-#include "core/sample/json.h"
-#include "core/util/files.h"
-#include "core/util/log.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
+#include "core/base/json.h"
+#include "core/base/files.h"
+#include "core/base/log.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
 
 namespace atalaya::core::cli {
 namespace {

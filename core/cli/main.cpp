@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "core/cli/agent.h"
+#include "core/control/agent.h"
 #include "core/cli/cli.h"
 #include "core/cli/help_pages.h"
 #include "core/cli/plugin_commands.h"
 #include "core/cli/version.h"
 #include "core/isolation/launcher.h"
-#include "core/util/log.h"
-#include "core/util/suggest.h"
+#include "core/base/log.h"
+#include "core/base/suggest.h"
 
 namespace atalaya::core::cli {
 namespace {

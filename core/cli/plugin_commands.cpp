@@ -16,9 +16,9 @@
 
 #include "core/plugin/instance.h"
 #include "core/plugin/parameters.h"
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
-#include "core/util/files.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
+#include "core/base/files.h"
 
 namespace atalaya::core::cli {
 namespace {

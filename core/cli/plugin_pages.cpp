@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/sample/batch.h"
-#include "core/util/text.h"
-#include "core/util/units.h"
+#include "core/base/batch.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace atalaya::core::cli {
 namespace {

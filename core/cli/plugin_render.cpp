@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "core/cli/plugin_pages.h"
-#include "core/sample/json.h"
-#include "core/sample/text.h"
+#include "core/base/json.h"
+#include "core/base/safe_text.h"
 
 namespace atalaya::core::cli {
 namespace {

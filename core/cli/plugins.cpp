@@ -8,9 +8,9 @@
 #include "core/config/common_params.h"
 #include "core/config/stubs.h"
 #include "core/plugin/verify.h"
-#include "core/util/log.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
+#include "core/base/log.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -5,15 +5,15 @@
 #include <cstdio>
 #include <string>
 
-#include "core/cli/agent.h"
-#include "core/cli/service.h"
+#include "core/control/agent.h"
+#include "core/control/service.h"
 #include "core/cli/version.h"
 #include "core/config/load.h"
 #include "core/isolation/capabilities.h"
 #include "core/pipeline/clock.h"
-#include "core/pipeline/status.h"
-#include "core/util/log.h"
-#include "core/util/units.h"
+#include "core/control/status_server.h"
+#include "core/base/log.h"
+#include "core/base/units.h"
 
 namespace atalaya::core::cli {
 namespace {

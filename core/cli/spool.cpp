@@ -8,16 +8,16 @@
 #include <string>
 #include <thread>
 
-#include "core/cli/agent.h"
+#include "core/control/agent.h"
 #include "core/cli/cli.h"
 #include "core/config/load.h"
 #include "core/delivery/sink_worker.h"
 #include "core/delivery/spool_view.h"
 #include "core/pipeline/clock.h"
-#include "core/sample/encoder.h"
-#include "core/sample/flat.h"
-#include "core/sample/json.h"
-#include "core/util/units.h"
+#include "core/base/line_encoder.h"
+#include "core/base/flat.h"
+#include "core/base/json.h"
+#include "core/base/units.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -143,7 +143,7 @@ int export_lines(const SpoolView &view, const std::string &format) {
     return fail("--format: \"" + format + "\" is not one of samples, jsonlines", kWrongUse);
   Symbols symbols;
   Batch batch;
-  const auto encoder = make_encoder(format_from_name(format), [&](uint32_t id) { return symbols.name(id); });
+  const auto encoder = (format == "samples" ? encoders::make_samples : encoders::make_points)([&](uint32_t id) { return symbols.name(id); });
   std::string lines;
   Refused refused;
   uint64_t damaged = 0;

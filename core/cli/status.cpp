@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "core/cli/cli.h"
-#include "core/pipeline/status.h"
+#include "core/control/status_server.h"
 
 namespace atalaya::core::cli {
 namespace {

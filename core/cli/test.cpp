@@ -6,7 +6,7 @@
 #include "core/cli/cli.h"
 #include "core/config/load.h"
 #include "core/config/run_test.h"
-#include "core/util/text.h"
+#include "core/base/text.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -4,14 +4,14 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/cli/agent.h"
+#include "core/control/agent.h"
 #include "core/config/common_params.h"
 #include "core/config/load.h"
 #include "core/config/lua_table.h"
-#include "core/util/log.h"
-#include "core/util/scratch_folder.h"
-#include "core/util/suggest.h"
-#include "core/util/units.h"
+#include "core/base/log.h"
+#include "core/plugin/scratch_folder.h"
+#include "core/base/suggest.h"
+#include "core/base/units.h"
 
 namespace atalaya::core::cli {
 namespace {

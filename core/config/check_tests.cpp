@@ -5,9 +5,9 @@
 #include <array>
 
 #include "core/config/components.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
-#include "core/util/units.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace atalaya::core {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "core/config/common_params.h"
 #include "core/config/validate.h"
-#include "core/sample/batch.h"
-#include "core/util/files.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
+#include "core/base/batch.h"
+#include "core/base/files.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
 
 namespace atalaya::core {
 namespace {

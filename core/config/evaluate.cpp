@@ -6,9 +6,9 @@
 
 #include "core/config/lua_read.h"
 #include "core/plugin/registry.h"
-#include "core/util/files.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
+#include "core/base/files.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
 
 namespace atalaya::core {
 

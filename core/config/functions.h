@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::core {
 

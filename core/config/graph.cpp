@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/config/common_params.h"
-#include "core/util/text.h"
-#include "core/util/units.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace atalaya::core {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/config/evaluate.h"
 #include "core/config/lua_functions.h"
 #include "core/config/validate.h"
-#include "core/util/files.h"
+#include "core/base/files.h"
 
 namespace atalaya::core {
 namespace {

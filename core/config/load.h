@@ -7,7 +7,7 @@
 
 #include "core/config/description.h"
 #include "core/plugin/registry.h"
-#include "core/sample/symbols.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::core {
 

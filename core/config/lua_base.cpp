@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/config/lua_state.h"
-#include "core/util/log.h"
+#include "core/base/log.h"
 
 namespace atalaya::core {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 
 namespace atalaya::core {
 namespace {

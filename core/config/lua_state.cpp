@@ -14,10 +14,10 @@
 #include <system_error>
 #include <utility>
 
-#include "core/util/files.h"
-#include "core/util/now.h"
-#include "core/util/text.h"
-#include "core/util/units.h"
+#include "core/base/files.h"
+#include "core/base/now.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace atalaya::core {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "core/config/description.h"
 #include "core/config/lua_heap.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

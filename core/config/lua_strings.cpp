@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/config/lua_state.h"
-#include "core/util/lua_pattern.h"
+#include "core/base/lua_pattern.h"
 
 namespace atalaya::core {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/plugin/value.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

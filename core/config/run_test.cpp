@@ -9,10 +9,10 @@
 
 #include "core/config/functions.h"
 #include "core/plugin/instance.h"
-#include "core/sample/encoder.h"
-#include "core/sample/flat.h"
-#include "core/util/files.h"
-#include "core/util/text.h"
+#include "core/base/line_encoder.h"
+#include "core/base/flat.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
 
 namespace atalaya::core {
 namespace {
@@ -60,7 +60,7 @@ Status add_recording(const std::string &path, Symbols &symbols, std::vector<std:
 class Lines {
  public:
   explicit Lines(Symbols &symbols)
-      : symbols_(symbols), encoder_(make_encoder(Format::samples, [&symbols](uint32_t id) { return symbols.name(id); })) {}
+      : symbols_(symbols), encoder_(encoders::make_samples([&symbols](uint32_t id) { return symbols.name(id); })) {}
 
   void add(const atalaya_batch &batch) {
     for (uint64_t i = 0; i < batch.count; ++i) lines_.push_back(line(batch.samples[i]));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/config/tests.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/config/lua_state.h"
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::core {
 

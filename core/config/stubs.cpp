@@ -6,8 +6,8 @@
 
 #include "core/config/common_params.h"
 #include "core/config/validate.h"
-#include "core/sample/batch.h"
-#include "core/util/text.h"
+#include "core/base/batch.h"
+#include "core/base/text.h"
 
 namespace atalaya::core {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "core/config/common_params.h"
 #include "core/config/components.h"
-#include "core/sample/batch.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
+#include "core/base/batch.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
 
 namespace atalaya::core {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/delivery/counting.h"
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 
 namespace atalaya::core {
 namespace {

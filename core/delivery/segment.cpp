@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/sample/crc32c.h"
+#include "core/base/crc32c.h"
 
 namespace atalaya::core {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/sample/crc32c.h"
-#include "core/util/files.h"
-#include "core/util/log.h"
-#include "core/util/now.h"
+#include "core/base/crc32c.h"
+#include "core/base/files.h"
+#include "core/base/log.h"
+#include "core/base/now.h"
 
 namespace atalaya::core {
 namespace {

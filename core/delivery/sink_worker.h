@@ -17,7 +17,7 @@
 #include "core/delivery/spool.h"
 #include "core/ledger/ledger.h"
 #include "core/plugin/instance.h"
-#include "core/sample/flat.h"
+#include "core/base/flat.h"
 
 namespace atalaya::core {
 

@@ -10,8 +10,8 @@
 #include <chrono>
 
 #include "core/delivery/spool_view.h"
-#include "core/util/log.h"
-#include "core/util/now.h"
+#include "core/base/log.h"
+#include "core/base/now.h"
 
 namespace atalaya::core {
 namespace {

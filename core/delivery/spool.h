@@ -28,8 +28,8 @@
 #include "core/config/description.h"
 #include "core/delivery/segment.h"
 #include "core/delivery/spool_state.h"
-#include "core/util/files.h"
-#include "core/util/result.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/files.h"
-#include "core/util/result.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

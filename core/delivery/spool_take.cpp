@@ -10,7 +10,7 @@
 
 #include "core/delivery/spool.h"
 #include "core/delivery/spool_view.h"
-#include "core/util/log.h"
+#include "core/base/log.h"
 
 namespace atalaya::core {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/util/result.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/isolation/capabilities.h"
-#include "core/isolation/control.h"
+#include "core/isolation/call.h"
 #include "core/isolation/launcher.h"
 #include "core/isolation/shared_memory.h"
 #include "core/isolation/wire.h"

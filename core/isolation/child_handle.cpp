@@ -13,7 +13,7 @@
 #include <new>
 
 #include "core/isolation/wire.h"
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::core {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/isolation/control.h"
+#include "core/isolation/call.h"
 #include "core/isolation/launcher.h"
 #include "core/isolation/shared_memory.h"
 #include "core/plugin/instance.h"

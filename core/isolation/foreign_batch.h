@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/sample/batch.h"
-#include "core/util/result.h"
+#include "core/base/batch.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <mutex>
 
-#include "core/util/files.h"
-#include "core/util/result.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/isolation/capabilities.h"
-#include "core/isolation/control.h"
+#include "core/isolation/call.h"
 #include "core/isolation/launcher.h"
 #include "core/isolation/launcher_messages.h"
 

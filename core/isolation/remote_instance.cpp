@@ -9,8 +9,8 @@
 #include <chrono>
 
 #include "core/isolation/wire.h"
-#include "core/util/now.h"
-#include "core/util/units.h"
+#include "core/base/now.h"
+#include "core/base/units.h"
 
 namespace atalaya::core {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/util/files.h"
-#include "core/util/result.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "core/sample/batch.h"
+#include "core/base/batch.h"
 
 namespace atalaya::core {
 namespace {

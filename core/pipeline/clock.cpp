@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::core {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/util/log.h"
-#include "core/util/now.h"
+#include "core/base/log.h"
+#include "core/base/now.h"
 
 namespace atalaya::core {
 namespace {

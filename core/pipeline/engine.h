@@ -14,7 +14,7 @@
 #include "core/config/description.h"
 #include "core/ledger/ledger.h"
 #include "core/pipeline/pipeline_run.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/util/files.h"
-#include "core/util/log.h"
-#include "core/util/now.h"
-#include "core/util/units.h"
+#include "core/base/files.h"
+#include "core/base/log.h"
+#include "core/base/now.h"
+#include "core/base/units.h"
 
 namespace atalaya::core {
 namespace {

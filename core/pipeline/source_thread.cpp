@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "core/pipeline/clock.h"
-#include "core/util/log.h"
-#include "core/util/now.h"
+#include "core/base/log.h"
+#include "core/base/now.h"
 
 namespace atalaya::core {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "core/delivery/counting.h"
 #include "core/plugin/instance.h"
-#include "core/sample/batch.h"
+#include "core/base/batch.h"
 
 namespace atalaya::core {
 

@@ -14,8 +14,8 @@
 #include <system_error>
 
 #include "core/plugin/names.h"
-#include "core/sample/batch.h"
-#include "core/util/files.h"
+#include "core/base/batch.h"
+#include "core/base/files.h"
 
 namespace atalaya::core {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/plugin/registry.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/plugin/registry.h"
-#include "core/sample/batch.h"
+#include "core/base/batch.h"
 
 namespace atalaya::core {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/sample/symbols.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::core {
 

@@ -3,7 +3,7 @@
 
 #include "core/plugin/names.h"
 #include "core/plugin/verify.h"
-#include "core/sample/batch.h"
+#include "core/base/batch.h"
 
 namespace atalaya::core {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/plugin/names.h"
-#include "core/util/files.h"
+#include "core/base/files.h"
 
 namespace atalaya::core {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/plugin/registry.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

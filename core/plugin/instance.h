@@ -14,10 +14,10 @@
 
 #include "core/plugin/parameters.h"
 #include "core/plugin/registry.h"
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
-#include "core/util/log.h"
-#include "core/util/result.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
+#include "core/base/log.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

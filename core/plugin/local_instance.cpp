@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/plugin/host_functions.h"
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::core {
 namespace {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <optional>
 
-#include "core/sample/batch.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
-#include "core/util/units.h"
+#include "core/base/batch.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace atalaya::core {
 namespace {

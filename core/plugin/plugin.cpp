@@ -5,7 +5,7 @@
 
 #include "core/plugin/check.h"
 #include "core/plugin/registry.h"
-#include "core/sample/batch.h"
+#include "core/base/batch.h"
 
 namespace atalaya::core {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/plugin/check.h"
-#include "core/sample/batch.h"
-#include "core/util/files.h"
+#include "core/base/batch.h"
+#include "core/base/files.h"
 
 namespace atalaya::core {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/plugin/parameters.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/plugin/verify.h"
-#include "core/sample/batch.h"
-#include "core/util/units.h"
+#include "core/base/batch.h"
+#include "core/base/units.h"
 
 namespace atalaya::core {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "core/plugin/declared.h"
 #include "core/plugin/instance.h"
-#include "core/util/files.h"
-#include "core/util/scratch_folder.h"
+#include "core/base/files.h"
+#include "core/plugin/scratch_folder.h"
 
 namespace atalaya::core {
 namespace {

@@ -3,7 +3,7 @@
 --   a.translate.names { rules = { { main = "com.example.*", name = "shop" }, table.unpack(require "atalaya.frameworks") } }
 -- The first rule that applies counts. What no rule says: a JVM is called by its main class without the package, or by its jar without
 -- ".jar". So only those stand here that need another name, a value of their arguments, or that tell two programs of one name apart.
--- docs/names.md explains the members.
+-- docs/how-to/names.md explains the members.
 local function flat(groups)
   local rules = {}
   for _, group in ipairs(groups) do table.move(group, 1, #group, #rules + 1, rules) end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of docs/plugin-guide.md, in order, as an author types them, against an installed Atalaya; then what they must have come to.
+"""Every command of docs/tutorial/write-a-plugin.md, in order, as an author types them, against an installed Atalaya; then what they must have come to.
 
 usage: guide.py SOURCE BUILD. /usr in the commands is a prefix of the test's own."""
 
@@ -20,7 +20,7 @@ def install(prefix):
 
 
 def commands(prefix):
-    with open(os.path.join(SOURCE, "docs/plugin-guide.md")) as file:
+    with open(os.path.join(SOURCE, "docs/tutorial/write-a-plugin.md")) as file:
         blocks = re.findall(r"(?ms)^```sh\n(.*?)^```", file.read())
     assert len(blocks) >= 5, "the guide has lost its commands"
     return "set -eux\n" + "\n".join(blocks).replace("/usr/", prefix + "/")

@@ -8,9 +8,9 @@
 #include <random>
 #include <string>
 
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
-#include "plugins/store/writer.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
+#include "plugins/shared/store/sqlite/writer.h"
 
 using namespace atalaya;
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <random>
 
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::bench {
 

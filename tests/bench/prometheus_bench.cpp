@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/sample/batch.h"
-#include "core/sample/encoder.h"
-#include "core/sample/symbols.h"
+#include "core/base/batch.h"
+#include "plugins/shared/encode/encoder.h"
+#include "core/base/symbols.h"
 #include "plugins/sinks/prometheus/exposition.h"
 #include "plugins/sinks/prometheus/series_table.h"
 

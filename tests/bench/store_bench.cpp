@@ -21,13 +21,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/sample/batch.h"
-#include "core/sample/json.h"
-#include "core/sample/symbols.h"
-#include "plugins/store/block.h"
-#include "plugins/store/entities.h"
-#include "plugins/store/sqlite_store.h"
-#include "plugins/store/writer.h"
+#include "core/base/batch.h"
+#include "core/base/json.h"
+#include "core/base/symbols.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
+#include "plugins/shared/store/sqlite/entities.h"
+#include "plugins/shared/store/sqlite/sqlite_store.h"
+#include "plugins/shared/store/sqlite/writer.h"
 
 using namespace atalaya;
 using namespace atalaya::store;

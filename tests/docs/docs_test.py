@@ -5,7 +5,7 @@
     <!-- not run: REASON -->                 it is shown only
     <!-- while this runs: COMMAND -->        the agent of that command runs, and has delivered something, while the block does
 
-Links between the pages must lead somewhere. The tables of docs/metrics.md are tests/readme_tables.py's."""
+Links between the pages must lead somewhere. The tables of docs/reference/metrics.md are tests/readme_tables.py's."""
 
 import glob
 import json
@@ -22,7 +22,7 @@ import harness
 
 BINARY = os.path.abspath(harness.BINARY)
 # The pages whose commands have a test of their own: under a real systemd, and against an installed package.
-ELSEWHERE = {"docs/operations.md", "docs/plugin-guide.md"}
+ELSEWHERE = {"docs/how-to/operations.md", "docs/tutorial/write-a-plugin.md"}
 PAGES = ["README.md", *sorted(glob.glob("docs/*.md"))]
 BLOCK = re.compile(r"^(?:<!-- (not run|while this runs): ([^\n]*?) -->\n+)?```(sh|lua)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
@@ -158,7 +158,7 @@ class Docs(unittest.TestCase):
                 self.assertIn(os.path.basename(path), index)
 
     def test_every_pipeline_is_explained(self):
-        with open("docs/pipelines.md") as file:
+        with open("docs/reference/pipelines.md") as file:
             text = file.read()
         for path in glob.glob("pipelines/*.lua"):
             self.assertIn(f"../{path}", text)

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "plugins/containers/place.h"
+#include "plugins/shared/cgroup/place.h"
 
 using namespace atalaya::containers;
 

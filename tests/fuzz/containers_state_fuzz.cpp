@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/containers/place.h"
-#include "plugins/containers/state_json.h"
+#include "plugins/shared/cgroup/place.h"
+#include "plugins/shared/containers/state_json.h"
 
 using namespace atalaya::containers;
 

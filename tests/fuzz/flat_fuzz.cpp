@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/sample/encoder.h"
-#include "core/sample/flat.h"
+#include "plugins/shared/encode/encoder.h"
+#include "core/base/flat.h"
 
 using namespace atalaya::core;
 

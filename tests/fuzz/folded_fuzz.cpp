@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "plugins/flamegraph/folded.h"
-#include "plugins/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/picture.h"
 
 using namespace atalaya::flamegraph;
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "plugins/commands/place/rooms.h"
-#include "plugins/graph/conntrack.h"
-#include "plugins/graph/flow.h"
+#include "plugins/shared/analysis/graph/conntrack.h"
+#include "plugins/shared/analysis/graph/flow.h"
 
 using namespace atalaya;
 

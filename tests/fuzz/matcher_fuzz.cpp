@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/util/matcher.h"
+#include "plugins/shared/match/matcher.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "plugins/jvm/hsperfdata.h"
+#include "plugins/shared/jvm/hsperfdata.h"
 #include "plugins/translators/names/process_files.h"
 #include "plugins/translators/names/rules.h"
 

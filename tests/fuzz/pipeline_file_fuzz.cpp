@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/config/load.h"
-#include "core/util/files.h"
+#include "core/base/files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const std::string head = "local a = require \"atalaya\" ";

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "plugins/sources/proc/cgroup_model.h"
-#include "plugins/sources/proc/host_model.h"
+#include "plugins/sources/proc/cgroup/cgroup_model.h"
+#include "plugins/sources/proc/host/host_model.h"
 
 using namespace atalaya::proc;
 

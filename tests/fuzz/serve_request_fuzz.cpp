@@ -11,12 +11,12 @@
 #include "plugins/commands/serve/opentsdb.h"
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/commands/serve/stacks.h"
-#include "plugins/query/downsample.h"
-#include "plugins/query/engine.h"
-#include "plugins/query/experiment_json.h"
-#include "plugins/query/formula.h"
-#include "plugins/query/render.h"
-#include "plugins/query/time_text.h"
+#include "plugins/shared/analysis/query/downsample.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/experiment_json.h"
+#include "plugins/shared/analysis/query/formula.h"
+#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/query/time_text.h"
 #include "tests/unit/query/memory_store.h"
 
 using namespace atalaya;

@@ -8,7 +8,7 @@
 
 #include "core/delivery/segment.h"
 #include "core/delivery/spool_state.h"
-#include "core/sample/crc32c.h"
+#include "core/base/crc32c.h"
 
 using namespace atalaya::core;
 

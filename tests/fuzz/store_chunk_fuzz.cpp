@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/sample/crc32c.h"
-#include "plugins/store/block.h"
-#include "plugins/store/chunk_encoder.h"
-#include "plugins/store/chunk_reader.h"
-#include "plugins/store/fields.h"
-#include "plugins/store/rollup_points.h"
+#include "core/base/crc32c.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
+#include "plugins/shared/store/sqlite/rollup/rollup_points.h"
 
 using namespace atalaya::store;
 

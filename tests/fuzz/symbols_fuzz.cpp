@@ -8,16 +8,16 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/jvm/attach.h"
-#include "plugins/jvm/facts.h"
+#include "plugins/shared/jvm/attach.h"
+#include "plugins/shared/jvm/facts.h"
 #include "plugins/sources/perf/ring_records.h"
-#include "plugins/symbols/demangle.h"
-#include "plugins/symbols/elf_symbols.h"
-#include "plugins/symbols/functions.h"
-#include "plugins/symbols/kernel_symbols.h"
-#include "plugins/symbols/memory_map.h"
-#include "plugins/symbols/perf_map.h"
-#include "plugins/symbols/process_memory.h"
+#include "plugins/shared/symbols/demangle.h"
+#include "plugins/shared/symbols/elf_symbols.h"
+#include "plugins/shared/symbols/functions.h"
+#include "plugins/shared/symbols/kernel_symbols.h"
+#include "plugins/shared/symbols/memory_map.h"
+#include "plugins/shared/symbols/perf_map.h"
+#include "plugins/shared/symbols/process_memory.h"
 
 using namespace atalaya::symbols;
 

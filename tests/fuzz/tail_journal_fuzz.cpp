@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/sample/crc32c.h"
+#include "core/base/crc32c.h"
 #include "plugins/sources/btrace/line_reader.h"
-#include "plugins/tail/journal.h"
+#include "plugins/shared/tail/journal.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "plugins/sources/proc/taskstats_processes.h"
+#include "plugins/sources/proc/exits/taskstats_processes.h"
 
 using namespace atalaya::proc;
 

@@ -341,7 +341,7 @@ class OneServer(ServedCase):
         now = int(time.time())
         points = [{"metric": "sys.cpu.usage", "timestamp": now, "value": 5 + core, "tags": {"host": "h", "core": str(core)}} for core in range(2)]
         http(hub + "/api/put", json.dumps(points).encode())
-        with open("docs/clickhouse.md") as file:
+        with open("docs/how-to/clickhouse.md") as file:
             statements = re.findall(r"^```sql\n(.*?)^```$", file.read(), re.M | re.S)
         answers = [self.rows(statement) for statement in statements]
         self.assertEqual([row[1:] for row in answers[0]], [["h", "11"]])

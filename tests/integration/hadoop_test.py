@@ -398,7 +398,7 @@ class HadoopTest(AgentCase):
         sink = f'a.sink.sqlite {{ path = "{store}", retain = "0s" }}'
         agent = self.run_agent(self.lua(self.put("j.jhist", made.json_history(events)), "follow = false", sink))
         self.assertEqual(agent.join(), 0, agent.errors())
-        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/histories.md")
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/how-to/histories.md")
         with open(page, encoding="utf-8") as file:
             statement = re.search(r'atalaya sql --store jobs.db "(.*?)"\n```', file.read(), re.S).group(1)
         asked = subprocess.run([BINARY, "sql", "--store", store, statement], capture_output=True, text=True, check=True, timeout=60)

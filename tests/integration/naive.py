@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a question means, said as simply as it can be: docs/query.md in Python, to compare the real answers with."""
+"""What a question means, said as simply as it can be: docs/reference/query.md in Python, to compare the real answers with."""
 
 import bisect
 import math

@@ -362,7 +362,7 @@ class Commands(AgentCase):
     def test_shipped_pipelines_and_the_examples_of_the_documents_are_valid(self):
         files = sorted(glob.glob("pipelines/*.lua"))
         self.assertTrue(files)
-        for document in ("README.md", "docs/names.md", "docs/pipelines.md"):
+        for document in ("README.md", "docs/how-to/names.md", "docs/reference/pipelines.md"):
             with open(document) as file:
                 blocks = [block.split("```")[0] for block in file.read().split("```lua\n")[1:]]
             self.assertTrue(blocks)

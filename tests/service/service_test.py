@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packages and the unit under a real systemd: install without a network, run, watch, reload, turn features on, upgrade with a full
-spool, remove, purge; and every command of docs/operations.md. The steps follow each other, as on an operator's host.
+spool, remove, purge; and every command of docs/how-to/operations.md. The steps follow each other, as on an operator's host.
 
 ATALAYA_PACKAGES: a folder with the .debs; else they are made from ATALAYA_BUILD. ATALAYA_SERVICE_ROOT: where the Debian tree is kept
 between runs; without one there it is made (some minutes and a mirror) only when ATALAYA_FULL is set. ATALAYA_PREVIOUS_DEB: an older
@@ -36,7 +36,7 @@ def packages_in(folder):
 
 
 def capability_numbers():
-    with open(os.path.join(TREE, "core/plugin/capability_names.h")) as file:
+    with open(os.path.join(TREE, "core/isolation/capability_names.h")) as file:
         table = re.search(r"kCapabilityNames = \{(.*?)\};", file.read(), re.DOTALL)[1]
     return {name: number for number, name in enumerate(re.findall(r'"(CAP_\w+)"', table))}
 
@@ -357,7 +357,7 @@ class Service(unittest.TestCase):
         self.assertEqual(self.host.out("systemctl --failed --no-legend | grep -i atalaya || true"), "")
 
     def test_10_every_command_of_the_operations_page(self):
-        with open(os.path.join(TREE, "docs/operations.md")) as file:
+        with open(os.path.join(TREE, "docs/how-to/operations.md")) as file:
             blocks = re.findall(r"(?ms)^```sh\n(.*?)^```", file.read())
         self.assertTrue(blocks)
         os.remove(self.host.path("/root/next.deb"))

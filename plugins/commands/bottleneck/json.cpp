@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "core/sample/json.h"
+#include "core/base/json.h"
 #include "plugins/commands/bottleneck/output.h"
 
 namespace atalaya::bottleneck {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/bottleneck/analyse.h"
-#include "plugins/query/render.h"
+#include "plugins/shared/analysis/bottleneck/analyse.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::bottleneck {
 
@@ -25,7 +25,7 @@ struct Report {
 
 // Findings, then nodes, phases, regions and slow tasks in columns.
 std::string as_table(const Report &report);
-// {"jobs":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}: docs/jobs.md tells what is in them.
+// {"jobs":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}: docs/how-to/jobs.md tells what is in them.
 std::string as_json(const Report &report);
 // One HTML page that needs nothing else.
 std::string as_page(const Report &report);

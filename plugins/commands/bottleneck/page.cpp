@@ -3,10 +3,10 @@
 #include <cmath>
 #include <set>
 
-#include "plugins/bottleneck/resource.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/commands/bottleneck/pictures.h"
-#include "plugins/query/render.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::bottleneck {
 namespace {

@@ -5,10 +5,10 @@
 #include <array>
 #include <cstdio>
 
-#include "core/sample/text.h"
-#include "plugins/bottleneck/resource.h"
-#include "plugins/query/plot/ticks.h"
-#include "plugins/query/render.h"
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
+#include "plugins/shared/analysis/plot/ticks.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::bottleneck {
 namespace {

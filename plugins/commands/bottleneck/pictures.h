@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/bottleneck/analyse.h"
+#include "plugins/shared/analysis/bottleneck/analyse.h"
 
 namespace atalaya::bottleneck {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/bottleneck/read.h"
+#include "plugins/shared/analysis/bottleneck/read_jobs.h"
 #include "plugins/commands/bottleneck/output.h"
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
 
 namespace atalaya::bottleneck {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/sample/text.h"
-#include "plugins/bottleneck/resource.h"
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/commands/bottleneck/output.h"
-#include "plugins/query/render.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::bottleneck {
 namespace {

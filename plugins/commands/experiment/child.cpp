@@ -8,7 +8,7 @@
 #include <atalaya/plugin.hpp>
 #include <cerrno>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 
 namespace atalaya::experiment_command {
 

@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "core/sample/text.h"
-#include "core/util/files.h"
-#include "core/util/now.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
-#include "core/util/units.h"
+#include "core/base/safe_text.h"
+#include "core/base/files.h"
+#include "core/base/now.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "plugins/commands/experiment/child.h"
-#include "plugins/query/experiment_json.h"
-#include "plugins/query/experiment_log.h"
-#include "plugins/query/options.h"
-#include "plugins/query/pieces.h"
-#include "plugins/query/time_text.h"
+#include "plugins/shared/analysis/query/experiment_json.h"
+#include "plugins/shared/analysis/query/experiment_log.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/time_text.h"
 
 namespace atalaya::experiment_command {
 namespace {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iostream>
 
-#include "core/util/files.h"
-#include "plugins/flamegraph/folded.h"
+#include "core/base/files.h"
+#include "plugins/shared/analysis/flamegraph/folded.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -5,7 +5,7 @@
 #include <istream>
 #include <string>
 
-#include "plugins/flamegraph/tree.h"
+#include "plugins/shared/analysis/flamegraph/tree.h"
 
 namespace atalaya::flamegraph {
 

@@ -10,11 +10,11 @@
 
 #include "plugins/commands/flamegraph/files.h"
 #include "plugins/commands/flamegraph/stored.h"
-#include "plugins/flamegraph/class.h"
-#include "plugins/flamegraph/folded.h"
-#include "plugins/flamegraph/picture.h"
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
+#include "plugins/shared/analysis/flamegraph/class.h"
+#include "plugins/shared/analysis/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/util/suggest.h"
-#include "core/util/text.h"
-#include "plugins/query/time_text.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "plugins/shared/analysis/query/time_text.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/flamegraph/tree.h"
-#include "plugins/query/budget.h"
-#include "plugins/store/store.h"
+#include "plugins/shared/analysis/flamegraph/tree.h"
+#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/store.h"
 
 namespace atalaya::flamegraph {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/sample/text.h"
+#include "core/base/safe_text.h"
 #include "plugins/commands/graph/look.h"
-#include "plugins/graph/text.h"
+#include "plugins/shared/analysis/graph/text.h"
 
 namespace atalaya::graph {
 namespace {

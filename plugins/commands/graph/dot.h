@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plugins/graph/graph.h"
+#include "plugins/shared/analysis/graph/graph.h"
 
 namespace atalaya::graph {
 

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "core/sample/json.h"
-#include "core/sample/text.h"
-#include "plugins/query/render.h"
+#include "core/base/json.h"
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::graph {
 namespace {

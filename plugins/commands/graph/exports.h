@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "plugins/graph/matrix.h"
-#include "plugins/query/types.h"
+#include "plugins/shared/analysis/graph/matrix.h"
+#include "plugins/shared/analysis/query/types.h"
 
 namespace atalaya::graph {
 

@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 
-#include "core/sample/text.h"
-#include "plugins/graph/text.h"
-#include "plugins/query/render.h"
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/graph/text.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::graph {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plugins/graph/matrix.h"
+#include "plugins/shared/analysis/graph/matrix.h"
 
 namespace atalaya::graph {
 

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
 #include "plugins/commands/graph/heat_map.h"
-#include "plugins/graph/params.h"
-#include "plugins/graph/read.h"
-#include "plugins/graph/text.h"
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
+#include "plugins/shared/analysis/graph/params.h"
+#include "plugins/shared/analysis/graph/read.h"
+#include "plugins/shared/analysis/graph/text.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
 
 namespace atalaya::graph {
 namespace {

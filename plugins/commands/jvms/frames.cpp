@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "plugins/flamegraph/class.h"
-#include "plugins/jvm/type_name.h"
+#include "plugins/shared/analysis/flamegraph/class.h"
+#include "plugins/shared/jvm/type_name.h"
 
 namespace atalaya::jvms {
 namespace {

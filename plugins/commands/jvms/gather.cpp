@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "plugins/commands/jvms/frames.h"
-#include "plugins/query/pieces.h"
-#include "plugins/query/usage.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/usage.h"
 
 namespace atalaya::jvms {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/query/budget.h"
-#include "plugins/store/store.h"
+#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/store.h"
 
 namespace atalaya::jvms {
 

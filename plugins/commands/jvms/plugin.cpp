@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/util/suggest.h"
-#include "core/util/text.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
 #include "plugins/commands/jvms/frames.h"
 #include "plugins/commands/jvms/gather.h"
 #include "plugins/commands/jvms/text.h"
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
 
 namespace atalaya::jvms {
 namespace {

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <set>
 
-#include "core/sample/json.h"
-#include "core/sample/text.h"
-#include "core/util/units.h"
-#include "plugins/query/output.h"
-#include "plugins/query/render.h"
+#include "core/base/json.h"
+#include "core/base/safe_text.h"
+#include "core/base/units.h"
+#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::jvms {
 namespace {

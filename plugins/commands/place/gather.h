@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plugins/commands/place/problem.h"
-#include "plugins/graph/graph.h"
+#include "plugins/shared/analysis/graph/graph.h"
 
 namespace atalaya::place {
 

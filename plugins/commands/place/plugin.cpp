@@ -11,17 +11,17 @@
 #include <string>
 #include <vector>
 
-#include "core/util/files.h"
-#include "core/util/matcher.h"
-#include "core/util/text.h"
+#include "core/base/files.h"
+#include "plugins/shared/match/matcher.h"
+#include "core/base/text.h"
 #include "plugins/commands/place/gather.h"
 #include "plugins/commands/place/report.h"
 #include "plugins/commands/place/rooms.h"
 #include "plugins/commands/place/search.h"
-#include "plugins/graph/params.h"
-#include "plugins/graph/read.h"
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
+#include "plugins/shared/analysis/graph/params.h"
+#include "plugins/shared/analysis/graph/read.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
 
 namespace atalaya::place {
 namespace {

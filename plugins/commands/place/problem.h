@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/graph/graph.h"
-#include "plugins/query/budget.h"
+#include "plugins/shared/analysis/graph/graph.h"
+#include "plugins/shared/analysis/query/budget.h"
 
 namespace atalaya::place {
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "core/sample/json.h"
-#include "core/sample/text.h"
-#include "plugins/graph/text.h"
-#include "plugins/query/render.h"
+#include "core/base/json.h"
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/graph/text.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::place {
 namespace {

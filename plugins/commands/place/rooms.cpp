@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
-#include "core/util/text.h"
-#include "core/util/units.h"
-#include "plugins/query/usage.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "plugins/shared/analysis/query/usage.h"
 
 namespace atalaya::place {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/result.h"
+#include "core/base/result.h"
 #include "plugins/commands/place/problem.h"
-#include "plugins/query/budget.h"
-#include "plugins/query/types.h"
+#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/analysis/query/types.h"
 
 namespace atalaya::place {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "plugins/commands/place/problem.h"
-#include "plugins/query/budget.h"
+#include "plugins/shared/analysis/query/budget.h"
 
 namespace atalaya::place {
 

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "plugins/commands/plot/png.h"
-#include "plugins/query/engine.h"
-#include "plugins/query/experiments.h"
-#include "plugins/query/merge.h"
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
-#include "plugins/query/pieces.h"
-#include "plugins/query/plot/lines.h"
-#include "plugins/query/plot/svg.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/experiments.h"
+#include "plugins/shared/analysis/query/merge.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/plot/lines.h"
+#include "plugins/shared/analysis/plot/svg.h"
 
 namespace atalaya::plot {
 namespace {

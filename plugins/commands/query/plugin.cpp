@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <string>
 
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
-#include "plugins/query/render.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::query_command {
 namespace {

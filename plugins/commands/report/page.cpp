@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/report/page.h"
 
-#include "core/util/units.h"
-#include "plugins/query/render.h"
-#include "plugins/query/time_text.h"
-#include "plugins/store/metric_info.h"
+#include "core/base/units.h"
+#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/store/metric_info.h"
 
 namespace atalaya::report_command {
 namespace {

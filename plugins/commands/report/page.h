@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plugins/commands/report/parts.h"
-#include "plugins/query/experiments.h"
+#include "plugins/shared/analysis/query/experiments.h"
 
 namespace atalaya::report_command {
 

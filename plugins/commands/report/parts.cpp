@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <utility>
 
-#include "core/sample/json.h"
-#include "core/sample/text.h"
-#include "plugins/query/render.h"
-#include "plugins/query/time_text.h"
+#include "core/base/json.h"
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/query/time_text.h"
 
 namespace atalaya::report_command {
 namespace {

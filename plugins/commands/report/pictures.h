@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/query/experiments.h"
-#include "plugins/query/options.h"
+#include "plugins/shared/analysis/query/experiments.h"
+#include "plugins/shared/analysis/query/options.h"
 
 namespace atalaya::report_command {
 

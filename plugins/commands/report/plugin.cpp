@@ -11,10 +11,10 @@
 #include "plugins/commands/report/page.h"
 #include "plugins/commands/report/parts.h"
 #include "plugins/commands/report/pictures.h"
-#include "plugins/query/engine.h"
-#include "plugins/query/experiments.h"
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/experiments.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
 
 namespace atalaya::report_command {
 namespace {

@@ -7,16 +7,16 @@
 #include <charconv>
 #include <set>
 
-#include "core/sample/json.h"
-#include "core/util/now.h"
+#include "core/base/json.h"
+#include "core/base/now.h"
 #include "plugins/commands/serve/opentsdb.h"
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/commands/serve/stacks.h"
-#include "plugins/query/engine.h"
-#include "plugins/query/experiment_json.h"
-#include "plugins/query/experiment_log.h"
-#include "plugins/query/pieces.h"
-#include "plugins/query/render.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/experiment_json.h"
+#include "plugins/shared/analysis/query/experiment_log.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::serve {
 namespace {

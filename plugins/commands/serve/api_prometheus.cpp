@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prometheus' paths.
-#include "core/sample/json.h"
-#include "core/util/now.h"
+#include "core/base/json.h"
+#include "core/base/now.h"
 #include "plugins/commands/serve/api.h"
 #include "plugins/commands/serve/prometheus.h"
-#include "plugins/query/engine.h"
-#include "plugins/query/formula.h"
-#include "plugins/query/pieces.h"
-#include "plugins/store/metric_info.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/formula.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/store/metric_info.h"
 
 namespace atalaya::serve {
 namespace {

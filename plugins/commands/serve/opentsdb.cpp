@@ -8,11 +8,11 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/sample/json.h"
-#include "core/util/suggest.h"
-#include "core/util/text.h"
-#include "plugins/query/pieces.h"
-#include "plugins/query/render.h"
+#include "core/base/json.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::serve {
 namespace {

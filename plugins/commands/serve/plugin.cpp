@@ -9,8 +9,8 @@
 
 #include "plugins/commands/serve/api.h"
 #include "plugins/commands/serve/server.h"
-#include "plugins/http_server/params.h"
-#include "plugins/query/options.h"
+#include "plugins/shared/http/server/params.h"
+#include "plugins/shared/analysis/query/options.h"
 
 namespace atalaya::serve {
 namespace {

@@ -5,12 +5,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/sample/json.h"
-#include "core/util/matcher.h"
-#include "core/util/text.h"
-#include "core/util/units.h"
-#include "plugins/query/pieces.h"
-#include "plugins/query/render.h"
+#include "core/base/json.h"
+#include "plugins/shared/match/matcher.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::serve {
 namespace {

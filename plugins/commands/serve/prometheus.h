@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "plugins/commands/serve/request.h"
-#include "plugins/query/budget.h"
-#include "plugins/query/types.h"
+#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/analysis/query/types.h"
 
 namespace atalaya::serve {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/sample/json.h"
-#include "plugins/query/render.h"
+#include "core/base/json.h"
+#include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::serve {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plugins/commands/serve/request.h"
-#include "plugins/http_server/daemon.h"
+#include "plugins/shared/http/server/daemon.h"
 
 namespace atalaya::serve {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/sample/json.h"
+#include "core/base/json.h"
 
 namespace atalaya::serve {
 namespace {

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "core/sample/json.h"
-#include "core/sample/text.h"
-#include "plugins/query/options.h"
-#include "plugins/query/render.h"
-#include "plugins/store/schema.h"
-#include "plugins/store/sql/points_table.h"
-#include "plugins/store/sqlite.h"
+#include "core/base/json.h"
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/store/sqlite/schema.h"
+#include "plugins/shared/store/sql/points_table.h"
+#include "plugins/shared/store/sqlite/database.h"
 
 namespace atalaya::sql_command {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/util/matcher.h"
-#include "plugins/patterns.h"
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/match/patterns.h"
 
 namespace atalaya::match {
 

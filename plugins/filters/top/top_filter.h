@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/sample/identity.h"
-#include "core/sample/per_name.h"
-#include "core/sample/totals.h"
-#include "plugins/patterns.h"
+#include "plugins/shared/samples/identity.h"
+#include "plugins/shared/samples/per_name.h"
+#include "plugins/shared/samples/totals.h"
+#include "plugins/shared/match/patterns.h"
 
 namespace atalaya::top {
 

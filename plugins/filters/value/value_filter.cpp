@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plugins/patterns.h"
+#include "plugins/shared/match/patterns.h"
 
 namespace atalaya::value {
 

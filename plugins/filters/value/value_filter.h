@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/sample/identity.h"
-#include "core/sample/per_name.h"
+#include "plugins/shared/samples/identity.h"
+#include "plugins/shared/samples/per_name.h"
 
 namespace atalaya::value {
 

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "core/sample/encoder.h"
-#include "plugins/secret/secret.h"
-#include "plugins/sinks/shared/dead_letters.h"
-#include "plugins/sinks/shared/params.h"
-#include "plugins/store/clickhouse/writer.h"
+#include "plugins/shared/encode/encoder.h"
+#include "plugins/shared/secret/secret.h"
+#include "plugins/shared/sink/dead_letters.h"
+#include "plugins/shared/sink/params.h"
+#include "plugins/shared/store/clickhouse/writer.h"
 
 namespace atalaya::clickhouse_sink {
 namespace {

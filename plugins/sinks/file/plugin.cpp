@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/sample/encoder.h"
-#include "core/util/files.h"
-#include "plugins/sinks/file/line_file.h"
+#include "plugins/shared/encode/encoder.h"
+#include "core/base/files.h"
+#include "plugins/shared/sink/line_file.h"
 
 namespace atalaya::file_sink {
 namespace {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <unordered_map>
 
-#include "core/util/now.h"
-#include "plugins/http_client/words.h"
+#include "core/base/now.h"
+#include "plugins/shared/http/client/words.h"
 
 namespace atalaya::http_sink {
 namespace {

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/sample/encoder.h"
-#include "plugins/http_client/compressor.h"
-#include "plugins/http_client/connection.h"
+#include "plugins/shared/encode/encoder.h"
+#include "plugins/shared/http/client/compressor.h"
+#include "plugins/shared/http/client/connection.h"
 #include "plugins/sinks/http/answer.h"
 #include "plugins/sinks/http/targets.h"
 

@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/http_client/authorization.h"
-#include "plugins/secret/secret.h"
+#include "plugins/shared/http/client/authorization.h"
+#include "plugins/shared/secret/secret.h"
 #include "plugins/sinks/http/lane.h"
-#include "plugins/sinks/shared/dead_letters.h"
-#include "plugins/sinks/shared/fingerprint.h"
-#include "plugins/sinks/shared/params.h"
+#include "plugins/shared/sink/dead_letters.h"
+#include "plugins/shared/sink/fingerprint.h"
+#include "plugins/shared/sink/params.h"
 
 namespace atalaya::http_sink {
 namespace {

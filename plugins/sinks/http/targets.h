@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "plugins/http_client/connection.h"
+#include "plugins/shared/http/client/connection.h"
 
 namespace atalaya::http_sink {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/sample/encoder.h"
-#include "core/sample/per_name.h"
+#include "plugins/shared/encode/encoder.h"
+#include "plugins/shared/samples/per_name.h"
 
 namespace atalaya::kafka_sink {
 

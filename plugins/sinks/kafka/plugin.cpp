@@ -7,13 +7,13 @@
 #include <span>
 #include <string>
 
-#include "plugins/secret/secret.h"
+#include "plugins/shared/secret/secret.h"
 #include "plugins/sinks/kafka/delivery.h"
 #include "plugins/sinks/kafka/messages.h"
 #include "plugins/sinks/kafka/settings.h"
-#include "plugins/sinks/shared/dead_letters.h"
-#include "plugins/sinks/shared/fingerprint.h"
-#include "plugins/sinks/shared/params.h"
+#include "plugins/shared/sink/dead_letters.h"
+#include "plugins/shared/sink/fingerprint.h"
+#include "plugins/shared/sink/params.h"
 
 namespace atalaya::kafka_sink {
 namespace {

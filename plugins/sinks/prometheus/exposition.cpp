@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/sample/json.h"
+#include "core/base/json.h"
 #include "plugins/sinks/prometheus/legal_text.h"
 
 namespace atalaya::prometheus {

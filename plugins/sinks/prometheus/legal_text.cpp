@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/sample/text.h"
+#include "core/base/safe_text.h"
 
 namespace atalaya::prometheus {
 namespace {

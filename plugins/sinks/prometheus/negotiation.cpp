@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 
 namespace atalaya::prometheus {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "core/util/text.h"
-#include "plugins/http_server/params.h"
-#include "plugins/patterns.h"
+#include "core/base/text.h"
+#include "plugins/shared/http/server/params.h"
+#include "plugins/shared/match/patterns.h"
 #include "plugins/sinks/prometheus/scrape_server.h"
 
 namespace atalaya::prometheus {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plugins/patterns.h"
+#include "plugins/shared/match/patterns.h"
 #include "plugins/sinks/prometheus/legal_text.h"
 
 namespace atalaya::prometheus {

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/sample/identity.h"
-#include "core/sample/names.h"
-#include "core/sample/per_name.h"
+#include "plugins/shared/samples/identity.h"
+#include "core/base/name_cache.h"
+#include "plugins/shared/samples/per_name.h"
 #include "plugins/sinks/prometheus/stream.h"
 
 namespace atalaya::prometheus {

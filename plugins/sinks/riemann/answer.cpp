@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/sample/text.h"
+#include "core/base/safe_text.h"
 
 namespace atalaya::riemann_sink {
 namespace {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "plugins/http_client/connection.h"
+#include "plugins/shared/http/client/connection.h"
 
 namespace atalaya::riemann_sink {
 

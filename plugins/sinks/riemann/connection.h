@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/http_client/deadlines.h"
+#include "plugins/shared/http/client/deadlines.h"
 #include "plugins/sinks/riemann/answer.h"
 #include "plugins/sinks/riemann/server.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plugins/http_client/connection.h"
+#include "plugins/shared/http/client/connection.h"
 
 namespace atalaya::riemann_sink {
 namespace {

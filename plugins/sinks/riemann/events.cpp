@@ -7,8 +7,8 @@
 #include <cstring>
 #include <new>
 
-#include "core/sample/json.h"
-#include "core/sample/text.h"
+#include "core/base/json.h"
+#include "core/base/safe_text.h"
 
 namespace atalaya::riemann_sink {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/sample/arena.h"
-#include "core/sample/names.h"
+#include "core/base/arena.h"
+#include "core/base/name_cache.h"
 
 namespace atalaya::riemann_sink {
 

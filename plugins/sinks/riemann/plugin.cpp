@@ -8,14 +8,14 @@
 #include <random>
 #include <string>
 
-#include "plugins/http_client/authorization.h"
+#include "plugins/shared/http/client/authorization.h"
 #include "plugins/sinks/riemann/connection.h"
 #include "plugins/sinks/riemann/delivery.h"
 #include "plugins/sinks/riemann/events.h"
 #include "plugins/sinks/riemann/server.h"
-#include "plugins/sinks/shared/dead_letters.h"
-#include "plugins/sinks/shared/fingerprint.h"
-#include "plugins/sinks/shared/params.h"
+#include "plugins/shared/sink/dead_letters.h"
+#include "plugins/shared/sink/fingerprint.h"
+#include "plugins/shared/sink/params.h"
 
 namespace atalaya::riemann_sink {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/store/writer.h"
+#include "plugins/shared/store/sqlite/writer.h"
 
 namespace atalaya::sqlite_sink {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::btrace {
 namespace {

@@ -9,11 +9,11 @@
 #include <string>
 
 #include "plugins/sources/btrace/line_reader.h"
-#include "plugins/sources/btrace/metrics.h"
+#include "plugins/sources/btrace/btrace_metrics.h"
 #include "plugins/sources/btrace/read_rules.h"
 #include "plugins/sources/btrace/record_builder.h"
-#include "plugins/tail/journal_file.h"
-#include "plugins/tail/tail.h"
+#include "plugins/shared/tail/journal_file.h"
+#include "plugins/shared/tail/tail.h"
 
 namespace atalaya::btrace {
 

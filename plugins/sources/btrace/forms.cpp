@@ -5,9 +5,9 @@
 #include <array>
 #include <utility>
 
-#include "core/util/metric_name.h"
-#include "core/util/text.h"
-#include "plugins/tail/journal.h"
+#include "plugins/shared/samples/metric_name.h"
+#include "core/base/text.h"
+#include "plugins/shared/tail/journal.h"
 
 namespace atalaya::btrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/util/result.h"
+#include "core/base/result.h"
 #include "plugins/sources/btrace/record.h"
 
 namespace atalaya::btrace {

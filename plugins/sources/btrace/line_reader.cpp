@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 #include "plugins/sources/btrace/times.h"
 
 namespace atalaya::btrace {

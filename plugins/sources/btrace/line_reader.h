@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/result.h"
+#include "core/base/result.h"
 #include "plugins/sources/btrace/forms.h"
 #include "plugins/sources/btrace/phase_line.h"
 #include "plugins/sources/btrace/record.h"
 #include "plugins/sources/btrace/rules.h"
 #include "plugins/sources/btrace/spans.h"
-#include "plugins/tail/content.h"
-#include "plugins/tail/journal_file.h"
+#include "plugins/shared/tail/content_mark.h"
+#include "plugins/shared/tail/journal_file.h"
 
 namespace atalaya::btrace {
 

@@ -6,9 +6,9 @@
 #include <cctype>
 #include <vector>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 #include "plugins/sources/btrace/times.h"
-#include "plugins/tail/journal.h"
+#include "plugins/shared/tail/journal.h"
 
 namespace atalaya::btrace {
 namespace {

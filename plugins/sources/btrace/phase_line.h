@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documented line that our BTrace scripts print (docs/phase-lines.md):
+// The documented line that our BTrace scripts print (docs/how-to/phase-lines.md):
 //   atalaya begin phase job=job_1 task=task_1 phase=spill time=1700000000123
 //   atalaya end phase job=job_1 task=task_1 phase=spill time=1700000000456 bytes=4096
 //   atalaya span region name=parse start=1700000000123 end=1700000000124

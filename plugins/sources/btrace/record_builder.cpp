@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/btrace/record_builder.h"
 
-#include "core/util/metric_name.h"
+#include "plugins/shared/samples/metric_name.h"
 
 namespace atalaya::btrace {
 

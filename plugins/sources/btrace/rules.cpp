@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/util/lua_pattern.h"
-#include "core/util/metric_name.h"
-#include "core/util/text.h"
+#include "core/base/lua_pattern.h"
+#include "plugins/shared/samples/metric_name.h"
+#include "core/base/text.h"
 #include "plugins/sources/btrace/phase_line.h"
 #include "plugins/sources/btrace/times.h"
 

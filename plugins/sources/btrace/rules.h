@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/result.h"
+#include "core/base/result.h"
 #include "plugins/sources/btrace/record.h"
 #include "plugins/sources/btrace/spans.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-#include "plugins/tail/journal.h"
+#include "plugins/shared/tail/journal.h"
 
 namespace atalaya::btrace {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/util/result.h"
+#include "core/base/result.h"
 #include "plugins/sources/btrace/record.h"
 
 namespace atalaya::btrace {

@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 #include "plugins/sources/btrace/record.h"
 
 namespace atalaya::btrace {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "plugins/cpus/cpus.h"
+#include "plugins/shared/procfs/cpus.h"
 
 namespace atalaya::counters {
 namespace {

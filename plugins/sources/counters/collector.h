@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/util/matcher.h"
+#include "plugins/shared/match/matcher.h"
 #include "plugins/sources/counters/counters_metrics.h"
 #include "plugins/sources/counters/entities.h"
 #include "plugins/sources/counters/event_set.h"

@@ -10,10 +10,10 @@
 #include <array>
 #include <memory>
 
-#include "plugins/sources/proc/cgroup_reader.h"
-#include "plugins/sources/proc/files.h"
-#include "plugins/sources/proc/host_reader.h"
-#include "plugins/sources/proc/process_parse.h"
+#include "plugins/shared/cgroup/cgroup_reader.h"
+#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/procfs/host_reader.h"
+#include "plugins/shared/procfs/process_parse.h"
 
 namespace atalaya::counters {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/files.h"
-#include "core/util/matcher.h"
-#include "plugins/sources/proc/cgroup_walk.h"
+#include "core/base/files.h"
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/cgroup/cgroup_walk.h"
 
 namespace atalaya::counters {
 

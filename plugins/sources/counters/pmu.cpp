@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/counters/pmu.h"
 
-#include "core/util/files.h"
-#include "plugins/cpus/cpus.h"
-#include "plugins/sources/proc/files.h"
+#include "core/base/files.h"
+#include "plugins/shared/procfs/cpus.h"
+#include "plugins/shared/procfs/files.h"
 
 namespace atalaya::counters {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/sample/json.h"
+#include "core/base/json.h"
 #include "plugins/sources/hadoop/json_values.h"
 
 namespace atalaya::hadoop {

@@ -8,8 +8,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/util/files.h"
-#include "plugins/hadoop_config/config.h"
+#include "core/base/files.h"
+#include "plugins/shared/hadoop_config/config.h"
 
 namespace atalaya::hadoop {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "core/util/matcher.h"
+#include "plugins/shared/match/matcher.h"
 #include "plugins/sources/hadoop/span.h"
 
 namespace atalaya::hadoop {

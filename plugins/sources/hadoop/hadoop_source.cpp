@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/util/now.h"
-#include "plugins/hadoop_config/config.h"
+#include "core/base/now.h"
+#include "plugins/shared/hadoop_config/config.h"
 #include "plugins/sources/hadoop/options.h"
 
 namespace atalaya::hadoop {

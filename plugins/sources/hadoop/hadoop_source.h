@@ -9,7 +9,7 @@
 #include <string>
 
 #include "plugins/sources/hadoop/delivery.h"
-#include "plugins/sources/hadoop/metrics.h"
+#include "plugins/sources/hadoop/hadoop_metrics.h"
 #include "plugins/sources/hadoop/params.h"
 #include "plugins/sources/hadoop/places.h"
 #include "plugins/sources/hadoop/reading.h"

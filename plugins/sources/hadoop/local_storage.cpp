@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "plugins/sources/hadoop/storage.h"
 
 namespace atalaya::hadoop {

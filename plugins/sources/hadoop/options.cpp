@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "plugins/patterns.h"
+#include "plugins/shared/match/patterns.h"
 
 namespace atalaya::hadoop {
 namespace {

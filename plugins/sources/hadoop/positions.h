@@ -8,7 +8,7 @@
 #include <string>
 
 #include "plugins/sources/hadoop/span.h"
-#include "plugins/store/sqlite.h"
+#include "plugins/shared/store/sqlite/database.h"
 
 namespace atalaya::hadoop {
 

@@ -3,7 +3,7 @@
 
 #include <Poco/URI.h>
 
-#include "plugins/http_client/words.h"
+#include "plugins/shared/http/client/words.h"
 #include "plugins/sources/hadoop/json_values.h"
 
 namespace atalaya::hadoop {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/http_client/authorization.h"
-#include "plugins/http_client/connection.h"
+#include "plugins/shared/http/client/authorization.h"
+#include "plugins/shared/http/client/connection.h"
 #include "plugins/sources/hadoop/storage.h"
 
 namespace atalaya::hadoop {

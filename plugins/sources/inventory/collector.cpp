@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "plugins/sources/inventory/hardware.h"
-#include "plugins/sources/proc/files.h"
+#include "plugins/shared/procfs/files.h"
 
 namespace atalaya::inventory {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/util/tree.h"
+#include "plugins/shared/procfs/tree.h"
 #include "plugins/sources/inventory/ledger.h"
-#include "plugins/sources/inventory/metrics.h"
+#include "plugins/sources/inventory/inventory_metrics.h"
 #include "plugins/sources/inventory/software.h"
 
 namespace atalaya::inventory {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 
 namespace atalaya::inventory {
 namespace {

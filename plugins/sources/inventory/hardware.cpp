@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "core/util/text.h"
-#include "plugins/cpus/cpus.h"
+#include "core/base/text.h"
+#include "plugins/shared/procfs/cpus.h"
 #include "plugins/sources/inventory/properties.h"
-#include "plugins/sources/proc/files.h"
+#include "plugins/shared/procfs/files.h"
 
 namespace atalaya::inventory {
 namespace {

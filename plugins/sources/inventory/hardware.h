@@ -2,7 +2,7 @@
 // What the kernel says of the machine that it runs on: processors, memory, disks, interfaces, and itself.
 #pragma once
 
-#include "core/util/tree.h"
+#include "plugins/shared/procfs/tree.h"
 #include "plugins/sources/inventory/facts.h"
 
 namespace atalaya::inventory {

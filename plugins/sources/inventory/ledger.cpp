@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/sources/proc/files.h"
+#include "plugins/shared/procfs/files.h"
 
 namespace atalaya::inventory {
 namespace {

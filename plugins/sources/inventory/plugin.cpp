@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plugins/sources/inventory/collector.h"
-#include "plugins/sources/inventory/metrics.h"
+#include "plugins/sources/inventory/inventory_metrics.h"
 
 namespace atalaya::inventory {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "core/util/text.h"
-#include "plugins/sources/proc/files.h"
+#include "core/base/text.h"
+#include "plugins/shared/procfs/files.h"
 
 namespace atalaya::inventory {
 namespace {

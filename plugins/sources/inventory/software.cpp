@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "plugins/hadoop_config/config.h"
+#include "plugins/shared/hadoop_config/config.h"
 #include "plugins/sources/inventory/properties.h"
-#include "plugins/sources/proc/command_lines.h"
+#include "plugins/shared/procfs/command_lines.h"
 
 namespace atalaya::inventory {
 namespace {

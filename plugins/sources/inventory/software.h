@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/matcher.h"
-#include "core/util/tree.h"
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/procfs/tree.h"
 #include "plugins/sources/inventory/facts.h"
 
 namespace atalaya::inventory {

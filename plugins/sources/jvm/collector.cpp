@@ -6,8 +6,8 @@
 #include <ctime>
 #include <utility>
 
-#include "core/util/now.h"
-#include "plugins/sources/jvm/metrics.h"
+#include "core/base/now.h"
+#include "plugins/sources/jvm/jvm_metrics.h"
 
 namespace atalaya::jvm {
 namespace {

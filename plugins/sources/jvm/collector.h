@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/matcher.h"
+#include "plugins/shared/match/matcher.h"
 #include "plugins/sources/jvm/discovery.h"
 #include "plugins/sources/jvm/numbers.h"
 #include "plugins/sources/jvm/sampler.h"

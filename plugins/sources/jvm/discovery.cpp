@@ -11,9 +11,9 @@
 #include <ctime>
 #include <memory>
 
-#include "core/util/files.h"
-#include "core/util/now.h"
-#include "plugins/jvm/facts.h"
+#include "core/base/files.h"
+#include "core/base/now.h"
+#include "plugins/shared/jvm/facts.h"
 
 namespace atalaya::jvm {
 namespace {

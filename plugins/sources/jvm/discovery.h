@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/jvm/attach.h"
+#include "plugins/shared/jvm/attach.h"
 
 namespace atalaya::jvm {
 

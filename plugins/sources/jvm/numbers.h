@@ -6,7 +6,7 @@
 #include <optional>
 #include <variant>
 
-#include "plugins/sources/jvm/metrics.h"
+#include "plugins/sources/jvm/jvm_metrics.h"
 #include "plugins/sources/jvm/shared.h"
 
 namespace atalaya::jvm {

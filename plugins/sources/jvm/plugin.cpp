@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plugins/sources/jvm/collector.h"
-#include "plugins/sources/jvm/metrics.h"
+#include "plugins/sources/jvm/jvm_metrics.h"
 
 namespace atalaya::jvm {
 namespace {

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::jvm {
 namespace {

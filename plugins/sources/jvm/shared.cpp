@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/util/metric_name.h"
-#include "plugins/jvm/hsperfdata.h"
+#include "plugins/shared/samples/metric_name.h"
+#include "plugins/shared/jvm/hsperfdata.h"
 
 namespace atalaya::jvm {
 namespace {

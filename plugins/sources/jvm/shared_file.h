@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "plugins/sources/jvm/discovery.h"
 
 namespace atalaya::jvm {

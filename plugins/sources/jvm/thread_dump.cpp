@@ -12,7 +12,7 @@
 #include <cmath>
 #include <utility>
 
-#include "plugins/jvm/type_name.h"
+#include "plugins/shared/jvm/type_name.h"
 
 namespace atalaya::jvm {
 namespace {

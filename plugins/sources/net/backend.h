@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "bpf/net.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 #include "plugins/sources/net/flow_table.h"
 
 namespace atalaya::net {

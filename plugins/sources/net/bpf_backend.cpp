@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "bpf/net.h"
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "net.skel.h"
-#include "plugins/bpf/loading.h"
+#include "plugins/shared/bpf/loading.h"
 #include "plugins/sources/net/backend.h"
 #include "plugins/sources/net/record_ring.h"
 #include "plugins/sources/net/records.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "plugins/sources/net/backend.h"
 #include "plugins/sources/net/flow_table.h"
 #include "plugins/sources/net/net_metrics.h"

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "plugins/sources/net/diag_messages.h"
 #include "plugins/sources/net/socket_holders.h"
 

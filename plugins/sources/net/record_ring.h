@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bpf/net.h"
-#include "plugins/bpf/ring.h"
+#include "plugins/shared/bpf/ring.h"
 #include "plugins/sources/net/backend.h"
 
 namespace atalaya::net {

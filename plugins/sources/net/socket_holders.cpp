@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "plugins/sources/net/text.h"
 
 namespace atalaya::net {

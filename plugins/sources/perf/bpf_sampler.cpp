@@ -22,14 +22,14 @@
 #include <vector>
 
 #include "bpf/perf.h"
-#include "core/util/now.h"
+#include "core/base/now.h"
 #include "perf.skel.h"
-#include "plugins/bpf/loading.h"
-#include "plugins/cpus/cpus.h"
+#include "plugins/shared/bpf/loading.h"
+#include "plugins/shared/procfs/cpus.h"
 #include "plugins/sources/perf/perf_events.h"
 #include "plugins/sources/perf/process_id.h"
 #include "plugins/sources/perf/sampler.h"
-#include "plugins/symbols/unwinder.h"
+#include "plugins/shared/symbols/unwinder.h"
 
 namespace atalaya::perf {
 namespace {

@@ -15,9 +15,9 @@
 #include <functional>
 #include <utility>
 
-#include "core/util/now.h"
-#include "plugins/containers/place.h"
-#include "plugins/sources/perf/metrics.h"
+#include "core/base/now.h"
+#include "plugins/shared/cgroup/place.h"
+#include "plugins/sources/perf/perf_metrics.h"
 
 namespace atalaya::perf {
 namespace {

@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/util/files.h"
-#include "core/util/matcher.h"
+#include "core/base/files.h"
+#include "plugins/shared/match/matcher.h"
 #include "plugins/sources/perf/folder.h"
 #include "plugins/sources/perf/processes.h"
 #include "plugins/sources/perf/sampler.h"

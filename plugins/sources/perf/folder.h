@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "plugins/sources/perf/sampler.h"
-#include "plugins/symbols/kernel_symbols.h"
-#include "plugins/symbols/process_memory.h"
+#include "plugins/shared/symbols/kernel_symbols.h"
+#include "plugins/shared/symbols/process_memory.h"
 
 namespace atalaya::perf {
 

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <utility>
 
-#include "plugins/cpus/cpus.h"
+#include "plugins/shared/procfs/cpus.h"
 
 namespace atalaya::perf {
 namespace {

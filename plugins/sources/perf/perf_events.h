@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/util/files.h"
-#include "core/util/result.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
 
 namespace atalaya::perf {
 

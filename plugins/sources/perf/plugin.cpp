@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plugins/sources/perf/collector.h"
-#include "plugins/sources/perf/metrics.h"
+#include "plugins/sources/perf/perf_metrics.h"
 
 namespace atalaya::perf {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "plugins/sources/perf/sampler.h"
-#include "plugins/symbols/process_memory.h"
+#include "plugins/shared/symbols/process_memory.h"
 
 namespace atalaya::perf {
 

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <utility>
 
-#include "core/util/files.h"
-#include "core/util/now.h"
-#include "plugins/containers/place.h"
+#include "core/base/files.h"
+#include "core/base/now.h"
+#include "plugins/shared/cgroup/place.h"
 #include "plugins/sources/perf/process_id.h"
 
 namespace atalaya::perf {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/jvm/perf_map_refresh.h"
+#include "plugins/shared/jvm/perf_map_refresh.h"
 #include "plugins/sources/perf/sampler.h"
-#include "plugins/symbols/process_memory.h"
+#include "plugins/shared/symbols/process_memory.h"
 
 namespace atalaya::perf {
 

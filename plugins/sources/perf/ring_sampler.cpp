@@ -16,12 +16,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/util/now.h"
-#include "plugins/cpus/cpus.h"
+#include "core/base/now.h"
+#include "plugins/shared/procfs/cpus.h"
 #include "plugins/sources/perf/perf_events.h"
 #include "plugins/sources/perf/ring_records.h"
 #include "plugins/sources/perf/sampler.h"
-#include "plugins/symbols/process_memory.h"
+#include "plugins/shared/symbols/process_memory.h"
 
 namespace atalaya::perf {
 namespace {

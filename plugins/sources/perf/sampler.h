@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/util/matcher.h"
-#include "core/util/result.h"
+#include "plugins/shared/match/matcher.h"
+#include "core/base/result.h"
 
 namespace atalaya::perf {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/power/model.h"
-#include "plugins/power/open_meter.h"
+#include "plugins/shared/power/model.h"
+#include "plugins/shared/power/open_meter.h"
 #include "plugins/sources/power/cpu_states.h"
 #include "plugins/sources/power/ipmi.h"
 #include "plugins/sources/power/msr_states.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 
 namespace atalaya::power {
 namespace {

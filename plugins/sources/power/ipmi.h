@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/util/files.h"
-#include "core/util/tree.h"
+#include "core/base/files.h"
+#include "plugins/shared/procfs/tree.h"
 
 namespace atalaya::power {
 

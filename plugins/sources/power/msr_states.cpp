@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "plugins/power/msr_rapl.h"
+#include "plugins/shared/power/msr_rapl.h"
 
 namespace atalaya::power {
 namespace {

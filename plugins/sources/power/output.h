@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/sources/power/metrics.h"
+#include "plugins/sources/power/power_metrics.h"
 
 namespace atalaya::power {
 

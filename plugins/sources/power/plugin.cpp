@@ -6,7 +6,7 @@
 #include <string>
 
 #include "plugins/sources/power/collector.h"
-#include "plugins/sources/power/metrics.h"
+#include "plugins/sources/power/power_metrics.h"
 
 namespace atalaya::power {
 namespace {

@@ -6,12 +6,12 @@
 #include <array>
 #include <optional>
 
-#include "plugins/sources/proc/cgroup_collector.h"
-#include "plugins/sources/proc/cgroup_metrics.h"
-#include "plugins/sources/proc/host_collector.h"
-#include "plugins/sources/proc/host_metrics.h"
-#include "plugins/sources/proc/host_options.h"
-#include "plugins/sources/proc/process_collector.h"
+#include "plugins/sources/proc/cgroup/cgroup_collector.h"
+#include "plugins/sources/proc/cgroup/cgroup_metrics.h"
+#include "plugins/sources/proc/host/host_collector.h"
+#include "plugins/sources/proc/host/host_metrics.h"
+#include "plugins/sources/proc/host/host_options.h"
+#include "plugins/sources/proc/process/process_collector.h"
 
 namespace atalaya::proc {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/sample/json.h"
-#include "core/sample/text.h"
+#include "core/base/json.h"
+#include "core/base/safe_text.h"
 
 namespace atalaya::receive {
 namespace {

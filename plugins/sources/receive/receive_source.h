@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/http_server/params.h"
+#include "plugins/shared/http/server/params.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "plugins/sources/receive/server.h"
 

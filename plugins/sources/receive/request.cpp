@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "core/sample/json.h"
+#include "core/base/json.h"
 
 namespace atalaya::receive {
 namespace {

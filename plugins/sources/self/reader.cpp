@@ -8,7 +8,7 @@
 #include <charconv>
 #include <memory>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 
 namespace atalaya::self {
 namespace {

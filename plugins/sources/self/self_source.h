@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/sample/identity.h"
+#include "plugins/shared/samples/identity.h"
 #include "plugins/sources/self/reader.h"
 #include "plugins/sources/self/self_metrics.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bpf/uprobe.h"
-#include "core/util/result.h"
+#include "core/base/result.h"
 #include "plugins/sources/uprobe/regions.h"
 
 namespace atalaya::uprobe {

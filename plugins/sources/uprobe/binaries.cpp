@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/util/files.h"
-#include "core/util/text.h"
-#include "plugins/symbols/process_root.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "plugins/shared/symbols/process_root.h"
 
 namespace atalaya::uprobe {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/result.h"
+#include "core/base/result.h"
 #include "plugins/sources/uprobe/backend.h"
 #include "plugins/sources/uprobe/regions.h"
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "bpf/uprobe.h"
-#include "core/util/files.h"
-#include "plugins/bpf/loading.h"
+#include "core/base/files.h"
+#include "plugins/shared/bpf/loading.h"
 #include "plugins/sources/uprobe/backend.h"
 #include "plugins/sources/uprobe/run_ring.h"
 #include "uprobe.skel.h"

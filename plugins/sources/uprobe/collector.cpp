@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::uprobe {
 namespace {

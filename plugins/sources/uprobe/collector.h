@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/matcher.h"
+#include "plugins/shared/match/matcher.h"
 #include "plugins/sources/uprobe/backend.h"
 #include "plugins/sources/uprobe/binaries.h"
 #include "plugins/sources/uprobe/regions.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plugins/sources/uprobe/collector.h"
-#include "plugins/sources/uprobe/metrics.h"
+#include "plugins/sources/uprobe/uprobe_metrics.h"
 
 namespace atalaya::uprobe {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "bpf/uprobe.h"
-#include "core/util/text.h"
-#include "plugins/symbols/elf_image.h"
-#include "plugins/symbols/functions.h"
+#include "core/base/text.h"
+#include "plugins/shared/symbols/elf_image.h"
+#include "plugins/shared/symbols/functions.h"
 
 namespace atalaya::uprobe {
 namespace {

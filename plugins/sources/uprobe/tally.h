@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bpf/uprobe.h"
-#include "core/util/matcher.h"
+#include "plugins/shared/match/matcher.h"
 
 namespace atalaya::uprobe {
 

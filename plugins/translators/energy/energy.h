@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/power/model.h"
-#include "plugins/power/numbers.h"
-#include "plugins/power/open_meter.h"
+#include "plugins/shared/power/model.h"
+#include "plugins/shared/power/numbers.h"
+#include "plugins/shared/power/open_meter.h"
 #include "plugins/translators/energy/share.h"
 
 namespace atalaya::energy {

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "plugins/jvm/hsperfdata.h"
+#include "plugins/shared/jvm/hsperfdata.h"
 
 namespace atalaya::names {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 
 namespace atalaya::names {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::names {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/files.h"
-#include "plugins/containers/containers.h"
+#include "core/base/files.h"
+#include "plugins/shared/containers/containers.h"
 #include "plugins/translators/names/process_files.h"
 #include "plugins/translators/names/rules.h"
 

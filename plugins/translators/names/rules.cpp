@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 
 namespace atalaya::names {
 namespace {

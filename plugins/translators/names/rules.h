@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/util/matcher.h"
-#include "core/util/result.h"
+#include "plugins/shared/match/matcher.h"
+#include "core/base/result.h"
 #include "plugins/translators/names/command_line.h"
 
 namespace atalaya::names {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/patterns.h"
+#include "plugins/shared/match/patterns.h"
 
 namespace atalaya::tags {
 

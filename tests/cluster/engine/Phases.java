@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 
-/** Says what begins and what ends as lines that a BTrace script would print: docs/phase-lines.md. One task a time. */
+/** Says what begins and what ends as lines that a BTrace script would print: docs/how-to/phase-lines.md. One task a time. */
 final class Phases implements AutoCloseable {
   private final OutputStream out;
   private String task = "";

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "plugins/bottleneck/cluster.h"
+#include "plugins/shared/analysis/bottleneck/cluster.h"
 
 namespace atalaya::bottleneck {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/bottleneck/correlate.h"
-#include "plugins/bottleneck/explain.h"
-#include "plugins/bottleneck/statistics.h"
+#include "plugins/shared/analysis/bottleneck/correlate.h"
+#include "plugins/shared/analysis/bottleneck/explain.h"
+#include "plugins/shared/analysis/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
 namespace {

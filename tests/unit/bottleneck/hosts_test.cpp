@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plugins/bottleneck/hosts.h"
+#include "plugins/shared/analysis/bottleneck/hosts.h"
 
 namespace atalaya::bottleneck {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/bottleneck/analyse.h"
+#include "plugins/shared/analysis/bottleneck/analyse.h"
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::bottleneck::test {

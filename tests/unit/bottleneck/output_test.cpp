@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plugins/bottleneck/resource.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/commands/bottleneck/output.h"
 #include "tests/unit/bottleneck/jobs.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/bottleneck/read.h"
-#include "plugins/bottleneck/resource.h"
+#include "plugins/shared/analysis/bottleneck/read_jobs.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "tests/unit/bottleneck/jobs.h"
 
 namespace atalaya::bottleneck::test {

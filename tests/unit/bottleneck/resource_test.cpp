@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "plugins/bottleneck/resource.h"
-#include "plugins/store/metric_info.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
+#include "plugins/shared/store/metric_info.h"
 
 namespace atalaya::bottleneck {
 namespace {

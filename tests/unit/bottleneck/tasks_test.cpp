@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/bottleneck/read.h"
+#include "plugins/shared/analysis/bottleneck/read_jobs.h"
 #include "tests/unit/bottleneck/jobs.h"
 
 namespace atalaya::bottleneck::test {

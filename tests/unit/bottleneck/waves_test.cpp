@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/bottleneck/statistics.h"
+#include "plugins/shared/analysis/bottleneck/statistics.h"
 #include "tests/unit/bottleneck/jobs.h"
 
 namespace atalaya::bottleneck::test {

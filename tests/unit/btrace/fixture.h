@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/util/text.h"
+#include "core/base/text.h"
 #include "plugins/sources/btrace/line_reader.h"
 
 template <>

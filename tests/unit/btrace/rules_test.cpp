@@ -34,7 +34,7 @@ TEST_CASE("rules: begins and ends with words of the phase line") {
         Lines{"span task 1700000000000000000+3000000000 [framework=x task=t1 host=n1] span.bytes=77i span.outcome=1i"});
 }
 
-TEST_CASE("rules: Tez's history lines, as in docs/phase-lines.md") {
+TEST_CASE("rules: Tez's history lines, as in docs/how-to/phase-lines.md") {
   const std::string event = "%[HISTORY%]%[DAG:(dag_[%d_]+)%]%[Event:TASK_ATTEMPT_",
                     who = "%]: vertexName=(.-), taskAttemptId=(attempt_[%d_]+),.- ",
                     started = event + "STARTED" + who + "startTime=(%d+),.- nodeId=(.-):%d",
@@ -97,7 +97,7 @@ TEST_CASE("rules: Tez's history lines, as in docs/phase-lines.md") {
   CHECK(bench.reader->spans().open() == 0);
 }
 
-TEST_CASE("rules: Storm's executors, as in docs/phase-lines.md") {
+TEST_CASE("rules: Storm's executors, as in docs/how-to/phase-lines.md") {
   LineBench bench({}, {{.match = "^(%d+%-%d+%-%d+ %d+:%d+:%d+%.%d+) .- Execute done TUPLE .- TASK: (%d+) DELTA: (%d+)",
                         .emit = "metrics",
                         .captures = {"time", "tag.task", "field.storm.execute.ms"},

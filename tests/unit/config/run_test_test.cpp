@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/sample/flat.h"
+#include "core/base/flat.h"
 #include "fixture.h"
 
 using namespace atalaya::core;

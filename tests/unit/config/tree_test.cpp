@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/util/tree.h"
+#include "plugins/shared/procfs/tree.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/util/units.h"
+#include "core/base/units.h"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <random>
 
-#include "core/util/suggest.h"
+#include "core/base/suggest.h"
 
 using namespace atalaya::core;
 

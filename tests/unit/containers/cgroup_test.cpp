@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "plugins/containers/containers.h"
+#include "plugins/shared/containers/containers.h"
 #include "tests/unit/containers/test_ids.h"
 #include "tests/unit/temporary_folder.h"
 

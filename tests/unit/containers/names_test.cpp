@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "plugins/containers/containers.h"
+#include "plugins/shared/containers/containers.h"
 #include "tests/unit/containers/test_ids.h"
 #include "tests/unit/temporary_folder.h"
 

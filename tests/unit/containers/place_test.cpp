@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/containers/place.h"
+#include "plugins/shared/cgroup/place.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/containers/state_file.h"
+#include "plugins/shared/containers/state_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/containers/state_json.h"
+#include "plugins/shared/containers/state_json.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/cpus/cpus.h"
+#include "plugins/shared/procfs/cpus.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

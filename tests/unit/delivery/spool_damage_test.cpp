@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/sample/crc32c.h"
+#include "core/base/crc32c.h"
 #include "tests/unit/delivery/spool_fixture.h"
 
 using namespace atalaya::core;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/flamegraph/class.h"
+#include "plugins/shared/analysis/flamegraph/class.h"
 
 #include <doctest/doctest.h>
 

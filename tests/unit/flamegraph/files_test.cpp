@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "plugins/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/folded.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/folded.h"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/picture.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "core/sample/text.h"
+#include "core/base/safe_text.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/flamegraph/folded.h"
-#include "plugins/query/types.h"
+#include "plugins/shared/analysis/flamegraph/folded.h"
+#include "plugins/shared/analysis/query/types.h"
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::flamegraph {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/flamegraph/tree.h"
+#include "plugins/shared/analysis/flamegraph/tree.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "plugins/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/folded.h"
 
 namespace atalaya::flamegraph {
 namespace {

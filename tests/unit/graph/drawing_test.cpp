@@ -7,10 +7,10 @@
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
 #include "plugins/commands/graph/heat_map.h"
-#include "plugins/graph/graph.h"
-#include "plugins/graph/matrix.h"
-#include "plugins/query/options.h"
-#include "plugins/query/output.h"
+#include "plugins/shared/analysis/graph/graph.h"
+#include "plugins/shared/analysis/graph/matrix.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
 
 namespace atalaya::graph {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plugins/graph/flow.h"
+#include "plugins/shared/analysis/graph/flow.h"
 
 namespace atalaya::graph::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/graph/graph.h"
+#include "plugins/shared/analysis/graph/graph.h"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/graph/matrix.h"
-#include "plugins/graph/read.h"
+#include "plugins/shared/analysis/graph/matrix.h"
+#include "plugins/shared/analysis/graph/read.h"
 #include "tests/unit/graph/flows.h"
 #include "tests/unit/query/memory_store.h"
 

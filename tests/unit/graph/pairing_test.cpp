@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/graph/pairing.h"
+#include "plugins/shared/analysis/graph/pairing.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/query/types.h"
+#include "plugins/shared/analysis/query/types.h"
 #include "tests/unit/graph/flows.h"
 
 namespace atalaya::graph::test {

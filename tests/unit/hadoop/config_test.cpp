@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/hadoop_config/config.h"
+#include "plugins/shared/hadoop_config/config.h"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "core/plugin/instance.h"
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::hadoop {
 namespace {

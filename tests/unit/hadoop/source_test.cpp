@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "plugins/sources/hadoop/metrics.h"
+#include "plugins/sources/hadoop/hadoop_metrics.h"
 #include "plugins/sources/hadoop/span_writer.h"
 #include "tests/unit/stages/fixture.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/http_client/compressor.h"
+#include "plugins/shared/http/client/compressor.h"
 
 #include <doctest/doctest.h>
 #include <zlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/http_client/connection.h"
+#include "plugins/shared/http/client/connection.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/http_client/deadlines.h"
+#include "plugins/shared/http/client/deadlines.h"
 
 #include <doctest/doctest.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/http_client/words.h"
+#include "plugins/shared/http/client/words.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/http_server/tokens.h"
+#include "plugins/shared/http/server/tokens.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "plugins/http_server/listen.h"
-#include "plugins/http_server/options.h"
+#include "plugins/shared/http/server/listen.h"
+#include "plugins/shared/http/server/options.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::http_server {

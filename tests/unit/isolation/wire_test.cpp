@@ -3,7 +3,7 @@
 
 #include "core/isolation/capabilities.h"
 #include "core/isolation/wire.h"
-#include "core/sample/batch.h"
+#include "core/base/batch.h"
 
 using namespace atalaya::core;
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::jvm {

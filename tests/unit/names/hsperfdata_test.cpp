@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/jvm/hsperfdata.h"
+#include "plugins/shared/jvm/hsperfdata.h"
 
 #include <doctest/doctest.h>
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "plugins/sources/net/diag_backend.h"
 
 namespace atalaya::net {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::net {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/util/now.h"
+#include "core/base/now.h"
 
 namespace atalaya::perf {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "bpf/perf.h"
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "perf.skel.h"
-#include "plugins/bpf/loading.h"
+#include "plugins/shared/bpf/loading.h"
 
 namespace atalaya::perf {
 namespace {

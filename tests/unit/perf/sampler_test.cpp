@@ -11,7 +11,7 @@
 #include <ctime>
 #include <thread>
 
-#include "plugins/symbols/process_memory.h"
+#include "plugins/shared/symbols/process_memory.h"
 
 namespace atalaya::perf {
 namespace {

@@ -6,10 +6,10 @@
 #include <ctime>
 
 #include "plugins/commands/report/page.h"
-#include "plugins/query/downsample.h"
-#include "plugins/query/plot/lines.h"
-#include "plugins/query/plot/svg.h"
-#include "plugins/query/plot/ticks.h"
+#include "plugins/shared/analysis/query/downsample.h"
+#include "plugins/shared/analysis/plot/lines.h"
+#include "plugins/shared/analysis/plot/svg.h"
+#include "plugins/shared/analysis/plot/ticks.h"
 
 namespace atalaya::plot {
 namespace {

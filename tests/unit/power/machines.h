@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/power/energy_meter.h"
-#include "plugins/power/msr.h"
+#include "plugins/shared/power/energy_meter.h"
+#include "plugins/shared/power/msr.h"
 #include "tests/unit/proc/host_fixture.h"
 
 namespace atalaya::power::test {

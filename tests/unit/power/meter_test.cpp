@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/power/energy_meter.h"
+#include "plugins/shared/power/energy_meter.h"
 
 #include <atomic>
 #include <condition_variable>

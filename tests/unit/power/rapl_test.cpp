@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/power/open_meter.h"
+#include "plugins/shared/power/open_meter.h"
 
-#include "plugins/power/msr_rapl.h"
-#include "plugins/power/powercap.h"
+#include "plugins/shared/power/msr_rapl.h"
+#include "plugins/shared/power/powercap.h"
 #include "tests/unit/power/machines.h"
 
 namespace atalaya::power {

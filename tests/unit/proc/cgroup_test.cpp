@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "plugins/sources/proc/cgroup_collector.h"
+#include "plugins/sources/proc/cgroup/cgroup_collector.h"
 #include "tests/unit/proc/host_fixture.h"
 
 namespace atalaya::proc {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/command_lines.h"
+#include "plugins/shared/procfs/command_lines.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plugins/sources/proc/exit_model.h"
+#include "plugins/sources/proc/exits/exit_model.h"
 #include "tests/unit/count_allocations.h"
 
 namespace atalaya::proc {

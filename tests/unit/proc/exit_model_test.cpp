@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/exit_model.h"
+#include "plugins/sources/proc/exits/exit_model.h"
 
 #include <doctest/doctest.h>
 

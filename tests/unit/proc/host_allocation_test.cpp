@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "plugins/sources/proc/cgroup_collector.h"
-#include "plugins/sources/proc/host_collector.h"
+#include "plugins/sources/proc/cgroup/cgroup_collector.h"
+#include "plugins/sources/proc/host/host_collector.h"
 #include "tests/unit/count_allocations.h"
 #include "tests/unit/proc/host_fixture.h"
 

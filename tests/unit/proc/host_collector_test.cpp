@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded machines in two states, and what the window between them must show, computed by hand.
-#include "plugins/sources/proc/host_collector.h"
+#include "plugins/sources/proc/host/host_collector.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file system that hangs must cost nothing but its own samples.
-#include "plugins/sources/proc/host_file_systems.h"
+#include "plugins/sources/proc/host/host_file_systems.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "plugins/sources/proc/host_collector.h"
+#include "plugins/sources/proc/host/host_collector.h"
 #include "tests/unit/proc/host_fixture.h"
 
 namespace atalaya::proc {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/host_model.h"
+#include "plugins/sources/proc/host/host_model.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/host_reader.h"
+#include "plugins/shared/procfs/host_reader.h"
 
 #include <doctest/doctest.h>
 

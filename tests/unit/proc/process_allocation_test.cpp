@@ -2,7 +2,7 @@
 // A window costs no allocation once it is like the one before.
 #include <doctest/doctest.h>
 
-#include "plugins/sources/proc/process_collector.h"
+#include "plugins/sources/proc/process/process_collector.h"
 #include "tests/unit/count_allocations.h"
 #include "tests/unit/proc/process_test_host.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both backends on the running host, one against the other; and what BPF says where it may not run.
-#include "plugins/sources/proc/process_backend.h"
+#include "plugins/sources/proc/process/process_backend.h"
 
 #include <doctest/doctest.h>
 #include <linux/capability.h>
@@ -29,7 +29,7 @@
 #include <thread>
 #include <vector>
 
-#include "plugins/sources/proc/procfs_backend.h"
+#include "plugins/sources/proc/process/procfs_backend.h"
 #include "tests/unit/proc/process_test_host.h"
 
 namespace atalaya::proc {

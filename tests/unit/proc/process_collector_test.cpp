@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/process_collector.h"
+#include "plugins/sources/proc/process/process_collector.h"
 
 #include <doctest/doctest.h>
 #include <linux/capability.h>

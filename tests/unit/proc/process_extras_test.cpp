@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/process_extras.h"
+#include "plugins/sources/proc/process/process_extras.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/process_model.h"
+#include "plugins/sources/proc/process/process_model.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/process_parse.h"
+#include "plugins/shared/procfs/process_parse.h"
 
 #include <doctest/doctest.h>
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::proc {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // With real processes. They are waited for: the kernel sends the record of an end before it wakes the parent.
-#include "plugins/sources/proc/taskstats_listener.h"
+#include "plugins/sources/proc/exits/taskstats_listener.h"
 
 #include <doctest/doctest.h>
 #include <pthread.h>

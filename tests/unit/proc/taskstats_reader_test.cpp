@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/taskstats_reader.h"
+#include "plugins/sources/proc/exits/taskstats_reader.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/unattributed.h"
+#include "plugins/sources/proc/process/unattributed.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/aggregator.h"
+#include "plugins/shared/analysis/query/aggregator.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/downsample.h"
+#include "plugins/shared/analysis/query/downsample.h"
 
 #include <doctest/doctest.h>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/engine.h"
+#include "plugins/shared/analysis/query/engine.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "plugins/query/downsample.h"
-#include "plugins/query/rate.h"
-#include "plugins/query/render.h"
-#include "plugins/store/metric_info.h"
+#include "plugins/shared/analysis/query/downsample.h"
+#include "plugins/shared/analysis/query/rate.h"
+#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/store/metric_info.h"
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::query::test {

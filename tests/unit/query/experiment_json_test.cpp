@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/experiment_json.h"
+#include "plugins/shared/analysis/query/experiment_json.h"
 
 #include <doctest/doctest.h>
 

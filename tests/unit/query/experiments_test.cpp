@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/experiments.h"
+#include "plugins/shared/analysis/query/experiments.h"
 
 #include <doctest/doctest.h>
 

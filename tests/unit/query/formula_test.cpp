@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/formula.h"
+#include "plugins/shared/analysis/query/formula.h"
 
 #include <doctest/doctest.h>
 

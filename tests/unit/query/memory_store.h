@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/util/matcher.h"
-#include "plugins/query/types.h"
-#include "plugins/store/store.h"
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/analysis/query/types.h"
+#include "plugins/shared/store/store.h"
 
 namespace atalaya::query::test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenTSDB's documented tables (user guide, "Aggregators") are the golden cases here.
-#include "plugins/query/merge.h"
+#include "plugins/shared/analysis/query/merge.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/output.h"
+#include "plugins/shared/analysis/query/output.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/render.h"
+#include "plugins/shared/analysis/query/render.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/time_text.h"
+#include "plugins/shared/analysis/query/time_text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/query/usage.h"
+#include "plugins/shared/analysis/query/usage.h"
 
 #include <doctest/doctest.h>
 

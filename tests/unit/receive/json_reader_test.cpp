@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/sample/batch.h"
-#include "core/sample/encoder.h"
-#include "core/sample/symbols.h"
+#include "core/base/batch.h"
+#include "plugins/shared/encode/encoder.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::receive {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "plugins/http_client/connection.h"
+#include "plugins/shared/http/client/connection.h"
 
 using namespace atalaya::riemann_sink;
 using namespace std::string_literals;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/http_client/connection.h"
+#include "plugins/shared/http/client/connection.h"
 #include "tests/unit/sample/sample_maker.h"
 
 using namespace atalaya::riemann_sink;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/sample/encoder.h"
+#include "plugins/shared/encode/encoder.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "core/sample/opentsdb_name.h"
+#include "plugins/shared/encode/opentsdb_name.h"
 #include "tests/unit/sample/json_check.h"
 #include "tests/unit/sample/sample_maker.h"
 

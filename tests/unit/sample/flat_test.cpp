@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/sample/flat.h"
+#include "core/base/flat.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "core/sample/crc32c.h"
-#include "core/sample/encoder.h"
+#include "core/base/crc32c.h"
+#include "plugins/shared/encode/encoder.h"
 #include "tests/unit/sample/sample_maker.h"
 
 using namespace atalaya::core;

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "core/sample/text.h"
+#include "core/base/safe_text.h"
 
 namespace atalaya::core::testing {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/sample/arena.h"
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
+#include "core/base/arena.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
 
 using namespace atalaya::core;
 

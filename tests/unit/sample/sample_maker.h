@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/sample/batch.h"
-#include "core/sample/names.h"
-#include "core/sample/symbols.h"
+#include "core/base/batch.h"
+#include "core/base/name_cache.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::core::testing {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/sample/table.h"
+#include "plugins/shared/encode/table.h"
 
 #include <doctest/doctest.h>
 
 #include <sstream>
 
-#include "core/sample/text.h"
+#include "core/base/safe_text.h"
 #include "tests/unit/sample/sample_maker.h"
 
 using namespace atalaya::core;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/sample/text.h"
+#include "core/base/safe_text.h"
 
 #include <doctest/doctest.h>
 
-#include "core/sample/json.h"
+#include "core/base/json.h"
 #include "tests/unit/sample/json_check.h"
 
 using namespace atalaya::core;

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
 
 using namespace atalaya::core;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/file/line_file.h"
+#include "plugins/shared/sink/line_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

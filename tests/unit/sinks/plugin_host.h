@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/sample/symbols.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::testing {
 

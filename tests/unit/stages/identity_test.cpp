@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/sample/identity.h"
+#include "plugins/shared/samples/identity.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/sample/batch.h"
+#include "core/base/batch.h"
 
 namespace atalaya::core {
 namespace {

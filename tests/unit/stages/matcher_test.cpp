@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/util/matcher.h"
+#include "plugins/shared/match/matcher.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/store/block.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
 
 #include <doctest/doctest.h>
 

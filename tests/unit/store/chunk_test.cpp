@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/store/chunk_encoder.h"
-#include "plugins/store/chunk_reader.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/store/clickhouse/client.h"
+#include "plugins/shared/store/clickhouse/client.h"
 #include "tests/unit/http_client/server.h"
 
 namespace atalaya::store::clickhouse {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/store/clickhouse/row_binary.h"
-#include "plugins/store/clickhouse/rows.h"
+#include "plugins/shared/store/clickhouse/row_binary.h"
+#include "plugins/shared/store/clickhouse/rows.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::clickhouse {

@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "plugins/store/clickhouse/client.h"
+#include "plugins/shared/store/clickhouse/client.h"
 
 namespace atalaya::store::test {
 namespace {

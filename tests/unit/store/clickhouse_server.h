@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::store::test {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "plugins/store/clickhouse/conditions.h"
-#include "plugins/store/clickhouse/sql.h"
+#include "plugins/shared/store/clickhouse/conditions.h"
+#include "plugins/shared/store/clickhouse/sql.h"
 #include "tests/fuzz/clickhouse_literal.h"
 
 namespace atalaya::store::clickhouse {

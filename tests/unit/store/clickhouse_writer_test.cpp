@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/store/clickhouse/writer.h"
+#include "plugins/shared/store/clickhouse/writer.h"
 #include "tests/unit/http_client/server.h"
 #include "tests/unit/store/fixture.h"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "plugins/store/sql/points_table.h"
+#include "plugins/shared/store/sql/points_table.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/store/clickhouse/writer.h"
+#include "plugins/shared/store/clickhouse/writer.h"
 #include "tests/unit/store/clickhouse_server.h"
 #include "tests/unit/store/fixture.h"
 

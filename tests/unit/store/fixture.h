@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/sample/batch.h"
-#include "core/sample/symbols.h"
-#include "plugins/store/sqlite_store.h"
-#include "plugins/store/writer.h"
+#include "core/base/batch.h"
+#include "core/base/symbols.h"
+#include "plugins/shared/store/sqlite/sqlite_store.h"
+#include "plugins/shared/store/sqlite/writer.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::store::test {

@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "plugins/store/location.h"
+#include "plugins/shared/store/location.h"
 #include "tests/unit/store/fixture.h"
 #include "tests/unit/store/small_disk.h"
 

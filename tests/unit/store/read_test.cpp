@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "plugins/store/location.h"
+#include "plugins/shared/store/location.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/store/sql/points_table.h"
+#include "plugins/shared/store/sql/points_table.h"
 #include "tests/unit/store/rollup_fixture.h"
 #include "tests/unit/store/small_disk.h"
 

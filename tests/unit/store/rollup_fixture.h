@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/query/engine.h"
-#include "plugins/query/pieces.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/pieces.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {

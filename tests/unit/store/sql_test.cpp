@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/store/sql/points_table.h"
+#include "plugins/shared/store/sql/points_table.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/store/stack_tree.h"
+#include "plugins/shared/store/sqlite/stacks/stack_tree.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/jvm/attach.h"
+#include "plugins/shared/jvm/attach.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/jvm/as_user.h"
-#include "plugins/jvm/facts.h"
+#include "plugins/shared/jvm/as_user.h"
+#include "plugins/shared/jvm/facts.h"
 #include "tests/unit/names/hsperfdata_maker.h"
 
 namespace atalaya::jvm {

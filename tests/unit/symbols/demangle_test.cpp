@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/symbols/demangle.h"
+#include "plugins/shared/symbols/demangle.h"
 
 #include <doctest/doctest.h>
 

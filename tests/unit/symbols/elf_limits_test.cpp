@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "core/util/files.h"
-#include "plugins/symbols/elf_symbols.h"
-#include "plugins/symbols/unwind_table.h"
+#include "core/base/files.h"
+#include "plugins/shared/symbols/elf_symbols.h"
+#include "plugins/shared/symbols/unwind_table.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::symbols {

@@ -13,9 +13,9 @@
 #include <span>
 #include <string>
 
-#include "core/util/files.h"
-#include "plugins/symbols/elf_files.h"
-#include "plugins/symbols/process_memory.h"
+#include "core/base/files.h"
+#include "plugins/shared/symbols/elf_files.h"
+#include "plugins/shared/symbols/process_memory.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::symbols {

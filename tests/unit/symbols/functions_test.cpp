@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/util/files.h"
-#include "plugins/symbols/functions.h"
-#include "plugins/symbols/process_memory.h"
+#include "core/base/files.h"
+#include "plugins/shared/symbols/functions.h"
+#include "plugins/shared/symbols/process_memory.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::symbols {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "plugins/symbols/kernel_symbols.h"
-#include "plugins/symbols/memory_map.h"
+#include "plugins/shared/symbols/kernel_symbols.h"
+#include "plugins/shared/symbols/memory_map.h"
 
 namespace atalaya::symbols {
 

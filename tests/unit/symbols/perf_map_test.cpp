@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/symbols/perf_map.h"
+#include "plugins/shared/symbols/perf_map.h"
 
 #include <doctest/doctest.h>
 

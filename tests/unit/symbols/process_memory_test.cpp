@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/symbols/process_memory.h"
+#include "plugins/shared/symbols/process_memory.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/symbols/process_root.h"
+#include "plugins/shared/symbols/process_root.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

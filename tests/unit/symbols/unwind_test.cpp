@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "plugins/symbols/process_memory.h"
-#include "plugins/symbols/unwinder.h"
+#include "plugins/shared/symbols/process_memory.h"
+#include "plugins/shared/symbols/unwinder.h"
 
 namespace atalaya::symbols {
 namespace {

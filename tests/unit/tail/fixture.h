@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/tail/journal.h"
-#include "plugins/tail/tail.h"
+#include "plugins/shared/tail/journal.h"
+#include "plugins/shared/tail/tail.h"
 #include "tests/unit/temporary_folder.h"
 
 template <>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/tail/journal.h"
+#include "plugins/shared/tail/journal.h"
 
 #include <algorithm>
 
-#include "plugins/tail/journal_file.h"
+#include "plugins/shared/tail/journal_file.h"
 #include "tests/unit/tail/fixture.h"
 
 namespace atalaya::testing {

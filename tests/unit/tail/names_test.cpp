@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/tail/names.h"
+#include "plugins/shared/tail/file_names.h"
 
 #include "tests/unit/tail/fixture.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bpf/uprobe.h"
-#include "core/util/files.h"
+#include "core/base/files.h"
 #include "plugins/sources/uprobe/regions.h"
 
 namespace atalaya::uprobe {

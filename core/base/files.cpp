@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace atalaya::core {
+namespace {
+
+std::string environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// systemd joins several folders by ':'; the first is ours.
+std::string first_folder(const std::string &list) {
+  return list.substr(0, list.find(':'));
+}
+
+}  // namespace
+
+void Descriptor::reset() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+std::string error_text(int error_number) {
+  return std::generic_category().message(error_number);
+}
+
+Result<std::string> read_file(const std::string &path, size_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return Error{path + ": " + error_text(errno)};
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t size = ::read(file.get(), buffer, sizeof(buffer));
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return Error{path + ": " + error_text(errno)};
+    if (size == 0) return text;
+    text.append(buffer, static_cast<size_t>(size));
+    if (text.size() > max_bytes) return Error{path + ": larger than " + std::to_string(max_bytes) + " bytes"};
+  }
+}
+
+Status make_folders(const std::string &path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return Error{path + ": " + error.message()};
+  return Done{};
+}
+
+std::string state_folder() {
+  if (const auto folder = environment("STATE_DIRECTORY"); !folder.empty()) return first_folder(folder);
+  if (::geteuid() == 0) return "/var/lib/atalaya";
+  return environment("HOME") + "/.local/state/atalaya";
+}
+
+std::string runtime_folder() {
+  if (const auto folder = environment("RUNTIME_DIRECTORY"); !folder.empty()) return first_folder(folder);
+  if (::geteuid() == 0) return "/run/atalaya";
+  if (const auto folder = environment("XDG_RUNTIME_DIR"); !folder.empty()) return folder + "/atalaya";
+  return "/tmp/atalaya-" + std::to_string(::geteuid());
+}
+
+Status check_own_folder(const std::string &path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return Error{path + ": " + error_text(errno)};
+  if (!S_ISDIR(status.st_mode)) return Error{path + ": is not a folder"};
+  if (status.st_uid != 0 && status.st_uid != ::geteuid())
+    return Error{path + ": belongs to another user; remove it, or set $RUNTIME_DIRECTORY"};
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return Error{path + ": others may write in it; chmod go-w it, or set $RUNTIME_DIRECTORY"};
+  return Done{};
+}
+
+Status check_given_folder(const std::string &path) {
+  Status own = check_own_folder(path);
+  struct stat folder {};
+  struct stat parent {};
+  const std::string above = std::filesystem::path(path).parent_path();
+  if (own || ::lstat(path.c_str(), &folder) != 0 || ::stat(above.c_str(), &parent) != 0) return own;
+  const bool roots = S_ISDIR(folder.st_mode) && parent.st_uid == 0;
+  if (!roots || ((folder.st_mode | parent.st_mode) & (S_IWGRP | S_IWOTH)) != 0) return own;
+  return Done{};
+}
+
+std::string binary_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/control/agent.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <future>
+#include <thread>
+
+#include "core/pipeline/clock.h"
+#include "core/base/log.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+constexpr int64_t kReloadLook = 50'000'000;  // how often a reload under way is looked at
+
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+void prepare_process() {
+  // What is large for a moment, such as the kernel's names, goes back to the system. Without this glibc moves the bound up to the
+  // largest that was ever freed, and keeps twice as much behind it in each thread's part.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  const sigset_t set = handled_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);  // fewer kept descriptors cost time, nothing else
+  }
+}
+
+int run_agent(Engine &engine, const AgentOptions &options) {
+  const sigset_t set = handled_signals();
+  const int64_t begin = read_clocks().monotonic;
+  const pthread_t waiter = pthread_self();
+  std::promise<bool> ended;
+  std::future<bool> clean = ended.get_future();
+  std::thread turning([&engine, waiter, &ended] {
+    pthread_setname_np(pthread_self(), "engine");
+    ended.set_value_at_thread_exit(engine.run());
+    pthread_kill(waiter, SIGUSR2);  // every source has ended, or stop was called
+  });
+  std::future<Status> reload;
+  bool reload_wanted = false;
+  for (bool stopping = false; !stopping;) {
+    int64_t wait = reload.valid() ? kReloadLook : 1'000'000'000;
+    if (options.for_ns > 0) wait = std::min(wait, std::max<int64_t>(begin + options.for_ns - read_clocks().monotonic, 0));
+    const timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
+    const int signal = sigtimedwait(&set, nullptr, &timeout);
+    reload_wanted = reload_wanted || signal == SIGHUP;
+    if (reload.valid() && reload.wait_for(std::chrono::seconds(0)) == std::future_status::ready) options.reloaded(reload.get());
+    if (reload_wanted && !reload.valid() && options.reload) {
+      reload = options.reload();
+      reload_wanted = false;
+    }
+    stopping = signal == SIGTERM || signal == SIGINT || signal == SIGUSR2 ||
+               (options.for_ns > 0 && read_clocks().monotonic - begin >= options.for_ns);
+    if (!stopping && signal < 0 && options.tick) options.tick();
+  }
+  if (options.stopping) options.stopping();
+  engine.stop();
+  if (clean.wait_for(std::chrono::nanoseconds(engine.longest_stop_ns())) == std::future_status::ready && clean.get()) {
+    turning.join();
+    if (engine.gave_up()) log(LogLevel::error, "every source is off");
+    return engine.gave_up() ? kFailed : kDone;
+  }
+  log(LogLevel::error, "something hangs in a call; ending without waiting for it");
+  std::fflush(stdout);
+  _exit(kFailed);
+}
+
+Registry scan_plugins(const Arguments &arguments) {
+  Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
+  for (const std::string &line : registry.refused()) log(LogLevel::warning, line);
+  return registry;
+}
+
+}  // namespace atalaya::core::cli

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/control/service.h"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+
+#include "core/pipeline/clock.h"
+
+namespace atalaya::core::cli {
+namespace {
+
+constexpr int64_t kReloadPatience = 10;
+
+std::string take_variable(const char *name) {
+  const char *value = std::getenv(name);
+  std::string text = value == nullptr ? "" : value;
+  ::unsetenv(name);
+  return text;
+}
+
+std::optional<int64_t> number(const std::string &text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "/run/systemd/notify", or "@..." for an abstract one.
+bool fill_address(const std::string &path, sockaddr_un &address, socklen_t &size) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() < 2 || path.size() >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@')) return false;
+  std::copy(path.begin(), path.end(), static_cast<char *>(address.sun_path));
+  if (path[0] == '@') address.sun_path[0] = '\0';
+  size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  return true;
+}
+
+}  // namespace
+
+ServiceManager::ServiceManager() : address_(take_variable("NOTIFY_SOCKET")) {
+  const auto interval = number(take_variable("WATCHDOG_USEC"));
+  const auto pid = number(take_variable("WATCHDOG_PID"));
+  if (address_.empty()) return;
+  socket_ = Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const timeval moment{.tv_sec = 2, .tv_usec = 0};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof(moment));
+  if (interval && *interval > 0 && (!pid || *pid == ::getpid())) watchdog_ns_ = *interval * 1000 / 2;
+}
+
+void ServiceManager::send(std::string_view lines, int flags) const {
+  sockaddr_un address;
+  socklen_t size = 0;
+  if (!socket_ || !fill_address(address_, address, size)) return;
+  ::sendto(socket_.get(), lines.data(), lines.size(), MSG_NOSIGNAL | flags, reinterpret_cast<const sockaddr *>(&address), size);
+}
+
+void ServiceManager::tell(std::string_view lines) const {
+  send(lines, 0);
+}
+
+void ServiceManager::alive(const std::string &status) const {
+  send("WATCHDOG=1\nSTATUS=" + status, MSG_DONTWAIT);
+}
+
+void ServiceManager::reloading() const {
+  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(read_clocks().monotonic / 1000) + patience(kReloadPatience));
+}
+
+void ServiceManager::reloaded(const std::string &status) const {
+  tell("READY=1\nSTATUS=" + status + patience(1));
+}
+
+std::string ServiceManager::patience(int64_t times) const {
+  return watchdog_ns_ == 0 ? "" : "\nWATCHDOG_USEC=" + std::to_string(watchdog_ns_ / 1000 * 2 * times);
+}
+
+}  // namespace atalaya::core::cli

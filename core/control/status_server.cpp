@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/control/status_server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "core/base/json.h"
+#include "core/base/log.h"
+
+namespace atalaya::core {
+namespace {
+
+constexpr int kPatienceMs = 2000;
+constexpr std::array<const char *, 4> kTypes = {"", "source", "stage", "sink"};
+
+const char *type_name(RowType type) {
+  return kTypes[static_cast<size_t>(type)];
+}
+
+struct Column {
+  const char *name;
+  int64_t Counts::*value;
+};
+constexpr Column kColumns[] = {
+    {"in", &Counts::in},
+    {"created", &Counts::created},
+    {"out", &Counts::out},
+    {"dropped", &Counts::dropped},
+    {"merged", &Counts::merged},
+    {"dead_letter", &Counts::dead_letter},
+    {"queued", &Counts::queued},
+    {"queued_bytes", &Counts::queued_bytes},
+    {"gaps", &Counts::gaps},
+    {"errors", &Counts::errors},
+    {"busy_ns", &Counts::busy_ns},
+    {"spooled", &Counts::spooled},
+    {"restarts", &Counts::restarts},
+};
+
+bool balanced(const std::vector<LedgerRow> &rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const LedgerRow &row) { return row.imbalance() == 0; });
+}
+
+// The rows of one pipeline together, pipelines in the order in which they were made.
+std::vector<LedgerRow> by_pipeline(const std::vector<LedgerRow> &rows) {
+  std::vector<LedgerRow> ordered;
+  for (const LedgerRow &row : rows) {
+    const auto same = [&](const LedgerRow &other) { return other.pipeline == row.pipeline; };
+    const auto last = std::find_if(ordered.rbegin(), ordered.rend(), same);
+    ordered.insert(last == ordered.rend() ? ordered.end() : last.base(), row);
+  }
+  return ordered;
+}
+
+void append_row(std::string &out, const LedgerRow &row) {
+  out += "{\"pipeline\":";
+  append_json_string(out, row.pipeline);
+  out += ",\"component\":";
+  append_json_string(out, row.component);
+  out += ",\"type\":\"";
+  out += type_name(row.type);
+  out += '"';
+  for (const Column &column : kColumns) out += ",\"" + std::string(column.name) + "\":" + std::to_string(row.counts.*column.value);
+  out += ",\"reasons\":{";
+  const char *separator = "";
+  for (const auto &[reason, samples] : row.reasons) {
+    out += separator;
+    append_json_string(out, reason);
+    out += ":" + std::to_string(samples);
+    separator = ",";
+  }
+  out += "}}";
+}
+
+Result<sockaddr_un> address_of(const std::string &path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return Error{path + ": too long for a Unix socket"};
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+Result<Descriptor> connect_to(const std::string &path) {
+  auto address = address_of(path);
+  if (!address) return Error{address.error()};
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return Error{"socket: " + error_text(errno)};
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof(sockaddr_un)) != 0)
+    return Error{path + ": " + error_text(errno)};
+  return socket;
+}
+
+std::string folder_of(const std::string &path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+bool ready(int fd, short events, int patience_ms) {
+  pollfd wait{fd, events, 0};
+  return ::poll(&wait, 1, patience_ms) > 0;
+}
+
+bool send_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    if (!ready(fd, POLLOUT, kPatienceMs)) return false;
+    const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (sent <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(sent));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &rows) {
+  char uptime[32];
+  std::snprintf(uptime, sizeof(uptime), "%.1f", facts.uptime_s);
+  std::string out = "{\"version\":\"" + facts.version + "\",\"pid\":" + std::to_string(facts.pid) +
+                    ",\"launcher\":" + std::to_string(facts.launcher) + ",\"uptime\":" + uptime + ",\"file\":";
+  append_json_string(out, facts.file);
+  out += std::string(",\"balanced\":") + (balanced(rows) ? "true" : "false") + ",\"ledger\":[";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0) out += ",";
+    append_row(out, rows[i]);
+  }
+  return out + "]}\n";
+}
+
+std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &rows_as_made) {
+  const std::vector<LedgerRow> rows = by_pipeline(rows_as_made);
+  char line[512];
+  std::snprintf(line, sizeof(line), "atalaya %s, pid %d, up %.0f s, %s\nledger: %s\n\n", facts.version.c_str(), facts.pid,
+                facts.uptime_s, facts.file.c_str(), balanced(rows) ? "balanced" : "NOT BALANCED, please report this");
+  std::string out = line;
+  size_t width = 9;
+  for (const LedgerRow &row : rows) width = std::max(width, row.component.size());
+  std::string pipeline;
+  for (const LedgerRow &row : rows) {
+    if (row.pipeline != pipeline || &row == rows.data()) {
+      pipeline = row.pipeline;
+      std::snprintf(line, sizeof(line), "%s%-*s %12s %10s %12s %10s %10s %8s %6s %6s %9s\n", &row == rows.data() ? "" : "\n",
+                    static_cast<int>(width), pipeline.substr(0, 60).c_str(), "in", "created", "out", "dropped", "merged", "queued",
+                    "gaps", "errors", "busy ms");
+      out += line;
+    }
+    const Counts &c = row.counts;
+    const int64_t lost = c.dropped + c.dead_letter;
+    std::snprintf(line, sizeof(line),
+                  "%-*s %12" PRId64 " %10" PRId64 " %12" PRId64 " %10" PRId64 " %10" PRId64 " %8" PRId64 " %6" PRId64 " %6" PRId64
+                  " %9.1f\n",
+                  static_cast<int>(width), row.component.substr(0, 60).c_str(), c.in, c.created, c.out, lost, c.merged, c.queued,
+                  c.gaps, c.errors, static_cast<double>(c.busy_ns) / 1e6);
+    out += line;
+    if (c.restarts > 0)
+      out += std::string(width + 1, ' ') + "its process was started again " + std::to_string(c.restarts) + " times\n";
+    for (const auto &[reason, samples] : row.reasons)
+      out += std::string(width + 1, ' ') + "dropped " + std::to_string(samples) + ": " + reason + "\n";
+  }
+  return out;
+}
+
+std::string default_status_socket() {
+  return runtime_folder() + "/status.sock";
+}
+
+Result<std::unique_ptr<StatusServer>> StatusServer::listen(const std::string &path, Answer answer) {
+  auto address = address_of(path);
+  if (!address) return Error{address.error()};
+  if (const Status made = make_folders(folder_of(path)); !made) return Error{made.error()};
+  if (const Status own = check_own_folder(folder_of(path)); !own) return Error{own.error() + "; this agent has no status"};
+  if (connect_to(path))
+    return Error{path + ": another agent answers there; this one has no status (give it another with --socket)"};
+  ::unlink(path.c_str());  // what a killed agent left
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  int stop[2] = {-1, -1};
+  if (!socket || ::pipe2(stop, O_CLOEXEC) != 0) return Error{"status socket: " + error_text(errno)};
+  Descriptor stop_read(stop[0]);
+  Descriptor stop_write(stop[1]);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof(sockaddr_un)) != 0 ||
+      ::chmod(path.c_str(), 0660) != 0 || ::listen(socket.get(), 16) != 0)
+    return Error{path + ": " + error_text(errno)};
+  return std::unique_ptr<StatusServer>(
+      new StatusServer(path, std::move(socket), std::move(stop_read), std::move(stop_write), std::move(answer)));
+}
+
+StatusServer::StatusServer(std::string path, Descriptor socket, Descriptor stop_read, Descriptor stop_write, Answer answer)
+    : path_(std::move(path)),
+      socket_(std::move(socket)),
+      stop_read_(std::move(stop_read)),
+      stop_write_(std::move(stop_write)),
+      answer_(std::move(answer)),
+      thread_([this] { serve(); }) {}
+
+StatusServer::~StatusServer() {
+  stop_write_.reset();  // the reader sees the hang-up
+  thread_.join();
+  ::unlink(path_.c_str());
+}
+
+void StatusServer::serve() {
+  for (;;) {
+    pollfd wait[2] = {{socket_.get(), POLLIN, 0}, {stop_read_.get(), POLLIN, 0}};
+    if (::poll(wait, 2, -1) < 0 && errno != EINTR) return;
+    if (wait[1].revents != 0) return;
+    if ((wait[0].revents & POLLIN) == 0) continue;
+    const Descriptor client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (client) answer(client.get());
+  }
+}
+
+void StatusServer::answer(int client) const {
+  char request[16] = {};
+  size_t size = 0;
+  while (size < sizeof(request) - 1 && std::memchr(request, '\n', size) == nullptr) {
+    if (!ready(client, POLLIN, kPatienceMs)) return;
+    const ssize_t got = ::read(client, request + size, sizeof(request) - 1 - size);
+    if (got <= 0) return;
+    size += static_cast<size_t>(got);
+  }
+  send_all(client, answer_(std::strncmp(request, "json\n", 5) == 0));
+}
+
+static constexpr const char *kIsOneRunning =
+    "; is one running? (atalaya run FILE, or systemctl status atalaya, whose socket is /run/atalaya/status.sock: see --socket)";
+
+Result<std::string> ask_status(const std::string &path, bool json) {
+  // Where others may write, others may answer.
+  if (const Status own = check_given_folder(folder_of(path)); !own)
+    return Error{"no agent answers there: " + own.error() + kIsOneRunning};
+  auto socket = connect_to(path);
+  if (!socket) return Error{"no agent answers at " + socket.error() + kIsOneRunning};
+  if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not take the request"};
+  std::string text;
+  char buffer[16384];
+  for (;;) {
+    if (!ready(socket->get(), POLLIN, kPatienceMs)) return Error{path + ": the agent does not answer"};
+    const ssize_t size = ::read(socket->get(), buffer, sizeof(buffer));
+    if (size < 0) return Error{path + ": " + error_text(errno)};
+    if (size == 0 && (text.empty() || text.back() != '\n')) return Error{path + ": the agent does not answer to the end"};
+    if (size == 0) return text;
+    text.append(buffer, static_cast<size_t>(size));
+  }
+}
+
+}  // namespace atalaya::core

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `atalaya status` shows: the running agent's ledger over a Unix socket in the runtime folder. A client sends one line, "json"
+// or "table", and reads the answer to the end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/ledger/ledger.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
+
+namespace atalaya::core {
+
+struct AgentFacts {
+  std::string version, file;
+  int pid = 0;
+  int launcher = 0;  // pid of the process that starts isolated components; 0: there is none
+  double uptime_s = 0;
+};
+
+std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &rows);
+std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &rows);
+
+// <runtime folder>/status.sock
+std::string default_status_socket();
+
+// Answers status requests on a thread of its own, one client at a time, with a time limit for each.
+class StatusServer {
+ public:
+  using Answer = std::function<std::string(bool json)>;
+  // The error says when another live agent has the socket.
+  static Result<std::unique_ptr<StatusServer>> listen(const std::string &path, Answer answer);
+  StatusServer(const StatusServer &) = delete;
+  StatusServer &operator=(const StatusServer &) = delete;
+  ~StatusServer();
+
+ private:
+  StatusServer(std::string path, Descriptor socket, Descriptor stop_read, Descriptor stop_write, Answer answer);
+  void serve();
+  void answer(int client) const;
+
+  std::string path_;
+  Descriptor socket_, stop_read_, stop_write_;
+  Answer answer_;
+  std::thread thread_;
+};
+
+// Asks a running agent.
+Result<std::string> ask_status(const std::string &path, bool json);
+
+}  // namespace atalaya::core

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/bottleneck/analyse.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "core/base/text.h"
+#include "plugins/shared/analysis/bottleneck/explain.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+constexpr size_t kMostExplained = 20;  // each asks the store for all metrics of its nodes
+
+std::vector<JobTotals> totals_of(const Told &told) {
+  std::vector<JobTotals> totals(told.jobs.size());
+  std::vector<std::pair<int64_t, int64_t>> times(totals.size(), {std::numeric_limits<int64_t>::max(), 0});
+  for (const Task &task : told.tasks) {
+    JobTotals &job = totals[task.job];
+    ++job.tasks;
+    job.failed += task.outcome == Outcome::failed ? 1 : 0;
+    job.killed += task.outcome == Outcome::killed ? 1 : 0;
+    job.running += task.outcome == Outcome::running ? 1 : 0;
+    auto &[begin, end] = times[task.job];
+    begin = std::min(begin, task.work.start_ns);
+    if (task.work.duration_ns != kUnknown) end = std::max(end, task.work.end_ns());
+    if (task.is_done() && task.work.bytes != kUnknown)
+      job.bytes = (std::isnan(job.bytes) ? 0 : job.bytes) + static_cast<double>(task.work.bytes);
+  }
+  for (uint32_t i = 0; i < totals.size(); ++i) {
+    totals[i].job = i;
+    const Job &job = told.jobs[i];
+    const auto &[begin, end] = times[i];
+    totals[i].has_end = job.has_span && job.work.duration_ns > 0;
+    if (job.outcome != Outcome::running && totals[i].running == 0 && end > begin)
+      totals[i].of_tasks = static_cast<double>(end - begin) / 1e9;
+    totals[i].seconds = totals[i].has_end ? static_cast<double>(job.work.duration_ns) / 1e9 : totals[i].of_tasks;
+  }
+  return totals;
+}
+
+double total_speed(const Group &group) {
+  double bytes = 0, time_ns = 0;
+  for (const Entry &entry : group.entries) {
+    bytes += static_cast<double>(entry.bytes);
+    time_ns += static_cast<double>(entry.time_ns);
+  }
+  return bytes / 1024 / (time_ns / 1e9);
+}
+
+void add_notes(Analysis &all) {
+  for (const Group &group : all.groups) {
+    if (group.phase != 0) continue;
+    const std::string name = name_of(all.told, group);
+    if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.emplace_back(name).append(": ").append(why);
+    if (group.without_speed > 0)
+      all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
+                          " tasks is not known, for they moved no bytes, took no time, or do not tell (span.bytes)");
+  }
+}
+
+void add_notes_on_spans(Analysis &all) {
+  if (all.told.without_identity > 0)
+    all.notes.push_back(std::to_string(all.told.without_identity) +
+                        " spans of tasks and phases have no tag task or phase and were left out");
+  if (all.told.without_end > 0)
+    all.notes.push_back(std::to_string(all.told.without_end) +
+                        " tasks have no end, though their jobs are over: how they ended is not known");
+  if (all.told.again > 0)
+    all.notes.push_back(
+        std::to_string(all.told.again) +
+        " tasks were run again under the same ids, as a second attempt of an application does: the later ones count");
+  if (all.told.regions_without_job > 0)
+    all.notes.push_back(std::to_string(all.told.regions_without_job) +
+                        " runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
+  all.notes.insert(all.notes.end(), all.told.notes.begin(), all.told.notes.end());
+  for (const std::string &job : all.told.idle)
+    all.notes.push_back("job " + core::in_quotes(job) +
+                        " runs, or has died without an end: nothing of it began or ended in this time");
+}
+
+void mark(Analysis &all) {
+  all.grades.resize(all.told.tasks.size(), Grade::medium);
+  all.speeds.resize(all.told.tasks.size(), std::numeric_limits<double>::quiet_NaN());
+  all.bottlenecks.resize(all.told.tasks.size(), false);
+  for (const Group &group : all.groups) {
+    if (group.phase != 0) continue;
+    for (const Entry &entry : group.entries) {
+      all.grades[entry.task] = entry.grade;
+      all.speeds[entry.task] = entry.speed;
+    }
+  }
+  for (const Finding &finding : all.findings) {
+    for (const uint32_t task : finding.tasks) all.bottlenecks[task] = true;
+    for (Node &node : all.nodes)
+      if (finding.kind == Finding::Kind::node && node.job == finding.job && node.host == finding.host) node.bottleneck = true;
+  }
+}
+
+}  // namespace
+
+Analysis analyse(Told told, const DetectOptions &options, store::Store &store, query::Budget &budget) {
+  Analysis all;
+  all.told = std::move(told);
+  all.totals = totals_of(all.told);
+  all.groups = grade(all.told, options, budget);
+  all.ranks = rank_phases(all.told, all.groups);
+  all.nodes = rank_nodes(all.told, all.groups);
+  all.regions = grade_regions(all.told, options.clustering);
+  all.findings = find_slow(all.told, all.groups, all.ranks, options);
+  if (all.findings.size() > kMostExplained) {
+    all.notes.push_back(std::to_string(all.findings.size() - kMostExplained) +
+                        " further slow nodes and tasks that lost less are left out");
+    all.findings.resize(kMostExplained);
+  }
+  explain(all.findings, all.told, all.groups, store, budget, all.notes);
+  for (Finding &finding : find_regions(all.told, all.regions)) all.findings.push_back(std::move(finding));
+  add_notes(all);
+  add_notes_on_spans(all);
+  mark(all);
+  return all;
+}
+
+std::vector<Compared> compare(const Analysis &analysis, uint32_t before, uint32_t after) {
+  std::map<std::pair<uint32_t, uint32_t>, const Group *> others;
+  for (const Group &group : analysis.groups)
+    if (group.job == after && !group.entries.empty()) others[{group.stage, group.phase}] = &group;
+  std::vector<Compared> found;
+  for (const Group &group : analysis.groups) {
+    if (group.job != before || group.entries.empty()) continue;
+    const auto other = others.find({group.stage, group.phase});
+    if (other != others.end()) found.push_back({group.stage, group.phase, total_speed(group), total_speed(*other->second)});
+  }
+  return found;
+}
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/bottleneck/compare.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "plugins/shared/analysis/bottleneck/statistics.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLeastNoise = 0.02;  // relative: clocks and counters are no better
+
+// Tasks of one node and wave, by the logarithms of their speeds: what a node costs is a factor.
+struct Cell {
+  double sum = 0, squares = 0;
+  std::vector<double> logs;  // ascending
+  double count() const { return static_cast<double>(logs.size()); }
+  double mean() const { return sum / count(); }
+  void add(double log) {
+    sum += log;
+    squares += log * log;
+    logs.push_back(log);
+  }
+  double up_to(double log) const { return static_cast<double>(std::upper_bound(logs.begin(), logs.end(), log) - logs.begin()); }
+};
+
+using Cells = std::array<Cell, kWaves>;
+
+struct Own {
+  NodeSpeed node;
+  Cells cells;
+  double mean = 0;               // without what the waves explain
+  double needed = 0, taken = 0;  // of time: by that at the others' speed, and by the tasks
+};
+
+double median_of(const std::vector<double> &ascending) {
+  const size_t size = ascending.size();
+  return size == 0 ? kNone : (ascending[(size - 1) / 2] + ascending[size / 2]) / 2;
+}
+
+// Medians of all but one node, for each of them: a node of many hardly moves it, and to sort all for each would take too long.
+constexpr size_t kMostExact = 64;
+
+// Healthy nodes differ, too: one that is not clearly further below the others than these lie apart is as slow as by chance. How far
+// they do is measured without what lies below their middle by much: another slow node must not hide this one.
+bool is_among(double node, const std::vector<double> &others) {
+  constexpr double kDeviations = 2.5, kAbove = 2;
+  constexpr size_t kFewestOthers = 2;
+  if (others.size() < kFewestOthers) return false;
+  const double middle = median(others), below = middle - node;
+  const double above = *std::max_element(others.begin(), others.end()) - middle;
+  return below < kDeviations * robust_deviation(others, middle) || below < kAbove * above;
+}
+
+class Comparison {
+ public:
+  Comparison(Group &group, const Told &told) : group_(group), told_(told) {
+    std::unordered_map<uint32_t, uint32_t> places;
+    places_.reserve(group.entries.size());
+    for (const Entry &entry : group.entries) {
+      const uint32_t host = told.tasks[entry.task].host;
+      const auto [place, is_new] = places.try_emplace(host, static_cast<uint32_t>(nodes_.size()));
+      if (is_new) nodes_.emplace_back().node.host = host;
+      places_.push_back(place->second);
+      add(nodes_[place->second], entry);
+    }
+    for (Own &own : nodes_)
+      for (Cell &cell : own.cells) std::sort(cell.logs.begin(), cell.logs.end());
+    for (Cell &cell : all_) {
+      std::sort(cell.logs.begin(), cell.logs.end());
+      const auto known = static_cast<ptrdiff_t>(logs_.size());
+      logs_.insert(logs_.end(), cell.logs.begin(), cell.logs.end());
+      std::inplace_merge(logs_.begin(), logs_.begin() + known, logs_.end());
+    }
+  }
+
+  void compare() {
+    fit_waves();
+    const double noise = deviation();
+    for (Own &own : nodes_) {
+      set_medians(own);
+      if (noise > 0) own.node.chance = chance_of(own, noise);
+    }
+    forgive();
+    set_lost();
+    for (const Own &own : nodes_) group_.nodes.push_back(own.node);
+    std::sort(group_.nodes.begin(), group_.nodes.end(),
+              [&](const NodeSpeed &a, const NodeSpeed &b) { return told_.name(a.host) < told_.name(b.host); });
+  }
+
+ private:
+  void add(Own &own, const Entry &entry) {
+    const double log = std::log(entry.speed);
+    const auto wave = static_cast<size_t>(entry.wave);
+    own.cells[wave].add(log);
+    all_[wave].add(log);
+    ++own.node.tasks;
+    own.node.lowest += entry.grade == Grade::lowest ? 1 : 0;
+    own.node.lower += entry.grade == Grade::lower ? 1 : 0;
+  }
+
+  // What of the speeds nodes and waves explain, each by itself: the means of both in turn, until they stand still.
+  void fit_waves() {
+    constexpr int kMostRounds = 100;
+    constexpr double kStill = 1e-9;
+    double moved = 1;
+    for (int round = 0; round < kMostRounds && moved > kStill; ++round) {
+      moved = 0;
+      for (Own &own : nodes_) {
+        double rest = 0;
+        for (size_t wave = 0; wave < kWaves; ++wave) rest += own.cells[wave].sum - own.cells[wave].count() * of_wave_[wave];
+        own.mean = rest / static_cast<double>(own.node.tasks);
+      }
+      for (size_t wave = 0; wave < kWaves; ++wave) {
+        if (all_[wave].logs.empty()) continue;
+        double rest = all_[wave].sum;
+        for (const Own &own : nodes_) rest -= own.cells[wave].count() * own.mean;
+        moved = std::max(moved, std::abs(rest / all_[wave].count() - of_wave_[wave]));
+        of_wave_[wave] = rest / all_[wave].count();
+      }
+    }
+  }
+
+  // Within nodes and waves; 0 where there are too few tasks to know it.
+  double deviation() {
+    double squares = 0;
+    for (const Own &own : nodes_)
+      for (size_t wave = 0; wave < kWaves; ++wave) {
+        const Cell &cell = own.cells[wave];
+        const double mean = own.mean + of_wave_[wave];
+        squares += cell.squares - 2 * mean * cell.sum + cell.count() * mean * mean;
+      }
+    const auto waves = std::count_if(all_.begin(), all_.end(), [](const Cell &cell) { return !cell.logs.empty(); });
+    degrees_ = static_cast<double>(group_.entries.size() - nodes_.size()) - static_cast<double>(waves - 1);
+    return degrees_ > 0 ? std::max(std::sqrt(std::max(squares, 0.0) / degrees_), kLeastNoise) : 0;
+  }
+
+  // Student's test of what the node lies below the others in each wave that both have.
+  double chance_of(const Own &own, double noise) const {
+    double difference = 0, weights = 0;
+    for (size_t wave = 0; wave < kWaves; ++wave) {
+      const Cell &cell = own.cells[wave];
+      const double count = cell.count(), others = all_[wave].count() - count;
+      if (count == 0 || others == 0) continue;
+      const double weight = 1 / (1 / count + 1 / others);
+      difference += weight * ((all_[wave].sum - cell.sum) / others - cell.mean());
+      weights += weight;
+    }
+    return weights > 0 ? student_tail(difference / weights / (noise / std::sqrt(weights)), degrees_) : 1;
+  }
+
+  void set_medians(Own &own) const {
+    std::vector<double> logs;
+    logs.reserve(own.node.tasks);
+    for (const Cell &cell : own.cells) logs.insert(logs.end(), cell.logs.begin(), cell.logs.end());
+    own.node.speed = std::exp(median(std::move(logs)));
+    own.node.others = own.node.tasks == logs_.size() ? kNone : std::exp(median_of_others(own.cells));
+  }
+
+  // As if the others had as much of each wave as the node has.
+  double median_of_others(const Cells &own) const {
+    std::array<double, kWaves> weights{};
+    bool any = false;
+    for (size_t wave = 0; wave < kWaves; ++wave) {
+      const double others = all_[wave].count() - own[wave].count();
+      if (others > 0) weights[wave] = own[wave].count() / others;
+      any = any || weights[wave] > 0;
+    }
+    if (!any) weights.fill(1);
+    const auto up_to = [&](double log) {
+      double sum = 0;
+      for (size_t wave = 0; wave < kWaves; ++wave)
+        if (weights[wave] > 0) sum += weights[wave] * (all_[wave].up_to(log) - own[wave].up_to(log));
+      return sum;
+    };
+    const double half = up_to(logs_.back()) / 2, rounding = half * 1e-9;
+    const auto first = [&](double least) {
+      return *std::partition_point(logs_.begin(), logs_.end(), [&](double log) { return up_to(log) < least; });
+    };
+    return (first(half - rounding) + first(half + rounding)) / 2;
+  }
+
+  void forgive() {
+    std::vector<double> all;  // each as if it had had no wave but the usual one
+    all.reserve(nodes_.size());
+    for (const Own &own : nodes_) {
+      double of_waves = 0;
+      for (size_t wave = 0; wave < kWaves; ++wave)
+        if (!own.cells[wave].logs.empty())
+          of_waves += own.cells[wave].count() / static_cast<double>(own.node.tasks) * median_of(all_[wave].logs);
+      all.push_back(std::log(own.node.speed) - of_waves);
+    }
+    for (size_t place = 0; place < nodes_.size(); ++place) {
+      NodeSpeed &node = nodes_[place].node;
+      if (node.chance >= kChance) continue;
+      std::vector<double> others = all;
+      if (nodes_.size() <= kMostExact) others.erase(others.begin() + static_cast<ptrdiff_t>(place));
+      if (is_among(all[place], others)) node.chance = 1;
+    }
+  }
+
+  void set_lost() {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      Own &own = nodes_[places_[i]];
+      const Entry &entry = group_.entries[i];
+      own.needed += static_cast<double>(entry.time_ns) * (1 - entry.speed / own.node.others);
+      own.taken += static_cast<double>(told_.tasks[entry.task].work.duration_ns);
+    }
+    for (Own &own : nodes_) own.node.lost = own.needed / own.taken;
+  }
+
+  Group &group_;
+  const Told &told_;
+  std::vector<Own> nodes_;
+  std::vector<uint32_t> places_;  // of the entries' nodes
+  Cells all_;
+  std::vector<double> logs_;  // of all, ascending
+  std::array<double, kWaves> of_wave_{};
+  double degrees_ = 0;
+};
+
+}  // namespace
+
+void compare_nodes(Group &group, const Told &told) {
+  Comparison(group, told).compare();
+}
+
+}  // namespace atalaya::bottleneck

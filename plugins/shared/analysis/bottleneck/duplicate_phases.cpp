@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/bottleneck/duplicate_phases.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace atalaya::bottleneck {
+namespace {
+
+constexpr unsigned kLines = 1, kHistory = 2, kTwice = 4;  // who tells phases of a task; both tell the same one
+
+// How a stage's lines stand to the history's phases of one name.
+struct Name {
+  bool in_lines = false;
+  size_t over = 0, beside = 0;  // phases that lines of their task overlap, or do not
+};
+
+struct Stage {
+  size_t with_lines = 0, with_history_only = 0, twice = 0;  // tasks
+  std::map<uint32_t, Name> names;                           // where its lines count
+  bool lines_count() const { return with_lines >= with_history_only; }
+};
+
+class Retold {
+ public:
+  Retold(std::vector<Phase> &lines, std::vector<Phase> &history, const Told &told)
+      : lines_(lines), history_(history), told_(told), who_(told.tasks.size()) {
+    std::sort(lines.begin(), lines.end(), by_name);
+    for (const Phase &phase : lines) who_[phase.task] |= kLines;
+    for (const Phase &phase : history) {
+      const bool is_twice = (who_[phase.task] & kLines) != 0 && std::binary_search(lines.begin(), lines.end(), phase, by_name);
+      who_[phase.task] |= is_twice ? kTwice | kHistory : kHistory;
+    }
+    for (size_t i = 0; i < who_.size(); ++i)
+      if (who_[i] != 0) add(stages_[key_of(told.tasks[i])], who_[i]);
+    std::erase_if(stages_, [](const auto &one) { return one.second.twice == 0; });
+  }
+
+  void choose() {
+    if (stages_.empty()) return;
+    for (const Phase &phase : history_)
+      if ((who_[phase.task] & kTwice) != 0) keep_bytes(phase);
+    find_names();
+    std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true) && !is_beside(phase); });
+    std::erase_if(lines_, [&](const Phase &phase) { return is_left_out(phase, false); });
+  }
+
+  void say(std::vector<std::string> &notes) const {
+    size_t by_lines = 0, without = 0, by_history = 0;
+    for (const auto &[key, stage] : stages_) {
+      (stage.lines_count() ? by_lines : by_history) += stage.twice;
+      if (stage.lines_count()) without += stage.with_history_only;
+    }
+    const auto both = [](size_t tasks) {
+      return "phases of " + std::to_string(tasks) + " tasks are told by their own lines and by a history: ";
+    };
+    if (by_lines > 0)
+      notes.push_back(both(by_lines) + "the lines count" +
+                      (without == 0 ? ""
+                                    : ", and those of " + std::to_string(without) +
+                                          " tasks beside them that only a history tells are left out"));
+    if (by_history > 0) notes.push_back(both(by_history) + "the history counts, for most tasks beside them have no lines");
+  }
+
+ private:
+  using Key = std::pair<uint32_t, uint32_t>;  // job, stage
+  static Key key_of(const Task &task) { return {task.job, task.stage}; }
+  static bool by_name(const Phase &a, const Phase &b) { return std::tie(a.task, a.phase) < std::tie(b.task, b.phase); }
+
+  static void add(Stage &stage, unsigned who) {
+    stage.twice += (who & kTwice) != 0 ? 1 : 0;
+    // A history may tell something that is as exact as lines are: only with a phase that is in both has the task lines.
+    if ((who & kTwice) != 0 || who == kLines)
+      ++stage.with_lines;
+    else
+      ++stage.with_history_only;
+  }
+
+  bool is_left_out(const Phase &phase, bool of_history) const {
+    const Task &task = told_.tasks[phase.task];
+    const auto stage = stages_.find(key_of(task));
+    if (stage == stages_.end() || stage->second.lines_count() != of_history) return false;
+    if (!of_history) return (who_[phase.task] & kTwice) != 0;
+    return task.has_span || (who_[phase.task] & kLines) != 0;  // else nothing would tell when the task was
+  }
+
+  // nullptr where the phase is not of a stage whose lines count.
+  Stage *stage_by_lines(const Phase &phase) {
+    const auto stage = stages_.find(key_of(told_.tasks[phase.task]));
+    return stage != stages_.end() && stage->second.lines_count() ? &stage->second : nullptr;
+  }
+
+  void find_names() {
+    Stage *stage = nullptr;
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      if (i == 0 || lines_[i].task != lines_[i - 1].task) stage = stage_by_lines(lines_[i]);
+      if (stage != nullptr) stage->names[lines_[i].phase].in_lines = true;
+    }
+    for (const Phase &phase : history_) {
+      stage = (who_[phase.task] & kLines) != 0 ? stage_by_lines(phase) : nullptr;
+      if (stage == nullptr) continue;
+      Name &name = stage->names[phase.phase];
+      if (!name.in_lines) ++(is_overlapped(phase) ? name.over : name.beside);
+    }
+  }
+
+  // Where no line tells the phase, nor what the task did in its time. Tasks without lines have it only if it is so of most others:
+  // else it could not be compared.
+  bool is_beside(const Phase &of_history) {
+    const Name &name = stage_by_lines(of_history)->names[of_history.phase];
+    return !name.in_lines && name.beside >= name.over && ((who_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
+  }
+
+  // By lines of its task, by more than a little.
+  bool is_overlapped(const Phase &of_history) const {
+    constexpr double kLittle = 0.1;
+    if (of_history.work.duration_ns == kUnknown) return true;
+    const int64_t end = of_history.work.end_ns();
+    const auto by_task = [](const Phase &a, const Phase &b) { return a.task < b.task; };
+    const auto [first, last] = std::equal_range(lines_.begin(), lines_.end(), of_history, by_task);
+    std::vector<std::pair<int64_t, int64_t>> parts;
+    for (auto line = first; line != last; ++line) {
+      const int64_t line_end = line->work.duration_ns == kUnknown ? end : line->work.end_ns();
+      parts.emplace_back(std::max(line->work.start_ns, of_history.work.start_ns), std::min(line_end, end));
+    }
+    std::sort(parts.begin(), parts.end());
+    int64_t covered_ns = 0, until_ns = of_history.work.start_ns;
+    for (const auto &[part_begin, part_end] : parts) {
+      if (part_end <= until_ns) continue;
+      covered_ns += part_end - std::max(part_begin, until_ns);
+      until_ns = part_end;
+    }
+    return static_cast<double>(covered_ns) > kLittle * static_cast<double>(of_history.work.duration_ns);
+  }
+
+  // Where no line of the phase tells bytes.
+  void keep_bytes(const Phase &of_history) {
+    const auto [begin, end] = std::equal_range(lines_.begin(), lines_.end(), of_history, by_name);
+    if (begin == end || std::any_of(begin, end, [](const Phase &phase) { return phase.work.bytes != kUnknown; })) return;
+    begin->work.bytes = of_history.work.bytes;
+    begin->work.remote = of_history.work.remote;
+  }
+
+  std::vector<Phase> &lines_, &history_;
+  const Told &told_;
+  std::vector<unsigned> who_;  // by task
+  std::map<Key, Stage> stages_;
+};
+
+}  // namespace
+
+std::vector<Phase> told_once(std::vector<Phase> lines, std::vector<Phase> history, const Told &told,
+                             std::vector<std::string> &notes) {
+  if (history.empty()) return lines;
+  if (lines.empty()) return history;
+  Retold retold(lines, history, told);
+  retold.choose();
+  retold.say(notes);
+  std::vector<Phase> &more = lines.size() < history.size() ? history : lines, &fewer = &more == &lines ? history : lines;
+  more.insert(more.end(), fewer.begin(), fewer.end());
+  return std::move(more);
+}
+
+}  // namespace atalaya::bottleneck

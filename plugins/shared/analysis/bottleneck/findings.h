@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is slow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/analysis/bottleneck/checks.h"
+#include "plugins/shared/analysis/bottleneck/correlate.h"
+#include "plugins/shared/analysis/bottleneck/detect.h"
+#include "plugins/shared/analysis/bottleneck/phases.h"
+#include "plugins/shared/analysis/bottleneck/regions.h"
+
+namespace atalaya::bottleneck {
+
+// A phase that is slow on a finding's node.
+struct SlowPhase {
+  size_t group = 0;
+  double slower = 0, lost = 0;
+};
+
+struct Finding {
+  enum class Kind { node, tasks, region } kind = Kind::node;
+  uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its place, or kNoJob; phase 0: the tasks as a whole
+  uint32_t region = 0;                               // its name
+  size_t group = 0;                                  // whose entries these are
+  bool is_overtaken = false;                         // the tasks were killed, for copies on other nodes were faster
+  std::vector<uint32_t> tasks;                       // slow ones
+  double slower = 0, chance = 1, lost = 0;           // slower: NaN where it is not known
+  std::vector<SlowPhase> phases;                     // that lost the most first
+  Reason reason = Reason::none;
+  std::string summary;
+  std::vector<std::string> evidence;
+  std::vector<Check> checks;
+  std::string index;  // what metrics were correlated with: "ipc", "dps", "" where nothing was
+  Correlated metrics;
+  Resource leading = Resource::other;  // has most of the leading coefficients
+};
+
+// Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons: explain.h.
+std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
+                               const DetectOptions &options);
+// For messages: job "j", stage "map".
+std::string name_of(const Told &told, const Group &group);
+// "map "; "" of tasks of no stage.
+std::string stage_text(const Told &told, uint32_t stage);
+// The critical code regions.
+std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost> &regions);
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/bottleneck/hosts.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+using Labels = std::map<std::string_view, std::set<std::string>>;
+
+Labels by_label(const std::set<std::string> &hosts) {
+  Labels labels;
+  for (const std::string &host : hosts)
+    if (const std::string_view label = first_label(host); !label.empty()) labels[label].insert(host);
+  return labels;
+}
+
+// The first few, and how many more.
+std::string list_of(const std::vector<std::string> &all) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(all.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + all[i];
+  return all.size() > kMost ? text + " and " + std::to_string(all.size() - kMost) + " more" : text;
+}
+
+}  // namespace
+
+std::string_view first_label(std::string_view host) {
+  const std::string_view label = host.substr(0, host.find('.'));
+  return label.find_first_not_of("0123456789") == std::string_view::npos || label.find(':') != std::string_view::npos ? "" : label;
+}
+
+SameHosts::SameHosts(const std::set<std::string> &told, const std::set<std::string> &stored) {
+  const Labels told_labels = by_label(told);
+  Labels stored_labels;
+  for (const auto &[label, hosts] : by_label(stored))
+    for (const std::string &host : hosts)
+      if (!told.contains(host)) stored_labels[label].insert(host);
+  for (const std::string &host : stored)
+    if (told.contains(host)) told_of_[host] = host;
+  for (const auto &[label, candidates] : stored_labels) {
+    const auto same = told_labels.find(label);
+    if (same == told_labels.end()) continue;
+    std::set<std::string> without;  // those that nothing has the very name of
+    for (const std::string &host : same->second)
+      if (!stored.contains(host)) without.insert(host);
+    if (candidates.size() == 1 && same->second.size() == 1 && without.size() == 1)
+      told_of_[*candidates.begin()] = *without.begin();
+    else
+      for (const std::string &host : without) unclear_[host] = candidates;
+  }
+}
+
+const std::string *SameHosts::told_of(const std::string &stored) const {
+  const auto found = told_of_.find(stored);
+  return found == told_of_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> SameHosts::notes(const std::string &what) const {
+  std::vector<std::string> taken, unclear, notes;
+  for (const auto &[stored, told] : told_of_)
+    if (stored != told) taken.push_back(core::in_quotes(stored) + " for " + core::in_quotes(told));
+  for (const auto &[told, candidates] : unclear_)
+    for (const std::string &candidate : candidates) unclear.push_back(core::in_quotes(told) + " or " + core::in_quotes(candidate));
+  if (!taken.empty()) notes.push_back(what + ": hosts with the same first label are taken for one: " + list_of(taken));
+  if (!unclear.empty())
+    notes.push_back(what + ": several hosts have the same first label, and which of them are one is not known: " +
+                    list_of(unclear) + "; `hosts` of source hadoop gives nodes the names that agents have");
+  return notes;
+}
+
+}  // namespace atalaya::bottleneck

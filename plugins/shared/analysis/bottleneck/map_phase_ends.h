@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the maps of each job had ended. Reduces are started before that, and their shuffle waits for the last map.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "plugins/shared/analysis/bottleneck/tasks.h"
+
+namespace atalaya::bottleneck {
+
+class MapsEnds {
+ public:
+  explicit MapsEnds(const Told &told) : told_(told), ends_(told.jobs.size(), 0) {
+    for (const Task &task : told.tasks)
+      if (task.is_done() && told.name(task.stage) == "map") ends_[task.job] = std::max(ends_[task.job], task.work.end_ns());
+  }
+
+  bool begins_early(const Task &task) const { return told_.name(task.stage) == "reduce" && task.work.start_ns < ends_[task.job]; }
+  int64_t begin(const Task &task) const { return begin(task, task.work.start_ns, task.work.end_ns()); }
+  // From when on the task, or what it did from `start_ns` to `end_ns`, had all that it waited for.
+  int64_t begin(const Task &task, int64_t start_ns, int64_t end_ns) const {
+    const bool waits = begins_early(task) && ends_[task.job] < end_ns;  // else a map was run again after its output was fetched
+    return waits ? std::max(start_ns, ends_[task.job]) : start_ns;
+  }
+
+ private:
+  const Told &told_;
+  std::vector<int64_t> ends_;  // by job
+};
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/bottleneck/read_regions.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "plugins/shared/analysis/bottleneck/hosts.h"
+#include "plugins/shared/analysis/bottleneck/job_hosts.h"
+#include "plugins/shared/analysis/bottleneck/uncaptured_runs.h"
+
+namespace atalaya::bottleneck {
+namespace {
+
+// Who probes a program seldom knows which job it works for: regions without a job are those of the jobs whose nodes and time they
+// have. There may be thousands a second, so they are added up as they come.
+class RegionsWithoutJob {
+ public:
+  explicit RegionsWithoutJob(const JobHosts &hosts) : hosts_(hosts) {}
+
+  void add(const store::Span &span, query::Budget &budget) {
+    if (span.name != "region" || span.duration_ns < 0 || !tag_of(span.tags, "job").empty()) return;
+    const std::string_view host = tag_of(span.tags, "host");
+    auto found = found_.find(host);
+    if (found == found_.end()) found = found_.emplace(host, Found(hosts_.times_of(host))).first;
+    found->second.add(span, budget);
+  }
+
+  void give(Told &told) {
+    std::set<std::string> stored;
+    for (const auto &[host, found] : found_) stored.insert(host);
+    const SameHosts same(hosts_.names(), stored);
+    for (const auto &[host, found] : found_)
+      if (const std::string *told_host = same.told_of(host)) found.give(told, told.names.of(*told_host));
+    for (std::string &note : same.notes("code regions")) told.notes.push_back(std::move(note));
+  }
+
+ private:
+  using ByName = std::map<std::string, Region, std::less<>>;
+
+  // What a host told.
+  class Found {
+   public:
+    explicit Found(const JobTimes *times) : times_(times), regions_(times == nullptr ? 0 : times->size()) {}
+
+    // A run belongs to each job in whose time it was.
+    void add(const store::Span &span, query::Budget &budget) {
+      bool is_inside = false;
+      for (size_t i = 0; i < regions_.size(); ++i) {
+        const std::optional<Region> run = part_of(span, (*times_)[i]);
+        if (!run) continue;
+        is_inside = true;
+        add(regions_[i], tag_of(span.tags, "name"), *run, budget);
+      }
+      if (is_inside) ++runs_;
+    }
+
+    void give(Told &told, uint32_t host) const {
+      told.regions_without_job += runs_;
+      for (size_t i = 0; i < regions_.size(); ++i)
+        for (const auto &[name, region] : regions_[i]) {
+          Region &given = told.regions.emplace_back(region);
+          given.job = (*times_)[i].job;
+          given.name = told.names.of(name);
+          given.host = host;
+        }
+    }
+
+   private:
+    static void add(ByName &regions, std::string_view name, const Region &run, query::Budget &budget) {
+      const auto known = regions.find(name);
+      if (known != regions.end()) return add_to(known->second, run);
+      budget.hold(1);
+      regions.emplace(name, run);
+    }
+    static void add_to(Region &all, const Region &run) {
+      all.runs += run.runs;
+      all.seconds += run.seconds;
+      all.bytes += run.bytes;
+      all.bytes_seconds += run.bytes_seconds;
+      all.has_bytes = all.has_bytes || run.has_bytes;
+    }
+
+    const JobTimes *times_;
+    std::vector<ByName> regions_;  // beside the times
+    size_t runs_ = 0;
+  };
+
+  // What of a run lies in the time, if anything does. How many of its bytes do is not known.
+  static std::optional<Region> part_of(const store::Span &span, const JobTime &time) {
+    const std::optional<int64_t> end = end_of(span);
+    if (!end || span.start_ns >= time.end_ns || *end <= time.begin_ns) return std::nullopt;
+    const int64_t inside_ns = std::min(*end, time.end_ns) - std::max(span.start_ns, time.begin_ns);
+    if (inside_ns == span.duration_ns) return run_of(span);
+    return Region{.seconds = static_cast<double>(inside_ns) / 1e9};
+  }
+
+  const JobHosts &hosts_;
+  std::map<std::string, Found, std::less<>> found_;  // by host, as the store has it
+};
+
+// More than half of what is allowed they do not cost: then they are left out, which a note says.
+void add_regions_without_job(Told &told, const JobHosts &hosts, const std::vector<store::TagFilter> &tags,
+                             const store::Range &range, store::Store &store, query::Budget &budget) {
+  store::Selection selection{{"region"}, tags, range};
+  hosts.select(selection);
+  RegionsWithoutJob regions(hosts);
+  // All else can do without them.
+  query::Budget part = budget.half();
+  try {
+    store.spans(selection, [&](const store::Span &span) {
+      part.work(1);
+      regions.add(span, part);
+    });
+  } catch (const query::TooMuch &) {
+    told.notes.emplace_back(
+        "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "
+        "allowed; allow more with --max-points and --timeout");
+    return;
+  }
+  const size_t with_job = told.regions.size();
+  regions.give(told);
+  budget.hold(told.regions.size() - with_job);
+}
+
+}  // namespace
+
+void add_regions(Told &told, const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags,
+                 const store::Range &range, store::Store &store, query::Budget &budget) {
+  const store::Selection selection{{}, tags, range};
+  if (ids.empty()) return add_note_on_unseen_runs(told, ids, nullptr, selection, store, budget);
+  const JobHosts hosts(told);
+  const bool is_anywhere = !hosts.names().empty();
+  if (is_anywhere) add_regions_without_job(told, hosts, tags, range, store, budget);
+  add_note_on_unseen_runs(told, ids, is_anywhere ? &hosts : nullptr, selection, store, budget);
+}
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/bottleneck/tasks.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "plugins/shared/analysis/bottleneck/data_source.h"
+#include "plugins/shared/analysis/bottleneck/duplicate_phases.h"
+
+namespace atalaya::bottleneck {
+
+using namespace std::string_view_literals;
+
+// Who a span says it is of, by one walk over its tags.
+struct Who {
+  explicit Who(const store::Tags &tags) {
+    for (const auto &[tag, value] : tags) {
+      const std::string_view key = tag;  // which is compared by its length first
+      if (key == "job"sv) job = value;
+      if (key == "stage"sv) stage = value;
+      if (key == "task"sv) task = value;
+      if (key == "attempt"sv) attempt = value;
+      if (key == "host"sv) host = value;
+      if (key == "phase"sv) phase = value;
+      if (key == "source"sv) source = value;
+      if (key == "quality"sv) quality = value;
+      if (key == "executor"sv) executor = value;
+      if (key == "locality"sv) locality = value;
+    }
+  }
+  bool append_key(std::string &text) const {
+    text.append(job).append(1, '\0').append(task).append(1, '\0').append(attempt);
+    return !task.empty() || !attempt.empty();
+  }
+
+  std::string_view job, stage, task, attempt, host, phase, source, quality, executor, locality;
+};
+
+namespace {
+
+// Amounts: what is not a number, or below 0, is not known.
+int64_t amount_of(const store::Field &field) {
+  constexpr double kLargest = 9e18;
+  if (field.is_count) return std::max(field.count, kUnknown);
+  return field.value >= 0 && field.value < kLargest ? static_cast<int64_t>(field.value) : kUnknown;
+}
+
+Outcome outcome_of(int64_t code, bool is_open) {
+  if (is_open) return Outcome::running;
+  if (code == 0) return Outcome::succeeded;
+  if (code == 1) return Outcome::failed;
+  return code == 2 ? Outcome::killed : Outcome::unknown;
+}
+
+}  // namespace
+
+int64_t sum_of(int64_t a, int64_t b) {
+  if (a == kUnknown || b == kUnknown) return std::max(a, b);
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? a : sum;
+}
+
+// What the fields of a span say.
+struct Collector::Said {
+  explicit Said(const store::Span &span) {
+    work.start_ns = span.start_ns;
+    work.duration_ns = std::max(span.duration_ns, kUnknown);
+    int64_t end = 0;  // of foreign numbers
+    if (__builtin_add_overflow(work.start_ns, work.duration_ns, &end)) work.duration_ns = kUnknown;
+    for (const store::Field &field : span.fields) {
+      if (field.name == "span.bytes") work.bytes = amount_of(field);
+      if (field.name == "span.bytes.remote") work.remote = amount_of(field);
+      if (field.name == "span.outcome") outcome = amount_of(field);
+      if (field.name == "span.gc.time") gc_ms = amount_of(field);
+      if (field.name == "span.spills") spills = amount_of(field);
+      if (field.name == "span.records") records = amount_of(field);
+    }
+  }
+
+  Work work;
+  int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
+};
+
+std::string_view tag_of(const store::Tags &tags, std::string_view key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::optional<int64_t> end_of(const store::Span &span) {
+  int64_t end = 0;
+  return span.duration_ns < 0 || __builtin_add_overflow(span.start_ns, span.duration_ns, &end) ? std::nullopt : std::optional(end);
+}
+
+bool append_key(std::string &key, const store::Tags &tags) {
+  return Who(tags).append_key(key);
+}
+
+Region run_of(const store::Span &span) {
+  Region run{.seconds = static_cast<double>(span.duration_ns) / 1e9};
+  for (const store::Field &field : span.fields) {
+    const int64_t bytes = field.name == "span.bytes" ? amount_of(field) : kUnknown;
+    if (bytes == kUnknown) continue;
+    run.bytes = static_cast<double>(bytes);
+    run.bytes_seconds = run.seconds;
+    run.has_bytes = true;
+  }
+  return run;
+}
+
+std::string_view outcome_text(Outcome outcome) {
+  constexpr std::array<std::string_view, 5> kTexts = {"", "succeeded", "failed", "killed", "running"};
+  return kTexts[static_cast<size_t>(outcome)];
+}
+
+void Collector::add(const store::Span &span) {
+  if (span.start_ns < 0) return;  // before 1970 there were no jobs
+  if (span.name == "task") return add_task(span);
+  if (span.name == "phase") return add_phase(span);
+  if (span.name == "region") return add_region(span);
+  if (span.name == "job") add_job(span);
+}
+
+uint32_t Collector::job(std::string_view id) {
+  const uint32_t name = all_.names.of(id);
+  const auto [found, is_new] = jobs_.try_emplace(name, static_cast<uint32_t>(all_.jobs.size()));
+  if (is_new) all_.jobs.push_back({.id = name});
+  return found->second;
+}
+
+Task *Collector::task(const Who &who) {
+  key_.clear();
+  if (!who.append_key(key_)) return nullptr;
+  const auto [found, is_new] = all_.keys.try_emplace(key_, static_cast<uint32_t>(all_.tasks.size()));
+  if (is_new) {
+    Task task;
+    task.job = job(who.job);
+    task.key = &found->first;
+    task.task_begin = static_cast<uint32_t>(who.job.size() + 1);
+    task.attempt_begin = static_cast<uint32_t>(task.task_begin + who.task.size() + 1);
+    all_.tasks.push_back(task);
+  }
+  Task &task = all_.tasks[found->second];
+  if (!task.has_span) name(task, who);
+  return &task;
+}
+
+void Collector::name(Task &task, const Who &who) {
+  const auto say = [&](uint32_t &name, std::string_view value) {
+    if (!value.empty()) name = all_.names.of(value);
+  };
+  say(task.stage, who.stage);
+  say(task.host, who.host);
+  say(task.executor, who.executor);
+}
+
+void Collector::add_job(const store::Span &span) {
+  if (tag_of(span.tags, "job").empty()) return;
+  Job &job = all_.jobs[this->job(tag_of(span.tags, "job"))];
+  const Said said(span);
+  job.has_span = true;
+  job.work = said.work;
+  job.outcome = outcome_of(said.outcome, span.duration_ns < 0);
+  job.name = all_.names.of(tag_of(span.tags, "name"));
+  job.framework = all_.names.of(tag_of(span.tags, "framework"));
+}
+
+void Collector::add_task(const store::Span &span) {
+  const Who who(span.tags);
+  Task *task = this->task(who);
+  if (task == nullptr) {
+    ++all_.without_identity;
+    return;
+  }
+  const Said said(span);
+  if (task->has_span && task->work.start_ns != said.work.start_ns) {
+    // Frameworks number from 0 again when an application is started again. Its later run counts.
+    ++all_.again;
+    task->is_again = true;
+    if (said.work.start_ns < task->work.start_ns) return;
+  }
+  task->has_span = true;
+  name(*task, who);
+  task->work = said.work;
+  task->remote_of = said.work.remote == kUnknown ? kUnknown : said.work.bytes;
+  task->outcome = outcome_of(said.outcome, span.duration_ns < 0);
+  task->locality = all_.names.of(who.locality);
+  task->gc_ms = said.gc_ms;
+  task->spills = said.spills;
+  task->records = said.records;
+}
+
+void Collector::add_phase(const store::Span &span) {
+  const Who who(span.tags);
+  const uint32_t name = all_.names.of(who.phase);
+  const Task *task = name == 0 ? nullptr : this->task(who);
+  if (task == nullptr) {
+    ++all_.without_identity;
+    return;
+  }
+  const Said said(span);
+  Phase phase{.task = static_cast<uint32_t>(task - all_.tasks.data()), .phase = name, .work = said.work};
+  phase.busy_ns = said.work.duration_ns;
+  if (!who.source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
+    phase.work.remote = who.source == "network" ? phase.work.bytes : 0;
+  // A line may say that its place was worked out; all else with a quality is a history's.
+  (who.quality.empty() || who.quality == "placed" ? all_.phases : of_history_).push_back(phase);
+}
+
+void Collector::add_region(const store::Span &span) {
+  if (span.duration_ns < 0) return;  // what it costs is not known yet
+  Region &run = all_.regions.emplace_back(run_of(span));
+  if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) run.job = job(id);
+  run.name = all_.names.of(tag_of(span.tags, "name"));
+  run.host = all_.names.of(tag_of(span.tags, "host"));
+}
+
+// Those of tasks that an earlier run of the application had.
+void Collector::leave_out_earlier_runs() {
+  if (all_.again == 0) return;
+  const auto is_earlier = [&](const Phase &phase) {
+    const Task &task = all_.tasks[phase.task];
+    return task.is_again && phase.work.start_ns < task.work.start_ns;
+  };
+  std::erase_if(all_.phases, is_earlier);
+  std::erase_if(of_history_, is_earlier);
+}
+
+// Frameworks do not tell the ends of all tasks when a job ends or its master dies: when its job is over, nothing of it runs.
+void Collector::close() {
+  for (Task &task : all_.tasks) {
+    const Job &job = all_.jobs[task.job];
+    if (task.outcome != Outcome::running || !job.has_span || job.work.duration_ns == kUnknown) continue;
+    task.outcome = Outcome::unknown;
+    ++all_.without_end;
+  }
+}
+
+// By task.
+void Collector::sort_phases() {
+  std::vector<uint32_t> places(all_.tasks.size() + 1, 0);
+  for (const Phase &phase : all_.phases) ++places[phase.task + 1];
+  for (size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];
+  std::vector<Phase> sorted(all_.phases.size());
+  for (const Phase &phase : all_.phases) sorted[places[phase.task]++] = phase;
+  all_.phases = std::move(sorted);
+}
+
+// A phase that came in several spans (spill after spill) is one.
+void Collector::merge_phases() {
+  sort_phases();
+  std::vector<Phase> &phases = all_.phases;
+  auto into = phases.begin();
+  for (auto begin = phases.begin(); begin != phases.end();) {
+    const auto end = std::find_if(begin, phases.end(), [task = begin->task](const Phase &phase) { return phase.task != task; });
+    into = merge_phases(begin, end, into);
+    begin = end;
+  }
+  phases.erase(into, phases.end());
+}
+
+// Those of one task, in order of their start; `into` is not behind them.
+Collector::Phases Collector::merge_phases(Phases begin, Phases end, Phases into) {
+  const auto by_name = [](const Phase &a, const Phase &b) {
+    return std::tie(a.phase, a.work.start_ns) < std::tie(b.phase, b.work.start_ns);
+  };
+  const auto by_start = [](const Phase &a, const Phase &b) {
+    return std::tie(a.work.start_ns, a.phase) < std::tie(b.work.start_ns, b.phase);
+  };
+  std::sort(begin, end, by_name);
+  const auto first = into;
+  for (auto next = begin; next != end; ++next) {
+    if (into == first || std::prev(into)->phase != next->phase)
+      *into++ = *next;
+    else
+      add_part(*std::prev(into), *next);
+  }
+  std::sort(first, into, by_start);
+  return into;
+}
+
+void Collector::add_part(Phase &one, const Phase &next) {
+  const auto keep = [&](const Phase &phase) {
+    all_.parts.push_back({phase.task, phase.phase, phase.work.start_ns, phase.work.end_ns()});
+  };
+  const bool is_first = all_.parts.empty() || all_.parts.back().task != one.task || all_.parts.back().phase != one.phase;
+  if (is_first) keep(one);
+  keep(next);
+  const bool is_open = one.busy_ns == kUnknown || next.busy_ns == kUnknown;
+  const int64_t end = is_open ? 0 : std::max(one.work.end_ns(), next.work.end_ns());
+  one.busy_ns = is_open ? kUnknown : sum_of(one.busy_ns, next.busy_ns);
+  one.work.duration_ns = is_open ? kUnknown : end - one.work.start_ns;
+  one.work.remote = remote_of_both(one.work, next.work);
+  one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
+}
+
+// Its phases tell the rest: when it was, where only they were told; the bytes that went through it, where it has none itself.
+void Collector::complete(Task &task, const Phase *begin, const Phase *end, Origin &origin) const {
+  int64_t bytes = kUnknown, first = begin->work.start_ns, last = first;
+  bool is_open = false;
+  for (const Phase *phase = begin; phase != end; ++phase) {
+    bytes = std::max(bytes, phase->work.bytes);
+    first = std::min(first, phase->work.start_ns);
+    if (phase->work.duration_ns == kUnknown)
+      is_open = true;
+    else
+      last = std::max(last, phase->work.end_ns());
+  }
+  if (!task.has_span) task.work = {first, is_open ? kUnknown : last - first};
+  if (!task.has_span && is_open) task.outcome = Outcome::running;
+  if (task.work.bytes == kUnknown) task.work.bytes = bytes;
+  if (task.work.remote != kUnknown) {
+    if (task.remote_of == kUnknown) task.remote_of = task.work.bytes;
+    return;
+  }
+  const auto [remote, of] = origin.remote_of(begin, end);
+  if (remote == kUnknown || remote > task.work.bytes) return;
+  task.work.remote = remote;
+  task.remote_of = of >= remote ? of : task.work.bytes;  // a phase may tell what was remote and no bytes
+}
+
+Told Collector::take() {
+  leave_out_earlier_runs();
+  all_.phases = told_once(std::move(all_.phases), std::move(of_history_), all_, all_.notes);
+  merge_phases();
+  Origin origin(all_);
+  const Phase *next = all_.phases.data(), *last = next + all_.phases.size();
+  while (next != last) {
+    const Phase *begin = next;
+    while (next != last && next->task == begin->task) ++next;
+    complete(all_.tasks[begin->task], begin, next, origin);
+  }
+  close();
+  return std::move(all_);
+}
+
+}  // namespace atalaya::bottleneck

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs, their tasks and these tasks' phases, as the spans of a store tell them. docs/how-to/jobs.md has the convention of tags.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/shared/analysis/bottleneck/text_ids.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::bottleneck {
+
+constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of what has not ended
+constexpr uint32_t kNoJob = std::numeric_limits<uint32_t>::max();
+
+int64_t sum_of(int64_t a, int64_t b);  // of amounts; unknown and known is what is known
+
+enum class Outcome : uint8_t { unknown, succeeded, failed, killed, running };
+std::string_view outcome_text(Outcome outcome);  // "" where it is not known
+
+struct Work {
+  int64_t start_ns = 0, duration_ns = kUnknown;
+  int64_t bytes = kUnknown, remote = kUnknown;  // of the bytes those that came over the network
+  int64_t end_ns() const { return start_ns + duration_ns; }
+};
+
+struct Job {
+  uint32_t id = 0, name = 0, framework = 0;  // names
+  bool has_span = false;
+  Work work;
+  Outcome outcome = Outcome::unknown;
+};
+
+// An attempt at a task.
+struct Task {
+  uint32_t job = 0;  // its place among the jobs
+  uint32_t stage = 0, host = 0, executor = 0, locality = 0;
+  Outcome outcome = Outcome::unknown;
+  bool has_span = false;  // else only phases told of it
+  bool is_again = false;  // an earlier run of the application had a task of this name: that one is left out
+  Work work;
+  int64_t remote_of = kUnknown;  // the bytes that work.remote is a part of: its own, or those of the phases that told it
+  int64_t gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
+  const std::string *key = nullptr;
+  uint32_t task_begin = 0, attempt_begin = 0;  // in the key
+
+  std::string_view task() const { return std::string_view(*key).substr(task_begin, attempt_begin - task_begin - 1); }
+  std::string_view attempt() const { return std::string_view(*key).substr(attempt_begin); }
+  bool has_ended_well() const { return work.duration_ns >= 0 && outcome != Outcome::failed && outcome != Outcome::killed; }
+  // It can be compared: it ended, not without success, and took a while.
+  bool is_done() const { return has_ended_well() && work.duration_ns > 0; }
+};
+
+// A phase of a task: all its spans together.
+struct Phase {
+  uint32_t task = 0, phase = 0;
+  Work work;            // from the begin of the first to the end of the last one
+  int64_t busy_ns = 0;  // the sum of their durations; kUnknown while one is open
+};
+
+// One span of a phase that came in several.
+struct Part {
+  uint32_t task = 0, phase = 0;
+  int64_t begin_ns = 0, end_ns = 0;
+};
+
+// Runs of a region on a host.
+struct Region {
+  uint32_t job = kNoJob;  // its place among the jobs; kNoJob: they say none
+  uint32_t name = 0, host = 0;
+  size_t runs = 1;
+  double seconds = 0;  // in the time of the job
+  double bytes = 0;
+  double bytes_seconds = 0;  // of the runs that tell bytes
+  bool has_bytes = false;
+};
+
+// All that was told. It can be moved, not copied.
+struct Told {
+  Told() = default;
+  Told(Told &&) = default;
+  Told &operator=(Told &&) = default;
+
+  Names names;
+  std::vector<Job> jobs;
+  std::vector<Task> tasks;
+  std::vector<Phase> phases;  // by task, in order of their start
+  std::vector<Part> parts;    // by task, phase, and start; of phases that came in one span there are none
+  std::vector<Region> regions;
+  std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
+  size_t without_identity = 0;                     // spans of tasks and phases without a task
+  size_t again = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
+
+  std::vector<std::string> idle;   // jobs of which only what had been open before the time is known
+  size_t regions_without_job = 0;  // runs that were taken, for they ran on a job's nodes in its time
+  std::vector<std::string> notes;
+
+  const std::string &name(uint32_t number) const { return names.text(number); }
+};
+
+std::string_view tag_of(const store::Tags &tags, std::string_view key);  // "" where it is absent
+// Nothing of an open one, and where numbers are foreign and no time.
+std::optional<int64_t> end_of(const store::Span &span);
+// A run of a region, without its names.
+Region run_of(const store::Span &span);
+
+// Who a task is, as the keys have it; false where the tags name none.
+bool append_key(std::string &key, const store::Tags &tags);
+
+struct Who;  // in tasks.cpp
+class Origin;
+
+// Takes span after span, in any order.
+class Collector {
+ public:
+  void add(const store::Span &span);
+  // Once; what is missing of tasks is derived from their phases.
+  Told take();
+
+ private:
+  struct Said;
+  uint32_t job(std::string_view id);
+  void name(Task &task, const Who &who);
+  Task *task(const Who &who);
+  void add_job(const store::Span &span);
+  void add_task(const store::Span &span);
+  void add_phase(const store::Span &span);
+  void add_region(const store::Span &span);
+  void leave_out_earlier_runs();
+  void close();
+  using Phases = std::vector<Phase>::iterator;
+  void sort_phases();
+  void merge_phases();
+  Phases merge_phases(Phases begin, Phases end, Phases into);
+  void add_part(Phase &one, const Phase &next);
+  void complete(Task &task, const Phase *begin, const Phase *end, Origin &origin) const;
+
+  Told all_;
+  std::vector<Phase> of_history_;                // coarser ones than the tasks' own
+  std::unordered_map<uint32_t, uint32_t> jobs_;  // by the name's number
+  std::string key_;
+};
+
+}  // namespace atalaya::bottleneck

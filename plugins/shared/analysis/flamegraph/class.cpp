@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/flamegraph/class.h"
+
+#include <algorithm>
+#include <array>
+
+namespace atalaya::flamegraph {
+namespace {
+
+template <size_t Size>
+bool begins_with_one_of(std::string_view text, const std::array<std::string_view, Size> &beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view one) { return text.starts_with(one); });
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Code that HotSpot makes for itself, by the names that its perf maps have.
+bool is_stub(std::string_view name) {
+  constexpr std::array<std::string_view, 14> kStubs = {
+      "Interpreter",        "StubRoutines", "RuntimeStub",   "vtable",        "itable",       "I2C/C2I",     "MethodHandles",
+      "DeoptimizationBlob", "UncommonTrap", "ExceptionBlob", "SafepointBlob", "flush_icache", "AdapterBlob", "native signature"};
+  return begins_with_one_of(name, kStubs);
+}
+
+// As perf-map-agent and async-profiler write Java's classes, without a suffix.
+bool is_java_path(std::string_view name) {
+  if (contains(name, ":::")) return true;
+  if (name.starts_with('L')) name.remove_prefix(1);
+  constexpr std::array<std::string_view, 8> kPackages = {"java/", "javax/", "jdk/", "net/", "org/", "com/", "io/", "sun/"};
+  return begins_with_one_of(name, kPackages);
+}
+
+// "long W.fib(int)", as JDK 17 and later write it: a dot between words, which compilers of C put before their own marks only.
+bool is_java_dotted(std::string_view name) {
+  name = name.substr(0, name.find('('));
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() || contains(name, "::")) return false;
+  constexpr std::array<std::string_view, 6> kMarks = {"part.", "isra.", "constprop.", "cold", "lto_priv", "llvm."};
+  const std::string_view last = name.substr(dot + 1);
+  return !(last.front() >= '0' && last.front() <= '9') && !begins_with_one_of(last, kMarks);
+}
+
+// How threads begin, and what the C library calls by names that programs leave to it.
+bool is_c_library(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kThreads = {"_start", "start_thread", "clone", "clone3"};
+  return std::find(kThreads.begin(), kThreads.end(), name) != kThreads.end() || name.starts_with("__") || name.starts_with("_dl_");
+}
+
+// Stand for the callers of a stack that could not be followed to its begin.
+constexpr std::array<std::string_view, 3> kEarlyEnds = {"[unwind failed]", "[truncated]", "[stack lost]"};
+
+bool is_early_end(std::string_view name) {
+  return std::find(kEarlyEnds.begin(), kEarlyEnds.end(), name) != kEarlyEnds.end();
+}
+
+// "[libc.so.6]": in that file, in no function that has a name.
+Class class_of_file(std::string_view name, const Company &company) {
+  if (is_early_end(name) || name == "[unknown]") return Class::unknown;
+  if (name == "[libjvm.so]") return Class::runtime;
+  const bool library = contains(name, ".so") || name == "[vdso]" || name == "[kernel]";
+  return library || company.managed ? Class::system : Class::application;
+}
+
+bool is_made(std::string_view frame) {
+  return frame.ends_with("_[j]") || frame.ends_with("_[i]");
+}
+
+}  // namespace
+
+bool is_jvm_own(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kBeginnings = {"JavaMain",    "JavaThread::",  "JavaCalls::", "thread_native_entry",
+                                                           "[libjvm.so]", "CompileBroker", "JLI_",        "JVM_"};
+  return begins_with_one_of(name, kBeginnings);
+}
+
+Class class_of(std::string_view frame, const Company &company) {
+  if (frame.ends_with("_[k]")) return Class::system;
+  if (is_stub(frame) && (is_made(frame) || company.jvm)) return Class::runtime;
+  if (is_made(frame) || is_java_path(frame)) return Class::application;
+  if (frame.starts_with('[') && frame.ends_with(']')) return class_of_file(frame, company);
+  if (company.jvm && is_java_dotted(frame)) return Class::application;
+  if (company.managed) return contains(frame, "::") || is_jvm_own(frame) ? Class::runtime : Class::system;
+  return is_c_library(frame) ? Class::system : Class::application;
+}
+
+double early_end(const Tree &tree, uint32_t group_depth) {
+  double sum = 0;
+  for (uint32_t i = 1; i < tree.size(); ++i)
+    if (tree.node(i).depth == group_depth + 1 && is_early_end(tree.name(i))) sum += tree.node(i).shown();
+  return sum;
+}
+
+Classes::Classes(const Tree &tree, uint32_t group_depth)
+    : process_(tree.size()), companies_(tree.size()), classes_(tree.size(), Class::group) {
+  for (uint32_t i = 1; i < tree.size(); ++i) {
+    const Node &node = tree.node(i);
+    const std::string_view name = tree.name(i);
+    process_[i] = node.depth <= group_depth ? i : process_[node.parent];
+    Company &company = companies_[process_[i]];
+    const bool java = node.depth == group_depth && (name == "java" || name.starts_with("java-"));
+    if (java || is_jvm_own(name)) company.jvm = true;
+    if (company.jvm || is_made(name) || is_java_path(name)) company.managed = true;
+  }
+  for (uint32_t i = 1; i < tree.size(); ++i)
+    if (tree.node(i).depth > group_depth) classes_[i] = class_of(tree.name(i), companies_[process_[i]]);
+}
+
+}  // namespace atalaya::flamegraph

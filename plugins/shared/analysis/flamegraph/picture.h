@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flame graph as an SVG that needs nothing else: its script is within it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "plugins/shared/analysis/flamegraph/class.h"
+#include "plugins/shared/analysis/flamegraph/tree.h"
+
+namespace atalaya::flamegraph {
+
+enum class Unit : uint8_t { samples, nanoseconds };
+
+struct Style {
+  std::string title, subtitle;
+  int width = 1200;
+  bool icicle = false;    // the root above
+  bool compared = false;  // colours say what grew and what shrank, not what a frame is
+  Unit unit = Unit::samples;
+  size_t frames = 30'000;  // drawn at most, the widest ones
+};
+
+std::string svg_of(const Tree &tree, const Classes &classes, const Style &style);
+
+// "1,234 samples", "1.234 s".
+std::string value_text(double value, Unit unit);
+
+}  // namespace atalaya::flamegraph

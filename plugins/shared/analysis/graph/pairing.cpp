@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/graph/pairing.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "plugins/shared/analysis/query/types.h"
+
+namespace atalaya::graph {
+namespace {
+
+// Ends that differ by so little saw the same: something is always under way when a window ends.
+constexpr double kSame = 0.01;
+constexpr size_t kMostPairs = 1'000'000;
+
+using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
+
+struct Group {
+  std::vector<size_t> clients, servers;
+};
+
+// What moved as the client names the directions: what each end calls it.
+struct Direction {
+  double Amount::*of_client;
+  double Amount::*of_server;
+  double Link::*in;
+};
+constexpr Direction kDirections[] = {{&Amount::out, &Amount::in, &Link::forward}, {&Amount::in, &Amount::out, &Link::backward}};
+
+std::string place_of(const Flow &flow) {
+  const bool own = is_loopback(flow.local) || is_loopback(flow.remote);
+  return own ? flow.host + '\n' + flow.netns : flow.host;
+}
+
+bool is_unix(const Flow &flow) {
+  return flow.protocol == "unix";
+}
+
+bool names_a_pid(const Flow &flow) {
+  return is_unix(flow) && !flow.pid.empty() && flow.remote.starts_with("pid:");
+}
+
+class Pairing {
+ public:
+  Pairing(const std::vector<Flow> &flows, const Translations &translations)
+      : flows_(flows), translations_(translations), divided_(flows.size(), false) {
+    left_.reserve(flows.size());
+    for (const Flow &flow : flows) left_.push_back(flow.moved);
+  }
+
+  std::vector<Link> links() {
+    // The surest first: the host's own before other hosts', whose private addresses may be equal; with both ports before merged
+    // ones.
+    for (const bool with_ports : {true, false}) {
+      for (const bool within : {true, false}) pass([&](const Flow &flow) { return key_of(flow, with_ports, within); });
+    }
+    unix_pairs();
+    translated();
+    wildcards();
+    for (size_t i = 0; i < flows_.size(); ++i)
+      if (any_left(i)) alone(i);
+    return std::move(links_);
+  }
+
+ private:
+  using KeyOf = std::function<std::optional<Key>(const Flow &)>;
+
+  static std::optional<Key> key_of(const Flow &flow, bool with_ports, bool within) {
+    if (is_unix(flow) || flow.local == "*" || flow.remote == "*") return std::nullopt;
+    if (with_ports && flow.other_port.empty()) return std::nullopt;
+    if (!within && (is_loopback(flow.local) || is_loopback(flow.remote))) return std::nullopt;
+    return Key{within ? place_of(flow) : "",     flow.server(), flow.client(), flow.port, flow.protocol,
+               with_ports ? flow.other_port : ""};
+  }
+
+  void pass(const KeyOf &key_of) {
+    std::map<Key, Group> groups;
+    for (size_t i = 0; i < flows_.size(); ++i) {
+      if (!any_left(i)) continue;
+      const auto key = key_of(flows_[i]);
+      if (!key) continue;
+      Group &group = groups[*key];
+      (flows_[i].opened ? group.clients : group.servers).push_back(i);
+    }
+    for (const auto &[key, group] : groups) link(group);
+  }
+
+  // Of a Unix socket the flow tells the other process, and not who opened it: the lesser text of the two pids stands for the
+  // client.
+  void unix_pairs() {
+    std::map<std::tuple<std::string, std::string, std::string>, Group> groups;
+    std::set<std::tuple<std::string, std::string, std::string>> told;  // by whom of whom
+    for (size_t i = 0; i < flows_.size(); ++i) {
+      const Flow &flow = flows_[i];
+      if (!names_a_pid(flow)) continue;
+      const std::string peer = flow.remote.substr(4);
+      told.insert({flow.host, flow.pid, peer});
+      const auto [low, high] = std::minmax(flow.pid, peer);
+      Group &group = groups[{flow.host, low, high}];
+      (flow.pid == low ? group.clients : group.servers).push_back(i);
+    }
+    for (const auto &[key, group] : groups) link(group);
+    inherited(told);
+  }
+
+  // The kernel names who called listen() or socketpair(), which is not always who answers: systemd, a parent that forked. So a
+  // process may name one that has told nothing of it, and be named by another that it has told nothing of.
+  void inherited(const std::set<std::tuple<std::string, std::string, std::string>> &told) {
+    std::map<std::pair<std::string, std::string>, Group> groups;  // by host and pid of the client
+    for (size_t i = 0; i < flows_.size(); ++i) {
+      const Flow &flow = flows_[i];
+      if (!names_a_pid(flow) || !any_left(i)) continue;
+      const std::string peer = flow.remote.substr(4);
+      if (told.count({flow.host, peer, flow.pid}) > 0) continue;
+      groups[{flow.host, flow.pid}].clients.push_back(i);
+      groups[{flow.host, peer}].servers.push_back(i);
+    }
+    for (const auto &[key, group] : groups) link(group);
+  }
+
+  // What the client's end calls its peer is not what the server's end calls itself.
+  void translated() {
+    if (translations_.empty()) return;
+    std::map<Service, std::vector<size_t>> servers;
+    for (size_t i = 0; i < flows_.size(); ++i)
+      if (any_left(i) && !flows_[i].opened) servers[service_of(flows_[i])].push_back(i);
+    std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by the servers that may be theirs
+    for (size_t i = 0; i < flows_.size(); ++i) {
+      if (!any_left(i) || !flows_[i].opened) continue;
+      std::set<size_t> found;
+      const auto [begin, end] = translations_.equal_range(service_of(flows_[i]));
+      for (auto one = begin; one != end; ++one)
+        if (const auto known = servers.find(one->second); known != servers.end())
+          found.insert(known->second.begin(), known->second.end());
+      if (!found.empty()) clients[{found.begin(), found.end()}].push_back(i);
+    }
+    for (const auto &[theirs, some] : clients) link({some, theirs});
+  }
+
+  static Service service_of(const Flow &flow) { return {flow.protocol, flow.client(), flow.server(), flow.port}; }
+
+  // A datagram socket that is not connected does not tell its peers. It serves its own address, or all of its host and network
+  // namespace.
+  void wildcards() {
+    std::map<std::string, std::set<Place>> owners;
+    for (const Flow &flow : flows_)
+      if (flow.local != "*" && !is_loopback(flow.local)) owners[flow.local].insert({flow.host, flow.netns});
+    for (const bool own_address : {true, false})
+      pass([&](const Flow &flow) -> std::optional<Key> {
+        if (flow.protocol != "udp" || flow.port.empty()) return std::nullopt;
+        if (!flow.opened) {
+          if (flow.remote != "*" || (flow.local == "*") == own_address) return std::nullopt;
+          return Key{flow.host, flow.netns, flow.local, flow.port, "", ""};
+        }
+        const auto place = place_of_server(flow, owners);
+        if (!place) return std::nullopt;
+        return Key{place->first, place->second, own_address ? flow.remote : "*", flow.port, "", ""};
+      });
+  }
+
+  using Place = std::pair<std::string, std::string>;  // a host, and a network namespace there
+
+  // Where the address is that the flow was sent to: on its own host before others, which may have the same private addresses.
+  static std::optional<Place> place_of_server(const Flow &flow, const std::map<std::string, std::set<Place>> &owners) {
+    if (is_loopback(flow.remote)) return Place{flow.host, flow.netns};
+    const auto found = owners.find(flow.remote);
+    if (found == owners.end()) return std::nullopt;
+    std::vector<Place> own;
+    for (const Place &place : found->second)
+      if (place.first == flow.host) own.push_back(place);
+    if (own.size() == 1) return own.front();
+    return own.empty() && found->second.size() == 1 ? std::optional(*found->second.begin()) : std::nullopt;
+  }
+
+  double sum(const std::vector<size_t> &side, double Amount::*part) const {
+    double total = 0;
+    for (const size_t i : side) total += left_[i].*part;
+    return total;
+  }
+
+  std::vector<size_t> with_left(const std::vector<size_t> &side) const {
+    std::vector<size_t> some;
+    std::copy_if(side.begin(), side.end(), std::back_inserter(some), [this](size_t i) { return any_left(i); });
+    return some;
+  }
+
+  void link(const Group &all) {
+    const Group group{with_left(all.clients), with_left(all.servers)};
+    if (group.clients.empty() || group.servers.empty()) return;
+    if (links_.size() + group.clients.size() * group.servers.size() > kMostPairs)
+      throw query::TooMuch(std::to_string(group.clients.size()) + " clients of " + std::to_string(group.servers.size()) +
+                           " servers of one port are more than can be paired; ask for less with --tag or a shorter time");
+    const bool estimated = group.clients.size() > 1 && group.servers.size() > 1;
+    const size_t first = links_.size();
+    for (const size_t client : group.clients)
+      for (const size_t server : group.servers) links_.push_back({client, server, 0, 0, estimated});
+    for (const Direction &direction : kDirections) divide(group, first, direction);
+    const auto nothing = [](const Link &one) { return one.forward <= 0 && one.backward <= 0; };
+    links_.erase(std::remove_if(links_.begin() + static_cast<std::ptrdiff_t>(first), links_.end(), nothing), links_.end());
+  }
+
+  // What both sides saw by the shares of each. What only one side saw is left to it, by its shares: whose it was, of several, is a
+  // guess.
+  void divide(const Group &group, size_t first, const Direction &direction) {
+    const double by_clients = sum(group.clients, direction.of_client), by_servers = sum(group.servers, direction.of_server);
+    const double most = std::max(by_clients, by_servers), least = std::min(by_clients, by_servers);
+    if (least <= 0) return;
+    const bool same = most - least <= kSame * most;
+    const double both = same ? most : least;
+    const bool guessed = !same && (by_clients > by_servers ? group.clients : group.servers).size() > 1;
+    for (size_t i = first; i < links_.size(); ++i) {
+      Link &one = links_[i];
+      const double client = left_[one.client].*direction.of_client / by_clients;
+      const double server = left_[one.server].*direction.of_server / by_servers;
+      one.*direction.in = both * client * server;
+      one.estimated = one.estimated || guessed;
+    }
+    const bool clients_more = !same && by_clients > by_servers, servers_more = !same && by_servers > by_clients;
+    keep(group.clients, direction.of_client, clients_more ? 1 - both / by_clients : 0);
+    keep(group.servers, direction.of_server, servers_more ? 1 - both / by_servers : 0);
+  }
+
+  void keep(const std::vector<size_t> &side, double Amount::*part, double share) {
+    for (const size_t i : side) {
+      left_[i].*part *= share;
+      if (share > 0 && side.size() > 1) divided_[i] = true;
+    }
+  }
+
+  bool any_left(size_t i) const { return left_[i].out > 0 || left_[i].in > 0; }
+
+  void alone(size_t i) {
+    const Amount &left = left_[i];
+    if (flows_[i].opened)
+      links_.push_back({i, kUnknown, left.out, left.in, divided_[i]});
+    else
+      links_.push_back({kUnknown, i, left.in, left.out, divided_[i]});
+  }
+
+  const std::vector<Flow> &flows_;
+  const Translations &translations_;
+  std::vector<Amount> left_;   // of each flow, what no other end is known of yet
+  std::vector<bool> divided_;  // which of them that is by an estimate
+  std::vector<Link> links_;
+};
+
+}  // namespace
+
+std::vector<Link> paired(const std::vector<Flow> &flows, const Translations &translations) {
+  return Pairing(flows, translations).links();
+}
+
+}  // namespace atalaya::graph

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/graph/read.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "plugins/shared/analysis/query/usage.h"
+
+namespace atalaya::graph {
+namespace {
+
+using query::Tags;
+using query::Usage;
+
+const std::vector<std::string> kFlowTags = {"host",  "pid",    "process", "container", "command",  "netns",
+                                            "local", "remote", "port",    "protocol",  "direction"};
+const std::vector<std::string> kWorkerTags = {"host", "pid", "process", "container", "command"};
+
+// What a process may be told under differently as time goes by: translators know more of it after its first window.
+const std::vector<std::string> kNames = {"process", "container", "command"};
+
+struct Told {
+  Amount moved;
+  int64_t until_ns = 0;
+};
+
+std::string value(const Tags &tags, std::string_view key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? "" : found->second;
+}
+
+Flow flow_of(const Tags &tags) {
+  Flow flow;
+  flow.host = value(tags, "host");
+  flow.pid = value(tags, "pid");
+  flow.process = value(tags, "process");
+  flow.container = value(tags, "container");
+  flow.command = value(tags, "command");
+  flow.netns = value(tags, "netns");
+  flow.port = value(tags, "port");
+  flow.protocol = value(tags, "protocol");
+  flow.opened = value(tags, "direction") != "in";
+  const Endpoint local = endpoint_of(value(tags, "local")), remote = endpoint_of(value(tags, "remote"));
+  flow.local = local.address;
+  flow.remote = remote.address;
+  flow.other_port = flow.opened ? local.port : remote.port;
+  return flow;
+}
+
+double length_of(const query::Range &range) {
+  return static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
+}
+
+// A metric that the store has never seen has no sums.
+std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::TagFilter> &tags,
+                           const std::vector<std::string> &group_by, const query::Range &range, store::Store &store,
+                           query::Budget &budget) {
+  try {
+    return query::usage_of({metric}, tags, group_by, range, store, budget);
+  } catch (const query::UnknownMetric &) {
+    return {};
+  }
+}
+
+// A process is one, by host and pid: of the names that its flows have the one last told is that of all.
+std::map<Tags, Amount> by_last_names(const std::map<Tags, Told> &flows) {
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::pair<int64_t, std::string>>> last;
+  const auto process_of = [](const Tags &tags) { return std::pair(value(tags, "host"), value(tags, "pid")); };
+  for (const auto &[tags, told] : flows)
+    for (const std::string &key : kNames)
+      if (const auto name = tags.find(key); name != tags.end()) {
+        auto &known = last[process_of(tags)][key];
+        known = std::max(known, std::pair(told.until_ns, name->second));
+      }
+  std::map<Tags, Amount> amounts;
+  for (const auto &[tags, told] : flows) {
+    Tags named = tags;
+    // Without a pid it is the sum of some, which have nothing but their name.
+    if (tags.contains("pid"))
+      for (const auto &[key, name] : last[process_of(tags)]) named[key] = name.second;
+    amounts[named].out += told.moved.out;
+    amounts[named].in += told.moved.in;
+  }
+  return amounts;
+}
+
+}  // namespace
+
+std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
+                             query::Budget &budget) {
+  std::map<Tags, Told> told;
+  for (const auto &[metric, part] : {std::pair{"flow.in.bytes", &Amount::in}, std::pair{"flow.out.bytes", &Amount::out}})
+    for (const Usage &usage : sums_of(metric, tags, kFlowTags, range, store, budget)) {
+      Told &own = told[usage.tags];
+      own.moved.*part += usage.sum;
+      own.until_ns = std::max(own.until_ns, usage.covered.end_ns());
+    }
+  const std::map<Tags, Amount> amounts = by_last_names(told);
+  std::vector<Flow> flows;
+  flows.reserve(amounts.size());
+  for (const auto &[own, amount] : amounts) {
+    flows.push_back(flow_of(own));
+    flows.back().moved = amount;
+  }
+  return flows;
+}
+
+std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget) {
+  std::map<Tags, Resources> used;
+  std::map<std::string, query::Coverage> told;  // by each host
+  const auto add = [&](const char *metric, double Resources::*part, double scale) {
+    for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget)) {
+      used[usage.tags].*part += usage.average * scale;
+      told[value(usage.tags, "host")].add(usage.covered);
+    }
+  };
+  add("proc.cpu.user", &Resources::cpu, 0.01);
+  add("proc.cpu.kernel", &Resources::cpu, 0.01);
+  add("proc.mem.resident", &Resources::memory, 1);
+  // Where a filter leaves idle processes out, windows in which all were idle have this alone.
+  for (const Usage &usage : sums_of("sys.mem.total", {}, {"host"}, range, store, budget))
+    told[value(usage.tags, "host")].add(usage.covered);
+  std::vector<Worker> workers;
+  workers.reserve(used.size());
+  for (auto &[tags, resources] : used) {
+    const std::string host = value(tags, "host");
+    // An average over the time that the host told of: when it had no agent nothing is known.
+    const double part = length_of(range) / static_cast<double>(told[host].length_ns());
+    workers.push_back({host,
+                       value(tags, "pid"),
+                       value(tags, "process"),
+                       value(tags, "container"),
+                       value(tags, "command"),
+                       {resources.cpu * part, resources.memory * part, true}});
+  }
+  return workers;
+}
+
+}  // namespace atalaya::graph

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/plot/lines.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugins/shared/store/metric_info.h"
+#include "plugins/shared/analysis/plot/ticks.h"
+#include "plugins/shared/analysis/query/render.h"
+
+namespace atalaya::plot {
+namespace {
+
+constexpr int64_t kPoints = 720;  // about one in two pixels
+
+// A group is called by what it was grouped by, not by what its members happen to have in common.
+query::Tags naming_tags(const query::Answer &answer, const query::Query &query) {
+  const bool all = query.group_by.empty() || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
+  if (all || !query.group) return answer.tags;
+  query::Tags tags;
+  for (const std::string &key : query.group_by) {
+    const auto found = answer.tags.find(key);
+    tags.emplace(key, found == answer.tags.end() ? "" : found->second);
+  }
+  return tags;
+}
+
+}  // namespace
+
+void set_interval(query::Question &question, const query::Range &range) {
+  if (question.query.downsample) return;
+  question.query.downsample = {round_interval(range.to_ns - range.from_ns, kPoints), std::nullopt, query::Fill::none};
+}
+
+std::string unit_of(const query::Answer &answer, const query::Question &question) {
+  const auto counts = [](const query::Aggregator &one) { return one.function == query::Aggregator::Function::count; };
+  const auto &downsample = question.query.downsample;
+  const bool counted = counts(question.query.aggregator) || (downsample && downsample->function && counts(*downsample->function));
+  if (!question.formula.empty() || counted) return "";
+  const std::string unit(store::shown_unit(answer.metric));
+  return question.query.rate ? (unit.empty() ? "1" : unit) + "/s" : unit;
+}
+
+void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question) {
+  const bool one_metric = std::all_of(answers.begin(), answers.end(),
+                                      [&](const query::Answer &answer) { return answer.metric == answers.front().metric; });
+  const query::Tags common = query::common_tags(answers);
+  plot.subtitle = query::tags_text(common);
+  plot.lines.reserve(plot.lines.size() + answers.size());
+  for (query::Answer &answer : answers) {
+    Line line{"", unit_of(answer, question), std::move(answer.points), false};
+    answer.tags = naming_tags(answer, question.query);
+    std::erase_if(answer.tags, [&](const auto &tag) { return common.contains(tag.first); });
+    line.label = one_metric && !answer.tags.empty() ? query::tags_text(answer.tags) : query::label_of(answer);
+    plot.lines.push_back(std::move(line));
+  }
+}
+
+void add_bands(Plot &plot, const std::vector<query::Experiment> &experiments, const std::string &name, int64_t now_ns) {
+  for (const query::Experiment &one : experiments) {
+    if (!name.empty() && (one.name != name || one.workload.empty())) continue;
+    const Band band{one.start_ns, one.end_ns(now_ns), one.workload.empty() ? one.name : one.workload};
+    if (band.to_ns > plot.from_ns && band.from_ns < plot.to_ns) plot.bands.push_back(band);
+  }
+}
+
+}  // namespace atalaya::plot

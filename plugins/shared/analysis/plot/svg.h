@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line plot as SVG. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/query/types.h"
+
+namespace atalaya::plot {
+
+struct Line {
+  std::string label, unit;
+  std::vector<query::Point> points;  // gaps where a point is not a number, or further away than usual
+  bool reference = false;            // dashed: what the others are compared with
+};
+struct Band {
+  int64_t from_ns = 0, to_ns = 0;
+  std::string label;
+};
+struct Plot {
+  std::string title, subtitle;
+  int64_t from_ns = 0, to_ns = 0;
+  int width = 1000, height = 400;  // of each panel's picture, without legend
+  std::vector<Line> lines;
+  std::vector<Band> bands;
+};
+
+struct Picture {
+  std::string svg;
+  int width = 0, height = 0;
+};
+
+// Lines of one unit share an axis, the first two units a panel, further ones get panels below. The time is local.
+Picture svg_of(const Plot &plot);
+
+}  // namespace atalaya::plot

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/query/budget.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/now.h"
+#include "core/base/units.h"
+
+namespace atalaya::query {
+
+Budget::Budget(const Limits &limits) : limits_(limits), deadline_(core::monotonic() + limits.time_ns) {}
+
+void Budget::check_time() const {
+  if (core::monotonic() > deadline_)
+    throw TooMuch("the query took longer than " + core::format_duration(limits_.time_ns) + kAskForLess);
+}
+
+Budget Budget::half() const {
+  const int64_t left_ns = std::max<int64_t>(deadline_ - core::monotonic(), 0);
+  return Budget({limits_.series, (limits_.points - std::min(held_, limits_.points)) / 2, left_ns / 2});
+}
+
+void Budget::too_many() const {
+  throw TooMuch("the answer would hold more than " + std::to_string(limits_.points) + " points" + kAskForLess);
+}
+
+}  // namespace atalaya::query

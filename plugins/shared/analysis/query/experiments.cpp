@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/query/experiments.h"
+
+#include <algorithm>
+
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "plugins/shared/analysis/query/pieces.h"
+
+namespace atalaya::query {
+namespace {
+
+constexpr std::string_view kExperiment = "experiment";
+constexpr std::string_view kWorkload = "workload";
+
+std::string taken(Tags &tags, std::string_view key) {
+  const auto found = tags.find(key);
+  if (found == tags.end()) return "";
+  std::string value = std::move(found->second);
+  tags.erase(found);
+  return value;
+}
+
+}  // namespace
+
+std::string_view span_name(const Experiment &experiment) {
+  return experiment.workload.empty() ? kExperiment : kWorkload;
+}
+
+Tags span_tags(const Experiment &experiment) {
+  Tags tags = experiment.tags;
+  tags.insert_or_assign(std::string(kExperiment), experiment.name);
+  if (!experiment.workload.empty()) tags.insert_or_assign(std::string(kWorkload), experiment.workload);
+  if (!experiment.user.empty()) tags.insert_or_assign("user", experiment.user);
+  if (!experiment.notes.empty()) tags.insert_or_assign("notes", experiment.notes);
+  return tags;
+}
+
+std::optional<Experiment> experiment_of(const store::Span &span) {
+  if (span.name != kExperiment && span.name != kWorkload) return std::nullopt;
+  for (const store::Field &field : span.fields)
+    if (field.name == kDeleted) return std::nullopt;
+  Experiment experiment;
+  experiment.tags = span.tags;
+  experiment.name = taken(experiment.tags, kExperiment);
+  experiment.workload = taken(experiment.tags, kWorkload);
+  experiment.user = taken(experiment.tags, "user");
+  experiment.notes = taken(experiment.tags, "notes");
+  experiment.start_ns = span.start_ns;
+  experiment.duration_ns = span.duration_ns;
+  const bool complete = !experiment.name.empty() && experiment.workload.empty() == (span.name == kExperiment);
+  return complete ? std::optional(experiment) : std::nullopt;
+}
+
+std::vector<Experiment> experiments(store::Store &store, std::string_view name, bool workloads) {
+  store::Selection selection;
+  selection.metrics = {std::string(kExperiment)};
+  if (workloads) selection.metrics.emplace_back(kWorkload);
+  if (!name.empty()) selection.tags = {{std::string(kExperiment), {exactly(name)}}};
+  std::vector<Experiment> found;
+  store.spans(selection, [&](const store::Span &span) {
+    if (auto experiment = experiment_of(span)) found.push_back(std::move(*experiment));
+  });
+  return found;
+}
+
+Experiment find_experiment(store::Store &store, const std::string &name, const std::string &workload) {
+  auto found = experiments(store, name);
+  const auto last = std::find_if(found.rbegin(), found.rend(), [&](const Experiment &one) { return one.workload == workload; });
+  if (last != found.rend()) return *last;
+  std::vector<std::string> known;
+  if (found.empty()) {
+    for (const Experiment &one : experiments(store, {}, false)) known.push_back(one.name);
+    throw Wrong("experiment " + core::in_quotes(name) + " is not in the store " + store.name() + core::did_you_mean(name, known));
+  }
+  if (workload.empty()) throw Wrong("experiment " + core::in_quotes(name) + " has workloads only; name one with --workload");
+  for (const Experiment &one : found) known.push_back(one.workload);
+  throw Wrong("experiment " + core::in_quotes(name) + " has no workload " + core::in_quotes(workload) +
+              core::did_you_mean(workload, known));
+}
+
+void check_name(const char *what, const std::string &name) {
+  constexpr size_t kLongest = 200;
+  const auto allowed = [](char c) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    return plain || std::string_view("-_.:/@+ ").find(c) != std::string_view::npos || static_cast<unsigned char>(c) >= 0x80;
+  };
+  if (!name.empty() && name.size() <= kLongest && name[0] != '-' && std::all_of(name.begin(), name.end(), allowed)) return;
+  throw Wrong(std::string(what) + " " + core::in_quotes(name) +
+              " is no name; write 1 to 200 letters, digits, spaces and - _ . : / @ +, not beginning with -");
+}
+
+}  // namespace atalaya::query

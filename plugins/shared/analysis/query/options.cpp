@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/query/options.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/base/now.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/experiments.h"
+#include "plugins/shared/analysis/query/formula.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/store/location.h"
+
+namespace atalaya::query {
+namespace {
+
+constexpr int64_t kHour = 3'600'000'000'000;
+
+std::string text_of(Host host, std::string_view name) {
+  const auto value = host.find(name);
+  return value ? std::string(value->text()) : "";
+}
+
+void check(const ReadOptions &options) {
+  if (!options.experiment.empty() && !(options.from + options.to).empty())
+    throw Wrong("--experiment is a time of its own; leave out --from and --to");
+  if (options.experiment.empty() && !options.workload.empty())
+    throw Wrong("--workload is one of an experiment; name that with --experiment");
+}
+
+Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {
+  if (!options.experiment.empty()) {
+    const Experiment found = find_experiment(store, options.experiment, options.workload);
+    return {found.start_ns, found.end_ns(now_ns)};
+  }
+  const int64_t to = options.to.empty() ? now_ns : time_of("--to", options.to, now_ns);
+  const int64_t from = options.from.empty() ? to - kHour : time_of("--from", options.from, now_ns);
+  if (from >= to) throw Wrong("the time ends before it begins: from " + time_text(from) + " to " + time_text(to));
+  return {from, to};
+}
+
+}  // namespace
+
+ReadOptions read_options(Host host) {
+  ReadOptions options;
+  options.store = text_of(host, "store");
+  options.from = text_of(host, "from");
+  options.to = text_of(host, "to");
+  options.experiment = text_of(host, "experiment");
+  options.workload = text_of(host, "workload");
+  if (const auto points = host.find("max_points")) options.limits.points = static_cast<size_t>(points->integer());
+  if (const auto timeout = host.find("timeout")) options.limits.time_ns = timeout->integer();
+  answered([&] { check(options); });
+  return options;
+}
+
+std::string advised(std::string message, std::string_view advice) {
+  if (message.ends_with(kAskForLess))
+    message.replace(message.size() - std::string_view(kAskForLess).size(), std::string::npos, advice);
+  return message;
+}
+
+std::string sqlite_path(const std::string &text) {
+  std::string store = store::store_of(text);
+  if (store.starts_with("clickhouse:"))
+    throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
+  return store;
+}
+
+Reading::Reading(const ReadOptions &options)
+    : store(store::open_store(options.store, std::chrono::nanoseconds(options.limits.time_ns))),
+      now_ns(core::realtime()),
+      range(range_of(options, *store, now_ns)),
+      budget(options.limits) {}
+
+std::vector<store::TagFilter> read_tags(Host host) {
+  return answered([&] { return tag_filters("--tag", host.texts("tag")); });
+}
+
+Question read_question(Host host) {
+  Question question;
+  question.metrics = host.texts("metric");
+  question.query.tags = read_tags(host);
+  answered([&] {
+    set_aggregator(question.query, "--aggregate", host.text("aggregate"));
+    if (const auto every = host.find("every")) set_downsample(question.query, "--every", every->text());
+  });
+  question.query.group_by = parts_of(host.texts("group_by"));
+  if (const auto rate = host.find("rate"); rate && rate->boolean()) question.query.rate = Rate{};
+  if (const auto top = host.find("top")) question.top = static_cast<size_t>(top->integer());
+  question.formula = text_of(host, "formula");
+  return question;
+}
+
+std::vector<Answer> answers_to(const Question &question, Reading &reading) {
+  std::vector<std::vector<Answer>> parts;
+  parts.reserve(question.metrics.size());
+  for (const std::string &metric : question.metrics) {
+    Query query = question.query;
+    query.metrics = {metric};
+    query.range = reading.range;
+    parts.push_back(answers_to(query, *reading.store, reading.budget));
+  }
+  std::vector<Answer> answers;
+  if (!question.formula.empty()) {
+    answers = evaluate(question.formula, parts, reading.budget);
+    for (const std::vector<Answer> &part : parts) release(part, reading.budget);
+  } else {
+    for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
+  }
+  keep_top(answers, question.top, reading.budget);
+  return answers;
+}
+
+}  // namespace atalaya::query

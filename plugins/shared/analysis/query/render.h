@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers as texts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/analysis/query/types.h"
+
+namespace atalaya::query {
+
+// "proc.cpu.user{host=h,pid=1}"; without the braces when there are no tags.
+std::string label_of(const Answer &answer);
+
+// "host=h,pid=1": visible characters.
+std::string tags_text(const Tags &tags);
+// The tags that all answers have, with one value.
+Tags common_tags(const std::vector<Answer> &answers);
+
+// JSON: {"key":"value",..} and ["text",..].
+void append_tags(std::string &out, const Tags &tags);
+void append_list(std::string &out, const std::vector<std::string> &texts);
+
+// [{"metric":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}]. What is not known, or no finite number, is
+// null.
+std::string as_json(const std::vector<Answer> &answers);
+// A line a point: time, metric, a column for each tag, value. RFC 4180.
+std::string as_csv(const std::vector<Answer> &answers);
+// The same for people, in columns.
+std::string as_table(const std::vector<Answer> &answers);
+
+// Rows in columns with the room they need; the first row is the header, columns of numbers stand to the right.
+using Row = std::vector<std::string>;
+std::string as_columns(const std::vector<Row> &rows);
+std::string as_csv_rows(const std::vector<Row> &rows);
+// Text of an XML document, its quotes and control characters made harmless.
+std::string xml_text(std::string_view text);
+// A point's value: the shortest decimal that is the same number, or the exact count. "NaN" is the caller's.
+void append_value(std::string &out, const Answer &answer, const Point &point);
+// 10 digits, and all of a whole number below 1e17: without those that are only the arithmetic's.
+std::string rounded_text(double value);
+
+}  // namespace atalaya::query

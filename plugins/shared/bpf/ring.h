@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ring that the kernel's programs write records into. A thread empties it when it fills; the kernel wakes it only then.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/base/files.h"
+
+struct ring_buffer;
+
+namespace atalaya::bpf {
+
+class Ring {
+ public:
+  // Gets each record, by the thread or by drain(); lives as long as the ring, and throws nothing: libbpf, which is C, calls it.
+  using Keep = std::function<void(const void *data, size_t size)>;
+  explicit Ring(Keep keep) : keep_(std::move(keep)) {}
+  Ring(const Ring &) = delete;
+  Ring &operator=(const Ring &) = delete;
+  ~Ring();
+  bool open(int map, const char *thread_name);
+
+  // What `keep` fills is the holder's until the lock goes. drain() has everything kept first that is in the ring now.
+  std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
+  std::unique_lock<std::mutex> drain();
+
+ private:
+  struct Deleter {
+    void operator()(ring_buffer *ring) const;
+  };
+  static int on_record(void *self, void *data, size_t size) noexcept;
+  void run();
+
+  const Keep keep_;
+  std::unique_ptr<ring_buffer, Deleter> ring_;
+  core::Descriptor stop_;
+  mutable std::mutex mutex_;  // of the ring's reading end, and of what `keep` fills
+  std::thread thread_;
+};
+
+}  // namespace atalaya::bpf

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a cgroup, of version 1 and 2, as numbers. Pure functions; what a kernel or controller does not have stays absent.
+// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/procfs/host_reader.h"
+
+namespace atalaya::proc {
+
+struct CgroupCounters {
+  Count usage_ns, user_ns, system_ns;
+  Count throttled_periods, throttled_ns;
+  Count oom_kills;
+  Count read_bytes, write_bytes, reads, writes;
+};
+
+struct CgroupGauges {  // bytes
+  std::optional<double> cpu_limit;
+  Count memory, memory_limit, memory_high, memory_peak, cache, rss, swap;
+  Count tasks, tasks_limit;
+};
+
+struct CgroupReading {
+  CgroupCounters counters;
+  CgroupGauges gauges;
+  Pressure cpu, memory, io;
+};
+
+// Whether it is among the options of a mount, "rw,cpu,cpuacct".
+bool has_option(std::string_view options, std::string_view wanted);
+
+// One mounted tree of cgroups and which controllers are read from it.
+struct Hierarchy {
+  std::string path;  // of its mount, from the root, without the leading '/'
+  bool v2 = false;
+  bool cpu = false;      // limits and throttling
+  bool cpuacct = false;  // time used
+  bool memory = false, io = false, tasks = false;
+  bool operator==(const Hierarchy &) const = default;
+};
+// A host may have both versions: then the tree of version 2 serves what no tree of version 1 does.
+std::vector<Hierarchy> find_hierarchies(const std::vector<Mount> &mounts);
+
+// The major numbers of block devices whose I/O is counted again on the disks beneath them: device mapper, md, loop.
+std::vector<uint64_t> parse_stacked_majors(std::string_view text);  // /proc/devices
+
+Count parse_amount(std::string_view text);  // a lone number
+Count parse_limit(std::string_view text);   // "max", and version 1's huge number, are no limit
+
+void parse_cpu_stat_v2(std::string_view text, CgroupCounters &out);
+void parse_cpu_stat_v1(std::string_view text, CgroupCounters &out);
+void parse_cpuacct_stat(std::string_view text, uint64_t ns_per_tick, CgroupCounters &out);
+std::optional<double> cores_of_quota(Count quota_us, Count period_us);
+std::optional<double> parse_cpu_max(std::string_view text);  // in cores
+void parse_memory_stat_v2(std::string_view text, CgroupGauges &out);
+void parse_memory_stat_v1(std::string_view text, CgroupGauges &out);
+void parse_oom_kills(std::string_view text, CgroupCounters &out);  // memory.events, memory.oom_control
+void parse_io_stat(std::string_view text, const std::vector<uint64_t> &stacked_majors, CgroupCounters &out);
+// blkio.throttle.io_service_bytes, .io_serviced
+void parse_blkio(std::string_view text, const std::vector<uint64_t> &stacked_majors, Count &reads, Count &writes);
+
+}  // namespace atalaya::proc

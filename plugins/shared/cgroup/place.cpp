@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/cgroup/place.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace atalaya::containers {
+namespace {
+
+constexpr size_t kIdDigits = 64, kShortIdDigits = 12;
+
+// What a path says, as it spells it.
+struct Spelled {
+  Runtime runtime = Runtime::none;
+  std::string_view id, pod, unit, slice;
+  std::optional<uint32_t> user;
+  int containers = 0;  // one in another
+};
+
+struct Container {
+  Runtime runtime = Runtime::none;
+  std::string_view id;
+};
+
+std::string_view next_part(std::string_view &text, char separator) {
+  const size_t end = text.find(separator);
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return part;
+}
+
+std::string_view first_part(std::string_view text) {
+  return text.substr(0, text.find('/'));
+}
+
+bool is_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+// What stands between the two; nothing when the text is not of that form, or there is nothing between.
+std::string_view between(std::string_view text, std::string_view begin, std::string_view end) {
+  if (text.size() <= begin.size() + end.size() || !text.starts_with(begin) || !text.ends_with(end)) return {};
+  return text.substr(begin.size(), text.size() - begin.size() - end.size());
+}
+
+// "docker-", or "kubepods-pod1.slice:cri-containerd:" when a runtime without systemd was given a path for systemd.
+Runtime runtime_of_prefix(std::string_view prefix) {
+  std::string_view word = prefix.substr(0, prefix.size() - 1);
+  if (prefix.back() == ':') word = word.substr(word.rfind(':') + 1);
+  if (word.ends_with("conmon")) return Runtime::none;
+  if (word == "docker") return Runtime::docker;
+  if (word == "libpod" || word == "libpod-payload") return Runtime::podman;
+  if (word == "cri-containerd" || word == "nerdctl") return Runtime::containerd;
+  if (word == "crio") return Runtime::crio;
+  return Runtime::unknown;
+}
+
+// "docker-ID.scope", "libpod-ID", "ID". Not "ID-1f.service": podman checks a container's health in such a unit, outside of it.
+Container container_with_id(std::string_view part, std::string_view parent) {
+  if (part.ends_with(".scope")) part.remove_suffix(6);
+  if (part.size() < kIdDigits) return {};
+  const std::string_view id = part.substr(part.size() - kIdDigits);
+  const std::string_view prefix = part.substr(0, part.size() - kIdDigits);
+  if (!is_container_id(id) || (!prefix.empty() && is_digit(prefix.back()))) return {};
+  if (prefix.empty()) return {parent == "docker" ? Runtime::docker : Runtime::unknown, id};
+  const Runtime runtime = runtime_of_prefix(prefix);
+  return {runtime, runtime == Runtime::none ? std::string_view() : id};
+}
+
+// "lxc.payload.NAME" (LXC 4), "lxc.payload/NAME" (LXC 3.1), "lxc/NAME" (before, Proxmox, and lxc.cgroup.pattern, which puts the
+// monitor below it).
+Container lxc_container(std::string_view part, std::string_view parent, std::string_view rest) {
+  if (const std::string_view name = between(part, "lxc.payload.", ""); !name.empty()) return {Runtime::lxc, name};
+  if ((parent != "lxc" && parent != "lxc.payload") || part.empty() || first_part(rest) == "monitor") return {};
+  return {Runtime::lxc, part};
+}
+
+// "machine-NAME.scope" is a machine of systemd-machined: one of nspawn or, as its name tells, of libvirt.
+Container machine(std::string_view part, std::string_view rest) {
+  std::string_view name = between(part, "machine-", ".scope");
+  if (name.starts_with("qemu\\x2d")) return {};
+  if (name.starts_with("lxc\\x2d")) {
+    name.remove_prefix(7);
+    const size_t dash = name.find_first_not_of("0123456789");
+    if (dash == 0 || dash == std::string_view::npos) return {};
+    name = between(name.substr(dash), "\\x2d", "");
+    return {name.empty() ? Runtime::none : Runtime::lxc, name};
+  }
+  if (name.empty()) name = between(part, "systemd-nspawn@", ".service");
+  if (name.empty() || first_part(rest) == "supervisor") return {};
+  return {Runtime::nspawn, name};
+}
+
+Container container_in(std::string_view part, std::string_view parent, std::string_view rest) {
+  Container found = container_with_id(part, parent);
+  if (found.id.empty()) found = lxc_container(part, parent, rest);
+  if (found.id.empty()) found = machine(part, rest);
+  return found;
+}
+
+bool is_pod_uid(std::string_view text) {
+  if (text.size() == 32) return std::all_of(text.begin(), text.end(), is_digit);  // of a static pod
+  if (text.size() != 36) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (dash ? text[i] != '-' && text[i] != '_' : !is_digit(text[i])) return false;
+  }
+  return true;
+}
+
+// "podUID", "kubepods-besteffort-podUID.slice", "kubepods-podUID.slice:cri-containerd:ID".
+std::string_view pod_in(std::string_view part) {
+  part = part.substr(0, part.find(".slice"));
+  const size_t at = part.rfind("pod");
+  if (at == std::string_view::npos || (at > 0 && part[at - 1] != '-')) return {};
+  const std::string_view uid = part.substr(at + 3);
+  return is_pod_uid(uid) ? uid : std::string_view();
+}
+
+std::optional<uint32_t> user_in(std::string_view part) {
+  std::string_view digits = between(part, "user-", ".slice");
+  if (digits.empty()) digits = between(part, "user@", ".service");
+  uint32_t user = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), user);
+  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return user;
+}
+
+Spelled read(std::string_view path) {
+  Spelled out;
+  std::optional<uint32_t> user;
+  std::string_view parent;
+  while (!path.empty()) {
+    const std::string_view part = next_part(path, '/');
+    if (const Container container = container_in(part, parent, path); !container.id.empty()) {
+      out.runtime = container.runtime;
+      out.id = container.id;
+      out.user = user;
+      ++out.containers;
+    }
+    if (const std::string_view pod = pod_in(part); !pod.empty()) out.pod = pod;
+    if (const auto here = user_in(part)) user = here;
+    // systemd puts "_" before a name that the kernel could take for a file of its own.
+    const std::string_view name = part.substr(part.starts_with('_') ? 1 : 0);
+    if (!between(name, "", ".service").empty() || !between(name, "", ".scope").empty()) out.unit = name;
+    if (!between(name, "", ".slice").empty()) out.slice = name;
+    parent = part;
+  }
+  if (out.containers == 0) out.user = user;
+  return out;
+}
+
+int digit_value(char c) {
+  return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+// systemd's "\x2d" undone. A control character stays as it is written: a name is one line.
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i, 2) == "\\x" && i + 3 < text.size() && is_digit(text[i + 2]) && is_digit(text[i + 3])) {
+      const int value = digit_value(text[i + 2]) * 16 + digit_value(text[i + 3]);
+      if (value >= ' ' && value != 127) {
+        out += static_cast<char>(value);
+        i += 3;
+        continue;
+      }
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view runtime_name(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::docker:
+      return "docker";
+    case Runtime::podman:
+      return "podman";
+    case Runtime::containerd:
+      return "containerd";
+    case Runtime::crio:
+      return "crio";
+    case Runtime::lxc:
+      return "lxc";
+    case Runtime::nspawn:
+      return "nspawn";
+    case Runtime::none:
+    case Runtime::unknown:
+      break;
+  }
+  return "";
+}
+
+std::string_view parse_cgroup(std::string_view text) {
+  std::string_view best;
+  int best_rank = 0;
+  while (!text.empty()) {
+    std::string_view line = next_part(text, '\n');
+    const std::string_view id = next_part(line, ':');
+    const std::string_view controllers = next_part(line, ':');
+    if (line.empty() || line[0] != '/') continue;
+    const bool v2 = id == "0" && controllers.empty();
+    // The kernel marks so a cgroup that was removed under a zombie.
+    if (v2 && line.ends_with(" (deleted)")) line.remove_suffix(10);
+    const int kind = v2 ? 3 : controllers == "name=systemd" ? 2 : 1;
+    const int rank = read(line).containers * 8 + (line == "/" ? 1 : 1 + kind);
+    if (rank <= best_rank) continue;
+    best = line;
+    best_rank = rank;
+  }
+  return best;
+}
+
+Place place_of(std::string_view path) {
+  const Spelled spelled = read(path);
+  Place place{
+      .runtime = spelled.runtime,
+      .id = spelled.runtime == Runtime::nspawn || spelled.runtime == Runtime::lxc ? unescaped(spelled.id) : std::string(spelled.id),
+      .pod = std::string(spelled.pod),
+      .unit = unescaped(spelled.unit),
+      .slice = unescaped(spelled.slice),
+      .user = spelled.user};
+  std::replace(place.pod.begin(), place.pod.end(), '_', '-');
+  return place;
+}
+
+std::string_view unit_of(std::string_view path) {
+  return read(path).unit;
+}
+
+std::string_view container_of(std::string_view path) {
+  return short_id(read(path).id);
+}
+
+bool is_container_id(std::string_view text) {
+  return text.size() == kIdDigits && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+std::string_view short_id(std::string_view id) {
+  return is_container_id(id) ? id.substr(0, kShortIdDigits) : id;
+}
+
+}  // namespace atalaya::containers

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/containers/containers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace atalaya::containers {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000, kSecond = 1000 * kMillisecond;
+constexpr int64_t kShortestWait = 250 * kMillisecond, kLongestWait = 30 * kSecond;
+constexpr int64_t kReadAgain = 60 * kSecond;
+// A name that is missing for so long is not just being written.
+constexpr int64_t kPatience = 5 * kSecond;
+// Of users' folders there may be any number.
+constexpr size_t kMaxTold = 64;
+
+}  // namespace
+
+ContainerNames::ContainerNames(Options options, Tell tell)
+    : options_(std::move(options)), tell_(std::move(tell)), state_(options_.root) {}
+
+const Container &ContainerNames::find(const Place &place, int64_t now_ns) {
+  const bool in_path = place.runtime == Runtime::lxc || place.runtime == Runtime::nspawn;
+  if (in_path || !is_container_id(place.id)) {
+    in_path_ = {.name = place.id, .known = true};
+    return in_path_;
+  }
+  Entry &entry = entry_of(place, now_ns);
+  entry.used = ++uses_;
+  if (now_ns >= entry.next_ns) look(place, now_ns, entry);
+  return entry.container;
+}
+
+// The id alone is not the key: any user may give a cgroup of theirs the id of someone else's container.
+ContainerNames::Entry &ContainerNames::entry_of(const Place &place, int64_t now_ns) {
+  const std::string key = place.id + (place.user ? "@" + std::to_string(*place.user) : "");
+  const auto found = entries_.find(key);
+  if (found != entries_.end()) return found->second;
+  if (entries_.size() >= std::max<size_t>(options_.capacity, 1))
+    entries_.erase(std::min_element(entries_.begin(), entries_.end(),
+                                    [](const auto &a, const auto &b) { return a.second.used < b.second.used; }));
+  Entry entry{.first_ns = now_ns, .next_ns = now_ns};
+  entry.container.name = short_id(place.id);
+  return entries_.emplace(key, std::move(entry)).first->second;
+}
+
+void ContainerNames::look(const Place &place, int64_t now_ns, Entry &entry) {
+  Container found;
+  if (state_.find(place, found)) {
+    entry.container = std::move(found);
+    entry.container.known = true;
+  }
+  if (entry.container.known) {
+    entry.next_ns = now_ns + kReadAgain;
+    return;
+  }
+  // Half as long again as it has been unknown: what comes late is found soon, what never comes costs little.
+  const int64_t unknown_for = now_ns - entry.first_ns;
+  entry.next_ns = now_ns + std::clamp(unknown_for / 2, kShortestWait, kLongestWait);
+  if (unknown_for >= kPatience) tell(state_.trouble());
+}
+
+void ContainerNames::tell(const RuntimeState::Trouble &trouble) {
+  if (!tell_ || trouble.text.empty() || told_.size() >= kMaxTold || !told_.insert(trouble.key).second) return;
+  tell_(trouble.text);
+}
+
+}  // namespace atalaya::containers

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points as OpenTSDB's /api/put takes them.
+#include <algorithm>
+#include <string>
+
+#include "plugins/shared/encode/encoder.h"
+#include "core/base/json.h"
+#include "plugins/shared/encode/opentsdb_name.h"
+
+namespace atalaya::core::encoders {
+namespace {
+
+class OpenTsdbEncoder final : public Encoder {
+ public:
+  OpenTsdbEncoder(const NameOf &name_of, const TagLimit &limit)
+      : limit_(limit),
+        metrics_(name_of,
+                 [](std::string_view name, std::string &out) {
+                   out = R"({"metric":")";
+                   append_opentsdb_name(out, name);
+                   out += R"(","timestamp":)";
+                 }),
+        keys_(name_of, [](std::string_view name, std::string &out) {
+          out = '"';
+          append_opentsdb_name(out, name);
+          out += R"(":")";
+        }) {}
+
+  std::string_view append(const atalaya_sample &sample, std::string &out) override {
+    if (sample.kind == ATALAYA_STACK) return "opentsdb has no form for stacks";
+    if (sample.kind == ATALAYA_SPAN) return "opentsdb has no form for spans";
+    if (const std::string_view reason = render_tags(sample); !reason.empty()) return reason;
+    time_.clear();
+    append_integer(time_, sample.time_ns / kNanosPerMilli);
+    time_ += R"(,"value":)";
+    bool any = false;
+    for (uint32_t i = 0; i < sample.field_count; ++i) {
+      const atalaya_field &field = sample.fields[i];
+      const NameCache::Name *name = finite(field) ? metrics_.find(field.name) : nullptr;
+      if (name == nullptr) continue;
+      out += name->text;
+      out += time_;
+      append_value(field, out);
+      out += tail_;
+      any = true;
+    }
+    return any ? std::string_view{} : kNoValue;
+  }
+
+ private:
+  // tail_ becomes all that follows a value. Tags without a value have no form, and mean the same when they are left out.
+  std::string_view render_tags(const atalaya_sample &sample) {
+    kept_.clear();
+    for (uint32_t i = 0; i < sample.tag_count; ++i)
+      if (sample.tags[i].value.size > 0 && keys_.find(sample.tags[i].key) != nullptr) kept_.push_back(sample.tags[i]);
+    if (kept_.empty()) return "opentsdb wants a tag";
+    for (size_t i = 0; kept_.size() > limit_.max_tags && i < limit_.droppable.size(); ++i)
+      std::erase_if(kept_, [&](const atalaya_tag &tag) { return keys_.find(tag.key)->raw == limit_.droppable[i]; });
+    if (kept_.size() > limit_.max_tags) return "more tags than opentsdb takes";
+    tail_ = R"(,"tags":{)";
+    for (const atalaya_tag &tag : kept_) {
+      tail_ += keys_.find(tag.key)->text;
+      append_opentsdb_name(tail_, view(tag.value));
+      tail_ += R"(",)";
+    }
+    tail_.back() = '}';
+    tail_ += "}\n";
+    return {};
+  }
+
+  TagLimit limit_;
+  NameCache metrics_, keys_;
+  std::vector<atalaya_tag> kept_;  // of the sample at hand, as are the texts
+  std::string time_, tail_;
+};
+
+}  // namespace
+
+std::unique_ptr<Encoder> make_opentsdb(const NameOf &name_of, const TagLimit &limit) {
+  return std::make_unique<OpenTsdbEncoder>(name_of, limit);
+}
+
+}  // namespace atalaya::core::encoders

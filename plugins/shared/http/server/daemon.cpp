@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/http/server/daemon.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/now.h"
+
+namespace atalaya::http_server {
+namespace {
+
+using core::monotonic;
+
+constexpr int64_t kNanosPerSecond = 1'000'000'000;
+constexpr auto kWatchEvery = std::chrono::milliseconds(250);
+constexpr unsigned kOwnFiles = 64;  // descriptors that the agent needs beside the connections
+
+// So many connections, and no more than the limit of open files leaves room for.
+unsigned connection_limit(unsigned wanted, const Daemon::Notice &notice) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= rlim_t{wanted} + kOwnFiles) return wanted;
+  const auto possible = static_cast<unsigned>(std::max<rlim_t>(files.rlim_cur, kOwnFiles + 16) - kOwnFiles);
+  notice("max_connections: the limit of open files allows " + std::to_string(possible) + " of " + std::to_string(wanted) +
+         "; raise it (LimitNOFILE= of the service, ulimit -n) or lower max_connections");
+  return possible;
+}
+
+}  // namespace
+
+std::string_view header(MHD_Connection *connection, const char *name) {
+  const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+// What a connection is doing, and since when, for the watcher.
+struct Daemon::Connection {
+  enum class Doing : uint8_t { opening, receiving, waiting, answering, idle };
+  int socket = -1;
+  std::atomic<Doing> doing{Doing::opening};
+  std::atomic<int64_t> since{0};
+
+  void now(Doing what) {
+    since = monotonic();
+    doing = what;
+  }
+};
+
+Daemon::Daemon(const Options &options, Tokens *tokens, Handler &handler, Notice notice)
+    : options_(options), tokens_(tokens), handler_(handler), notice_(std::move(notice)) {}
+
+Daemon::~Daemon() {
+  stop();
+}
+
+void Daemon::start(Listener listener) {
+  const unsigned connections = connection_limit(options_.max_connections, notice_);
+  const unsigned threads = std::min(options_.threads, connections);
+  listener_ = listener.socket.release();
+  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+  if (!options_.certificate.empty()) flags |= MHD_USE_TLS;
+  const auto seconds = static_cast<unsigned>((options_.idle_timeout_ns + kNanosPerSecond - 1) / kNanosPerSecond);
+  MHD_OptionItem items[] = {
+      {MHD_OPTION_LISTEN_SOCKET, listener_, nullptr},
+      {MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(connections), nullptr},
+      {MHD_OPTION_CONNECTION_TIMEOUT, static_cast<intptr_t>(seconds), nullptr},
+      {MHD_OPTION_CONNECTION_MEMORY_LIMIT, static_cast<intptr_t>(options_.max_header), nullptr},
+      // A pool of one thread is the daemon itself.
+      {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, static_cast<intptr_t>(threads), nullptr},
+      {MHD_OPTION_END, 0, nullptr},
+  };
+  std::vector<MHD_OptionItem> tls;
+  if (!options_.certificate.empty()) {
+    const auto text = [](const char *value) { return const_cast<char *>(value); };
+    tls.push_back({MHD_OPTION_HTTPS_MEM_CERT, 0, text(options_.certificate.c_str())});
+    tls.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, text(options_.key.c_str())});
+    tls.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, text("NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2")});
+  }
+  tls.push_back({MHD_OPTION_END, 0, nullptr});
+  daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, &Daemon::on_request, this, MHD_OPTION_NOTIFY_COMPLETED,
+                             &Daemon::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &Daemon::on_connection, this,
+                             MHD_OPTION_ARRAY, items, MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
+  if (daemon_ == nullptr) {
+    ::close(std::exchange(listener_, -1));
+    throw Failure(options_.certificate.empty() ? Code::retry : Code::bad_config,
+                  options_.certificate.empty()
+                      ? "the HTTP server does not start; too few threads or open files are allowed"
+                      : "the HTTPS server does not start: certificate and key must be PEM and belong together");
+  }
+  stopping_ = false;
+  watcher_ = std::thread([this] { watch(); });
+}
+
+void Daemon::quiesce() {
+  if (daemon_ == nullptr || listener_ < 0) return;
+  const int socket = MHD_quiesce_daemon(daemon_);
+  if (socket >= 0) ::close(socket);
+  listener_ = -1;
+}
+
+void Daemon::stop() {
+  if (daemon_ == nullptr) return;
+  wait_for_answers();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  watcher_.join();
+  MHD_stop_daemon(std::exchange(daemon_, nullptr));
+  listener_ = -1;
+}
+
+void Daemon::wait_for_answers() {
+  constexpr auto kMoment = std::chrono::seconds(1);
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, kMoment, [this] {
+    return std::none_of(connections_.begin(), connections_.end(), [](const Connection *connection) {
+      const Connection::Doing doing = connection->doing;
+      return doing == Connection::Doing::waiting || doing == Connection::Doing::answering;
+    });
+  });
+}
+
+void Daemon::waits(MHD_Connection *connection) {
+  connection_of(connection).now(Connection::Doing::waiting);
+}
+
+void Daemon::answers(MHD_Connection *connection) {
+  connection_of(connection).now(Connection::Doing::answering);
+}
+
+bool Daemon::allows(MHD_Connection *connection) const {
+  return tokens_ == nullptr || tokens_->allow(header(connection, MHD_HTTP_HEADER_AUTHORIZATION));
+}
+
+void Daemon::ask_for_token(MHD_Response *response) {
+  MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"atalaya\"");
+}
+
+Daemon::Connection &Daemon::connection_of(MHD_Connection *connection) {
+  return *static_cast<Connection *>(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
+}
+
+void Daemon::on_connection(void *self, MHD_Connection *connection, void **context, MHD_ConnectionNotificationCode what) {
+  auto &daemon = *static_cast<Daemon *>(self);
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+    auto made = std::make_unique<Connection>();
+    made->socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    made->now(Connection::Doing::opening);
+    const std::lock_guard lock(daemon.mutex_);
+    daemon.connections_.insert(made.get());
+    *context = made.release();
+    return;
+  }
+  // Under the lock, so that the watcher never shuts down a socket that is another's by now.
+  const std::lock_guard lock(daemon.mutex_);
+  const std::unique_ptr<Connection> gone(static_cast<Connection *>(*context));
+  daemon.connections_.erase(gone.get());
+}
+
+MHD_Result Daemon::on_request(void *self, MHD_Connection *connection, const char *url, const char *method, const char *,
+                              const char *data, size_t *size, void **context) {
+  try {
+    if (*context == nullptr) connection_of(connection).now(Connection::Doing::receiving);
+    return static_cast<Daemon *>(self)->handler_.on_request(connection, url, method, data, size, context);
+  } catch (const std::exception &) {  // out of memory: this connection ends, the others go on
+    return MHD_NO;
+  }
+}
+
+void Daemon::on_completed(void *self, MHD_Connection *connection, void **context, MHD_RequestTerminationCode) {
+  void *const call = std::exchange(*context, nullptr);
+  if (call == nullptr) return;
+  auto &daemon = *static_cast<Daemon *>(self);
+  daemon.handler_.on_completed(call);
+  const std::lock_guard lock(daemon.mutex_);
+  connection_of(connection).now(Connection::Doing::idle);
+  daemon.wake_.notify_all();
+}
+
+// An inactivity limit alone would let a byte now and then hold a connection for ever: this is the limit for the whole.
+void Daemon::cut_slow(int64_t now) {
+  const std::lock_guard lock(mutex_);
+  for (const Connection *connection : connections_) {
+    const Connection::Doing doing = connection->doing;
+    if (doing == Connection::Doing::waiting) continue;  // for us
+    const int64_t limit = options_.request_timeout_ns + (doing == Connection::Doing::idle ? options_.idle_timeout_ns : 0);
+    if (now - connection->since > limit) ::shutdown(connection->socket, SHUT_RDWR);
+  }
+}
+
+void Daemon::watch() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (wake_.wait_for(lock, kWatchEvery, [this] { return stopping_; })) return;
+    }
+    cut_slow(monotonic());
+    if (tokens_ == nullptr) continue;
+    if (const std::string wrong = tokens_->refresh(); !wrong.empty())
+      notice_("tokens: " + wrong + "; those known so far still hold");
+  }
+}
+
+}  // namespace atalaya::http_server

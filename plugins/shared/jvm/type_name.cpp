@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/jvm/type_name.h"
+
+namespace atalaya::jvm {
+
+std::string_view plain_type(std::string_view name) {
+  static constexpr std::string_view kLambda = "$$Lambda";
+  name = name.substr(0, name.find("/0x", 1));  // not the whole of it
+  const size_t lambda = name.find(kLambda);
+  return lambda == std::string_view::npos ? name : name.substr(0, lambda + kLambda.size());
+}
+
+}  // namespace atalaya::jvm

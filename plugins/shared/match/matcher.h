@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one grammar by which operators choose names and values, everywhere:
+//   java      exactly that            java*  h?st[0-9]   a glob: * any text, ? any byte, [set], \ takes the next byte as it is
+//   ~^exec.*  a regular expression    !java*  !~exec     not that
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/byte_set.h"
+#include "plugins/shared/match/regex.h"
+#include "core/base/result.h"
+
+namespace atalaya::core {
+
+class Matcher {
+ public:
+  static Result<Matcher> parse(std::string_view pattern);
+
+  bool matches(std::string_view subject) const { return found(subject) != negated_; }  // allocates nothing
+  bool negated() const { return negated_; }
+  // Without metacharacters, not negated: it can match one text only.
+  bool exact() const { return kind_ == Kind::exact && !negated_; }
+  const std::string &exact_text() const { return text_; }  // where it is exact
+
+ private:
+  enum class Kind { exact, glob, regex };
+  struct Token {
+    enum class Type : uint8_t { byte, any, star, set } type;
+    char byte;
+    uint16_t set;
+  };
+
+  Matcher() = default;
+  Status parse_glob(std::string_view pattern);
+  bool found(std::string_view subject) const;
+  bool found_glob(std::string_view subject) const;
+  bool accepts(const Token &token, char c) const;
+
+  Kind kind_ = Kind::exact;
+  bool negated_ = false;
+  std::string text_;  // exact
+  std::vector<Token> tokens_;
+  std::vector<ByteSet> sets_;
+  std::shared_ptr<const Regex> regex_;
+};
+
+// A list of patterns: any one of those without "!" (all, when there is none), and none that "!" excludes. So {"a*", "b*"} is
+// either,
+// {"!a*", "!b*"} is neither, {"a*", "!ab*"} is the first but for the second.
+class MatcherList {
+ public:
+  MatcherList() = default;
+  static Result<MatcherList> parse(std::span<const std::string> patterns);
+
+  bool matches(std::string_view subject) const;
+  // Whether a missing text passes: only if every pattern is negated.
+  bool matches_absent() const { return !any_positive_; }
+  bool empty() const { return matchers_.empty(); }
+
+ private:
+  std::vector<Matcher> matchers_;
+  bool any_positive_ = false;
+};
+
+}  // namespace atalaya::core

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Power from utilisation, for hosts on which nothing measures: a straight line between two numbers that the operator gives, from a
+// meter at the wall or a data sheet. What comes of it carries the tag quality = model.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/procfs/tree.h"
+#include "plugins/shared/procfs/files.h"
+
+namespace atalaya::power {
+
+struct Model {
+  double idle_watts = 0, full_watts = 0;
+  double watts(double utilisation) const { return idle_watts + (full_watts - idle_watts) * utilisation; }
+};
+
+inline constexpr Param kModelParams[] = {
+    {.name = str("idle"),
+     .type = ATALAYA_NUMBER,
+     .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
+     .unit = str("W"),
+     .summary = str("What the host draws with nothing to do."),
+     .min = 0,
+     .max = 100000},
+    {.name = str("full"),
+     .type = ATALAYA_NUMBER,
+     .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
+     .unit = str("W"),
+     .summary = str("What it draws with all cores busy."),
+     .min = 0,
+     .max = 100000},
+};
+inline constexpr Param kModelParam = {
+    .name = str("model"),
+    .type = ATALAYA_RECORD,
+    .summary = str("Where nothing measures: power from utilisation, tagged quality = model. Absent: then nothing is said."),
+    .items = kModelParams,
+    .item_count = 2,
+    .item_size = sizeof(Param)};
+// Throws Failure when it makes no sense.
+std::optional<Model> model_of(const Host &host);
+
+// What all cores did: the first lines of /proc/stat, in ticks.
+struct Ticks {
+  uint64_t busy = 0, idle = 0, stolen = 0;
+  size_t cores = 0;
+};
+std::optional<Ticks> parse_ticks(std::string_view text);
+
+// Between two readings.
+struct Busy {
+  double percent = 0;  // of one core, as proc.cpu.*: 200 with two of them busy
+  double share = 0;    // of all cores, 0 to 1
+};
+class BusyTime {
+ public:
+  explicit BusyTime(const core::Tree &tree) : tree_(tree) {}
+  // Since the last call; absent in the first one and after forget.
+  std::optional<Busy> take();
+  void forget() { last_.reset(); }
+
+ private:
+  const core::Tree &tree_;
+  proc::KeptFile file_{"proc/stat"};
+  std::vector<char> buffer_;
+  std::optional<Ticks> last_;
+};
+
+}  // namespace atalaya::power

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPUs come and go: those that are online, what is different from those that were, and which cores, dies and packages they are in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/procfs/tree.h"
+
+namespace atalaya::cpus {
+
+// Of /sys below the root.
+std::vector<int> online_cpus(const std::string &root = "/");
+
+struct CpuChange {
+  std::vector<int> gone, come;
+  bool any() const { return !gone.empty() || !come.empty(); }
+};
+CpuChange change_of(const std::vector<int> &before, const std::vector<int> &online);
+
+// "0-2,5" -> 0 1 2 5, as /sys/devices/system/cpu/online has it.
+std::vector<int> parse_cpus(std::string_view text);
+
+struct Cpu {
+  int32_t number = 0, package = 0, die = 0, core_id = 0;
+  bool first_of_core = false, first_of_die = false, first_of_package = false;  // has the lowest number in it
+};
+// Those that are online, by number.
+std::vector<Cpu> read_cpus(const core::Tree &tree);
+
+// Asked again and again whether CPUs came or went.
+class CpuWatch {
+ public:
+  explicit CpuWatch(std::string root) : root_(std::move(root)) {}
+  void start();
+  // Since the last look, or before it: the kernel makes the files of a CPU a little after it says that it is online.
+  bool changed();
+
+ private:
+  std::string root_;
+  std::vector<int> online_;
+  bool again_ = false;
+};
+
+}  // namespace atalaya::cpus

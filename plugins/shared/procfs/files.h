@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small text files below a root folder, read without allocating: /proc and /sys, or a recorded copy of them. And what all their
+// parsers need: lines, words, numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/files.h"
+
+namespace atalaya::proc {
+
+// What one read gave: text within the caller's buffer, or an errno. A file larger than the buffer gives its beginning.
+struct FileText {
+  std::string_view text;
+  int error = 0;
+  bool ok() const { return error == 0; }
+};
+
+// Opens a folder below the root ("/", "proc") to read files relative to it; empty when it cannot be opened (errno says why).
+core::Descriptor open_root(const std::string &root, const std::string &folder);
+
+// The file from its beginning, on a descriptor that may be kept: procfs makes a new text for each read from offset 0. `read_once`
+// makes one call, enough for the files that the kernel prints as one record (all of /proc/PID/, /proc/stat, /proc/meminfo) when the
+// buffer holds them; `read_whole` reads to the end.
+FileText read_once(int file, std::span<char> buffer);
+FileText read_whole(int file, std::span<char> buffer);
+// Opens, reads to the end, closes.
+FileText read_path(int folder, const char *path, std::span<char> buffer);
+
+// A file that is opened at the first read and kept; after an error it is opened again at the next read.
+class KeptFile {
+ public:
+  explicit KeptFile(std::string path) : path_(std::move(path)) {}
+  FileText read(int folder, std::span<char> buffer);
+  const std::string &path() const { return path_; }
+
+ private:
+  std::string path_;
+  core::Descriptor file_;
+};
+
+// Each of these takes what it returns from the front of `text`.
+std::string_view next_line(std::string_view &text);  // without its '\n'; an empty text gives an empty line
+std::string_view next_word(std::string_view &text);  // between blanks (space, tab, newline); empty at the end
+// A decimal number after blanks, ended by a blank or the end of the text. False, with text and value untouched, for anything else
+// and for what does not fit.
+bool next_number(std::string_view &text, uint64_t &value);
+bool next_number(std::string_view &text, int64_t &value);
+// A whole text that is one number, such as a folder's name.
+bool whole_number(std::string_view text, uint64_t &value);
+
+}  // namespace atalaya::proc

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/secret/secret.h"
+
+#include <sys/stat.h>
+#include <atalaya/plugin.hpp>
+
+#include "core/base/files.h"
+
+namespace atalaya {
+namespace {
+
+constexpr size_t kLongestSecret = 65536;
+
+}  // namespace
+
+std::string read_secret(const std::string &path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0)
+    throw Failure(Code::retry, path + " can be read by everyone; chmod 600 " + path);
+  auto text = core::read_file(path, kLongestSecret);
+  if (!text) throw Failure(Code::retry, text.error());
+  while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();
+  if (text->empty() || text->find_first_of("\r\n") != std::string::npos)
+    throw Failure(Code::retry, path + " does not hold one line with the credentials");
+  return *text;
+}
+
+}  // namespace atalaya

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/files.h"
+
+namespace atalaya::file_sink {
+
+struct FileOptions {
+  std::string path;
+  std::string header;           // the line that begins an empty file; "" for none
+  int64_t rotate_size = 0;      // bytes; 0: never by size
+  int64_t rotate_every_ns = 0;  // counted from the epoch, so that "1d" is midnight UTC; 0: never by time
+  int64_t keep = 5;             // rotated files PATH.1 (the newest) ... PATH.keep
+  bool sync = false;            // every append is on the disk when it returns
+};
+
+// A file of whole lines that only this object appends to. Whatever goes wrong, what it holds are the lines of the appends that
+// succeeded: a failed one is undone, and what a killed process left of a line is cut when the file is opened.
+class LineFile {
+ public:
+  // `notice` hears what an operator should know and nothing failed for: a torn line was cut, the file was moved away.
+  using Notice = std::function<void(const std::string &)>;
+  LineFile(FileOptions options, Notice notice);
+
+  // Throws Failure: bad_config for what an operator must change, retry for what may pass.
+  void open();
+  // Appends all of the lines or nothing (throws Failure, retry).
+  void append(std::string_view lines, int64_t now_ns);
+  void close() { file_.reset(); }
+
+ private:
+  struct Problem {
+    Code code;
+    std::string text;
+  };
+  std::optional<Problem> try_open();
+  std::optional<Problem> cut_torn_line(uint64_t size);
+  uint64_t ready(std::string_view lines, int64_t now_ns);
+  bool moved_away() const;
+  bool rotation_due(uint64_t size, uint64_t more, int64_t now_ns) const;
+  bool rotate();
+  void undo(uint64_t size);
+  void must_open();
+  uint64_t size() const;
+
+  FileOptions options_;
+  Notice notice_;
+  core::Descriptor file_;
+  int64_t last_write_ns_ = 0;
+  std::optional<uint64_t> torn_at_;  // an append that could not be undone yet begins here
+  bool rotation_failed_ = false;     // tried again when the file is opened anew: repeating it would push out old files
+};
+
+}  // namespace atalaya::file_sink

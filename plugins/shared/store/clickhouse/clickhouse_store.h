@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reading side of a ClickHouse database.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/clickhouse/client.h"
+#include "plugins/shared/store/clickhouse/point_groups.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::store::clickhouse {
+
+class ClickHouseStore final : public Store {
+ public:
+  // Connects. Throws Error when there is no store, or one that this program cannot read. No question takes longer than `patience`.
+  ClickHouseStore(Location location, std::chrono::nanoseconds patience);
+
+  std::string name() const override { return client_.name(); }
+  std::vector<std::string> metrics() override;
+  std::vector<std::string> tag_keys() override;
+  std::vector<std::string> tag_values(std::string_view key) override;
+  std::vector<Series> series(const Selection &selection, size_t limit) override;
+  void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) override;
+  void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
+  void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) override;
+
+ private:
+  // The first and the last of a day.
+  struct Begins {
+    int64_t first_ns, last_ns;
+  };
+  struct SpanQuestion;
+  std::vector<std::string> texts(const Query &query);
+  void scan_points(const PointQuestion &question, const Sql &from, PointVisitor &visitor);
+  void scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor);
+  // When the spans began that may be wanted.
+  std::vector<Begins> begins_of_spans(const Selection &selection);
+  void spans_that_began(std::span<const Begins> days, const SpanQuestion &question,
+                        const std::function<void(const Span &)> &visitor);
+
+  Client client_;
+};
+
+}  // namespace atalaya::store::clickhouse

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/clickhouse/client.h"
+
+#include <Poco/Exception.h>
+#include <Poco/URI.h>
+#include <atalaya/plugin.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <exception>
+#include <utility>
+
+#include "plugins/shared/http/client/words.h"
+#include "plugins/shared/secret/secret.h"
+
+namespace atalaya::store::clickhouse {
+namespace {
+
+// What the server sorts and adds up goes to its disk beyond this. What a user's profile limits ends a question with an error: a
+// mode "break", or a shard that is passed over, would make a part of the answer look like all of it.
+constexpr std::string_view kSelectSettings =
+    "&max_bytes_before_external_sort=268435456&max_bytes_before_external_group_by=268435456"
+    "&distributed_aggregation_memory_efficient=1&max_query_size=1048576&skip_unavailable_shards=0&read_overflow_mode=throw"
+    "&timeout_overflow_mode=throw&sort_overflow_mode=throw&group_by_overflow_mode=throw&result_overflow_mode=throw"
+    "&set_overflow_mode=throw&distinct_overflow_mode=throw&transfer_overflow_mode=throw";
+// An acknowledged row of a Distributed table is on its shard.
+constexpr std::string_view kInsertSettings = "&insert_distributed_sync=1";
+// Rows that are collected first are in memory only when they are acknowledged, and refused together with those of others.
+constexpr std::string_view kInsertAtOnce = "&async_insert=0";
+
+// Errors of ClickHouse, by number.
+constexpr int kUnknownTable = 60;
+constexpr int kUnknownDatabase = 81;
+constexpr int kTimeoutExceeded = 159;
+constexpr int kReadonly = 164;
+constexpr std::array kNotLetIn = {192, 193, 194, 195, 516, 497};
+// What constraints and materialized views throw at, and values beyond what a type of somebody else's column holds. An error of
+// parsing is not among them: the rows are well formed, so somebody has changed the table.
+constexpr std::array kOfTheRows = {131, 321, 349, 395, 407, 469};
+
+std::string default_of(Type type) {
+  switch (type) {
+    case Type::u8:
+      return "toUInt8(0)";
+    case Type::u64:
+      return "toUInt64(0)";
+    case Type::i64:
+      return "toInt64(0)";
+    case Type::f64:
+      return "toFloat64(0)";
+    case Type::text:
+      return "''";
+    case Type::texts:
+      return "emptyArrayString()";
+    case Type::u8s:
+      return "emptyArrayUInt8()";
+    case Type::i64s:
+      return "emptyArrayInt64()";
+    case Type::f64s:
+      return "emptyArrayFloat64()";
+  }
+  return {};
+}
+
+// The query's rows, each with 0 in front, and after them one with 1: the answer is whole if that one came. Servers write an error
+// that comes late into the midst of the rows, and a connection that breaks may look like an end.
+Sql framed(const Query &query) {
+  Sql sql("SELECT * FROM (SELECT toUInt8(0) AS last");
+  for (const Column &column : query.columns) sql << ", " << column.expression << " AS " << column.name;
+  sql << " FROM " << query.from << " UNION ALL SELECT toUInt8(1) AS last";
+  for (const Column &column : query.columns) sql << ", " << default_of(column.type).c_str() << " AS " << column.name;
+  sql << ") ORDER BY last, " << query.order << " FORMAT RowBinary";
+  return sql;
+}
+
+}  // namespace
+
+bool is_plain_name(std::string_view name) {
+  const auto is_plain = [](char byte) {
+    return byte == '_' || (static_cast<unsigned char>(byte) < 0x80 && std::isalnum(byte) != 0);
+  };
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_plain);
+}
+
+Location parse_location(std::string_view text) {
+  Location location;
+  try {
+    location.url = http_client::parse_url(std::string(text), "/");
+    Poco::URI uri(location.url.target);
+    location.database = uri.getPath().substr(1);
+    for (const auto &[key, value] : uri.getQueryParameters()) {
+      if (key == "basic") {
+        location.basic = value;
+      } else if (key == "ca") {
+        location.tls.ca = value;
+      } else if (key == "certificate") {
+        location.tls.certificate = value;
+      } else if (key == "key") {
+        location.tls.key = value;
+      } else {
+        throw Error(Cause::config,
+                    "a ClickHouse database takes no \"" + key + "\" behind the ?; it takes basic, ca, certificate and key");
+      }
+    }
+  } catch (const Failure &failure) {
+    throw Error(Cause::config, failure.what());
+  } catch (const Poco::Exception &problem) {
+    throw Error(Cause::config, "a url cannot be read (" + problem.displayText() + "); write http://host:8123/database");
+  }
+  if (!is_plain_name(location.database))
+    throw Error(Cause::config, location.url.text +
+                                   " names no database that can be used; write http://host:8123/database, with letters, "
+                                   "digits and _ in the database's name");
+  location.url.text.erase(location.url.text.find('/', location.url.text.find("//") + 2));
+  return location;
+}
+
+Refusal refusal_of(std::string_view body) {
+  Refusal refusal;
+  constexpr std::string_view kCode = "Code: ";
+  if (const size_t at = body.find(kCode); at != std::string_view::npos)
+    std::from_chars(body.data() + at + kCode.size(), body.data() + body.size(), refusal.code);
+  constexpr std::string_view kWords = "DB::Exception: ";
+  if (const size_t at = body.find(kWords); at != std::string_view::npos) body.remove_prefix(at + kWords.size());
+  body = body.substr(0, body.find(", e.what() ="));
+  refusal.words = http_client::words_of(body);
+  return refusal;
+}
+
+bool is_of_the_rows(int code) {
+  return std::find(kOfTheRows.begin(), kOfTheRows.end(), code) != kOfTheRows.end();
+}
+
+Client::Client(ClientOptions options)
+    : options_(std::move(options)),
+      name_(options_.location.name()),
+      connection_(connection_options_, deadlines_),
+      compressor_(http_client::make_compressor(options_.compress, 1)) {
+  connection_options_.timeout = options_.timeout;
+  connection_options_.deadline = options_.deadline;
+  connection_options_.connect = options_.connect;
+  try {
+    if (options_.location.url.tls) connection_options_.tls = http_client::tls_context(options_.location.tls);
+  } catch (const Failure &failure) {
+    throw Error(Cause::config, name_ + ": " + failure.what());
+  }
+}
+
+Client::~Client() = default;
+
+void Client::connect() {
+  std::string answer;
+  const auto reader = [&](std::string_view piece) { return answer += piece, answer.size() < 100; };
+  const http_client::Answer head = ask("", "SELECT version()", {}, reader);
+  if (head.status != 200) fail(head);
+  const auto version = server_version(answer);
+  if (!version)
+    throw Error(Cause::config, name_ + ": what answers there is no ClickHouse; write the port of its HTTP interface, usually 8123");
+  version_ = *version;
+}
+
+http_client::Answer Client::ask(const std::string &settings, std::string_view body, std::string_view encoding,
+                                const http_client::BodyReader &reader) {
+  try {
+    const std::string authorization =
+        options_.location.basic.empty() ? "" : http_client::basic_authorization(read_secret(options_.location.basic));
+    const std::string target = "/?database=" + options_.location.database + settings;
+    return connection_.exchange(options_.location.url, {"POST", target, "application/octet-stream", encoding, authorization, body},
+                                reader);
+  } catch (const Failure &failure) {
+    throw Error(Cause::retry, name_ + ": " + failure.what());
+  } catch (const http_client::NoAnswer &none) {
+    throw Error(Cause::retry, name_ + ": " + none.what());
+  }
+}
+
+void Client::fail(const http_client::Answer &answer) const {
+  const Refusal refusal = refusal_of(answer.body);
+  const std::string said = name_ + " answered " + std::to_string(answer.status) + ": " + refusal.words;
+  if (refusal.code == kUnknownDatabase)
+    throw Error(Cause::config, said + "; make it: CREATE DATABASE " + options_.location.database);
+  if (answer.status == 401 || answer.status == 403 ||
+      std::find(kNotLetIn.begin(), kNotLetIn.end(), refusal.code) != kNotLetIn.end())
+    throw Error(Cause::config, said + "; see the file with user:password that `basic` names, and what that user may do");
+  if (refusal.code == kReadonly)
+    throw Error(Cause::config, said + "; a user that reads needs readonly = 2, one that writes readonly = 0");
+  if (refusal.code == kUnknownTable) throw Error(Cause::config, said);
+  throw Error(Cause::retry, said);
+}
+
+void Client::execute(const Sql &sql) {
+  const Sql::Rendered rendered = sql.render(version_);
+  const http_client::Answer answer = ask(rendered.parameters, rendered.text, {});
+  if (answer.status != 200) fail(answer);
+}
+
+void Client::execute_on_cluster(const Sql &sql) {
+  const auto patience = std::chrono::floor<std::chrono::seconds>(std::min(options_.timeout, options_.deadline) / 2);
+  const Sql::Rendered rendered = sql.render(version_);
+  const std::string settings = "&distributed_ddl_task_timeout=" + std::to_string(std::max<int64_t>(1, patience.count()));
+  const http_client::Answer answer = ask(settings + rendered.parameters, rendered.text, {});
+  if (answer.status != 200 && refusal_of(answer.body).code != kTimeoutExceeded) fail(answer);
+}
+
+void Client::select(const Query &query, const RowVisitor &visitor) {
+  const Sql::Rendered rendered = framed(query).render(version_);
+  std::vector<Type> types;
+  types.reserve(query.columns.size());
+  for (const Column &column : query.columns) types.push_back(column.type);
+  RowStream rows(types, visitor);
+  std::string settings(kSelectSettings);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.execution).count();
+  if (seconds > 0) settings += "&max_execution_time=" + std::to_string(seconds);
+  const http_client::Answer answer =
+      ask(settings + rendered.parameters, rendered.text, {}, [&](std::string_view piece) { return rows.take(piece); });
+  if (answer.status != 200) fail(answer);
+  rows.finish(name_);
+}
+
+std::optional<Refusal> Client::insert(std::string_view table_and_columns, std::string_view rows) {
+  compressor_->compress(std::span(&rows, 1), body_);
+  const std::string statement = "INSERT INTO " + std::string(table_and_columns) + " FORMAT RowBinary";
+  const std::string settings = std::string(kInsertSettings).append(version_.collects_inserts() ? kInsertAtOnce : "");
+  const http_client::Answer answer = ask(settings + "&query=" + url_encode(statement), body_, compressor_->encoding());
+  if (answer.status == 200) return std::nullopt;
+  Refusal refusal = refusal_of(answer.body);
+  if (!is_of_the_rows(refusal.code)) fail(answer);
+  return refusal;
+}
+
+}  // namespace atalaya::store::clickhouse

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples as rows of the tables, in RowBinary.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/name_cache.h"
+#include "plugins/shared/store/identity.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::store::clickhouse {
+
+// A number for a text that is the same wherever it is made: the first 8 bytes of its SHA-256.
+uint64_t number_of(std::string_view text);
+// The number of an entity: of its sorted tags, with their lengths.
+uint64_t entity_of(const Tags &tags);
+
+constexpr uint32_t kAllFields = UINT32_MAX;
+struct RowPlace {
+  size_t begin, end;  // of the bytes
+  size_t sample;      // index in the batch
+  uint32_t field;     // of the sample, or kAllFields
+};
+struct TableRows {
+  std::string bytes;
+  std::vector<RowPlace> places;
+  void clear() {
+    bytes.clear();
+    places.clear();
+  }
+};
+
+class Rows {
+ public:
+  explicit Rows(core::NameOf name_of) : name_of_(std::move(name_of)) {}
+
+  // Adds the rows of a sample; `index` is its place in the batch. Returns why it can never be kept; "": it was added, or counted.
+  const char *add(const atalaya_sample &sample, size_t index, uint64_t version, Refused &refused);
+
+  TableRows series, points, stacks, spans;
+  size_t count() const { return series.places.size() + points.places.size() + stacks.places.size() + spans.places.size(); }
+  size_t bytes() const { return series.bytes.size() + points.bytes.size() + stacks.bytes.size() + spans.bytes.size(); }
+  size_t days() const { return days_.size(); }
+  void clear();
+
+  // The series of these rows are in the database: they need not be written again today.
+  void announced();
+  // Nothing is known to be there.
+  void forget();
+
+ private:
+  struct Entity {
+    uint64_t number = 0;
+    std::string tags;  // as columns: two arrays
+  };
+  struct Hash {
+    size_t operator()(const std::pair<uint64_t, uint32_t> &key) const { return key.first ^ key.second * 0x9e3779b97f4a7c15u; }
+  };
+
+  const Entity &entity_of_sample(const atalaya_sample &sample);
+  void add_series(const Entity &entity, uint32_t metric, uint16_t day, RowPlace place);
+  void add_points(const atalaya_sample &sample, const Entity &entity, uint16_t day, size_t index, uint64_t version,
+                  Refused &refused);
+  void append_fields(std::string &out, const atalaya_sample &sample, Refused &refused);
+  // Empty when the field cannot be stored.
+  std::string_view metric_of(const atalaya_field &field);
+
+  core::NameOf name_of_;
+  std::unordered_map<std::string, Entity> entities_;  // by the tags as they stand in samples
+  size_t entities_size_ = 0;                          // in bytes, about
+  std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> announced_;
+  std::unordered_map<std::pair<uint64_t, uint32_t>, uint16_t, Hash> announcing_;
+  std::set<uint16_t> days_;
+  std::string key_, scratch_, name_scratch_;
+};
+
+}  // namespace atalaya::store::clickhouse

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a store lies, and who may write it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/base/files.h"
+
+namespace atalaya::store {
+
+// What the sink and every command use when no path is given: $ATALAYA_STORE, else atalaya.db in the state folder.
+std::string default_path();
+// What --store means: a path, or the text of another engine. "sqlite:" in front is taken off; nothing behind it is the default.
+std::string store_of(std::string_view text);
+
+// Makes the folder of the default path; any other folder must exist. Throws when the store could not live there.
+void prepare_folder(const std::string &path);
+
+// A store has one writer. The lock lies beside the database (path + "-lock") and ends with the process.
+core::Descriptor lock_for_writing(const std::string &path);
+
+// Makes the database's file when there is none, readable by the owner and the group only; SQLite gives its log the same mode. Where
+// that fails, opening the database says why.
+void create_private(const std::string &path);
+
+// Some space of the disk that is held beside the database (path + "-reserve"). On a full disk SQLite cannot even delete, because
+// its log needs room first; this is that room.
+class Reserve {
+ public:
+  explicit Reserve(const std::string &path);
+  // Takes the space, if it is not held and the disk has it.
+  void hold();
+  void release();
+
+ private:
+  core::Descriptor file_;
+  bool held_ = false;
+};
+
+}  // namespace atalaya::store

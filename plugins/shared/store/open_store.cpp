@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "plugins/shared/store/clickhouse/clickhouse_store.h"
+#include "plugins/shared/store/clickhouse/writer.h"
+#include "plugins/shared/store/location.h"
+#include "plugins/shared/store/sqlite/span_writer.h"
+#include "plugins/shared/store/sqlite/sqlite_store.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::store {
+namespace {
+
+constexpr std::string_view kClickHouse = "clickhouse:";
+
+// What a command writes is little, and somebody waits for it.
+constexpr std::chrono::seconds kPatience{30};
+
+bool is_clickhouse(std::string_view store) {
+  return store.starts_with(kClickHouse);
+}
+clickhouse::Location clickhouse_of(std::string_view store) {
+  return clickhouse::parse_location(store.substr(kClickHouse.size()));
+}
+
+// Writes spans that are all kept: what the database refuses is an error, for there is nobody who would look at dead letters.
+class SpansToClickHouse final : public StoreWriter {
+ public:
+  SpansToClickHouse(clickhouse::Location location, core::NameOf name_of)
+      : writer_({.client = {std::move(location), kPatience, kPatience}, .corrects = true}, std::move(name_of)) {
+    writer_.prepare();
+  }
+
+  Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override {
+    const Refused refused = writer_.write(samples, now_ns);
+    if (!writer_.refused_rows().empty())
+      throw Error(Cause::permanent, writer_.name() + " refused it: " + writer_.refused_rows().front().refusal.words);
+    return refused;
+  }
+  bool maintain(int64_t /*now_ns*/) override { return false; }
+
+ private:
+  clickhouse::Writer writer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds patience) {
+  const std::string store = store_of(text);
+  if (is_clickhouse(store)) return std::make_unique<clickhouse::ClickHouseStore>(clickhouse_of(store), patience);
+  return std::make_unique<SqliteStore>(store);
+}
+
+std::unique_ptr<StoreWriter> open_span_writer(std::string_view text, core::NameOf name_of) {
+  const std::string store = store_of(text);
+  if (is_clickhouse(store)) return std::make_unique<SpansToClickHouse>(clickhouse_of(store), std::move(name_of));
+  return std::make_unique<SpanWriter>(store, std::move(name_of));
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every engine needs to answer a Selection.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::store {
+
+// A list of patterns, compiled. Throws Error where one is none.
+core::MatcherList matchers_of(const std::vector<std::string> &patterns);
+
+// The filters of tags, compiled.
+class TagMatchers {
+ public:
+  explicit TagMatchers(const std::vector<TagFilter> &filters);
+  bool accept(const Tags &tags) const;
+
+ private:
+  struct Filter {
+    std::string key;
+    core::MatcherList matchers;
+  };
+  std::vector<Filter> filters_;
+};
+
+}  // namespace atalaya::store

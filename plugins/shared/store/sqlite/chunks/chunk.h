@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chunk: many points of one entity, compressed. docs/explanation/store.md describes its bytes, chunk_format.h what writer and
+// reader of them share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/rows/fields.h"
+
+namespace atalaya::store {
+
+// The points of one metric: ascending times, none twice.
+struct Column {
+  int64_t metric = 0;
+  std::vector<int64_t> times_ns, durations_ns;
+  std::vector<Number> values;
+
+  size_t size() const { return times_ns.size(); }
+  void clear();
+  // A time that is the last one replaces it.
+  void add(int64_t time_ns, int64_t duration_ns, const Number &value);
+};
+
+struct Chunk {
+  std::string head;  // what is in it, and sums: enough for long queries
+  std::string data;
+  int64_t first_ns = 0, last_ns = 0;
+};
+
+}  // namespace atalaya::store

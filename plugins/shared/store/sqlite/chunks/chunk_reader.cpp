@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "core/base/crc32c.h"
+
+namespace atalaya::store {
+
+Number Values::at(size_t i) const {
+  Number number;
+  number.is_count = is_count.empty() ? !counts.empty() : is_count[i];
+  if (number.is_count) {
+    number.count = counts[i];
+  } else {
+    number.real = reals[i];
+  }
+  return number;
+}
+
+// Reads the head; after the first thing that is wrong it gives zeroes.
+class ChunkReader::Cursor {
+ public:
+  explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
+  bool good() const { return good_; }
+  bool at_end() const { return bytes_.empty(); }
+  size_t left() const { return bytes_.size(); }
+
+  uint8_t byte() { return raw<uint8_t>(); }
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const uint8_t part = byte();
+      value |= static_cast<uint64_t>(part & 0x7f) << shift;
+      if (part < 0x80) return value;
+    }
+    good_ = false;
+    return 0;
+  }
+  int64_t signed_varint() { return unzigzag(varint()); }
+  // A size or count of at most `most`.
+  size_t size(uint64_t most) {
+    const uint64_t value = varint();
+    if (value > most) good_ = false;
+    return good_ ? static_cast<size_t>(value) : 0;
+  }
+  template <class T>
+  T raw() {
+    T value{};
+    if (bytes_.size() < sizeof(T)) {
+      good_ = false;
+      bytes_ = {};
+      return value;
+    }
+    std::memcpy(&value, bytes_.data(), sizeof(T));
+    bytes_.remove_prefix(sizeof(T));
+    return value;
+  }
+
+ private:
+  std::string_view bytes_;
+  bool good_ = true;
+};
+
+void ChunkReader::Free::operator()(ZSTD_DCtx_s *context) const {
+  ZSTD_freeDCtx(context);
+}
+
+ChunkReader::ChunkReader() : zstd_(ZSTD_createDCtx()) {
+  if (!zstd_) throw std::bad_alloc();
+}
+
+bool ChunkReader::open(std::string_view head) {
+  data_ = {};
+  small_size_ = large_size_ = 0;
+  small_checked_ = false;
+  Cursor cursor(head);
+  const auto crc = cursor.raw<uint32_t>();
+  if (!cursor.good() || crc != core::crc32c(head.substr(sizeof(crc))) || cursor.byte() != kFormat) return false;
+  timelines_.resize(cursor.size(cursor.left()));
+  for (Timeline &timeline : timelines_)
+    if (!read_timeline(cursor, timeline)) return false;
+  parts_.resize(cursor.size(cursor.left()));
+  int64_t metric = 0;
+  for (Part &part : parts_) {
+    const size_t step = cursor.size(UINT32_MAX);
+    const bool is_first = &part == parts_.data(), same_timeline = (step & 1) != 0;
+    if (!is_first && step < 2) return false;
+    part.metric = metric += static_cast<int64_t>(step >> 1);
+    part.timeline = !same_timeline ? cursor.size(UINT32_MAX) : is_first ? 0 : (&part - 1)->timeline;
+    if (!read_part(cursor, part)) return false;
+  }
+  small_crc_ = cursor.raw<uint32_t>();
+  return cursor.good() && cursor.at_end();
+}
+
+bool ChunkReader::read_timeline(Cursor &head, Timeline &timeline) {
+  timeline.is_read = false;
+  timeline.count = head.size(kMaxChunkPoints);
+  timeline.first_ns = head.signed_varint();
+  timeline.last_ns = plus(timeline.first_ns, static_cast<int64_t>(head.varint()));
+  timeline.unit_ns = static_cast<int64_t>(head.size(INT64_MAX));
+  timeline.segment.raw = head.size(kMaxChunkPoints * 40);
+  read_segment(head, timeline.segment);
+  return head.good() && timeline.count > 0 && timeline.last_ns >= timeline.first_ns;
+}
+
+void ChunkReader::read_segment(Cursor &head, Segment &segment) {
+  const size_t packed = head.size(UINT32_MAX);
+  segment.packed = packed > 0;
+  segment.stored = segment.packed ? packed : segment.raw;
+  segment.small = segment.stored < kSmall;
+  if (!segment.small) segment.crc = head.raw<uint32_t>();
+  size_t &area = segment.small ? small_size_ : large_size_;
+  segment.begin = area;
+  area += segment.stored;
+}
+
+bool ChunkReader::read_part(Cursor &head, Part &part) {
+  if (!head.good() || part.timeline >= timelines_.size()) return false;
+  const Timeline &timeline = timelines_[part.timeline];
+  part.has_summary = false;
+  part.summary = {};
+  part.summary.count = static_cast<int64_t>(timeline.count);
+  part.summary.first_ns = timeline.first_ns;
+  part.summary.last_ns = timeline.last_ns;
+  const uint8_t layout = head.byte();
+  part.codec = static_cast<Codec>(layout & 3);
+  part.is_count = (layout & 4) != 0;
+  part.width = layout >> 3 & 15;
+  part.decimals = (layout & 128) != 0 ? head.byte() : 0;
+  if (part.width > 8 || part.decimals > kMaxDecimals) return false;
+  if (part.codec == Codec::mixed && part.width != 8) return false;
+  if (!read_summary(head, part)) return false;
+  part.segment.raw = timeline.count * (part.codec == Codec::mixed ? 9 : part.width);
+  if (part.width > 0) read_segment(head, part.segment);
+  return head.good();
+}
+
+bool ChunkReader::read_summary(Cursor &head, Part &part) {
+  Summary &summary = part.summary;
+  const bool is_integer = part.codec == Codec::plain || part.codec == Codec::delta;
+  if (is_integer) part.base = head.signed_varint();
+  const double shift = kTens.at(part.decimals);
+  if (part.width == 0) {
+    const double value = is_integer ? static_cast<double>(part.base) / shift : 0;
+    summary.first = summary.last = summary.min = summary.max = value;
+    summary.sum = is_integer ? static_cast<double>(part.base) * static_cast<double>(summary.count) / shift : 0;
+    part.has_summary = true;
+    return head.good();
+  }
+  if (part.codec == Codec::mixed || summary.count <= static_cast<int64_t>(kFew)) return part.codec != Codec::delta;
+  part.has_summary = true;
+  if (is_integer) {
+    const uint64_t first = head.varint(), last = head.varint(), distance = head.varint(), sum = head.varint();
+    if (std::max({first, last, distance}) >= static_cast<uint64_t>(kMaxDistance) || sum > INT64_MAX) return false;
+    const auto real = [&](uint64_t above) { return static_cast<double>(plus(part.base, static_cast<int64_t>(above))) / shift; };
+    summary.first = real(first);
+    summary.last = real(last);
+    summary.min = real(0);
+    summary.max = real(distance);
+    summary.sum = (static_cast<double>(part.base) * static_cast<double>(summary.count) + static_cast<double>(sum)) / shift;
+    if (part.codec == Codec::delta) part.base = plus(part.base, static_cast<int64_t>(first));
+  } else {
+    for (double *value : {&summary.first, &summary.last, &summary.min, &summary.max, &summary.sum}) *value = head.raw<double>();
+  }
+  return head.good();
+}
+
+const Part *ChunkReader::find(int64_t metric) const {
+  const auto part = std::lower_bound(parts_.begin(), parts_.end(), metric, [](const Part &a, int64_t b) { return a.metric < b; });
+  return part != parts_.end() && part->metric == metric ? &*part : nullptr;
+}
+
+std::optional<std::string_view> ChunkReader::bytes(const Segment &segment) {
+  if (data_.size() != small_size_ + large_size_) return std::nullopt;
+  if (segment.small && !small_checked_) small_checked_ = core::crc32c(data_.substr(0, small_size_)) == small_crc_;
+  const std::string_view stored = data_.substr((segment.small ? 0 : small_size_) + segment.begin, segment.stored);
+  if (segment.small ? !small_checked_ : core::crc32c(stored) != segment.crc) return std::nullopt;
+  if (!segment.packed) return stored;
+  frame_.assign("\x28\xb5\x2f\xfd", kMagic);
+  frame_ += stored;
+  raw_.resize(segment.raw);
+  const size_t size = ZSTD_decompressDCtx(zstd_.get(), raw_.data(), raw_.size(), frame_.data(), frame_.size());
+  if (size != segment.raw) return std::nullopt;
+  return raw_;
+}
+
+const Times *ChunkReader::times(const Part &part) {
+  Timeline &timeline = timelines_[part.timeline];
+  if (!timeline.is_read) timeline.is_read = read_times(timeline);
+  return timeline.is_read ? &timeline.times : nullptr;
+}
+
+bool ChunkReader::read_times(Timeline &timeline) {
+  const auto raw = bytes(timeline.segment);
+  if (!raw) return false;
+  Cursor cursor(*raw);
+  std::vector<int64_t> &times = timeline.times.times_ns, &durations = timeline.times.durations_ns;
+  times.resize(timeline.count);
+  durations.resize(timeline.count);
+  int64_t time_ns = times[0] = timeline.first_ns;
+  for (size_t i = 1; i < timeline.count;) {
+    const size_t run = cursor.size(timeline.count - i);
+    const auto units = static_cast<int64_t>(cursor.size(INT64_MAX));
+    int64_t distance = 0;
+    if (run == 0 || __builtin_mul_overflow(units, timeline.unit_ns, &distance) || distance <= 0) return false;
+    for (const size_t end = i + run; i < end; ++i) {
+      if (__builtin_add_overflow(time_ns, distance, &time_ns)) return false;
+      times[i] = time_ns;
+    }
+  }
+  for (size_t i = 0; i < timeline.count;) {
+    const size_t run = cursor.size(timeline.count - i);
+    if (run == 0) return false;
+    std::fill_n(durations.begin() + static_cast<ptrdiff_t>(i), run, cursor.signed_varint());
+    i += run;
+  }
+  return cursor.good() && cursor.at_end() && time_ns == timeline.last_ns;
+}
+
+bool ChunkReader::read_words(std::string_view planes, size_t width, size_t count) {
+  if (planes.size() < width * count) return false;
+  words_.resize(count);
+  if (width == 0) std::fill(words_.begin(), words_.end(), 0);
+  for (size_t plane = 0; plane < width; ++plane) {
+    const char *from = planes.data() + plane * count;
+    uint64_t *to = words_.data();
+    if (plane == 0) {
+      for (size_t i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(from[i]);
+    } else {
+      for (size_t i = 0; i < count; ++i) to[i] |= static_cast<uint64_t>(static_cast<unsigned char>(from[i])) << (8 * plane);
+    }
+  }
+  return true;
+}
+
+bool ChunkReader::values(const Part &part, Values &out) {
+  const auto count = static_cast<size_t>(part.summary.count);
+  out.is_count.clear();
+  out.counts.clear();
+  out.reals.resize(count);
+  std::string_view planes;
+  if (part.width > 0) {
+    const auto raw = bytes(part.segment);
+    if (!raw) return false;
+    planes = *raw;
+  }
+  if (!read_words(planes, part.width, count)) return false;
+
+  if (part.codec == Codec::mixed) {
+    out.counts.resize(count);
+    out.is_count.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      out.is_count[i] = planes[8 * count + i] != 0;
+      out.counts[i] = static_cast<int64_t>(words_[i]);
+      out.reals[i] = out.is_count[i] ? static_cast<double>(out.counts[i]) : std::bit_cast<double>(words_[i]);
+    }
+    return true;
+  }
+  if (part.codec == Codec::bits) {
+    uint64_t bits = 0;
+    for (uint64_t &word : words_) word = bits ^= word;
+  } else if (part.codec == Codec::delta) {
+    int64_t value = part.base;
+    for (uint64_t &word : words_) word = static_cast<uint64_t>(value = plus(value, unzigzag(word)));
+  } else {
+    for (uint64_t &word : words_) word = static_cast<uint64_t>(plus(part.base, static_cast<int64_t>(word)));
+  }
+  if (part.is_count) {
+    out.counts.resize(count);
+    for (size_t i = 0; i < count; ++i) out.counts[i] = static_cast<int64_t>(words_[i]);
+    for (size_t i = 0; i < count; ++i) out.reals[i] = static_cast<double>(out.counts[i]);
+  } else if (part.codec == Codec::bits) {
+    for (size_t i = 0; i < count; ++i) out.reals[i] = std::bit_cast<double>(words_[i]);
+  } else {
+    const double shift = kTens.at(part.decimals);
+    const uint64_t *from = words_.data();
+    double *to = out.reals.data();
+    for (size_t i = 0; i < count; ++i) to[i] = static_cast<double>(static_cast<int64_t>(from[i])) / shift;
+  }
+  return true;
+}
+
+}  // namespace atalaya::store

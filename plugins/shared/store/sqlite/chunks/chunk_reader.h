@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks come from files: the reader trusts no byte.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/chunks/chunk_format.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
+#include "plugins/shared/store/store.h"
+
+struct ZSTD_DCtx_s;
+
+namespace atalaya::store {
+
+// A stretch of a chunk's data, which begins with all small ones.
+struct Segment {
+  size_t begin = 0, stored = 0, raw = 0;  // raw: its size when it is unpacked
+  bool packed = false;
+  bool small = false;  // then it has no checksum of its own
+  uint32_t crc = 0;
+};
+
+// What a column of a chunk is, without its points.
+struct Part {
+  int64_t metric = 0;
+  size_t timeline = 0;
+  bool has_summary = false;  // those of few points have none
+  Summary summary;           // without one: count, first_ns, last_ns only
+
+  Codec codec{};
+  bool is_count = false;
+  uint8_t decimals = 0, width = 0;
+  int64_t base = 0;
+  Segment segment;
+};
+
+struct Times {
+  std::vector<int64_t> times_ns, durations_ns;
+};
+struct Values {
+  std::vector<double> reals;
+  std::vector<int64_t> counts;  // as many, where there is a count among them
+  std::vector<bool> is_count;   // as many, where there are counts and reals
+
+  Number at(size_t i) const;
+};
+
+// Every call but the constructor says false, or gives nothing, where the chunk is damaged.
+class ChunkReader {
+ public:
+  ChunkReader();
+  // The bytes live as long as they are read.
+  bool open(std::string_view head);
+  void set_data(std::string_view data) { data_ = data; }  // needed for what follows `parts`
+  std::span<const Part> parts() const { return parts_; }
+  const Part *find(int64_t metric) const;
+  const Times *times(const Part &part);
+  bool values(const Part &part, Values &out);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DCtx_s *context) const;
+  };
+  struct Timeline {
+    size_t count = 0;
+    int64_t first_ns = 0, last_ns = 0, unit_ns = 1;
+    Segment segment;
+    bool is_read = false;
+    Times times;
+  };
+  class Cursor;
+
+  bool read_timeline(Cursor &head, Timeline &timeline);
+  bool read_part(Cursor &head, Part &part);
+  bool read_summary(Cursor &head, Part &part);
+  void read_segment(Cursor &head, Segment &segment);
+  bool read_times(Timeline &timeline);
+  bool read_words(std::string_view planes, size_t width, size_t count);
+  // Its bytes, unpacked; nothing where they are damaged.
+  std::optional<std::string_view> bytes(const Segment &segment);
+
+  std::unique_ptr<ZSTD_DCtx_s, Free> zstd_;
+  std::string_view data_;
+  size_t small_size_ = 0, large_size_ = 0;  // as the head says
+  uint32_t small_crc_ = 0;
+  bool small_checked_ = false;
+  std::vector<Timeline> timelines_;
+  std::vector<Part> parts_;
+  std::vector<uint64_t> words_;
+  std::string raw_, frame_;
+};
+
+}  // namespace atalaya::store

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/chunks/chunk_writer.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace atalaya::store {
+namespace {
+
+constexpr size_t kPointsAChunk = 8192;   // more of a series are split
+constexpr int64_t kOldPointsAUnit = 16;  // of a chunk that is merged: decoded and encoded again for a unit of work
+
+// The points of both; where they share a time, the new ones win.
+Column merged(const Column &old, const Column &fresh) {
+  Column all;
+  all.metric = old.metric;
+  size_t o = 0, f = 0;
+  const auto take = [&](const Column &from, size_t &i) {
+    all.add(from.times_ns[i], from.durations_ns[i], from.values[i]);
+    ++i;
+  };
+  while (o < old.size() || f < fresh.size()) {
+    if (f == fresh.size() || (o < old.size() && old.times_ns[o] <= fresh.times_ns[f])) {
+      take(old, o);  // and the fresh one of the same time replaces it
+    } else {
+      take(fresh, f);
+    }
+  }
+  return all;
+}
+
+// The points from one index to before another.
+Column part_of(const Column &column, size_t begin, size_t end) {
+  const auto cut = [&](const auto &all) {
+    return std::decay_t<decltype(all)>(all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end));
+  };
+  return {column.metric, cut(column.times_ns), cut(column.durations_ns), cut(column.values)};
+}
+
+// Takes the points up to a time out of the columns; those that have no more are gone.
+std::vector<Column> take_until(std::vector<Column> &columns, int64_t last_ns) {
+  std::vector<Column> taken;
+  for (Column &column : columns) {
+    const auto &times = column.times_ns;
+    const auto end = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), last_ns) - times.begin());
+    if (end == 0) continue;
+    taken.push_back(part_of(column, 0, end));
+    column = part_of(column, end, column.size());
+  }
+  std::erase_if(columns, [](const Column &column) { return column.size() == 0; });
+  return taken;
+}
+
+}  // namespace
+
+ChunkWriter::ChunkWriter(Database &database)
+    : old_chunk_(
+          database,
+          "SELECT id, first_ns, last_ns, arrived_ns, head, data FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
+          "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns LIMIT 1"),
+      add_chunk_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
+      delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1") {}
+
+// What came late for a time that is in a chunk already: a new chunk takes the place of that one. Chunks in between, and their
+// points, are left alone.
+void ChunkWriter::put_next(PointsOfEntity &entity, int64_t &work) {
+  const auto old = first_old_chunk(entity);
+  if (!old) {
+    add_chunks(entity.id, entity.columns, entity.arrived_ns);
+    entity.columns.clear();
+    return;
+  }
+  if (std::vector<Column> before = take_until(entity.columns, old->first_ns - 1); !before.empty())
+    return add_chunks(entity.id, before, entity.arrived_ns);
+  std::vector<Column> columns = take_until(entity.columns, old->last_ns);
+  int64_t arrived_ns = entity.arrived_ns;
+  if (merge(columns, old->head, old->data, work)) {
+    replaced_.push_back(old->id);
+    arrived_ns = std::max(arrived_ns, old->arrived_ns);
+  }  // else it is damaged: it stays as it is, for those who may still save something
+  add_chunks(entity.id, columns, arrived_ns);
+}
+
+// The first one that may hold times of the entity's points.
+std::optional<ChunkWriter::OldChunk> ChunkWriter::first_old_chunk(const PointsOfEntity &entity) {
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  for (const Column &column : entity.columns) {
+    first_ns = std::min(first_ns, column.times_ns.front());
+    last_ns = std::max(last_ns, column.times_ns.back());
+  }
+  std::optional<OldChunk> found;
+  old_chunk_.each(
+      [&](const Row &row) {
+        found = OldChunk{row.integer(0), row.integer(1),           row.integer(2),
+                         row.integer(3), std::string(row.blob(4)), std::string(row.blob(5))};
+      },
+      entity.id, first_ns, last_ns);
+  return found;
+}
+
+// Adds the points of a chunk to the columns; false, and nothing is added, if it is damaged.
+bool ChunkWriter::merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work) {
+  Values values;
+  std::vector<Column> old;
+  if (!reader_.open(head)) return false;
+  reader_.set_data(data);
+  for (const Part &part : reader_.parts()) {
+    const Times *times = reader_.times(part);
+    if (times == nullptr || !reader_.values(part, values)) return false;
+    Column &column = old.emplace_back(Column{part.metric, times->times_ns, times->durations_ns, {}});
+    for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values.at(i));
+  }
+  for (Column &column : old) {
+    work -= static_cast<int64_t>(column.size()) / kOldPointsAUnit + 1;
+    const auto same =
+        std::find_if(columns.begin(), columns.end(), [&](const Column &fresh) { return fresh.metric == column.metric; });
+    if (same == columns.end()) {
+      columns.push_back(std::move(column));
+    } else {
+      *same = merged(column, *same);
+    }
+  }
+  return true;
+}
+
+void ChunkWriter::add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns) {
+  std::sort(columns.begin(), columns.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
+  std::vector<size_t> begins(columns.size());
+  std::vector<Column> parts;
+  while (true) {
+    // As far as each column has points enough for one chunk.
+    int64_t last_ns = INT64_MAX;
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].size() - begins[i] > kPointsAChunk)
+        last_ns = std::min(last_ns, columns[i].times_ns[begins[i] + kPointsAChunk - 1]);
+    parts.clear();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const auto &times = columns[i].times_ns;
+      const auto end = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), last_ns) - times.begin());
+      if (end > begins[i]) parts.push_back(part_of(columns[i], begins[i], end));
+      begins[i] = end;
+    }
+    if (parts.empty()) return;
+    encoder_.encode(parts, chunk_);
+    add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
+  }
+}
+
+void ChunkWriter::delete_replaced() {
+  for (const int64_t chunk : replaced_) delete_chunk_.run(chunk);
+  replaced_.clear();
+}
+
+}  // namespace atalaya::store

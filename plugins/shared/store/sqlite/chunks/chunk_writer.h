@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/chunks/chunk.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/database.h"
+
+namespace atalaya::store {
+
+struct PointsOfEntity {
+  int64_t id = 0;
+  std::vector<Column> columns;
+  int64_t arrived_ns = INT64_MIN;  // the last of them
+};
+
+// Adds points to the table `chunks`, so that those of an entity do not overlap: where one lies in the way, a new one that holds
+// both takes its place.
+class ChunkWriter {
+ public:
+  explicit ChunkWriter(Database &database);
+
+  // Adds the first of the points, up to some time, and takes them away; `work` goes down by what it cost beyond them.
+  void put_next(PointsOfEntity &entity, int64_t &work);
+  int64_t replaced() const { return static_cast<int64_t>(replaced_.size()); }
+  // Deletes those whose points are in new ones. Until then both are there.
+  void delete_replaced();
+  // After a rollback.
+  void forget() { replaced_.clear(); }
+
+ private:
+  struct OldChunk {
+    int64_t id = 0, first_ns = 0, last_ns = 0, arrived_ns = 0;
+    std::string head, data;
+  };
+
+  std::optional<OldChunk> first_old_chunk(const PointsOfEntity &entity);
+  bool merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work);
+  void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns);
+
+  Statement old_chunk_, add_chunk_, delete_chunk_;
+  std::vector<int64_t> replaced_;
+  ChunkEncoder encoder_;
+  ChunkReader reader_;
+  Chunk chunk_;
+};
+
+}  // namespace atalaya::store

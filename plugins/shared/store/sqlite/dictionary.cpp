@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/dictionary.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace atalaya::store {
+namespace {
+
+constexpr size_t kMaxEntities = 200'000;  // remembered; some 40 MB
+// An entity that is silent for so long is looked up again should it come back. A host that compiles starts twenty processes a
+// second.
+constexpr int64_t kSilent = 60'000'000'000;
+constexpr size_t kMaxShapes = 4096;
+// seen_ns and last_ns are set so far ahead, so that they are written once an hour and entity.
+constexpr int64_t kAhead = 3'600'000'000'000;
+
+// The same for both tables, so that a deletion from one after the other meets the same entities.
+constexpr const char *kExpired =
+    "(SELECT id FROM entities e WHERE seen_ns < ?1 AND NOT EXISTS (SELECT 1 FROM spans WHERE entity = e.id) ORDER BY seen_ns, id "
+    "LIMIT 4096)";
+
+int64_t ahead(int64_t time_ns) {
+  return time_ns > INT64_MAX - kAhead ? INT64_MAX : time_ns + kAhead;
+}
+
+template <class T>
+void append_bytes(std::string &out, T value) {
+  out.append(reinterpret_cast<const char *>(&value), sizeof(value));
+}
+
+// The tags as they stand, lengths included: equal texts mean equal tags.
+void append_identity(std::string &out, const atalaya_sample &sample) {
+  for (uint32_t i = 0; i < sample.tag_count; ++i) {
+    const atalaya_tag &tag = sample.tags[i];
+    append_bytes(out, tag.key);
+    append_bytes(out, tag.value.size);
+    if (tag.value.size > 0) out.append(tag.value.data, tag.value.size);
+  }
+}
+
+}  // namespace
+
+Dictionary::Dictionary(Database &database, core::NameOf name_of)
+    : name_of_(std::move(name_of)),
+      database_(database),
+      find_metric_(database, "SELECT id FROM metrics WHERE name = ?1"),
+      add_metric_(database, "INSERT INTO metrics(name) VALUES(?1)"),
+      find_entity_(database,
+                   "SELECT id FROM entities WHERE process IS ?1 AND pid IS coalesce(?2, ?3) AND host IS ?4 AND tags = ?5"),
+      find_active_(database, "SELECT first_ns, last_ns, seen_ns FROM entities WHERE id = ?1"),
+      add_entity_(database,
+                  "INSERT INTO entities(process, pid, host, tags, seen_ns, first_ns, last_ns) "
+                  "VALUES(?1, coalesce(?2, ?3), ?4, ?5, ?6, ?7, ?8)"),
+      see_entity_(database, "UPDATE entities SET seen_ns = max(seen_ns, ?2) WHERE id = ?1"),
+      widen_entity_(database, "UPDATE entities SET first_ns = ?2, last_ns = ?3 WHERE id = ?1"),
+      expire_entities_(database, "DELETE FROM entities WHERE id IN " + std::string(kExpired)),
+      find_shape_(database, "SELECT id FROM shapes WHERE metrics = ?1"),
+      add_shape_(database, "INSERT INTO shapes(metrics) VALUES(?1)"),
+      add_entity_shape_(database, "INSERT OR IGNORE INTO entity_shapes(entity, shape) VALUES(?1, ?2)"),
+      expire_shapes_(database, "DELETE FROM entity_shapes WHERE entity IN " + std::string(kExpired)),
+      stacks_(database) {}
+
+int64_t Dictionary::metric(uint32_t name) {
+  if (name < metrics_.size() && metrics_[name] != 0) return metrics_[name];
+  const std::string_view text = name_of_(name);
+  if (text.empty()) return 0;
+  if (name >= metrics_.size()) metrics_.resize(name + size_t{1});
+  return metrics_[name] = look_up_metric(valid_utf8(text, scratch_));
+}
+
+int64_t Dictionary::look_up_metric(std::string_view name) {
+  if (const auto id = find_metric_.number(name)) return *id;
+  add_metric_.run(name);
+  return database_.last_id();
+}
+
+int64_t Dictionary::entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns) {
+  identity_.clear();
+  append_identity(identity_, sample);
+  auto found = entities_.find(std::string_view(identity_));
+  if (found == entities_.end() || found->second.seen_ns < std::max(now_ns, expired_before_ns_)) {
+    trim(now_ns);
+    found = entities_.insert_or_assign(identity_, look_up(sample, now_ns)).first;
+  }
+  Entity &entity = found->second;
+  entity.used_ns = now_ns;
+  if (sample.time_ns < entity.first_ns || sample.time_ns > entity.last_ns) widen(entity, sample.time_ns);
+  if (!metrics.empty()) add_shape(entity, metrics);
+  return entity.id;
+}
+
+Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now_ns) {
+  Tags tags;
+  std::string key_scratch;
+  for (uint32_t i = 0; i < sample.tag_count; ++i) {
+    const std::string_view value{sample.tags[i].value.data, sample.tags[i].value.size};
+    tags.insert_or_assign(std::string(valid_utf8(name_of_(sample.tags[i].key), key_scratch)),
+                          std::string(valid_utf8(value, scratch_)));
+  }
+  const Identity who = Identity::of(tags);
+  const std::string_view rest = who.tags;
+  Entity entity{0, std::max(now_ns, expired_before_ns_) + kAhead, sample.time_ns, ahead(sample.time_ns), now_ns, {}};
+  if (const auto id = find_entity_.number(who.process, who.pid, who.pid_text, who.host, rest)) {
+    entity.id = *id;
+    int64_t known_ns = 0;
+    find_active_.each(
+        [&](const Row &row) {
+          entity.first_ns = row.type(0) == SQLITE_NULL ? INT64_MIN : row.integer(0);
+          entity.last_ns = row.type(1) == SQLITE_NULL ? INT64_MAX : row.integer(1);
+          known_ns = row.integer(2);
+        },
+        entity.id);
+    if (known_ns < entity.seen_ns - kAhead) {
+      see_entity_.run(entity.id, entity.seen_ns);
+    } else {
+      entity.seen_ns = known_ns;
+    }
+    return entity;
+  }
+  add_entity_.run(who.process, who.pid, who.pid_text, who.host, rest, entity.seen_ns, entity.first_ns, entity.last_ns);
+  entity.id = database_.last_id();
+  return entity;
+}
+
+void Dictionary::trim(int64_t now_ns) {
+  if (entities_.size() >= kMaxEntities) entities_.clear();
+  if (now_ns >= trimmed_ns_ && now_ns < trimmed_ns_ + kSilent) return;
+  trimmed_ns_ = now_ns;
+  std::erase_if(entities_, [&](const auto &entity) { return entity.second.used_ns < now_ns - kSilent; });
+}
+
+void Dictionary::widen(Entity &entity, int64_t time_ns) {
+  entity.first_ns = std::min(entity.first_ns, time_ns);
+  if (time_ns > entity.last_ns) entity.last_ns = ahead(time_ns);
+  widen_entity_.run(entity.id, entity.first_ns, entity.last_ns);
+}
+
+void Dictionary::add_shape(Entity &entity, std::string_view metrics) {
+  const int64_t id = shape(metrics);
+  if (std::find(entity.shapes.begin(), entity.shapes.end(), id) != entity.shapes.end()) return;
+  std::rotate(entity.shapes.begin(), entity.shapes.end() - 1, entity.shapes.end());
+  entity.shapes.front() = id;
+  add_entity_shape_.run(entity.id, id);
+}
+
+int64_t Dictionary::shape(std::string_view metrics) {
+  if (const auto found = shapes_.find(metrics); found != shapes_.end()) return found->second;
+  if (shapes_.size() >= kMaxShapes) shapes_.clear();
+  auto id = find_shape_.number(metrics);
+  if (!id) {
+    add_shape_.run(metrics);
+    id = database_.last_id();
+  }
+  return shapes_.emplace(metrics, *id).first->second;
+}
+
+void Dictionary::forget() {
+  metrics_.clear();
+  entities_.clear();
+  shapes_.clear();
+  stacks_.forget();
+}
+
+void Dictionary::expire(int64_t oldest_arrived_ns) {
+  expired_before_ns_ = std::max(expired_before_ns_, oldest_arrived_ns);
+  expire_shapes_.run(oldest_arrived_ns);
+  expire_entities_.run(oldest_arrived_ns);
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/retention.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "plugins/shared/store/sqlite/rows/block.h"
+
+namespace atalaya::store {
+namespace {
+
+constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
+constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
+constexpr int64_t kRowsAChunk = 16;       // what deleting a chunk costs
+constexpr int64_t kRowsABlock = int64_t{1} << kBlockBits;
+constexpr int64_t kBytesARow = 64;  // of a row of stacks, which may be very long
+constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
+
+int64_t free_disk_bytes(const std::string &folder) {
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return INT64_MAX;
+  return static_cast<int64_t>(disk.f_bavail * disk.f_frsize);
+}
+
+}  // namespace
+
+Retention::Retention(Database &database, const Limits &limits)
+    : database_(database),
+      limits_(limits),
+      folder_(std::filesystem::absolute(database.path()).parent_path()),
+      page_size_(database.number("PRAGMA page_size")),
+      pages_(database, "PRAGMA page_count"),
+      free_pages_(database, "PRAGMA freelist_count"),
+      expired_window_(database, "SELECT id FROM windows WHERE arrived_ns < ?1 ORDER BY arrived_ns DESC, id DESC LIMIT 1"),
+      oldest_window_(database, "SELECT id, arrived_ns FROM windows ORDER BY id LIMIT 1"),
+      oldest_chunk_(database,
+                    "SELECT id, arrived_ns FROM chunks WHERE id < coalesce((SELECT min(chunk) FROM unfinished), "
+                    "9223372036854775807) ORDER BY arrived_ns, id LIMIT 1"),
+      oldest_rolled_(database, "SELECT id, arrived_ns FROM rolled ORDER BY arrived_ns, id LIMIT 1"),
+      oldest_arrival_(database,
+                      "SELECT min(arrived_ns) FROM (SELECT min(arrived_ns) AS arrived_ns FROM windows UNION ALL "
+                      "SELECT min(arrived_ns) FROM chunks UNION ALL SELECT min(arrived_ns) FROM rolled)"),
+      oldest_window_arrival_(database, "SELECT min(arrived_ns) FROM windows"),
+      waiting_window_(database, "SELECT 1 FROM windows WHERE arrived_ns < ?1 AND packed = 0 AND id NOT IN temp.damaged LIMIT 1"),
+      expired_span_(database, "SELECT 1 FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT 1"),
+      next_every_(database, "SELECT min(every_ns) FROM rolled WHERE every_ns > ?1"),
+      expired_rolled_(database, "SELECT id FROM rolled WHERE every_ns = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT 1"),
+      delete_samples_(database,
+                      "DELETE FROM samples WHERE window = ?1 AND block IN "
+                      "(SELECT block FROM samples WHERE window = ?1 LIMIT ?2 / " +
+                          std::to_string(kRowsABlock) + " + 1)"),
+      delete_old_samples_(database,
+                          "DELETE FROM old_samples WHERE window = ?1 AND entity IN "
+                          "(SELECT entity FROM old_samples WHERE window = ?1 LIMIT ?2)"),
+      delete_stacks_(database,
+                     "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
+                     "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT 1) RETURNING length(numbers) / " +
+                         std::to_string(kBytesARow) + " + 1"),
+      delete_old_stacks_(database,
+                         "DELETE FROM old_stacks WHERE window = ?1 AND (entity, stack) IN "
+                         "(SELECT entity, stack FROM old_stacks WHERE window = ?1 LIMIT ?2)"),
+      expire_old_texts_(database,
+                        "DELETE FROM old_stack_texts WHERE id IN (SELECT id FROM old_stack_texts WHERE seen_ns < ?1 LIMIT 4096)"),
+      delete_spans_(database,
+                    "DELETE FROM spans WHERE (start_ns, entity, name) IN "
+                    "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
+      delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
+      delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
+      delete_rolled_(database, "DELETE FROM rolled WHERE id = ?1") {}
+
+void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer) {
+  Need need = this->need(now_ns);
+  if (!need.any()) return give_space_back();
+  Transaction transaction(database_);
+  if (need.spans) rows -= delete_spans(now_ns - limits_.retain_ns, rows);
+  bool deleted = need.rolled && delete_rolled(now_ns, rows);
+  while (rows > 0 && delete_oldest(need, rows, packer)) {
+    deleted = true;
+    need.missing_bytes = missing_bytes();
+  }
+  if (deleted) {
+    const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
+    dictionary.expire(oldest_ns);
+    // No stack is older than the windows, however long rolled points are kept.
+    const int64_t oldest_stack_ns = oldest_window_arrival_.number().value_or(now_ns);
+    dictionary.stacks().expire(oldest_stack_ns);
+    expire_old_texts_.run(oldest_stack_ns);
+  }
+  transaction.commit();
+  give_space_back();
+}
+
+// Of what arrived at the same time the rows go first: they may be those that are in the chunk.
+bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
+  const auto window = first_of(oldest_window_), chunk = first_of(oldest_chunk_), rolled = first_of(oldest_rolled_);
+  const bool is_full = need.missing_bytes > 0;
+  constexpr int64_t never = INT64_MAX;
+  const int64_t window_ns = window && (window->id <= need.last_window || is_full) ? window->arrived_ns : never;
+  const int64_t chunk_ns = chunk && ((need.chunks && chunk->arrived_ns < need.before_ns) || is_full) ? chunk->arrived_ns : never;
+  const int64_t rolled_ns = rolled && is_full ? rolled->arrived_ns : never;
+  const int64_t oldest_ns = std::min({window_ns, chunk_ns, rolled_ns});
+  if (oldest_ns == never) return false;
+  if (window_ns == oldest_ns) {
+    packer.lose(window->id);
+    delete_window(*window, rows);
+    return true;
+  }
+  if (chunk_ns == oldest_ns) {
+    delete_chunk_.run(chunk->id);
+  } else {
+    delete_rolled_.run(rolled->id);
+  }
+  rows -= kRowsAChunk;
+  if (rows > 0) rows -= delete_spans(oldest_ns + 1, rows);
+  return true;
+}
+
+// The level with the longest steps that are not longer says how long; points of steps that no level has any more are kept as
+// everything.
+int64_t Retention::retain_of(int64_t every_ns) const {
+  int64_t retain_ns = limits_.retain_ns;
+  for (const RollupLevel &level : limits_.rollup)
+    if (level.every_ns <= every_ns) retain_ns = level.retain_ns.value_or(limits_.retain_ns);
+  return retain_ns;
+}
+
+std::optional<int64_t> Retention::expired_rolled(int64_t now_ns) {
+  for (auto every = next_every_.number(int64_t{0}); every; every = next_every_.number(*every)) {
+    const int64_t retain_ns = retain_of(*every);
+    const bool is_rolled_further = !limits_.rollup.empty() && limits_.rollup.back().every_ns > *every;
+    if (retain_ns == 0 || is_rolled_further) continue;
+    if (const auto id = expired_rolled_.number(*every, now_ns - retain_ns)) return id;
+  }
+  return std::nullopt;
+}
+
+bool Retention::delete_rolled(int64_t now_ns, int64_t &rows) {
+  bool deleted = false;
+  for (auto id = expired_rolled(now_ns); id && rows > 0; id = expired_rolled(now_ns)) {
+    delete_rolled_.run(*id);
+    rows -= kRowsAChunk;
+    deleted = true;
+  }
+  return deleted;
+}
+
+std::optional<Retention::Arrived> Retention::first_of(Statement &statement) {
+  std::optional<Arrived> first;
+  statement.each([&](const Row &row) { first = Arrived{row.integer(0), row.integer(1)}; });
+  return first;
+}
+
+Retention::Need Retention::need(int64_t now_ns) {
+  Need need;
+  if (limits_.retain_ns > 0) {
+    need.before_ns = now_ns - limits_.retain_ns;
+    // What the agent could not roll up in time, because it did not run, is rolled up before it goes.
+    const bool is_rolled_up = !limits_.rollup.empty();
+    if (!is_rolled_up || !waiting_window_.number(need.before_ns))
+      need.last_window = expired_window_.number(need.before_ns).value_or(0);
+    const auto chunk = first_of(oldest_chunk_);
+    need.chunks = !is_rolled_up && chunk && chunk->arrived_ns < need.before_ns;
+    need.spans = expired_span_.number(now_ns - limits_.retain_ns).has_value();
+  }
+  need.rolled = expired_rolled(now_ns).has_value();
+  need.missing_bytes = missing_bytes();
+  return need;
+}
+
+int64_t Retention::missing_bytes() {
+  const int64_t unused = free_pages_.number().value_or(0) * page_size_;
+  const int64_t used = pages_.number().value_or(0) * page_size_ - unused;
+  int64_t missing = limits_.max_bytes > 0 ? used - limits_.max_bytes : 0;
+  if (limits_.min_free_bytes > 0) {
+    const int64_t wanted = limits_.min_free_bytes - free_disk_bytes(folder_) - unused;
+    missing = std::max(missing, std::min(wanted, used - kRest));
+  }
+  return missing;
+}
+
+bool Retention::delete_window(const Arrived &window, int64_t &rows) {
+  delete_samples_.run(window.id, rows);
+  rows -= database_.changes() * kRowsABlock;
+  if (rows <= 0) return false;
+  for (Statement *table : {&delete_old_samples_, &delete_old_stacks_}) {
+    table->run(window.id, rows);
+    rows -= database_.changes();
+    if (rows <= 0) return false;
+  }
+  if (!delete_stacks(window.id, rows)) return false;
+  rows -= delete_spans(window.arrived_ns + 1, rows);
+  if (rows <= 0) return false;
+  delete_window_.run(window.id);
+  --rows;
+  return true;
+}
+
+bool Retention::delete_stacks(int64_t window, int64_t &rows) {
+  for (int64_t cost = 1; cost > 0 && rows > 0; rows -= cost) {
+    cost = 0;
+    delete_stacks_.each([&](const Row &row) { cost = row.integer(0); }, window);
+  }
+  return rows > 0;
+}
+
+int64_t Retention::delete_spans(int64_t before_ns, int64_t rows) {
+  delete_spans_.run(before_ns, rows);
+  return database_.changes();
+}
+
+void Retention::give_space_back() {
+  const int64_t unused = free_pages_.number().value_or(0) * page_size_;
+  // Rows that become chunks leave their pages to the next rows.
+  const int64_t used = pages_.number().value_or(0) * page_size_ - unused;
+  const bool disk_is_short = limits_.min_free_bytes > 0 && free_disk_bytes(folder_) < limits_.min_free_bytes;
+  if (unused > std::max(kSlackBytes, used / 2) || (disk_is_short && unused > 0)) database_.execute(kVacuum);
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/dictionary.h"
+#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/rollup/rollup.h"
+#include "plugins/shared/store/sqlite/database.h"
+
+namespace atalaya::store {
+
+struct Limits {
+  int64_t retain_ns = 0;                 // what arrived longer ago is deleted; 0: no such limit
+  int64_t max_bytes = 0;                 // the oldest arrivals are deleted while the data is larger; 0: no such limit
+  int64_t min_free_bytes = 0;            // the same while the disk has less free space, down to a rest of 64 MiB; 0: no such limit
+  std::vector<RollupLevel> rollup = {};  // in ascending order, each with its own `retain`
+};
+
+// Deletes in the order of arrival, a bounded number of rows a step, and gives the space back to the file system.
+class Retention {
+ public:
+  Retention(Database &database, const Limits &limits);
+
+  // One step: deletes at most `rows` samples and stacks, or chunks that cost as much, if anything is over a limit. Throws Error.
+  void step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer);
+
+ private:
+  struct Need {
+    int64_t last_window = 0;        // windows up to this id are past their time
+    int64_t before_ns = INT64_MIN;  // chunks that arrived before are
+    bool chunks = false;            // there are such
+    int64_t missing_bytes = 0;      // so much is to be freed inside the file
+    bool spans = false;             // there are spans past their time
+    bool rolled = false;            // there are rolled chunks past their level's
+    bool any() const { return last_window > 0 || chunks || missing_bytes > 0 || spans || rolled; }
+  };
+  Need need(int64_t now_ns);
+  int64_t missing_bytes();
+  struct Arrived {
+    int64_t id = 0, arrived_ns = 0;
+  };
+  static std::optional<Arrived> first_of(Statement &statement);
+  // The oldest that is over a limit, or a part of it; false: nothing is.
+  bool delete_oldest(const Need &need, int64_t &rows, Packer &packer);
+  // Deletes the window, or as much of it as `rows` allows; true when the whole window is gone.
+  bool delete_window(const Arrived &window, int64_t &rows);
+  // Rolled points that are past the time of their level; returns whether there were any.
+  bool delete_rolled(int64_t now_ns, int64_t &rows);
+  int64_t retain_of(int64_t every_ns) const;
+  std::optional<int64_t> expired_rolled(int64_t now_ns);
+  // The same for its stacks. A row of them counts by its size: it has a number for each stack.
+  bool delete_stacks(int64_t window, int64_t &rows);
+  // Those that arrived before and have ended; returns how many.
+  int64_t delete_spans(int64_t before_ns, int64_t rows);
+  void give_space_back();
+
+  Database &database_;
+  Limits limits_;
+  std::string folder_;
+  int64_t page_size_;
+  Statement pages_, free_pages_;
+  Statement expired_window_, oldest_window_, oldest_chunk_, oldest_rolled_, oldest_arrival_, oldest_window_arrival_,
+      waiting_window_, expired_span_;
+  Statement next_every_, expired_rolled_;
+  Statement delete_samples_, delete_old_samples_, delete_stacks_, delete_old_stacks_, expire_old_texts_, delete_spans_,
+      delete_window_, delete_chunk_, delete_rolled_;
+};
+
+}  // namespace atalaya::store

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
+#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/rollup/rollup_points.h"
+#include "plugins/shared/store/sqlite/rollup/rollup_tables.h"
+#include "plugins/shared/store/sqlite/database.h"
+
+namespace atalaya::store {
+
+// What arrived longer ago than `after` is kept as a point a step.
+struct RollupLevel {
+  int64_t after_ns = 0, every_ns = 0;
+  std::optional<int64_t> retain_ns;  // absent: as everything; 0: for ever
+};
+
+// What is wrong with the levels of a store that keeps the rest for `retain_ns` (0: for ever); nothing if they are good.
+std::optional<std::string> problem_of(const std::vector<RollupLevel> &levels, int64_t retain_ns);
+
+// Puts rolled points in the place of old chunks, in bounded steps on the thread of the writer.
+//
+// It takes the chunks of an entity in a stretch of time, adds them up in memory, a bounded number of points a step, and then, in
+// one transaction, adds the rolled chunks and deletes what they were made of. What ends it before leaves everything as it was.
+// Rolled chunks of an entity do not overlap, whatever their steps: what overlaps is joined, with the longer steps. A few points
+// that would not become smaller are kept as they are, each as a step of its own.
+class Rollup {
+ public:
+  // Levels in ascending order.
+  Rollup(Database &database, Packer &packer, std::vector<RollupLevel> levels, Warn warn);
+
+  // To be called while no chunks are being packed. `work` is the packer's measure. True: there is more to do at once.
+  bool step(int64_t now_ns, int64_t work);
+  // After a rollback.
+  void forget() { job_.reset(); }
+
+ private:
+  // The chunks of an entity that become rolled ones.
+  struct Job {
+    int64_t entity = 0, stretch_ns = 0;
+    std::vector<StoredChunk> sources;
+    size_t at_source = 0;
+    int64_t arrived_ns = INT64_MIN;
+    RolledColumns columns;
+    std::optional<RolledColumns> as_they_are;  // the same points, while they are few: to see which are smaller
+  };
+
+  void go_on(int64_t &work);
+  bool choose(int64_t now_ns, int64_t &work);
+  bool choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns, int64_t &work);
+  void begin(const StoredChunk &first, const RollupLevel &level, int64_t now_ns);
+  bool has_rows(const StoredChunk &chunk);
+  bool read(const StoredChunk &chunk, int64_t &work);
+  bool is_still_so();
+  std::vector<StoredChunk> join();
+  void finish(int64_t &work);
+  void add_chunks();
+  void encode(const std::vector<Column> &columns, Chunk &chunk);
+  void leave(const StoredChunk &chunk);
+  RollupTable &table_of(const StoredChunk &chunk) { return chunk.every_ns == 0 ? chunks_ : rolled_; }
+
+  Database &database_;
+  Packer &packer_;
+  const std::vector<RollupLevel> levels_;
+  Warn warn_;
+  bool has_warned_ = false;
+  RollupTable chunks_, rolled_;
+  Statement next_every_, add_chunk_;
+  std::optional<Job> job_;
+  ChunkReader reader_;
+  ChunkEncoder encoder_;
+  Chunk chunk_, unchanged_;
+};
+
+}  // namespace atalaya::store

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/database.h"
+
+namespace atalaya::store {
+
+// A row of `chunks` or of `rolled`, without its points.
+struct StoredChunk {
+  int64_t id = 0, entity = 0;
+  int64_t every_ns = 0;  // 0: of `chunks`
+  int64_t first_ns = 0, last_ns = 0, arrived_ns = 0;
+};
+
+// What a roll-up reads and deletes of one of the tables `chunks` and `rolled`.
+class RollupTable {
+ public:
+  enum class Which { chunks, rolled };
+  RollupTable(Database &database, Which which);
+
+  // Those with such steps (0: chunks) that arrived before, the oldest first.
+  std::vector<StoredChunk> oldest(int64_t every_ns, int64_t before_ns, int64_t most);
+  // Those of an entity with shorter steps that lie in a stretch of time and arrived before, by time.
+  std::vector<StoredChunk> inside(int64_t entity, int64_t shorter_than_ns, int64_t from_ns, int64_t to_ns, int64_t before_ns);
+  // Those of an entity that have a part in a stretch of time.
+  std::vector<StoredChunk> overlapping(int64_t entity, int64_t from_ns, int64_t to_ns);
+  // False: it is not there any more.
+  bool read(int64_t id, const std::function<void(std::string_view head, std::string_view data)> &reader);
+  bool has(int64_t id) { return has_.number(id).has_value(); }
+  void remove(int64_t id) { remove_.run(id); }
+  // Not to be listed again: it is damaged.
+  void leave(int64_t id) { leave_.run(id); }
+
+ private:
+  template <class... Arguments>
+  std::vector<StoredChunk> list(Statement &statement, const Arguments &...arguments);
+
+  Statement oldest_, inside_, overlapping_, read_, has_, remove_, leave_;
+};
+
+}  // namespace atalaya::store

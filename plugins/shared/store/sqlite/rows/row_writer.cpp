@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/rows/row_writer.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "core/base/json.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
+
+namespace atalaya::store {
+
+RowWriter::RowWriter(Database &database, Dictionary &dictionary, WindowList &windows, OldRows &old_rows)
+    : database_(database),
+      dictionary_(dictionary),
+      windows_(windows),
+      old_rows_(old_rows),
+      find_(database, "SELECT fields FROM samples WHERE window = ?1 AND block = ?2"),
+      put_(database, "INSERT OR REPLACE INTO samples(window, block, fields) VALUES(?1, ?2, ?3)"),
+      remove_(database, "DELETE FROM samples WHERE window = ?1 AND block = ?2") {}
+
+void RowWriter::write(std::vector<Sample> &samples, int64_t now_ns) {
+  const auto earlier = [](const Sample &a, const Sample &b) {
+    return std::tie(a.time_ns, a.entity) < std::tie(b.time_ns, b.entity);
+  };
+  if (!std::is_sorted(samples.begin(), samples.end(), earlier)) std::stable_sort(samples.begin(), samples.end(), earlier);
+  in_use_ = 0;
+  for (auto begin = samples.begin(); begin != samples.end();) {
+    const auto end = std::find_if(begin, samples.end(), [&](const Sample &one) { return earlier(*begin, one); });
+    if (begin->time_ns != time_ns_) flush_all();
+    time_ns_ = begin->time_ns;
+    put_entity({begin, end}, now_ns);
+    begin = end;
+  }
+  flush_all();
+}
+
+// From the back: of what is there twice the last one counts.
+void RowWriter::put_entity(std::span<const Sample> samples, int64_t now_ns) {
+  ++number_;
+  for (size_t s = samples.size(); s-- > 0;) {
+    const atalaya_sample &sample = *samples[s].sample;
+    Open &window = open(sample, now_ns);
+    for (uint32_t i = sample.field_count; i-- > 0;) {
+      const int64_t metric = dictionary_.metric_of(sample.fields[i]);
+      if (metric != 0 && !is_given(metric)) put_field(window, samples[s].entity, metric, sample.fields[i]);
+    }
+  }
+}
+
+RowWriter::Open &RowWriter::open(const atalaya_sample &sample, int64_t now_ns) {
+  for (size_t i = 0; i < in_use_; ++i)
+    if (open_[i].window.duration_ns == sample.duration_ns) return open_[i];
+  if (in_use_ == open_.size()) open_.emplace_back();
+  Open &open = open_[in_use_++];
+  open.window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
+  open.block = open.entity = -1;
+  open.text.clear();
+  if (!open.window.is_new) old_rows_.move(open.window.id);
+  for (const int64_t other : open.window.others) old_rows_.move(other);
+  return open;
+}
+
+void RowWriter::put_field(Open &open, int64_t entity, int64_t metric, const atalaya_field &field) {
+  std::string &text = open.text;
+  if (open.entity == entity) {
+    text += ",\"";
+  } else {
+    if (open.block != block_of(entity)) flush(open);
+    open.block = block_of(entity);
+    open.entity = entity;
+    text += text.empty() ? "{\"" : "},\"";
+    core::append_integer(text, entity);
+    text += "\":{\"";
+  }
+  core::append_integer(text, metric);
+  text += "\":";
+  if (field.type == ATALAYA_I64) {
+    core::append_integer(text, field.value.i64);
+  } else {
+    core::append_real(text, field.value.f64);
+  }
+}
+
+bool RowWriter::is_given(int64_t metric) {
+  const auto place = static_cast<size_t>(metric);
+  if (place >= given_.size()) given_.resize(place + 1);
+  return std::exchange(given_[place], number_) == number_;
+}
+
+void RowWriter::flush_all() {
+  for (size_t i = 0; i < in_use_; ++i) flush(open_[i]);
+  in_use_ = 0;
+}
+
+void RowWriter::flush(Open &open) {
+  if (open.text.empty()) return;
+  open.text += "}}";
+  const Window &window = open.window;
+  if (!window.is_new && read(window.id, open.block)) {
+    if (!change_block(stored_, open.text, BlockChange::put, changed_)) damaged(window.id, open.block);
+    put_.run(window.id, open.block, std::string_view(changed_));
+  } else {
+    put_.run(window.id, open.block, std::string_view(open.text));
+  }
+  for (const int64_t other : window.others) {
+    if (!read(other, open.block)) continue;
+    if (!change_block(stored_, open.text, BlockChange::remove, changed_)) damaged(other, open.block);
+    if (changed_ == "{}") {
+      remove_.run(other, open.block);
+    } else if (changed_ != stored_) {
+      put_.run(other, open.block, std::string_view(changed_));
+    }
+  }
+  open.text.clear();
+  open.entity = -1;
+}
+
+bool RowWriter::read(int64_t window, int64_t block) {
+  bool is_there = false;
+  find_.each(
+      [&](const Row &row) {
+        stored_ = row.text(0);
+        is_there = true;
+      },
+      window, block);
+  return is_there;
+}
+
+void RowWriter::damaged(int64_t window, int64_t block) const {
+  throw Error(Cause::permanent, "database " + database_.path() + ": the row of window " + std::to_string(window) + ", block " +
+                                    std::to_string(block) +
+                                    " in the table samples is damaged; delete it, or restore the database from a copy");
+}
+
+}  // namespace atalaya::store

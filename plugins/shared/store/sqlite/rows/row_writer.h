@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/dictionary.h"
+#include "plugins/shared/store/sqlite/rows/row_old.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/window_list.h"
+
+namespace atalaya::store {
+
+// Metrics samples of a batch as rows of the table `samples`, a block of neighbouring entities a row (block.h).
+class RowWriter {
+ public:
+  RowWriter(Database &database, Dictionary &dictionary, WindowList &windows, OldRows &old_rows);
+
+  struct Sample {
+    int64_t time_ns = 0, entity = 0;
+    const atalaya_sample *sample = nullptr;
+  };
+  // All of a batch, in its transaction and its order; the list is sorted on the way. Of the same series at the same time the last
+  // one wins, whatever the windows' durations are.
+  void write(std::vector<Sample> &samples, int64_t now_ns);
+
+ private:
+  // A window of the time that is being written, and the block of it that is being filled.
+  struct Open {
+    Window window;
+    int64_t block = -1, entity = -1;
+    std::string text;
+  };
+
+  void put_entity(std::span<const Sample> samples, int64_t now_ns);
+  Open &open(const atalaya_sample &sample, int64_t now_ns);
+  void put_field(Open &open, int64_t entity, int64_t metric, const atalaya_field &field);
+  bool is_given(int64_t metric);
+  void flush(Open &open);
+  void flush_all();
+  // Reads the row of a block; false: there is none.
+  bool read(int64_t window, int64_t block);
+  [[noreturn]] void damaged(int64_t window, int64_t block) const;
+
+  Database &database_;
+  Dictionary &dictionary_;
+  WindowList &windows_;
+  OldRows &old_rows_;
+  Statement find_, put_, remove_;
+
+  int64_t time_ns_ = 0;
+  std::vector<Open> open_;  // some of them in use
+  size_t in_use_ = 0;
+  std::vector<uint64_t> given_;  // by metric: the number of the last entity that had it
+  uint64_t number_ = 0;
+  std::string stored_, changed_;
+};
+
+}  // namespace atalaya::store

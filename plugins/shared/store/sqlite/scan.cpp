@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/scan.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "plugins/shared/store/sqlite/rows/block.h"
+
+namespace atalaya::store {
+namespace {
+
+constexpr size_t kEntitiesAtOnce = 64;
+constexpr int64_t kGap = 16;             // rather step over so many entities that are not wanted than seek
+constexpr size_t kBuffered = 256 << 10;  // points
+
+Points part_of(const Points &points, size_t begin, size_t end) {
+  const size_t size = end - begin;
+  return {points.times_ns.subspan(begin, size), points.durations_ns.subspan(begin, size), points.values.subspan(begin, size),
+          points.counts.empty() ? points.counts : points.counts.subspan(begin, size)};
+}
+
+}  // namespace
+
+Scan::Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor)
+    : database_(database),
+      series_(series),
+      range_(range),
+      visitor_(visitor),
+      rows_(database,
+            "SELECT w.time_ns, w.duration_ns, w.id, s.fields FROM windows w CROSS JOIN samples s "
+            "ON s.window = w.id AND s.block BETWEEN ?1 AND ?2 WHERE w.packed = 0 AND w.time_ns > ?5 AND w.time_ns <= ?6 UNION ALL "
+            "SELECT w.time_ns, w.duration_ns, w.id, '{\"' || s.entity || '\":' || s.fields || '}' FROM windows w "
+            "CROSS JOIN old_samples s ON s.window = w.id AND s.entity BETWEEN ?3 AND ?4 "
+            "WHERE w.packed = 0 AND w.time_ns > ?5 AND w.time_ns <= ?6 ORDER BY 1, 2"),
+      chunks_(database,
+              "SELECT id, head, data, first_ns, last_ns FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
+              "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),
+      rolled_(database) {}
+
+void Scan::run() {
+  Group all;
+  for (size_t i = 0; i < series_.size(); ++i) {
+    const int64_t metric = series_[i].metric_id;
+    if (metric < 0) continue;
+    all[series_[i].entity].push_back({metric, i, {}, 0, {}});
+    if (static_cast<size_t>(metric) >= metrics_.size()) metrics_.resize(static_cast<size_t>(metric) + 1);
+    metrics_[static_cast<size_t>(metric)] = true;
+  }
+  while (!all.empty()) {
+    Group group;
+    do {
+      group.insert(all.extract(all.begin()));
+    } while (!all.empty() && group.size() < kEntitiesAtOnce && all.begin()->first - group.rbegin()->first <= kGap);
+    run_group(group);
+  }
+}
+
+void Scan::run_group(Group &group) {
+  for (auto &[entity, wanted] : group)
+    std::sort(wanted.begin(), wanted.end(), [](const Wanted &a, const Wanted &b) { return a.metric < b.metric; });
+  Range rest = range_;
+  int64_t last_ns = rest.from_ns;
+  const int64_t first = group.begin()->first, last = group.rbegin()->first;
+  rows_.each(
+      [&](const Row &row) {
+        const int64_t time_ns = row.integer(0);
+        // Only whole times: of those that windows of several lengths share, each has its part.
+        if (buffered_ >= kBuffered && time_ns != last_ns) {
+          hand_over(group, {rest.from_ns, last_ns});
+          rest.from_ns = last_ns;
+        }
+        last_ns = time_ns;
+        add_block(group, row);
+      },
+      block_of(first), block_of(last), first, last, range_.from_ns, range_.to_ns);
+  hand_over(group, rest);
+}
+
+void Scan::add_block(Group &group, const Row &row) {
+  BlockReader samples(row.text(3));
+  bool are_good = true;
+  for (auto wanted = group.begin(); wanted != group.end() && samples.next();) {
+    while (wanted != group.end() && wanted->first < samples.entity()) ++wanted;
+    if (wanted != group.end() && wanted->first == samples.entity())
+      are_good = add_row(wanted->second, row.integer(0), row.integer(1), samples.fields()) && are_good;
+  }
+  if (are_good && !samples.damaged()) return;
+  visitor_.damaged("a row of the window " + std::to_string(row.integer(2)) +
+                   " in the table samples is no object of numbers; delete that window's rows, or restore the store from a copy");
+}
+
+bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields) {
+  FieldReader reader(fields);
+  while (reader.next()) {
+    const int64_t metric = reader.metric();
+    if (metric < 0 || static_cast<size_t>(metric) >= metrics_.size() || !metrics_[static_cast<size_t>(metric)]) continue;
+    auto place = std::lower_bound(wanted.begin(), wanted.end(), metric, [](const Wanted &a, int64_t b) { return a.metric < b; });
+    for (; place != wanted.end() && place->metric == metric; ++place) {
+      place->rows.add(time_ns, duration_ns, reader.value());
+      ++buffered_;
+    }
+  }
+  return !reader.damaged();
+}
+
+void Scan::hand_over(Group &group, const Range &range) {
+  for (auto &[entity, wanted] : group) {
+    rolled_.seek(entity, range);
+    chunks_.each(
+        [&, &all = wanted](const Row &row) {
+          take_rolled(all, row.integer(3), row.integer(4), range);
+          hand_over_chunk(all, row, range);
+        },
+        entity, range.from_ns, range.to_ns);
+    take_rolled(wanted, range.to_ns, range.to_ns, range);
+    for (Wanted &one : wanted) {
+      hand_over_until(one, range.to_ns);
+      one.rows.clear();
+      one.given = 0;
+    }
+  }
+  buffered_ = 0;
+}
+
+void Scan::take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range) {
+  for (; rolled_.begins_until(last_ns); rolled_.advance()) {
+    bool good = true;
+    for (Wanted &one : wanted) {
+      hand_over_until(one, std::min(rolled_.first_ns(), first_ns) - 1);
+      good = rolled_.read(one.metric, rolled_points_) && good;
+      one.rolled.add(rolled_points_, range);
+    }
+    if (!good) damaged(Table::rolled, rolled_.id());
+  }
+}
+
+void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range) {
+  bool good = reader_.open(chunk.blob(1));
+  bool has_data = false;
+  for (Wanted &one : wanted) {
+    const Part *part = good ? reader_.find(one.metric) : nullptr;
+    if (part == nullptr) continue;
+    const auto &times = one.rows.times_ns;
+    const auto from = times.begin() + static_cast<ptrdiff_t>(one.given);
+    const auto first = std::lower_bound(from, times.end(), part->summary.first_ns);
+    hand_over_rows(one, static_cast<size_t>(first - times.begin()));
+    give_rolled(one, part->summary.first_ns);
+    const bool is_mixed = (first != times.end() && *first <= part->summary.last_ns) || one.rolled.has_until(part->summary.last_ns);
+    const bool is_inside = part->summary.first_ns > range.from_ns && part->summary.last_ns <= range.to_ns;
+    if (!is_mixed && is_inside && part->has_summary && visitor_.take(one.series, part->summary)) continue;
+    if (!std::exchange(has_data, true)) reader_.set_data(chunk.blob(2));
+    good = hand_over_part(one, *part, range);
+  }
+  if (!good) damaged(Table::chunks, chunk.integer(0));
+}
+
+bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) {
+  const Times *stored = reader_.times(part);
+  if (stored == nullptr || !reader_.values(part, values_)) return false;
+  const std::vector<int64_t> &times = stored->times_ns;
+  const auto begin = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), range.from_ns) - times.begin());
+  const auto end = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), range.to_ns) - times.begin());
+  const Column &rows = wanted.rows;
+  const bool is_mixed = wanted.given < rows.size() && rows.times_ns[wanted.given] <= part.summary.last_ns;
+  if (!is_mixed && values_.is_count.empty()) {
+    if (begin < end)
+      give(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored->durations_ns).subspan(begin, end - begin),
+                    std::span(values_.reals).subspan(begin, end - begin),
+                    values_.counts.empty() ? std::span<const int64_t>{}
+                                           : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
+    return true;
+  }
+  merged_.clear();
+  for (size_t i = begin; i < end; ++i) {
+    for (; wanted.given < rows.size() && rows.times_ns[wanted.given] < times[i]; ++wanted.given)
+      merged_.add(rows.times_ns[wanted.given], rows.durations_ns[wanted.given], rows.values[wanted.given]);
+    // A row came later than the chunk.
+    const bool is_replaced = wanted.given < rows.size() && rows.times_ns[wanted.given] == times[i];
+    if (!is_replaced) merged_.add(times[i], stored->durations_ns[i], values_.at(i));
+  }
+  give(wanted, merged_, 0, merged_.size());
+  return true;
+}
+
+void Scan::damaged(Table table, int64_t chunk) {
+  const std::string id = std::to_string(chunk);
+  visitor_.damaged(
+      (table == Table::rolled ? "rolled chunk " : "chunk ") + id + " of database " + database_.path() +
+      " is damaged and was left out; the rest can be read. Restore the database from a copy, or, with the agent stopped, "
+      "DELETE FROM " +
+      (table == Table::rolled ? "rolled" : "chunks") + " WHERE id = " + id);
+}
+
+void Scan::hand_over_rows(Wanted &wanted, size_t end) {
+  give(wanted, wanted.rows, wanted.given, end);
+  wanted.given = end;
+}
+
+void Scan::hand_over_until(Wanted &wanted, int64_t until_ns) {
+  const auto &times = wanted.rows.times_ns;
+  const auto from = times.begin() + static_cast<ptrdiff_t>(wanted.given);
+  hand_over_rows(wanted, static_cast<size_t>(std::upper_bound(from, times.end(), until_ns) - times.begin()));
+  give_rolled(wanted, until_ns);
+}
+
+void Scan::give(Wanted &wanted, const Column &points, size_t begin, size_t end) {
+  while (begin < end) {
+    const bool counts = points.values[begin].is_count;
+    size_t stop = begin;
+    reals_.clear();
+    counts_.clear();
+    for (; stop < end && points.values[stop].is_count == counts; ++stop) {
+      reals_.push_back(points.values[stop].as_real());
+      if (counts) counts_.push_back(points.values[stop].count);
+    }
+    const size_t size = stop - begin;
+    give(wanted,
+         {std::span(points.times_ns).subspan(begin, size), std::span(points.durations_ns).subspan(begin, size), reals_, counts_});
+    begin = stop;
+  }
+}
+
+void Scan::give(Wanted &wanted, const Points &points) {
+  Points rest = points;
+  while (wanted.rolled.has_until(rest.times_ns.back())) {
+    const auto first = std::lower_bound(rest.times_ns.begin(), rest.times_ns.end(), wanted.rolled.next_ns());
+    const auto before = static_cast<size_t>(first - rest.times_ns.begin());
+    if (before > 0) visitor_.points(wanted.series, part_of(rest, 0, before));
+    rest = part_of(rest, before, rest.times_ns.size());
+    give_rolled(wanted, wanted.rolled.next_ns());
+  }
+  visitor_.points(wanted.series, rest);
+}
+
+void Scan::give_rolled(Wanted &wanted, int64_t until_ns) {
+  while (wanted.rolled.has_until(until_ns)) {
+    const RolledPoint &point = wanted.rolled.take();
+    const Number plain = plain_value(point, kind_of(wanted));
+    const int64_t time_ns = time_of(point);
+    const double value = plain.as_real();
+    const Points points{{&time_ns, 1}, {&point.duration_ns, 1}, {&value, 1}, {&plain.count, plain.is_count ? size_t{1} : 0}};
+    if (point.count == 1) {
+      visitor_.points(wanted.series, points);
+    } else {
+      visitor_.rolled(wanted.series, summary_of(point), points);
+    }
+  }
+}
+
+Kind Scan::kind_of(const Wanted &wanted) {
+  const auto known = kinds_.find(wanted.metric);
+  if (known != kinds_.end()) return known->second;
+  return kinds_[wanted.metric] = metric_info(series_[wanted.series].metric).kind;
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points of series in order of time, from rows and chunks.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/chunks/chunk.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/rollup/rollup_reader.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::store {
+
+class Scan {
+ public:
+  Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor);
+  void run();
+
+ private:
+  enum class Table { chunks, rolled };
+  struct Wanted {
+    int64_t metric = 0;
+    size_t series = 0;   // its place in the list
+    Column rows;         // since the last hand-over
+    size_t given = 0;    // how many of them are handed over
+    RolledQueue rolled;  // of rolled chunks
+  };
+  using Group = std::map<int64_t, std::vector<Wanted>>;  // by entity; by metric in it
+
+  void run_group(Group &group);
+  void add_block(Group &group, const Row &row);
+  // False: damaged, from some field on.
+  bool add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields);
+  // Hands over everything in the range.
+  void hand_over(Group &group, const Range &range);
+  void hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range);
+  // Reads the rolled chunks that begin before the end of a stretch; what comes before both is handed over.
+  void take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range);
+  // False: damaged.
+  bool hand_over_part(Wanted &wanted, const Part &part, const Range &range);
+  void hand_over_rows(Wanted &wanted, size_t end);
+  void hand_over_until(Wanted &wanted, int64_t until_ns);
+  void give(Wanted &wanted, const Column &points, size_t begin, size_t end);
+  // With the rolled points that come before them.
+  void give(Wanted &wanted, const Points &points);
+  void give_rolled(Wanted &wanted, int64_t until_ns);
+  Kind kind_of(const Wanted &wanted);
+  void damaged(Table table, int64_t chunk);
+
+  Database &database_;
+  std::span<const Series> series_;
+  Range range_;
+  PointVisitor &visitor_;
+  Statement rows_, chunks_;
+  RolledChunks rolled_;
+  std::vector<RolledPoint> rolled_points_;
+  std::map<int64_t, Kind> kinds_;  // of metrics
+  ChunkReader reader_;
+  Values values_;
+  Column merged_;
+  std::vector<bool> metrics_;  // wanted of any entity
+  size_t buffered_ = 0;
+  std::vector<double> reals_;
+  std::vector<int64_t> counts_;
+};
+
+}  // namespace atalaya::store

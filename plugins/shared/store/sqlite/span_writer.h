@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes single spans beside the agent: what an operator says about a time (experiments), not what a pipeline brings.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <span>
+#include <string>
+
+#include "core/base/name_cache.h"
+#include "plugins/shared/store/sqlite/dictionary.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::store {
+
+// Needs no place as the writer: a span is a short transaction between those of the agent, and SQLite puts them one after the other.
+// Everything throws Error.
+class SpanWriter final : public StoreWriter {
+ public:
+  // "": the default path. A store that is not there, or is of an older version, is made as a writer would make it.
+  SpanWriter(const std::string &path, core::NameOf name_of);
+
+  // Samples of kind SPAN, and their counts, all or none. One with the same start, name and tags is replaced.
+  Refused write(std::span<const atalaya_sample> spans, int64_t now_ns) override;
+  bool maintain(int64_t /*now_ns*/) override { return false; }
+
+ private:
+  void put(Statement &statement, const atalaya_sample &span, int64_t now_ns);
+
+  Database database_;
+  Dictionary dictionary_;
+};
+
+}  // namespace atalaya::store

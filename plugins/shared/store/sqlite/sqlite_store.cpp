@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/sqlite_store.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "plugins/shared/store/sqlite/entities.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
+#include "plugins/shared/store/location.h"
+#include "plugins/shared/store/sqlite/scan.h"
+#include "plugins/shared/store/sqlite/schema.h"
+#include "plugins/shared/store/sqlite/stacks/stack_reader.h"
+
+namespace atalaya::store {
+namespace {
+
+Database open_for_reading(const std::string &path) {
+  Database database(path, Access::read_only);
+  // Neighbours in a page are chunks of other entities: what does not stay in memory is read again for each of them.
+  database.execute("PRAGMA cache_size = -16384");
+  check_is_store(database);
+  const int64_t version = database.number("PRAGMA user_version");
+  if (version == 0) throw Error(Cause::config, "database " + path + " is empty; run a pipeline with the sink \"sqlite\" first");
+  if (version < kSchemaVersion)
+    throw Error(Cause::config, "database " + path + " has the older schema version " + std::to_string(version) +
+                                   "; an agent that writes it brings it up to date when it starts: run a pipeline with the sink "
+                                   "\"sqlite\"");
+  return database;
+}
+
+using Names = std::map<int64_t, std::string>;
+
+Names names_of_metrics(Database &database) {
+  Names names;
+  Statement(database, "SELECT id, name FROM metrics").each([&](const Row &row) { names.emplace(row.integer(0), row.text(1)); });
+  return names;
+}
+
+// The fields of a stack or a span.
+class Fields {
+ public:
+  explicit Fields(Database &database) : names_(names_of_metrics(database)) {}
+
+  std::span<const Field> read(std::string_view json) {
+    fields_.clear();
+    for (FieldReader reader(json); reader.next();) add(reader.metric(), reader.value());
+    return fields_;
+  }
+  std::span<const Field> of(std::span<const StackReader::Value> values) {
+    fields_.clear();
+    for (const StackReader::Value &value : values) add(value.metric, value.number);
+    return fields_;
+  }
+
+ private:
+  void add(int64_t metric, const Number &value) {
+    const auto name = names_.find(metric);
+    if (name != names_.end()) fields_.push_back({name->second, value.is_count, value.as_real(), value.is_count ? value.count : 0});
+  }
+
+  Names names_;
+  std::vector<Field> fields_;
+};
+
+// Which of the wanted metrics a shape holds.
+std::map<int64_t, std::vector<int64_t>> shapes_with(Database &database, const Names &wanted) {
+  std::map<int64_t, std::vector<int64_t>> shapes;
+  Statement(database, "SELECT s.id, m.value FROM shapes s JOIN json_each(s.metrics) m").each([&](const Row &row) {
+    if (wanted.contains(row.integer(1))) shapes[row.integer(0)].push_back(row.integer(1));
+  });
+  return shapes;
+}
+
+}  // namespace
+
+SqliteStore::SqliteStore(const std::string &path) : database_(open_for_reading(path)) {}
+
+std::vector<std::string> SqliteStore::metrics() {
+  std::vector<std::string> names;
+  Statement(database_, "SELECT name FROM metrics ORDER BY name").each([&](const Row &row) { names.emplace_back(row.text(0)); });
+  return names;
+}
+
+std::vector<std::string> SqliteStore::tag_keys() {
+  std::set<std::string> keys;
+  const auto add = [&](const Row &row) { keys.emplace(row.text(0)); };
+  Statement(database_, "SELECT DISTINCT j.key FROM entities e, json_each(e.tags) j").each(add);
+  for (const char *column : {"host", "pid", "process"})
+    if (database_.number(("SELECT EXISTS (SELECT 1 FROM entities WHERE " + std::string(column) + " IS NOT NULL)").c_str()) != 0)
+      keys.emplace(column);
+  return {keys.begin(), keys.end()};
+}
+
+std::vector<std::string> SqliteStore::tag_values(std::string_view key) {
+  std::set<std::string> values;
+  const auto add = [&](const Row &row) { values.emplace(row.text(0)); };
+  if (key == "host" || key == "pid" || key == "process") {
+    const std::string column(key);
+    Statement(database_, "SELECT DISTINCT " + column + " FROM entities WHERE " + column + " IS NOT NULL").each(add);
+  } else {
+    Statement(database_, "SELECT DISTINCT j.value FROM entities e, json_each(e.tags) j WHERE j.key = ?1").each(add, key);
+  }
+  return {values.begin(), values.end()};
+}
+
+std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit) {
+  const ReadTransaction transaction(database_);
+  const core::MatcherList metrics = matchers_of(selection.metrics);
+  Names names = names_of_metrics(database_);
+  std::erase_if(names, [&](const auto &metric) { return !metrics.matches(metric.second); });
+  const auto shapes = shapes_with(database_, names);
+
+  // Entity after entity, so that a limit ends it before there is much in memory.
+  std::vector<Series> result;
+  std::set<int64_t> found;  // metrics of one entity
+  Statement shapes_of(database_, "SELECT shape FROM entity_shapes WHERE entity = ?1");
+  const auto has_some = [&](int64_t entity) {
+    found.clear();
+    if (result.size() >= limit) return false;
+    const auto add = [&](const Row &row) {
+      if (const auto shape = shapes.find(row.integer(0)); shape != shapes.end())
+        found.insert(shape->second.begin(), shape->second.end());
+    };
+    shapes_of.each(add, entity);
+    return !found.empty();
+  };
+  const auto take = [&](int64_t id, const Entity &entity) {
+    for (const int64_t metric : found)
+      if (result.size() < limit) result.push_back({id, metric, names.at(metric), entity.tags});
+  };
+  each_with_metrics(database_, selection, has_some, take);
+  std::sort(result.begin(), result.end(),
+            [](const Series &a, const Series &b) { return std::tie(a.metric, a.tags) < std::tie(b.metric, b.tags); });
+  return result;
+}
+
+void SqliteStore::scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) {
+  const ReadTransaction transaction(database_);
+  Scan(database_, series, range, visitor).run();
+}
+
+void SqliteStore::stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
+  const ReadTransaction transaction(database_);
+  const Entities entities = find_entities(database_, selection);
+  Fields fields(database_);
+  StackReader reader(database_);
+  const auto wanted = [&](int64_t entity) { return entities.contains(entity); };
+  // A statement for each window, so that the first stack comes at once, however long the range is.
+  Statement(database_, "SELECT id, time_ns, duration_ns FROM windows WHERE time_ns > ?1 AND time_ns <= ?2 ORDER BY time_ns, id")
+      .each(
+          [&](const Row &row) {
+            reader.read(row.integer(0), wanted, [&](const StackReader::Found &found) {
+              const auto entity = entities.find(found.entity);
+              visitor({row.integer(1), row.integer(2), entity->first, found.number, entity->second.tags, found.folded,
+                       fields.of(found.values)});
+            });
+          },
+          selection.range.from_ns, selection.range.to_ns);
+}
+
+// Span after span, each with its entity: those of jobs are millions, and an entity has few of them.
+void SqliteStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {
+  const ReadTransaction transaction(database_);
+  const core::MatcherList names = matchers_of(selection.metrics);
+  const TagMatchers tags(selection.tags);
+  Fields fields(database_);
+  EntityTags entity_tags(database_);
+  const std::string overlap =
+      "SELECT s.start_ns, s.duration_ns, s.entity, s.name, s.fields, e.host, e.pid, e.process, e.tags "
+      "FROM spans s CROSS JOIN entities e ON e.id = s.entity WHERE s.start_ns <= ?2 "
+      "AND iif(s.duration_ns = -1, 9223372036854775807, s.start_ns + s.duration_ns) > ?1 ";
+  const auto texts = exact_texts(selection.metrics);
+  Statement(database_, overlap + (texts ? "AND s.name IN (SELECT value FROM json_each(?3)) " : "AND ?3 IS NULL ") +
+                           "ORDER BY s.start_ns, s.entity, s.name")
+      .each(
+          [&](const Row &row) {
+            if (!names.matches(row.text(3))) return;
+            const Tags &its = entity_tags.read(row, 5);
+            if (tags.accept(its))
+              visitor({row.integer(0), row.integer(1), row.integer(2), its, row.text(3), fields.read(row.text(4))});
+          },
+          selection.range.from_ns, selection.range.to_ns, texts);
+}
+
+}  // namespace atalaya::store

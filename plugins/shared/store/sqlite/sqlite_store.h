@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reading side of the embedded store.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::store {
+
+class SqliteStore final : public Store {
+ public:
+  // Throws when there is no store at the path, or one that this program cannot read.
+  explicit SqliteStore(const std::string &path);
+
+  std::string name() const override { return "sqlite:" + database_.path(); }
+  std::vector<std::string> metrics() override;
+  std::vector<std::string> tag_keys() override;
+  std::vector<std::string> tag_values(std::string_view key) override;
+  std::vector<Series> series(const Selection &selection, size_t limit) override;
+  void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) override;
+  void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
+  void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) override;
+
+ private:
+  Database database_;
+};
+
+}  // namespace atalaya::store

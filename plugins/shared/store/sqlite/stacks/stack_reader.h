@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/rows/fields.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/stacks/stack_tree.h"
+
+namespace atalaya::store {
+
+// The stacks of one window after another, wherever they lie: in the tree, or in the tables before it (stack_old.h). Calls lie in
+// one transaction.
+class StackReader {
+ public:
+  struct Value {
+    int64_t metric = 0;
+    Number number;
+  };
+  struct Found {
+    int64_t entity = 0, number = 0;
+    std::string_view folded;
+    std::span<const Value> values;
+  };
+  using Wanted = std::function<bool(int64_t entity)>;
+  using Visitor = std::function<void(const Found &)>;
+
+  explicit StackReader(Database &database);
+  void read(int64_t window, const Wanted &wanted, const Visitor &visitor);
+
+ private:
+  void hand_over(int64_t entity, const Visitor &visitor);
+  int64_t number_of_old(int64_t id, std::string_view folded);
+
+  struct Cell {
+    int64_t stack = 0;
+    Value value;
+  };
+
+  Statement find_, find_old_;
+  StackTexts texts_;
+  std::vector<Cell> cells_;  // of one entity
+  std::vector<Value> values_;
+  std::unordered_map<int64_t, int64_t> old_numbers_;
+};
+
+}  // namespace atalaya::store

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/window_list.h"
+
+#include <utility>
+
+namespace atalaya::store {
+
+WindowList::WindowList(Database &database, Packer &packer)
+    : database_(database),
+      packer_(packer),
+      find_(database, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
+      add_(database, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)") {}
+
+const Window &WindowList::of(int64_t time_ns, int64_t duration_ns, int64_t now_ns) {
+  if (last_ && last_->time_ns == time_ns && last_->duration_ns == duration_ns) return *last_;
+  Window window{time_ns, duration_ns, 0, false, {}};
+  find_.each(
+      [&](const Row &row) {
+        if (row.integer(1) == duration_ns && row.integer(2) == 0) {
+          window.id = row.integer(0);
+        } else {
+          window.others.push_back(row.integer(0));
+        }
+      },
+      time_ns);
+  if (window.id == 0) {
+    add_.run(time_ns, duration_ns, now_ns);
+    window.id = database_.last_id();
+    window.is_new = true;
+  }
+  packer_.touch(window.id, time_ns);
+  for (const int64_t other : window.others) packer_.lose(other);
+  return last_.emplace(std::move(window));
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/database.h"
+
+namespace atalaya::store {
+
+// The row of `windows` that samples of this time and duration refer to.
+struct Window {
+  int64_t time_ns = 0, duration_ns = 0, id = 0;
+  bool is_new = false;          // nothing refers to it yet but what the running batch brought
+  std::vector<int64_t> others;  // windows that end at the same time, with another duration or packed
+};
+
+// Windows of a batch that is being written. Calls lie in its transaction.
+class WindowList {
+ public:
+  WindowList(Database &database, Packer &packer);
+
+  void begin_batch() { last_.reset(); }
+  // Makes it if it is not there. The packer hears of it. Valid until the next call.
+  const Window &of(int64_t time_ns, int64_t duration_ns, int64_t now_ns);
+
+ private:
+  Database &database_;
+  Packer &packer_;
+  Statement find_, add_;
+  std::optional<Window> last_;
+};
+
+}  // namespace atalaya::store

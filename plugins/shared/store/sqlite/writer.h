@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writing side of the store: samples in, a transaction a batch. Tables: schema.cpp and docs/explanation/store.md.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/name_cache.h"
+#include "core/base/files.h"
+#include "plugins/shared/store/sqlite/dictionary.h"
+#include "plugins/shared/store/location.h"
+#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/retention.h"
+#include "plugins/shared/store/sqlite/rollup/rollup.h"
+#include "plugins/shared/store/sqlite/rows/row_writer.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/stacks/stack_old.h"
+#include "plugins/shared/store/store.h"
+#include "plugins/shared/store/sqlite/window_list.h"
+
+namespace atalaya::store {
+
+struct Options {
+  std::string path;  // "": default_path()
+  Limits limits;
+  bool full_sync = false;  // true: a commit survives a power cut, not only the end of the process
+  Warn warn = nullptr;     // is told what the operator should know, once each
+};
+
+// The only writer of a database. One thread at a time. Everything throws Error.
+class Writer final : public StoreWriter {
+ public:
+  Writer(const Options &options, core::NameOf name_of);
+  Writer(const Writer &) = delete;
+  Writer &operator=(const Writer &) = delete;
+
+  Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
+  bool maintain(int64_t now_ns) override;
+
+  const std::string &path() const { return database_.path(); }
+
+ private:
+  // Samples of one entity in a batch, in order of time.
+  using Group = std::span<const RowWriter::Sample>;
+
+  void put_all(std::span<const atalaya_sample> samples, int64_t now_ns, Refused &refused);
+  void put(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
+  void put_metrics(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
+  void put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &refused);
+  void put_span(const atalaya_sample &sample, int64_t now_ns);
+  // Makes the JSON text of the fields; returns how many values were refused.
+  uint64_t render_fields(const atalaya_sample &sample);
+  bool is_given(uint32_t name);
+  void put_imported(int64_t now_ns);
+  bool can_be_chunks(Group group);
+  void put_chunks(Group group, int64_t now_ns);
+
+  void forget();
+  void make_room(int64_t now_ns);
+
+  core::Descriptor lock_;
+  Database database_;
+  Reserve reserve_;  // behind it: a file that is refused gets none beside it
+  Dictionary dictionary_;
+  StackWriter stack_writer_;
+  OldStacks old_stacks_;
+  OldRows old_rows_;
+  Packer packer_;
+  Rollup rollup_;
+  Retention retention_;
+  WindowList windows_;
+  RowWriter row_writer_;
+  Statement put_span_;
+
+  std::vector<RowWriter::Sample> rows_;  // of the running batch
+  std::vector<uint64_t> given_;          // by name id: the number of the last sample that had the field
+  uint64_t sample_number_ = 0;
+  int64_t batch_size_ = 0;  // of the last batch
+  std::string fields_, metrics_, scratch_;
+};
+
+}  // namespace atalaya::store

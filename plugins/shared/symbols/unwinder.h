@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call stacks from copies of stacks, by the tables of the files that processes have mapped; code without tables is passed by its
+// frame pointer.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "plugins/shared/symbols/process_maps.h"
+#include "plugins/shared/symbols/unwind_table.h"
+
+namespace atalaya::symbols {
+
+enum class Unwound : uint8_t { to_root, truncated, failed };
+
+class Unwinder {
+ public:
+  static constexpr size_t kMaxFrames = 512;
+
+  explicit Unwinder(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // Files that could not be read are tried again.
+  void next_window() { ++window_; }
+
+  // The frames, leaf first, callers as return addresses. Mappings that are not known may be newer than the maps: `refresh` is
+  // asked once.
+  template <class Refresh>
+  Unwound unwind(const ProcessMaps &maps, Registers registers, const StackCopy &stack, std::vector<uint64_t> &frames,
+                 const Refresh &refresh) {
+    frames.clear();
+    bool exact = true, refreshed = false;
+    for (;;) {
+      const uint64_t at = registers[kProgramCounter];
+      frames.push_back(at);
+      if (frames.size() == kMaxFrames) return Unwound::truncated;
+      if (maps.at(exact ? at : at - 1) == nullptr && !std::exchange(refreshed, true)) refresh();
+      const Step result = step_from(maps, exact ? at : at - 1, stack, registers, exact);
+      if (result == Step::root) return Unwound::to_root;
+      if (result == Step::beyond_copy) return Unwound::truncated;
+      if (result == Step::unknown) return Unwound::failed;
+    }
+  }
+
+ private:
+  struct Entry {
+    std::unique_ptr<UnwindTable> table;  // null: the file has none, or this process could not open it
+    uint64_t used = 0;
+    uint64_t failed = 0;  // window
+    int32_t failed_pid = 0;
+  };
+  Step step_from(const ProcessMaps &maps, uint64_t address, const StackCopy &stack, Registers &registers, bool &exact);
+  UnwindTable *table_of(const ProcessMaps &maps, const Mapping &mapping);
+  UnwindTable *vdso_table(const Mapping &mapping);
+  void read(int32_t pid, const Mapping &mapping, Entry &entry);
+  void make_room(const Entry &wanted);
+
+  size_t max_bytes_;
+  uint64_t window_ = 1, uses_ = 0;
+  std::map<FileStamp, Entry> tables_;
+  std::unique_ptr<UnwindTable> vdso_;
+};
+
+}  // namespace atalaya::symbols

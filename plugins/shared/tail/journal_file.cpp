@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/tail/journal_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "core/base/files.h"
+#include "core/base/now.h"
+
+namespace atalaya::tail {
+namespace {
+
+core::Error trouble(const std::string &what, const std::string &path) {
+  return core::Error{what + " " + path + ": " + core::error_text(errno)};
+}
+
+core::Status replace(const std::string &path, const std::string &text) {
+  if (text.size() > kMaxJournalBytes)
+    return core::Error{path + " would have " + std::to_string(text.size()) +
+                       " bytes, more than can be read back; it stays as it was"};
+  const std::string fresh = path + ".new";
+  {
+    const core::Descriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
+    if (!fd) return trouble("cannot write", fresh);
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
+      if (n < 0 && errno != EINTR) return trouble("cannot write", fresh);
+      if (n > 0) done += static_cast<size_t>(n);
+    }
+    if (::fdatasync(fd.get()) != 0) return trouble("cannot sync", fresh);
+  }
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) return trouble("cannot rename to", path);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const core::Descriptor names(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!names || ::fsync(names.get()) != 0) return trouble("cannot sync the folder of", path);
+  return core::Done{};
+}
+
+bool is_there(const std::string &path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 || errno != ENOENT;
+}
+
+std::string damaged(const std::string &path) {
+  return path + ".damaged";
+}
+
+// Keeps a file that cannot be used; the problem, and where it is now.
+std::string set_aside(const std::string &path, const std::string &problem) {
+  std::rename(path.c_str(), damaged(path).c_str());
+  return problem + "; it is now " + damaged(path);
+}
+
+template <class T>
+core::Result<T> parsed(const std::string &path, core::Result<T> (*parse)(std::string_view text)) {
+  const auto text = core::read_file(path, kMaxJournalBytes);
+  if (!text) return core::Error{text.error()};
+  auto result = parse(text.value());
+  return result ? std::move(result) : core::Error{path + " " + result.error()};
+}
+
+Journal changed(Journal journal, Recent changes) {
+  std::set<FileId> other(changes.gone.begin(), changes.gone.end());
+  for (const Position &position : changes.journal.positions) other.insert(position.id);
+  std::erase_if(journal.positions, [&other](const Position &position) { return other.count(position.id) > 0; });
+  std::vector<Position> &fresh = changes.journal.positions;
+  fresh.insert(fresh.begin(), std::make_move_iterator(journal.positions.begin()), std::make_move_iterator(journal.positions.end()));
+  return std::move(changes.journal);
+}
+
+}  // namespace
+
+JournalFile::Kept JournalFile::read() {
+  whole_.reset();
+  Kept kept;
+  if (!is_there(path_)) {
+    if (is_there(recent_path_))
+      kept.problem = tail::set_aside(recent_path_, recent_path_ + " tells changes to " + path_ + ", which is gone");
+    return kept;
+  }
+  auto journal = parsed(path_, parse_journal);
+  if (!journal) {
+    set_aside();
+    kept.problem = journal.error() + "; it is now " + damaged(path_);
+    return kept;
+  }
+  kept.journal = std::move(*journal);
+  written_ns_ = kept.journal.written_ns;  // the next one is later, also when the clock was set back
+  if (is_there(recent_path_)) kept.problem = add_recent(kept.journal);
+  return kept;
+}
+
+// What is damaged; "": nothing is.
+std::string JournalFile::add_recent(Journal &journal) const {
+  auto recent = parsed(recent_path_, parse_recent);
+  if (!recent) return tail::set_aside(recent_path_, recent.error());
+  if (recent->over_ns > journal.written_ns)
+    return tail::set_aside(recent_path_, recent_path_ + " tells changes to another journal than " + path_);
+  if (recent->over_ns == journal.written_ns) journal = changed(std::move(journal), std::move(*recent));
+  return "";  // those to the one before are in this one
+}
+
+core::Status JournalFile::write(const Journal &journal) {
+  const auto changes = changes_to(journal);
+  if (!changes) return write_whole(journal);
+  std::string text = recent_text(*changes);
+  if (text == recent_) return core::Done{};
+  if (!is_there(path_)) return write_whole(journal);  // somebody took it away
+  auto done = replace(recent_path_, text);
+  recent_ = done ? std::move(text) : std::string();
+  return done;
+}
+
+std::optional<Recent> JournalFile::changes_to(const Journal &journal) const {
+  constexpr size_t kFew = 16, kPart = 8;
+  if (!whole_) return std::nullopt;
+  Recent changes{written_ns_, {}, {0, journal.began_ns, {}, journal.batch_time_ns, journal.segments, journal.own}};
+  size_t known = 0;
+  for (const Position &position : journal.positions) {
+    const auto found = whole_->find(position.id);
+    if (found != whole_->end()) ++known;
+    if (found == whole_->end() || found->second != position) changes.journal.positions.push_back(position);
+  }
+  if (known < whole_->size()) {
+    std::set<FileId> there;
+    for (const Position &position : journal.positions) there.insert(position.id);
+    for (const auto &[id, position] : *whole_)
+      if (there.count(id) == 0) changes.gone.push_back(id);
+  }
+  const bool few = changes.journal.positions.size() + changes.gone.size() <= std::max(kFew, whole_->size() / kPart);
+  return few ? std::optional(std::move(changes)) : std::nullopt;
+}
+
+core::Status JournalFile::write_whole(Journal journal) {
+  whole_.reset();  // what fails half-way may be there or not
+  journal.written_ns = written_ns_ = std::max(core::realtime(), written_ns_ + 1);
+  if (auto done = replace(path_, journal_text(journal)); !done) return done;
+  whole_.emplace();
+  for (Position &position : journal.positions) {
+    const FileId id = position.id;
+    whole_->emplace(id, std::move(position));
+  }
+  journal.positions.clear();
+  recent_ = recent_text({written_ns_, {}, std::move(journal)});
+  std::remove(recent_path_.c_str());  // it is of the one before
+  return core::Done{};
+}
+
+void JournalFile::set_aside() {
+  whole_.reset();
+  for (const std::string &path : {path_, recent_path_}) std::rename(path.c_str(), damaged(path).c_str());
+}
+
+}  // namespace atalaya::tail

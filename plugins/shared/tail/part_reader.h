@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines of a part of a file. What is read lies side by side with what was read before, so that a file that is truncated
+// meanwhile is found out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plugins/shared/tail/followed_file.h"
+
+namespace atalaya::tail {
+
+struct Line {
+  std::string_view text;  // without its newline; valid until the next call
+  FileId file;
+  bool first = false;  // of its file
+};
+
+class PartReader {
+ public:
+  explicit PartReader(Context &context) : context_(context) {}
+
+  // From the file's offset to `to`. `last_line`: what follows the last newline is one, too.
+  void open(File &file, int64_t to, bool last_line);
+  bool is_open() const { return file_ != nullptr; }
+  // False: the part is over.
+  bool next(Line &line);
+  // Brings the marks of the file to its offset.
+  void mark();
+  void close();
+
+ private:
+  bool read_more();
+  bool next_line(Line &line);
+  void skip(size_t bytes);
+  void give(Line &line, size_t length, size_t consumed);
+
+  Context &context_;
+  File *file_ = nullptr;
+  int64_t to_ = 0;
+  bool last_line_ = false;
+  bool sound_ = false;       // the file was what it was when the part was opened
+  std::string first_bytes_;  // of the file, where it has no whole head mark yet
+  std::string buffer_;       // its end is at buffered_to_; begins kMarkBytes before begin_, or at the file's begin
+  size_t begin_ = 0;         // of what was not handed on in it
+  int64_t buffered_to_ = 0;
+};
+
+}  // namespace atalaya::tail

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples of cgroups, of version 1, version 2 or both: one a path, whichever trees it is found in.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/sources/proc/cgroup/cgroup_model.h"
+#include "plugins/shared/cgroup/cgroup_walk.h"
+#include "plugins/sources/proc/host/host_options.h"
+#include "plugins/sources/proc/host/host_text_reader.h"
+
+namespace atalaya::proc {
+
+class CgroupCollector {
+ public:
+  CgroupCollector(Host host, CgroupOptions options);
+  void start();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  struct Cgroup {
+    CgroupReading reading;
+    int64_t at_ns = 0;
+    uint64_t round = 0;
+    uint64_t identity = 0, last_identity = 0;  // of its folders: a cgroup made anew has the same path
+    CgroupHistory history;
+  };
+
+  bool visit(const Hierarchy &hierarchy, std::string_view path, int folder);
+  Cgroup *cgroup_of(std::string_view path);
+  void read_v1(const Hierarchy &hierarchy, int folder, CgroupReading &out);
+  void read_v2(const Hierarchy &hierarchy, int folder, CgroupReading &out);
+  void read_io_v1(int folder, CgroupCounters &out);
+
+  Host host_;
+  CgroupOptions options_;
+  TextReader reader_;
+  MetricEmitter<kCgroupMetrics> emitter_;
+  uint32_t tag_;
+  uint64_t ns_per_tick_;
+
+  std::vector<Hierarchy> hierarchies_;
+  std::vector<uint64_t> stacked_majors_;
+  CgroupWalk walk_;
+  std::map<std::string, Cgroup, std::less<>> cgroups_;
+  uint64_t round_ = 0;
+  bool told_too_many_ = false;
+  CgroupValues values_;
+};
+
+}  // namespace atalaya::proc

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/cgroup/cgroup_paths.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <vector>
+
+namespace atalaya::proc {
+namespace {
+
+constexpr size_t kMaxPaths = 20000;
+
+}  // namespace
+
+void CgroupPaths::open(const std::string &root) {
+  v1_.reset();
+  v2_.reset();
+  first_.clear();
+  cgroups_.clear();
+  root_ = core::Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::vector<char> buffer(1 << 20);
+  std::vector<Mount> mounts;
+  parse_mountinfo(read_path(root_.get(), "proc/self/mountinfo", buffer).text, mounts);
+  for (const Hierarchy &tree : find_hierarchies(mounts)) {
+    if (tree.v2) v2_ = tree;
+    // The one that the kernel program numbers.
+    if (!tree.v2 && tree.cpu) v1_ = tree;
+  }
+}
+
+std::string_view CgroupPaths::path(uint64_t id) {
+  const Cgroup *cgroup = find(id);
+  return cgroup == nullptr ? std::string_view() : cgroup->path;
+}
+
+uint64_t CgroupPaths::same(uint64_t id) {
+  const Cgroup *cgroup = find(id);
+  return cgroup == nullptr ? 0 : cgroup->same;
+}
+
+const CgroupPaths::Cgroup *CgroupPaths::find(uint64_t id) {
+  if (id == 0) return nullptr;
+  auto found = cgroups_.find(id);
+  if (found == cgroups_.end() && !looked_) {
+    look();
+    found = cgroups_.find(id);
+  }
+  return found == cgroups_.end() ? nullptr : &found->second;
+}
+
+void CgroupPaths::look() {
+  looked_ = true;
+  if (cgroups_.size() > kMaxPaths) {
+    first_.clear();
+    cgroups_.clear();
+  }
+  if (v2_) look_in(*v2_, 0);
+  if (v1_) look_in(*v1_, kCgroupV1);
+}
+
+// A number is never used again, so that its path stays what it is.
+void CgroupPaths::add(uint64_t id, std::string_view path) {
+  const auto [at, added] = cgroups_.try_emplace(id);
+  if (!added) return;
+  Cgroup &cgroup = at->second;
+  cgroup.path = path;
+  cgroup.same = first_.try_emplace(cgroup.path, id).first->second;
+}
+
+void CgroupPaths::look_in(const Hierarchy &tree, uint64_t mark) {
+  walk_.run(root_.get(), tree.path, [this, mark](std::string_view path, int folder) {
+    struct stat info {};
+    // The number is that of the folder's inode (kernfs).
+    if (::fstat(folder, &info) == 0) add(info.st_ino | mark, path);
+    return cgroups_.size() <= 2 * kMaxPaths;
+  });
+}
+
+}  // namespace atalaya::proc

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/exits/exit_collector.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/procfs/process_parse.h"
+
+namespace atalaya::proc {
+namespace {
+
+constexpr double kNanosecondsPerSecond = 1e9;
+
+uint64_t ticks_per_second() {
+  const long ticks = ::sysconf(_SC_CLK_TCK);
+  return ticks > 0 ? static_cast<uint64_t>(ticks) : 100;
+}
+
+// By so much may ticks and nanoseconds differ at any time: a tick of the files (longer than one of the kernel) on each core.
+uint64_t noise_ns() {
+  const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
+  return static_cast<uint64_t>(kNanosecondsPerSecond) / ticks_per_second() * static_cast<uint64_t>(cores > 0 ? cores : 1);
+}
+
+uint64_t known(const Counters &counters, Counter counter) {
+  return counters.has(counter) ? counters.get(counter) : 0;
+}
+
+}  // namespace
+
+ExitCollector::ExitCollector(Host host, ExitOptions options)
+    : host_(host),
+      options_(std::move(options)),
+      process_id_(host.intern("process")),
+      parent_id_(host.intern("parent")),
+      cgroup_id_(host.intern("cgroup")),
+      exits_id_(host.intern(view(kExitsMetric.name))),
+      lost_id_(host.intern(view(kLostExitsMetric.name))),
+      exits_(options_.max_groups),
+      unattributed_(noise_ns()) {
+  for (size_t i = 0; i < kCounters; ++i) rate_ids_[i] = host.intern(view(kRateRows[i].metric.name));
+}
+
+void ExitCollector::start() {
+  folder_ = open_root(options_.root, "proc");
+  cgroups_.open(options_.root);
+  unattributed_ = Unattributed(noise_ns());
+  previous_ns_ = 0;
+  lost_before_ = 0;
+}
+
+void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pass &pass) {
+  const bool first = previous_ns_ == 0;
+  elapsed_ns_ = first || pass.baseline ? 0 : pass.monotonic_ns - previous_ns_;
+  previous_ns_ = pass.monotonic_ns;
+  take_exits(backend, model);
+  remainder_.reset();
+  HostBusy busy;
+  if (!options_.unattributed || !read_busy(busy)) return;
+  const CpuTime &live = model.used();
+  remainder_ =
+      unattributed_.add(busy, {live.user_ns + exited_.user_ns, live.kernel_ns + exited_.kernel_ns}, first || pass.baseline);
+}
+
+// Those that cannot be accounted for, as nobody saw them before, are in the remainder.
+void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
+  exits_.begin();
+  cgroups_.begin();
+  exited_ = {};
+  backend.take_exits(model, [&](const ExitReading &exit) {
+    if (elapsed_ns_ <= 0) return;
+    const Counters used = model.last_growth(exit.last).value_or(Counters());
+    exited_.user_ns += known(used, Counter::user_ns);
+    exited_.kernel_ns += known(used, Counter::kernel_ns);
+    if (!options_.exited) return;
+    // A sample shows the path: two groups that differ in the number alone would be one series, of which the last one wins.
+    ExitReading shown = exit;
+    shown.cgroup = cgroups_.same(exit.cgroup);
+    exits_.add(shown, used);
+  });
+  lost_ = backend.lost_exits();
+  if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
+}
+
+bool ExitCollector::read_busy(HostBusy &busy) {
+  std::array<char, 256> buffer{};  // the first line says it all
+  const FileText text = stat_.read(folder_.get(), buffer);
+  if (text.ok() && parse_busy(text.text, ticks_per_second(), busy)) return true;
+  if (!told_stat_)
+    host_.log(Level::warning,
+              "the CPU time of the host cannot be read from /proc/stat: the processes irq and unattributed are absent");
+  told_stat_ = true;
+  return false;
+}
+
+void ExitCollector::emit(Batch &batch) {
+  if (elapsed_ns_ <= 0) return;
+  if (options_.exited)
+    for (const ExitGroup &group : exits_.groups()) emit_group(group, batch);
+  if (remainder_) emit_remainder(*remainder_, batch);
+}
+
+void ExitCollector::emit_group(const ExitGroup &group, Batch &batch) {
+  Sample &sample = add_sample(group.other ? "other" : group.name.text(), batch);
+  if (!group.parent.text().empty()) batch.tag(sample, parent_id_, group.parent.text());
+  if (const std::string_view path = cgroups_.path(group.cgroup); !path.empty()) batch.tag(sample, cgroup_id_, path);
+  for (size_t i = 0; i < kCounters; ++i)
+    if (const auto counter = static_cast<Counter>(i); group.used.has(counter))
+      add_rate(sample, counter, group.used.get(counter), batch);
+  batch.field(sample, exits_id_, static_cast<int64_t>(group.exits));
+}
+
+void ExitCollector::emit_remainder(const Remainder &remainder, Batch &batch) {
+  add_rate(add_sample("irq", batch), Counter::kernel_ns, remainder.irq_ns, batch);
+  Sample &sample = add_sample("unattributed", batch);
+  add_rate(sample, Counter::user_ns, remainder.user_ns, batch);
+  add_rate(sample, Counter::kernel_ns, remainder.kernel_ns, batch);
+  if (options_.exited && lost_) batch.field(sample, lost_id_, static_cast<int64_t>(*lost_));
+}
+
+Sample &ExitCollector::add_sample(std::string_view process, Batch &batch) {
+  Sample &sample = batch.add(ATALAYA_METRICS, 3, kCounters + 1);
+  batch.tag(sample, process_id_, process);
+  return sample;
+}
+
+void ExitCollector::add_rate(Sample &sample, Counter counter, uint64_t amount, Batch &batch) {
+  const RateRow &row = kRateRows[static_cast<size_t>(counter)];
+  const double per_second = static_cast<double>(amount) * kNanosecondsPerSecond / static_cast<double>(elapsed_ns_);
+  batch.field(sample, rate_ids_[static_cast<size_t>(counter)], round_to(per_second * row.scale, row.metric.decimals));
+}
+
+}  // namespace atalaya::proc

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What live processes do not show: those that ended in the window, and the host's CPU time that is in no process's account.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/files.h"
+#include "plugins/sources/proc/cgroup/cgroup_paths.h"
+#include "plugins/sources/proc/exits/exit_model.h"
+#include "plugins/sources/proc/process/process_backend.h"
+#include "plugins/sources/proc/process/process_metrics.h"
+#include "plugins/sources/proc/process/unattributed.h"
+
+namespace atalaya::proc {
+
+struct ExitOptions {
+  std::string root = "/";
+  bool exited = true, unattributed = true;
+  size_t max_groups = 100;
+};
+
+class ExitCollector {
+ public:
+  ExitCollector(Host host, ExitOptions options);
+  void start();
+  // Between the reading of the processes and the end of the model's pass. The window begins where the last call was.
+  void take(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
+  size_t max_samples() const { return options_.max_groups + 3; }
+  // The samples of what was taken.
+  void emit(Batch &batch);
+
+ private:
+  void take_exits(ProcessBackend &backend, ProcessModel &model);
+  bool read_busy(HostBusy &busy);
+  void emit_group(const ExitGroup &group, Batch &batch);
+  void emit_remainder(const Remainder &remainder, Batch &batch);
+  Sample &add_sample(std::string_view process, Batch &batch);
+  void add_rate(Sample &sample, Counter counter, uint64_t amount, Batch &batch);
+
+  Host host_;
+  ExitOptions options_;
+  uint32_t process_id_, parent_id_, cgroup_id_, exits_id_, lost_id_;
+  std::array<uint32_t, kCounters> rate_ids_{};
+
+  core::Descriptor folder_;  // proc below the root
+  KeptFile stat_{"stat"};
+  CgroupPaths cgroups_;
+  ExitModel exits_;
+  Unattributed unattributed_;
+  std::optional<Remainder> remainder_;
+  CpuTime exited_;  // in this window
+  uint64_t lost_before_ = 0;
+  std::optional<uint64_t> lost_;              // in this window
+  int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
+  bool told_stat_ = false;
+};
+
+}  // namespace atalaya::proc

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/shared/procfs/process_reading.h"
+
+namespace atalaya::proc {
+
+// What is known of a process that has ended, read when nothing can change it any more.
+struct ExitReading {
+  ProcessReading last;  // no gauges; start_ns 0: unknown
+  Name parent;          // its name when the process ended; empty: unknown
+  uint64_t cgroup = 0;  // id; 0: unknown
+};
+
+}  // namespace atalaya::proc

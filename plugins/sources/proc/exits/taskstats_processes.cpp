@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/exits/taskstats_processes.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace atalaya::proc {
+namespace {
+
+constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
+// Two ends tell the same start of their process to within the rounding of both to seconds.
+constexpr int64_t kStartTolerance_s = 2;
+
+int64_t start_of(const TaskEnd &end) {
+  return end.end_s - static_cast<int64_t>(end.process_elapsed_us / kMicrosecondsPerSecond);
+}
+
+void add_cpu(TaskCpu &sum, const TaskCpu &cpu) {
+  sum.exec_ns += cpu.exec_ns;
+  sum.user_us += cpu.user_us;
+  sum.kernel_us += cpu.kernel_us;
+}
+
+void add_counters(Known<Counter, kCounters> &sum, const Known<Counter, kCounters> &counters) {
+  for (size_t i = 0; i < kCounters; ++i) {
+    const auto counter = static_cast<Counter>(i);
+    if (counters.has(counter)) sum.set(counter, (sum.has(counter) ? sum.get(counter) : 0) + counters.get(counter));
+  }
+}
+
+void describe(ProcessEnd &process, const TaskEnd &end) {
+  process.pid = end.process;
+  process.parent = end.parent;
+  process.kernel_thread = end.kernel_thread;
+  process.elapsed_us = end.process_elapsed_us;
+  process.end_s = end.end_s;
+  if (process.named) return;
+  process.name = end.name;
+  process.named = end.pid == end.process;
+}
+
+}  // namespace
+
+ThreadSums::ThreadSums(size_t max_processes) : max_processes_(std::max<size_t>(max_processes, 1)) {
+  pids_.reserve(max_processes_);
+  sums_.reserve(max_processes_);
+}
+
+void ThreadSums::add(const TaskEnd &end, const Take &take) {
+  if (end.process == 0) return;  // before version 12 this may be a process, or a thread of one
+  if (end.last && !end.total) {
+    ProcessEnd process;
+    describe(process, end);
+    process.counters = end.counters;
+    set_cpu(end.cpu, process.kernel_thread, process.counters);
+    take(process);
+    return;
+  }
+  Sum &sum = sum_of(end, take);
+  describe(sum.process, end);
+  add_cpu(sum.cpu, end.cpu);
+  add_counters(sum.process.counters, end.counters);
+  if (!end.last || sum.total) return;
+  sum.total = end.total;
+  ++ended_;
+}
+
+void ThreadSums::finish(const Take &take) {
+  for (size_t i = sums_.size(); ended_ > 0 && i-- > 0;)
+    if (sums_[i].total) remove(i, take);
+}
+
+ThreadSums::Sum &ThreadSums::sum_of(const TaskEnd &end, const Take &take) {
+  const int64_t start_s = start_of(end);
+  size_t index = index_of(end.process);
+  // With another start its pid is another process's now, and the record of its end was lost.
+  if (index < pids_.size() && std::abs(sums_[index].start_s - start_s) > kStartTolerance_s) {
+    remove(index, take);
+    index = pids_.size();
+  }
+  if (index == pids_.size()) {
+    if (pids_.size() == max_processes_) {
+      const auto earlier = [](const Sum &a, const Sum &b) { return a.order < b.order; };
+      remove(static_cast<size_t>(std::min_element(sums_.begin(), sums_.end(), earlier) - sums_.begin()), take);
+    }
+    index = pids_.size();
+    pids_.push_back(end.process);
+    sums_.emplace_back().start_s = start_s;
+  }
+  sums_[index].order = ++order_;
+  return sums_[index];
+}
+
+size_t ThreadSums::index_of(int32_t pid) const {
+  return static_cast<size_t>(std::find(pids_.begin(), pids_.end(), pid) - pids_.begin());
+}
+
+// Handed on when the process has ended, else forgotten.
+void ThreadSums::remove(size_t index, const Take &take) {
+  Sum &sum = sums_[index];
+  if (sum.total) {
+    // The kernel sums a thread's time a moment before it makes the thread's record: of the same threads the records tell no less.
+    if (sum.cpu.exec_ns < sum.total->exec_ns) sum.process.counters = {};
+    if (sum.total->delay_ns) sum.process.counters.set(Counter::delay_ns, *sum.total->delay_ns);
+    sum.cpu.exec_ns = std::max(sum.cpu.exec_ns, sum.total->exec_ns);
+    set_cpu(sum.cpu, sum.process.kernel_thread, sum.process.counters);
+    --ended_;
+    take(sum.process);
+  }
+  pids_[index] = pids_.back();
+  sums_[index] = sums_.back();
+  pids_.pop_back();
+  sums_.pop_back();
+}
+
+}  // namespace atalaya::proc

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel's taskstats interface sends when a task (a thread) ends: netlink messages, and in them the records of
+// linux/taskstats.h. Pure functions on untrusted bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "plugins/shared/procfs/process_reading.h"
+
+namespace atalaya::proc {
+
+using Bytes = std::span<const std::byte>;
+
+struct NetlinkMessage {
+  uint16_t type = 0;
+  uint32_t sequence = 0;
+  Bytes payload;
+};
+
+// Takes the first message from the front of a datagram. False at its end, and, with `datagram` not empty, where it is malformed.
+bool next_message(Bytes &datagram, NetlinkMessage &message);
+// What an NLMSG_ERROR says: an errno, or 0 for "done". Empty for other messages.
+std::optional<int> result_of(const NetlinkMessage &message);
+// The id in the generic netlink controller's answer to CTRL_CMD_GETFAMILY.
+std::optional<uint16_t> family_of(const NetlinkMessage &message);
+
+// CPU time as the kernel has it: exactly, and by ticks, which say how to divide it.
+struct TaskCpu {
+  uint64_t exec_ns = 0;
+  uint64_t user_us = 0, kernel_us = 0;
+};
+// Divides it as /proc/PID/stat does. Without a tick it is all user time, but for a kernel thread; without the exact time the ticks
+// are the time.
+void set_cpu(const TaskCpu &cpu, bool kernel_thread, Known<Counter, kCounters> &counters);
+
+// What threads that have ended used together. The kernel sums it itself, whoever listened.
+struct ThreadsTotal {
+  uint64_t exec_ns = 0;
+  std::optional<uint64_t> delay_ns;
+};
+
+// The end of one thread.
+struct TaskEnd {
+  uint16_t version = 0;
+  int32_t pid = 0;
+  int32_t process = 0;  // the pid of its process; 0: this kernel does not say (before version 12)
+  int32_t parent = 0;   // of the process
+  bool kernel_thread = false;
+  bool last = false;  // with it the process has ended
+  Name name;
+  uint64_t elapsed_us = 0, process_elapsed_us = 0;
+  int64_t end_s = 0;  // Unix time, rounded down
+  TaskCpu cpu;
+  Known<Counter, kCounters> counters;  // without CPU time
+  std::optional<ThreadsTotal> total;   // when it is the last one of several
+};
+
+// A record of a thread's end, from a message of the taskstats family. Empty for what is none or is malformed.
+std::optional<TaskEnd> task_end(Bytes payload);
+
+}  // namespace atalaya::proc

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples of the host: cores, memory, swap, disks, interfaces, file systems, pressure, load, clock and activity.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/sources/proc/host/host_file_systems.h"
+#include "plugins/sources/proc/host/host_model.h"
+#include "plugins/sources/proc/host/host_options.h"
+#include "plugins/sources/proc/host/host_text_reader.h"
+
+namespace atalaya::proc {
+
+// adjtimex(2), which says why not in errno.
+using AskClock = int (*)(timex *);
+
+class HostCollector {
+ public:
+  HostCollector(Host host, HostOptions options, FileSystemQuestions questions = {}, AskClock ask_clock = ::adjtimex);
+  void start();
+  void stop() { spaces_.stop(); }
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  void forget();
+  void collect_stat(Batch &batch);
+  void collect_memory(Batch &batch);
+  void collect_disks(Batch &batch);
+  void collect_interfaces(Batch &batch);
+  void collect_file_systems(Batch &batch);
+  void collect_pressure(Batch &batch);
+  void collect_load(Batch &batch);
+  void collect_clock(Batch &batch);
+
+  // Whether the root is that of the kernel that this process runs on.
+  bool is_of_this_kernel();
+  bool wanted(DiskType type) const;
+  const Link &link_of(std::string_view interface, int64_t now_ns);
+  void find_file_systems(std::string_view mountinfo);
+  bool all_answer();
+
+  Host host_;
+  HostOptions options_;
+  TextReader reader_;
+  MetricEmitter<kHostMetrics> emitter_;
+  uint32_t core_, disk_, interface_, mount_;  // names of the tags
+  Units units_;
+  HostValues values_;
+
+  Input stat_input_{KeptFile("proc/stat"), "sys.cpu, sys.tasks, sys.interrupts and sys.context are"};
+  Stat stat_;
+  History<CoreTimes> cores_;
+  Last<Activity> activity_;
+
+  Input meminfo_input_{KeptFile("proc/meminfo"), "sys.mem and sys.swap are"};
+  Input vmstat_input_{KeptFile("proc/vmstat"), "the rates of sys.mem and sys.swap are"};
+  Last<Paging> paging_;
+
+  Input diskstats_input_{KeptFile("proc/diskstats"), "sys.disk is"};
+  std::vector<Disk> disk_list_;
+  History<DiskCounters> disks_;
+
+  std::optional<Input> net_dev_input_;
+  std::vector<Interface> interface_list_;
+  History<InterfaceCounters> interfaces_;
+  std::map<std::string, Link, std::less<>> links_;
+  int64_t links_at_ns_ = 0;
+
+  std::optional<Input> mountinfo_input_;
+  std::string mountinfo_;  // as last understood
+  FileSystemSpaces::Mounts file_systems_;
+  FileSystemSpaces spaces_;
+  bool told_silent_ = false;
+
+  std::array<Input, 3> pressure_inputs_{{{KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
+                                         {KeptFile("proc/pressure/memory"), "sys.pressure.memory is"},
+                                         {KeptFile("proc/pressure/io"), "sys.pressure.io is"}}};
+  std::array<Last<PressureTotals>, 3> pressure_;
+
+  Input loadavg_input_{KeptFile("proc/loadavg"), "sys.load and sys.tasks.total are"};
+  Input uptime_input_{KeptFile("proc/uptime"), "sys.uptime is"};
+
+  AskClock ask_clock_;
+  bool has_clock_ = false;
+};
+
+}  // namespace atalaya::proc

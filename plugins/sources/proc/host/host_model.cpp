@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/host/host_model.h"
+
+#include <algorithm>
+#include <map>
+
+namespace atalaya::proc {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kSectorBytes = 512;  // of /proc/diskstats, whatever the disk's own sectors are
+
+std::optional<double> mib_of_kib(Count kib) {
+  return kib ? std::optional(static_cast<double>(*kib) / 1024) : std::nullopt;
+}
+
+std::optional<double> quotient(std::optional<double> amount, std::optional<double> of) {
+  if (!amount || !of || *of <= 0) return std::nullopt;
+  return *amount / *of;
+}
+
+// The share of `total` that is not `rest`.
+std::optional<double> percent_used(Count rest, Count total) {
+  if (!rest || !total || *total == 0 || *rest > *total) return std::nullopt;
+  return 100.0 * static_cast<double>(*total - *rest) / static_cast<double>(*total);
+}
+
+// Of each folder its top mount, in the order of the file.
+std::vector<const Mount *> visible(const std::vector<Mount> &mounts) {
+  std::map<std::string_view, const Mount *> top;
+  for (const Mount &mount : mounts) top[mount.mount_point] = &mount;
+  std::vector<const Mount *> result;
+  for (const Mount &mount : mounts)
+    if (top[mount.mount_point] == &mount) result.push_back(&mount);
+  return result;
+}
+
+}  // namespace
+
+void core_values(const Readings<CoreTimes> &core, double ticks_per_second, Formulas formulas, HostValues &out) {
+  using T = CoreTimes;
+  const double percent = 100.0 / ticks_per_second;
+  out.set("sys.cpu.user", core.per_second({&T::user, &T::nice}, percent));
+  out.set("sys.cpu.kernel", core.per_second(&T::system, percent));
+  out.set("sys.cpu.idle", core.per_second(&T::idle, percent));
+  out.set("sys.cpu.wait", core.per_second(&T::iowait, percent));
+  out.set("sys.cpu.usage", formulas == Formulas::reference
+                               ? core.per_second({&T::user, &T::nice, &T::system, &T::iowait}, percent)
+                               : core.per_second({&T::user, &T::nice, &T::system, &T::irq, &T::softirq}, percent));
+  out.set("sys.cpu.nice", core.per_second(&T::nice, percent));
+  out.set("sys.cpu.irq", core.per_second(&T::irq, percent));
+  out.set("sys.cpu.softirq", core.per_second(&T::softirq, percent));
+  out.set("sys.cpu.steal", core.per_second(&T::steal, percent));
+  out.set("sys.cpu.guest", core.per_second({&T::guest, &T::guest_nice}, percent));
+}
+
+void activity_values(const Readings<Activity> &activity, HostValues &out) {
+  out.set_count("sys.tasks.running", activity.now().running);
+  out.set_count("sys.tasks.blocked", activity.now().blocked);
+  out.set("sys.tasks.created", activity.per_second(&Activity::created));
+  out.set("sys.interrupts", activity.per_second(&Activity::interrupts));
+  out.set("sys.interrupts.soft", activity.per_second(&Activity::soft_interrupts));
+  out.set("sys.context.switches", activity.per_second(&Activity::context_switches));
+}
+
+void memory_values(const Memory &memory, Formulas formulas, HostValues &out) {
+  out.set("sys.mem.total", mib_of_kib(memory.total));
+  out.set("sys.mem.free", mib_of_kib(memory.free));
+  out.set("sys.mem.available", mib_of_kib(memory.available));
+  out.set("sys.mem.usage", percent_used(formulas == Formulas::reference ? memory.free : memory.available, memory.total));
+  out.set("sys.mem.buffers", mib_of_kib(memory.buffers));
+  out.set("sys.mem.cached", mib_of_kib(memory.cached));
+  out.set("sys.mem.active", mib_of_kib(memory.active));
+  out.set("sys.mem.inactive", mib_of_kib(memory.inactive));
+  out.set("sys.mem.dirty", mib_of_kib(memory.dirty));
+  out.set("sys.mem.writeback", mib_of_kib(memory.writeback));
+  out.set("sys.mem.slab", mib_of_kib(memory.slab));
+  out.set("sys.mem.shared", mib_of_kib(memory.shared));
+}
+
+void memory_paging_values(const Readings<Paging> &paging, HostValues &out) {
+  out.set("sys.mem.pgin.bytes", paging.per_second(&Paging::kib_in, 1024));
+  out.set("sys.mem.pgout.bytes", paging.per_second(&Paging::kib_out, 1024));
+  const std::optional<double> all = paging.per_second(&Paging::faults);
+  const std::optional<double> major = paging.per_second(&Paging::major_faults);
+  // The kernel sums both over the cores at different moments.
+  if (all && major && *all >= *major) out.set("sys.mem.faults.minor", *all - *major);
+  out.set("sys.mem.faults.major", major);
+  out.set_count("sys.mem.oom.kills", paging.delta_of(&Paging::oom_kills));
+}
+
+void swap_values(const Memory &memory, HostValues &out) {
+  out.set("sys.swap.total", mib_of_kib(memory.swap_total));
+  out.set("sys.swap.free", mib_of_kib(memory.swap_free));
+  out.set("sys.swap.cached", mib_of_kib(memory.swap_cached));
+}
+
+void swap_paging_values(const Readings<Paging> &paging, double page_bytes, HostValues &out) {
+  out.set("sys.swap.in.bytes", paging.per_second(&Paging::swap_pages_in, page_bytes));
+  out.set("sys.swap.out.bytes", paging.per_second(&Paging::swap_pages_out, page_bytes));
+}
+
+void disk_values(const Readings<DiskCounters> &disk, HostValues &out) {
+  using D = DiskCounters;
+  out.set("sys.disk.read.mb", disk.per_second(&D::sectors_read, kSectorBytes / kMiB));
+  out.set("sys.disk.read.ios", disk.per_second(&D::reads));
+  out.set("sys.disk.read.merges", disk.per_second(&D::reads_merged));
+  out.set("sys.disk.read.time", disk.per_second(&D::read_ms));
+  out.set("sys.disk.read.await", quotient(disk.increase(&D::read_ms), disk.increase(&D::reads)));
+  out.set("sys.disk.write.mb", disk.per_second(&D::sectors_written, kSectorBytes / kMiB));
+  out.set("sys.disk.write.ios", disk.per_second(&D::writes));
+  out.set("sys.disk.write.merges", disk.per_second(&D::writes_merged));
+  out.set("sys.disk.write.time", disk.per_second(&D::write_ms));
+  out.set("sys.disk.write.await", quotient(disk.increase(&D::write_ms), disk.increase(&D::writes)));
+  out.set("sys.disk.discard.bytes", disk.per_second(&D::sectors_discarded, kSectorBytes));
+  out.set("sys.disk.discard.ios", disk.per_second(&D::discards));
+  out.set("sys.disk.flush.ios", disk.per_second(&D::flushes));
+  out.set("sys.disk.usage", disk.per_second(&D::busy_ms, 100.0 / 1000));
+  out.set("sys.disk.queue", disk.per_second(&D::queue_ms, 1.0 / 1000));
+}
+
+void interface_values(const Readings<InterfaceCounters> &interface, const Link &link, HostValues &out) {
+  using I = InterfaceCounters;
+  out.set("sys.net.in.mb", interface.per_second(&I::bytes_in, 8 / kMiB));
+  out.set("sys.net.in.packets", interface.per_second(&I::packets_in));
+  out.set("sys.net.in.errors", interface.per_second(&I::errors_in));
+  out.set("sys.net.in.drops", interface.per_second(&I::drops_in));
+  out.set("sys.net.out.mb", interface.per_second(&I::bytes_out, 8 / kMiB));
+  out.set("sys.net.out.packets", interface.per_second(&I::packets_out));
+  out.set("sys.net.out.errors", interface.per_second(&I::errors_out));
+  out.set("sys.net.out.drops", interface.per_second(&I::drops_out));
+  if (!link.mbit_per_second || *link.mbit_per_second == 0) return;
+  const double capacity = static_cast<double>(*link.mbit_per_second) * 1e6 * (link.half_duplex ? 1 : 2);
+  out.set("sys.net.usage", interface.per_second({&I::bytes_in, &I::bytes_out}, 100 * 8 / capacity));
+}
+
+void load_values(const Load &load, HostValues &out) {
+  out.set("sys.load.1m", load.one);
+  out.set("sys.load.5m", load.five);
+  out.set("sys.load.15m", load.fifteen);
+  out.set_count("sys.tasks.total", load.tasks);
+}
+
+void clock_values(const timex &clock, HostValues &out) {
+  const auto status = static_cast<unsigned>(clock.status);
+  const bool synced = (status & STA_UNSYNC) == 0;
+  out.set_count("sys.clock.synced", synced ? 1 : 0);
+  if (!synced) return;  // nobody has told the kernel, which has 0 and 16 s then
+  const double per_ms = (status & STA_NANO) != 0 ? 1e6 : 1e3;
+  out.set("sys.clock.offset", static_cast<double>(clock.offset) / per_ms);
+  out.set("sys.clock.error", static_cast<double>(clock.maxerror) / 1e3);
+}
+
+void space_values(const Space &space, HostValues &out) {
+  if (space.blocks == 0 || space.free > space.blocks) return;
+  const auto mib = [&space](uint64_t blocks) {
+    return static_cast<double>(blocks) * static_cast<double>(space.block_bytes) / kMiB;
+  };
+  const uint64_t used = space.blocks - space.free;
+  out.set("sys.fs.size", mib(space.blocks));
+  out.set("sys.fs.used", mib(used));
+  out.set("sys.fs.free", mib(space.free));
+  out.set("sys.fs.available", mib(space.available));
+  out.set("sys.fs.usage",
+          quotient(100.0 * static_cast<double>(used), static_cast<double>(used) + static_cast<double>(space.available)));
+  if (space.inodes == 0) return;  // btrfs and vfat make inodes as needed
+  out.set_count("sys.fs.inodes.total", space.inodes);
+  out.set_count("sys.fs.inodes.free", space.free_inodes);
+}
+
+std::vector<FileSystem> select_file_systems(const std::vector<Mount> &mounts, const std::vector<std::string> &types) {
+  std::vector<const Mount *> chosen;
+  for (const Mount *mount : visible(mounts)) {
+    if (std::find(types.begin(), types.end(), mount->type) == types.end()) continue;
+    const auto same =
+        std::find_if(chosen.begin(), chosen.end(), [mount](const Mount *other) { return other->device == mount->device; });
+    if (same == chosen.end())
+      chosen.push_back(mount);
+    else if ((*same)->root != "/" && mount->root == "/")
+      *same = mount;
+  }
+  std::vector<FileSystem> result;
+  for (const Mount *mount : chosen) {
+    std::string disk = unescape_mount(mount->source);
+    if (disk.starts_with("/dev/")) disk.erase(0, 5);
+    result.push_back({std::string(mount->device), std::move(disk), unescape_mount(mount->mount_point)});
+  }
+  return result;
+}
+
+}  // namespace atalaya::proc

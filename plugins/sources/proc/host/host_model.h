@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the readings of the host mean, as values under the declared names.
+#pragma once
+
+#include <sys/timex.h>
+
+#include <string>
+#include <vector>
+
+#include "plugins/sources/proc/host/host_metrics.h"
+#include "plugins/shared/procfs/host_reader.h"
+
+namespace atalaya::proc {
+
+// Atalaya's formulas of sys.cpu.usage and sys.mem.usage, or those of the reference, for its dashboards.
+enum class Formulas { atalaya, reference };
+
+struct Units {
+  double ticks_per_second = 100;
+  double page_bytes = 4096;
+};
+
+// What an interface's link can carry; absent where the driver does not say.
+struct Link {
+  Count mbit_per_second;
+  bool half_duplex = false;
+};
+
+void core_values(const Readings<CoreTimes> &core, double ticks_per_second, Formulas formulas, HostValues &out);
+void activity_values(const Readings<Activity> &activity, HostValues &out);
+void memory_values(const Memory &memory, Formulas formulas, HostValues &out);
+void memory_paging_values(const Readings<Paging> &paging, HostValues &out);
+void swap_values(const Memory &memory, HostValues &out);
+void swap_paging_values(const Readings<Paging> &paging, double page_bytes, HostValues &out);
+void disk_values(const Readings<DiskCounters> &disk, HostValues &out);
+void interface_values(const Readings<InterfaceCounters> &interface, const Link &link, HostValues &out);
+void load_values(const Load &load, HostValues &out);
+void clock_values(const timex &clock, HostValues &out);
+
+// The four metrics of one resource's pressure.
+template <class Values>
+struct PressureNames {
+  typename Values::Name some, some_stall, full, full_stall;
+};
+
+template <class Values>
+void pressure_values(const Pressure &pressure, const Readings<PressureTotals> &totals, const PressureNames<Values> &names,
+                     Values &out) {
+  constexpr double kPercentOfMicroseconds = 100.0 / 1e6;
+  out.set(names.some, pressure.some_avg10);
+  out.set(names.some_stall, totals.per_second(&PressureTotals::some, kPercentOfMicroseconds));
+  out.set(names.full, pressure.full_avg10);
+  out.set(names.full_stall, totals.per_second(&PressureTotals::full, kPercentOfMicroseconds));
+}
+
+// The numbers of statvfs(3).
+struct Space {
+  uint64_t block_bytes = 0, blocks = 0, free = 0, available = 0, inodes = 0, free_inodes = 0;
+};
+void space_values(const Space &space, HostValues &out);
+
+struct FileSystem {
+  std::string device, disk, mount;  // "8:1", "sda1" (the mount's source without /dev/), "/var"
+};
+// The mounts of the given types, each device once: where its root is mounted if anywhere, else the first bind mount of it. What
+// another mount on the same folder hides is left out.
+std::vector<FileSystem> select_file_systems(const std::vector<Mount> &mounts, const std::vector<std::string> &types);
+
+}  // namespace atalaya::proc

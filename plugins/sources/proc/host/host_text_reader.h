@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole files below a root, read into one buffer that grows to the largest of them.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/files.h"
+#include "plugins/shared/procfs/files.h"
+
+namespace atalaya::proc {
+
+// A kept file, and what is lost without it.
+struct Input {
+  KeptFile file;
+  std::string_view loss;  // "sys.load is"
+  bool told = false;
+};
+
+class TextReader {
+ public:
+  TextReader(Host host, std::string root) : host_(host), root_(std::move(root)) {}
+
+  // Opens the root; throws Failure when it is no folder.
+  void open();
+  int folder() const { return folder_.get(); }
+  bool is_host() const { return root_ == "/"; }
+
+  // The text is valid until the next read. The first failure of each input is logged, with what is lost.
+  std::optional<std::string_view> read(Input &input);
+  // A file that may well be missing; nothing is logged.
+  std::optional<std::string_view> read(int folder, const char *path);
+  // A file of a process that sees the host as it is: below another root that is process 1, as /proc/self leads into this one's
+  // namespaces.
+  std::string process_path(const std::string &name) const;
+
+ private:
+  template <class Read>
+  FileText read_all(Read &&read);
+
+  Host host_;
+  std::string root_;
+  core::Descriptor folder_;
+  std::vector<char> buffer_;
+};
+
+}  // namespace atalaya::proc

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend "bpf": bpf/proc.bpf.c in the kernel, and what user space does with it.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atalaya/plugin.hpp>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bpf/proc.h"
+#include "core/base/files.h"
+#include "core/base/now.h"
+#include "plugins/shared/bpf/loading.h"
+#include "plugins/sources/proc/process/bpf_records.h"
+#include "plugins/shared/procfs/files.h"
+#include "plugins/sources/proc/process/process_backend.h"
+#include "proc.skel.h"
+
+namespace atalaya::proc {
+namespace {
+
+// The kernel's buffer of an iterator holds 8 pages; a read gives what is in it, whole records.
+constexpr size_t kBuffer = size_t{64} << 10;
+constexpr uint64_t kUnfreedAfter = 3'000'000'000;
+constexpr size_t kMaxUnfreed = 8192;  // the map's size: a walk through a map that changes may meet a key twice
+
+struct SkeletonDeleter {
+  void operator()(proc_bpf *skeleton) const { proc_bpf__destroy(skeleton); }
+};
+using Skeleton = std::unique_ptr<proc_bpf, SkeletonDeleter>;
+
+struct RingDeleter {
+  void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
+};
+
+class BpfBackend final : public ProcessBackend {
+ public:
+  // An empty text when it works.
+  std::string open(bool exits) {
+    bpf::listen();
+    // What an older kernel refuses is left out: first the exact memory (5.14 and 5.18), then the ends of processes.
+    std::string error;
+    for (const Parts parts : {Parts{exits, true}, Parts{exits, false}, Parts{false, false}}) {
+      bpf::take_words();
+      if (load(parts)) {
+        if (exits && !parts.exits) lacks_ = "processes that end are not known, their CPU time is in unattributed: " + error;
+        error.clear();
+        break;
+      }
+      error = bpf::take_words();
+      if (error.empty()) error = "the kernel refused the program";
+    }
+    ::malloc_trim(0);  // the kernel's type information took several MiB
+    return error;
+  }
+
+  std::string_view lacks() const override { return lacks_; }
+
+  std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(core::clock_ns(CLOCK_BOOTTIME)); }
+
+  void read(ProcessModel &model) override {
+    ++skeleton_->bss->pass;
+    const core::Descriptor pass(bpf_iter_create(bpf_link__fd(iterator_.get())));
+    if (!pass) throw Failure(Code::retry, "the kernel's list of processes cannot be read: " + core::error_text(errno));
+    size_t kept = 0;
+    for (;;) {
+      const ssize_t size = ::read(pass.get(), buffer_.data() + kept, buffer_.size() - kept);
+      if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      if (size < 0) give_up(errno);
+      if (size == 0) break;
+      const size_t filled = kept + static_cast<size_t>(size);
+      const size_t taken = take_records(
+          std::span(buffer_).first(filled), [&](const proc_record &record) { update(model, record); },
+          [&](int32_t pid) { model.rests(pid); });
+      kept = filled - taken;
+      std::memmove(buffer_.data(), buffer_.data() + taken, kept);
+    }
+  }
+
+  void take_exits(const ProcessModel &model, const TakeExit &take) override {
+    if (!ring_) return;
+    take_exit_ = &take;
+    ring_buffer__consume(ring_.get());
+    take_unfreed(model, take);
+  }
+
+  std::optional<uint64_t> lost_exits() const override {
+    return ring_ ? std::optional<uint64_t>(skeleton_->bss->lost_exits) : std::nullopt;
+  }
+
+ private:
+  struct Parts {
+    bool exits, exact_memory;
+  };
+
+  // Half a list would say that the others have ended. What was lost with it is told in full at the next pass.
+  [[noreturn]] void give_up(int error) {
+    std::fill(std::begin(skeleton_->bss->seen), std::end(skeleton_->bss->seen), 0);
+    throw Failure(Code::retry, "the kernel's list of processes cannot be read: " + core::error_text(error));
+  }
+
+  bool load(Parts parts) {
+    exit_.reset();  // of an attempt before
+    free_.reset();
+    ring_.reset();
+    Skeleton skeleton(proc_bpf__open());
+    if (!skeleton) return false;
+    bpf_program__set_autoload(skeleton->progs.process_exits, parts.exits);
+    bpf_program__set_autoload(skeleton->progs.process_is_freed, parts.exits);
+    bpf_program__set_autoload(skeleton->progs.find_cpu_offsets, parts.exact_memory);
+    if (proc_bpf__load(skeleton.get()) != 0) return false;
+    if (parts.exact_memory) find_cpu_offsets(*skeleton);
+    if (parts.exits && !attach_exits(*skeleton)) return false;
+    iterator_.reset(bpf_program__attach_iter(skeleton->progs.every_process, nullptr));
+    skeleton_ = std::move(skeleton);
+    return iterator_ != nullptr;
+  }
+
+  static void find_cpu_offsets(proc_bpf &skeleton) {
+    bpf_test_run_opts options{};
+    options.sz = sizeof(options);
+    auto &shared = *skeleton.bss;
+    if (bpf_prog_test_run_opts(bpf_program__fd(skeleton.progs.find_cpu_offsets), &options) != 0) return;
+    // All CPUs or none: a sum over some of them would be worse than the common part alone.
+    if (shared.anchor_count != static_cast<uint32_t>(libbpf_num_possible_cpus())) return;
+    for (uint32_t cpu = 0; cpu < shared.anchor_count; ++cpu)
+      shared.cpu_offsets[cpu] = shared.anchor_values[cpu] - shared.anchor_pointer;
+    shared.cpu_count = shared.anchor_count;
+  }
+
+  bool attach_exits(proc_bpf &skeleton) {
+    exit_.reset(bpf_program__attach_trace(skeleton.progs.process_exits));
+    free_.reset(bpf_program__attach_trace(skeleton.progs.process_is_freed));
+    ring_.reset(ring_buffer__new(bpf_map__fd(skeleton.maps.exits), on_exit, this, nullptr));
+    return exit_ && free_ && ring_;
+  }
+
+  static int on_exit(void *self, void *data, size_t size) {
+    if (size >= sizeof(proc_exit))
+      (*static_cast<BpfBackend *>(self)->take_exit_)(reading_of(*static_cast<const proc_exit *>(data)));
+    return 0;
+  }
+
+  // The freeing of a few processes in a thousand is never told (seen with Linux 6.18). They have ended all the same, only what they
+  // used since their last reading is unknown.
+  void take_unfreed(const ProcessModel &model, const TakeExit &take) {
+    const auto time = static_cast<uint64_t>(core::monotonic());
+    if (time < next_sweep_ns_) return;
+    next_sweep_ns_ = time + kUnfreedAfter;
+    const int map = bpf_map__fd(skeleton_->maps.leaving);
+    unfreed_.clear();
+    proc_key key{};
+    proc_leaving entry{};
+    for (const proc_key *last = nullptr; bpf_map_get_next_key(map, last, &key) == 0 && unfreed_.size() < kMaxUnfreed; last = &key) {
+      if (bpf_map_lookup_elem(map, &key, &entry) != 0 || entry.exit_ns + kUnfreedAfter > time) continue;
+      if (model.find(static_cast<int32_t>(key.pid)) == nullptr)
+        unfreed_.emplace_back(key, entry);  // else it is a zombie, or its number is in use again
+    }
+    for (const auto &[who, end] : unfreed_)
+      if (bpf_map_delete_elem(map, &who) == 0) take(reading_of(who, end));
+  }
+
+  void update(ProcessModel &model, const proc_record &record) {
+    ProcessReading reading = reading_of(record);
+    if (reading.kernel_thread && reading.name.text().size() == PROC_COMM - 1) reading.name = whole_name(reading);
+    model.update(reading);
+  }
+
+  // Of kernel threads the kernel keeps longer names than fit its usual place, and shows them only in procfs. There are few.
+  const Name &whole_name(const ProcessReading &reading) {
+    LongName &known = long_names_[reading.pid];
+    if (known.start_ns == reading.start_ns) return known.name;
+    known = {reading.start_ns, reading.name};
+    std::array<char, 128> buffer{};
+    const std::string path = std::to_string(reading.pid) + "/comm";
+    std::string_view text = read_path(procfs_.get(), path.c_str(), buffer).text;
+    if (text.starts_with(reading.name.text())) known.name = Name(stable_name(next_line(text)));
+    return known.name;
+  }
+
+  struct LongName {
+    uint64_t start_ns = 0;
+    Name name;
+  };
+
+  Skeleton skeleton_;
+  bpf::Link iterator_, exit_, free_;
+  std::unique_ptr<ring_buffer, RingDeleter> ring_;
+  const TakeExit *take_exit_ = nullptr;
+  std::string lacks_;
+  uint64_t next_sweep_ns_ = 0;
+  std::vector<std::pair<proc_key, proc_leaving>> unfreed_;
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
+  core::Descriptor procfs_{::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  std::unordered_map<int32_t, LongName> long_names_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool exits) {
+  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  auto backend = std::make_unique<BpfBackend>();
+  if (std::string reason = backend->open(exits); !reason.empty()) return core::Error{std::move(reason)};
+  return std::unique_ptr<ProcessBackend>(std::move(backend));
+}
+
+}  // namespace atalaya::proc

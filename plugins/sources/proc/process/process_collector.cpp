@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/process/process_collector.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+
+#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/procfs/process_parse.h"
+#include "plugins/sources/proc/process/procfs_backend.h"
+
+namespace atalaya::proc {
+namespace {
+
+// procfs shows start times in these, and whoever compares them should find the same.
+constexpr uint64_t kTickNs = 10'000'000;
+
+bool listed(const std::vector<std::string> &names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
+    : host_(host),
+      options_(std::move(options)),
+      pid_id_(host.intern("pid")),
+      process_id_(host.intern("process")),
+      start_id_(host.intern(view(kStartTimeMetric.name))),
+      exits_(host, {options_.root, options_.exited, options_.unattributed, options_.exited_groups}),
+      users_(options_.root),
+      texts_({listed(options_.tags, "cgroup") || listed(options_.tags, "unit") || listed(options_.tags, "container"),
+              options_.commands}),
+      turns_(options_.expensive_budget) {
+  if (options_.backend == "bpf" && options_.root != "/")
+    throw Failure(Code::bad_config, "backend \"bpf\" asks the running kernel, not the tree below " + options_.root +
+                                        "; leave out root or the backend");
+  for (size_t i = 0; i < kExtraTags; ++i) {
+    if (i == kCommand ? options_.commands.allow.empty() : !listed(options_.tags, kTagNames[i])) continue;
+    extra_ids_[i] = host.intern(kTagNames[i]);
+    ++extra_count_;
+  }
+  for (size_t i = 0; i < kCounters; ++i) rate_ids_[i] = host.intern(view(kRateRows[i].metric.name));
+  for (size_t i = 0; i < kGauges; ++i) gauge_ids_[i] = host.intern(view(kGaugeRows[i].metric.name));
+}
+
+void ProcessCollector::start() {
+  model_ = {};
+  backend_ = open_backend();
+  folder_ = open_root(options_.root, "proc");
+  read_boot_time();
+  exits_.start();
+}
+
+// Nothing stays hooked into the kernel.
+void ProcessCollector::stop() {
+  backend_.reset();
+}
+
+std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
+  counts_files_ = false;
+  if (options_.backend != "procfs" && options_.root == "/") {
+    auto bpf = open_bpf_backend(options_.exited || options_.unattributed);
+    counts_files_ = bpf.ok();
+    if (bpf && !(*bpf)->lacks().empty()) host_.log(Level::info, (*bpf)->lacks());
+    if (bpf) return std::move(*bpf);
+    if (options_.backend == "bpf") throw Failure(Code::unsupported, "backend \"bpf\" does not work here: " + bpf.error());
+    host_.log(Level::info, "processes are read from procfs, at a higher cost: " + bpf.error());
+  }
+  return std::make_unique<ProcfsBackend>(host_, options_.root, options_.exited);
+}
+
+void ProcessCollector::read_boot_time() {
+  // The line stands behind one as long as the host has kinds of interrupts, thousands on a large one.
+  std::vector<char> large(1 << 20);
+  const FileText text = read_path(folder_.get(), "stat", large);
+  int64_t seconds = 0;
+  boot_time_ns_.reset();
+  if (text.ok() && parse_boot_time(text.text, seconds)) boot_time_ns_ = seconds * 1'000'000'000;
+}
+
+void ProcessCollector::collect(const Window &window, Batch &batch) {
+  Pass pass{.monotonic_ns = host_.monotonic(), .baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0};
+  pass.uptime_ns = backend_->uptime();
+  model_.begin(pass);
+  backend_->read(model_);
+  if (options_.exited || options_.unattributed) exits_.take(*backend_, model_, pass);
+  model_.end();
+  if (wants(kUser)) users_.refresh();
+  take_turns();
+  batch.reserve(model_.live().size() + exits_.max_samples());
+  for (const Process *process : model_.live())
+    if (shows(*process)) emit(*process, batch);
+  exits_.emit(batch);
+}
+
+bool ProcessCollector::shows(const Process &process) const {
+  if (options_.active_only && !process.ran()) return false;
+  return options_.kernel_threads || !process.now.kernel_thread;
+}
+
+void ProcessCollector::take_turns() {
+  open_files_.clear();
+  if (counts_files_ && !texts_.reads()) return;
+  for (const Process *process : turns_.choose(model_.live())) {
+    const int32_t pid = process->now.pid;
+    if (!counts_files_)
+      if (const auto count = count_open_files(folder_.get(), pid)) open_files_.emplace_back(pid, *count);
+    texts_.refresh(folder_.get(), *process);
+  }
+  std::sort(open_files_.begin(), open_files_.end());
+  texts_.forget_ended(model_);
+}
+
+void ProcessCollector::emit(const Process &process, Batch &batch) {
+  Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(2 + extra_count_), kProcessMetrics.size());
+  char digits[11];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), process.now.pid);
+  batch.tag(sample, pid_id_, {digits, static_cast<size_t>(end - digits)});
+  batch.tag(sample, process_id_, process.now.name.text());
+  if (extra_count_ > 0) add_extras(process, sample, batch);
+  add_fields(process, sample, batch);
+}
+
+void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch &batch) {
+  const auto add = [&](Tag tag, std::string_view value) {
+    if (wants(tag) && !value.empty()) batch.tag(sample, extra_ids_[tag], value);
+  };
+  if (wants(kUser) && process.now.user >= 0) add(kUser, users_.name(process.now.user));
+  if (wants(kParent))
+    if (const Process *parent = model_.find(static_cast<int32_t>(process.now.gauges.get(Gauge::parent))))
+      add(kParent, parent->now.name.text());
+  if (!texts_.reads()) return;
+  const ProcessTexts &texts = texts_.get(folder_.get(), process);
+  add(kCgroup, texts.cgroup);
+  add(kUnit, unit_of(texts.cgroup));
+  add(kContainer, container_of(texts.cgroup));
+  add(kCommand, texts.command);
+}
+
+void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch &batch) {
+  for (size_t i = 0; i < kCounters; ++i) {
+    const RateRow &row = kRateRows[i];
+    if (process.rested) {
+      if (process.now.counters.has(row.counter)) batch.field(sample, rate_ids_[i], 0.0);
+    } else if (process.rates.has(row.counter)) {
+      batch.field(sample, rate_ids_[i], round_to(process.rates.get(row.counter) * row.scale, row.metric.decimals));
+    }
+  }
+  for (size_t i = 0; i < kGauges; ++i) {
+    const GaugeRow &row = kGaugeRows[i];
+    if (!process.now.gauges.has(row.gauge)) continue;
+    const uint64_t value = process.now.gauges.get(row.gauge);
+    if (row.metric.decimals < 0)
+      batch.field(sample, gauge_ids_[i], static_cast<int64_t>(value));
+    else
+      batch.field(sample, gauge_ids_[i], round_to(static_cast<double>(value) * row.scale, row.metric.decimals));
+  }
+  if (boot_time_ns_)
+    batch.field(sample, start_id_, *boot_time_ns_ + static_cast<int64_t>(process.now.start_ns / kTickNs * kTickNs));
+  if (open_files_.empty()) return;
+  const auto files = std::lower_bound(open_files_.begin(), open_files_.end(), std::pair(process.now.pid, uint64_t{0}));
+  if (files != open_files_.end() && files->first == process.now.pid)
+    batch.field(sample, gauge_ids_[static_cast<size_t>(Gauge::open_files)], static_cast<int64_t>(files->second));
+}
+
+}  // namespace atalaya::proc

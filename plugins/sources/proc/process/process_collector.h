@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "plugins/sources/proc/exits/exit_collector.h"
+#include "plugins/sources/proc/process/process_backend.h"
+#include "plugins/sources/proc/process/process_extras.h"
+#include "plugins/sources/proc/process/process_metrics.h"
+#include "plugins/sources/proc/process/process_model.h"
+
+namespace atalaya::proc {
+
+struct ProcessOptions {
+  std::string root = "/";
+  std::string backend = "auto";  // auto, bpf, procfs
+  bool kernel_threads = true;
+  bool active_only = false;
+  std::vector<std::string> tags;  // extra ones
+  CommandLines commands;          // the extra tag of those that are allowed
+  size_t expensive_budget = 32;   // processes a window
+  bool exited = true, unattributed = true;
+  size_t exited_groups = 100;  // a window
+};
+
+// The samples of processes.
+class ProcessCollector {
+ public:
+  ProcessCollector(Host host, ProcessOptions options);
+  void start();
+  void stop();
+  void collect(const Window &window, Batch &batch);
+
+ private:
+  enum Tag : size_t { kUser, kParent, kCgroup, kUnit, kContainer, kCommand, kExtraTags };
+  static constexpr std::array<std::string_view, kExtraTags> kTagNames = {"user", "parent",    "cgroup",
+                                                                         "unit", "container", "command"};
+
+  bool shows(const Process &process) const;
+  bool wants(Tag tag) const { return extra_ids_[tag] != 0; }
+  std::unique_ptr<ProcessBackend> open_backend();
+  void read_boot_time();
+  void take_turns();
+  void emit(const Process &process, Batch &batch);
+  void add_extras(const Process &process, Sample &sample, Batch &batch);
+  void add_fields(const Process &process, Sample &sample, Batch &batch);
+
+  Host host_;
+  ProcessOptions options_;
+  uint32_t pid_id_, process_id_, start_id_;
+  std::array<uint32_t, kExtraTags> extra_ids_{};  // 0: not wanted
+  size_t extra_count_ = 0;
+  std::array<uint32_t, kCounters> rate_ids_{};
+  std::array<uint32_t, kGauges> gauge_ids_{};
+
+  std::unique_ptr<ProcessBackend> backend_;
+  bool counts_files_ = false;  // the backend does
+  core::Descriptor folder_;    // proc below the root
+  ProcessModel model_;
+  ExitCollector exits_;
+  Users users_;
+  ProcessTextCache texts_;
+  Turns turns_;
+  std::vector<std::pair<int32_t, uint64_t>> open_files_;  // of this window's turns, by pid
+  std::optional<int64_t> boot_time_ns_;
+};
+
+}  // namespace atalaya::proc

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is read of a process only when it is asked for or its turn comes: names of users, cgroup, command line, open files.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "plugins/shared/cgroup/place.h"
+#include "plugins/shared/procfs/command_lines.h"
+#include "plugins/shared/procfs/files.h"
+#include "plugins/sources/proc/process/process_model.h"
+
+namespace atalaya::proc {
+
+using containers::container_of;
+using containers::parse_cgroup;
+using containers::unit_of;
+
+// Names of user ids from the passwd file below the root, read again when it changes: a recorded tree has users of its own, and the
+// host's name services may ask the network.
+class Users {
+ public:
+  explicit Users(const std::string &root) : path_(root + "/etc/passwd") {}
+  void refresh();
+  // The id in digits when it has no name. Valid until the next refresh.
+  std::string_view name(int64_t id);
+
+ private:
+  std::string path_;
+  timespec changed_{};
+  std::unordered_map<int64_t, std::string> names_;
+};
+
+// Texts of a process that are read when it appears, when its name changes (it runs another program) and when its turn comes.
+struct ProcessTexts {
+  std::string cgroup, command;
+};
+class ProcessTextCache {
+ public:
+  struct Wanted {
+    bool cgroup = false;
+    CommandLines commands;
+  };
+  explicit ProcessTextCache(Wanted wanted) : wanted_(std::move(wanted)) {}
+
+  bool reads() const { return wanted_.cgroup || !wanted_.commands.allow.empty(); }
+
+  const ProcessTexts &get(int folder, const Process &process);
+  void refresh(int folder, const Process &process);
+  void forget_ended(const ProcessModel &model);
+
+ private:
+  struct Entry {
+    uint64_t start_ns = 0;
+    Name name;
+    ProcessTexts texts;
+  };
+  void read(int folder, const Process &process, Entry &entry);
+  std::string read_command(int folder, const Process &process);
+
+  Wanted wanted_;
+  std::unordered_map<int32_t, Entry> entries_;
+  std::vector<char> buffer_ = std::vector<char>(16384);
+};
+
+// Whose turn it is in this window: the busiest for a half of the budget, the others in turn by pid.
+class Turns {
+ public:
+  explicit Turns(size_t budget) : budget_(budget) {}
+  // Valid until the next call.
+  const std::vector<const Process *> &choose(std::span<const Process *const> live);
+
+ private:
+  size_t budget_;
+  int32_t last_pid_ = 0;
+  std::vector<const Process *> chosen_, candidates_;
+};
+
+// Descriptors that a process has open; nothing when they may not be seen or it has ended.
+std::optional<uint64_t> count_open_files(int folder, int32_t pid);
+
+}  // namespace atalaya::proc

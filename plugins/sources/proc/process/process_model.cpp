@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/process/process_model.h"
+
+#include <algorithm>
+
+namespace atalaya::proc {
+namespace {
+
+constexpr double kNanosecondsPerSecond = 1e9;
+// The kernel frees a process, which is when its end is told, up to this long after it has gone from the list of processes.
+constexpr int64_t kEndIsTold = 5'000'000'000;
+
+uint64_t grown(const ProcessReading *before, const ProcessReading &after, Counter counter) {
+  const uint64_t from = before == nullptr || !before->counters.has(counter) ? 0 : before->counters.get(counter);
+  const uint64_t to = after.counters.has(counter) ? after.counters.get(counter) : 0;
+  return to > from ? to - from : 0;
+}
+
+std::optional<double> user_share(double user, double kernel) {
+  return user + kernel > 0 ? std::optional(user / (user + kernel)) : std::nullopt;
+}
+
+// Of the time on a CPU the part in user mode: by the ticks of the same time, else by those of its life, else as usual; without any
+// the kernel itself says all was user mode (cputime_adjust in kernel/sched/cputime.c).
+double user_share(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual) {
+  if (after.kernel_thread) return 0;
+  const auto since = [&](const ProcessReading *from) {
+    return user_share(static_cast<double>(grown(from, after, Counter::user_ns)),
+                      static_cast<double>(grown(from, after, Counter::kernel_ns)));
+  };
+  if (const auto share = since(before)) return *share;
+  if (const auto share = since(nullptr)) return *share;
+  return user_share(static_cast<double>(usual.user_ns), static_cast<double>(usual.kernel_ns)).value_or(1);
+}
+
+void set_cpu_time(Counters &growth, uint64_t cpu_ns, double user_share) {
+  const uint64_t user_ns = std::min(static_cast<uint64_t>(static_cast<double>(cpu_ns) * user_share), cpu_ns);
+  growth.set(Counter::user_ns, user_ns);
+  growth.set(Counter::kernel_ns, cpu_ns - user_ns);
+}
+
+uint64_t cpu_of(const ProcessReading &reading) {
+  return reading.counters.get(Counter::user_ns) + reading.counters.get(Counter::kernel_ns);
+}
+
+// Both parts are known, and one of them went down though the sum did not: who made the division thought again.
+bool shifted(const ProcessReading *before, const ProcessReading &after, const Counters &growth) {
+  if (before == nullptr || growth.has(Counter::user_ns) == growth.has(Counter::kernel_ns)) return false;
+  for (const Counter counter : {Counter::user_ns, Counter::kernel_ns})
+    if (!before->counters.has(counter) || !after.counters.has(counter)) return false;
+  return cpu_of(after) >= cpu_of(*before);
+}
+
+void divide_cpu_time(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual, Counters &growth) {
+  if (after.exec_ns == 0) {
+    if (shifted(before, after, growth)) set_cpu_time(growth, cpu_of(after) - cpu_of(*before), growth.has(Counter::user_ns) ? 1 : 0);
+    return;
+  }
+  growth.forget(Counter::user_ns);
+  growth.forget(Counter::kernel_ns);
+  if (before != nullptr && before->partial && before->exec_ns == 0) return;  // it never had a whole reading
+  const uint64_t from = before == nullptr ? 0 : before->exec_ns;
+  if (after.exec_ns >= from) set_cpu_time(growth, after.exec_ns - from, user_share(before, after, usual));
+}
+
+}  // namespace
+
+Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual) {
+  Counters growth;
+  for (size_t i = 0; i < kCounters; ++i) {
+    const auto counter = static_cast<Counter>(i);
+    if (!after.counters.has(counter) || (before != nullptr && !before->counters.has(counter))) continue;
+    const uint64_t from = before == nullptr ? 0 : before->counters.get(counter);
+    const uint64_t to = after.counters.get(counter);
+    if (to >= from) growth.set(counter, to - from);
+  }
+  divide_cpu_time(before, after, usual, growth);
+  // A thread that ends takes the time it waited for a CPU with it.
+  if (after.ended_threads_ns != (before == nullptr ? 0 : before->ended_threads_ns)) growth.forget(Counter::delay_ns);
+  return growth;
+}
+
+void ProcessModel::begin(const Pass &pass) {
+  if (passes_ > 0) previous_ = now_;
+  now_ = pass;
+  if (pass.baseline || passes_ == 0) first_uptime_ns_ = pass.uptime_ns;
+  ++passes_;
+  cursor_ = 0;
+  live_.clear();
+  used_ = {};
+}
+
+ProcessModel::Places::iterator ProcessModel::place_of(int32_t pid) {
+  const auto below = [](const Place &place, int32_t wanted) { return place.pid < wanted; };
+  auto at = places_.begin() + static_cast<ptrdiff_t>(cursor_);
+  if (cursor_ > 0 && places_[cursor_ - 1].pid >= pid) return std::lower_bound(places_.begin(), at, pid, below);
+  while (at != places_.end() && at->pid < pid) ++at;
+  return at;
+}
+
+Process &ProcessModel::process_of(int32_t pid) {
+  auto at = place_of(pid);
+  if (at == places_.end() || at->pid != pid) {
+    if (free_.empty()) free_.push_back(&processes_.emplace_back());
+    *free_.back() = {};
+    at = places_.insert(at, {pid, free_.back()});
+    free_.pop_back();
+  }
+  cursor_ = static_cast<size_t>(at - places_.begin()) + 1;
+  return *at->process;
+}
+
+void ProcessModel::update(const ProcessReading &reading) {
+  Process &process = process_of(reading.pid);
+  process.rates = {};
+  if (reading.partial && !now_.baseline && process.pass != 0 && process.now.start_ns == reading.start_ns) {
+    keep_counters(process, reading);
+  } else {
+    if (!now_.baseline) set_rates(process, reading);
+    process.now = reading;
+  }
+  process.pass = passes_;
+  process.seen_ns = now_.monotonic_ns;
+  process.unread = process.rested = false;
+  live_.push_back(&process);
+}
+
+// The next whole reading tells what was used since the last whole one: nothing is lost, and nothing counts from the birth on.
+void ProcessModel::keep_counters(Process &process, const ProcessReading &reading) const {
+  ProcessReading &now = process.now;
+  if (process.unread) now.monotonic_ns = previous_->monotonic_ns;
+  const ProcessReading whole = now;
+  now = reading;
+  now.counters = whole.counters;
+  now.exec_ns = whole.exec_ns;
+  now.ended_threads_ns = whole.ended_threads_ns;
+  now.monotonic_ns = whole.monotonic_ns;
+}
+
+bool ProcessModel::rests(int32_t pid) {
+  const auto at = place_of(pid);
+  if (at == places_.end() || at->pid != pid) return false;
+  cursor_ = static_cast<size_t>(at - places_.begin()) + 1;
+  Process &process = *at->process;
+  if (!process.unread) process.rates = {};
+  process.pass = passes_;
+  process.seen_ns = now_.monotonic_ns;
+  process.unread = true;
+  process.rested = !now_.baseline;
+  live_.push_back(&process);
+  return true;
+}
+
+// A process that did not exist at the previous pass had used nothing then.
+bool ProcessModel::born_since_previous_pass(uint64_t start_ns) const {
+  return previous_ && previous_->uptime_ns && start_ns >= *previous_->uptime_ns;
+}
+
+void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
+  const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;
+  // Nothing is known of one that existed at the previous pass, but had no reading.
+  if (!known && !born_since_previous_pass(reading.start_ns)) return;
+  const Counters growth = growth_of(known ? &process.now : nullptr, reading);
+  if (growth.has(Counter::user_ns)) used_.user_ns += growth.get(Counter::user_ns);
+  if (growth.has(Counter::kernel_ns)) used_.kernel_ns += growth.get(Counter::kernel_ns);
+  // Of one that rested it is known that it used nothing until the previous pass.
+  const bool read_before = known && !process.unread;
+  const int64_t elapsed_ns = reading.monotonic_ns - (read_before ? process.now.monotonic_ns : previous_->monotonic_ns);
+  if (elapsed_ns <= 0) return;
+  const double per_second = kNanosecondsPerSecond / static_cast<double>(elapsed_ns);
+  for (size_t i = 0; i < kCounters; ++i) {
+    const auto counter = static_cast<Counter>(i);
+    if (growth.has(counter)) process.rates.set(counter, static_cast<double>(growth.get(counter)) * per_second);
+  }
+}
+
+std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
+  const auto ticks = [&last](Counter counter) { return last.counters.has(counter) ? last.counters.get(counter) : 0; };
+  ended_ticks_.user_ns += ticks(Counter::user_ns);
+  ended_ticks_.kernel_ns += ticks(Counter::kernel_ns);
+  const Process *before = known(last.pid);
+  if (before != nullptr && before->now.start_ns == last.start_ns) return growth_of(&before->now, last, ended_ticks_);
+  if (!lived_between_passes(last.start_ns)) return std::nullopt;
+  return growth_of(nullptr, last, ended_ticks_);
+}
+
+// Nobody has seen it. Had it lived during a pass, it would still be known.
+bool ProcessModel::lived_between_passes(uint64_t start_ns) const {
+  return first_uptime_ns_ && now_.uptime_ns && start_ns >= *first_uptime_ns_ &&
+         static_cast<int64_t>(*now_.uptime_ns - start_ns) < kEndIsTold;
+}
+
+void ProcessModel::end() {
+  if (places_.size() == live_.size()) return;
+  std::erase_if(places_, [this](const Place &place) {
+    if (place.process->pass == passes_ || now_.monotonic_ns - place.process->seen_ns < kEndIsTold) return false;
+    free_.push_back(place.process);
+    return true;
+  });
+}
+
+Process *ProcessModel::known(int32_t pid) const {
+  const auto at =
+      std::lower_bound(places_.begin(), places_.end(), pid, [](const Place &place, int32_t wanted) { return place.pid < wanted; });
+  return at == places_.end() || at->pid != pid ? nullptr : at->process;
+}
+
+const Process *ProcessModel::find(int32_t pid) const {
+  const Process *process = known(pid);
+  return process == nullptr || process->pass != passes_ ? nullptr : process;
+}
+
+const ProcessReading *ProcessModel::last_reading(int32_t pid) const {
+  const Process *process = known(pid);
+  return process == nullptr ? nullptr : &process->now;
+}
+
+}  // namespace atalaya::proc

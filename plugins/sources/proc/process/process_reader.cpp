@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/process/process_reader.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+namespace atalaya::proc {
+namespace {
+
+constexpr std::array<std::string_view, 4> kFileNames = {"/stat", "/schedstat", "/io", "/status"};
+
+bool has_ended(int error) {
+  return error == ENOENT || error == ESRCH;
+}
+
+}  // namespace
+
+size_t default_kept_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<size_t>(std::min<rlim_t>(limit.rlim_cur, 1'000'000) / 2);
+}
+
+int ProcessReader::open() {
+  folder_ = open_root(options_.root, "proc");
+  return folder_ ? 0 : errno;
+}
+
+void ProcessReader::read(const Take &take) {
+  ++pass_;
+  seen_ = 0;
+  list_processes();
+  for (const int32_t pid : pids_) {
+    Kept &kept = kept_[pid];
+    if (!read_process(pid, kept)) continue;
+    kept.pass = pass_;
+    ++seen_;
+    take(kept.reading);
+  }
+  forget_ended();
+}
+
+void ProcessReader::list_processes() {
+  pids_.clear();
+  ::lseek(folder_.get(), 0, SEEK_SET);
+  for (;;) {
+    const ssize_t size = ::getdents64(folder_.get(), buffer_.data(), buffer_.size());
+    if (size <= 0) return;
+    for (ssize_t at = 0; at < size;) {
+      uint16_t length = 0;
+      std::memcpy(&length, &buffer_[static_cast<size_t>(at) + offsetof(dirent64, d_reclen)], sizeof(length));
+      uint64_t pid = 0;
+      const std::string_view name(&buffer_[static_cast<size_t>(at) + offsetof(dirent64, d_name)]);
+      if (name[0] != '0' && whole_number(name, pid) && pid <= std::numeric_limits<int32_t>::max())
+        pids_.push_back(static_cast<int32_t>(pid));
+      at += length;
+    }
+  }
+}
+
+bool ProcessReader::read_process(int32_t pid, Kept &kept) {
+  const MemoryMark before = kept.mark;
+  if (!read_stat(pid, kept)) return false;
+  if (has_not_run(pid, kept, before)) return true;
+  read_io(pid, kept);
+  const FileText status = read_file(pid, kept, kStatus);
+  if (status.error == ESRCH) return false;
+  parse_status(status.text, kept.reading);
+  if (kept.reading.gauges.get(Gauge::threads) == 1) return true;
+  // These are of the main thread: the process's own only while there is no other.
+  kept.reading.counters.forget(Counter::switches_voluntary);
+  kept.reading.counters.forget(Counter::switches_involuntary);
+  return true;
+}
+
+bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
+  FileText stat = read_file(pid, kept, kStat);
+  if (stat.error == ESRCH && kept.pass != 0) {
+    // The process of the kept descriptors has ended; another one may have its number.
+    close(kept);
+    stat = read_file(pid, kept, kStat);
+  }
+  if (!stat.ok()) {
+    trouble_.denied += has_ended(stat.error) ? 0 : 1;
+    return false;
+  }
+  const uint64_t start_before = kept.reading.start_ns;
+  kept.reading.pid = pid;
+  kept.reading.monotonic_ns = options_.clock();
+  if (!parse_stat(stat.text, options_.ticks_per_second, kept.reading, kept.mark)) {
+    ++trouble_.malformed;
+    return false;
+  }
+  if (kept.reading.start_ns != start_before) {
+    kept.denied_io = false;
+    kept.ran_ns = 0;
+  }
+  return true;
+}
+
+// Reading io and status costs more than stat, and most processes of a host sleep. What these files say changes by what the process
+// does, except its memory, which the kernel may take; and memory shows in stat.
+bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const MemoryMark &mark_before) {
+  const uint64_t ran_before = kept.ran_ns;
+  // A process with other threads runs in them too, and they have a file each: too many to look at.
+  const bool alone = kept.reading.gauges.get(Gauge::threads) == 1;
+  kept.ran_ns = parse_schedstat(alone ? read_file(pid, kept, kSchedstat).text : std::string_view(), kept.reading);
+  // One that is on a CPU just now has run for longer than the kernel has counted yet.
+  return kept.ran_ns != 0 && kept.ran_ns == ran_before && kept.mark == mark_before && kept.reading.gauges.get(Gauge::state) != 'R';
+}
+
+void ProcessReader::read_io(int32_t pid, Kept &kept) {
+  if (kept.denied_io) return;
+  const FileText io = read_file(pid, kept, kIo);
+  parse_io(io.text, kept.reading);
+  if (io.error != EACCES && io.error != EPERM) return;
+  kept.denied_io = true;
+  if (trouble_.denied_io++ == 0) trouble_.denied_io_pid = pid;
+}
+
+FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
+  core::Descriptor &descriptor = kept.files[file];
+  if (descriptor) return read_once(descriptor.get(), buffer_);
+  std::array<char, 32> path{};
+  const auto [end, error] = std::to_chars(path.data(), path.data() + 11, pid);
+  std::memcpy(end, kFileNames[file].data(), kFileNames[file].size());
+  core::Descriptor opened(::openat(folder_.get(), path.data(), O_RDONLY | O_CLOEXEC));
+  if (!opened) return {{}, errno};
+  const FileText text = read_once(opened.get(), buffer_);
+  // Kept while there is room, by the first that come: with one pass after another over all, the least recently used one is always
+  // the next one needed, so making room for others would keep none in time.
+  if (text.ok() && kept_files_ < options_.max_kept_files) {
+    descriptor = std::move(opened);
+    ++kept_files_;
+  }
+  return text;
+}
+
+void ProcessReader::close(Kept &kept) {
+  for (core::Descriptor &file : kept.files) {
+    if (!file) continue;
+    file.reset();
+    --kept_files_;
+  }
+}
+
+void ProcessReader::forget_ended() {
+  if (kept_.size() == seen_) return;  // the usual case, without a walk through memory that is cold by now
+  for (auto at = kept_.begin(); at != kept_.end();) {
+    if (at->second.pass == pass_) {
+      ++at;
+      continue;
+    }
+    close(at->second);
+    at = kept_.erase(at);
+  }
+}
+
+bool ProcessReader::uptime(uint64_t &ns) {
+  if (!uptime_) uptime_ = core::Descriptor(::openat(folder_.get(), "uptime", O_RDONLY | O_CLOEXEC));
+  if (!uptime_) return false;
+  const FileText text = read_once(uptime_.get(), buffer_);
+  return text.ok() && parse_uptime(text.text, ns);
+}
+
+}  // namespace atalaya::proc

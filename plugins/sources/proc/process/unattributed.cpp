@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/proc/process/unattributed.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace atalaya::proc {
+namespace {
+
+bool went_down(const HostBusy &before, const HostBusy &now) {
+  return now.user_ns < before.user_ns || now.kernel_ns < before.kernel_ns || now.irq_ns < before.irq_ns;
+}
+
+// The part of `amount` that is user time, where the two kinds owe this much.
+int64_t user_part(int64_t amount, int64_t user_owed, int64_t kernel_owed) {
+  const auto user = static_cast<double>(std::max<int64_t>(user_owed, 0));
+  const auto kernel = static_cast<double>(std::max<int64_t>(kernel_owed, 0));
+  if (user + kernel == 0) return 0;
+  const auto part = static_cast<int64_t>(static_cast<double>(amount) * (user / (user + kernel)));
+  return std::clamp<int64_t>(part, 0, amount);
+}
+
+}  // namespace
+
+std::optional<Remainder> Unattributed::add(const HostBusy &busy, const CpuTime &attributed, bool baseline) {
+  const std::optional<HostBusy> before = std::exchange(previous_, busy);
+  if (!before || baseline || went_down(*before, busy)) {
+    user_owed_ = kernel_owed_ = irq_owed_ = 0;
+    return std::nullopt;
+  }
+  user_owed_ += static_cast<int64_t>(busy.user_ns - before->user_ns) - static_cast<int64_t>(attributed.user_ns);
+  kernel_owed_ += static_cast<int64_t>(busy.kernel_ns - before->kernel_ns) - static_cast<int64_t>(attributed.kernel_ns);
+  irq_owed_ += static_cast<int64_t>(busy.irq_ns - before->irq_ns);
+
+  const int64_t due = std::max<int64_t>(user_owed_ + kernel_owed_ + irq_owed_, 0);
+  const int64_t irq = std::min(irq_owed_, due);
+  const int64_t user = user_part(due - irq, user_owed_, kernel_owed_);
+  const int64_t kernel = due - irq - user;
+  irq_owed_ -= irq;
+  user_owed_ -= user;
+  kernel_owed_ -= kernel;
+  settle_charged_irq();
+  return Remainder{static_cast<uint64_t>(irq), static_cast<uint64_t>(user), static_cast<uint64_t>(kernel)};
+}
+
+// When the host has caught up, what is still owed of the interrupts is what tasks were charged with too much, but for the noise.
+// Kept as owed it would one day pass for time that was lost.
+void Unattributed::settle_charged_irq() {
+  const int64_t debt = -(user_owed_ + kernel_owed_ + irq_owed_);
+  const int64_t charged = irq_owed_ - debt - noise_ns_;
+  if (charged <= 0) return;
+  irq_owed_ -= charged;
+  (user_owed_ < kernel_owed_ ? user_owed_ : kernel_owed_) += charged;
+}
+
+}  // namespace atalaya::proc
