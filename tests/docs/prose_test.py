@@ -10,7 +10,14 @@ import unittest
 
 import style
 
-LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.M)
+
+
+def anchors(path):
+    """The fragments of a page's headings, as GitHub makes them."""
+    titles = HEADING.findall(style.FENCE.sub("", style.read(path)))
+    return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
 
 
 class Prose(unittest.TestCase):
@@ -29,10 +36,14 @@ class Prose(unittest.TestCase):
 
     def test_links_lead_somewhere(self):
         for path in style.markdown_pages() + [style.STYLE]:
-            for link in LINK.findall(style.FENCE.sub("", style.read(path))):
-                if "://" not in link:
-                    with self.subTest(f"{path}: {link}"):
-                        self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), link)))
+            for link, anchor in LINK.findall(style.FENCE.sub("", style.read(path))):
+                if "://" in link:
+                    continue
+                target = os.path.normpath(os.path.join(os.path.dirname(path), link)) if link else path
+                with self.subTest(f"{path}: {link}#{anchor}" if anchor else f"{path}: {link}"):
+                    self.assertTrue(os.path.exists(target))
+                    if anchor and target.endswith(".md"):
+                        self.assertIn(anchor, anchors(target))
 
     def test_the_phrases_are_found(self):
         phrases = style.Phrases()

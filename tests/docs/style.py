@@ -10,8 +10,7 @@ GENERATED = re.compile(r"^<!-- generated: .*?^<!-- end -->", re.M | re.S)
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 CODE_SPAN = re.compile(r"`[^`\n]*`")
 LINK_TARGET = re.compile(r"\]\([^)\s]*\)")
-LUA_GENERATED = re.compile(r"^<!-- generated: .*?^<!-- end -->", re.M | re.S)
-COMMENT = re.compile(r"""^(?:[^"'\-]|"[^"]*"|'[^']*'|-(?!-))*--(.*)$""")
+LUA_COMMENT = re.compile(r"""^(?:[^"'\-]|"[^"]*"|'[^']*'|-(?!-))*--(.*)$""")
 
 
 def markdown_pages():
