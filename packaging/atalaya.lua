@@ -1,10 +1,10 @@
--- What the service runs: every process of this host under its real name, and the host itself, into the embedded store.
---   atalaya check /etc/atalaya/atalaya.lua     what is wrong with it, or its graph
---   systemctl reload atalaya                   a bad file leaves the old one running
--- The language: /usr/share/doc/atalaya/pipelines.md. More pipelines: /usr/share/atalaya/pipelines.
+-- The pipelines of the service: every process of this host with its real name, and the host itself, into the embedded store.
+--   atalaya check /etc/atalaya/atalaya.lua     prints its mistakes, or its graph
+--   systemctl reload atalaya                   if the file has a mistake, the old pipelines continue
+-- The language: /usr/share/doc/atalaya/reference/pipelines.md. More pipelines: /usr/share/atalaya/pipelines.
 local a = require "atalaya"
 
--- /var/lib/atalaya/atalaya.db, for a week and 4 GiB at most; the commands that read look there too.
+-- /var/lib/atalaya/atalaya.db, at most one week and 4 GiB; the default store of all commands.
 local store = a.sink.sqlite {}
 
 a.pipeline "host" {
@@ -18,7 +18,7 @@ a.pipeline "processes" {
   a.source.proc { host = false, cgroups = false },
   -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers and units are tags.
   a.translate.names { tags = { "container", "unit" } },
-  -- Idle processes are left out: what uses less than this for a whole window.
+  -- Remove idle processes: those below all of these limits for a whole window.
   a.filter.value {
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,
@@ -27,9 +27,9 @@ a.pipeline "processes" {
     ["proc.mem.resident"] = 10,
   },
   store,
-  -- To a hub or a database as well; what it cannot take waits on disk:
+  -- To a hub or a database as well, with a spool for times when it is unreachable:
   --   a.sink.http { url = "http://hub:4242", format = "jsonlines", compress = "zstd", spool = { dir = "spool/hub", max = "1 GiB" } },
-  -- With a token, which only the service manager reads: `systemctl edit atalaya`, [Service], LoadCredential=token:/etc/atalaya/token; here
+  -- With a token that only the service manager reads: `systemctl edit atalaya`, [Service], LoadCredential=token:/etc/atalaya/token; here
   --   bearer = "/run/credentials/atalaya.service/token",
 }
 

@@ -1,14 +1,14 @@
--- An agent that keeps nothing: this host and its processes to a hub (pipelines/hub.lua). Write the hub's address below.
+-- An agent without a store: sends this host and its processes to a hub (pipelines/hub.lua). Set the hub's address below.
 --   atalaya run pipelines/agent.lua
--- While the hub cannot be reached the samples wait in a spool, over restarts too: atalaya spool ls spool/hub in the state folder.
--- Names are found here, because the hub cannot see this host's processes.
+-- While the hub is unreachable, the samples are in a spool that survives restarts: atalaya spool ls spool/hub in the state folder.
+-- This host names its processes, because the hub cannot read them.
 local a = require "atalaya"
 
 local hub = a.sink.http {
   url = "http://127.0.0.1:4242",
   format = "jsonlines",
   compress = "zstd",
-  spread = "3s",  -- the hosts of a fleet do not send at the same moment
+  spread = "3s",  -- hosts send at different moments
   -- bearer = "/etc/atalaya/token",
   spool = { dir = "spool/hub", max = "1 GiB", sync = "1s" },
 }

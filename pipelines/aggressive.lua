@@ -1,7 +1,7 @@
--- As profile.lua, for an hour in which every detail counts: processes every 5 s, stacks every 30 s, 202 samples a second on each CPU.
+-- Like profile.lua with more detail, for a limited time: processes every 5 s, stacks every 30 s, 202 samples per second on each CPU.
 --   atalaya run pipelines/aggressive.lua --for 1h       (as root, or with the drop-ins perf-bpf, perf-symbols, perf-kallsyms)
--- What that costs is in docs/how-to/profiles.md; perf.cpu.kernel and perf.cpu.user tell it of the host that it runs on. Programs without frame
--- pointers, as most distributions build them: unwind = "dwarf".
+-- docs/how-to/profiles.md states the cost; perf.cpu.kernel and perf.cpu.user measure it on this host. For programs without frame
+-- pointers, such as those of most distributions: unwind = "dwarf".
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
@@ -9,7 +9,7 @@ local store = a.sink.sqlite {}
 a.pipeline "profile" {
   every = "30s",
   a.source.perf { frequency = 202, tags = { "container", "runtime" } },
-  a.translate.names {},  -- the names that the other pipeline has
+  a.translate.names {},  -- the same names as in the other pipeline
   store,
 }
 

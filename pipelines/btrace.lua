@@ -1,7 +1,7 @@
--- Jobs by what their own logs and BTrace scripts say: tasks, phases and code regions as spans, numbers as metrics, and beside them
--- what the host does meanwhile.
---   atalaya run pipelines/btrace.lua         (as a user who may read the logs, or with the drop-in btrace-logs)
--- It goes to the store, atalaya.db in the state folder. Scripts for Hadoop's phases: examples/btrace; the lines: docs/how-to/phase-lines.md.
+-- Jobs from their logs and BTrace scripts: tasks, phases and code regions as spans, numbers as metrics; and the host and its
+-- processes at the same time.
+--   atalaya run pipelines/btrace.lua         (as a user with read access to the logs, or with the drop-in btrace-logs)
+-- The store is atalaya.db in the state folder. Scripts for Hadoop's phases: examples/btrace; the lines: docs/how-to/phase-lines.md.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}

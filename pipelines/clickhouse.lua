@@ -1,4 +1,4 @@
--- This host and its busy processes into ClickHouse: series, stacks and spans of many hosts in one database, for who outgrows one file.
+-- This host and its busy processes into ClickHouse, which holds series, stacks and spans of many hosts in one database.
 --   clickhouse-client --query "CREATE DATABASE atalaya"
 --   atalaya run pipelines/clickhouse.lua
 --   atalaya query --store clickhouse:http://127.0.0.1:8123/atalaya --metric sys.cpu.usage --group-by host
@@ -7,8 +7,8 @@ local a = require "atalaya"
 local store = a.sink.clickhouse {
   url = "http://127.0.0.1:8123/atalaya",
   -- basic = "/etc/atalaya/clickhouse",  -- a file with user:password, mode 0600
-  -- cluster = "name",                   -- of the server's configuration: replicated tables, spread over its shards
-  spool = { dir = "clickhouse" },        -- what waits while the server is away
+  -- cluster = "name",                   -- name in the server's configuration: replicated tables on all shards
+  spool = { dir = "clickhouse" },        -- queue for times without a server
 }
 
 a.pipeline "host" {

@@ -1,29 +1,29 @@
--- What the containers and units of this host use: processes summed by both, and what the kernel counts for each cgroup.
+-- Usage of the containers and units of this host: sums of their processes, and the kernel's counters of each cgroup.
 --   atalaya run pipelines/containers.lua
--- The store is atalaya.db in the state folder; what each container uses now goes to containers.jsonl beside it.
+-- The store is atalaya.db in the state folder; containers.jsonl in the same folder has the current usage of each container.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
 
--- In the store each process counts once, in the sample of its container and unit: sums over containers, or over units, are true.
--- (Memory that processes share counts with each of them; cgroup.mem.* has it once. Open files are counted in turns, so that their
--- sum would be of some processes only.)
+-- In the store each process counts once, in the sample of its container and unit, so sums over containers or units are correct.
+-- (Shared memory counts in each process; cgroup.mem.* counts it once. Each window counts the open files of some processes only,
+-- so their sum is excluded.)
 local summed = { "*", "!*.state", "!*.start.time", "!*.pid", "!proc.files.open" }
 a.pipeline "units" {
   every = "5s",
   a.source.proc { host = false, cgroups = false, kernel_threads = false },
-  -- Containers by their names, of live processes and, by their cgroups, of those that ended. Programs need none here.
+  -- Names of containers: for live processes, and from the cgroup for processes that ended. Names of programs are not needed.
   a.translate.names { rules = {}, tags = { "container", "unit" } },
   function(s)
     if not (s.tags.container or s.tags.unit) then return nil end
-    s.fields["proc.count"] = s.tags.pid and 1 or 0  -- live ones; proc.exits has the others
+    s.fields["proc.count"] = s.tags.pid and 1 or 0  -- live processes; proc.exits counts the others
     return s
   end,
   a.translate.aggregate { by = { "container", "unit" }, fields = summed },
   store,
 }
 
--- The same by container alone, for people and dashboards that follow a file.
+-- The same by container only, for readers of a file.
 a.pipeline "containers" {
   a.from "units",
   a.filter.match { container = "*" },
@@ -47,7 +47,7 @@ local function ended(container, unit, cpu, exits)
   }
 end
 
-a.test "processes, those that ended too, are summed by container and unit; those in neither are left out" {
+a.test "live and ended processes are summed by container and unit; processes without both are removed" {
   pipeline = "units",
   input = {
     live("1", "web", "docker-1.scope", 2.0),

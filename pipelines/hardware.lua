@@ -1,8 +1,8 @@
--- What this host is made of, and how well its CPUs get on: instructions a cycle, caches, branches, beside what the host and its
--- JVMs use.
---   atalaya run pipelines/hardware.lua        (as root, or with the drop-in counters; a PMU is wanted, most virtual machines have none)
+-- The hardware of this host and the efficiency of its CPUs: instructions per cycle, caches, branches; and the usage of the host
+-- and its JVMs.
+--   atalaya run pipelines/hardware.lua        (as root, or with the drop-in counters; needs a PMU, which most virtual machines lack)
 --   atalaya query --metric sys.counters.ipc --from -10m
--- It goes to the store, atalaya.db in the state folder.
+-- The store is atalaya.db in the state folder.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
@@ -10,7 +10,7 @@ local store = a.sink.sqlite {}
 a.pipeline "counters" {
   every = "10s",
   a.source.counters { processes = { "java" } },
-  a.translate.names {},  -- the names that the other pipeline has
+  a.translate.names {},  -- the same names as in the other pipeline
   store,
 }
 
@@ -22,7 +22,7 @@ a.pipeline "host" {
   store,
 }
 
--- What does not change each second: looked at each ten minutes, told when it changes.
+-- Rare changes: read every ten minutes, reported when they change.
 a.pipeline "inventory" {
   every = "10m",
   a.source.inventory {},

@@ -1,9 +1,9 @@
--- The default: every process of this host under its real name, and the host itself, into the embedded store and a JSON-lines file.
+-- The default: every process of this host with its real name, and the host itself, into the embedded store and a JSON-lines file.
 --   atalaya run pipelines/host.lua        (or ./dev run)
--- The store is atalaya.db in the state folder; a copy of what matters now goes to processes.jsonl beside it.
+-- The store is atalaya.db in the state folder; processes.jsonl in the same folder has the current processes.
 local a = require "atalaya"
 
-local store = a.sink.sqlite {}  -- where the commands that read look too
+local store = a.sink.sqlite {}  -- the default store of all commands
 
 a.pipeline "host" {
   every = "5s",
@@ -13,11 +13,11 @@ a.pipeline "host" {
 
 a.pipeline "processes" {
   every = "5s",
-  -- Live processes, those that ended in between, and the CPU time that is nobody's: together the host's busy time.
+  -- Live processes, processes that ended in the window, and unattributed CPU time: their sum is the busy time of the host.
   a.source.proc { host = false, cgroups = false },
   -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers and units are tags.
   a.translate.names { tags = { "container", "unit" } },
-  -- Idle processes are left out: what uses less than this for a whole window.
+  -- Remove idle processes: those below all of these limits for a whole window.
   a.filter.value {
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,

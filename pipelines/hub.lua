@@ -1,10 +1,11 @@
--- A hub: takes what the agents of other hosts send and keeps it in the store here.
+-- A hub: receives samples from the agents of other hosts and stores them.
 --   atalaya run pipelines/hub.lua
--- It listens on all addresses, so senders have to show a token (or open = true, for senders that cannot): put one a line into the file (chmod 600) before the start.
+-- It listens on all addresses, so senders need a token (open = true permits senders without one). Write one token per line into
+-- the file (chmod 600) before the start:
 --   (umask 077; head -c 24 /dev/urandom | base64 > tokens)
--- A sender is told that its points are stored when they are on the disk; one that is not told keeps them and sends them again.
--- OpenTSDB's collectors send to http://HUB:4242/api/put, BDWatchdog's profiles to http://HUB:4242/cpu, our own JSON lines to
--- http://HUB:4242/api/jsonlines. With a certificate and its key the hub speaks HTTPS only.
+-- The hub acknowledges points when they are on disk; a sender without an acknowledgement keeps them and sends them again.
+-- OpenTSDB's collectors send to http://HUB:4242/api/put, BDWatchdog's profiles to http://HUB:4242/cpu, JSON lines of agents to
+-- http://HUB:4242/api/jsonlines. With a certificate and its key the hub accepts HTTPS only.
 local a = require "atalaya"
 
 a.pipeline "hub" {
@@ -13,8 +14,8 @@ a.pipeline "hub" {
     tokens = a.state_folder .. "/tokens",
     -- certificate = "/etc/atalaya/hub.pem", key = "/etc/atalaya/hub.key",
   },
-  -- To keep a year of points a minute beside: rollup = { { after = "7d", every = "1m", retain = "365d" } }, with an `after` that is
-  -- longer than any sender may be cut off.
+  -- To keep one point per minute for a year: rollup = { { after = "7d", every = "1m", retain = "365d" } }, with an `after` that is
+  -- longer than the longest interruption of a sender.
   a.sink.sqlite { retain = "30d", max_size = "64 GiB", sync = "full" },
 }
 

@@ -1,14 +1,15 @@
--- All five layers of the jobs that run on this host, for `atalaya bottleneck`: what a job's log and history tell of its phases, and what
--- the host, its JVMs, its CPUs and its power did meanwhile.
---   atalaya run pipelines/job.lua        (as root, or with the drop-ins that atalaya doctor --unit names)
+-- All layers of the jobs on this host, for `atalaya bottleneck`: phases from logs and histories, and metrics of the host, its
+-- processes, JVMs, CPUs and power at the same time.
+--   atalaya run pipelines/job.lua        (as root, or with the drop-ins that `atalaya doctor --unit` names)
 --   atalaya bottleneck --job all
 -- The store is atalaya.db in the state folder. On a cluster each node runs this with the sink of pipelines/agent.lua, and `bottleneck`
--- reads the hub's store; the pipeline "histories" belongs on one node only. What a host lacks (a PMU, a meter, a history) is said once, and the rest goes on.
+-- reads the store of the hub; the pipeline "histories" runs on one node only. The agent reports a missing feature (a PMU, a meter, a
+-- history) once and continues.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
 
--- Phases are seconds long: so are windows.
+-- Phases can be seconds long, so windows are one second.
 a.pipeline "host" {
   every = "1s",
   a.source.proc { processes = false },
@@ -42,14 +43,14 @@ a.pipeline "power" {
   store,
 }
 
--- The lines of docs/how-to/phase-lines.md, such as the scripts in examples/btrace print them.
+-- Phase lines (docs/how-to/phase-lines.md), for example from the scripts in examples/btrace.
 a.pipeline "phases" {
   a.source.btrace { path = "/var/log/btrace/*.btrace" },
   store,
 }
 
--- Where mapred-site.xml and spark-defaults.conf of this host say that histories are. Those on HDFS are the whole cluster's: on its other
--- nodes leave this pipeline out, or each of them reads and sends all of it.
+-- mapred-site.xml and spark-defaults.conf of this host name the folder of the histories. A folder on HDFS belongs to the whole
+-- cluster: remove this pipeline on the other nodes, otherwise each of them sends all histories.
 a.pipeline "histories" {
   a.source.hadoop { path = "auto", max_age = "30d" },
   store,

@@ -1,11 +1,11 @@
--- Heap, collections and hot functions of every JVM on this host, with nothing loaded into them: windows of 20 s.
+-- Heap, garbage collections and hot methods of every JVM on this host, without an agent in the JVM: windows of 20 s.
 --   atalaya run pipelines/jvm.lua        (as root, or with the drop-in jvm-others)
--- It goes to the store, atalaya.db in the state folder. Thread dumps are paced to cost 2 % of a core, all JVMs together; docs/how-to/jvm.md.
+-- The store is atalaya.db in the state folder. Thread dumps of all JVMs together cost 2 % of a core: docs/how-to/jvm.md.
 local a = require "atalaya"
 
 a.pipeline "jvm" {
   every = "20s",
   a.source.jvm { budget = 2, flags = false },
-  a.translate.names {},  -- what each JVM runs, instead of "java"
+  a.translate.names {},  -- the main class instead of "java"
   a.sink.sqlite {},
 }

@@ -1,4 +1,4 @@
--- This host and its busy processes to a topic of Apache Kafka, a sample a message. What the brokers have not acknowledged waits on disk.
+-- This host and its busy processes to a topic of Apache Kafka, one message per sample. A spool on disk keeps unacknowledged samples.
 --   atalaya run pipelines/kafka.lua
 local a = require "atalaya"
 

@@ -1,4 +1,4 @@
--- The smallest pipeline: what the processes of this host use, as tables on the terminal.
+-- The smallest pipeline: usage of the processes of this host, as tables on the terminal.
 local a = require "atalaya"
 
 a.pipeline "minimal" {

@@ -1,21 +1,21 @@
--- Who talks to whom: the traffic of each process, and of each pair of peers, into the embedded store.
+-- Traffic of each process and of each pair of peers, into the embedded store.
 --   atalaya run pipelines/network.lua        (as root, or with the drop-in net-bpf)
--- What moves most now goes to talkers.jsonl beside the store.
+-- talkers.jsonl in the folder of the store has the current largest flows.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
 
 a.pipeline "network" {
   every = "5s",
-  -- TCP from the kernel's own counters, UDP by its system calls: without `udp` nothing stands in the way of the data. Connections to
+  -- TCP from the kernel's counters, UDP by hooks on system calls: without `udp` no hook is in the path of the data. Connections to
   -- one port are one flow.
   a.source.net { udp = true },
-  -- java becomes NodeManager or executor, of processes and of flows; containers are tags.
+  -- java becomes NodeManager or executor, in processes and in flows; containers are tags.
   a.translate.names { tags = { "container" } },
   store,
 }
 
--- The flows alone, the ten that move most bytes each way.
+-- The ten flows with the most bytes, both directions together.
 a.pipeline "talkers" {
   a.from "network",
   a.filter.match { metric = "flow.*" },

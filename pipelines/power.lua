@@ -1,8 +1,8 @@
--- What this host, its packages and its GPUs draw, and the energy of each process and container.
---   atalaya run pipelines/power.lua        (as root, or with the drop-ins power-rapl and energy-rapl; power-msr for what registers tell)
+-- Power of this host, its CPU packages and GPUs, and the energy of each process and container.
+--   atalaya run pipelines/power.lua        (as root, or with the drop-ins power-rapl and energy-rapl; power-msr for registers)
 --   atalaya query --metric proc.cpu.energy --group-by process
--- The store is atalaya.db in the state folder. A virtual machine measures nothing: with `model` below there are estimates, tagged
--- quality = model; without it there is nothing.
+-- The store is atalaya.db in the state folder. A virtual machine has no meters: `model` below enables estimates, with the tag
+-- quality = model.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
@@ -14,14 +14,14 @@ a.pipeline "power" {
   store,
 }
 
--- In joules, which add up: over time, by process, by container.
+-- In joules, which can be summed over time, processes and containers.
 a.pipeline "energy" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
-  a.translate.energy { model = model },  -- before whatever leaves processes out, so that each has its part
+  a.translate.energy { model = model },  -- before any filter, so that each process gets its share
   a.translate.names { tags = { "container" } },
-  -- Quiet processes are not stored, so sums over the store lack them; sys.energy.processes has them all. For whole sums by container
-  -- put this in front of the filter: a.translate.aggregate { by = { "container", "quality" } },
+  -- Idle processes are not stored, so sums over the store lack them; sys.energy.processes includes them. For complete sums by
+  -- container add this before the filter: a.translate.aggregate { by = { "container", "quality" } },
   a.filter.value { ["proc.cpu.energy"] = 0.01, ["proc.cpu.user"] = 0.5, ["proc.cpu.kernel"] = 0.5 },
   store,
 }

@@ -1,7 +1,8 @@
--- Where the CPU time of this host goes, by stack: 101 samples a second on each CPU, a window a minute, beside what processes use.
+-- CPU time of this host by stack: 101 samples per second on each CPU, windows of one minute; and the usage of processes.
 --   atalaya run pipelines/profile.lua        (as root, or with the drop-ins perf-bpf, perf-symbols, perf-kallsyms)
---   atalaya flamegraph -o where.svg
--- It goes to the store, atalaya.db in the state folder. Programs without frame pointers, as most distributions build them: unwind = "dwarf".
+--   atalaya flamegraph -o cpu.svg
+-- The store is atalaya.db in the state folder. For programs without frame pointers, such as those of most distributions:
+-- unwind = "dwarf".
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
@@ -9,7 +10,7 @@ local store = a.sink.sqlite {}
 a.pipeline "profile" {
   every = "60s",
   a.source.perf { frequency = 101, tags = { "container", "runtime" } },
-  a.translate.names {},  -- the names that the other pipeline has
+  a.translate.names {},  -- the same names as in the other pipeline
   store,
 }
 

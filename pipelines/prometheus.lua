@@ -1,6 +1,6 @@
--- This host and its busy processes for Prometheus, which comes and fetches the latest values.
+-- This host and its busy processes for Prometheus, which scrapes the latest values.
 --   atalaya run pipelines/prometheus.lua
--- In prometheus.yml, with an interval not shorter than the windows here:
+-- In prometheus.yml, with an interval that is at least the window here:
 --   scrape_configs:
 --     - job_name: atalaya
 --       scrape_interval: 15s
@@ -9,7 +9,7 @@
 local a = require "atalaya"
 
 local prometheus = a.sink.prometheus {
-  -- What only ever rises; everything else that these sources give is a gauge.
+  -- Metrics that only increase; all others of these sources are gauges.
   counters = { "self.samples.*", "self.drops", "self.errors", "self.gaps", "self.sink.accepted", "self.sink.delivered" },
 }
 
@@ -19,13 +19,13 @@ a.pipeline "host" {
   prometheus,
 }
 
--- Every pid is a series for each of its metrics, and Prometheus keeps them all: so the processes of one name are summed, and only
--- those that matter are shown.
+-- Each pid would be a series per metric, and Prometheus keeps all of them. So processes of one name are summed, and idle ones
+-- removed.
 a.pipeline "processes" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
   a.translate.names {},
-  -- Open files are counted in turns: their sum would be of some processes only.
+  -- Each window counts the open files of some processes only, so their sum is excluded.
   a.translate.aggregate { by = "process", fields = { "*", "!*.state", "!*.start.time", "!*.pid", "!proc.files.open" } },
   a.filter.value {
     ["proc.cpu.user"] = 0.1,

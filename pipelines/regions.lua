@@ -1,8 +1,9 @@
--- Code regions of a program as spans: how often each ran, how long, and which of them cost most.
+-- Code regions of a program as spans: count, duration and cost of each.
 --   atalaya run pipelines/regions.lua        (as root, or, from Linux 6.6 on, with the drop-in uprobe)
 --   atalaya bottleneck --job nightly
--- Put your own program's functions in place of these; `nm -C --defined-only PROGRAM` lists them. A binary that is not there is waited for.
--- Each run costs the program microseconds: name functions that run some thousand times a second at most (plugins/sources/uprobe/README.md).
+-- Replace the functions with those of your program; `nm -C --defined-only PROGRAM` lists them. The source waits for a missing binary.
+-- Each call costs the program microseconds: name functions with at most a few thousand calls per second
+-- (plugins/sources/uprobe/README.md).
 local a = require "atalaya"
 
 local app = "/usr/local/bin/app"
@@ -21,7 +22,7 @@ a.pipeline "regions" {
   store,
 }
 
--- What the host does meanwhile.
+-- The host at the same time.
 a.pipeline "host" {
   every = "5s",
   a.source.proc { cgroups = false },

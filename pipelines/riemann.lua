@@ -1,9 +1,9 @@
--- This host and its busy processes to a Riemann, each value an event. What it has not answered ok to waits on disk.
+-- This host and its busy processes to a Riemann server, one event per value. A spool on disk keeps unacknowledged events.
 --   atalaya run pipelines/riemann.lua
 local a = require "atalaya"
 
--- Riemann's index keeps one event for each host and service. So a process is a host of its own, pid@host, and what else there are several
--- of on a host has its name behind that of the metric.
+-- Riemann's index keeps one event per host and service. So each process is a separate host, pid@host, and the service of a core,
+-- disk, interface or mount ends in its name.
 local riemann = a.sink.riemann {
   server = "127.0.0.1:5555",
   host = "pid@host",
@@ -31,11 +31,11 @@ a.pipeline "processes" {
   riemann,
 }
 
--- How often each JVM is looked at, and its hottest functions with their stacks: "profiler rate", "profiler fn CLASS METHOD".
+-- Rate of the thread dumps of each JVM, and its hottest methods with their stacks: "profiler rate", "profiler fn CLASS METHOD".
 a.pipeline "jvms" {
   every = "5s",
   a.source.jvm {},
   a.translate.names {},
-  function(s) if s.kind == "metrics" then return s end end,  -- Riemann has no form for the others
+  function(s) if s.kind == "metrics" then return s end end,  -- Riemann has no format for other kinds
   riemann,
 }

@@ -1,4 +1,4 @@
--- This host and its busy processes into VictoriaMetrics (or OpenTSDB), as the points of OpenTSDB's /api/put.
+-- This host and its busy processes into VictoriaMetrics (or OpenTSDB), as points of OpenTSDB's /api/put.
 --   victoria-metrics -opentsdbHTTPListenAddr=:4242
 --   atalaya run pipelines/victoriametrics.lua
 local a = require "atalaya"

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The rules by which a.translate.names {} calls programs. Operators put their own before them:
+-- The default rules of a.translate.names {}. Operators add their own before them:
 --   a.translate.names { rules = { { main = "com.example.*", name = "shop" }, table.unpack(require "atalaya.frameworks") } }
--- The first rule that applies counts. What no rule says: a JVM is called by its main class without the package, or by its jar without
--- ".jar". So only those stand here that need another name, a value of their arguments, or that tell two programs of one name apart.
--- docs/how-to/names.md explains the members.
+-- The first matching rule applies. Without a rule the name of a JVM is its main class without the package, or its jar without
+-- ".jar". So the list has only programs that need another name, a value of their arguments, or a distinction between two programs
+-- with one name. docs/how-to/names.md explains the members.
 local function flat(groups)
   local rules = {}
   for _, group in ipairs(groups) do table.move(group, 1, #group, #rules + 1, rules) end
@@ -12,7 +12,7 @@ end
 
 local hadoop = {
   -- NameNode, SecondaryNameNode, DataNode, JournalNode, ResourceManager, NodeManager, MRAppMaster, ApplicationHistoryServer,
-  -- TimelineReaderServer and JobHistoryServer are called by their class.
+  -- TimelineReaderServer and JobHistoryServer have the name of their class.
   { main = "org.apache.hadoop.hdfs.server.datanode.SecureDataNodeStarter", name = "DataNode" },
   { main = "org.apache.hadoop.hdfs.tools.DFSZKFailoverController", name = "ZKFC" },
   -- host, port, attempt_TIME_JOB_m|r_TASK_ATTEMPT, number
@@ -36,10 +36,10 @@ local spark = {
     name = "SparkThriftServer",
   },
   { main = "org.apache.spark.deploy.SparkSubmit", option = { class = "--class" }, name = "driver {class:last}" },
-  -- A program in Python or R, or a shell of them, has no class; spark-submit's script is among its arguments.
+  -- Programs and shells in Python or R have no class; the script is an argument of spark-submit.
   { main = "org.apache.spark.deploy.SparkSubmit", argument = { script = "~[.](py|R)$" }, name = "driver {script:file}" },
   { main = "org.apache.spark.deploy.SparkSubmit", name = "driver" },
-  -- A driver that a standalone cluster started: the worker, the jar, the class.
+  -- A driver started by a standalone cluster: the worker, the jar, the class.
   { main = "org.apache.spark.deploy.worker.DriverWrapper", name = "driver {3:last}" },
   { main = "org.apache.spark.deploy.master.Master", name = "SparkMaster" },
   { main = "org.apache.spark.deploy.worker.Worker", name = "SparkWorker" },
@@ -49,7 +49,7 @@ local spark = {
 }
 
 local others = {
-  -- Kafka (kafka.Kafka), HMaster, HRegionServer, Elasticsearch, OpenSearch, Nimbus and Supervisor are called by their class.
+  -- Kafka (kafka.Kafka), HMaster, HRegionServer, Elasticsearch, OpenSearch, Nimbus and Supervisor have the name of their class.
   { main = "org.apache.kafka.connect.cli.Connect*", name = "KafkaConnect" },
   { main = { "org.apache.zookeeper.server.quorum.QuorumPeerMain", "org.apache.zookeeper.server.ZooKeeperServerMain" }, name = "ZooKeeper" },
   { main = "org.apache.cassandra.service.CassandraDaemon", name = "Cassandra" },
@@ -63,7 +63,7 @@ local others = {
     name = "TaskManager",
   },
   { main = "org.elasticsearch.launcher.CliToolLauncher", name = "ElasticsearchLauncher" },
-  -- Hive's servers are run from a jar: the jar, the class.
+  -- Hive's servers run from a jar: the jar, the class.
   { main = "org.apache.hadoop.util.RunJar", argument = { class = "org.apache.hive.service.server.HiveServer2" }, name = "{class:last}" },
   { main = "org.apache.hadoop.util.RunJar", argument = { class = "org.apache.hadoop.hive.metastore.HiveMetaStore" }, name = "{class:last}" },
   { main = "org.apache.storm.daemon.worker.Worker", name = "StormWorker" },

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a pipeline file requires:  local a = require "atalaya"
+-- The library of pipeline files:  local a = require "atalaya"
 --
 --   a.source.NAME { ... }   a.translate.NAME { ... }   a.filter.NAME { ... }   a.sink.NAME { ... }
 --   a.from "PIPELINE"       another pipeline's output as the source
 --   a.call { FUNCTION, on_error = "pass" }   an inline function with options; a function alone is enough otherwise
 --   a.pipeline "NAME" { every = "5s", SOURCES..., STAGES..., SINKS... }
---   a.state_folder          where this agent keeps its data: $STATE_DIRECTORY, /var/lib/atalaya, or ~/.local/state/atalaya
+--   a.state_folder          folder of this agent's data: $STATE_DIRECTORY, /var/lib/atalaya, or ~/.local/state/atalaya
 --   a.test "NAME" { pipeline = "PIPELINE", input = { ... }, expect = { ... } }
 --
--- Every call only notes what it was called with, and from which line; the host checks and builds the pipelines afterwards.
+-- Every call records its arguments and its line only; the host validates and builds the pipelines afterwards.
 local _, _, native = ...
 
--- What the library gives to a component whose parameters leave it out.
+-- Defaults for parameters that a pipeline file omits.
 local defaults = {
   translator = { names = { rules = "atalaya.frameworks" } },
 }
@@ -47,5 +47,5 @@ local a = {
   state_folder = native.state_folder,
 }
 
--- A mistyped name is noted, not raised, so that one run shows all mistakes of a file.
+-- A mistyped name is recorded, not raised, so that one run reports all mistakes of a file.
 return setmetatable(a, { __index = function(_, name) return native.unknown(name) end })

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of docs/tutorial/write-a-plugin.md, in order, as an author types them, against an installed Atalaya; then what they must have come to.
+"""Runs every command of docs/tutorial/write-a-plugin.md, in order, against an installed Atalaya; then checks the results.
 
 usage: guide.py SOURCE BUILD. /usr in the commands is a prefix of the test's own."""
 

@@ -81,4 +81,4 @@ def too_wide(text, columns=120):
     """(line, columns) of each line of Markdown prose that is wider; tables, code and generated text are not prose."""
     text = COMMENT.sub(blanked, FENCE.sub(blanked, GENERATED.sub(blanked, text)))
     return [(number, len(line)) for number, line in enumerate(text.split("\n"), 1)
-            if len(line.rstrip()) > columns and not line.lstrip().startswith("|")]
+            if len(line.rstrip()) > columns and not line.startswith(("|", "    "))]
