@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The phases of a Hadoop map task (MapReduce 2 and 3) as phase lines: read, map, collect, spill, merge.
 //
-// read, map and collect take turns with each record. They are told one behind the other from the mapper's begin, each as long as it took
-// in total: their lengths and bytes are measured, their places are not, therefore quality=placed. They end where the output is flushed,
-// which spills the rest and merges: spill and merge are told as they happen, each spill by itself, with the bytes that were written.
-// Spills before the end are another thread's, beside the three.
+// read, map and collect alternate with each record. The script prints them one after the other from the start of the mapper, each
+// with its total length: lengths and bytes are measured, times are not, therefore quality=placed. They end when the output is
+// flushed, which spills the rest and merges. Each spill and merge has its real time and the bytes that it wrote. Spills before the
+// end run in another thread, at the same time.
 //
-// In a job without reduces map contains the writing of the output, but not what is flushed when it is closed.
+// In a job without reduces map includes writing of the output, but not the flush when it is closed.
 //
-// A split forgets its locations on its way to the task. How far the bytes came is what the file system says of each read, since
-// Hadoop 2.9; remote= stands only where it said so of every byte.
+// A split loses its locations on the way to the task. Since Hadoop 2.9 the file system reports the distance of each read; remote=
+// is printed only if it reported all bytes.
 //
 // A task's JVM runs one attempt; its id is the third argument of its main class.
 import static org.openjdk.btrace.core.BTraceUtils.Reflective.getLong;
@@ -35,14 +35,14 @@ public class HadoopMap {
   private static long began, ended;  // the mapper, ns since 1970; ended: 0 until its output is flushed
   private static long reading, collecting;  // ns in total
   private static long firstRead, lastRead;  // the file system's count of bytes
-  private static long placed, remote;          // of these, those whose distance was told, and those from other nodes
-  private static long lastPlaced, lastRemote;  // when lastRead was
+  private static long placed, remote;          // of these, those with a reported distance, and those from other nodes
+  private static long lastPlaced, lastRemote;  // at the time of lastRead
   private static boolean anyRead;
   private static long collected, records;
 
   @TLS private static long phaseBegan;  // ns since 1970, of the spill or merge of this thread
   @TLS private static long written;     // bytes of the files closed in it
-  @TLS private static int inCollect;    // spills of the same thread belong to no collect
+  @TLS private static int inCollect;    // spills of the same thread are not part of collect
 
   @OnMethod(clazz = "org.apache.hadoop.mapred.YarnChild", method = "main")
   public static void start(String[] arguments) {
@@ -54,7 +54,7 @@ public class HadoopMap {
     }
   }
 
-  // ---- The mapper, by the new interface and the old one ----------------------------------------------------------------------
+  // ---- The mapper, with the new interface and the old one ---------------------------------------------------------------------
 
   @OnMethod(clazz = "org.apache.hadoop.mapred.MapTask", method = "/run(New|Old)Mapper/")
   public static void mapperBegins() {
@@ -64,7 +64,7 @@ public class HadoopMap {
     anyRead = false;
   }
 
-  // The output of a job with reduces, and without: of these calls the first counts, behind which there are no more records.
+  // The output of a job with reduces, and without. The first of these calls counts: no records follow it.
   @OnMethod(clazz = "/org\\.apache\\.hadoop\\.mapred\\.MapTask\\$(MapOutputBuffer|DirectMapOutputCollector|NewDirectOutputCollector)/",
       method = "/flush|close/")
   public static void outputFlushed() {
@@ -83,7 +83,7 @@ public class HadoopMap {
     long collect = end - collecting;
     long bytes = lastRead - firstRead;
     String input = "", far = "";
-    if (bytes > 0) {  // 0: also of splits that are no part of a file
+    if (bytes > 0) {  // 0: also for splits that are not part of a file
       input = " bytes=" + bytes;
       if (lastPlaced == bytes) {
         far = " remote=" + lastRemote;
@@ -148,7 +148,7 @@ public class HadoopMap {
     }
   }
 
-  // ---- Spills, by a thread of their own or at the end, and the merge of their files -----------------------------------------------
+  // ---- Spills, in a separate thread or at the end, and the merge of their files -----------------------------------------------
 
   @OnMethod(clazz = "org.apache.hadoop.mapred.MapTask$MapOutputBuffer", method = "/sortAndSpill|mergeParts/")
   public static void phaseBegins() {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The phases of a Hadoop reduce task (MapReduce 2 and 3) as phase lines: shuffle, merge, sort, reduce, write.
 //
-// shuffle is the fetching of the maps' output, with the bytes that were fetched; merge each merge of what was fetched, in memory or on
-// disk, while it goes on; sort the last merge, after which keys come in order. reduce and write take turns with each record, and write
-// is also the closing of the output, which flushes the rest. They are told when the reducer ends, one behind the other from its begin,
-// each as long as it took in total: their lengths and bytes are measured, their places are not, therefore quality=placed.
+// shuffle fetches the output of the maps, with its bytes; merge is each merge of fetched data during the shuffle, in memory or on
+// disk; sort is the last merge, after which keys are in order. reduce and write alternate with each record; write includes closing
+// the output, which flushes the rest. The script prints them when the reducer ends, one after the other from its start, each with
+// its total length: lengths and bytes are measured, times are not, therefore quality=placed.
 //
-// shuffle has no source: what came from maps on the same node is among its bytes. write has none: what it writes was in memory, and its
-// time may be that of disks or of other nodes.
+// shuffle has no source, because its bytes include those from maps on the same node. write has none, because its input was in
+// memory, and its time can be that of disks or of other nodes.
 //
 // A task's JVM runs one attempt; its id is the third argument of its main class.
 import static org.openjdk.btrace.core.BTraceUtils.Reflective.getLong;
@@ -50,7 +50,7 @@ public class HadoopReduce {
     }
   }
 
-  // ---- Shuffle: until the last merge begins -------------------------------------------------------------------------------------
+  // ---- Shuffle: until the last merge starts -------------------------------------------------------------------------------------
 
   @OnMethod(clazz = "org.apache.hadoop.mapreduce.task.reduce.Shuffle", method = "run")
   public static void shuffleBegins() {
@@ -77,7 +77,7 @@ public class HadoopReduce {
     println("atalaya span phase phase=sort" + task + " start=" + mergeBegan + " end=" + (mergeBegan + ns) + " bytes=" + merged);
   }
 
-  // ---- Merges beside it --------------------------------------------------------------------------------------------------------------
+  // ---- Merges during it --------------------------------------------------------------------------------------------------------------
 
   @OnMethod(clazz = "/org\\.apache\\.hadoop\\.mapreduce\\.task\\.reduce\\.MergeManager(Impl)?\\$(InMemory|OnDisk)Merger/", method = "merge")
   public static void mergeBegins() {
@@ -102,7 +102,7 @@ public class HadoopReduce {
     println("atalaya span phase phase=merge source=disk" + task + " start=" + mergeBegan + " end=" + (mergeBegan + ns) + " bytes=" + merged);
   }
 
-  // ---- The reducer, by the new interface and the old one -----------------------------------------------------------------------------
+  // ---- The reducer, with the new interface and the old one ----------------------------------------------------------------------------
 
   @OnMethod(clazz = "org.apache.hadoop.mapred.ReduceTask", method = "/run(New|Old)Reducer/")
   public static void reducerBegins() {
@@ -140,7 +140,7 @@ public class HadoopReduce {
     long end = timeMillis() * 1000000L;
     long write = end - writing;
     String output = "";
-    if (lastWritten > firstWritten) {  // the same: also of output that is no file
+    if (lastWritten > firstWritten) {  // equal: also for output that is not a file
       output = " bytes=" + (lastWritten - firstWritten);
     }
     if (write > reduceBegan) {

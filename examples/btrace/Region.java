@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A code region of your own: each call of a method as a span of level region. Put your class, your method and a name here.
+// A code region: each call of a method is a span of level region. Set your class, method and name here.
 import static org.openjdk.btrace.core.BTraceUtils.println;
 import static org.openjdk.btrace.core.BTraceUtils.timeMillis;
 import static org.openjdk.btrace.core.BTraceUtils.timeNanos;
@@ -12,7 +12,7 @@ import org.openjdk.btrace.core.annotations.OnMethod;
 
 @BTrace
 public class Region {
-  // Unix time at 0 of the clock with nanoseconds: two calls in one millisecond are two spans.
+  // Unix time at 0 of the nanosecond clock, so that two calls in one millisecond are two spans.
   private static long zero = timeMillis() * 1000000L - timeNanos();
 
   @OnMethod(clazz = "com.example.Parser", method = "parse", location = @Location(Kind.RETURN))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin in C++ with two components in one shared object: the source `files` counts the files that are open on the host, the
-// filter `sparse` lets one window in so many through. Exceptions may leave any member function; the layer below turns them into
-// codes, so that no instance needs error handling of its own.
+// A plugin in C++ with two components in one shared object: the source `files` counts the open files of the host, the filter
+// `sparse` keeps one window of N. Any member function may throw; the C++ layer converts exceptions to codes, so instances need
+// no error handling.
 #include <atalaya/plugin.hpp>
 
 #include <fstream>
@@ -13,7 +13,7 @@ using namespace atalaya::literals;
 
 // ---- The source -------------------------------------------------------------------------------------------------------------
 
-// What is emitted, and what operators may set: data that the host reads without creating anything.
+// Metrics and parameters: data that the host reads without creating an instance.
 constexpr atalaya::Metric kMetrics[] = {
     {.name = "files.open"_str,
      .kind = ATALAYA_GAUGE,
@@ -25,21 +25,21 @@ constexpr atalaya::Metric kMetrics[] = {
      .kind = ATALAYA_GAUGE,
      .decimals = 4,
      .source = "/proc/sys/fs/file-nr, first by third number"_str,
-     .summary = "Share of the limit that is in use."_str},
+     .summary = "Used share of the limit."_str},
 };
 constexpr atalaya::Param kSourceParams[] = {
     {.name = "path"_str,
      .type = ATALAYA_STRING,
      .default_text = "/proc/sys/fs/file-nr"_str,
-     .summary = "File to read; another one is of use in tests."_str},
+     .summary = "File to read; tests set another one."_str},
 };
 
 class Files final : public atalaya::Source {
  public:
   static constexpr atalaya::Description description = {
-      .name = "files"_str, .summary = "How many files are open on the host."_str, .params = kSourceParams, .metrics = kMetrics};
+      .name = "files"_str, .summary = "Number of open files on the host"_str, .params = kSourceParams, .metrics = kMetrics};
 
-  // Reads the parameters and asks for the ids of names, once. Opens nothing: `atalaya check` creates instances too.
+  // Reads the parameters and interns the names once. Opens nothing, because `atalaya check` creates instances too.
   explicit Files(atalaya::Host host)
       : path_(host.text("path")), open_(host.intern("files.open")), usage_(host.intern("files.usage")) {}
 
@@ -47,7 +47,7 @@ class Files final : public atalaya::Source {
     file_.open(path_);
     if (!file_) throw atalaya::Failure(atalaya::Code::unsupported, path_ + ": cannot be read; set `path` to a readable file");
   }
-  void stop() override { file_.close(); }  // legal without start, and twice
+  void stop() override { file_.close(); }  // allowed without start, and twice
 
   atalaya::Code collect(const atalaya::Window &, atalaya::Batch &batch) override {
     int64_t open = 0, unused = 0, limit = 0;
@@ -59,7 +59,7 @@ class Files final : public atalaya::Source {
     // One sample with room for no tags and two fields; the host adds its name and the time.
     atalaya::Sample &sample = batch.add(ATALAYA_METRICS, 0, 2);
     batch.field(sample, open_, open);
-    // What is not known is left out; it is never 0.
+    // Omit an unknown value; never write 0.
     if (limit > 0)
       batch.field(sample, usage_, atalaya::round_to(100.0 * static_cast<double>(open) / static_cast<double>(limit), 4));
     return atalaya::Code::ok;
@@ -79,7 +79,7 @@ constexpr atalaya::Param kFilterParams[] = {
      .flags = ATALAYA_BOUNDED,
      .default_text = "10"_str,
      .unit = "windows"_str,
-     .summary = "Lets the samples of one window in so many through."_str,
+     .summary = "Keeps the samples of one window of this number."_str,
      .min = 1,
      .max = 1000000},
 };
@@ -87,11 +87,11 @@ constexpr atalaya::Param kFilterParams[] = {
 class Sparse final : public atalaya::Filter {
  public:
   static constexpr atalaya::Description description = {
-      .name = "sparse"_str, .summary = "Lets one window in so many through."_str, .params = kFilterParams};
+      .name = "sparse"_str, .summary = "Keep one window of N"_str, .params = kFilterParams};
 
   explicit Sparse(atalaya::Host host) : host_(host), one_in_(host.integer("one_in")) {}
 
-  // Called every window, also with no samples. Each sample that disappears is counted, so that the ledger balances.
+  // Called in every window, also without samples. Counts each removed sample, so that the ledger balances.
   atalaya::Code process(const atalaya::Window &, atalaya::Batch &batch) override {
     const bool passes = windows_++ % one_in_ == 0;
     if (passes) return atalaya::Code::ok;
@@ -107,5 +107,5 @@ class Sparse final : public atalaya::Filter {
 
 }  // namespace files
 
-// The name, the version, a line "KIND NAME" a component, and the classes.
+// The name, the version, a line "KIND NAME" per component, and the classes.
 ATALAYA_PLUGIN("files", "1.0.0", "source files\nfilter sparse", files::Files, files::Sparse)
