@@ -5,6 +5,7 @@ prose_test.py --count prints the findings of each file instead."""
 
 import os
 import re
+import subprocess
 import sys
 import unittest
 
@@ -44,6 +45,11 @@ class Prose(unittest.TestCase):
                     self.assertTrue(os.path.exists(target))
                     if anchor and target.endswith(".md"):
                         self.assertIn(anchor, anchors(target))
+
+    def test_help_of_dev(self):
+        text = subprocess.run(["./dev", "--help"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        self.assertEqual(style.Phrases().find(text), [])
 
     def test_the_phrases_are_found(self):
         phrases = style.Phrases()
