@@ -163,7 +163,7 @@ SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row)
       log_limited(LogLevel::error, name_ + ": " + outcome.text + "; the batch is dropped", name_ + " refused");
       return {.settled = true, .delivered = false, .reason = "refused", .busy_ns = busy};
     }
-    if (!outcome.away) log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again", name_ + " retry");
+    if (!outcome.unavailable) log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again", name_ + " retry");
     {
       const std::lock_guard lock(ledger_.mutex());
       ++row.counts.errors;
@@ -171,7 +171,7 @@ SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row)
       row.counts.busy_ns += busy;
     }
     if (!wait_before_retry(retry_after > 0 ? retry_after : wait)) return {.settled = false};
-    wait = outcome.away ? kFirstRetry : std::min(wait * 2, kLongestRetry);  // its process has a back-off of its own
+    wait = outcome.unavailable ? kFirstRetry : std::min(wait * 2, kLongestRetry);  // its process has a back-off of its own
   }
 }
 

@@ -22,11 +22,11 @@ struct Exit {
   int status = 0;  // with this status
 };
 
-// A child process. As long as the leash is held it may live; letting it go kills the child and all that it has started.
+// A child process. As long as the lifeline is held it may live; letting it go kills the child and all that it has started.
 struct Born {
   pid_t pid = 0;
   Descriptor process;  // pidfd: readable when it is gone
-  Descriptor leash;
+  Descriptor lifeline;
 };
 
 struct ChildOrder {

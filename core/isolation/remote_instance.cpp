@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of the threads that call the instance; keeper.cpp has the other.
+// The side of the threads that call the instance; supervisor.cpp has the other.
 #include "core/isolation/remote_instance.h"
 
 #include <sys/eventfd.h>
@@ -52,7 +52,7 @@ RemoteInstance::~RemoteInstance() {
   keeper_.join();
 }
 
-// The keeper has to know: a process in state D does not end, and nothing else would tell it.
+// The supervisor has to know: a process in state D does not end, and nothing else would tell it.
 void RemoteInstance::kill(const Handle &child, const std::string &why) {
   child->kill(why);
   wake_keeper();
@@ -88,7 +88,7 @@ Outcome RemoteInstance::stop() {
   const Handle child = ready();
   if (!child) return {};
   Outcome outcome = call(child, {.op = Op::stop}, std::min(isolation_.time_ns, kLongestStop));
-  return outcome.away ? Outcome{} : outcome;
+  return outcome.unavailable ? Outcome{} : outcome;
 }
 
 RemoteInstance::Handle RemoteInstance::ready() {
@@ -96,12 +96,12 @@ RemoteInstance::Handle RemoteInstance::ready() {
   return ready_ && child_->usable() ? child_ : nullptr;
 }
 
-Outcome RemoteInstance::away(const std::string &why) const {
+Outcome RemoteInstance::unavailable(const std::string &why) const {
   return {ATALAYA_RETRY, why, true};
 }
 
 Outcome RemoteInstance::call(const Handle &child, const Call &call, int64_t limit_ns) {
-  if (!child) return away("its process is being started");
+  if (!child) return unavailable("its process is being started");
   const uint32_t number = child->begin(call);
   const int64_t until = monotonic() + limit_ns;
   for (;;) {
@@ -112,7 +112,7 @@ Outcome RemoteInstance::call(const Handle &child, const Call &call, int64_t limi
         take_emitted(child);  // a push source that emits outside run: it is told that nobody takes it
         break;
       case ChildHandle::Event::gone:
-        return away("its process has ended");
+        return unavailable("its process has ended");
       case ChildHandle::Event::late:
         return late(child, call.op, limit_ns);
     }
@@ -129,13 +129,13 @@ Outcome RemoteInstance::answered(const Handle &child) {
   if (static_cast<double>(bytes) < kFull * static_cast<double>(isolation_.memory_bytes)) return outcome;
   kill(child, "has used up its memory, " + format_size(isolation_.memory_bytes) +
                   " (isolation.memory); raise that if it needs more, else report it to the plugin's author");
-  return away(outcome.text);
+  return unavailable(outcome.text);
 }
 
 Outcome RemoteInstance::late(const Handle &child, Op op, int64_t limit_ns) {
   kill(child, std::string("hangs: ") + word_of(op) + " took longer than " + format_duration(limit_ns) +
                   " (isolation.time); raise that if it needs more, else report it to the plugin's author");
-  return away(std::string(word_of(op)) + " took too long");
+  return unavailable(std::string(word_of(op)) + " took too long");
 }
 
 Outcome RemoteInstance::take(const Handle &child, Batch &batch) {
@@ -146,7 +146,7 @@ Outcome RemoteInstance::take(const Handle &child, Batch &batch) {
   if (taken) return {};
   batch.raw().count = before;
   kill(child, "gave a batch that is not sound: " + taken.error() + "; report it to the plugin's author");
-  return away("gave a batch that is not sound");
+  return unavailable("gave a batch that is not sound");
 }
 
 Outcome RemoteInstance::collect(const atalaya_window &window, Batch &batch) {
@@ -158,7 +158,7 @@ Outcome RemoteInstance::collect(const atalaya_window &window, Batch &batch) {
 
 Outcome RemoteInstance::process(const atalaya_window &window, Batch &batch) {
   const Handle child = ready();
-  if (!child) return away("its process is being started");
+  if (!child) return unavailable("its process is being started");
   Call call{.op = Op::process, .window = window};
   const auto put = put_batch(batch.raw(), child->memory(), call.used);
   if (!put) return {ATALAYA_PERMANENT, put.error()};
@@ -173,13 +173,13 @@ Outcome RemoteInstance::process(const atalaya_window &window, Batch &batch) {
 Outcome RemoteInstance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
   retry_after_ns = 0;
   const Handle child = ready();
-  if (!child) return away("its process is being started");
+  if (!child) return unavailable("its process is being started");
   Call call{.op = Op::write};
   const auto put = put_batch(batch, child->memory(), call.used);
   if (!put) return {ATALAYA_PERMANENT, put.error()};
   call.batch = put.value();
   Outcome outcome = this->call(child, call, isolation_.time_ns);
-  if (!outcome.away) retry_after_ns = child->retry_after_ns();
+  if (!outcome.unavailable) retry_after_ns = child->retry_after_ns();
   child->used(call.used);
   return outcome;
 }

@@ -15,7 +15,7 @@
 namespace atalaya::core {
 
 // A component in a process of its own. Calls go there by shared memory; while the process is gone they answer at once that it is
-// away. A thread, the keeper, starts the process, answers its requests, sees its end and starts it anew, with back-off.
+// away. A thread, the supervisor, starts the process, answers its requests, sees its end and starts it anew, with back-off.
 class RemoteInstance final : public Instance {
  public:
   RemoteInstance(Registry::Component component, Parameters parameters, std::string label, const Isolation &isolation,
@@ -45,12 +45,12 @@ class RemoteInstance final : public Instance {
   Outcome call(const Handle &child, const Call &call, int64_t limit_ns);
   Outcome answered(const Handle &child);
   Outcome late(const Handle &child, Op op, int64_t limit_ns);
-  Outcome away(const std::string &why) const;
+  Outcome unavailable(const std::string &why) const;
   Outcome take(const Handle &child, Batch &batch);
   void take_emitted(const Handle &child);
   void kill(const Handle &child, const std::string &why);
 
-  // Of the keeper.
+  // Of the supervisor.
   void keep();
   bool wait_for_turn();
   void bring_up();
@@ -62,7 +62,7 @@ class RemoteInstance final : public Instance {
   std::string reply(uint8_t request, class Reader &reader);
   void watch_cpu(const Handle &child);
   int until_look_ms() const;  // at its CPU time; -1: never
-  void mourn(const Handle &child);
+  void child_ended(const Handle &child);
   void try_later();
   void wake_keeper();
 
@@ -81,7 +81,7 @@ class RemoteInstance final : public Instance {
   bool interrupted_ = false;
   int64_t end_by_ = INT64_MAX;
 
-  // Of the keeper alone.
+  // Of the supervisor alone.
   int64_t turn_at_ = 0, back_off_ = 0, born_at_ = 0;
   int64_t looked_at_ = 0, cpu_then_ = 0;  // at its CPU time, and what it was
   uint32_t names_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keeper of a remote instance: the thread that starts its process, answers it, sees its end and starts it anew.
+// The supervisor of a remote instance: the thread that starts its process, answers it, sees its end and starts it anew.
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -34,7 +34,7 @@ void end_soon(ChildHandle &child) {
     child.kill("closed its connection to the agent; report it to the plugin's author");
 }
 
-std::string told(const ChildHandle &child, const Exit &exit) {
+std::string exit_text(const ChildHandle &child, const Exit &exit) {
   if (std::string why = child.killed_for(); !why.empty()) return why;
   const std::string report = "; report it to the plugin's author";
   if (!exit.known) return "has ended, and nobody knows why";
@@ -92,7 +92,7 @@ void RemoteInstance::bring_up() {
     child->end_by(end_by_);
   }
   const auto created = ask_to(child, Op::create);
-  if (!created) return mourn(child);
+  if (!created) return child_ended(child);
   if (!created->ok()) return give_up(child, created->text);
   child->learn_base();
   {
@@ -127,7 +127,7 @@ void RemoteInstance::start_if_wished(const Handle &child) {
     if (wish_ != Wish::started) return;
   }
   const auto started = ask_to(child, Op::start);
-  if (!started) return mourn(child);
+  if (!started) return child_ended(child);
   bool failed_again = false;
   {
     const std::lock_guard lock(mutex_);
@@ -139,7 +139,7 @@ void RemoteInstance::start_if_wished(const Handle &child) {
   if (failed_again) give_up(child, started->text);
 }
 
-// The calls that the keeper makes itself: between two looks at the answer it serves the child's requests.
+// The calls that the supervisor makes itself: between two looks at the answer it serves the child's requests.
 std::optional<Outcome> RemoteInstance::ask_to(const Handle &child, Op op) {
   Call call{.op = op, .announce = 1};
   if (op == Op::create) {
@@ -171,7 +171,7 @@ void RemoteInstance::attend(const Handle &child) {
   pollfd wait[3] = {{child->requests(), POLLIN, 0}, {child->born().process.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   if (!child->usable()) wait[0].fd = -1;
   const int ready = ::poll(wait, 3, child->usable() ? until_look_ms() : kLongestDeath);
-  if (wait[1].revents != 0) return mourn(child);
+  if (wait[1].revents != 0) return child_ended(child);
   if (wait[0].revents != 0 && !serve(child)) end_soon(*child);
   if (wait[2].revents != 0) {
     uint64_t count = 0;
@@ -254,7 +254,7 @@ std::string RemoteInstance::reply(uint8_t request, Reader &reader) {
   return to.bytes().empty() ? std::string(1, '\0') : to.bytes();
 }
 
-void RemoteInstance::mourn(const Handle &child) {
+void RemoteInstance::child_ended(const Handle &child) {
   pollfd wait{child->born().process.get(), POLLIN, 0};
   if (::poll(&wait, 1, 0) == 0) {
     end_soon(*child);  // attend sees it, or says that it does not end
@@ -281,7 +281,7 @@ void RemoteInstance::mourn(const Handle &child) {
   if (monotonic() - born_at_ > kGoodLife) back_off_ = 0;
   try_later();
   surroundings_.restarted();
-  surroundings_.log(LogLevel::error, label_ + ": its process " + told(*child, exit_of(child->born())) + "; it is started again");
+  surroundings_.log(LogLevel::error, label_ + ": its process " + exit_text(*child, exit_of(child->born())) + "; it is started again");
 }
 
 void RemoteInstance::try_later() {

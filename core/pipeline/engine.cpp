@@ -76,7 +76,7 @@ Engine::Engine(Symbols &symbols, Options options)
 Engine::~Engine() {
   options_.flush_deadline_ns = 0;
   stop_parts(graph_, {});
-  for (const auto &sink : retiring_) bury(sink);
+  for (const auto &sink : retiring_) release(sink);
   // What hangs in a call still uses its memory.
   for (auto &left : abandoned_) static_cast<void>(new std::shared_ptr<void>(std::move(left)));  // NOLINT
 }
@@ -220,7 +220,7 @@ void Engine::stop_parts(const Graph &graph, const Graph &keep) {
   }
 }
 
-void Engine::bury(const std::shared_ptr<SinkWorker> &sink) {
+void Engine::release(const std::shared_ptr<SinkWorker> &sink) {
   if (!sink->end_stop()) abandoned_.push_back(sink);
 }
 
@@ -231,7 +231,7 @@ void Engine::retire_until_free(const StageDescription &wanted) {
       ++sink;
       continue;
     }
-    bury(*sink);
+    release(*sink);
     sink = retiring_.erase(sink);
   }
 }
@@ -283,7 +283,7 @@ bool Engine::run() {
   }
   stop_parts(graph_, {});
   graph_ = {};
-  for (const auto &sink : retiring_) bury(sink);
+  for (const auto &sink : retiring_) release(sink);
   retiring_.clear();
   return abandoned_.empty();
 }
@@ -303,7 +303,7 @@ bool Engine::turn() {
       ++sink;
       continue;
     }
-    bury(*sink);
+    release(*sink);
     sink = retiring_.erase(sink);
   }
 

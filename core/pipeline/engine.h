@@ -78,7 +78,7 @@ class Engine {
   // Stops what `keep` does not have. Sinks go on delivering for a while: they retire.
   void stop_parts(const Graph &graph, const Graph &keep);
   void retire_until_free(const StageDescription &wanted);
-  void bury(const std::shared_ptr<SinkWorker> &sink);
+  void release(const std::shared_ptr<SinkWorker> &sink);
   void wake();
   bool turn();  // one turn of the loop; false when everything has ended
   void wait_for_work();

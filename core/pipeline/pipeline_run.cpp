@@ -247,7 +247,7 @@ void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts 
     head.off = true;
     return;
   }
-  if (outcome.away) {  // who brings it back says so, and has a back-off of its own
+  if (outcome.unavailable) {  // who brings it back says so, and has a back-off of its own
     ++counts.gaps;
     return;
   }
@@ -392,12 +392,12 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   const Tally tally = stage.surroundings->take();
   const int64_t restarts = stage.surroundings->take_restarts();
   if (!outcome.ok()) {
-    if (!outcome.away)  // who brings it back says so
+    if (!outcome.unavailable)  // who brings it back says so
       log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped",
                   stage.instance->label());
     batch.raw().count = 0;
     if (ack) ack->refuse();
-    transaction.dropped(*stage.row, outcome.away ? "stage away" : "stage failed", before);
+    transaction.dropped(*stage.row, outcome.unavailable ? "stage unavailable" : "stage failed", before);
     Counts &counts = transaction.counts(*stage.row);
     counts.restarts = restarts;
     counts.in = before;

@@ -42,7 +42,7 @@ class Surroundings {
 struct Outcome {
   int32_t code = ATALAYA_OK;
   std::string text;   // what the plugin said; "" if nothing
-  bool away = false;  // nobody answered: its process is gone and comes back by itself; the code is RETRY
+  bool unavailable = false;  // its process has ended and is being restarted; the code is RETRY
   bool ok() const { return code == ATALAYA_OK || code == ATALAYA_NOTHING; }
 };
 

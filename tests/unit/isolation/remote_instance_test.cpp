@@ -115,7 +115,7 @@ template <class Body>
 Outcome until_back(Body &&body) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   Outcome outcome = body();
-  while (outcome.away && std::chrono::steady_clock::now() < until) {
+  while (outcome.unavailable && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     outcome = body();
   }
@@ -206,7 +206,7 @@ TEST_CASE_FIXTURE(Fixture, "one that fails is away, says why, and comes back") {
     Batch batch;
     fail(one.how);
     const Outcome outcome = instance->collect(window(), batch);
-    CHECK(outcome.away);
+    CHECK(outcome.unavailable);
     CHECK(!outcome.ok());
     CHECK(batch.count() == 0);
     const std::string line = listener.wait_for(one.said);
@@ -223,7 +223,7 @@ TEST_CASE_FIXTURE(Fixture, "one that hangs is away, says why, and comes back") {
   REQUIRE(instance->start().ok());
   Batch batch;
   fail("hang");
-  CHECK(instance->collect(window(), batch).away);
+  CHECK(instance->collect(window(), batch).unavailable);
   CHECK(batch.count() == 0);
   CHECK(listener.wait_for("isolation.time").rfind("the faulty: its process ", 0) == 0);
   CHECK(until_back([&] { return instance->collect(window(), batch); }).ok());
