@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/config/description.h"
-#include "core/delivery/counting.h"
+#include "core/ledger/counting.h"
 #include "core/delivery/spool.h"
 #include "core/ledger/ledger.h"
 #include "core/plugin/instance.h"

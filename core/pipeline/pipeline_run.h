@@ -10,7 +10,7 @@
 
 #include "core/config/description.h"
 #include "core/config/functions.h"
-#include "core/delivery/counting.h"
+#include "core/ledger/counting.h"
 #include "core/delivery/sink_worker.h"
 #include "core/pipeline/clock.h"
 #include "core/pipeline/source_thread.h"
