@@ -179,12 +179,12 @@ void SinkWorker::keep_spool() {
   if (dirty_since_ns_ != 0 && now >= dirty_since_ns_ + description_.spool.sync_ns) acknowledge_stored();
 }
 
-// What was appended becomes durable; only then its sources hear of it.
+// Makes the appended records durable, then acknowledges them to their sources.
 void SinkWorker::acknowledge_stored() {
   const Status synced = spool_->sync();
   if (!synced) {
     log_limited(LogLevel::error,
-                name_ + ": spool " + synced.error() + "; what it was given since is not sure to survive a power failure",
+                name_ + ": spool " + synced.error() + "; records appended since may not survive a power failure",
                 name_ + " sync");
     for (const auto &ack : unsynced_) ack->refuse();
   }

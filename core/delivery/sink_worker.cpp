@@ -141,7 +141,7 @@ void SinkWorker::deliver_queue() {
   }
 }
 
-// What has waited that long already, a backlog, goes at once.
+// A backlog, which has waited that long already, is sent at once.
 void SinkWorker::hold(const atalaya_batch &batch) {
   if (offset_ns_ == 0 || batch.count == 0) return;
   const int64_t left = batch.samples[0].time_ns + offset_ns_ - realtime();
@@ -188,7 +188,7 @@ bool SinkWorker::wait_before_retry(int64_t wait_ns) {
   return monotonic() < stop_deadline_ns_;
 }
 
-// Divides the samples of a batch by what the sink counted itself and how the write ended.
+// Divides the samples of a batch by the sink's own counts and the result of the write.
 Settlement SinkWorker::settlement_of(const Fate &fate, uint64_t samples) {
   const Tally tally = surroundings_.take();
   Settlement settlement;

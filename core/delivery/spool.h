@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A durable queue of batches in a folder: segment files (segment.h) and where its reader stands (spool_state.h).
+// A durable queue of batches in a folder: segment files (segment.h) and the reader's position (spool_state.h).
 //
 // Invariants
 //  - First in, first out. A record is settled once, after the sink has answered; what a crash leaves unsettled, at most the one in
 //    flight, comes again.
-//  - What is appended survives the death of the process at once, and that of the machine after the next `sync`.
+//  - An appended record survives the death of the process at once, and a power failure after the next `sync`.
 //  - For every pipeline accepted = delivered + dropped + dead_letter + queued, at any moment and after any crash: what is found
 //    missing is counted as dropped ("spool damaged").
 //  - One process has the folder: it holds a lock on it. Reading (atalaya spool) needs none.
@@ -40,7 +40,7 @@ struct SpoolDrop {
 };
 using SpoolDrops = std::vector<SpoolDrop>;
 
-// What became of a record: its samples, divided.
+// The result of a record: its samples by outcome.
 struct Settlement {
   uint64_t delivered = 0, dead_letter = 0;
   std::vector<std::pair<std::string, uint64_t>> dropped;  // reason, samples
@@ -65,7 +65,7 @@ class Spool {
   // Everything appended before is on the disk, if it says so; else none of it since the last sync is sure to be.
   Status sync();
   bool dirty() const;
-  // Drops what is older than max_age.
+  // Drops records older than max_age.
   void expire(int64_t now_ns, SpoolDrops &drops);
   // Samples that were accepted for this spool and dropped before they were in it.
   void count_dropped(std::string_view pipeline, std::string_view reason, uint64_t samples);
@@ -140,7 +140,7 @@ class Spool {
   Descriptor folder_;  // locked
   StateFile state_file_;
 
-  mutable std::mutex mutex_;  // guards what follows; held in a sync only where a segment ends or goes
+  mutable std::mutex mutex_;  // guards the members below; held in a sync only where a segment ends or goes
   SpoolState state_;          // segment and offset are filled in when it is stored
   std::deque<Segment> segments_;
   Descriptor active_;  // the last segment, when it is being written

@@ -59,7 +59,7 @@ void give(const Parameter &parameter, atalaya_value &out) {
 struct HostFunctions {
   static LocalInstance &of(void *self) { return *static_cast<LocalInstance *>(self); }
 
-  // The batch that the instance may write to now; null for any other: what the plugin says of it is not believed.
+  // The batch that the instance may write to now; null for any other: the plugin's own pointers are not trusted.
   static Batch *owned(void *self, const atalaya_batch *batch) {
     const LocalInstance &instance = of(self);
     if (instance.handed_ != nullptr && batch == &instance.handed_->raw()) return instance.handed_;

@@ -27,7 +27,7 @@ class WorkFolder : public ScratchFolder {
   WorkFolder() : ScratchFolder("atalaya-verify-") { std::ofstream(path() + "/file").flush(); }
 };
 
-// Keeps what a component emits.
+// Keeps the emitted samples of a component.
 class Recorder : public Surroundings {
  public:
   explicit Recorder(std::string folder) : folder_(std::move(folder)) {}
@@ -184,7 +184,7 @@ class Verifier {
       case ATALAYA_SINK:
         return write(subject);
       case ATALAYA_COMMAND:
-        return {};  // what a command does is its own affair
+        return {};  // commands are not run
       default:
         return process(subject);
     }
@@ -204,7 +204,7 @@ class Verifier {
     return {};
   }
 
-  // Interrupts the run once it waits: that is what the host does at a stop.
+  // Interrupts the run once it waits, as the host does at a stop.
   std::string push(Subject &subject) {
     std::promise<pid_t> thread_id;
     std::packaged_task<Outcome()> task([&] {
