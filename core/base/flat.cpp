@@ -45,7 +45,7 @@ constexpr uint64_t aligned(uint64_t size) {
   return (size + 7) & ~uint64_t{7};
 }
 
-// What the counts of a header add up to. False when that does not fit 64 bits.
+// The sum of a header's counts. False when that does not fit 64 bits.
 bool size_of_record(const Header &header, uint64_t &size) {
   // No count can be near 2^64 / 32 in a record that exists.
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() / 256;

@@ -6,7 +6,7 @@
 //  - Every byte of a record has one meaning and is covered by a checksum: a reader that accepts a record has read all of it.
 //  - No offset is stored. Arrays and strings follow in a fixed order, so that a position is the sum of the sizes before it, nothing
 //  can
-//    overlap, and what a reader allocates is bounded by a small multiple of the record's size.
+//    overlap, and a reader's allocations are bounded by a small multiple of the record's size.
 //  - Ids are positions in the record's own table of names; each name is sent once.
 //  - Little-endian, every part 8-byte aligned from the record's begin, gaps are zero. Readers assume nothing of their own
 //  alignment.
@@ -17,7 +17,7 @@
 //     8  u64 record size, header included, a multiple of 8
 //    16  u64 names   24  u64 samples   32  u64 tags   40  u64 fields   48  u64 string bytes
 //    56  u32 CRC-32C of bytes 0..55    60  u32 CRC-32C of bytes 64..end
-//   names    u32 size each; then 4 zero bytes if their number is odd. Size 0 stands for the id 0, "no name"
+//   names    u32 size each; then 4 zero bytes if their number is odd. Size 0 means the id 0, "no name"
 //   samples  32 each: u32 kind, tags, fields, text size; i64 time, duration
 //   tags      8 each: u32 name (position in the table), value size
 //   fields   16 each: u32 name, type; 8 value

@@ -12,25 +12,25 @@ constexpr std::array kSpoolParams = {
     atalaya_param{.name = ATALAYA_STR("dir"),
                   .type = ATALAYA_STRING,
                   .flags = ATALAYA_REQUIRED,
-                  .summary = ATALAYA_STR("The folder, of this sink alone; a relative one lies in the agent's state folder.")},
+                  .summary = ATALAYA_STR("Folder of this sink alone; a relative path is below the agent's state folder")},
     atalaya_param{.name = ATALAYA_STR("max"),
                   .type = ATALAYA_SIZE,
                   .flags = ATALAYA_BOUNDED,
                   .default_text = ATALAYA_STR("1 GiB"),
-                  .summary = ATALAYA_STR("How large it may grow."),
+                  .summary = ATALAYA_STR("Maximum size of the spool"),
                   .min = kMebi,
                   .max = 1024.0 * 1024 * 1024 * kMebi},
     atalaya_param{.name = ATALAYA_STR("min_free"),
                   .type = ATALAYA_SIZE,
                   .flags = ATALAYA_BOUNDED,
                   .default_text = ATALAYA_STR("256 MiB"),
-                  .summary = ATALAYA_STR("It counts as full while the disk has less free space; 0 B sets no limit."),
+                  .summary = ATALAYA_STR("Minimum free disk space; the spool is full below it (0 B: no limit)"),
                   .min = 0,
                   .max = 1024.0 * 1024 * 1024 * kMebi},
     atalaya_param{.name = ATALAYA_STR("max_age"),
                   .type = ATALAYA_DURATION,
                   .flags = ATALAYA_BOUNDED,
-                  .summary = ATALAYA_STR("What waits longer is dropped; absent: never."),
+                  .summary = ATALAYA_STR("Maximum age of a queued batch; older ones are dropped (absent: no limit)"),
                   .min = kSecond,
                   .max = 36500 * kDay},
     atalaya_param{
@@ -38,7 +38,7 @@ constexpr std::array kSpoolParams = {
         .type = ATALAYA_DURATION,
         .flags = ATALAYA_BOUNDED,
         .default_text = ATALAYA_STR("1s"),
-        .summary = ATALAYA_STR("Batches are on the disk, and acknowledged, after so long; 0s: each before it is acknowledged."),
+        .summary = ATALAYA_STR("Maximum delay until batches are synced to disk and acknowledged; 0s syncs each one"),
         .min = 0,
         .max = 60 * kSecond},
     atalaya_param{.name = ATALAYA_STR("when_full"),
@@ -46,7 +46,7 @@ constexpr std::array kSpoolParams = {
                   .flags = 0,
                   .default_text = ATALAYA_STR("drop_oldest"),
                   .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
-                  .summary = ATALAYA_STR("What a full spool does: drop batches, or let the queue in memory fill, too.")},
+                  .summary = ATALAYA_STR("Action of a full spool: drop batches, or let the queue in memory fill too")},
 };
 
 constexpr std::array kSinkParams = {
@@ -54,7 +54,7 @@ constexpr std::array kSinkParams = {
                   .type = ATALAYA_SIZE,
                   .flags = ATALAYA_BOUNDED,
                   .default_text = ATALAYA_STR("16 MiB"),
-                  .summary = ATALAYA_STR("Memory for batches that wait for this sink."),
+                  .summary = ATALAYA_STR("Memory for batches that wait for this sink"),
                   .min = kMebi / 16,
                   .max = 64 * 1024 * kMebi},
     atalaya_param{.name = ATALAYA_STR("when_full"),
@@ -62,20 +62,20 @@ constexpr std::array kSinkParams = {
                   .flags = 0,
                   .default_text = ATALAYA_STR("block"),
                   .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
-                  .summary = ATALAYA_STR("What a full queue does: pause the source (a counted gap), or drop batches.")},
+                  .summary = ATALAYA_STR("Action of a full queue: pause the source (a counted gap), or drop batches")},
     atalaya_param{
         .name = ATALAYA_STR("spread"),
         .type = ATALAYA_DURATION,
         .flags = ATALAYA_BOUNDED,
         .default_text = ATALAYA_STR("0s"),
-        .summary = ATALAYA_STR("Hosts that share a server send a window at different times, up to so much after its end; the "
+        .summary = ATALAYA_STR("Maximum delay after a window's end, so that hosts do not send at the same time; the "
                                "host's name decides."),
         .min = 0,
         .max = 3600 * kSecond},
     atalaya_param{.name = ATALAYA_STR("spool"),
                   .type = ATALAYA_RECORD,
                   .flags = 0,
-                  .summary = ATALAYA_STR("A durable queue on disk; absent: none."),
+                  .summary = ATALAYA_STR("A durable queue on disk; absent: none"),
                   .items = kSpoolParams.data(),
                   .item_count = kSpoolParams.size(),
                   .item_size = sizeof(atalaya_param)},
@@ -86,7 +86,7 @@ constexpr atalaya_param kMemory = {
     .type = ATALAYA_SIZE,
     .flags = ATALAYA_BOUNDED,
     .default_text = ATALAYA_STR("256 MiB"),
-    .summary = ATALAYA_STR("Memory that its process may have, and of each batch on its way there and back."),
+    .summary = ATALAYA_STR("Maximum memory of its process, and of each batch in transit"),
     .min = 16 * kMebi,
     .max = 64 * 1024 * kMebi};
 
@@ -96,7 +96,7 @@ constexpr atalaya_param kCpu = {
     .type = ATALAYA_INT,
     .flags = ATALAYA_BOUNDED,
     .unit = ATALAYA_STR("% of a core"),
-    .summary = ATALAYA_STR("CPU time that its process may take, its threads together, over 10 s; absent: as much as it gets."),
+    .summary = ATALAYA_STR("Maximum CPU time of its process over 10 s (absent: no limit)"),
     .min = 1,
     .max = 100'000};
 
@@ -106,7 +106,7 @@ constexpr atalaya_param time_param(atalaya_str default_text) {
           .type = ATALAYA_DURATION,
           .flags = ATALAYA_BOUNDED,
           .default_text = default_text,
-          .summary = ATALAYA_STR("How long one call may take; then its process is killed and started again."),
+          .summary = ATALAYA_STR("Maximum time of one call; then its process is killed and restarted"),
           .min = kSecond / 100,
           .max = 3600 * kSecond};
 }
@@ -119,7 +119,7 @@ constexpr atalaya_param kIsolate = {
     .type = ATALAYA_BOOL,
     .flags = 0,
     .summary =
-        ATALAYA_STR("Runs it in a process of its own; absent: only if its file is not among the plugins installed with atalaya.")};
+        ATALAYA_STR("Run it in its own process (default: only plugins that were not installed with atalaya)")};
 
 using Limits = std::array<atalaya_param, 3>;
 
@@ -132,7 +132,7 @@ constexpr atalaya_param isolation_param(const Limits &limits) {
   return {.name = ATALAYA_STR("isolation"),
           .type = ATALAYA_RECORD,
           .flags = 0,
-          .summary = ATALAYA_STR("The limits of that process."),
+          .summary = ATALAYA_STR("Limits of the isolated process"),
           .items = limits.data(),
           .item_count = static_cast<uint32_t>(limits.size()),
           .item_size = sizeof(atalaya_param)};
@@ -142,7 +142,7 @@ constexpr std::array kPipelineParams = {
     atalaya_param{.name = ATALAYA_STR("every"),
                   .type = ATALAYA_DURATION,
                   .flags = ATALAYA_BOUNDED,
-                  .summary = ATALAYA_STR("The length of a window: how often the sources are asked."),
+                  .summary = ATALAYA_STR("Length of a window: the interval of collections"),
                   .min = kSecond / 10,
                   .max = kDay},
 };
@@ -153,7 +153,7 @@ constexpr std::array kCallParams = {
                   .flags = 0,
                   .default_text = ATALAYA_STR("drop"),
                   .allowed = ATALAYA_STR("drop|pass"),
-                  .summary = ATALAYA_STR("What happens to a sample whose call fails.")},
+                  .summary = ATALAYA_STR("Action for a sample whose call fails")},
 };
 
 template <size_t Size>

@@ -38,7 +38,7 @@ struct SampleViews::Callbacks {
   static SampleViews &of_call(lua_State *lua, lua_Integer call) {
     SampleViews &views = owner(lua);
     if (call != views.call_ || views.sample_ == nullptr)
-      raise_error(lua, "this sample was kept after its call; copy what is needed of it into variables");
+      raise_error(lua, "this sample was kept after its call; copy its values into variables");
     return views;
   }
 
@@ -297,7 +297,7 @@ void SampleViews::hide() {
   sample_ = nullptr;
 }
 
-// A name that is only read is not interned: what a function asks for need not exist.
+// A name that is only read is not interned: a function may ask for names that do not exist.
 uint32_t SampleViews::known_id(std::string_view name, bool field) const {
   const uint32_t count = field ? sample_->field_count : sample_->tag_count;
   for (uint32_t i = 0; i < count; ++i) {
@@ -315,7 +315,7 @@ uint32_t SampleViews::new_id(std::string_view name) noexcept {
   }
 }
 
-// Does what adds this many bytes to the batch, if they are within the limit.
+// Runs an action that adds this many bytes to the batch, if they are within the limit.
 template <class Addition>
 SampleViews::Change SampleViews::spend(size_t bytes, Addition add) noexcept {
   if (bytes > most_bytes_ || batch_->used_bytes() > most_bytes_ - bytes) return Change::too_much;

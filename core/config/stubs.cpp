@@ -33,7 +33,7 @@ error("lua/meta/atalaya.lua is for editors; write require \"atalaya\"")
 
 ---@class atalaya.Call
 ---@field [1] atalaya.Function
----@field on_error? "drop"|"pass" what happens to a sample whose call fails
+---@field on_error? "drop"|"pass" action for a sample whose call fails
 
 ---@class atalaya.Pipeline
 ---@field every? string the length of a window, such as "5s"

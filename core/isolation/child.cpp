@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process of one isolated component: waits for calls, makes them, answers. Its main thread is the instance's own thread; a
-// second one hears notices and ends the process when the host is gone, also when the component hangs.
+// second one receives notices and ends the process when the host is gone, also when the component hangs.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -44,7 +44,7 @@ class Asker {
   std::mutex mutex_;
 };
 
-// The host's names: an id is the same in both processes. What was asked once is kept.
+// The host's names: an id is the same in both processes. Answers are cached.
 class HostNames final : public NameTable {
  public:
   explicit HostNames(Asker &asker) : asker_(asker) {}
@@ -250,9 +250,9 @@ class ChildProcess : public Surroundings {
     auto order = decode_order(bytes);
     if (!order) return {ATALAYA_PERMANENT, "the order to create it is damaged"};
     ::prctl(PR_SET_NAME, order->name.substr(0, 15).c_str());
-    // Standard output is for results, which sinks write; what another plugin prints is no part of them.
+    // Standard output is for results, which sinks write; other plugins must not print there.
     if (order->kind != ATALAYA_SINK) ::dup2(STDERR_FILENO, STDOUT_FILENO);
-    // Who has taken over the agent may not choose what gets capabilities.
+    // An attacker in the agent must not choose the file that gets capabilities.
     const uint64_t held = permitted_capabilities();
     if (const Status roots = held == 0 ? Done{} : check_roots_file(order->path); !roots)
       return {ATALAYA_PERMANENT, order->label + ": " + order->path + ": " + roots.error()};
@@ -315,7 +315,7 @@ void go_before_the_agent() {
 
 int child_main() {
   go_before_the_agent();
-  // A plugin may start programs; none of them gets what it has.
+  // A plugin may start programs; none of them inherits its capabilities.
   if (!keep_capabilities_here()) return 1;
   if (permitted_capabilities() != 0) ::prctl(PR_SET_DUMPABLE, 0);  // no other process of this user may take them over
   for (const int fd : {kRequestFd, kNoticeFd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -61,7 +61,7 @@ class Launcher {
   std::atomic<uint64_t> given_ = 0;
 };
 
-// What became of a child, after its process descriptor has become readable. Waits a moment for the launcher's word.
+// How a child ended, after its process descriptor has become readable. Waits briefly for the launcher's report.
 Exit exit_of(const Born &born);
 
 // The processes behind the hidden words of the command line: launcher, child. Gives their exit status; -1 when the words are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the agent and its launcher say to each other.
+// The messages between the agent and its launcher.
 #pragma once
 
 #include <cstddef>

@@ -40,9 +40,9 @@ void limit(__rlimit_resource what, rlim_t value) {
   ::setrlimit(what, &both);
 }
 
-// In the forked process: what it may do, then the program. Never returns.
+// In the forked process: limits and capabilities, then the program. Never returns.
 [[noreturn]] void become_child(const LaunchMessage &message, const std::array<int, kLaunchFds> &fds) {
-  ::setsid();  // a group of its own: what it starts can be killed with it, and the terminal's signals do not come here
+  ::setsid();  // its own group: its children can be killed with it, and the terminal's signals do not reach it
   // Out of the way first: a descriptor may have one of the numbers wanted.
   std::array<int, kChildFds> moved{};
   for (size_t i = 0; i < moved.size(); ++i) moved[i] = ::fcntl(fds[i], F_DUPFD, 64);
@@ -121,7 +121,7 @@ class LauncherProcess {
     ::kill(-pid, SIGKILL);
   }
 
-  // Children that have ended; what they started goes with them. Others that come to us have lost their parents: a plugin leaves
+  // Children that have ended; their own children are killed with them. Others that come to us have lost their parents: a plugin leaves
   // nothing behind.
   void reap() {
     for (;;) {
@@ -165,7 +165,7 @@ int launcher_main() {
   ::prctl(PR_SET_NAME, "atalaya-launch");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_DUMPABLE, 0);
-  // The end comes from the agent alone, so that what it has in its queues can still be delivered.
+  // The end comes from the agent alone, so that its queues can still be delivered.
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);

@@ -52,7 +52,7 @@ RemoteInstance::~RemoteInstance() {
   keeper_.join();
 }
 
-// The supervisor has to know: a process in state D does not end, and nothing else would tell it.
+// The supervisor has to know: a process in state D does not end, and nothing else would report it.
 void RemoteInstance::kill(const Handle &child, const std::string &why) {
   child->kill(why);
   wake_keeper();
@@ -109,7 +109,7 @@ Outcome RemoteInstance::call(const Handle &child, const Call &call, int64_t limi
       case ChildHandle::Event::answered:
         return answered(child);
       case ChildHandle::Event::emitted:
-        take_emitted(child);  // a push source that emits outside run: it is told that nobody takes it
+        take_emitted(child);  // a push source that emits outside run: answer that nobody takes it
         break;
       case ChildHandle::Event::gone:
         return unavailable("its process has ended");
@@ -228,10 +228,10 @@ void RemoteInstance::take_emitted(const Handle &child) {
 void RemoteInstance::acked(uint64_t batch_id, int32_t status) {
   if (component().ops->acked == nullptr) return;
   const Handle child = ready();
-  // What an earlier process emitted, this one knows nothing of.
+  // This process does not know the batches of an earlier one.
   if (!child || child->first_emitted == 0 || batch_id < child->first_emitted) return;
   if (!child->notify(Writer().number(Notice::acked).number(batch_id).number(status).bytes()))
-    kill(child, "does not hear what became of its batches; report it to the plugin's author");
+    kill(child, "does not read the results of its batches; report it to the plugin's author");
 }
 
 void RemoteInstance::interrupt() {

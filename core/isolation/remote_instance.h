@@ -15,7 +15,7 @@
 namespace atalaya::core {
 
 // A component in a process of its own. Calls go there by shared memory; while the process is gone they answer at once that it is
-// away. A thread, the supervisor, starts the process, answers its requests, sees its end and starts it anew, with back-off.
+// away. A thread, the supervisor, starts the process, answers its requests, notices its end and restarts it, with back-off.
 class RemoteInstance final : public Instance {
  public:
   RemoteInstance(Registry::Component component, Parameters parameters, std::string label, const Isolation &isolation,
@@ -37,7 +37,7 @@ class RemoteInstance final : public Instance {
 
  private:
   using Handle = std::shared_ptr<ChildHandle>;
-  // What the instance is to be, whichever process it is in.
+  // The description of the instance, in any process.
   enum class Wish { created, started, stopped, ended };
 
   // Of the threads that call.
@@ -72,7 +72,7 @@ class RemoteInstance final : public Instance {
   Launcher &launcher_;
   Descriptor wake_;  // eventfd
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   Wish wish_ = Wish::created;
   Handle child_;                              // null while there is none
@@ -83,7 +83,7 @@ class RemoteInstance final : public Instance {
 
   // Of the supervisor alone.
   int64_t turn_at_ = 0, back_off_ = 0, born_at_ = 0;
-  int64_t looked_at_ = 0, cpu_then_ = 0;  // at its CPU time, and what it was
+  int64_t looked_at_ = 0, cpu_then_ = 0;  // last look at its CPU time, and its value
   uint32_t names_ = 0;
   // Of the thread that runs a push source.
   uint64_t last_emitted_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The supervisor of a remote instance: the thread that starts its process, answers it, sees its end and starts it anew.
+// The supervisor of a remote instance: the thread that starts its process, answers it, notices its end and restarts it.
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstBackOff = kSecond / 10, kLongestBackOff = 32 * kFirstBackOff;  // back within 5 s, also after a hang
 constexpr int64_t kGoodLife = 10 * kSecond;                                            // after it, an end is the first one again
 constexpr int64_t kLongestStart = 10 * kSecond;                                        // create or start
-constexpr int64_t kCpuLook = 10 * kSecond;                                             // isolation.cpu holds over so long
+constexpr int64_t kCpuLook = 10 * kSecond;                                             // the period of isolation.cpu
 constexpr int kLongestDeath = 5000;                                                    // ms
 constexpr uint32_t kMostNames = uint32_t{1} << 16;                                     // that one process may add to the agent's
 
@@ -103,7 +103,7 @@ void RemoteInstance::bring_up() {
   start_if_wished(child);
 }
 
-// What answered with an error the first time is the caller's matter; later on it is tried again.
+// The first error goes to the caller; later ones are retried.
 void RemoteInstance::give_up(const Handle &child, const std::string &why) {
   if (child) child->kill(why);
   bool first = false;
@@ -271,7 +271,7 @@ void RemoteInstance::child_ended(const Handle &child) {
     child_ = nullptr;
     ready_ = false;
     ending = wish_ == Wish::stopped || wish_ == Wish::ended;
-    // A component that crashes is no reason not to start: it is away.
+    // A component that crashes does not prevent the start: it is unavailable for now.
     if (!created_) created_ = Outcome{};
     if (wish_ == Wish::started && !started_) started_ = Outcome{};
     changed_.notify_all();

@@ -38,7 +38,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Reads what a Writer wrote; past the end everything is 0 and `ok` is false.
+// Reads the output of a Writer; past the end everything is 0 and `ok` is false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -71,7 +71,7 @@ class Reader {
   bool ok_ = true;
 };
 
-// What a child creates.
+// The component that a child creates.
 struct Order {
   std::string path;  // of the plugin's file
   uint32_t kind = 0;

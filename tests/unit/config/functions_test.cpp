@@ -225,7 +225,7 @@ TEST_CASE("a sample that is kept after its call raises") {
   function.add("two");
   auto result = function.apply();
   CHECK(result.failed == 1);
-  CHECK(result.error == "test.lua:4: this sample was kept after its call; copy what is needed of it into variables");
+  CHECK(result.error == "test.lua:4: this sample was kept after its call; copy its values into variables");
 
   Inline tags("(function() local kept return function(s) kept = kept or s.tags return s, kept.process end end)()");
   tags.add();
