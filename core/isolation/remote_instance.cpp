@@ -100,8 +100,9 @@ Outcome RemoteInstance::away(const std::string &why) const {
   return {ATALAYA_RETRY, why, true};
 }
 
-Outcome RemoteInstance::call(const Handle &child, const Call &call, int64_t limit_ns) {
+Outcome RemoteInstance::call(const Handle &child, Call call, int64_t limit_ns) {
   if (!child) return away("its process is being started");
+  call.metrics = symbols_.catalogue().size();
   const uint32_t number = child->begin(call);
   const int64_t until = monotonic() + limit_ns;
   for (;;) {
@@ -204,7 +205,7 @@ Outcome RemoteInstance::run() {
       if (interrupted_ || wish_ != Wish::started) return {};
       child = child_;
     }
-    const uint32_t number = child->begin({.op = Op::run});
+    const uint32_t number = child->begin({.op = Op::run, .metrics = symbols_.catalogue().size()});
     for (auto event = child->wait(number, INT64_MAX); event != ChildHandle::Event::gone; event = child->wait(number, INT64_MAX)) {
       if (event == ChildHandle::Event::emitted) take_emitted(child);
       if (event == ChildHandle::Event::answered) return answered(child);
