@@ -89,13 +89,19 @@ struct SampleViews::Callbacks {
   // s:unit(name), s:metric_kind(name): nil when nobody declared the metric.
   static int unit(lua_State *lua) {
     const atalaya_metric_info *info = metric_at(lua);
-    if (info == nullptr) return 0;
+    if (info == nullptr) {
+      lua_pushnil(lua);
+      return 1;
+    }
     lua_pushlstring(lua, info->unit.data, info->unit.size);
     return 1;
   }
   static int metric_kind(lua_State *lua) {
     const atalaya_metric_info *info = metric_at(lua);
-    if (info == nullptr) return 0;
+    if (info == nullptr) {
+      lua_pushnil(lua);
+      return 1;
+    }
     const std::string_view kind = metric_kind_name(info->kind);
     lua_pushlstring(lua, kind.data(), kind.size());
     return 1;

@@ -252,7 +252,8 @@ class Push final : public PushSource {
 class Stage final : public Translator {
  public:
   static constexpr Param params[] = {kTrouble};
-  static constexpr Description description = {.name = "faulty"_str, .summary = "adds a tag: the first field's unit"_str, .params = params};
+  static constexpr Description description = {
+      .name = "faulty"_str, .summary = "adds a tag: the first field's unit"_str, .params = params};
   explicit Stage(Host host) : host_(host), trouble_(host), key_(host.intern("seen")) {}
   Code process(const Window &, Batch &batch) override {
     for (Sample &sample : batch.samples()) {

@@ -268,7 +268,7 @@ TEST_CASE("a mistake is told with its line; the sample is dropped, or passes as 
   CHECK(error_of("function(s) return s.tags end") ==
         "test.lua:1: the function returned a userdata; return the sample to keep it, nil to drop it");
   CHECK(error_of("function(s) return s.tgas.x end") ==
-        "test.lua:1: a sample has no \"tgas\"; it has tags, fields, time, duration, kind and text");
+        "test.lua:1: a sample has no \"tgas\"; it has tags, fields, time, duration, kind, text, unit() and metric_kind()");
   CHECK(error_of("function(s) s.tags.n = 5 return s end") ==
         "test.lua:1: tag \"n\" is a string, got a number; tostring() makes one");
   CHECK(error_of("function(s) s.fields.n = '5' return s end") == "test.lua:1: field \"n\" is a number, got a string");
