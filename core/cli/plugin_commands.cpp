@@ -170,6 +170,7 @@ int run(const Registry::Component &component, const Arguments &arguments) {
     fail(label, (problem.path.empty() ? "" : option_name(problem.path) + ": ") + problem.text, kWrongUse);
   if (!problems.empty()) return kWrongUse;
   Symbols symbols;
+  declare_metrics(*component.component, symbols);
   Surroundings surroundings;
   auto instance = Instance::create(component, std::move(parameters), label, symbols, surroundings);
   if (!instance) {

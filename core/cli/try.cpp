@@ -141,6 +141,7 @@ int try_source(const Arguments &arguments) {
   if (!source || !sink) return kWrongUse;
 
   Symbols symbols;
+  for (const std::string &problem : registry.declare_metrics(symbols)) log(LogLevel::warning, problem);
   FileDescription file;
   file.path = "try";
   file.sinks.push_back(*sink);

@@ -32,7 +32,7 @@ class SampleViews {
 
  private:
   struct Callbacks;
-  enum Word : int { kTags, kFields, kTime, kDuration, kKind, kText, kWords };
+  enum Word : int { kTags, kFields, kTime, kDuration, kKind, kText, kUnit, kMetricKind, kWords };
 
   uint32_t known_id(std::string_view name, bool field) const;
   uint32_t new_id(std::string_view name) noexcept;

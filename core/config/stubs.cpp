@@ -28,6 +28,8 @@ error("lua/meta/atalaya.lua is for editors; write require \"atalaya\"")
 ---@field duration integer in ns
 ---@field kind "metrics"|"stack"|"span"
 ---@field text string
+---@field unit fun(self: atalaya.Sample, metric: string): string? unit of a metric in UCUM; nil when it is not declared
+---@field metric_kind fun(self: atalaya.Sample, metric: string): "gauge"|"rate"|"delta"|"total"|nil
 
 ---@alias atalaya.Function fun(s: atalaya.Sample): atalaya.Sample?
 

@@ -104,6 +104,7 @@ class SinkWorker {
   void restore_row(const SpoolCounts &counts);
   void fill_spool();  // the thread that appends
   void put_in_spool(Delivery delivery);
+  Status encode(const Delivery &delivery);
   bool try_put(const Delivery &delivery);
   void left_memory(const Delivery &delivery, std::string_view dropped);
   void keep_spool();  // sync and age, when they are due

@@ -38,7 +38,7 @@ int write_all(int fd, std::string_view bytes, uint64_t at) {
 }  // namespace
 
 Spool::Put Spool::append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops,
-                         std::string &error) {
+                         std::string &error, bool complete) {
   const std::lock_guard lock(mutex_);
   if (closed_) {
     error = limits_.dir + ": the spool is closed";
@@ -50,6 +50,7 @@ Spool::Put Spool::append(std::string_view pipeline, uint32_t samples, std::strin
   if (payload.size() > kLargestPayload || size > static_cast<uint64_t>(limits_.max_bytes))
     return refuse(pipeline, error = "larger than the spool", samples, drops);
   const bool room = make_room(size, drops);
+  if (room && !complete && !fits(size)) return Put::partial;
   int failed = room ? write(pipeline, samples, payload, size) : ENOSPC;
   while (room && disk_is_full(failed) && limits_.when_full == WhenFull::drop_oldest && segments_.size() > 1) {
     set_reserve(false);  // a file system may need room to delete
@@ -99,9 +100,12 @@ bool Spool::make_room(uint64_t size, SpoolDrops &drops) {
   return !too_much() && !disk_is_low(size);
 }
 
+bool Spool::fits(uint64_t size) const {
+  return active_ && !new_segment_ && segments_.back().size + size <= segment_bytes_;
+}
+
 int Spool::write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size) {
-  const bool fits = active_ && !new_segment_ && segments_.back().size + size <= segment_bytes_;
-  if (!fits) {
+  if (!fits(size)) {
     end_segment();
     if (const int failed = begin_segment(); failed != 0) return failed;
   }

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,8 +61,15 @@ class Spool {
     dropped,  // by the policy, or too large, which `error` says; counted, and last in `drops`
     full,     // when_full = block
     failed,   // the disk does not work
+    partial,  // it would begin a segment and is not complete
   };
-  Put append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops, std::string &error);
+  // A payload that begins a segment has to be `complete`: it has the declarations of all its metrics, so that a segment can be read
+  // alone.
+  Put append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops, std::string &error,
+             bool complete = true);
+  // Called with each payload of a segment that another process wrote, when its reading begins: what is read may lie behind the
+  // record that declares its metrics.
+  void on_inherited(std::function<void(std::string_view payload)> take) { inherited_ = std::move(take); }
   // Everything appended before is on the disk, if it says so; else none of it since the last sync is sure to be.
   Status sync();
   bool dirty() const;
@@ -116,6 +124,7 @@ class Spool {
   bool make_room(uint64_t size, SpoolDrops &drops);
   bool disk_is_low(uint64_t size) const;
   Put refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops);
+  bool fits(uint64_t size) const;
   int write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size);  // errno
   int begin_segment();
   void end_segment();
@@ -123,6 +132,7 @@ class Spool {
 
   // spool_take.cpp
   SegmentReader *reader();
+  void read_inherited(SegmentReader &from, const Segment &segment);
   SegmentReader::Found find_next(bool check_body, SpoolDrops &drops);
   bool at_end() const;
   void evict_segment(SpoolDrops &drops);
@@ -152,6 +162,8 @@ class Spool {
   bool dirty_ = false, new_file_ = false, sync_failed_ = false, new_segment_ = false, reserve_ = false, closed_ = false;
   std::chrono::steady_clock::time_point next_state_sync_;
   std::string record_;
+  std::function<void(std::string_view)> inherited_;
+  uint64_t first_own_ = 0;  // sequence: segments below are another process's
 };
 
 }  // namespace atalaya::core

@@ -81,6 +81,7 @@ Status Spool::load() {
   find_head();
   for (const Segment &segment : segments_) bytes_ += segment.size;
   for (const SpoolCounts &counts : state_.pipelines) cursor_of(counts.pipeline) = counts.consumed;
+  first_own_ = state_.next_sequence;
   set_reserve(true);
   store();
   return Done{};

@@ -96,10 +96,20 @@ SegmentReader *Spool::reader() {
     return nullptr;
   }
   reader_ = std::move(*opened);
+  if (inherited_ && segments_.front().name < first_own_) read_inherited(*reader_, segments_.front());
   return &*reader_;
 }
 
-// The next record, or the end; skips damaged parts before it. Does not move past the record.
+void Spool::read_inherited(SegmentReader &from, const Segment &segment) {
+  for (uint64_t at = from.begin(); at < segment.size;) {
+    const SegmentReader::Found found = from.at(at, segment.size, true);
+    if (found.kind == SegmentReader::Kind::record) inherited_(found.payload);
+    if (found.size == 0) break;
+    at += found.size;
+  }
+}
+
+// The next record, or the end; what is damaged before it is left behind. Does not move past the record.
 SegmentReader::Found Spool::find_next(bool check_body, SpoolDrops &drops) {
   while (!segments_.empty()) {
     const Segment front = segments_.front();

@@ -22,6 +22,7 @@ struct Call {
   ForeignBatch batch;
   uint64_t used = 0;        // bytes of the batches' memory that hold it
   int64_t deadline_ns = 0;  // of flush
+  uint32_t metrics = 0;     // size of the host's catalogue: what the child did not find may be in it since
 };
 
 // Counts of the component since the last answer.

@@ -76,10 +76,38 @@ class HostNames final : public NameTable {
     return name.empty() ? std::string_view{} : keep(id, name);
   }
 
+  // No lock once it is known, and none for one that the host did not have when it made the call.
+  const atalaya_metric_info *metric(uint32_t id) const override {
+    if (const atalaya_metric_info *known = catalogue_.find(id)) return known;
+    const uint32_t size = catalogue_size_.load(std::memory_order_relaxed);
+    if (id == 0 || id > Symbols::kMaxNames || name(id).empty()) return nullptr;
+    std::atomic<uint32_t> &missed = chunks_[(id - 1) / kChunk].load(std::memory_order_acquire)->missed[(id - 1) % kChunk];
+    if (missed.load(std::memory_order_relaxed) == size) return nullptr;
+    const std::string answer = asker_.ask(Writer().number(Request::metric_of).number(id));
+    Reader reader(answer);
+    const bool found = reader.number<uint8_t>() != 0;
+    const atalaya_metric_info info = read_metric(reader);
+    if (found && reader.ok()) {
+      catalogue_.declare(id, info);
+      return catalogue_.find(id);
+    }
+    missed.store(size, std::memory_order_relaxed);
+    return nullptr;
+  }
+  Catalogue::Outcome declare(std::string_view name, const atalaya_metric_info &info, std::string_view) override {
+    if (metric_problem(info) != nullptr || name.empty() || name.size() > Symbols::kMaxNameSize) return Catalogue::Outcome::invalid;
+    Writer request;
+    write_metric(with_short_texts(info), request.number(Request::declare).text(name));
+    const std::string answer = asker_.ask(request);
+    return Reader(answer).number<Catalogue::Outcome>();
+  }
+  void expect(uint32_t catalogue_size) { catalogue_size_.store(catalogue_size + 1, std::memory_order_relaxed); }
+
  private:
   static constexpr uint32_t kChunk = 1024;
   struct Chunk {
     std::array<std::atomic<const std::string *>, kChunk> names{};
+    std::array<std::atomic<uint32_t>, kChunk> missed{};  // size of the host's catalogue when it did not have the metric
   };
 
   const std::string *find(uint32_t id) const {
@@ -98,6 +126,8 @@ class HostNames final : public NameTable {
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::string, uint32_t> ids_;
   mutable std::array<std::atomic<Chunk *>, Symbols::kMaxNames / kChunk + 1> chunks_{};
+  mutable Catalogue catalogue_;
+  std::atomic<uint32_t> catalogue_size_{1};  // the host's, plus 1
 };
 
 // Counts wait here for the next answer, which takes them along.
@@ -194,6 +224,7 @@ class ChildProcess : public Surroundings {
   }
 
   void answer(uint32_t number, const Call &call) {
+    names_.expect(call.metrics);
     Answer &answer = control_.answer;
     answer.retry_after_ns = 0;
     const Outcome outcome = make(call, answer);

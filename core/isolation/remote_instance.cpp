@@ -48,17 +48,17 @@ RemoteInstance::~RemoteInstance() {
     changed_.notify_all();
   }
   if (child) child->kill("it is not needed any more");
-  wake_keeper();
+  wake_supervisor();
   keeper_.join();
 }
 
 // The supervisor has to know: a process in state D does not end, and nothing else would report it.
 void RemoteInstance::kill(const Handle &child, const std::string &why) {
   child->kill(why);
-  wake_keeper();
+  wake_supervisor();
 }
 
-void RemoteInstance::wake_keeper() {
+void RemoteInstance::wake_supervisor() {
   const uint64_t one = 1;
   static_cast<void>(::write(wake_.get(), &one, sizeof(one)) < 0);
 }
@@ -73,7 +73,7 @@ Outcome RemoteInstance::start() {
   std::unique_lock lock(mutex_);
   wish_ = Wish::started;
   started_.reset();
-  wake_keeper();
+  wake_supervisor();
   changed_.wait(lock, [this] { return started_.has_value(); });
   return *started_;
 }
@@ -100,8 +100,9 @@ Outcome RemoteInstance::unavailable(const std::string &why) const {
   return {ATALAYA_RETRY, why, true};
 }
 
-Outcome RemoteInstance::call(const Handle &child, const Call &call, int64_t limit_ns) {
+Outcome RemoteInstance::call(const Handle &child, Call call, int64_t limit_ns) {
   if (!child) return unavailable("its process is being started");
+  call.metrics = symbols_.catalogue().size();
   const uint32_t number = child->begin(call);
   const int64_t until = monotonic() + limit_ns;
   for (;;) {
@@ -204,7 +205,7 @@ Outcome RemoteInstance::run() {
       if (interrupted_ || wish_ != Wish::started) return {};
       child = child_;
     }
-    const uint32_t number = child->begin({.op = Op::run});
+    const uint32_t number = child->begin({.op = Op::run, .metrics = symbols_.catalogue().size()});
     for (auto event = child->wait(number, INT64_MAX); event != ChildHandle::Event::gone; event = child->wait(number, INT64_MAX)) {
       if (event == ChildHandle::Event::emitted) take_emitted(child);
       if (event == ChildHandle::Event::answered) return answered(child);

@@ -42,7 +42,7 @@ class RemoteInstance final : public Instance {
 
   // Of the threads that call.
   Handle ready();
-  Outcome call(const Handle &child, const Call &call, int64_t limit_ns);
+  Outcome call(const Handle &child, Call call, int64_t limit_ns);
   Outcome answered(const Handle &child);
   Outcome late(const Handle &child, Op op, int64_t limit_ns);
   Outcome unavailable(const std::string &why) const;
@@ -60,11 +60,12 @@ class RemoteInstance final : public Instance {
   void start_if_wished(const Handle &child);
   bool serve(const Handle &child);
   std::string reply(uint8_t request, class Reader &reader);
+  Catalogue::Outcome declare(class Reader &reader);
   void watch_cpu(const Handle &child);
   int until_look_ms() const;  // at its CPU time; -1: never
   void child_ended(const Handle &child);
   void try_later();
-  void wake_keeper();
+  void wake_supervisor();
 
   const Isolation isolation_;
   Symbols &symbols_;
@@ -83,8 +84,8 @@ class RemoteInstance final : public Instance {
 
   // Of the supervisor alone.
   int64_t turn_at_ = 0, back_off_ = 0, born_at_ = 0;
-  int64_t looked_at_ = 0, cpu_then_ = 0;  // last look at its CPU time, and its value
-  uint32_t names_ = 0;
+  int64_t looked_at_ = 0, cpu_then_ = 0;  // at its CPU time, and what it was
+  uint32_t names_ = 0, metrics_ = 0;      // that the process added to the agent's
   // Of the thread that runs a push source.
   uint64_t last_emitted_ = 0;
 

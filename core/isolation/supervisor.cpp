@@ -26,6 +26,8 @@ constexpr int64_t kCpuLook = 10 * kSecond;                                      
 constexpr int kLongestDeath = 5000;                                                    // ms
 constexpr uint32_t kMostNames = uint32_t{1} << 16;                                     // that one process may add to the agent's
 
+constexpr uint32_t kMostMetrics = uint32_t{1} << 13;
+
 // The connection to the child is over. A process that ends closes it a moment before it is gone.
 void end_soon(ChildHandle &child) {
   pollfd wait{child.born().process.get(), POLLIN, 0};
@@ -82,7 +84,7 @@ void RemoteInstance::bring_up() {
                                     component().kind == ATALAYA_SINK);
   if (!spawned) return give_up(nullptr, spawned.error());
   const Handle child = *spawned;
-  names_ = 0;
+  names_ = metrics_ = 0;
   born_at_ = looked_at_ = monotonic();
   cpu_then_ = 0;
   {
@@ -248,10 +250,29 @@ std::string RemoteInstance::reply(uint8_t request, Reader &reader) {
       if (found) write_row(row, to);
       break;
     }
+    case Request::metric_of: {
+      const atalaya_metric_info *info = symbols_.metric(reader.number<uint32_t>());
+      to.number(uint8_t{info != nullptr});
+      if (info != nullptr) write_metric(*info, to);
+      break;
+    }
+    case Request::declare:
+      to.number(declare(reader));
+      break;
     case Request::answered:
       break;
   }
   return to.bytes().empty() ? std::string(1, '\0') : to.bytes();
+}
+
+Catalogue::Outcome RemoteInstance::declare(Reader &reader) {
+  const std::string_view name = reader.text();
+  const atalaya_metric_info info = read_metric(reader);
+  if (!reader.ok()) return Catalogue::Outcome::invalid;
+  if (metrics_ >= kMostMetrics) return Catalogue::Outcome::full;
+  const Catalogue::Outcome outcome = symbols_.declare(name, info, label());
+  if (outcome == Catalogue::Outcome::added) ++metrics_;
+  return outcome;
 }
 
 void RemoteInstance::child_ended(const Handle &child) {

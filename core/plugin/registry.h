@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/plugin/parameters.h"
+#include "core/base/symbols.h"
 #include "core/base/result.h"
 
 namespace atalaya::core {
@@ -88,6 +89,9 @@ class Registry {
   std::vector<std::string> names(uint32_t kind) const;
   const std::vector<Entry> &entries() const { return entries_; }
   const std::vector<std::string> &refused() const { return refused_; }  // one line a file
+  // Puts the metrics of all plugins that are open into the catalogue. The problems: invalid metrics, and metrics that two plugins
+  // declare differently.
+  std::vector<std::string> declare_metrics(NameTable &names) const;
 
  private:
   void add_entry(Entry entry, std::shared_ptr<const Plugin> opened);
@@ -97,6 +101,9 @@ class Registry {
   std::map<ComponentName, size_t> by_name_;            // -> entries_
   std::vector<std::shared_ptr<const Plugin>> opened_;  // parallel to entries_; null until used
 };
+
+// Puts the metrics of one component into the catalogue. What is invalid or declared differently is left out and logged.
+void declare_metrics(const atalaya_component &component, NameTable &names);
 
 inline Schema schema_of(const atalaya_component &component) {
   return {component.params, component.param_count, component.param_size};

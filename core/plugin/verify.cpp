@@ -72,6 +72,7 @@ std::string failure(const char *operation, const Outcome &outcome) {
 
 // Why the component cannot be created with these parameters; "" if it was.
 std::string create_in(Subject &subject, const Registry::Component &component, const Value &written) {
+  declare_metrics(*component.component, subject.symbols);
   std::vector<Problem> problems;
   Parameters parameters = Parameters::resolve(schema_of(*component.component), written, problems);
   if (!problems.empty()) return "parameter \"" + problems[0].path + "\": " + problems[0].text;

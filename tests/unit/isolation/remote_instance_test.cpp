@@ -159,6 +159,33 @@ TEST_CASE_FIXTURE(Fixture, "a translator edits the batch, names and all") {
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "declarations of metrics cross both ways") {
+  const uint32_t id = symbols.intern("test.number");
+  auto source = make(ATALAYA_SOURCE, "faulty");
+  const atalaya_metric_info *declared = symbols.metric(id);
+  REQUIRE(declared != nullptr);
+  CHECK(declared->kind == ATALAYA_TOTAL);
+  CHECK(declared->decimals == -1);
+  CHECK(view_of(declared->unit) == "{number}");
+  CHECK(view_of(declared->summary) == "Numbers so far.");
+  CHECK(view_of(declared->source) == "the plugin");
+
+  auto stage = make(ATALAYA_TRANSLATOR, "faulty");
+  REQUIRE(stage->start().ok());
+  const uint32_t late = symbols.intern("declared.late");
+  const auto unit_seen = [&](uint32_t name) {
+    Batch batch;
+    batch.add_field(batch.add_sample(ATALAYA_METRICS), {name, ATALAYA_I64, {}});
+    REQUIRE(stage->process(window(), batch).ok());
+    return std::string(view_of(batch.raw().samples[0].tags[0].value));
+  };
+  CHECK(unit_seen(id) == "{number}");
+  CHECK(unit_seen(late) == "none");
+  symbols.declare("declared.late", {sizeof(atalaya_metric_info), ATALAYA_GAUGE, 0, 0, {"By", 2}, {}, {}}, "a test");
+  CHECK(unit_seen(late) == "By");
+  CHECK(unit_seen(id) == "{number}");
+}
+
 TEST_CASE_FIXTURE(Fixture, "a sink reads names that it has never heard of") {
   const std::string got = folder / "got";
   auto instance = make(ATALAYA_SINK, "faulty", {{"got", got}});
