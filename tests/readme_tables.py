@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the tables in the plugins' READMEs and in docs/reference/metrics.md equal to what the plugins say of themselves.
+"""Keeps the tables in the plugins' READMEs and in docs/reference/metrics.md equal to the descriptors of the plugins.
 
 readme_tables.py --check|--update ATALAYA [--plugins FOLDER] [README...]
 
-The text between `<!-- generated: atalaya plugins NAME -->` and `<!-- end -->` is what that command prints with
-`--format markdown`; behind `<!-- generated: metrics -->` it is the table of metrics of each component that has some. --check names each README that differs; --update rewrites them.
+The text between `<!-- generated: atalaya plugins NAME -->` and `<!-- end -->` is the output of that command with
+`--format markdown`; after `<!-- generated: metrics -->` it is the table of metrics of each component with metrics.
+--check names each README that differs; --update rewrites them.
 """
 import argparse
 import json
@@ -39,12 +40,12 @@ def main():
     mode.add_argument("--update", action="store_true")
     parser.add_argument("atalaya", type=pathlib.Path)
     parser.add_argument("--plugins", help="folder of the plugins")
-    parser.add_argument("readme", nargs="*", type=pathlib.Path, help="default: plugins/*/*/README.md and docs/*.md of the tree")
+    parser.add_argument("readme", nargs="*", type=pathlib.Path, help="default: plugins/*/*/README.md and docs/reference/*.md of the tree")
     arguments = parser.parse_args()
 
     command = [arguments.atalaya, "plugins"] + (["--plugins", arguments.plugins] if arguments.plugins else [])
     tree = pathlib.Path(__file__).resolve().parent.parent
-    readmes = arguments.readme or sorted([*tree.glob("plugins/*/*/README.md"), *tree.glob("docs/*.md")])
+    readmes = arguments.readme or sorted([*tree.glob("plugins/*/*/README.md"), *tree.glob("docs/reference/*.md")])
     blocks, wrong = 0, []
     for readme in readmes:
         text = readme.read_text(encoding="utf-8")
@@ -58,7 +59,7 @@ def main():
         else:
             wrong.append(readme)
     for readme in wrong:
-        print(f"{readme}: differs from what the plugin says; run tests/readme_tables.py --update {arguments.atalaya}", file=sys.stderr)
+        print(f"{readme}: differs from the plugin; run tests/readme_tables.py --update {arguments.atalaya}", file=sys.stderr)
     if blocks == 0:
         print("no generated block found in any README", file=sys.stderr)
     return 1 if wrong or blocks == 0 else 0

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what README.md and docs/*.md show: each ```sh block in order, a page in a folder of its own with the pipelines beside it; each
-```lua block is checked as a pipeline file, or as part of one. A comment before a block says what is special about it:
+"""Runs the examples of README.md and the pages in docs/: each ```sh block in order, each page in a scratch folder with the pipelines;
+each ```lua block is checked as a pipeline file, or as part of one. A comment before a block changes this:
 
-    <!-- not run: REASON -->                 it is shown only
-    <!-- while this runs: COMMAND -->        the agent of that command runs, and has delivered something, while the block does
+    <!-- not run: REASON -->                 the block is not run
+    <!-- while this runs: COMMAND -->        the agent of that command runs, and has delivered samples, while the block runs
 
-Links between the pages must lead somewhere. The tables of docs/reference/metrics.md are tests/readme_tables.py's."""
+The help of all commands is plain English of at most 80 columns. prose_test.py checks the prose and the links of the pages,
+tests/readme_tables.py the tables of docs/reference/metrics.md."""
 
 import glob
 import json
@@ -19,11 +20,12 @@ import time
 import unittest
 
 import harness
+import style
 
 BINARY = os.path.abspath(harness.BINARY)
 # The pages whose commands have a test of their own: under a real systemd, and against an installed package.
 ELSEWHERE = {"docs/how-to/operations.md", "docs/tutorial/write-a-plugin.md"}
-PAGES = ["README.md", *sorted(glob.glob("docs/*.md"))]
+PAGES = ["README.md", *sorted(glob.glob("docs/*.md") + [page for page in glob.glob("docs/*/*.md") if "/adr/" not in page])]
 BLOCK = re.compile(r"^(?:<!-- (not run|while this runs): ([^\n]*?) -->\n+)?```(sh|lua)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 
@@ -142,26 +144,54 @@ class Docs(unittest.TestCase):
                 checked += 1
         self.assertGreater(checked, 3)
 
-    def test_links_lead_somewhere(self):
-        for path in PAGES + ["CONTRIBUTING.md", *glob.glob("docs/adr/*.md"), *glob.glob("plugins/*/*/README.md")]:
-            with open(path) as file:
-                links = [link for link in LINK.findall(file.read()) if "://" not in link]
-            for link in links:
-                with self.subTest(f"{path}: {link}"):
-                    self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), link)))
-
     def test_every_page_is_in_the_index(self):
         with open("docs/README.md") as file:
-            index = set(LINK.findall(file.read()))
+            index = {os.path.normpath(os.path.join("docs", link)) for link in LINK.findall(file.read())}
         for path in PAGES[1:]:
             if path != "docs/README.md":
-                self.assertIn(os.path.basename(path), index)
+                self.assertIn(path, index)
 
     def test_every_pipeline_is_explained(self):
         with open("docs/reference/pipelines.md") as file:
             text = file.read()
         for path in glob.glob("pipelines/*.lua"):
-            self.assertIn(f"../{path}", text)
+            self.assertIn(f"../../{path}", text)
+
+
+class Help(unittest.TestCase):
+    """`atalaya help` and the help of every command."""
+
+    def texts(self):
+        completion = self.atalaya("help", "bash")
+        commands = re.search(r'compgen -W "(.*?) --help --version"', completion).group(1).split()
+        self.assertGreater(len(commands), 8)
+        yield "atalaya help", self.atalaya("help")
+        for command in commands:
+            yield f"atalaya {command} --help", self.atalaya(command, "--help")
+
+    def atalaya(self, *words):
+        done = subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_help_has_at_most_80_columns(self):
+        for name, text in self.texts():
+            with self.subTest(name):
+                self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+
+    def test_help_has_no_banned_phrase(self):
+        phrases = style.Phrases()
+        for name, text in self.texts():
+            with self.subTest(name):
+                self.assertEqual(phrases.find(text), [])
+
+    def test_summaries_of_components(self):
+        for component in json.loads(self.atalaya("plugins", "--format", "json")):
+            summary = component["what"]
+            with self.subTest(f'{component["kind"]} {component["name"]}'):
+                self.assertLessEqual(len(summary), 70, summary)
+                self.assertEqual(summary[0], summary[0].upper())
+                self.assertFalse(summary.endswith("."), summary)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dependencies point one way, in #include lines and in CMake links (tree.py has the rule). No plugin uses another one, and
+nothing uses a plugin: code that two plugins share is in plugins/shared."""
+
+import unittest
+
+import tree
+
+# Violations to remove: (module, what it uses). A violation that is gone must leave this list.
+KNOWN = {
+    ("core/control", "core/cli"),
+    ("plugins/shared/match", "plugins/shared/samples"),
+    ("plugins/shared/procfs", "plugins/sources/proc"),
+}
+
+
+class Layers(unittest.TestCase):
+    maxDiff = None
+
+    def test_all_code_is_in_a_module(self):
+        outside = [file for file in tree.files(lambda name: name.endswith(tree.CODE)) if tree.module_of(file) is None]
+        self.assertEqual(outside, [])
+
+    def test_dependencies_point_one_way(self):
+        uses = [*tree.includes(), *tree.links()]
+        self.assertGreater(len(uses), 1000)
+        wrong = [use for use in uses if not tree.allowed(use.module, use.to)]
+        new = [f"{use.file}:{use.line}: {use.module} uses {use.to}" for use in wrong if (use.module, use.to) not in KNOWN]
+        self.assertEqual(new, [])
+        self.assertEqual(KNOWN, {(use.module, use.to) for use in wrong})
+
+    def test_the_rule(self):
+        shared, engine = tree.SHARED_LAYERS, tree.ENGINE_LAYERS
+        self.assertIn("plugins/sources/proc", tree.PLUGINS)
+        self.assertTrue(tree.allowed("plugins/sources/proc", shared[-1]))
+        self.assertTrue(tree.allowed(shared[1], shared[0]))
+        self.assertFalse(tree.allowed(shared[0], shared[1]))
+        self.assertFalse(tree.allowed("plugins/sources/proc", "plugins/sources/net"))
+        self.assertFalse(tree.allowed("plugins/sources/proc", engine[0]))
+        self.assertFalse(tree.allowed(engine[-1], shared[0]))
+        self.assertFalse(tree.allowed("core/base", engine[0]))
+        self.assertFalse(tree.allowed("core/include", "core/base"))
+
+
+if __name__ == "__main__":
+    unittest.main()
