@@ -74,8 +74,8 @@ class BpfBackend final : public Backend {
 
   // An empty text when it works.
   std::string open() {
-    bpf::listen();
-    bpf::take_words();
+    bpf::capture_messages();
+    bpf::take_message();
     std::string error = load(true);
     if (error.empty() && !takes_multi()) error = load(false);
     ::malloc_trim(0);  // the kernel's type information took several MiB
@@ -90,7 +90,7 @@ class BpfBackend final : public Backend {
   core::Result<std::unique_ptr<Attachment>> attach(uint32_t region, int file, const Points &points) override {
     const std::string path = "/proc/self/fd/" + std::to_string(file);  // this very file, whatever has the name by now
     const bool by_return = !points.leave;
-    bpf::take_words();
+    bpf::take_message();
     Probe leave = probe(by_return ? skeleton_->progs.returns : skeleton_->progs.leaves, region, path,
                         by_return ? points.enter : *points.leave, by_return);
     if (!leave) return core::Error{refusal(errno)};
@@ -183,7 +183,7 @@ class BpfBackend final : public Backend {
   }
 
   static std::string words() {
-    std::string text = bpf::take_words();
+    std::string text = bpf::take_message();
     return text.empty() ? "the kernel refused the program" : text;
   }
 
