@@ -113,14 +113,14 @@ void Folder::append_place(const symbols::Place &place, std::string &out) {
     append_name(place.name, out);
   } else {
     ++frames_.unnamed;
-    const bool file = place.mapping != nullptr && place.origin == symbols::Origin::native && !place.mapping->path.empty();
+    const bool file = place.mapping != nullptr && place.kind == symbols::CodeKind::native && !place.mapping->path.empty();
     std::string_view name = file ? place.mapping->base_name() : std::string_view("unknown");
     if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
     out += '[';
     append_frame(name, out);
     out += ']';
   }
-  if (place.origin == symbols::Origin::runtime) out += "_[j]";
+  if (place.kind == symbols::CodeKind::runtime) out += "_[j]";
 }
 
 std::string_view Folder::kernel_name(std::span<const uint64_t> frames, size_t at) const {

@@ -163,7 +163,7 @@ TEST_CASE("a binary that is rewritten in place is detached first") {
   CHECK(world.inode() == inode);
   CHECK(world.kernel.attached.empty());
   CHECK_FALSE(world.binaries->attached(0));
-  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + " is no program or library (ELF) of this machine"});
+  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + " is not a program or library (ELF) for this machine"});
   world.install();
   world.look();
   CHECK(world.kernel.attached == std::set<uint64_t>{inode});
