@@ -316,7 +316,7 @@ class Commands(QueryCase):
         overview = self.atalaya("--help")
         for name in ("query", "plot", "sql", "report", "experiment", "serve"):
             self.assertIn(f"  {name} ", overview)
-            self.assertIn("example: atalaya " + name, self.atalaya(name, "--help"))
+            self.assertIn("\n  atalaya " + name, self.atalaya(name, "--help"))
         self.assertIn("group\\-by", self.atalaya("help", "man"))
         self.assertIn("--group-by", self.atalaya("help", "bash"))
         self.assertEqual(subprocess.run(["bash", "-n"], input=self.atalaya("help", "bash").encode()).returncode, 0)
