@@ -233,7 +233,7 @@ typedef struct atalaya_component {
   const atalaya_need *needs;
   uint32_t need_count, need_size;
   const atalaya_ops *ops;
-  /* A command: the words that follow its name ("FILE", "start|end NAME"; empty: none), and a line that works. */
+  /* A command: the words that follow its name ("FILE", "start|end NAME"; empty: none), and examples, one per line. */
   atalaya_str operands, example;
 } atalaya_component;
 
