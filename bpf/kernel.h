@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The few kernel structures that the programs of this folder read, by the names of the kernel's own definitions (include/linux/sched.h,
- * sched/signal.h, mm_types.h, cgroup-defs.h, task_io_accounting.h, ...). CO-RE relocates each field at load, so order and size mean
- * nothing here, and no generated header is needed. A suffix ___x is a flavour: the same structure of another kernel version.
+/* The few kernel structures that the programs of this folder read, with the kernel's names (include/linux/sched.h,
+ * sched/signal.h, mm_types.h, cgroup-defs.h, task_io_accounting.h, ...). CO-RE relocates each field at load, so order and size are
+ * irrelevant here, and no generated header is needed. A suffix ___x is a flavour: the same structure in another kernel version.
  */
 #ifndef ATALAYA_BPF_KERNEL_H
 #define ATALAYA_BPF_KERNEL_H
@@ -38,7 +38,7 @@ struct sched_info {
 };
 
 struct sched_entity {
-  __u64 exec_start; /* when it last got or left a CPU, in the scheduler's clock */
+  __u64 exec_start; /* last time on or off a CPU, in the scheduler's clock */
   __u64 sum_exec_runtime;
 };
 
@@ -57,8 +57,8 @@ struct mm_struct {
   struct percpu_counter rss_stat[4]; /* since 6.2: f1a7941243c1 */
 };
 
-/* A type that the kernel does not have makes libbpf look through the modules, which takes CAP_SYS_ADMIN: what may be absent is a field of a
- * flavour, never a type by name.
+/* For a type that is absent from the kernel, libbpf searches the modules, which requires CAP_SYS_ADMIN. So only fields of a flavour may be
+ * absent, never a type.
  */
 struct mm_struct___before_6_2 {
   struct {
@@ -108,7 +108,7 @@ struct signal_struct {
   int nr_threads;
   struct list_head thread_head;
   seqlock_t stats_lock;
-  __u64 utime, stime; /* of the threads that have ended, as all below */
+  __u64 utime, stime; /* of ended threads; also the members below */
   unsigned long nvcsw, nivcsw, min_flt, maj_flt;
   struct task_io_accounting ioac;
   unsigned long long sum_sched_runtime;
@@ -126,7 +126,7 @@ struct task_struct {
   struct list_head thread_node;
   __u64 utime, stime;
   unsigned long nvcsw, nivcsw;
-  __u64 start_boottime; /* since 5.5: cf25e24db61c; 5.10 is our floor */
+  __u64 start_boottime; /* since 5.5: cf25e24db61c; the minimum kernel is 5.10 */
   unsigned long min_flt, maj_flt;
   const struct cred *real_cred;
   char comm[16];
@@ -193,7 +193,7 @@ struct sock {
   socket_lock_t sk_lock;
   __u8 sk_userlocks;
   struct pid *sk_peer_pid;
-  __u16 sk_protocol; /* a field of its own since 5.6: bf9765145b85 */
+  __u16 sk_protocol; /* a separate field since 5.6: bf9765145b85 */
 };
 
 struct inet_sock {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Stacks and how often each was seen: at every tick of a perf event, or for how long threads waited in it.
+/* Counts stacks at each tick of a perf event, and the time that threads waited in them.
  *
- * A stack is kept once, under the hash of its frames: the kernel's own map of stacks has one place for a hash of 32 bits and drops
- * what collides. Counts lie in two maps; user space sets `set` to the other one and then reads the first at leisure.
+ * A stack is stored once, under the 64-bit hash of its frames: the kernel's own stack map uses a 32-bit hash and drops collisions.
+ * Counts are in two maps; user space switches `set` to the other one and then reads the first.
  */
 #include "kernel.h"
 
@@ -15,15 +15,15 @@
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
-/* Which of the two sets is written to. */
+/* Index of the set that is written to. */
 __u32 set;
 
 struct perf_totals totals[2];
 
-/* Of no process, those in `copied`, or all. */
+/* PERF_COPY_*: copy stacks of no process, those in `copied`, or all. */
 const volatile __u32 copies;
 
-/* Shorter waits are not told. */
+/* Minimum wait to report. */
 __u64 min_wait_ns;
 
 struct counts {
@@ -33,13 +33,12 @@ struct counts {
   __type(value, struct perf_count);
 } counts_0 SEC(".maps"), counts_1 SEC(".maps");
 
-/* Ticks are not masked where there is a counter of cycles: one that interrupts the other program while that holds a lock of a map
- * without a way to give up, as those of the least used have, would wait for it for ever. So each program has its own of these, and
- * what is inline below knows at build time which.
+/* With a cycle counter, ticks are non-maskable interrupts: a tick that interrupts the other program while it holds the lock of an
+ * LRU map would deadlock. So each program has its own LRU maps, and inline functions below select them at compile time.
  */
 enum { TICK, SWITCH };
 
-/* The least used make room. */
+/* LRU: the least recently used are evicted. */
 struct stacks {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -47,7 +46,7 @@ struct stacks {
   __type(value, struct perf_stack);
 } tick_stacks SEC(".maps"), switch_stacks SEC(".maps");
 
-/* Where a stack is put together, by program. */
+/* Buffer in which each program builds a stack. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 2);
@@ -96,9 +95,7 @@ static __u64 hash_of(const struct perf_stack *stack) {
   return hash ? hash : 1;
 }
 
-/* The hash of the current stack, which the program's stacks hold from then on (but for want of room: user space misses it there);
- * 0: none.
- */
+/* Stores the current stack and returns its hash; 0: no stack. If the map is full, user space does not find the hash there. */
 static __always_inline __u64 keep_stack(void *context, __u64 flags, __u32 program) {
   void *stacks = program == TICK ? (void *)&tick_stacks : (void *)&switch_stacks;
   struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
@@ -120,9 +117,7 @@ static void describe(struct perf_process *process, const struct task_struct *tas
   process->image = (BPF_CORE_READ(mm, start_code) * factor + BPF_CORE_READ(mm, end_code)) * factor + BPF_CORE_READ(mm, start_stack);
 }
 
-/* User space reads what a process has mapped while it lives. One that is seen twice is worth more of its time than one of many that
- * come and go.
- */
+/* User space reads a process's maps while it lives. It prefers processes that are seen twice to short-lived ones. */
 static __always_inline void announce(const struct perf_process *process, const char *comm, __u32 program) {
   if (process->image == 0) return;
   void *known = program == TICK ? (void *)&tick_known : (void *)&switch_known;
@@ -160,7 +155,7 @@ static void add(const struct perf_key *key, const char *comm, __u64 ns, __u32 no
   if (ns) __sync_fetch_and_add(&count->ns, ns);
 }
 
-/* Who it is, and the kernel's part of the stack. */
+/* Sets the process and the kernel part of the stack. */
 static __always_inline void begin_key(struct perf_key *key, char *comm, void *context, const struct task_struct *task,
                                       __u32 program) {
   describe(&key->process, task);
@@ -210,7 +205,7 @@ typedef struct pt_regs user_registers;
 typedef struct user_pt_regs user_registers;
 #endif
 
-/* False: there is no room for it now. */
+/* False: the ring is full. */
 static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) {
   struct task_struct *task = bpf_get_current_task_btf();
   user_registers registers;
@@ -230,7 +225,7 @@ static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) 
     if (bpf_probe_read_user(copy->bytes + parts * PERF_COPY_PART, PERF_COPY_PART, (void *)from) != 0) break;
   }
   copy->size = (__u64)parts * PERF_COPY_PART;
-  /* Its reader comes ten times a second, or when there is much. */
+  /* The reader polls ten times a second; wake it early only when the ring fills. */
   const bool much = bpf_ringbuf_query(&stack_copies, BPF_RB_AVAIL_DATA) > 2 << 20;
   bpf_ringbuf_submit(copy, much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
   return true;
@@ -269,13 +264,13 @@ int on_tick(void *context) {
 
 /* ---- Off-CPU ---- */
 
-/* Whether a thread that leaves its CPU without having been made to wants it back at once: it only yields. */
+/* Whether a thread that leaves its CPU voluntarily is still runnable: it only yields. */
 static bool is_runnable(const struct task_struct *task) {
   if (bpf_core_field_exists(task->__state)) return BPF_CORE_READ(task, __state) == 0;
   return BPF_CORE_READ((const struct task_struct___before_5_14 *)task, state) == 0;
 }
 
-/* It waits. */
+/* The thread starts to wait. */
 static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
@@ -284,7 +279,7 @@ static void begin_wait(void *context, const struct task_struct *task, __u64 now)
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
 }
 
-/* It never comes back, and its number is used again. */
+/* The thread exits; its id may be reused. */
 static void forget_wait(const struct task_struct *task) {
   const __u32 thread = BPF_CORE_READ(task, pid);
   bpf_map_delete_elem(&waiting, &thread);

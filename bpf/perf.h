@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What perf.bpf.c tells the source "perf": plain fixed-width types, the same on both sides. */
+/* Types that perf.bpf.c shares with the source "perf": plain and fixed-width. */
 #ifndef ATALAYA_BPF_PERF_H
 #define ATALAYA_BPF_PERF_H
 
@@ -12,14 +12,14 @@ enum {
 
 /* Bits of perf_key.flags. */
 enum {
-  PERF_HAS_USER = 1, /* a process with memory of its own, not a thread of the kernel */
-  PERF_OFF_CPU = 2,  /* it waited in this stack */
+  PERF_HAS_USER = 1, /* a user process, not a kernel thread */
+  PERF_OFF_CPU = 2,  /* the thread waited in this stack */
 };
 
-/* Whose program it is: a reused number starts at another time, and exec puts program and stack elsewhere. */
+/* Identifies a program: a reused pid has another start time, and exec changes the image. */
 struct perf_process {
   __u64 start_ns; /* since boot, suspend included */
-  __u64 image;    /* as symbols::image_mark has it; 0: a thread of the kernel */
+  __u64 image;    /* equal to symbols::image_mark; 0: a kernel thread */
   __u32 pid;
   __u32 unused;
 };
@@ -53,9 +53,9 @@ struct perf_seen {
 
 struct perf_totals {
   __u64 samples;
-  __u64 lost;       /* samples that no room was left for */
-  __u64 not_copied; /* stacks without room for their copy: their frame pointers were followed */
-  __u64 cost_ns;    /* of the program itself */
+  __u64 lost;       /* samples dropped because a map was full */
+  __u64 not_copied; /* stacks not copied because the ring was full; frame pointers were used */
+  __u64 cost_ns;    /* CPU time of the BPF program */
 };
 
 /* A thread that waits. */
@@ -65,10 +65,10 @@ struct perf_waiting {
   char comm[PERF_COMM];
 };
 
-/* Whose stacks are handed over as they are. */
+/* Processes whose stacks are copied to user space. */
 enum { PERF_COPY_NONE, PERF_COPY_NAMED, PERF_COPY_ALL };
 
-/* The stack of a thread, for those whose functions keep no frame pointers. */
+/* A copy of a thread's stack, for programs built without frame pointers. */
 enum {
   PERF_COPY_PART = 512, /* read at once: a page holds whole parts, and the stack whole pages */
   PERF_COPY_PARTS = 128,
@@ -79,7 +79,7 @@ struct perf_copy {
   struct perf_process process;
   char comm[PERF_COMM];
   __u64 kernel; /* hash of the kernel's part of the stack */
-  __u32 set;    /* that it was counted in */
+  __u32 set;    /* index of the set that counted it */
   __u32 unused;
   __u64 registers[PERF_REGISTERS];
   __u64 begin, size; /* of the copy */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Runs of code regions: from where a thread enters a function to where it returns from it, or enters another one. Both ends are
- * paired here, by thread and region. Every run is counted; it is told by itself as far as there is room.
+/* Runs of code regions: from the entry of a function to its return, or to the entry of another function. Begin and end are paired
+ * here, by thread and region. Every run is counted; each is also reported as a record while the limits allow.
  *
- * A thread that is in a region may enter it again, by recursion: the outermost run counts, or time would be counted twice. It may
- * also leave it without passing its end (longjmp, an exception): whoever then enters it again does so at a place of the stack that
- * is not below that of the run which was left.
+ * A thread may enter a region again by recursion: only the outermost run counts, so that time is not counted twice. It may
+ * also leave the region without its end (longjmp, an exception): the next entry then has a stack pointer that is
+ * not below that of the abandoned run.
  */
 #include "kernel.h"
 
@@ -21,10 +21,10 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 const volatile __u32 regions = UPROBE_REGIONS;
 const volatile __u8 bytes_of[UPROBE_REGIONS];
 const volatile __u8 by_return[UPROBE_REGIONS]; /* it ends where the function returns */
-const volatile __u8 by_name;                   /* counts are kept by the process's name, some of which are not wanted */
-const volatile __u64 min_ns;                   /* shorter runs are not told */
-const volatile __u64 max_told = 10000;         /* of a region, a second */
-const volatile __u64 wake_at = 1;              /* bytes in the ring from which on its reader is woken */
+const volatile __u8 by_name;                   /* counts are per process name, because of a filter */
+const volatile __u64 min_ns;                   /* shorter runs are not reported */
+const volatile __u64 max_events = 10000;       /* per region and second */
+const volatile __u64 wake_at = 1;              /* bytes in the ring that wake its reader */
 
 /* Entries of the ring for runs. */
 struct {
@@ -40,8 +40,8 @@ struct open_run {
   __u64 begin_ns;
   __u64 stack; /* the pointer, at its begin */
   __s64 bytes;
-  __u32 depth;   /* begins that still have to end */
-  __u32 returns; /* that were to come on the thread at its begin */
+  __u32 depth;   /* begins without an end yet */
+  __u32 returns; /* pending on the thread at its begin */
 };
 
 struct {
@@ -51,7 +51,7 @@ struct {
   __type(value, struct open_run);
 } open SEC(".maps");
 
-/* Threads that have been in a region: at the end of any other there is nothing to do. And how many returns are to come on each. */
+/* Threads that entered a region, each with its number of pending returns. The exit of other threads needs no work. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 16384);
@@ -62,11 +62,11 @@ struct {
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1024);
-  __type(key, struct uprobe_who);
+  __type(key, struct uprobe_key);
   __type(value, struct uprobe_counts);
 } counts SEC(".maps");
 
-/* Names of processes whose runs are not wanted, as user space has found them. */
+/* Names of processes that the filter excludes, set by user space. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 4096);
@@ -75,41 +75,40 @@ struct {
 } unwanted SEC(".maps");
 
 struct {
-  __u64 second, told;
-} pace[UPROBE_REGIONS];
+  __u64 second, reported;
+} rate[UPROBE_REGIONS];
 
 static void name_process(char *comm, struct task_struct *task) {
   struct task_struct *leader = task->group_leader;
   BPF_CORE_READ_STR_INTO((char(*)[UPROBE_COMM])comm, leader, comm);
 }
 
-/* Those of the region without a name, which user space has put there: of whoever finds no room by name. */
+/* The region's entry without a name, created by user space: used when the map has no room for a name. */
 static struct uprobe_counts *counts_of_rest(__u32 region) {
-  const struct uprobe_who who = {.region = region};
-  return bpf_map_lookup_elem(&counts, &who);
+  const struct uprobe_key key = {.region = region};
+  return bpf_map_lookup_elem(&counts, &key);
 }
 
-/* None: it is not wanted. User space takes the counts of such names away, so nothing may go on to use those, or to make them anew.
- */
+/* None: excluded by the filter. User space deletes the counts of such names, so they must not be used or created again. */
 static struct uprobe_counts *counts_of(__u32 region, struct task_struct *task) {
   if (by_name) {
-    struct uprobe_who who = {.region = region};
-    name_process(who.comm, task);
-    if (bpf_map_lookup_elem(&unwanted, who.comm)) return NULL;
-    struct uprobe_counts *named = bpf_map_lookup_elem(&counts, &who);
+    struct uprobe_key key = {.region = region};
+    name_process(key.comm, task);
+    if (bpf_map_lookup_elem(&unwanted, key.comm)) return NULL;
+    struct uprobe_counts *named = bpf_map_lookup_elem(&counts, &key);
     if (named) return named;
     const struct uprobe_counts none = {};
-    bpf_map_update_elem(&counts, &who, &none, BPF_NOEXIST);
-    named = bpf_map_lookup_elem(&counts, &who);
+    bpf_map_update_elem(&counts, &key, &none, BPF_NOEXIST);
+    named = bpf_map_lookup_elem(&counts, &key);
     if (named) return named;
   }
   return counts_of_rest(region);
 }
 
-#define COUNT(region, task, what)                            \
+#define COUNT(region, task, member)                            \
   do {                                                       \
     struct uprobe_counts *counted = counts_of(region, task); \
-    if (counted) __sync_fetch_and_add(&counted->what, 1);    \
+    if (counted) __sync_fetch_and_add(&counted->member, 1);    \
   } while (0)
 
 static bool is_wanted(struct task_struct *task) {
@@ -119,7 +118,7 @@ static bool is_wanted(struct task_struct *task) {
   return !bpf_map_lookup_elem(&unwanted, comm);
 }
 
-/* All are read: from one place that is worked out, the verifier takes none. */
+/* Reads all arguments: the verifier rejects access at a computed offset. */
 static __s64 argument(struct pt_regs *ctx, __u8 number) {
   if (number == UPROBE_NO_BYTES || number >= UPROBE_BYTES_RETURNED) return -1;
   volatile __s64 all[] = {PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx), PT_REGS_PARM4(ctx), PT_REGS_PARM5(ctx)};
@@ -128,10 +127,10 @@ static __s64 argument(struct pt_regs *ctx, __u8 number) {
 
 /* ---- Begins and ends ---- */
 
-/* The kernel keeps no more returns of a thread (MAX_URETPROBE_DEPTH), and tells nobody which it leaves out. */
+/* The kernel's maximum pending returns per thread (MAX_URETPROBE_DEPTH); it does not report those that it skips. */
 enum { MOST_RETURNS = 64 };
 
-/* How many returns are to come on it. None: no room. Only a thread that is known here is looked at when it ends. */
+/* The thread's number of pending returns; none: the map is full. Registers the thread for cleanup at its exit. */
 static __u32 *note_thread(__u32 thread) {
   __u32 *known = bpf_map_lookup_elem(&threads, &thread);
   if (known) return known;
@@ -170,7 +169,7 @@ int enters(struct pt_regs *ctx) {
   }
   if (known) {
     COUNT(region, task, orphans);
-    *returns = known->returns; /* none of what was left with it returns */
+    *returns = known->returns; /* nothing inside the abandoned run will return */
   }
   run.returns = *returns;
   const bool ends = expect_return(region, returns);
@@ -181,17 +180,17 @@ int enters(struct pt_regs *ctx) {
   return 0;
 }
 
-/* Threads on several processors may begin a second at once: then a few more are told. */
-static bool has_pace(__u32 region, __u64 now) {
+/* Several CPUs may start a new second at once: then a few more are reported. */
+static bool below_limit(__u32 region, __u64 now) {
   const __u64 second = now / 1000000000;
-  if (pace[region].second != second) {
-    pace[region].second = second;
-    pace[region].told = 0;
+  if (rate[region].second != second) {
+    rate[region].second = second;
+    rate[region].reported = 0;
   }
-  return __sync_fetch_and_add(&pace[region].told, 1) < max_told;
+  return __sync_fetch_and_add(&rate[region].reported, 1) < max_events;
 }
 
-static bool tell(__u32 region, const struct open_run *run, __u64 now, struct task_struct *task) {
+static bool report_run(__u32 region, const struct open_run *run, __u64 now, struct task_struct *task) {
   struct uprobe_run *record = bpf_ringbuf_reserve(&ended, sizeof(*record), 0);
   if (!record) return false;
   record->begin_ns = run->begin_ns;
@@ -206,10 +205,10 @@ static bool tell(__u32 region, const struct open_run *run, __u64 now, struct tas
   return true;
 }
 
-/* Whether those who have no room by name are wanted is not known: they are counted only. */
-static bool may_tell(__u32 region, const struct uprobe_counts *counted, __u64 now) {
+/* For runs without an entry by name the filter result is unknown: they are only counted. */
+static bool may_report(__u32 region, const struct uprobe_counts *counted, __u64 now) {
   if (by_name && counted == counts_of_rest(region)) return false;
-  return has_pace(region, now);
+  return below_limit(region, now);
 }
 
 static void end_run(const struct place *place, const struct open_run *run, __u64 now) {
@@ -220,16 +219,16 @@ static void end_run(const struct place *place, const struct open_run *run, __u64
     const __u64 ns = now - run->begin_ns;
     if (ns < min_ns)
       __sync_fetch_and_add(&counted->brief, 1);
-    else if (!may_tell(region, counted, now) || !tell(region, run, now, task))
+    else if (!may_report(region, counted, now) || !report_run(region, run, now, task))
       __sync_fetch_and_add(&counted->dropped, 1);
-    /* Last: who reads the counts and then the ring has both. */
+    /* Last, so that a reader of the counts and then of the ring has both. */
     __sync_fetch_and_add(&counted->time_ns, ns);
     __sync_fetch_and_add(&counted->runs, 1);
   }
   bpf_map_delete_elem(&open, place);
 }
 
-/* The stack pointer is behind the address that was returned to, where calls lay that on the stack. */
+/* On x86 the return has popped the return address, so the stack pointer is above that of the entry. */
 static bool ends_outermost(struct pt_regs *ctx, const struct open_run *run) {
 #if defined(__TARGET_ARCH_x86)
   return PT_REGS_SP(ctx) > run->stack;
@@ -238,7 +237,7 @@ static bool ends_outermost(struct pt_regs *ctx, const struct open_run *run) {
 #endif
 }
 
-/* A return without a begin was entered before we came, or by the parent, which has gone on; or its begin has been counted as
+/* A return without a begin: the entry happened before the probe was attached, or in the parent before a fork, or was counted as
  * missed. */
 SEC("uretprobe")
 int returns(struct pt_regs *ctx) {
@@ -250,7 +249,7 @@ int returns(struct pt_regs *ctx) {
   if (returns && *returns > 0) --*returns;
   struct open_run *run = bpf_map_lookup_elem(&open, &place);
   if (!run || !ends_outermost(ctx, run)) return 0;
-  if (returns) *returns = run->returns; /* right again, whatever was left without an end within it */
+  if (returns) *returns = run->returns; /* also drops runs inside it that had no end */
   if (bytes_of[region] == UPROBE_BYTES_RETURNED) run->bytes = PT_REGS_RC(ctx);
   end_run(&place, run, now);
   return 0;
@@ -291,7 +290,7 @@ int BPF_PROG(thread_exits, struct task_struct *task) {
   return 0;
 }
 
-/* Whichever thread calls it, it goes on under the number of the first one. */
+/* After exec, the calling thread continues under the thread group leader's id. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(thread_execs, struct task_struct *task, int old_thread) {
   forget(old_thread, task);

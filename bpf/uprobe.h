@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What uprobe.bpf.c tells the source "uprobe": plain fixed-width types, the same on both sides. */
+/* Types that uprobe.bpf.c shares with the source "uprobe": plain and fixed-width. */
 #ifndef ATALAYA_BPF_UPROBE_H
 #define ATALAYA_BPF_UPROBE_H
 
@@ -9,8 +9,7 @@ enum {
   UPROBE_COMM = 16,
   UPROBE_REGIONS = 64,
 
-  /* Where a run's bytes are: in no place, in the first to fifth argument of the function that it begins with, or in what it
-     returns. */
+  /* Source of a run's bytes: none, the first to fifth argument of its first function, or the function's result. */
   UPROBE_NO_BYTES = 0,
   UPROBE_BYTES_RETURNED = 6,
 };
@@ -23,20 +22,20 @@ struct uprobe_run {
   char comm[UPROBE_COMM]; /* of the process */
 };
 
-/* Whose runs are counted together: those of a region, and of the processes of a name where names are asked for. */
-struct uprobe_who {
+/* Key of the counts: a region and, with a filter by name, a process name. */
+struct uprobe_key {
   __u32 region, unused;
   char comm[UPROBE_COMM];
 };
 
-/* Since the start. runs = those told + brief + dropped. */
+/* Since the start. runs = reported + brief + dropped. */
 struct uprobe_counts {
-  __u64 runs, time_ns; /* that have ended */
-  __u64 brief;         /* of these, shorter than is told */
-  __u64 dropped;       /* of these, more than may be told, or without room */
+  __u64 runs, time_ns; /* of ended runs */
+  __u64 brief;         /* of these, shorter than the minimum */
+  __u64 dropped;       /* of these, beyond the limit per second, or the ring was full */
   __u64 nested;        /* begins within a run of the same region on the same thread */
   __u64 orphans;       /* begins without an end, ends without a begin */
-  __u64 missed;        /* begins of which nothing is known, for want of room */
+  __u64 missed;        /* begins not recorded because a map was full */
 };
 
 #endif

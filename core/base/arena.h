@@ -25,7 +25,7 @@ class Arena {
 
   size_t used() const { return used_; }          // bytes given out since the last reset
   size_t reserved() const { return reserved_; }  // bytes held
-  // Gives back what a recycled arena has not needed: all blocks, when less than a quarter was used.
+  // Returns unused memory of a recycled arena: all blocks, when less than a quarter was used.
   void trim();
 
  private:

@@ -14,11 +14,11 @@
 
 namespace atalaya::core {
 
-// An arena and the ABI's view of what lies in it. `raw().arena` points at this object.
+// An arena and the ABI's view of its content. `raw().arena` points at this object.
 class Batch {
  public:
   Batch() { clear(); }
-  // With room for about so many bytes, and no more than that held.
+  // With room for about this many bytes; keeps no more than that.
   explicit Batch(size_t expected_bytes) : arena_(expected_bytes) { clear(); }
   // In that memory of somebody else's, with samples that lie there already.
   Batch(std::byte *memory, size_t size, atalaya_sample *samples, uint64_t count);
@@ -30,10 +30,10 @@ class Batch {
   Arena &arena() { return arena_; }
   uint64_t count() const { return raw_.count; }
   size_t used_bytes() const { return arena_.used(); }
-  size_t held_bytes() const { return arena_.reserved(); }  // what it costs to keep it
+  size_t held_bytes() const { return arena_.reserved(); }  // the cost of keeping it
 
   void clear();
-  // Keeps the memory of a usual batch and gives that of an unusual one back.
+  // Keeps the memory of a usual batch and returns that of an unusual one.
   void recycle();
 
   void reserve_samples(uint64_t more);

@@ -8,7 +8,7 @@
 namespace atalaya::core {
 namespace {
 
-// Eight bytes a step: table n is what a byte does to the remainder when n more bytes follow it.
+// Eight bytes a step: table n has the effect of a byte on the remainder when n more bytes follow.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Tables make_tables() {

@@ -15,15 +15,22 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[4] = {'A', 'T', 'L', 'B'};
-constexpr uint16_t kVersion = 1;
+constexpr uint16_t kVersion = 2;
 
 struct Header {
   char magic[4];
   uint16_t version, sample_layout;
-  uint64_t size, names, samples, tags, fields, bytes;
+  uint64_t size, names, samples, tags, fields, bytes, metrics;
   uint32_t header_crc, body_crc;
 };
-static_assert(sizeof(Header) == kFlatHeaderSize && offsetof(Header, header_crc) == 56);
+static_assert(sizeof(Header) == kFlatHeaderSize && offsetof(Header, header_crc) == 64);
+
+struct FlatMetric {
+  uint32_t name, kind;
+  int32_t decimals;
+  uint32_t unit_size, summary_size, source_size;
+};
+static_assert(sizeof(FlatMetric) == 24);
 
 struct FlatSample {
   uint32_t kind, tags, fields, text_size;
@@ -45,13 +52,14 @@ constexpr uint64_t aligned(uint64_t size) {
   return (size + 7) & ~uint64_t{7};
 }
 
-// What the counts of a header add up to. False when that does not fit 64 bits.
+// The sum of a header's counts. False when that does not fit 64 bits.
 bool size_of_record(const Header &header, uint64_t &size) {
   // No count can be near 2^64 / 32 in a record that exists.
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() / 256;
-  if (std::max({header.names, header.samples, header.tags, header.fields, header.bytes}) > kMost) return false;
-  size = sizeof(Header) + aligned(header.names * sizeof(uint32_t)) + header.samples * sizeof(FlatSample) +
-         header.tags * sizeof(FlatTag) + header.fields * sizeof(FlatField) + aligned(header.bytes);
+  if (std::max({header.names, header.samples, header.tags, header.fields, header.bytes, header.metrics}) > kMost) return false;
+  size = sizeof(Header) + aligned(header.names * sizeof(uint32_t)) + header.metrics * sizeof(FlatMetric) +
+         header.samples * sizeof(FlatSample) + header.tags * sizeof(FlatTag) + header.fields * sizeof(FlatField) +
+         aligned(header.bytes);
   return true;
 }
 
@@ -122,32 +130,52 @@ void seal_flat(char *record, size_t size) {
 }
 
 uint32_t FlatEncoder::position_of(uint32_t id) {
-  uint32_t &position = positions_[id < positions_.size() ? id : 0];
+  if (id > Symbols::kMaxNames) id = 0;
+  if (positions_.size() <= id) positions_.resize(std::max<size_t>(id + size_t{1}, positions_.size() * 2));
+  uint32_t &position = positions_[id];
   if (position == 0) {
-    names_.push_back(id < positions_.size() ? id : 0);
+    names_.push_back(id);
     position = static_cast<uint32_t>(names_.size());
   }
   return position - 1;
 }
 
-Status FlatEncoder::append(const atalaya_batch &batch, const Symbols &symbols, std::string &out) {
-  Header header{};
-  if (Status status = counted(batch, header); !status.ok()) return status;
-
+void FlatEncoder::collect_names(const atalaya_batch &batch) {
   for (const uint32_t id : names_) positions_[id] = 0;
   names_.clear();
-  if (positions_.size() <= symbols.size()) positions_.resize(symbols.size() + size_t{1});
   for (uint64_t i = 0; i < batch.count; ++i) {
     const atalaya_sample &sample = batch.samples[i];
     for (uint32_t t = 0; t < sample.tag_count; ++t) position_of(sample.tags[t].key);
     for (uint32_t f = 0; f < sample.field_count; ++f) position_of(sample.fields[f].name);
   }
+}
+
+void FlatEncoder::collect_metrics(const NameTable &symbols) {
+  metrics_.clear();
+  complete_ = true;
+  for (uint32_t position = 0; position < names_.size(); ++position) {
+    const uint32_t id = names_[position];
+    const bool sent = id < sent_.size() && sent_[id];
+    const atalaya_metric_info *info = sent ? nullptr : symbols.metric(id);
+    if (sent) complete_ = false;
+    if (info != nullptr) metrics_.push_back({position, info});
+  }
+}
+
+Status FlatEncoder::append(const atalaya_batch &batch, const NameTable &symbols, std::string &out) {
+  Header header{};
+  if (Status status = counted(batch, header); !status.ok()) return status;
+  collect_names(batch);
+  collect_metrics(symbols);
   for (const uint32_t id : names_) header.bytes += symbols.name(id).size();
+  for (const Metric &metric : metrics_)
+    header.bytes += metric.info->unit.size + metric.info->summary.size + metric.info->source.size;
 
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   header.version = kVersion;
   header.sample_layout = ATALAYA_SAMPLE_LAYOUT;
   header.names = names_.size();
+  header.metrics = metrics_.size();
   if (!size_of_record(header, header.size)) return Error{"a batch too large for one record"};
 
   const size_t begin = out.size();
@@ -156,6 +184,9 @@ Status FlatEncoder::append(const atalaya_batch &batch, const Symbols &symbols, s
   writer.put(header);
   for (const uint32_t id : names_) writer.put(static_cast<uint32_t>(symbols.name(id).size()));
   writer.skip(names_.size() % 2 * sizeof(uint32_t));
+  for (const auto &[position, info] : metrics_)
+    writer.put(FlatMetric{position, info->kind, info->decimals, static_cast<uint32_t>(info->unit.size),
+                          static_cast<uint32_t>(info->summary.size), static_cast<uint32_t>(info->source.size)});
   for (uint64_t i = 0; i < batch.count; ++i) {
     const atalaya_sample &s = batch.samples[i];
     writer.put(FlatSample{s.kind, s.tag_count, s.field_count, static_cast<uint32_t>(s.text.size), s.time_ns, s.duration_ns});
@@ -171,12 +202,19 @@ Status FlatEncoder::append(const atalaya_batch &batch, const Symbols &symbols, s
       writer.put(FlatField{position_of(s.fields[f].name), s.fields[f].type, std::bit_cast<uint64_t>(s.fields[f].value)});
   }
   for (const uint32_t id : names_) writer.put(symbols.name(id).data(), symbols.name(id).size());
+  for (const Metric &metric : metrics_)
+    for (const atalaya_str &text : {metric.info->unit, metric.info->summary, metric.info->source}) writer.put(text.data, text.size);
   put_strings(batch, writer);
   seal_flat(out.data() + begin, header.size);
+  for (const Metric &metric : metrics_) {
+    const uint32_t id = names_[metric.position];
+    if (sent_.size() <= id) sent_.resize(positions_.size());
+    sent_[id] = true;
+  }
   return Done{};
 }
 
-Status encode_flat(const atalaya_batch &batch, const Symbols &symbols, std::string &out) {
+Status encode_flat(const atalaya_batch &batch, const NameTable &symbols, std::string &out) {
   return FlatEncoder().append(batch, symbols, out);
 }
 
@@ -188,13 +226,14 @@ Error corrupt(const char *what) {
 
 // The parts of a record whose checksums and sizes have been checked.
 struct Parts {
-  const char *names, *samples, *tags, *fields, *bytes;
+  const char *names, *metrics, *samples, *tags, *fields, *bytes;
 };
 
 Parts parts_of(const char *record, const Header &header) {
   Parts parts{};
   parts.names = record + sizeof(Header);
-  parts.samples = parts.names + aligned(header.names * sizeof(uint32_t));
+  parts.metrics = parts.names + aligned(header.names * sizeof(uint32_t));
+  parts.samples = parts.metrics + header.metrics * sizeof(FlatMetric);
   parts.tags = parts.samples + header.samples * sizeof(FlatSample);
   parts.fields = parts.tags + header.tags * sizeof(FlatTag);
   parts.bytes = parts.fields + header.fields * sizeof(FlatField);
@@ -212,6 +251,16 @@ const char *problem_of(const Header &header, const Parts &parts, const char *end
     const auto size = value_at<uint32_t>(parts.names, i);
     if (size > Symbols::kMaxNameSize) return "a name is too long";
     bytes += size;
+  }
+  for (uint64_t i = 0; i < header.metrics; ++i) {
+    const auto metric = value_at<FlatMetric>(parts.metrics, i);
+    if (metric.name >= header.names) return "a metric's name is not in its table";
+    if (i > 0 && metric.name <= value_at<FlatMetric>(parts.metrics, i - 1).name) return "its metrics are not in order";
+    if (metric.kind < ATALAYA_GAUGE || metric.kind > ATALAYA_TOTAL) return "a metric's kind is unknown";
+    if (metric.decimals < -1 || metric.decimals > kMaxDecimals) return "a metric has decimals outside of -1 to 9";
+    if (std::max({metric.unit_size, metric.summary_size, metric.source_size}) > Catalogue::kMaxText)
+      return "a metric's text is too long";
+    bytes += uint64_t{metric.unit_size} + metric.summary_size + metric.source_size;
   }
   uint64_t tags = 0;
   uint64_t fields = 0;
@@ -236,8 +285,38 @@ const char *problem_of(const Header &header, const Parts &parts, const char *end
   }
   if (bytes != header.bytes) return "its strings are not as long as it says";
   const char *names_end = parts.names + header.names * sizeof(uint32_t);
-  if (!all_zero(names_end, parts.samples) || !all_zero(parts.bytes + header.bytes, end)) return "a gap is not zero";
+  if (!all_zero(names_end, parts.metrics) || !all_zero(parts.bytes + header.bytes, end)) return "a gap is not zero";
   return nullptr;
+}
+
+// Calls take(position, name) for each name and returns the end of their bytes.
+template <class Take>
+const char *each_name(const Header &header, const Parts &parts, Take &&take) {
+  const char *at = parts.bytes;
+  for (uint64_t i = 0; i < header.names; ++i) {
+    const auto size = value_at<uint32_t>(parts.names, i);
+    take(i, std::string_view(at, size));
+    at += size;
+  }
+  return at;
+}
+
+// Calls take(position of its name, info) for each metric, whose texts begin there, and returns their end.
+template <class Take>
+const char *each_metric(const Header &header, const Parts &parts, const char *at, Take &&take) {
+  const auto text = [&at](uint32_t size) {
+    const atalaya_str found{at, size};
+    at += size;
+    return found;
+  };
+  for (uint64_t i = 0; i < header.metrics; ++i) {
+    const auto flat = value_at<FlatMetric>(parts.metrics, i);
+    const atalaya_str unit = text(flat.unit_size);
+    const atalaya_str summary = text(flat.summary_size);
+    take(flat.name,
+         atalaya_metric_info{sizeof(atalaya_metric_info), flat.kind, flat.decimals, 0, unit, summary, text(flat.source_size)});
+  }
+  return at;
 }
 
 // Copies the checked parts into the batch's arena.
@@ -245,15 +324,17 @@ class Builder {
  public:
   Builder(const Header &header, const Parts &parts, Batch &into) : header_(header), parts_(parts), into_(into) {}
 
-  bool intern_names(Symbols &symbols, std::vector<uint32_t> &ids) {
+  bool intern_names(NameTable &symbols, std::vector<uint32_t> &ids) {
     ids.reserve(header_.names);
-    const char *at = parts_.bytes;
-    for (uint64_t i = 0; i < header_.names; ++i) {
-      const auto size = value_at<uint32_t>(parts_.names, i);
-      ids.push_back(symbols.intern({at, size}));
-      if (ids.back() == 0 && size > 0) return false;
-      at += size;
-    }
+    bool all = true;
+    const char *at = each_name(header_, parts_, [&](uint64_t, std::string_view name) {
+      ids.push_back(all ? symbols.intern(name) : 0);
+      all = all && (ids.back() != 0 || name.empty());
+    });
+    if (!all) return false;
+    at = each_metric(header_, parts_, at, [&](uint32_t name, const atalaya_metric_info &info) {
+      symbols.declare(symbols.name(ids[name]), info, "a record");
+    });
     name_bytes_ = static_cast<uint64_t>(at - parts_.bytes);
     return true;
   }
@@ -305,13 +386,12 @@ class Builder {
   const char *next_text_ = nullptr;
 };
 
-}  // namespace
-
-Result<Decoded> decode_flat(std::string_view bytes, Symbols &symbols, Batch &into) {
+// The checked record that the bytes begin with; false: truncated.
+Result<bool> parse(std::string_view bytes, Header &header, Parts &parts) {
   if (!std::string_view(kMagic, sizeof(kMagic)).starts_with(bytes.substr(0, sizeof(kMagic))))
     return corrupt("it does not begin with ATLB");
-  if (bytes.size() < sizeof(Header)) return Decoded{};
-  const auto header = value_at<Header>(bytes.data(), 0);
+  if (bytes.size() < sizeof(Header)) return false;
+  header = value_at<Header>(bytes.data(), 0);
   if (header.header_crc != crc32c(bytes.substr(0, offsetof(Header, header_crc)))) return corrupt("the header's checksum is wrong");
   if (header.version != kVersion || header.sample_layout != ATALAYA_SAMPLE_LAYOUT)
     return Error{"a record of format " + std::to_string(header.version) + "." + std::to_string(header.sample_layout) +
@@ -319,17 +399,83 @@ Result<Decoded> decode_flat(std::string_view bytes, Symbols &symbols, Batch &int
                  "; use the version of Atalaya that wrote it"};
   uint64_t size = 0;
   if (!size_of_record(header, size) || size != header.size) return corrupt("its counts do not add up to its size");
-  if (bytes.size() < size) return Decoded{};
+  if (bytes.size() < size) return false;
   const char *end = bytes.data() + size;
   if (header.body_crc != crc32c(bytes.substr(sizeof(Header), size - sizeof(Header)))) return corrupt("its checksum is wrong");
 
-  const Parts parts = parts_of(bytes.data(), header);
+  parts = parts_of(bytes.data(), header);
   if (const char *problem = problem_of(header, parts, end); problem != nullptr) return corrupt(problem);
+  return true;
+}
+
+}  // namespace
+
+Result<Decoded> decode_flat(std::string_view bytes, NameTable &symbols, Batch &into) {
+  Header header{};
+  Parts parts{};
+  const auto whole = parse(bytes, header, parts);
+  if (!whole) return Error{whole.error()};
+  if (!whole.value()) return Decoded{};
   Builder builder(header, parts, into);
   std::vector<uint32_t> ids;
   if (!builder.intern_names(symbols, ids)) return Error{"the table of names is full; the record was not read"};
   builder.build(ids);
-  return Decoded{size, header.samples};
+  return Decoded{header.size, header.samples};
+}
+
+Result<FlatRecord> FlatRecord::read(std::string_view bytes) {
+  Header header{};
+  Parts parts{};
+  const auto whole = parse(bytes, header, parts);
+  if (!whole) return Error{whole.error()};
+  FlatRecord record;
+  if (!whole.value()) return record;
+  record.bytes_ = bytes.substr(0, header.size);
+  record.samples_ = header.samples;
+  record.names_.reserve(header.names);
+  record.metrics_.reserve(header.metrics);
+  const char *at = each_name(header, parts, [&](uint64_t, std::string_view name) { record.names_.push_back(name); });
+  each_metric(header, parts, at, [&](uint32_t name, const atalaya_metric_info &info) { record.metrics_.push_back({name, info}); });
+  return record;
+}
+
+void FlatRecord::each_sample(const std::function<void(const Sample &)> &take) const {
+  if (bytes_.empty()) return;
+  const auto header = value_at<Header>(bytes_.data(), 0);
+  const Parts parts = parts_of(bytes_.data(), header);
+  const char *text = each_metric(header, parts, each_name(header, parts, [](uint64_t, std::string_view) {}),
+                                 [](uint32_t, const atalaya_metric_info &) {});
+  const auto next_text = [&text](uint32_t size) {
+    const std::string_view found(text, size);
+    text += size;
+    return found;
+  };
+  std::vector<Tag> tags;
+  std::vector<Field> fields;
+  uint64_t tag_at = 0;
+  uint64_t field_at = 0;
+  for (uint64_t i = 0; i < header.samples; ++i) {
+    const auto flat = value_at<FlatSample>(parts.samples, i);
+    const std::string_view sample_text = next_text(flat.text_size);
+    tags.clear();
+    fields.clear();
+    for (uint32_t t = 0; t < flat.tags; ++t) {
+      const auto tag = value_at<FlatTag>(parts.tags, tag_at++);
+      tags.push_back({tag.name, next_text(tag.value_size)});
+    }
+    for (uint32_t f = 0; f < flat.fields; ++f) {
+      const auto field = value_at<FlatField>(parts.fields, field_at++);
+      fields.push_back({field.name, field.type, field.value});
+    }
+    take({flat.kind, flat.time_ns, flat.duration_ns, sample_text, tags, fields});
+  }
+}
+
+bool declare_flat(std::string_view bytes, NameTable &symbols) {
+  auto record = FlatRecord::read(bytes);
+  if (!record || record->size() == 0) return false;
+  for (const FlatRecord::Metric &metric : record->metrics()) symbols.declare(record->names()[metric.name], metric.info, "a record");
+  return true;
 }
 
 }  // namespace atalaya::core

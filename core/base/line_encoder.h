@@ -32,7 +32,7 @@ class Encoder {
 
 // Samples without a line, by reason.
 using Refused = std::vector<std::pair<std::string_view, uint64_t>>;
-// Appends the lines of all samples and adds to what was refused.
+// Appends the lines of all samples and adds to the counts of refused samples.
 void append_all(Encoder &encoder, std::span<const atalaya_sample> samples, std::string &out, Refused &refused);
 
 }  // namespace atalaya::core

@@ -51,7 +51,7 @@ void log(LogLevel level, std::string_view text) {
   static const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
   std::string line = journal ? journal_prefix(level) : "atalaya: ";
   line += word(level);
-  // One line is one event: what a plugin or a file says cannot forge another.
+  // One line is one event: the text of a plugin or a file cannot forge another.
   for (const char c : text) line += c == '\n' || c == '\r' ? ' ' : c;
   line += '\n';
   // One write, so that lines of several threads do not mix; a closed standard error is no reason to fail.

@@ -11,7 +11,7 @@ enum class LogLevel { error = 1, warning = 2, info = 3, debug = 4 };
 void set_log_level(LogLevel level);  // default: info
 void log(LogLevel level, std::string_view text);
 
-// One line a minute for the same cause; the next one says how often it was held back. `key` tells the cause where the text varies
+// One line a minute for the same cause; the next one counts the suppressed lines. `key` names the cause where the text varies
 // ("" = the text).
 void log_limited(LogLevel level, std::string_view text, std::string_view key = {});
 

@@ -7,7 +7,7 @@
 namespace atalaya::core {
 namespace {
 
-// One search may look at each byte of its subject so often, plus a fixed amount.
+// The limit of one search: visits per byte of its subject, plus a fixed amount.
 constexpr uint64_t kStepsPerByte = 16, kSteps = 1'000'000;
 
 unsigned char byte_at(const char *s) {

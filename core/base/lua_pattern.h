@@ -27,7 +27,7 @@ class LuaPattern {
   // The end of the match at this place of the subject; nullptr when there is none, or on an error.
   const char *match_at(const char *place);
 
-  // What is wrong with the pattern, or that it is too expensive; nullptr if nothing. A "%d" in it stands for error_number.
+  // The error in the pattern, or that it is too expensive; nullptr if none. A "%d" in it is replaced by error_number.
   const char *error() const { return error_; }
   int error_number() const { return error_number_; }
   int captures() const { return level_; }

@@ -14,7 +14,7 @@ namespace atalaya::core {
 // Host::name_of, so that both can use the encoders.
 using NameOf = std::function<std::string_view(uint32_t)>;
 
-// Names rendered once per id: with quotes, escapes and whatever else always stands beside them.
+// Names rendered once per id: with quotes, escapes and other fixed text around them.
 class NameCache {
  public:
   using Render = std::function<void(std::string_view name, std::string &out)>;

@@ -56,7 +56,7 @@ class PointEncoder : public Encoder {
 
   const Style &style_;
   NameCache metrics_, keys_;
-  std::string time_, tail_;      // of the sample at hand: what stands before and after each value
+  std::string time_, tail_;      // of the current sample: the text before and after each value
   std::string frames_, others_;  // of the stack at hand
 };
 

@@ -7,12 +7,12 @@
 
 namespace atalaya::core {
 
-// A sentence for people: what happened, where, and what to do.
+// A sentence for people: the problem, its place, and the remedy.
 struct Error {
   std::string text;
 };
 
-// A value, or the error that kept it from being made. For what can be handled; exceptions are for what ends the program.
+// A value, or the error that prevented it. For errors that callers handle; exceptions are for those that end the program.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -24,7 +24,7 @@ std::string visible(std::string_view text);
 
 // Columns that valid UTF-8 takes on a terminal: 0 for combining marks, 2 for East Asian and emoji, roughly.
 size_t display_width(std::string_view text);
-// The longest beginning that takes at most so many columns; where something is cut, its last column is an ellipsis.
+// The longest prefix of at most this many columns; a cut prefix ends with an ellipsis.
 std::string cut_to_width(std::string_view text, size_t width);
 
 }  // namespace atalaya::core

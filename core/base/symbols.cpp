@@ -24,9 +24,21 @@ uint32_t Symbols::intern(std::string_view name) {
   return index + 1;
 }
 
+uint32_t Symbols::find(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = ids_.find(name);
+  return found == ids_.end() ? 0 : found->second;
+}
+
 std::string_view Symbols::name(uint32_t id) const {
   if (id == 0 || id > size_.load(std::memory_order_acquire)) return {};
   return chunks_[(id - 1) / kChunk].load(std::memory_order_acquire)->names[(id - 1) % kChunk];
+}
+
+Catalogue::Outcome Symbols::declare(std::string_view name, const atalaya_metric_info &info, std::string_view declarer) {
+  if (metric_problem(info) != nullptr || name.empty() || name.size() > kMaxNameSize) return Catalogue::Outcome::invalid;
+  const uint32_t id = intern(name);
+  return id == 0 ? Catalogue::Outcome::full : catalogue_.declare(id, name, info, declarer);
 }
 
 }  // namespace atalaya::core

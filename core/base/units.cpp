@@ -25,7 +25,7 @@ constexpr std::array kDurations = {Unit{"d", 86400 * kSecond},
                                    Unit{"ms", 1'000'000},
                                    Unit{"us", 1000},
                                    Unit{"ns", 1}};
-// As in times of queries. Written by hand only: no duration is told in them.
+// As in times of queries. For input only: no output uses them.
 constexpr std::array kLongDurations = {Unit{"y", kSecond * 86400 * 365}, Unit{"w", kSecond * 86400 * 7}};
 constexpr std::string_view kDurationUnits = "ns us ms s m h d w y";
 

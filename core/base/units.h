@@ -11,7 +11,7 @@
 namespace atalaya::core {
 
 // Nanoseconds. Units ns us ms s m h d w y (of 365 days), larger ones first;
-// a number without a unit is an error that says what to write.
+// a number without a unit is an error that shows the right form.
 Result<int64_t> parse_duration(std::string_view text);
 // Bytes. Units B, kB MB GB TB (powers of 1000), KiB MiB GiB TiB (powers of 1024).
 Result<int64_t> parse_size(std::string_view text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// atalaya check FILE: what is wrong with a pipeline file, or its graph. Starts nothing.
+// atalaya check FILE: the errors of a pipeline file, or its graph. Starts nothing.
 #include <array>
 #include <cstdio>
 #include <string>
@@ -14,11 +14,11 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array kOptions = {OptionSpec{"--quiet", "", "print what is wrong, not the graph"},
-                                 OptionSpec{"--drop", "", "without capabilities, as `run --drop` reads the file"}};
+constexpr std::array kOptions = {OptionSpec{"--quiet", "", "Print only errors, not the graph"},
+                                 OptionSpec{"--drop", "", "Give up all capabilities first, as `run --drop` does"}};
 
-// Prints what the component itself has against its parameters, which it says when it is created: that opens nothing. Only what
-// would be created in this process: code that runs in a process of its own has its reasons to.
+// Creates the component, which opens nothing, and prints its objections to its parameters. Skips isolated components: their code
+// must not run in this process.
 bool is_accepted(const StageDescription &stage, const std::string &label, Symbols &symbols) {
   if (stage.function != 0 || stage.isolation.on) return true;
   Surroundings surroundings;
@@ -55,7 +55,7 @@ int check(const Arguments &arguments) {
     if (!arguments.has("--quiet")) std::fputs(graph_text(*file.description).c_str(), stdout);
     return kDone;
   }
-  // What is not known may be in a plugin that was refused.
+  // An unknown component may be in a plugin that was refused.
   for (const auto &refused : registry.refused()) std::fprintf(stderr, "warning: %s\n", refused.c_str());
   return kWrongUse;
 }
@@ -65,8 +65,10 @@ int check(const Arguments &arguments) {
 const Command check_command = {
     .name = "check",
     .operands = "FILE",
-    .summary = "validate a pipeline file and print its graph; starts nothing",
-    .example = "atalaya check /etc/atalaya/host.lua",
+    .summary = "Validate a pipeline file and print its graph; start nothing",
+    .example = "atalaya check /etc/atalaya/atalaya.lua\n"
+               "atalaya check --quiet pipelines/host.lua\n"
+               "atalaya check --drop pipelines/profile.lua",
     .min_operands = 1,
     .max_operands = 1,
     .options = kOptions,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: one file a command, each a row of one table from which parsing, --help, man page and completion come.
+// The command line: one file per command. Each command is a row of one table, the base of parsing, help, manual page and completion.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,12 @@ constexpr int kDone = 0, kFailed = 1, kWrongUse = 2;
 
 struct OptionSpec {
   std::string_view name;   // "--for"
-  std::string_view value;  // what follows it: "30s"; "" for a flag
+  std::string_view value;  // placeholder of its value: "TIME"; "" for a flag
   std::string_view summary;
   bool repeats = false;
+  bool required = false;
+
+  bool operator==(const OptionSpec &) const = default;
 };
 
 // The parsed words after the command's name.
@@ -38,9 +41,9 @@ struct Command {
   std::string_view name;
   std::string_view operands;  // "FILE", "COMPONENT [name=value ...]"
   std::string_view summary;   // one line
-  std::string_view example;   // one line that works
+  std::string_view example;   // command lines that work, one per line
   size_t min_operands, max_operands;
-  std::span<const OptionSpec> options;        // beside those that every command has: --plugins DIR, --help
+  std::span<const OptionSpec> options;        // in addition to those of every command: --plugins DIR, --help
   std::function<int(const Arguments &)> run;  // exit status
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// atalaya doctor: every feature of what is installed, whether it is on, and what would turn it on.
+// atalaya doctor: the features of all installed components, their states, and how to turn them on.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -31,16 +31,16 @@ std::string type_word(uint32_t type) {
   return type == ATALAYA_NEED_CAPABILITY ? "capability" : type == ATALAYA_NEED_FILE ? "file" : "kernel";
 }
 
-// A row a need; what is said once for several needs stands in the first row.
+// A row per need. A remedy that several needs share is in the first of their rows.
 Table as_table(const std::vector<Feature> &features) {
-  Table table{"", {"feature", "kind", "state", "needs", "met", "without it", "what to do"}, {}};
+  Table table{"", {"feature", "kind", "state", "needs", "met", "if missing", "remedy"}, {}};
   for (const Feature &feature : features) {
     std::string name = feature.name, kind = feature.kind, state = state_word(feature.state());
     if (feature.needs.empty()) table.rows.push_back({name, kind, state, "", "", "", feature.broken});
-    std::string said;
+    std::string last_remedy;
     for (const FeatureNeed &need : feature.needs) {
-      table.rows.push_back({name, kind, state, need.name, met_word(need.met), need.lost, need.remedy == said ? "" : need.remedy});
-      said = need.remedy;
+      table.rows.push_back({name, kind, state, need.name, met_word(need.met), need.lost, need.remedy == last_remedy ? "" : need.remedy});
+      last_remedy = need.remedy;
       name = kind = state = "";
     }
   }
@@ -77,7 +77,7 @@ std::string as_json(const Feature &feature) {
                                                  .add("name", need.name)
                                                  .add_raw("optional", need.optional ? "true" : "false")
                                                  .add("met", met_word(need.met))
-                                                 .add("without_it", need.lost)
+                                                 .add("if_missing", need.lost)
                                                  .add("remedy", need.remedy)
                                                  .end();
   return JsonObject()
@@ -97,7 +97,7 @@ std::string as_json(const std::vector<Feature> &features) {
   return text + "]\n";
 }
 
-// 0: the status does not say it.
+// 0: the status does not contain it.
 int pid_in(const std::string &status, std::string_view key) {
   const size_t at = status.find(key);
   return at == std::string::npos ? 0 : std::atoi(status.c_str() + at + key.size());
@@ -107,10 +107,10 @@ Result<Subject> running_agent(const Arguments &arguments) {
   auto status = ask_status(arguments.get("--socket").value_or(default_status_socket()), true);
   if (!status) return Error{status.error()};
   const int pid = pid_in(*status, "\"pid\":"), launcher = pid_in(*status, "\"launcher\":");
-  if (pid <= 0) return Error{"the agent's status does not say its pid; is it an older one? restart it"};
+  if (pid <= 0) return Error{"the agent's status has no pid: it may be an older version; restart it"};
   auto agent = subject_of_process(pid);
   if (!agent || launcher <= 0) return agent;
-  // What the agent has given up, the processes of the components that declare it have from there.
+  // The launcher keeps the capabilities that the agent gave up, for the processes of the components that declare them.
   if (auto given = subject_of_process(launcher); given) agent->capabilities |= given->capabilities;
   return agent;
 }
@@ -128,11 +128,11 @@ int print_drop_in(const std::vector<Feature> &features, const std::string &wante
   std::string known;
   for (const std::string &name : names) known += (known.empty() ? "" : ", ") + name;
   log(LogLevel::error, "--drop-in: feature " + in_quotes(wanted) + " is not known" + did_you_mean(wanted, names) +
-                           "; those that need one: " + known);
+                           "; features with a drop-in: " + known);
   return kWrongUse;
 }
 
-// One file a feature that needs a capability, as the package has them.
+// Writes one file per feature that needs a capability, as in the package.
 int write_drop_ins(const std::vector<Feature> &features, const std::string &folder) {
   if (const Status made = make_folders(folder); !made) {
     log(LogLevel::error, made.error());
@@ -143,13 +143,13 @@ int write_drop_ins(const std::vector<Feature> &features, const std::string &fold
     if (!feature.needs_capability()) continue;
     const std::string path = folder + "/" + feature.name + ".conf", text = drop_in_text(feature);
     if (!written.insert(feature.name).second) {
-      log(LogLevel::error, "two components have a feature " + in_quotes(feature.name) + "; rename one: a drop-in is for one");
+      log(LogLevel::error, "two components have a feature " + in_quotes(feature.name) + "; rename one of them");
       return kFailed;
     }
     FILE *file = std::fopen(path.c_str(), "we");
     const bool put = file != nullptr && std::fputs(text.c_str(), file) >= 0;
     if (file == nullptr || std::fclose(file) != 0 || !put) {
-      log(LogLevel::error, path + " cannot be written: " + error_text(errno));
+      log(LogLevel::error, "cannot write " + path + ": " + error_text(errno));
       return kFailed;
     }
   }
@@ -163,7 +163,7 @@ int doctor(const Arguments &arguments) {
     return kWrongUse;
   }
   const std::string given = arguments.get("--plugins").value_or("");
-  // A package's drop-ins are made of its own plugins, whatever else the host has that builds it.
+  // A package's drop-ins come from its own plugins, not from those of the build host.
   const bool only_given = arguments.has("--drop-ins") && !given.empty();
   Registry registry = Registry::scan(only_given ? std::vector{given} : Registry::default_folders(given));
   for (const std::string &line : registry.refused()) log(LogLevel::warning, line);
@@ -185,11 +185,11 @@ int doctor(const Arguments &arguments) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    {"--format", "table|json", "table (default) or JSON"},
-    {"--unit", "", "of the agent that runs, not of this process; as root"},
-    {"--socket", "PATH", "the agent's socket (default: status.sock in the runtime folder)"},
-    {"--drop-in", "FEATURE", "print the unit's drop-in that turns a feature on"},
-    {"--drop-ins", "DIR", "write all of them into a folder"},
+    {"--format", "table|json", "Output format (default: table)"},
+    {"--unit", "", "Examine the running agent instead of this process (needs root)"},
+    {"--socket", "PATH", "Socket of the agent (default: status.sock in the runtime folder)"},
+    {"--drop-in", "FEATURE", "Print the unit's drop-in that turns on a feature"},
+    {"--drop-ins", "DIR", "Write the drop-ins of all features to a folder"},
 };
 
 }  // namespace
@@ -197,8 +197,10 @@ constexpr OptionSpec kOptions[] = {
 const Command doctor_command = {
     .name = "doctor",
     .operands = "",
-    .summary = "every feature: on, off and why, what would turn it on; 1 if a component cannot work at all",
-    .example = "atalaya doctor --unit",
+    .summary = "List every feature, its state and how to turn it on",
+    .example = "atalaya doctor\n"
+               "atalaya doctor --unit\n"
+               "atalaya doctor --drop-in proc-bpf",
     .min_operands = 0,
     .max_operands = 0,
     .options = kOptions,

@@ -23,7 +23,7 @@ constexpr std::array<uint32_t, 5> kKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, 
 constexpr size_t kMaxFile = 1 << 20;
 constexpr std::string_view kUnitFolder = "/etc/systemd/system/atalaya.service.d";
 
-// Files by which a running kernel shows how it was built, where its configuration cannot be read.
+// Files that show how the running kernel was built, for hosts where its configuration cannot be read.
 struct KernelSign {
   std::string_view option, file;
 };
@@ -75,7 +75,7 @@ std::string link_command(const Feature &feature) {
 void examine_capability(FeatureNeed &need, const Feature &feature, const Subject &subject) {
   const auto number = capability_number(need.name);
   if (!number) {
-    need.remedy = "a newer atalaya, which knows this capability";
+    need.remedy = "use a newer version of atalaya: this one does not know the capability";
     return;
   }
   need.met = (subject.capabilities >> *number & 1) != 0 ? Met::yes : Met::no;
@@ -84,7 +84,7 @@ void examine_capability(FeatureNeed &need, const Feature &feature, const Subject
   need.remedy = subject.service ? link : "run as root; for the service: " + link;
 }
 
-// The name may be a pattern, where hosts call the same thing differently.
+// The name may be a pattern, because hosts name the same file differently.
 std::string first_match(const std::string &pattern) {
   glob_t found{};
   const bool any = ::glob(pattern.c_str(), GLOB_BRACE, nullptr, &found) == 0 && found.gl_pathc > 0;
@@ -94,39 +94,39 @@ std::string first_match(const std::string &pattern) {
 }
 
 void examine_file(FeatureNeed &need, const Subject &subject) {
-  // Of another process only whether it has the file at all can be told from here.
+  // For another process, only the existence of the file can be examined.
   const bool here = ::access(first_match(subject.root + need.name).c_str(), subject.service ? F_OK : R_OK) == 0;
   const int error = errno;
   need.met = here ? Met::yes : Met::no;
   if (here) return;
-  need.remedy = error == ENOENT ? "a host that has " + need.name : need.name + " has to be readable: " + error_text(error);
+  need.remedy = error == ENOENT ? "use a host that has " + need.name : "make " + need.name + " readable: " + error_text(error);
 }
 
 void examine(FeatureNeed &need, const Feature &feature, const Subject &subject) {
   if (need.type == ATALAYA_NEED_CAPABILITY) return examine_capability(need, feature, subject);
   if (need.type == ATALAYA_NEED_FILE) return examine_file(need, subject);
   need.met = kernel_has(need.name);
-  if (need.met != Met::yes) need.remedy = "a kernel built with " + need.name;
-  if (need.met == Met::unknown) need.remedy += "; how this one is built cannot be read from /boot";
+  if (need.met != Met::yes) need.remedy = "use a kernel built with " + need.name;
+  if (need.met == Met::unknown) need.remedy += "; the configuration of this kernel cannot be read from /boot";
 }
 
 constexpr std::string_view kAllDevices = "PrivateDevices=no";
 
-// What a capability is of no use without, and the base unit withholds.
+// Settings that a capability needs and that the base unit does not have.
 struct UnitLine {
   std::string_view capability, line, why;
 };
 constexpr std::array<UnitLine, 8> kUnitLines = {
-    {{"CAP_BPF", "SystemCallFilter=bpf", "the system call that the capability is for"},
+    {{"CAP_BPF", "SystemCallFilter=bpf", "the system call that needs the capability"},
      {"CAP_BPF", "LimitMEMLOCK=infinity", "kernels before 5.11 count maps as locked memory"},
-     {"CAP_PERFMON", "SystemCallFilter=perf_event_open", "the system call that the capability is for"},
-     {"CAP_SYSLOG", "ProtectKernelLogs=no", "the protection takes the capability away"},
+     {"CAP_PERFMON", "SystemCallFilter=perf_event_open", "the system call that needs the capability"},
+     {"CAP_SYSLOG", "ProtectKernelLogs=no", "the protection removes the capability"},
      {"CAP_SYSLOG", "ProtectKernelTunables=no", "the protection hides /proc/kallsyms"},
-     {"CAP_SETUID", "SystemCallFilter=setresuid", "the system call that the capability is for"},
-     {"CAP_SYS_RAWIO", kAllDevices, "the private devices take the capability away"},
-     {"CAP_NET_ADMIN", "RestrictAddressFamilies=AF_NETLINK", "the kernel is asked over netlink sockets"}}};
+     {"CAP_SETUID", "SystemCallFilter=setresuid", "the system call that needs the capability"},
+     {"CAP_SYS_RAWIO", kAllDevices, "private devices remove the capability"},
+     {"CAP_NET_ADMIN", "RestrictAddressFamilies=AF_NETLINK", "the kernel is queried through netlink sockets"}}};
 
-// One that is there already is enough: several needs may want the same.
+// Skips a line that is already present: several needs may require it.
 void add_line(std::string &text, std::string_view why, std::string_view line) {
   if (text.find("\n" + std::string(line) + "\n") == std::string::npos)
     text += "# " + std::string(why) + "\n" + std::string(line) + "\n";
@@ -173,13 +173,13 @@ Result<Subject> subject_of_process(int pid) {
   static constexpr std::string_view kLine = "\nCapEff:\t";
   const size_t at = status->find(kLine);
   Subject subject;
-  if (at == std::string::npos) return Error{folder + "/status has no line CapEff; mount procfs at /proc"};
+  if (at == std::string::npos) return Error{folder + "/status has no line CapEff; mount procfs on /proc"};
   std::from_chars(status->data() + at + kLine.size(), status->data() + status->size(), subject.capabilities, 16);
   if (pid == 0) return subject;
   subject.service = true;
   subject.root = folder + "/root";
   if (::access((subject.root + "/").c_str(), X_OK) != 0)
-    return Error{"the files that the agent (pid " + std::to_string(pid) + ") sees cannot be looked at: " + error_text(errno) +
+    return Error{"cannot examine the files of the agent (pid " + std::to_string(pid) + "): " + error_text(errno) +
                  "; run doctor as root"};
   return subject;
 }
@@ -195,20 +195,20 @@ std::string drop_in_path(const Feature &feature) {
 
 std::string drop_in_text(const Feature &feature) {
   if (!feature.needs_capability()) return "";
-  std::string text = "# Turns on what " + feature.kind + " \"" + feature.component + "\" needs for " + feature.name +
-                     ". Made by: atalaya doctor --drop-in " + feature.name + "\n# Use it: " + link_command(feature) +
+  std::string text = "# Turns on " + feature.name + " of the " + feature.kind + " \"" + feature.component +
+                     "\". Made by: atalaya doctor --drop-in " + feature.name + "\n# Install it: " + link_command(feature) +
                      "\n[Service]\n"
-                     "# The agent hands them on to the process of the component, and keeps none.\nSystemCallFilter=capset\n";
+                     "# The agent passes the capabilities to the process of the component and keeps none.\nSystemCallFilter=capset\n";
   for (const FeatureNeed &need : feature.needs) {
     if (need.type != ATALAYA_NEED_CAPABILITY) continue;
-    text += "# " + need.name + "; without it: " + need.lost + "\nAmbientCapabilities=" + need.name +
+    text += "# " + need.name + "; if missing: " + need.lost + "\nAmbientCapabilities=" + need.name +
             "\nCapabilityBoundingSet=" + need.name + "\n";
     for (const UnitLine &line : kUnitLines)
       if (line.capability == need.name) add_line(text, line.why, line.line);
   }
   for (const FeatureNeed &need : feature.needs)
     if (need.type == ATALAYA_NEED_FILE && need.name.starts_with("/dev/"))
-      add_line(text, "the private devices hide " + need.name, kAllDevices);
+      add_line(text, "private devices hide " + need.name, kAllDevices);
   return text;
 }
 

@@ -3,12 +3,16 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/control/agent.h"
 #include "core/cli/cli.h"
 #include "core/cli/help_pages.h"
+#include "core/cli/help_text.h"
 #include "core/cli/plugin_commands.h"
 #include "core/cli/version.h"
 #include "core/isolation/launcher.h"
@@ -22,39 +26,23 @@ constexpr std::array<const Command *, 8> kCommands = {&run_command,     &check_c
                                                       &plugins_command, &status_command, &doctor_command, &spool_command};
 
 constexpr OptionSpec kCommon[] = {
-    {"--plugins", "DIR", "look for plugins there first"},
-    {"--help", "", "this text"},
+    {"--plugins", "DIR", "Folder that is searched for plugins first"},
+    {"--help", "", "Print the help of the command"},
 };
 
-std::string flag_text(const OptionSpec &option) {
-  return std::string(option.name) + (option.value.empty() ? "" : " " + std::string(option.value));
-}
+// The order of the overview. Commands of other plugins come last.
+struct GroupNames {
+  std::string_view title;
+  std::array<std::string_view, 6> commands;
+};
+constexpr std::array<GroupNames, 4> kGroups = {{
+    {"Collect", {"run", "check", "test", "try"}},
+    {"Look", {"query", "plot", "sql", "serve"}},
+    {"Analyse", {"report", "flamegraph", "jvms", "graph", "bottleneck", "place"}},
+    {"Manage", {"experiment", "status", "doctor", "plugins", "spool"}},
+}};
 
-// "  name   summary"; behind a name that is longer than its column the summary has a line of its own.
-std::string help_row(const std::string &name, size_t column, std::string_view summary) {
-  std::string row = "  " + name;
-  if (row.size() < column)
-    row.resize(column, ' ');
-  else
-    row += "\n" + std::string(column, ' ');
-  return row + std::string(summary) + "\n";
-}
-
-void print_help(FILE *to, const Command &command) {
-  std::string usage = "usage: atalaya " + std::string(command.name);
-  if (!command.operands.empty()) usage += " " + std::string(command.operands);
-  std::string rows;
-  const auto add = [&](const OptionSpec &option) {
-    usage += " [" + flag_text(option) + "]" + (option.repeats ? "..." : "");
-    rows += help_row(flag_text(option), 26, option.summary);
-  };
-  for (const OptionSpec &option : command.options) add(option);
-  for (const OptionSpec &option : kCommon) add(option);
-  std::fprintf(to, "%s\n\n%s\n\n%s\nexample: %s\n", usage.c_str(), std::string(command.summary).c_str(), rows.c_str(),
-               std::string(command.example).c_str());
-}
-
-// --plugins says where commands are, so it is read before the command is known.
+// --plugins names a folder of commands, so it is read before the command is known.
 PluginCommands plugin_commands(const std::vector<std::string> &words) {
   Arguments arguments;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -65,36 +53,81 @@ PluginCommands plugin_commands(const std::vector<std::string> &words) {
   return PluginCommands(scan_plugins(arguments));
 }
 
-// All commands; every plugin that offers one is opened.
-std::vector<const Command *> all_commands(PluginCommands &plugins) {
-  std::vector<const Command *> commands(kCommands.begin(), kCommands.end());
+// The commands of all plugins. Opens every plugin that has one; `log_errors` reports those that cannot be opened.
+std::vector<const Command *> plugin_rows(PluginCommands &plugins, bool log_errors) {
+  std::vector<const Command *> commands;
   for (const std::string &name : plugins.names()) {
     const auto row = plugins.row(name);
-    if (row) {
+    if (row)
       commands.push_back(row.value());
-    } else {
+    else if (log_errors)
       log(LogLevel::warning, row.error());
-    }
   }
   return commands;
 }
 
-void print_overview(FILE *to, PluginCommands plugins) {
-  std::fprintf(to, "usage: atalaya COMMAND ...\n\nWatches what the processes of a host do.\n\n");
-  for (const Command *command : all_commands(plugins)) {
-    const std::string words = std::string(command->name) + " " + std::string(command->operands);
-    std::fputs(help_row(words, 38, command->summary).c_str(), to);
+// Options that at least three commands have in the same words.
+std::vector<OptionSpec> shared_options(const std::vector<const Command *> &commands) {
+  static constexpr int kLeast = 3;
+  std::vector<std::pair<OptionSpec, int>> counts;
+  for (const Command *command : commands) {
+    for (const OptionSpec &option : command->options) {
+      const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto &count) { return count.first == option; });
+      if (known == counts.end())
+        counts.emplace_back(option, 1);
+      else
+        ++known->second;
+    }
   }
-  std::fprintf(to,
-               "\n  atalaya COMMAND --help            its options, and an example\n"
-               "  atalaya help man|bash|zsh|fish    the manual page, or completion for a shell\n  atalaya --version\n");
+  std::vector<OptionSpec> shared;
+  for (const auto &[option, count] : counts)
+    if (count >= kLeast) shared.push_back(option);
+  return shared;
 }
 
-int print_page(const std::string &form, PluginCommands plugins) {
-  const auto commands = all_commands(plugins);
-  const auto page = help_page({commands, kCommon}, form);
+std::vector<CommandGroup> groups_of(std::vector<const Command *> commands) {
+  std::vector<CommandGroup> groups;
+  for (const GroupNames &names : kGroups) {
+    CommandGroup &group = groups.emplace_back(CommandGroup{names.title, {}});
+    for (const std::string_view name : names.commands) {
+      const auto found = std::find_if(commands.begin(), commands.end(), [&](const Command *one) { return one->name == name; });
+      if (found == commands.end()) continue;
+      group.commands.push_back(*found);
+      commands.erase(found);
+    }
+  }
+  if (!commands.empty()) groups.push_back({"Other", std::move(commands)});
+  return groups;
+}
+
+// The command line with all commands. Valid as long as `plugins`.
+CommandLine command_line(PluginCommands &plugins, bool log_errors) {
+  std::vector<const Command *> commands = plugin_rows(plugins, log_errors);
+  CommandLine line{{}, shared_options(commands), kCommon};
+  commands.insert(commands.begin(), kCommands.begin(), kCommands.end());
+  line.groups = groups_of(std::move(commands));
+  return line;
+}
+
+void print_overview(FILE *to, PluginCommands plugins) {
+  std::fputs(overview_text(command_line(plugins, true)).c_str(), to);
+}
+
+bool is_built_in(std::string_view name) {
+  return std::any_of(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == name; });
+}
+
+// Only commands of plugins share options, so that the help of a built-in one opens no plugin.
+void print_help(const Command &command, PluginCommands &plugins) {
+  const CommandLine line = is_built_in(command.name) ? CommandLine{{}, {}, kCommon} : command_line(plugins, false);
+  std::fputs(command_text(command, line).c_str(), stdout);
+}
+
+int print_page(const std::string &topic, PluginCommands plugins) {
+  const CommandLine line = command_line(plugins, true);
+  const std::optional<std::string> page = topic == "options" ? common_options_text(line) : help_page(line, topic);
   if (!page) {
-    std::fprintf(stderr, "atalaya help: \"%s\" is neither a command nor one of man, bash, zsh, fish\n", form.c_str());
+    std::fprintf(stderr, "atalaya help: \"%s\" is neither a command nor one of options, man, bash, zsh, fish\n", topic.c_str());
     return kWrongUse;
   }
   std::fputs(page->c_str(), stdout);
@@ -109,7 +142,7 @@ const OptionSpec *find_option(const Command &command, std::string_view name) {
   return nullptr;
 }
 
-// The words of one command; on wrong use the sentence to print.
+// Reads the words of one command. Returns the error message of a wrong use, or "".
 std::string parse(const Command &command, const std::vector<std::string> &words, Arguments &arguments) {
   bool options_ended = false;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -138,30 +171,26 @@ std::string parse(const Command &command, const std::vector<std::string> &words,
     }
   }
   if (arguments.has("--help")) return "";
-  if (arguments.positional.size() < command.min_operands) return "needs " + std::string(command.operands);
+  if (arguments.positional.size() < command.min_operands) return "missing argument: " + std::string(command.operands);
   if (arguments.positional.size() > command.max_operands)
-    return "\"" + arguments.positional[command.max_operands] + "\" is one word too many";
+    return "unexpected argument \"" + arguments.positional[command.max_operands] + "\"";
   return "";
 }
 
-// The row of a command, or null; said is why.
+// The row of a command. Null after an error message.
 const Command *find_command(const std::string &name, PluginCommands &plugins) {
   for (const Command *command : kCommands)
     if (command->name == name) return command;
   if (!plugins.known(name)) {
     std::vector<std::string> known = plugins.names();
     for (const Command *command : kCommands) known.emplace_back(command->name);
-    std::fprintf(stderr, "atalaya: \"%s\" is not a command%s; atalaya --help lists them\n", name.c_str(),
+    std::fprintf(stderr, "atalaya: \"%s\" is not a command%s; `atalaya help` lists the commands\n", name.c_str(),
                  did_you_mean(name, known).c_str());
     return nullptr;
   }
   const auto row = plugins.row(name);
   if (!row) std::fprintf(stderr, "atalaya %s: %s\n", name.c_str(), row.error().c_str());
   return row ? row.value() : nullptr;
-}
-
-bool is_built_in(const std::string &name) {
-  return std::any_of(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == name; });
 }
 
 int help(const std::vector<std::string> &words) {
@@ -174,7 +203,7 @@ int help(const std::vector<std::string> &words) {
   if (!is_built_in(topic) && !plugins.known(topic)) return print_page(topic, plugin_commands(words));
   const Command *command = find_command(topic, plugins);
   if (command == nullptr) return kFailed;
-  print_help(stdout, *command);
+  print_help(*command, plugins);
   return kDone;
 }
 
@@ -195,11 +224,11 @@ int dispatch(const std::vector<std::string> &words) {
   Arguments arguments;
   const std::string wrong = parse(command, {words.begin() + 1, words.end()}, arguments);
   if (!wrong.empty()) {
-    std::fprintf(stderr, "atalaya %s: %s; see atalaya %s --help\n", words[0].c_str(), wrong.c_str(), words[0].c_str());
+    std::fprintf(stderr, "atalaya %s: %s; see `atalaya %s --help`\n", words[0].c_str(), wrong.c_str(), words[0].c_str());
     return kWrongUse;
   }
   if (arguments.has("--help")) {
-    print_help(stdout, command);
+    print_help(command, plugins);
     return kDone;
   }
   return command.run(arguments);
@@ -212,7 +241,7 @@ int main(int argc, char **argv) {
   try {
     if (const int ended = atalaya::core::isolation_main(argc, argv); ended >= 0) return ended;
     const int status = atalaya::core::cli::dispatch({argv + 1, argv + argc});
-    // A full disk or a closed pipe behind standard output is a failure that the caller has to hear of.
+    // Standard output that cannot be written (full disk, closed pipe) is a failure.
     return std::fflush(stdout) == 0 ? status : atalaya::core::cli::kFailed;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "atalaya: %s\n", error.what());

@@ -49,10 +49,15 @@ std::string value_word(const atalaya_param &param) {
 }
 
 std::string summary_of(const atalaya_param &param) {
-  std::string text(view_of(param.summary));
-  if (param.type == ATALAYA_LIST) text += " May be given several times.";
-  if (param.default_text.size > 0) text += " Default: " + std::string(view_of(param.default_text)) + ".";
-  return text;
+  std::string text(view_of(param.summary)), notes;
+  if (param.type == ATALAYA_LIST) notes = "repeatable";
+  if (param.default_text.size > 0 && param.type != ATALAYA_BOOL)
+    notes += (notes.empty() ? "" : "; ") + ("default: " + std::string(view_of(param.default_text)));
+  return notes.empty() ? text : text + " (" + notes + ")";
+}
+
+bool is_required(const atalaya_param &param) {
+  return (param.flags & ATALAYA_REQUIRED) != 0 && param.default_text.size == 0;
 }
 
 Value list_of(const atalaya_param &param, const std::vector<std::string> &words) {
@@ -63,7 +68,7 @@ Value list_of(const atalaya_param &param, const std::vector<std::string> &words)
   return list;
 }
 
-// The words of the command line in the types that the schema wants.
+// The command line's words converted to the types of the schema.
 Value written_options(const Schema &schema, const Arguments &arguments) {
   Value table;
   table.type = Value::Type::table;
@@ -79,13 +84,13 @@ Value written_options(const Schema &schema, const Arguments &arguments) {
   return table;
 }
 
-// Options without which the command makes no sense, as `--help` writes them.
+// A message for each required option that is missing.
 std::vector<std::string> missing_options(const Schema &schema, const Arguments &arguments) {
   std::vector<std::string> missing;
   for (uint32_t i = 0; i < schema.count(); ++i) {
     const atalaya_param param = schema.at(i);
     const std::string name = option_name(view_of(param.name));
-    if ((param.flags & ATALAYA_REQUIRED) == 0 || param.default_text.size > 0 || arguments.has(name)) continue;
+    if (!is_required(param) || arguments.has(name)) continue;
     std::string text = name + " is missing; write ";
     text.append(name).append(" ").append(value_word(param));
     missing.push_back(std::move(text));
@@ -93,7 +98,7 @@ std::vector<std::string> missing_options(const Schema &schema, const Arguments &
   return missing;
 }
 
-// While it lives, SIGINT and SIGTERM interrupt the command instead of ending the process.
+// SIGINT and SIGTERM interrupt the command instead of ending the process while an object of this class exists.
 class Signals {
  public:
   explicit Signals(Instance &instance) {
@@ -112,7 +117,7 @@ class Signals {
 
  private:
   void wait(Instance &instance) {
-    // Once interrupted it is called again until the command returns, as plugin.h promises.
+    // After the first signal, interrupt() is called repeatedly until the command returns, as plugin.h specifies.
     const timespec again{0, 100'000'000};
     bool interrupted = false;
     while (!ended_) {
@@ -137,7 +142,7 @@ int exit_status_of(const Outcome &outcome) {
   return outcome.code == ATALAYA_BAD_CONFIG ? kWrongUse : kFailed;
 }
 
-// An answer of which a part did not arrive is none, and a script must not take it for one: a full disk, a reader that has gone.
+// Incomplete output (full disk, closed pipe) is a failure, so that no script takes it for the whole result.
 int flushed(const std::string &label, int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
@@ -146,7 +151,7 @@ int flushed(const std::string &label, int status) {
 }
 
 int work(Instance &instance, const std::vector<std::string> &words) {
-  // The threads of a command that is interrupted leave the signals to us: they are blocked before the first one.
+  // Signals are blocked before the command starts its first thread, so that only the thread of Signals receives them.
   std::unique_ptr<Signals> signals;
   if (instance.component().ops->interrupt != nullptr) signals = std::make_unique<Signals>(instance);
   signal(SIGPIPE, SIG_IGN);
@@ -157,7 +162,7 @@ int work(Instance &instance, const std::vector<std::string> &words) {
   return flushed(instance.label(), status);
 }
 
-// A command runs in this process, wherever its file lies: it has the rights of who typed it, and the terminal.
+// A command runs in this process, wherever its file is: it needs the user's rights and the terminal.
 int run(const Registry::Component &component, const Arguments &arguments) {
   const std::string label = "atalaya " + std::string(view_of(component.component->name));
   std::vector<Problem> problems;
@@ -170,6 +175,7 @@ int run(const Registry::Component &component, const Arguments &arguments) {
     fail(label, (problem.path.empty() ? "" : option_name(problem.path) + ": ") + problem.text, kWrongUse);
   if (!problems.empty()) return kWrongUse;
   Symbols symbols;
+  declare_metrics(*component.component, symbols);
   Surroundings surroundings;
   auto instance = Instance::create(component, std::move(parameters), label, symbols, surroundings);
   if (!instance) {
@@ -188,7 +194,8 @@ bool has_command_words(const atalaya_component &component) {
 void PluginCommands::add_option(Row &row, const atalaya_param &param) {
   const std::string_view name = row.texts.emplace_back(option_name(view_of(param.name)));
   const std::string_view value = row.texts.emplace_back(value_word(param));
-  row.options.push_back({name, value, row.texts.emplace_back(summary_of(param)), param.type == ATALAYA_LIST});
+  row.options.push_back({name, value, row.texts.emplace_back(summary_of(param)), param.type == ATALAYA_LIST,
+                         is_required(param)});
 }
 
 Result<const Command *> PluginCommands::row(std::string_view name) {

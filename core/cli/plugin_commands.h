@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that plugins offer, as rows of the table that the built-in ones stand in: a parameter is an option.
+// The commands of plugins as rows of the table of built-in commands: a parameter is an option.
 #pragma once
 
 #include <deque>

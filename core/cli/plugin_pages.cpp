@@ -31,7 +31,7 @@ std::string bound_text(const atalaya_param &param, double bound) {
   return number_text(bound);
 }
 
-// A maximum that no value reaches (285 years, 7 EiB), or that is below the minimum, is none.
+// A maximum that no value reaches (285 years, 7 EiB), or that is below the minimum, means no maximum.
 bool has_maximum(const atalaya_param &param) {
   static constexpr double kNoMaximum = 9e18;
   return param.max >= param.min && param.max < kNoMaximum;
@@ -60,7 +60,7 @@ void add_parameter(Table &table, const atalaya_param &param, const std::string &
       {path, type, required ? "required" : text_of(param.default_text), allowed_values(param), text_of(param.summary)});
   if (depth == kMaxDepth || items.count() == 0) return;
   if (param.type == ATALAYA_RECORD) return add_parameters(table, items, path + ".", depth + 1);
-  // The elements have a line of their own only where there is something to add.
+  // The elements get a line only if it adds information.
   const atalaya_param item = items.at(0);
   const std::string element = path + (param.type == ATALAYA_LIST ? "[]" : ".*");
   if (item.type == ATALAYA_RECORD)
@@ -77,14 +77,14 @@ void add_parameters(Table &table, const Schema &schema, const std::string &prefi
 }
 
 Table parameters_of(const atalaya_component &component, const Schema &common) {
-  Table table{"Parameters", {"name", "type", "default", "values", "what"}, {}};
+  Table table{"Parameters", {"name", "type", "default", "values", "summary"}, {}};
   add_parameters(table, schema_of(component), "", 0);
   add_parameters(table, common, "", 0);
   return table;
 }
 
 Table needs_of(const atalaya_component &component) {
-  Table table{"Needs", {"type", "name", "optional", "feature", "without it"}, {}};
+  Table table{"Needs", {"type", "name", "optional", "feature", "if missing"}, {}};
   const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
   for (uint32_t i = 0; i < needs.count(); ++i) {
     const atalaya_need need = needs.at(i);
@@ -94,7 +94,7 @@ Table needs_of(const atalaya_component &component) {
   return table;
 }
 
-// "disk, host", those that may be dropped in brackets.
+// "disk, host"; tags that may be dropped are in brackets.
 std::string tags_of(const atalaya_metric &metric) {
   std::string text;
   const Strided<atalaya_metric_tag> tags(metric.tags, metric.tag_count, metric.tag_size);
@@ -106,7 +106,7 @@ std::string tags_of(const atalaya_metric &metric) {
 }
 
 Table metrics_of(const atalaya_component &component) {
-  Table table{"Metrics", {"name", "unit", "kind", "decimals", "tags", "read from", "what"}, {}};
+  Table table{"Metrics", {"name", "unit", "kind", "decimals", "tags", "source", "summary"}, {}};
   const Strided<atalaya_metric> metrics(component.metrics, component.metric_count, component.metric_size);
   for (uint32_t i = 0; i < metrics.count(); ++i) {
     const atalaya_metric metric = metrics.at(i);
@@ -140,7 +140,7 @@ Page page_of(const Plugin &plugin, const atalaya_component &component, const Sch
 }
 
 Table overview(const std::vector<Page> &pages) {
-  Table table{"", {"kind", "name", "plugin", "version", "file", "what"}, {}};
+  Table table{"", {"kind", "name", "plugin", "version", "file", "summary"}, {}};
   for (const Page &page : pages) table.rows.push_back({page.kind, page.name, page.plugin, page.version, page.file, page.summary});
   return table;
 }

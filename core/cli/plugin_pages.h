@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a component says of itself, as tables: for the terminal, for its README, for programs.
+// The description of a component as tables: for the terminal, for its README, for programs.
 #pragma once
 
 #include <optional>
@@ -20,15 +20,15 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-// A page on one component: Parameters, Needs and Metrics, those that it has.
+// A page about one component, with tables of its parameters, needs and metrics. Empty tables are left out.
 struct Page {
   std::string kind, name, plugin, version, file, summary;
   std::vector<Table> tables;
 };
-// `common`: parameters that the host adds to the component's own.
+// `common`: parameters that the host adds to those of the component.
 Page page_of(const Plugin &plugin, const atalaya_component &component, const Schema &common);
 
-// All components that can be used: what is installed.
+// All installed components.
 Table overview(const std::vector<Page> &pages);
 
 std::string render(const std::vector<Page> &pages, PageFormat format);

@@ -9,16 +9,16 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr size_t kWidest =
-    40;  // a column that is followed by others; long cells go on below, so that a terminal's lines are enough
+// Maximum width of all columns but the last: longer cells continue on the next line, so that tables fit a terminal.
+constexpr size_t kWidest = 40;
 
-// The lines of a cell: broken after commas and spaces, where a line has them.
+// The lines of a cell: broken after commas and at spaces.
 std::vector<std::string> lines_of(const std::string &cell, size_t width) {
   std::vector<std::string> lines;
   std::string_view rest = cell;
   while (display_width(rest) > width) {
     size_t at = rest.substr(0, width + 1).find_last_of(", ");
-    if (at == width && rest[at] == ',') at = rest.substr(0, width).find_last_of(", ");  // it would stick out
+    if (at == width && rest[at] == ',') at = rest.substr(0, width).find_last_of(", ");  // the comma does not fit
     const size_t end = at == std::string_view::npos ? rest.find_first_of(", ", width) : at;
     if (end == std::string_view::npos) break;
     lines.emplace_back(rest.substr(0, rest[end] == ',' ? end + 1 : end));
@@ -103,7 +103,7 @@ std::string as_json(const Table &table) {
 std::string as_json(const Page &page) {
   std::string text = "{\"kind\":" + json_string(page.kind) + ",\"name\":" + json_string(page.name) +
                      ",\"plugin\":" + json_string(page.plugin) + ",\"version\":" + json_string(page.version) +
-                     ",\"file\":" + json_string(page.file) + ",\"what\":" + json_string(page.summary);
+                     ",\"file\":" + json_string(page.file) + ",\"summary\":" + json_string(page.summary);
   for (const Table &table : page.tables) {
     std::string key = table.title;
     key[0] = static_cast<char>(key[0] - 'A' + 'a');
@@ -112,7 +112,7 @@ std::string as_json(const Page &page) {
   return text + "}";
 }
 
-// The markdown page goes into the README of its plugin, which has said the rest already.
+// The markdown page is part of the README of its plugin, which has the other facts.
 std::string as_markdown(const Page &page, bool alone) {
   std::string text = alone ? "" : "## " + page.kind + " `" + page.name + "`\n\n";
   text += page.summary + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// atalaya plugins: what is installed, what one component takes, needs and emits, and the lifecycle kit on a file.
+// atalaya plugins: the installed components; the parameters, needs and metrics of one; the lifecycle kit on a file.
 #include <array>
 #include <cstdio>
 
@@ -43,7 +43,7 @@ int unknown(const Registry &registry, const std::string &wanted) {
     for (const std::string &name : registry.names(kind)) names.push_back(name);
   const std::string nearest = did_you_mean(wanted, names);
   log(LogLevel::error,
-      in_quotes(wanted) + " is not known" + (nearest.empty() ? "; `atalaya plugins` lists what is installed" : nearest));
+      in_quotes(wanted) + " is not known" + (nearest.empty() ? "; `atalaya plugins` lists all components" : nearest));
   return kWrongUse;
 }
 
@@ -72,7 +72,7 @@ int run(const Arguments &arguments) {
   if (const auto file = arguments.get("--verify")) return verify(*file);
   const auto format = page_format(arguments.get("--format").value_or("text"));
   if (!format) {
-    log(LogLevel::error, "--format " + in_quotes(*arguments.get("--format")) + " is not known; write text, markdown or json");
+    log(LogLevel::error, "--format: " + in_quotes(*arguments.get("--format")) + " is not one of text, markdown, json");
     return kWrongUse;
   }
   Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
@@ -85,15 +85,24 @@ int run(const Arguments &arguments) {
 }
 
 constexpr OptionSpec kOptions[] = {
-    {"--format", "text|markdown|json", "how to print it; default text"},
-    {"--verify", "FILE", "run the lifecycle kit on a plugin file; 1 if a step fails"},
-    {"--stubs", "", "print Lua definitions of everything installed, for editors"},
+    {"--format", "text|markdown|json", "Output format (default: text)"},
+    {"--verify", "FILE", "Run the lifecycle test kit on a plugin file; exit status 1 if a step fails"},
+    {"--stubs", "", "Print Lua definitions of all components, for editors"},
 };
 
 }  // namespace
 
 const Command plugins_command = {
-    "plugins", "[NAME]", "what is installed; one component's parameters, needs and metrics", "atalaya plugins proc", 0, 1,
-    kOptions,  run};
+    .name = "plugins",
+    .operands = "[NAME]",
+    .summary = "List components, or the parameters, needs and metrics of one",
+    .example = "atalaya plugins\n"
+               "atalaya plugins proc\n"
+               "atalaya plugins --verify ./libatalaya_uptime.so",
+    .min_operands = 0,
+    .max_operands = 1,
+    .options = kOptions,
+    .run = run,
+};
 
 }  // namespace atalaya::core::cli

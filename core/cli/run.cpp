@@ -19,13 +19,13 @@ namespace atalaya::core::cli {
 namespace {
 
 constexpr OptionSpec kOptions[] = {
-    {"--for", "TIME", "stop after this time, for example 30s"},
-    {"--socket", "PATH", "where `atalaya status` asks (default: status.sock in the runtime folder)"},
-    {"--host", "NAME", "value of the tag host (default: the host's name)"},
-    {"--drop", "", "give up all capabilities; components that need some run isolated, with just those"},
+    {"--for", "TIME", "Stop after this time, such as 30s (default: never)"},
+    {"--socket", "PATH", "Socket for `atalaya status` (default: status.sock in the runtime folder)"},
+    {"--host", "NAME", "Value of the tag host (default: the host's name)"},
+    {"--drop", "", "Give up all capabilities; components that need some run isolated, with only those"},
 };
 
-// What `run` is made of, beside the file.
+// The parts of `run`, the file aside.
 struct Parts {
   const Arguments &arguments;
   Registry registry;
@@ -44,7 +44,7 @@ std::optional<FileDescription> load(const std::string &path, Parts &parts) {
   LoadedFile loaded = load_file(path, parts.registry, parts.symbols, default_lua_library());
   for (const std::string &line : loaded.warnings) std::fprintf(stderr, "%s\n", line.c_str());
   for (const std::string &line : loaded.errors) std::fprintf(stderr, "%s\n", line.c_str());
-  // Who declares capabilities gets them in a process of its own; where there is none to get it may stay.
+  // A component that declares capabilities gets them in a separate process, if there are any to get.
   const auto isolate_privileged = [&parts](StageDescription &stage) {
     if (stage.function == 0 && usable_capabilities(*stage.component.component, parts.launcher.given()) != 0)
       stage.isolation.on = true;
@@ -53,19 +53,19 @@ std::optional<FileDescription> load(const std::string &path, Parts &parts) {
   return std::move(loaded.description);
 }
 
-// The first thing to start: it keeps the capabilities. The agent gives its own away before any code of a plugin runs in it.
+// Starts first: the launcher keeps the capabilities. The agent gives up its own before it runs any code of a plugin.
 Status start_launcher(Parts &parts) {
   if (const Status started = parts.launcher.start(); !started) log(LogLevel::warning, started.error());
   return parts.arguments.has("--drop") ? keep_capabilities(0) : Done{};
 }
 
 void end_launcher_unless_wanted(FileDescription &file, Parts &parts) {
-  bool wanted = parts.arguments.has("--drop") && parts.launcher.given() != 0;  // also for what a later file names
+  bool wanted = parts.arguments.has("--drop") && parts.launcher.given() != 0;  // components of a reloaded file may need it
   each_component(file, [&wanted](const StageDescription &stage) { wanted = wanted || stage.isolation.on; });
   if (!wanted) parts.launcher.end();
 }
 
-// What came in, what the sinks have, what is lost.
+// Samples collected, delivered, queued and dropped.
 std::string ledger_line(const std::vector<LedgerRow> &rows) {
   Counts sum;
   for (const LedgerRow &row : rows) {
@@ -102,7 +102,7 @@ int run(const Arguments &arguments) {
     options.for_ns = time.value();
   }
   prepare_process();
-  const ServiceManager service;  // it takes what it needs from the environment, so that no child inherits it
+  const ServiceManager service;  // removes its variables from the environment, so that no child inherits them
   Parts parts{arguments, {}, {}, {}};
   if (const Status started = start_launcher(parts); !started) {
     log(LogLevel::error, started.error());
@@ -114,13 +114,13 @@ int run(const Arguments &arguments) {
   end_launcher_unless_wanted(*description, parts);
 
   Ledger *ledger = nullptr;
-  // The status line comes with the sign of life, or every 15 s where no one waits for that.
+  // The status line is sent with the sign of life, or every 15 s without a watchdog.
   static constexpr int64_t kStatusEvery = 15'000'000'000;
   const auto alive = [&service, &ledger] { service.alive(ledger_line(ledger->snapshot())); };
   Engine engine(parts.symbols, {.host = arguments.get("--host").value_or(""),
                                 .launcher = &parts.launcher,
                                 .alive_every_ns = service.watchdog_ns() > 0 ? service.watchdog_ns() : kStatusEvery,
-                                .alive = service.listens() ? alive : std::function<void()>()});
+                                .alive = service.present() ? alive : std::function<void()>()});
   ledger = &engine.ledger();
   const int64_t begin = read_clocks().monotonic;
   const auto answer = [&engine, &path, &parts, begin](bool json) {
@@ -129,7 +129,7 @@ int run(const Arguments &arguments) {
     const auto rows = engine.ledger().snapshot();
     return json ? status_json(facts, rows) : status_table(facts, rows);
   };
-  // A status line that is written over, unless the samples themselves go to the terminal.
+  // A status line that is overwritten in place, unless samples are printed to the terminal.
   const bool live = ::isatty(STDERR_FILENO) != 0 && !prints(*description);
   if (const Status started = engine.start(std::move(*description)); !started) {
     std::fprintf(stderr, "%s\n", started.error().c_str());
@@ -147,13 +147,13 @@ int run(const Arguments &arguments) {
   };
   options.reloaded = [&](const Status &reloaded) {
     std::string text = reloaded ? "reloaded " + path : "reload refused: " + reloaded.error();
-    std::replace(text.begin(), text.end(), '\n', ' ');  // a message's lines are its parts
+    std::replace(text.begin(), text.end(), '\n', ' ');  // the protocol separates fields by line breaks
     log(reloaded ? LogLevel::info : LogLevel::error, text);
     service.reloaded(text);
   };
-  options.stopping = [&service] { service.tell("STOPPING=1\nSTATUS=delivering what is queued"); };
+  options.stopping = [&service] { service.notify("STOPPING=1\nSTATUS=delivering queued samples"); };
   if (live) options.tick = [&] { std::fprintf(stderr, "\r\x1b[K%s", ledger_line(engine.ledger().snapshot()).c_str()); };
-  service.tell("READY=1\nSTATUS=running " + path);
+  service.notify("READY=1\nSTATUS=running " + path);
   const int status = run_agent(engine, options);
   if (live) std::fputc('\n', stderr);
   log(LogLevel::info, "stopped");
@@ -164,8 +164,10 @@ int run(const Arguments &arguments) {
 
 const Command run_command = {"run",
                              "FILE",
-                             "run the pipelines of FILE until stopped, or for a time; SIGHUP reloads the file",
-                             "atalaya run pipelines/host.lua --for 30s",
+                             "Run the pipelines of a file; SIGHUP reloads it",
+                             "atalaya run pipelines/host.lua\n"
+                             "atalaya run pipelines/host.lua --for 30s\n"
+                             "atalaya run --drop /etc/atalaya/atalaya.lua",
                              1,
                              1,
                              kOptions,

@@ -23,9 +23,9 @@ namespace atalaya::core::cli {
 namespace {
 
 constexpr OptionSpec kOptions[] = {
-    {"--format", "FORMAT", "ls: table (default) or json; export: samples (default: nothing is lost) or jsonlines"},
-    {"--sink", "NAME", "replay: which sink of FILE (default: its only one)"},
-    {"--patience", "TIME", "replay: give up when nothing was delivered for so long (default 60s)"},
+    {"--format", "FORMAT", "Output format. ls: table or json (default: table); export: samples or jsonlines (default: samples)"},
+    {"--sink", "NAME", "Sink of FILE that replay sends to (default: its only sink)"},
+    {"--patience", "TIME", "Stop replay after this time without a delivery (default: 60s)"},
 };
 
 int fail(const std::string &text, int status = kFailed) {
@@ -33,10 +33,10 @@ int fail(const std::string &text, int status = kFailed) {
   return status;
 }
 
-// What waits in a spool, pipeline by pipeline, found by reading it: the state of a working spool lags behind.
+// Queued samples of a spool, by pipeline. Reads the segments, because the state file of a running spool is out of date.
 struct Summary {
   uint64_t bytes = 0, records = 0, damaged_parts = 0;
-  int64_t oldest_ns = 0;  // 0: nothing waits
+  int64_t oldest_ns = 0;  // 0: the spool is empty
   std::map<std::string, SpoolCounts> pipelines;
   std::map<std::string, uint64_t> queued;
 };
@@ -60,15 +60,15 @@ Summary summary_of(const SpoolView &view) {
 }
 
 std::string age_of(int64_t time_ns) {
-  if (time_ns == 0) return "nothing waits";
+  if (time_ns == 0) return "empty";
   const int64_t second = 1'000'000'000;
-  return "the oldest waits since " + format_duration(std::max<int64_t>(read_clocks().realtime - time_ns, 0) / second * second);
+  return "age of the oldest " + format_duration(std::max<int64_t>(read_clocks().realtime - time_ns, 0) / second * second);
 }
 
 void print_table(const std::string &dir, const SpoolView &view, const Summary &summary) {
-  std::printf("%s: %zu segments, %.1f MiB, %" PRIu64 " batches wait; %s\n", dir.c_str(), view.segments.size(),
+  std::printf("%s: %zu segments, %.1f MiB, %" PRIu64 " batches queued; %s\n", dir.c_str(), view.segments.size(),
               static_cast<double>(summary.bytes) / (1 << 20), summary.records, age_of(summary.oldest_ns).c_str());
-  if (!view.has_state) std::printf("its state is missing or damaged: all of it will be sent again\n");
+  if (!view.has_state) std::printf("the state file is missing or damaged: all batches will be sent again\n");
   std::printf("\n%-24s %12s %12s %12s %12s\n", "pipeline", "queued", "delivered", "dropped", "dead letter");
   for (const auto &[name, counts] : summary.pipelines) {
     const auto queued = summary.queued.find(name);
@@ -109,7 +109,7 @@ int list(const std::string &dir, const SpoolView &view, const std::string &forma
   return kDone;
 }
 
-// Reads every record as the sender would.
+// Decodes every record, as a sink does.
 int verify(const std::string &dir, const SpoolView &view) {
   Symbols symbols;
   Batch batch;
@@ -134,7 +134,7 @@ int verify(const std::string &dir, const SpoolView &view) {
   });
   std::printf("%s: %zu segments, %" PRIu64 " good batches with %" PRIu64 " samples, %" PRIu64 " damaged parts\n", dir.c_str(),
               view.segments.size(), records, samples, damaged);
-  if (!view.has_state) std::printf("%s/state is missing or damaged: all of it will be sent again\n", dir.c_str());
+  if (!view.has_state) std::printf("%s/state is missing or damaged: all batches will be sent again\n", dir.c_str());
   return damaged == 0 && view.has_state ? kDone : kFailed;
 }
 
@@ -158,21 +158,21 @@ int export_lines(const SpoolView &view, const std::string &format) {
     return written;
   });
   for (const auto &[reason, count] : refused)
-    std::fprintf(stderr, "atalaya spool: %" PRIu64 " samples have no line in this format: %s\n", count,
+    std::fprintf(stderr, "atalaya spool: %" PRIu64 " samples cannot be written in this format: %s\n", count,
                  std::string(reason).c_str());
   if (damaged > 0)
-    std::fprintf(stderr, "atalaya spool: %" PRIu64 " damaged parts are left out; see atalaya spool verify\n", damaged);
+    std::fprintf(stderr, "atalaya spool: %" PRIu64 " damaged parts skipped; see `atalaya spool verify`\n", damaged);
   return written && damaged == 0 ? kDone : kFailed;
 }
 
-// The sink of the file that is meant.
+// The sink of the file with this name, or its only sink.
 Result<StageDescription> choose_sink(const FileDescription &file, const std::optional<std::string> &name) {
   const StageDescription *chosen = nullptr;
   std::string known;
   for (const StageDescription &sink : file.sinks) {
     known += (known.empty() ? "" : ", ") + sink.name;
     if (name && sink.name != *name) continue;
-    if (chosen != nullptr) return Error{file.path + " has several such sinks (" + known + "); leave only one in a file for this"};
+    if (chosen != nullptr) return Error{file.path + " has several such sinks (" + known + "); use a file with one of them"};
     chosen = &sink;
   }
   if (chosen == nullptr) return Error{file.path + " has no sink \"" + name.value_or("") + "\"; it has " + known};
@@ -185,7 +185,7 @@ int64_t queued_in(Ledger &ledger) {
   return queued;
 }
 
-// Delivers until the spool is empty or nothing moves. To be interrupted at any time: the spool stands that.
+// Delivers until the spool is empty or delivery stalls. May be interrupted at any time without damage to the spool.
 int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_ns, Symbols &symbols) {
   sink.queue.spread_ns = 0;
   sink.spool = {.dir = dir,
@@ -219,17 +219,17 @@ int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_
     dropped += row.counts.dropped + row.counts.dead_letter;
   }
   std::fprintf(stderr,
-               "%" PRId64 " of %" PRId64 " samples left the spool, %" PRId64 " remain; since it was made %" PRId64
+               "%" PRId64 " of %" PRId64 " samples left the spool, %" PRId64 " remain; since its creation %" PRId64
                " were delivered, %" PRId64 " dropped\n",
                all - left, all, left, delivered, dropped);
   const int status = ended && left == 0 ? kDone : kFailed;
-  if (!ended) std::_Exit(status);  // the call that hangs still uses its memory
+  if (!ended) std::_Exit(status);  // the hanging call still uses this memory
   return status;
 }
 
 int replay(const std::string &dir, const Arguments &arguments) {
   if (arguments.positional.size() < 3)
-    return fail("replay needs DIR and FILE: the pipeline file whose sink shall get it", kWrongUse);
+    return fail("replay needs DIR and FILE, the pipeline file of the sink", kWrongUse);
   const auto patience = parse_duration(arguments.get("--patience").value_or("60s"));
   if (!patience) return fail("--patience: " + patience.error(), kWrongUse);
   Symbols symbols;
@@ -247,7 +247,7 @@ int spool(const Arguments &arguments) {
   if (verb != "ls" && verb != "verify" && verb != "replay" && verb != "export")
     return fail("\"" + verb + "\" is not one of ls, verify, replay, export", kWrongUse);
   if (verb != "replay" && arguments.positional.size() > 2)
-    return fail("\"" + arguments.positional[2] + "\" is one word too many", kWrongUse);
+    return fail("unexpected argument \"" + arguments.positional[2] + "\"", kWrongUse);
   const std::string dir = std::filesystem::path(arguments.positional[1] + "/.").lexically_normal().parent_path();
   const auto view = look_at_spool(dir);
   if (!view) return fail(view.error());
@@ -261,8 +261,10 @@ int spool(const Arguments &arguments) {
 
 const Command spool_command = {"spool",
                                "ls|verify|export|replay DIR [FILE]",
-                               "a sink's durable queue: what waits, whether it is whole, as JSON lines, sent by a sink of FILE",
-                               "atalaya spool ls /var/lib/atalaya/spool",
+                               "List, verify, export or replay a sink's durable queue",
+                               "atalaya spool ls /var/lib/atalaya/spool\n"
+                               "atalaya spool export /var/lib/atalaya/spool > samples.json\n"
+                               "atalaya spool replay /var/lib/atalaya/spool hub.lua",
                                2,
                                3,
                                kOptions,

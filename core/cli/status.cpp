@@ -8,8 +8,8 @@ namespace atalaya::core::cli {
 namespace {
 
 constexpr OptionSpec kOptions[] = {
-    {"--format", "table|json", "table (default) or JSON"},
-    {"--socket", "PATH", "the agent's socket (default: status.sock in the runtime folder)"},
+    {"--format", "table|json", "Output format (default: table)"},
+    {"--socket", "PATH", "Socket of the agent (default: status.sock in the runtime folder)"},
 };
 
 int status(const Arguments &arguments) {
@@ -30,6 +30,16 @@ int status(const Arguments &arguments) {
 }  // namespace
 
 const Command status_command = {
-    "status", "", "the running agent's ledger, queues and health", "atalaya status --format json", 0, 0, kOptions, status};
+    .name = "status",
+    .operands = "",
+    .summary = "Show the running agent's ledger, queues and health",
+    .example = "atalaya status\n"
+               "atalaya status --format json\n"
+               "atalaya status --socket /run/atalaya/status.sock",
+    .min_operands = 0,
+    .max_operands = 0,
+    .options = kOptions,
+    .run = status,
+};
 
 }  // namespace atalaya::core::cli

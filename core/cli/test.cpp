@@ -11,13 +11,13 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array kOptions = {OptionSpec{"--update", "", "write the output to the files of expected samples"}};
+constexpr std::array kOptions = {OptionSpec{"--update", "", "Write the output to the files of expected samples"}};
 
 std::string plural(size_t count, const std::string &one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
-// Prints what came of one case; true if it passed.
+// Prints the result of one case; true if it passed.
 bool show(const FileDescription &file, const TestCase &test, const Result<TestOutcome> &result) {
   const std::string label = prefix_of(test.where) + "test " + in_quotes(test.name) + ": pipeline " +
                             in_quotes(file.pipelines.at(test.pipeline).name) + ": ";
@@ -47,7 +47,7 @@ int test(const Arguments &arguments) {
   for (const auto &warning : loaded.file.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   if (!loaded.file.description) return kWrongUse;
   if (loaded.tests.empty()) {
-    std::fprintf(stderr, "%s: there is no test in this file; add a.test \"name\" { pipeline = ..., input = ..., expect = ... }\n",
+    std::fprintf(stderr, "%s: no test in this file; add a.test \"name\" { pipeline = ..., input = ..., expect = ... }\n",
                  path.c_str());
     return kWrongUse;
   }
@@ -66,8 +66,10 @@ int test(const Arguments &arguments) {
 const Command test_command = {
     .name = "test",
     .operands = "FILE",
-    .summary = "feed recorded samples through the pipelines of a file and compare",
-    .example = "atalaya test /etc/atalaya/host.lua",
+    .summary = "Run recorded samples through pipelines and compare the output",
+    .example = "atalaya test /etc/atalaya/atalaya.lua\n"
+               "atalaya test pipelines/host.lua\n"
+               "atalaya test --update my-pipeline.lua",
     .min_operands = 1,
     .max_operands = 1,
     .options = kOptions,

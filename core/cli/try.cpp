@@ -17,12 +17,12 @@ namespace atalaya::core::cli {
 namespace {
 
 constexpr OptionSpec kOptions[] = {
-    {"--every", "TIME", "length of a window (default 1s)"},
-    {"--windows", "N", "stop after N whole windows (default 3)"},
-    {"--format", "table|json", "table (default), or a JSON sample a line"},
+    {"--every", "TIME", "Length of a window (default: 1s)"},
+    {"--windows", "N", "Stop after this number of whole windows (default: 3)"},
+    {"--format", "table|json", "Output format; json is one sample per line (default: table)"},
 };
 
-// Opens a component and completes its parameters; prints what is wrong.
+// Opens a component and completes its parameters. Prints errors.
 std::optional<StageDescription> describe(Registry &registry, uint32_t kind, const std::string &name, const Value &written) {
   StageDescription stage;
   stage.kind = kind;
@@ -52,7 +52,7 @@ Value string_value(std::string text) {
   return value;
 }
 
-// What a word says of a parameter: text in the type that the schema wants; what has members may be a Lua table.
+// The value of a parameter in the type of the schema. Lists, maps and records may be Lua tables.
 Result<Value> written_value(const Schema *schema, const std::string &name, const std::string &text) {
   for (uint32_t p = 0; schema != nullptr && p < schema->count(); ++p) {
     const atalaya_param &param = schema->at(p);
@@ -64,7 +64,7 @@ Result<Value> written_value(const Schema *schema, const std::string &name, const
   return string_value(text);
 }
 
-// name=value words in the types that the source's schema wants.
+// The words name=value as parameters in the types of the source's schema.
 std::optional<Value> written_parameters(Registry &registry, const Arguments &arguments) {
   Value table;
   table.type = Value::Type::table;
@@ -75,7 +75,7 @@ std::optional<Value> written_parameters(Registry &registry, const Arguments &arg
     const std::string &word = arguments.positional[i];
     const size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
-      std::fprintf(stderr, "atalaya try: \"%s\" is not of the form name=value\n", word.c_str());
+      std::fprintf(stderr, "atalaya try: \"%s\" is not of the form NAME=VALUE\n", word.c_str());
       return std::nullopt;
     }
     const std::string name = word.substr(0, equals);
@@ -102,7 +102,7 @@ std::string unknown_source(Registry &registry, const std::string &name) {
 
 int try_source(const Arguments &arguments) {
   const std::string &name = arguments.positional[0];
-  // It knows nothing of the try before, nor leaves something to the next.
+  // A scratch folder: each call is independent of the calls before it.
   const ScratchFolder state("atalaya-try-");
   ::setenv("STATE_DIRECTORY", state.path().c_str(), 1);
   prepare_process();
@@ -141,6 +141,7 @@ int try_source(const Arguments &arguments) {
   if (!source || !sink) return kWrongUse;
 
   Symbols symbols;
+  for (const std::string &problem : registry.declare_metrics(symbols)) log(LogLevel::warning, problem);
   FileDescription file;
   file.path = "try";
   file.sinks.push_back(*sink);
@@ -161,9 +162,11 @@ int try_source(const Arguments &arguments) {
 }  // namespace
 
 const Command try_command = {"try",
-                             "COMPONENT [name=value ...]",
-                             "one source on the terminal, to see what it would emit",
-                             "atalaya try proc host=false --every 2s --windows 1",
+                             "SOURCE [NAME=VALUE ...]",
+                             "Run one source and print its samples",
+                             "atalaya try proc\n"
+                             "atalaya try proc host=false --every 2s --windows 1\n"
+                             "atalaya try self --format json",
                              1,
                              64,
                              kOptions,

@@ -1,164 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/common_params.h"
 
-#include <array>
+#include <atalaya/plugin.hpp>
+
+#include <iterator>
+#include <span>
+#include <string_view>
 
 namespace atalaya::core {
 namespace {
 
-constexpr double kSecond = 1e9, kDay = 86400 * kSecond, kMebi = 1024.0 * 1024;
+constexpr double kSecond = 1e9, kDay = 86400 * kSecond, kMebi = 1024.0 * 1024, kTebi = 1024 * 1024 * kMebi;
+constexpr std::string_view kPolicies = "block|drop_oldest|drop_newest";
 
-constexpr std::array kSpoolParams = {
-    atalaya_param{.name = ATALAYA_STR("dir"),
-                  .type = ATALAYA_STRING,
-                  .flags = ATALAYA_REQUIRED,
-                  .summary = ATALAYA_STR("The folder, of this sink alone; a relative one lies in the agent's state folder.")},
-    atalaya_param{.name = ATALAYA_STR("max"),
-                  .type = ATALAYA_SIZE,
-                  .flags = ATALAYA_BOUNDED,
-                  .default_text = ATALAYA_STR("1 GiB"),
-                  .summary = ATALAYA_STR("How large it may grow."),
-                  .min = kMebi,
-                  .max = 1024.0 * 1024 * 1024 * kMebi},
-    atalaya_param{.name = ATALAYA_STR("min_free"),
-                  .type = ATALAYA_SIZE,
-                  .flags = ATALAYA_BOUNDED,
-                  .default_text = ATALAYA_STR("256 MiB"),
-                  .summary = ATALAYA_STR("It counts as full while the disk has less free space; 0 B sets no limit."),
-                  .min = 0,
-                  .max = 1024.0 * 1024 * 1024 * kMebi},
-    atalaya_param{.name = ATALAYA_STR("max_age"),
-                  .type = ATALAYA_DURATION,
-                  .flags = ATALAYA_BOUNDED,
-                  .summary = ATALAYA_STR("What waits longer is dropped; absent: never."),
-                  .min = kSecond,
-                  .max = 36500 * kDay},
-    atalaya_param{
-        .name = ATALAYA_STR("sync"),
-        .type = ATALAYA_DURATION,
-        .flags = ATALAYA_BOUNDED,
-        .default_text = ATALAYA_STR("1s"),
-        .summary = ATALAYA_STR("Batches are on the disk, and acknowledged, after so long; 0s: each before it is acknowledged."),
-        .min = 0,
-        .max = 60 * kSecond},
-    atalaya_param{.name = ATALAYA_STR("when_full"),
-                  .type = ATALAYA_ENUM,
-                  .flags = 0,
-                  .default_text = ATALAYA_STR("drop_oldest"),
-                  .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
-                  .summary = ATALAYA_STR("What a full spool does: drop batches, or let the queue in memory fill, too.")},
+constexpr Param kSpoolParams[] = {
+    param::string("dir", "Folder of this sink alone; a relative path is below the agent's state folder").required(),
+    param::size("max", "Maximum size of the spool").defaults("1 GiB").range(kMebi, 1024 * kTebi),
+    param::size("min_free", "Minimum free disk space; the spool is full below it (0 B: no limit)")
+        .defaults("256 MiB")
+        .range(0, 1024 * kTebi),
+    param::duration("max_age", "Maximum age of a queued batch; older ones are dropped (absent: no limit)")
+        .range(kSecond, 36500 * kDay),
+    param::duration("sync", "Maximum delay until batches are synced to disk and acknowledged; 0s syncs each one")
+        .defaults("1s")
+        .range(0, 60 * kSecond),
+    param::choice("when_full", kPolicies, "Action of a full spool: drop batches, or let the queue in memory fill too")
+        .defaults("drop_oldest"),
 };
 
-constexpr std::array kSinkParams = {
-    atalaya_param{.name = ATALAYA_STR("queue"),
-                  .type = ATALAYA_SIZE,
-                  .flags = ATALAYA_BOUNDED,
-                  .default_text = ATALAYA_STR("16 MiB"),
-                  .summary = ATALAYA_STR("Memory for batches that wait for this sink."),
-                  .min = kMebi / 16,
-                  .max = 64 * 1024 * kMebi},
-    atalaya_param{.name = ATALAYA_STR("when_full"),
-                  .type = ATALAYA_ENUM,
-                  .flags = 0,
-                  .default_text = ATALAYA_STR("block"),
-                  .allowed = ATALAYA_STR("block|drop_oldest|drop_newest"),
-                  .summary = ATALAYA_STR("What a full queue does: pause the source (a counted gap), or drop batches.")},
-    atalaya_param{
-        .name = ATALAYA_STR("spread"),
-        .type = ATALAYA_DURATION,
-        .flags = ATALAYA_BOUNDED,
-        .default_text = ATALAYA_STR("0s"),
-        .summary = ATALAYA_STR("Hosts that share a server send a window at different times, up to so much after its end; the "
-                               "host's name decides."),
-        .min = 0,
-        .max = 3600 * kSecond},
-    atalaya_param{.name = ATALAYA_STR("spool"),
-                  .type = ATALAYA_RECORD,
-                  .flags = 0,
-                  .summary = ATALAYA_STR("A durable queue on disk; absent: none."),
-                  .items = kSpoolParams.data(),
-                  .item_count = kSpoolParams.size(),
-                  .item_size = sizeof(atalaya_param)},
+constexpr Param kSinkParams[] = {
+    param::size("queue", "Memory for batches that wait for this sink").defaults("16 MiB").range(kMebi / 16, kTebi / 16),
+    param::choice("when_full", kPolicies, "Action of a full queue: pause the source (a counted gap), or drop batches")
+        .defaults("block"),
+    param::duration("spread", "Maximum delay after a window's end, derived from the host's name, so that hosts take turns")
+        .defaults("0s")
+        .range(0, 3600 * kSecond),
+    param::record("spool", kSpoolParams, "Durable queue on disk (absent: none)"),
 };
 
-constexpr atalaya_param kMemory = {
-    .name = ATALAYA_STR("memory"),
-    .type = ATALAYA_SIZE,
-    .flags = ATALAYA_BOUNDED,
-    .default_text = ATALAYA_STR("256 MiB"),
-    .summary = ATALAYA_STR("Memory that its process may have, and of each batch on its way there and back."),
-    .min = 16 * kMebi,
-    .max = 64 * 1024 * kMebi};
+constexpr Param kMemory =
+    param::size("memory", "Maximum memory of its process, and of each batch in transit").defaults("256 MiB").range(16 * kMebi, kTebi / 16);
+// Over some seconds, because one call may need a whole core; RLIMIT_CPU counts the life of a process and does not fit.
+constexpr Param kCpu =
+    param::integer("cpu", "Maximum CPU time of its process over 10 s (absent: no limit)").unit("% of a core").range(1, 100'000);
 
-// Over some seconds, as one call may well take a whole core; RLIMIT_CPU counts a process's life and is of no use here.
-constexpr atalaya_param kCpu = {
-    .name = ATALAYA_STR("cpu"),
-    .type = ATALAYA_INT,
-    .flags = ATALAYA_BOUNDED,
-    .unit = ATALAYA_STR("% of a core"),
-    .summary = ATALAYA_STR("CPU time that its process may take, its threads together, over 10 s; absent: as much as it gets."),
-    .min = 1,
-    .max = 100'000};
-
-// How long a call may take. A stage holds up the engine for that time, a source its own windows, a sink its queue.
-constexpr atalaya_param time_param(atalaya_str default_text) {
-  return {.name = ATALAYA_STR("time"),
-          .type = ATALAYA_DURATION,
-          .flags = ATALAYA_BOUNDED,
-          .default_text = default_text,
-          .summary = ATALAYA_STR("How long one call may take; then its process is killed and started again."),
-          .min = kSecond / 100,
-          .max = 3600 * kSecond};
+// A stage delays the engine for that time, a source its own windows, a sink its queue.
+constexpr Param time_param(std::string_view default_text) {
+  return param::duration("time", "Maximum time of one call; then its process is killed and restarted")
+      .defaults(default_text)
+      .range(kSecond / 100, 3600 * kSecond);
 }
-constexpr std::array kStageLimits = {kCpu, kMemory, time_param(ATALAYA_STR("250ms"))};
-constexpr std::array kSourceLimits = {kCpu, kMemory, time_param(ATALAYA_STR("2s"))};
-constexpr std::array kSlowLimits = {kCpu, kMemory, time_param(ATALAYA_STR("30s"))};  // sinks, and sources that say that they block
+constexpr Param kStageLimits[] = {kCpu, kMemory, time_param("250ms")};
+constexpr Param kSourceLimits[] = {kCpu, kMemory, time_param("2s")};
+constexpr Param kSlowLimits[] = {kCpu, kMemory, time_param("30s")};  // sinks and blocking sources
 
-constexpr atalaya_param kIsolate = {
-    .name = ATALAYA_STR("isolate"),
-    .type = ATALAYA_BOOL,
-    .flags = 0,
-    .summary =
-        ATALAYA_STR("Runs it in a process of its own; absent: only if its file is not among the plugins installed with atalaya.")};
+constexpr Param kIsolate =
+    param::boolean("isolate", "Run it in its own process (default: only plugins that were not installed with atalaya)");
 
-using Limits = std::array<atalaya_param, 3>;
-
-const Limits &limits_of(const atalaya_component &component) {
+std::span<const Param> limits_of(const atalaya_component &component) {
   if (component.kind == ATALAYA_SINK || (component.flags & ATALAYA_BLOCKING) != 0) return kSlowLimits;
-  return component.kind == ATALAYA_SOURCE ? kSourceLimits : kStageLimits;
+  if (component.kind == ATALAYA_SOURCE) return kSourceLimits;
+  return kStageLimits;
 }
 
-constexpr atalaya_param isolation_param(const Limits &limits) {
-  return {.name = ATALAYA_STR("isolation"),
-          .type = ATALAYA_RECORD,
-          .flags = 0,
-          .summary = ATALAYA_STR("The limits of that process."),
-          .items = limits.data(),
-          .item_count = static_cast<uint32_t>(limits.size()),
-          .item_size = sizeof(atalaya_param)};
-}
-
-constexpr std::array kPipelineParams = {
-    atalaya_param{.name = ATALAYA_STR("every"),
-                  .type = ATALAYA_DURATION,
-                  .flags = ATALAYA_BOUNDED,
-                  .summary = ATALAYA_STR("The length of a window: how often the sources are asked."),
-                  .min = kSecond / 10,
-                  .max = kDay},
+constexpr Param kPipelineParams[] = {
+    param::duration("every", "Length of a window: the interval of collections").range(kSecond / 10, kDay),
 };
 
-constexpr std::array kCallParams = {
-    atalaya_param{.name = ATALAYA_STR("on_error"),
-                  .type = ATALAYA_ENUM,
-                  .flags = 0,
-                  .default_text = ATALAYA_STR("drop"),
-                  .allowed = ATALAYA_STR("drop|pass"),
-                  .summary = ATALAYA_STR("What happens to a sample whose call fails.")},
+constexpr Param kCallParams[] = {
+    param::choice("on_error", "drop|pass", "Action for a sample whose call fails").defaults("drop"),
 };
 
-template <size_t Size>
-Schema schema_of(const std::array<atalaya_param, Size> &params) {
-  return {params.data(), static_cast<uint32_t>(Size), sizeof(atalaya_param)};
+Schema schema_of(std::span<const Param> params) {
+  return {params.data(), static_cast<uint32_t>(params.size()), sizeof(Param)};
 }
 
 }  // namespace
@@ -167,8 +81,8 @@ Schema common_sink_params() {
   return schema_of(kSinkParams);
 }
 std::vector<atalaya_param> common_params(const atalaya_component &component) {
-  std::vector<atalaya_param> params = {kIsolate, isolation_param(limits_of(component))};
-  if (component.kind == ATALAYA_SINK) params.insert(params.begin(), kSinkParams.begin(), kSinkParams.end());
+  std::vector<Param> params = {kIsolate, param::record("isolation", limits_of(component), "Limits of the isolated process")};
+  if (component.kind == ATALAYA_SINK) params.insert(params.begin(), std::begin(kSinkParams), std::end(kSinkParams));
   return params;
 }
 Parameters isolation_defaults(const atalaya_component &component) {

@@ -13,7 +13,7 @@ Schema common_sink_params();  // queue, when_full, spread, spool
 // Those of every component of its kind in a pipeline: isolate, isolation, and a sink's.
 std::vector<atalaya_param> common_params(const atalaya_component &component);
 Parameters isolation_defaults(const atalaya_component &component);  // of the members of `isolation`
-// Where the component shall run: what is not installed with atalaya is isolated unless the operator says otherwise.
+// The process of the component: a plugin not installed with atalaya is isolated unless the operator says otherwise.
 Isolation isolation_of(const Parameters &parameters, const Registry::Component &component);
 Schema pipeline_params();     // every
 Schema inline_call_params();  // on_error of a.call

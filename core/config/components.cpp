@@ -22,7 +22,7 @@ std::string listed(const std::vector<std::string> &names) {
   return text + (names.size() > kMost ? ", ..." : "");
 }
 
-// Why a name is not known, and what may have been meant: a near name, or another kind's.
+// Why a name is unknown, with a suggestion: a near name, or one of another kind.
 std::string unknown_component(const RawComponent &raw, Registry &registry) {
   const std::string kind(kind_name(raw.kind));
   const auto names = registry.names(raw.kind);
@@ -117,9 +117,9 @@ std::optional<StageDescription> check_component(const RawComponent &raw, Registr
   if (const Parameter *dir = all.find("spool.dir"); dir != nullptr && dir->text.empty())
     found.push_back({"spool.dir", "is empty; name a folder of this sink alone"});
   for (const auto &problem : found) problems.push_back(label + text_of(problem));
-  // The plugin gets only what it has declared; the problems have been told above.
-  std::vector<Problem> told;
-  stage.parameters = Parameters::resolve(schema_of(component), without_common(component, raw.parameters), told);
+  // The plugin gets only declared parameters; the problems were reported above.
+  std::vector<Problem> ignored;
+  stage.parameters = Parameters::resolve(schema_of(component), without_common(component, raw.parameters), ignored);
   stage.isolation = isolation_of(all, stage.component);
   if (raw.kind != ATALAYA_SINK) return stage;
   stage.queue = queue_limits(all);

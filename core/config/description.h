@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline file as plain data: what config/ makes of the Lua file and pipeline/ runs. Comparable, so that a reload restarts only
-// what changed.
+// A pipeline file as plain data: config/ makes it from the Lua file and pipeline/ runs it. Comparable, so that a reload restarts only
+// changed parts.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -26,7 +26,7 @@ inline std::string prefix_of(const Location &where) {
   return where.file + (where.line > 0 ? ":" + std::to_string(where.line) : "") + ": ";
 }
 
-// What happens to a sample whose inline function failed.
+// The action for a sample whose inline function failed.
 enum class OnError { drop, pass };
 
 // A sink's bounded queue in memory (parameters `queue`, `when_full` and `spread` that every sink has).

@@ -94,7 +94,7 @@ int checked(lua_State *lua, int index) {
   return index;
 }
 
-// A value that stands for a declared component: a userdata that holds its number.
+// A declared component as a Lua value: a userdata with its number.
 int push_component(lua_State *lua, int index, const char *metatable) {
   *static_cast<int *>(lua_newuserdatauv(lua, sizeof(int), 0)) = checked(lua, index);
   luaL_setmetatable(lua, metatable);
@@ -199,7 +199,7 @@ void close_metatable(lua_State *lua, const char *name, const luaL_Reg *functions
 
 void open_native(LuaState &state) {
   lua_State *lua = state.raw();
-  // What comes of a mistyped name takes anything, so that the rest of the file is still read.
+  // The value of a mistyped name accepts any use, so that the rest of the file is still read.
   static constexpr luaL_Reg kBrokenFunctions[] = {{"__index", itself}, {"__call", itself}, {nullptr, nullptr}};
   static constexpr luaL_Reg kNoFunctions[] = {{nullptr, nullptr}};
   close_metatable(lua, kComponent, kNoFunctions);
@@ -213,7 +213,7 @@ void open_native(LuaState &state) {
   state.set_native();
 }
 
-// ---- Reading out what was declared
+// ---- Reading the declarations
 // ------------------------------------------------------------------------------------------------
 
 // The component or function behind a reference to an element of a pipeline's list.
@@ -286,7 +286,7 @@ void read_out(Recorder &recorder) {
   LuaState &state = *recorder.result.state;
   lua_State *const lua = state.raw();
   state.lift_memory_limit();
-  // A reader each, so that parameters without end do not use up what pipelines may hold.
+  // A reader each, so that endless parameters do not use up the limit of pipelines.
   LuaReader components(lua);
   LuaReader pipelines(lua);
   LuaReader tests(lua);

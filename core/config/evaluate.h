@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a pipeline file and takes down what it declares, unchecked, as plain data.
+// Runs a pipeline file and records its declarations, unchecked, as plain data.
 #pragma once
 
 #include <memory>

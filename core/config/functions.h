@@ -24,7 +24,7 @@ class FunctionHost {
   };
   // Calls the function on each sample and compacts the batch to those that stay. A sample whose call failed stays if `pass_failed`
   // (as it was before the call, unless the function had already changed it). All calls of one batch share one limit of time
-  // and one of what they add to the batch.
+  // and one of the bytes they add to the batch.
   virtual Result apply(int function, Batch &batch, bool pass_failed) = 0;
 };
 

@@ -19,7 +19,7 @@ bool is_name(std::string_view key) {
 
 std::string assignment(const Parameter &parameter);
 
-// A long one, such as a library of rules, is told by its size.
+// A long value, such as a library of rules, is shown by its size.
 std::string members(const Parameter &parameter) {
   static constexpr size_t kLongest = 400;
   std::string text;
@@ -66,7 +66,7 @@ std::string spool_text(const SpoolLimits &spool) {
          ", when_full = " + in_quotes(when_full_text(spool.when_full)) + " }";
 }
 
-// What differs from the defaults.
+// Parameters that differ from the defaults.
 std::string differences(const StageDescription &stage) {
   std::vector<Problem> ignored;  // required parameters have no default
   std::string text;

@@ -50,6 +50,8 @@ LoadedTests load_tests(const std::string &path, Registry &registry, Symbols &sym
   result.file.errors = lines_of(validation.errors, path, "errors");
   result.file.warnings = lines_of(validation.warnings, path, "warnings");
   if (!validation.errors.empty()) return result;
+  for (const std::string &problem : registry.declare_metrics(symbols)) result.file.errors.push_back(path + ": " + problem);
+  if (!result.file.errors.empty()) return result;
   FileDescription &description = validation.description;
   description.path = path;
   const auto &files = evaluation.state->files();

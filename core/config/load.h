@@ -21,7 +21,7 @@ struct LoadedFile {
 // creates nothing. Bounded in time (2 s) and memory (64 MiB). `library` is the folder of atalaya's own Lua files.
 LoadedFile load_file(const std::string &path, Registry &registry, Symbols &symbols, const std::string &library);
 
-// lua/ beside the tree's build folder, or /usr/share/atalaya/lua; $ATALAYA_LUA wins.
+// lua/ next to the tree's build folder, or /usr/share/atalaya/lua; $ATALAYA_LUA wins.
 std::string default_lua_library();
 
 }  // namespace atalaya::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base functions of a closed state. What could run long in C without a hook seeing it is bounded here.
+// The base functions of a closed state. Functions that could run long in C, where no hook runs, are bounded here.
 #include <array>
 
 #include "core/config/lua_state.h"
@@ -8,7 +8,7 @@
 namespace atalaya::core {
 namespace {
 
-// Written in Lua, because there the hook sees what they do: a table may be long, and __len may lie.
+// Written in Lua, because the hook runs there: a table may be long, and __len may lie.
 constexpr char kWrittenInLua[] = R"lua(
 local function insert(list, ...)
   local count, free = select("#", ...), #list + 1
@@ -172,7 +172,7 @@ void remove(lua_State *lua, const char *name) {
   lua_setfield(lua, -2, name);
 }
 
-// Of `os` only what reads a clock or the environment.
+// Of `os` only the functions that read a clock or the environment.
 void open_os(lua_State *lua) {
   luaL_requiref(lua, LUA_OSLIBNAME, luaopen_os, 0);
   lua_newtable(lua);

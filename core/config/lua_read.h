@@ -38,7 +38,7 @@ class LuaReader {
   int budget_ = 100'000;  // values that one reader takes
 };
 
-// "@path" and a line -> a location; what is not of a file has line 0.
+// "@path" and a line -> a location; line 0 outside of a file.
 Location location_of(const lua_Debug &info, int line);
 
 }  // namespace atalaya::core

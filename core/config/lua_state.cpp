@@ -86,7 +86,7 @@ std::string one_line(std::string_view text) {
 struct LuaCallbacks {
   static void *allocate(void *data, void *block, size_t old_size, size_t new_size) noexcept {
     LuaState &state = *static_cast<LuaState *>(data);
-    // For a new block, old_size says what kind of object it is for.
+    // For a new block, old_size is the kind of object.
     const bool long_string = block == nullptr && old_size == LUA_TSTRING && new_size > LuaLimits::kString + 64;
     void *result = nullptr;
     const bool late = new_size >= kLargeBlock && state.out_of_time();
@@ -181,7 +181,7 @@ bool LuaState::find_module(std::string_view name) noexcept {
       return false;
     }
     problem_ = name == "atalaya" ? "atalaya/init.lua is not in " + library_ + "; set ATALAYA_LUA to the folder that holds it"
-                                 : "there is no module " + in_quotes(name) + " in atalaya's library or beside this file";
+                                 : "there is no module " + in_quotes(name) + " in atalaya's library or next to this file";
     return false;
   } catch (const std::bad_alloc &) {
     problem_.clear();
@@ -217,7 +217,7 @@ bool LuaState::load_text(std::string text, Failure &failure) {
   return compile("=text", failure);
 }
 
-// What source_ holds.
+// The content of source_.
 bool LuaState::compile(const std::string &chunk, Failure &failure) {
   if (luaL_loadbufferx(lua_, source_.data(), source_.size(), chunk.c_str(), "t") == LUA_OK) return true;
   size_t size = 0;
@@ -276,7 +276,7 @@ void LuaState::charge(uint64_t steps) {
 // ---- Calls and failures
 // -----------------------------------------------------------------------------------------------------------
 
-// Where the innermost function of a file stands. Allocates nothing.
+// The line of the innermost function of a file. Allocates nothing.
 void LuaState::note_place() {
   lua_Debug info{};
   for (int level = 0; level < kLevels && lua_getstack(lua_, level, &info) != 0; ++level) {
@@ -331,7 +331,7 @@ bool LuaState::call(int arguments, int results) {
   }
   failure_ = {};
   if (failed_line_ > 0) failure_.where = {failed_chunk_ + 1, failed_line_};
-  if (timed_out_) {  // told by the hook, or by refusing memory
+  if (timed_out_) {  // set by the hook, or by refusing memory
     failure_.text =
         "stopped after " + format_duration(limit_ns_ - limit_ns_ % 1'000'000) + " of computing; is there an endless loop?";
   } else if (status == LUA_ERRMEM) {

@@ -28,12 +28,12 @@ struct LuaLimits {
   static constexpr int64_t kEvaluate_ns = 2'000'000'000;  // evaluating a file
   static constexpr int64_t kBatch_ns = 50'000'000;        // the inline function calls of one batch,
   static constexpr int64_t kSample_ns = 5'000;            // and for each of its samples
-  static constexpr size_t kBatchAdds = size_t{16} << 20;  // what the calls of one batch may add to it,
+  static constexpr size_t kBatchAdds = size_t{16} << 20;  // bytes that the calls of one batch may add to it,
   static constexpr size_t kSampleAdds = size_t{4} << 10;  // and for each of its samples
   static constexpr int kHookInstructions = 1000;          // between two looks at the clock
 };
 
-class Recorder;  // takes down what the constructors of a pipeline file are called with: evaluate.cpp
+class Recorder;  // records the calls of constructors in a pipeline file: evaluate.cpp
 
 class LuaState {
  public:
@@ -60,7 +60,7 @@ class LuaState {
   void begin_limit(int64_t limit_ns);
   void end_limit();
   bool timed_out() const { return timed_out_; }
-  // lua_pcall with what the limits and file:line messages need. On failure the stack is as before the function and its arguments.
+  // lua_pcall with limits and file:line messages. On failure the stack is as before the function and its arguments.
   bool call(int arguments, int results);
   Failure failure();  // of the last call that failed
 
@@ -81,7 +81,7 @@ class LuaState {
   Recorder *recorder() { return recorder_; }
   void set_recorder(Recorder *recorder) { recorder_ = recorder; }
 
-  // What the library file atalaya gets as its third argument: a table of functions. Takes it from the stack.
+  // The third argument of the library file atalaya: a table of functions. Pops it from the stack.
   void set_native();
 
  private:

@@ -26,7 +26,7 @@ size_t start_offset(lua_State *lua, int index, size_t size) {
   return size - (0 - static_cast<size_t>(init));
 }
 
-// Raises what is wrong with the pattern, and counts its steps as work.
+// Raises the error of the pattern, and counts its steps as work.
 void settle(lua_State *lua, const LuaPattern &pattern, uint64_t before = 0) {
   if (pattern.error() != nullptr) luaL_error(lua, pattern.error(), pattern.error_number());
   LuaState::of(lua).charge(pattern.steps() - before);
@@ -107,7 +107,7 @@ int match(lua_State *lua) {
   return search(lua, false);
 }
 
-// Where a gmatch stands; a userdata that its iterator keeps.
+// The position of a gmatch; a userdata that its iterator keeps.
 struct Iteration {
   LuaPattern pattern;
   std::string_view subject;
@@ -166,7 +166,7 @@ void add_template(lua_State *lua, luaL_Buffer *result, const LuaPattern &pattern
   }
 }
 
-// Adds what stands for one match; false if that is the match itself.
+// Adds the replacement of one match; false if that is the match itself.
 bool add_replacement(lua_State *lua, luaL_Buffer *result, const LuaPattern &pattern, const char *subject, const char *begin,
                      const char *end) {
   const int type = lua_type(lua, 3);
@@ -230,7 +230,7 @@ int gsub(lua_State *lua) {
   return 2;
 }
 
-// Repeating nothing is nothing, however often; and what cannot fit is refused before it is built.
+// Repeating the empty string is cheap; a result that cannot fit is refused before it is built.
 int repeat(lua_State *lua) {
   const std::string_view text = check_string(lua, 1);
   const lua_Integer count = luaL_checkinteger(lua, 2);

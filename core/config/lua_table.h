@@ -9,7 +9,7 @@
 namespace atalaya::core {
 
 // The value of a Lua table constructor, as `{ { name = "parse" }, limit = 3 }` on a command line: in a closed state, within the
-// limits of a pipeline file. An error says what is wrong with the text.
+// limits of a pipeline file. An error names the problem of the text.
 Result<Value> lua_table(const std::string &text);
 
 }  // namespace atalaya::core

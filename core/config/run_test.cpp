@@ -126,7 +126,7 @@ class Stages {
   const FileDescription &file_;
   const PipelineDescription &pipeline_;
   Surroundings surroundings_;
-  std::vector<std::unique_ptr<Instance>> instances_;  // beside the stages; null for inline functions
+  std::vector<std::unique_ptr<Instance>> instances_;  // parallel to the stages; null for inline functions
 };
 
 Result<std::vector<std::string>> expected_lines(const TestSamples &expect, Symbols &symbols) {

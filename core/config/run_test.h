@@ -17,7 +17,7 @@ struct TestOutcome {
   bool passed() const { return missing.empty() && unexpected.empty(); }
 };
 
-// Feeds a case's samples through the stages of its pipeline and compares what comes out, whatever its order. `update` writes the
+// Feeds a case's samples through the stages of its pipeline and compares the output, in any order. `update` writes the
 // output to the case's file of expected samples instead.
 Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, Symbols &symbols, bool update,
                              Launcher *launcher = nullptr);

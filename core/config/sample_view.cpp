@@ -9,7 +9,7 @@ namespace atalaya::core {
 namespace {
 
 constexpr size_t kMostCached = 65536;  // names whose ids a state remembers
-constexpr const char *kWordTexts[] = {"tags", "fields", "time", "duration", "kind", "text"};
+constexpr const char *kWordTexts[] = {"tags", "fields", "time", "duration", "kind", "text", "unit", "metric_kind"};
 constexpr const char *kKindTexts[] = {"metrics", "stack", "span"};
 
 // Upvalues of every function below.
@@ -38,7 +38,7 @@ struct SampleViews::Callbacks {
   static SampleViews &of_call(lua_State *lua, lua_Integer call) {
     SampleViews &views = owner(lua);
     if (call != views.call_ || views.sample_ == nullptr)
-      raise_error(lua, "this sample was kept after its call; copy what is needed of it into variables");
+      raise_error(lua, "this sample was kept after its call; copy its values into variables");
     return views;
   }
 
@@ -77,10 +77,43 @@ struct SampleViews::Callbacks {
       lua_pushlstring(lua, sample.text.size == 0 ? "" : sample.text.data, sample.text.size);
     } else if (key == views.words_[kKind]) {
       lua_pushstring(lua, sample.kind < std::size(kKindTexts) ? kKindTexts[sample.kind] : "unknown");
+    } else if (key != nullptr && (key == views.words_[kUnit] || key == views.words_[kMetricKind])) {
+      for (int i = 1; i <= kCommon; ++i) lua_pushvalue(lua, lua_upvalueindex(i));
+      lua_pushcclosure(lua, key == views.words_[kUnit] ? unit : metric_kind, kCommon);
     } else {
       unknown_member(lua);
     }
     return 1;
+  }
+
+  // s:unit(name), s:metric_kind(name): nil when nobody declared the metric.
+  static int unit(lua_State *lua) {
+    const atalaya_metric_info *info = metric_at(lua);
+    if (info == nullptr) {
+      lua_pushnil(lua);
+      return 1;
+    }
+    lua_pushlstring(lua, info->unit.data, info->unit.size);
+    return 1;
+  }
+  static int metric_kind(lua_State *lua) {
+    const atalaya_metric_info *info = metric_at(lua);
+    if (info == nullptr) {
+      lua_pushnil(lua);
+      return 1;
+    }
+    const std::string_view kind = metric_kind_name(info->kind);
+    lua_pushlstring(lua, kind.data(), kind.size());
+    return 1;
+  }
+  // Of the name at index 2; the sample need not have the field.
+  static const atalaya_metric_info *metric_at(lua_State *lua) {
+    if (lua_type(lua, 1) != LUA_TUSERDATA || lua_rawlen(lua, 1) != sizeof(lua_Integer))
+      luaL_error(lua, "write s:unit(name) and s:metric_kind(name), with a colon");
+    SampleViews &views = live(lua);
+    if (lua_type(lua, 2) != LUA_TSTRING) luaL_error(lua, "the name of a metric is a string, got a %s", luaL_typename(lua, 2));
+    if (const uint32_t id = id_at(lua, views, true, false); id != 0) return views.symbols_.metric(id);
+    return views.symbols_.metric(views.symbols_.find(string_at(lua, 2)));
   }
 
   static int sample_newindex(lua_State *lua) {
@@ -105,7 +138,7 @@ struct SampleViews::Callbacks {
   }
 
   static int unknown_member(lua_State *lua) {
-    return luaL_error(lua, "a sample has no \"%s\"; it has tags, fields, time, duration, kind and text",
+    return luaL_error(lua, "a sample has no \"%s\"; it has tags, fields, time, duration, kind, text, unit() and metric_kind()",
                       luaL_tolstring(lua, 2, nullptr));
   }
   // The string at index 3 goes into the batch, which no instruction counts.
@@ -297,7 +330,7 @@ void SampleViews::hide() {
   sample_ = nullptr;
 }
 
-// A name that is only read is not interned: what a function asks for need not exist.
+// A name that is only read is not interned: a function may ask for names that do not exist.
 uint32_t SampleViews::known_id(std::string_view name, bool field) const {
   const uint32_t count = field ? sample_->field_count : sample_->tag_count;
   for (uint32_t i = 0; i < count; ++i) {
@@ -315,7 +348,7 @@ uint32_t SampleViews::new_id(std::string_view name) noexcept {
   }
 }
 
-// Does what adds this many bytes to the batch, if they are within the limit.
+// Runs an action that adds this many bytes to the batch, if they are within the limit.
 template <class Addition>
 SampleViews::Change SampleViews::spend(size_t bytes, Addition add) noexcept {
   if (bytes > most_bytes_ || batch_->used_bytes() > most_bytes_ - bytes) return Change::too_much;

@@ -24,7 +24,7 @@ class SampleViews {
   // type that was returned.
   void push_runner() { lua_rawgeti(lua_, LUA_REGISTRYINDEX, runner_); }
 
-  // The batch that the next calls change; what they add to it from here on is limited.
+  // The batch that the next calls change; the bytes that they add from here on are limited.
   void begin(Batch &batch);
   // The sample of it that the next call is about; hide when it is over.
   void show(atalaya_sample &sample);
@@ -32,7 +32,7 @@ class SampleViews {
 
  private:
   struct Callbacks;
-  enum Word : int { kTags, kFields, kTime, kDuration, kKind, kText, kWords };
+  enum Word : int { kTags, kFields, kTime, kDuration, kKind, kText, kUnit, kMetricKind, kWords };
 
   uint32_t known_id(std::string_view name, bool field) const;
   uint32_t new_id(std::string_view name) noexcept;

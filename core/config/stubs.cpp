@@ -28,12 +28,14 @@ error("lua/meta/atalaya.lua is for editors; write require \"atalaya\"")
 ---@field duration integer in ns
 ---@field kind "metrics"|"stack"|"span"
 ---@field text string
+---@field unit fun(self: atalaya.Sample, metric: string): string? unit of a metric in UCUM; nil when it is not declared
+---@field metric_kind fun(self: atalaya.Sample, metric: string): "gauge"|"rate"|"delta"|"total"|nil
 
 ---@alias atalaya.Function fun(s: atalaya.Sample): atalaya.Sample?
 
 ---@class atalaya.Call
 ---@field [1] atalaya.Function
----@field on_error? "drop"|"pass" what happens to a sample whose call fails
+---@field on_error? "drop"|"pass" action for a sample whose call fails
 
 ---@class atalaya.Pipeline
 ---@field every? string the length of a window, such as "5s"

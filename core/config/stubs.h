@@ -7,7 +7,7 @@
 
 namespace atalaya::core {
 
-// The text of lua/meta/atalaya.lua: what the components of the registry look like, for the Lua language server of an editor. Opens
+// The text of lua/meta/atalaya.lua: the components of the registry, for the Lua language server of an editor. Opens
 // every plugin; those that cannot be opened are left out.
 std::string editor_stubs(Registry &registry);
 

@@ -16,7 +16,7 @@ struct TestSample {
   int64_t time_ns = 0, duration_ns = 0;
   std::string text;
   std::vector<std::pair<std::string, std::string>> tags;
-  std::vector<std::pair<std::string, atalaya_field>> fields;  // the name beside a field without its id
+  std::vector<std::pair<std::string, atalaya_field>> fields;  // the name, and the field without its id
 };
 
 // Samples written in the file, or in another file.

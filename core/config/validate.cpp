@@ -42,7 +42,7 @@ class Validator {
     std::string label;  // pipeline "x":
     Part part = kSources;
     bool from = false, pulls = false, pushes = false;
-    bool broken = false;  // something in it is already reported: what is missing may be that
+    bool broken = false;  // an error in it is already reported: a missing part may be that
     Location from_where;
   };
 
@@ -165,7 +165,7 @@ class Validator {
     enter(building, kSources, raw.where, label_of(raw));
     if (building.from) error(building, raw.where, label_of(raw) + ": a pipeline takes the output of one other");
     if (!building.description.sources.empty())
-      error(building, raw.where, label_of(raw) + ": stands in place of sources, not beside them");
+      error(building, raw.where, label_of(raw) + ": replaces the sources; use one or the other");
     building.from = true;
     building.from_where = place(building, raw.where);
     building.description.from = raw.name;
@@ -181,7 +181,7 @@ class Validator {
     auto stage = checked(building, raw);
     if (!stage) return;
     if (part == kSources) {
-      if (building.from) error(building, raw.where, label_of(raw) + ": stands beside a.from; a pipeline has the one or the other");
+      if (building.from) error(building, raw.where, label_of(raw) + ": a pipeline has sources or a.from, not both");
       ((stage->component.component->flags & ATALAYA_PUSH) != 0 ? building.pushes : building.pulls) = true;
       building.description.sources.push_back(std::move(*stage));
     } else {
@@ -204,7 +204,7 @@ class Validator {
     if (known != sinks_.end()) {
       auto &sinks = building.description.sinks;
       if (std::find(sinks.begin(), sinks.end(), known->second) != sinks.end())
-        error(building, raw.where, label_of(raw) + ": stands twice in this pipeline");
+        error(building, raw.where, label_of(raw) + ": appears twice in this pipeline");
       sinks.push_back(known->second);
       return;
     }
@@ -261,7 +261,7 @@ class Validator {
     }
   }
 
-  // A circle is reported once, where its first pipeline stands.
+  // A cycle is reported once, at its first pipeline.
   void check_circle(const Building &first) {
     std::string way = in_quotes(first.description.name);
     const Building *at = &first;
@@ -331,7 +331,7 @@ class Validator {
   Validation out_;
   std::vector<Building> buildings_;
   std::map<size_t, size_t> sinks_;        // declared component -> FileDescription::sinks
-  std::vector<std::string> sink_labels_;  // beside FileDescription::sinks
+  std::vector<std::string> sink_labels_;  // parallel to FileDescription::sinks
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 namespace atalaya::core {
 
-// What a file declares, checked against the plugins' schemas and the rules of pipelines.
+// The declarations of a file, checked against the plugins' schemas and the rules of pipelines.
 struct Validation {
   FileDescription description;  // sound only if there is no error
   std::vector<Report> errors, warnings;
@@ -25,7 +25,7 @@ Validation validate(Evaluation &evaluation, Registry &registry);
 // "file:line: text", the line left out when it is unknown.
 std::string line_of(const Report &report);
 
-// The kinds of component that stand in pipelines.
+// The kinds of component in pipelines.
 constexpr std::array<uint32_t, 4> kPipelineKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK};
 // "source", "translate", "filter", "sink": the word after `a.`
 std::string_view constructor_word(uint32_t kind);

@@ -20,7 +20,7 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr int64_t kReloadLook = 50'000'000;  // how often a reload under way is looked at
+constexpr int64_t kReloadPoll = 50'000'000;  // interval of checks during a reload
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -32,8 +32,8 @@ sigset_t handled_signals() {
 }  // namespace
 
 void prepare_process() {
-  // What is large for a moment, such as the kernel's names, goes back to the system. Without this glibc moves the bound up to the
-  // largest that was ever freed, and keeps twice as much behind it in each thread's part.
+  // Large short-lived memory, such as the kernel's symbols, is returned to the system. By default glibc raises the threshold to the
+  // largest block that was ever freed, and retains twice that size in the arena of each thread.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   const sigset_t set = handled_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -42,7 +42,7 @@ void prepare_process() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);  // fewer kept descriptors cost time, nothing else
+    setrlimit(RLIMIT_NOFILE, &files);  // a lower limit costs time, nothing else
   }
 }
 
@@ -60,7 +60,7 @@ int run_agent(Engine &engine, const AgentOptions &options) {
   std::future<Status> reload;
   bool reload_wanted = false;
   for (bool stopping = false; !stopping;) {
-    int64_t wait = reload.valid() ? kReloadLook : 1'000'000'000;
+    int64_t wait = reload.valid() ? kReloadPoll : 1'000'000'000;
     if (options.for_ns > 0) wait = std::min(wait, std::max<int64_t>(begin + options.for_ns - read_clocks().monotonic, 0));
     const timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
     const int signal = sigtimedwait(&set, nullptr, &timeout);
@@ -81,7 +81,7 @@ int run_agent(Engine &engine, const AgentOptions &options) {
     if (engine.gave_up()) log(LogLevel::error, "every source is off");
     return engine.gave_up() ? kFailed : kDone;
   }
-  log(LogLevel::error, "something hangs in a call; ending without waiting for it");
+  log(LogLevel::error, "a call of a component hangs; ending without waiting for it");
   std::fflush(stdout);
   _exit(kFailed);
 }

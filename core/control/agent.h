@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine that works until a signal, a time or its sources end it: what `run` and `try` share.
+// An engine that runs until a signal, a time limit or the end of its sources; shared by `run` and `try`.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace atalaya::core::cli {
 
-// What the process has to be before its first thread: signals that end or reload it are handled by `run_agent` alone, a vanished
-// peer or a file size limit is an error of one write, and descriptors may be as many as the limits allow.
+// Prepares the process; call it before the first thread. Only `run_agent` handles the signals that end or reload the process, a
+// closed connection or a file size limit is an error of one write, and the limit of descriptors is raised to its maximum.
 void prepare_process();
 
 struct AgentOptions {
   int64_t for_ns = 0;                           // stop after this time; 0 = never
-  std::function<std::future<Status>()> reload;  // SIGHUP; an empty future when there is nothing to wait for
+  std::function<std::future<Status>()> reload;  // on SIGHUP; an empty future if the file was refused
   std::function<void(const Status &)> reloaded;
   std::function<void()> tick;      // once a second, for the live status line
-  std::function<void()> stopping;  // the end begins
+  std::function<void()> stopping;  // called before the engine stops
 };
 
-// Turns the engine on a thread of its own. Returns the exit status. On a hang it ends the process at once, since the hanging call
-// still uses its memory.
+// Runs the engine on a separate thread. Returns the exit status. Ends the process at once if a call hangs, since that call still
+// uses its memory.
 int run_agent(Engine &engine, const AgentOptions &options);
 
 Registry scan_plugins(const Arguments &arguments);

@@ -17,7 +17,7 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr int64_t kReloadPatience = 10;
+constexpr int64_t kReloadTimeouts = 10;  // timeouts of the watchdog that a reload may take
 
 std::string take_variable(const char *name) {
   const char *value = std::getenv(name);
@@ -63,7 +63,7 @@ void ServiceManager::send(std::string_view lines, int flags) const {
   ::sendto(socket_.get(), lines.data(), lines.size(), MSG_NOSIGNAL | flags, reinterpret_cast<const sockaddr *>(&address), size);
 }
 
-void ServiceManager::tell(std::string_view lines) const {
+void ServiceManager::notify(std::string_view lines) const {
   send(lines, 0);
 }
 
@@ -72,14 +72,14 @@ void ServiceManager::alive(const std::string &status) const {
 }
 
 void ServiceManager::reloading() const {
-  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(read_clocks().monotonic / 1000) + patience(kReloadPatience));
+  notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(read_clocks().monotonic / 1000) + extended_timeout(kReloadTimeouts));
 }
 
 void ServiceManager::reloaded(const std::string &status) const {
-  tell("READY=1\nSTATUS=" + status + patience(1));
+  notify("READY=1\nSTATUS=" + status + extended_timeout(1));
 }
 
-std::string ServiceManager::patience(int64_t times) const {
+std::string ServiceManager::extended_timeout(int64_t times) const {
   return watchdog_ns_ == 0 ? "" : "\nWATCHDOG_USEC=" + std::to_string(watchdog_ns_ / 1000 * 2 * times);
 }
 

@@ -22,7 +22,7 @@
 namespace atalaya::core {
 namespace {
 
-constexpr int kPatienceMs = 2000;
+constexpr int kTimeoutMs = 2000;
 constexpr std::array<const char *, 4> kTypes = {"", "source", "stage", "sink"};
 
 const char *type_name(RowType type) {
@@ -53,7 +53,7 @@ bool balanced(const std::vector<LedgerRow> &rows) {
   return std::all_of(rows.begin(), rows.end(), [](const LedgerRow &row) { return row.imbalance() == 0; });
 }
 
-// The rows of one pipeline together, pipelines in the order in which they were made.
+// The rows grouped by pipeline, in the order of creation.
 std::vector<LedgerRow> by_pipeline(const std::vector<LedgerRow> &rows) {
   std::vector<LedgerRow> ordered;
   for (const LedgerRow &row : rows) {
@@ -107,14 +107,14 @@ std::string folder_of(const std::string &path) {
   return folder.empty() ? "." : folder;
 }
 
-bool ready(int fd, short events, int patience_ms) {
+bool ready(int fd, short events, int timeout_ms) {
   pollfd wait{fd, events, 0};
-  return ::poll(&wait, 1, patience_ms) > 0;
+  return ::poll(&wait, 1, timeout_ms) > 0;
 }
 
 bool send_all(int fd, std::string_view text) {
   while (!text.empty()) {
-    if (!ready(fd, POLLOUT, kPatienceMs)) return false;
+    if (!ready(fd, POLLOUT, kTimeoutMs)) return false;
     const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (sent <= 0) return false;
@@ -165,7 +165,7 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
                   c.gaps, c.errors, static_cast<double>(c.busy_ns) / 1e6);
     out += line;
     if (c.restarts > 0)
-      out += std::string(width + 1, ' ') + "its process was started again " + std::to_string(c.restarts) + " times\n";
+      out += std::string(width + 1, ' ') + "process restarted " + std::to_string(c.restarts) + " times\n";
     for (const auto &[reason, samples] : row.reasons)
       out += std::string(width + 1, ' ') + "dropped " + std::to_string(samples) + ": " + reason + "\n";
   }
@@ -182,8 +182,8 @@ Result<std::unique_ptr<StatusServer>> StatusServer::listen(const std::string &pa
   if (const Status made = make_folders(folder_of(path)); !made) return Error{made.error()};
   if (const Status own = check_own_folder(folder_of(path)); !own) return Error{own.error() + "; this agent has no status"};
   if (connect_to(path))
-    return Error{path + ": another agent answers there; this one has no status (give it another with --socket)"};
-  ::unlink(path.c_str());  // what a killed agent left
+    return Error{path + ": another agent uses this socket; this agent has no status (use another socket with --socket)"};
+  ::unlink(path.c_str());  // the socket of a killed agent
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   int stop[2] = {-1, -1};
   if (!socket || ::pipe2(stop, O_CLOEXEC) != 0) return Error{"status socket: " + error_text(errno)};
@@ -225,7 +225,7 @@ void StatusServer::answer(int client) const {
   char request[16] = {};
   size_t size = 0;
   while (size < sizeof(request) - 1 && std::memchr(request, '\n', size) == nullptr) {
-    if (!ready(client, POLLIN, kPatienceMs)) return;
+    if (!ready(client, POLLIN, kTimeoutMs)) return;
     const ssize_t got = ::read(client, request + size, sizeof(request) - 1 - size);
     if (got <= 0) return;
     size += static_cast<size_t>(got);
@@ -233,23 +233,24 @@ void StatusServer::answer(int client) const {
   send_all(client, answer_(std::strncmp(request, "json\n", 5) == 0));
 }
 
-static constexpr const char *kIsOneRunning =
-    "; is one running? (atalaya run FILE, or systemctl status atalaya, whose socket is /run/atalaya/status.sock: see --socket)";
+static constexpr const char *kCheckAgent =
+    "; check that an agent is running (atalaya run FILE, or systemctl status atalaya), and see --socket "
+    "(service: /run/atalaya/status.sock)";
 
 Result<std::string> ask_status(const std::string &path, bool json) {
-  // Where others may write, others may answer.
+  // If other users can write to the folder, any of them could answer.
   if (const Status own = check_given_folder(folder_of(path)); !own)
-    return Error{"no agent answers there: " + own.error() + kIsOneRunning};
+    return Error{"no agent answers: " + own.error() + kCheckAgent};
   auto socket = connect_to(path);
-  if (!socket) return Error{"no agent answers at " + socket.error() + kIsOneRunning};
-  if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not take the request"};
+  if (!socket) return Error{"no agent answers at " + socket.error() + kCheckAgent};
+  if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not accept the request"};
   std::string text;
   char buffer[16384];
   for (;;) {
-    if (!ready(socket->get(), POLLIN, kPatienceMs)) return Error{path + ": the agent does not answer"};
+    if (!ready(socket->get(), POLLIN, kTimeoutMs)) return Error{path + ": the agent does not answer"};
     const ssize_t size = ::read(socket->get(), buffer, sizeof(buffer));
     if (size < 0) return Error{path + ": " + error_text(errno)};
-    if (size == 0 && (text.empty() || text.back() != '\n')) return Error{path + ": the agent does not answer to the end"};
+    if (size == 0 && (text.empty() || text.back() != '\n')) return Error{path + ": the answer of the agent is incomplete"};
     if (size == 0) return text;
     text.append(buffer, static_cast<size_t>(size));
   }

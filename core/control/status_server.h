@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `atalaya status` shows: the running agent's ledger over a Unix socket in the runtime folder. A client sends one line, "json"
-// or "table", and reads the answer to the end.
+// The running agent's ledger over a Unix socket in the runtime folder, for `atalaya status`. A client sends one line, "json" or
+// "table", and reads the whole answer.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace atalaya::core {
 struct AgentFacts {
   std::string version, file;
   int pid = 0;
-  int launcher = 0;  // pid of the process that starts isolated components; 0: there is none
+  int launcher = 0;  // pid of the process that starts isolated components; 0: none
   double uptime_s = 0;
 };
 
@@ -28,11 +28,11 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
 // <runtime folder>/status.sock
 std::string default_status_socket();
 
-// Answers status requests on a thread of its own, one client at a time, with a time limit for each.
+// Answers status requests on a separate thread, one client at a time, with a time limit for each.
 class StatusServer {
  public:
   using Answer = std::function<std::string(bool json)>;
-  // The error says when another live agent has the socket.
+  // Fails if another running agent has the socket.
   static Result<std::unique_ptr<StatusServer>> listen(const std::string &path, Answer answer);
   StatusServer(const StatusServer &) = delete;
   StatusServer &operator=(const StatusServer &) = delete;
@@ -49,7 +49,7 @@ class StatusServer {
   std::thread thread_;
 };
 
-// Asks a running agent.
+// Queries a running agent.
 Result<std::string> ask_status(const std::string &path, bool json);
 
 }  // namespace atalaya::core

@@ -46,7 +46,7 @@ void pad(std::string &out, size_t begin) {
   out.resize(begin + aligned(out.size() - begin), '\0');
 }
 
-// The table's pipelines; nothing when it is not what the header says.
+// The pipelines of the table; nothing when it contradicts the header.
 std::optional<std::vector<PipelineTotal>> parse_table(std::string_view table, uint32_t pipelines) {
   static constexpr size_t kFixed = 16;
   std::vector<PipelineTotal> totals;

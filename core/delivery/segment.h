@@ -70,7 +70,7 @@ bool of_another_version(std::string_view bytes);
 // From at least kRecordHeaderSize bytes; nothing when they are no header of this spool (id 0: of any).
 std::optional<RecordHeader> parse_record_header(std::string_view bytes, uint64_t id);
 bool body_is_whole(const RecordHeader &header, std::string_view body);
-// The first position from `from` on, a multiple of 8, where a record's header lies; bytes.size() when there is none.
+// The first position from `from` on, a multiple of 8, that begins a record's header; bytes.size() when there is none.
 size_t find_record(std::string_view bytes, size_t from, uint64_t id);
 
 // Reads one segment's records in order, also while another thread appends to it.
@@ -79,7 +79,7 @@ class SegmentReader {
   enum class Kind { record, damage, end };
   struct Found {
     Kind kind = Kind::end;
-    uint64_t offset = 0, size = 0;  // what it covers
+    uint64_t offset = 0, size = 0;  // the bytes it covers
     RecordHeader header;            // of a record, and of a damaged one whose header is whole (then `named`)
     bool named = false;
     std::string_view name, payload;  // of a record; valid until the next call
@@ -93,7 +93,7 @@ class SegmentReader {
   uint64_t begin() const { return header_ ? header_->size : 0; }  // where the first record, or the damage, begins
   uint64_t file_size() const;
 
-  // What lies at the offset, where `end` is the end of the segment. Without `check_body` a record's payload is not read.
+  // The entry at the offset, where `end` is the end of the segment. Without `check_body` a record's payload is not read.
   Found at(uint64_t offset, uint64_t end, bool check_body = true);
   // The bytes as they are, for quarantine.
   std::string raw(uint64_t offset, uint64_t size) const;

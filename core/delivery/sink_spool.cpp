@@ -21,6 +21,7 @@ Status SinkWorker::open_spool() {
   auto opened = Spool::open(description_.spool);
   if (!opened) return Error{opened.error()};
   spool_ = std::move(*opened);
+  spool_->on_inherited([this](std::string_view payload) { declare_flat(payload, symbols_); });
   for (const SpoolCounts &counts : spool_->counts()) restore_row(counts);
   return Done{};
 }
@@ -79,9 +80,13 @@ void SinkWorker::fill_spool() {
   finished_.notify_all();
 }
 
-void SinkWorker::put_in_spool(Delivery delivery) {
+Status SinkWorker::encode(const Delivery &delivery) {
   payload_.clear();
-  if (const Status encoded = encoder_.append(delivery.batch->raw(), symbols_, payload_); !encoded) {
+  return encoder_.append(delivery.batch->raw(), symbols_, payload_);
+}
+
+void SinkWorker::put_in_spool(Delivery delivery) {
+  if (const Status encoded = encode(delivery); !encoded) {
     log_limited(LogLevel::error, name_ + ": spool: " + encoded.error() + "; the batch is dropped", name_ + " encode");
     spool_->count_dropped(delivery.row->pipeline, "refused", delivery.batch->count());
     if (delivery.ack) delivery.ack->refuse();
@@ -113,7 +118,13 @@ bool SinkWorker::try_put(const Delivery &delivery) {
     delivery.row->spool = spool_->id();
     delivery.row->counts.spooled += samples;
   }
-  const Spool::Put put = spool_->append(delivery.row->pipeline, samples, payload_, drops, error);
+  Spool::Put put = spool_->append(delivery.row->pipeline, samples, payload_, drops, error, encoder_.complete());
+  if (put == Spool::Put::partial) {
+    encoder_.forget();
+    static_cast<void>(encode(delivery).ok());  // as before, and its metrics
+    put = spool_->append(delivery.row->pipeline, samples, payload_, drops, error, true);
+  }
+  if (put == Spool::Put::dropped) encoder_.forget();
   if (put == Spool::Put::dropped) drops.pop_back();  // this one; left_memory counts it
   if (put == Spool::Put::full || put == Spool::Put::failed) {
     log_limited(LogLevel::warning, name_ + ": spool " + error + "; waiting", name_ + " spool full");
@@ -179,12 +190,12 @@ void SinkWorker::keep_spool() {
   if (dirty_since_ns_ != 0 && now >= dirty_since_ns_ + description_.spool.sync_ns) acknowledge_stored();
 }
 
-// What was appended becomes durable; only then its sources hear of it.
+// Makes the appended records durable, then acknowledges them to their sources.
 void SinkWorker::acknowledge_stored() {
   const Status synced = spool_->sync();
   if (!synced) {
     log_limited(LogLevel::error,
-                name_ + ": spool " + synced.error() + "; what it was given since is not sure to survive a power failure",
+                name_ + ": spool " + synced.error() + "; records appended since may not survive a power failure",
                 name_ + " sync");
     for (const auto &ack : unsynced_) ack->refuse();
   }

@@ -141,7 +141,7 @@ void SinkWorker::deliver_queue() {
   }
 }
 
-// What has waited that long already, a backlog, goes at once.
+// A backlog, which has waited that long already, is sent at once.
 void SinkWorker::hold(const atalaya_batch &batch) {
   if (offset_ns_ == 0 || batch.count == 0) return;
   const int64_t left = batch.samples[0].time_ns + offset_ns_ - realtime();
@@ -163,7 +163,7 @@ SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row)
       log_limited(LogLevel::error, name_ + ": " + outcome.text + "; the batch is dropped", name_ + " refused");
       return {.settled = true, .delivered = false, .reason = "refused", .busy_ns = busy};
     }
-    if (!outcome.away) log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again", name_ + " retry");
+    if (!outcome.unavailable) log_limited(LogLevel::warning, name_ + ": " + outcome.text + "; trying again", name_ + " retry");
     {
       const std::lock_guard lock(ledger_.mutex());
       ++row.counts.errors;
@@ -171,7 +171,7 @@ SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row)
       row.counts.busy_ns += busy;
     }
     if (!wait_before_retry(retry_after > 0 ? retry_after : wait)) return {.settled = false};
-    wait = outcome.away ? kFirstRetry : std::min(wait * 2, kLongestRetry);  // its process has a back-off of its own
+    wait = outcome.unavailable ? kFirstRetry : std::min(wait * 2, kLongestRetry);  // its process has a back-off of its own
   }
 }
 
@@ -188,7 +188,7 @@ bool SinkWorker::wait_before_retry(int64_t wait_ns) {
   return monotonic() < stop_deadline_ns_;
 }
 
-// Divides the samples of a batch by what the sink counted itself and how the write ended.
+// Divides the samples of a batch by the sink's own counts and the result of the write.
 Settlement SinkWorker::settlement_of(const Fate &fate, uint64_t samples) {
   const Tally tally = surroundings_.take();
   Settlement settlement;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/config/description.h"
-#include "core/delivery/counting.h"
+#include "core/ledger/counting.h"
 #include "core/delivery/spool.h"
 #include "core/ledger/ledger.h"
 #include "core/plugin/instance.h"
@@ -21,7 +21,7 @@
 
 namespace atalaya::core {
 
-// Tells a push source what became of a batch that it emitted: its `acked` is called when the last holder lets go.
+// Reports the result of an emitted batch to its push source: `acked` is called when the last holder releases it.
 class Acknowledgement {
  public:
   Acknowledgement(std::shared_ptr<Instance> source, uint64_t batch_id) : source_(std::move(source)), batch_id_(batch_id) {}
@@ -47,7 +47,7 @@ struct Delivery {
 // being written stays counted as queued until the sink has it.
 //
 // With a spool there are two threads: one moves batches from the queue into the spool and acknowledges them once they are durable,
-// the other takes them from there to the sink. So a sink that is stuck holds up neither, and what is undelivered at the end stays.
+// the other takes them from there to the sink. So a sink that hangs delays neither, and undelivered batches stay at the end.
 class SinkWorker {
  public:
   // `host` decides when within `spread` it sends. `made_room` is called, without a lock held, when a queue that was full no longer
@@ -59,26 +59,26 @@ class SinkWorker {
   ~SinkWorker();
 
   Status create();  // the instance
-  Status start();   // the spool, the sink and its threads; what the spool holds of the past enters the ledger
+  Status start();   // the spool, the sink and its threads; the spool's backlog enters the ledger
   const StageDescription &description() const { return description_; }
   const std::string &name() const { return name_; }  // "sink sqlite", unique in the agent
 
   // With the ledger's mutex held. `full` concerns sinks whose policy is to block.
   bool full() const;
-  // Accepts the batch in the ledger and queues it; what the policy drops for it is moved to `dropped`, to be released after the
+  // Accepts the batch in the ledger and queues it; batches that the policy drops move to `dropped`, to be released after the
   // lock.
   void push(Delivery delivery, std::vector<Delivery> &dropped);
 
   // Wakes the threads after pushes; without the lock.
   void wake() { work_.notify_all(); }
 
-  bool running() const;  // started, and not told to stop
+  bool running() const;  // started, and not asked to stop
 
-  // Tells the thread to deliver what is queued until the deadline (CLOCK_MONOTONIC), with a spool until the sink first fails; then
+  // Makes the thread deliver the queue until the deadline (CLOCK_MONOTONIC), with a spool until the sink first fails; then
   // to flush and stop the sink. Does not wait.
   void begin_stop(int64_t deadline_ns);
   bool stopped();  // it is through with it
-  // Waits for it. What is left then stays in the spool; without one it is counted as dropped (shutdown). False when the sink hangs
+  // Waits for it. The rest stays in the spool; without a spool it is counted as dropped (shutdown). False when the sink hangs
   // in a call: its thread is left behind.
   bool end_stop();
 
@@ -104,6 +104,7 @@ class SinkWorker {
   void restore_row(const SpoolCounts &counts);
   void fill_spool();  // the thread that appends
   void put_in_spool(Delivery delivery);
+  Status encode(const Delivery &delivery);
   bool try_put(const Delivery &delivery);
   void left_memory(const Delivery &delivery, std::string_view dropped);
   void keep_spool();  // sync and age, when they are due

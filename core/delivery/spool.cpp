@@ -38,7 +38,7 @@ int write_all(int fd, std::string_view bytes, uint64_t at) {
 }  // namespace
 
 Spool::Put Spool::append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops,
-                         std::string &error) {
+                         std::string &error, bool complete) {
   const std::lock_guard lock(mutex_);
   if (closed_) {
     error = limits_.dir + ": the spool is closed";
@@ -50,6 +50,7 @@ Spool::Put Spool::append(std::string_view pipeline, uint32_t samples, std::strin
   if (payload.size() > kLargestPayload || size > static_cast<uint64_t>(limits_.max_bytes))
     return refuse(pipeline, error = "larger than the spool", samples, drops);
   const bool room = make_room(size, drops);
+  if (room && !complete && !fits(size)) return Put::partial;
   int failed = room ? write(pipeline, samples, payload, size) : ENOSPC;
   while (room && disk_is_full(failed) && limits_.when_full == WhenFull::drop_oldest && segments_.size() > 1) {
     set_reserve(false);  // a file system may need room to delete
@@ -85,7 +86,7 @@ bool Spool::disk_is_low(uint64_t size) const {
   return uint64_t{disk.f_bavail} * disk.f_frsize < static_cast<uint64_t>(limits_.min_free_bytes) + size;
 }
 
-// Whether the limits let so much in, after what the policy drops for it.
+// Whether the limits admit this amount, after the drops of the policy.
 bool Spool::make_room(uint64_t size, SpoolDrops &drops) {
   const auto too_much = [&] { return bytes_ + size > static_cast<uint64_t>(limits_.max_bytes); };
   if ((too_much() || disk_is_low(size)) && at_end() && !in_flight_) {
@@ -94,14 +95,17 @@ bool Spool::make_room(uint64_t size, SpoolDrops &drops) {
   }
   const bool evicts = limits_.when_full == WhenFull::drop_oldest;
   while (too_much() && evicts && !segments_.empty()) evict_segment(drops);
-  // Others may fill the disk: of what is here a segment stays.
+  // Others may fill the disk: keep one segment.
   while (disk_is_low(size) && evicts && segments_.size() > 1) evict_segment(drops);
   return !too_much() && !disk_is_low(size);
 }
 
+bool Spool::fits(uint64_t size) const {
+  return active_ && !new_segment_ && segments_.back().size + size <= segment_bytes_;
+}
+
 int Spool::write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size) {
-  const bool fits = active_ && !new_segment_ && segments_.back().size + size <= segment_bytes_;
-  if (!fits) {
+  if (!fits(size)) {
     end_segment();
     if (const int failed = begin_segment(); failed != 0) return failed;
   }
@@ -163,7 +167,7 @@ Status Spool::sync() {
     if (std::exchange(sync_failed_, false)) failed = EIO;
     segment = active_.get();
     store();
-    // What the state says is also in the segments, but for what was delivered: that may come again after a power failure.
+    // The segments repeat the state except deliveries: those may be repeated after a power failure.
     const auto now = std::chrono::steady_clock::now();
     state_too = now >= next_state_sync_;
     if (state_too) next_state_sync_ = now + std::chrono::seconds(1);
@@ -175,7 +179,7 @@ Status Spool::sync() {
   const std::lock_guard lock(mutex_);
   if (!reserve_) set_reserve(true);
   if (failed == 0 && state) return Done{};
-  new_segment_ = true;  // what the kernel could not write it forgets: nothing more goes to that file
+  new_segment_ = true;  // the kernel forgets pages that it could not write: write no more to that file
   return Error{limits_.dir + ": " + (failed != 0 ? error_text(failed) : state.error())};
 }
 

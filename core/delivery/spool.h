@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A durable queue of batches in a folder: segment files (segment.h) and where its reader stands (spool_state.h).
+// A durable queue of batches in a folder: segment files (segment.h) and the reader's position (spool_state.h).
 //
 // Invariants
 //  - First in, first out. A record is settled once, after the sink has answered; what a crash leaves unsettled, at most the one in
 //    flight, comes again.
-//  - What is appended survives the death of the process at once, and that of the machine after the next `sync`.
+//  - An appended record survives the death of the process at once, and a power failure after the next `sync`.
 //  - For every pipeline accepted = delivered + dropped + dead_letter + queued, at any moment and after any crash: what is found
 //    missing is counted as dropped ("spool damaged").
 //  - One process has the folder: it holds a lock on it. Reading (atalaya spool) needs none.
@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,7 +41,7 @@ struct SpoolDrop {
 };
 using SpoolDrops = std::vector<SpoolDrop>;
 
-// What became of a record: its samples, divided.
+// The result of a record: its samples by outcome.
 struct Settlement {
   uint64_t delivered = 0, dead_letter = 0;
   std::vector<std::pair<std::string, uint64_t>> dropped;  // reason, samples
@@ -60,12 +61,19 @@ class Spool {
     dropped,  // by the policy, or too large, which `error` says; counted, and last in `drops`
     full,     // when_full = block
     failed,   // the disk does not work
+    partial,  // it would begin a segment and is not complete
   };
-  Put append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops, std::string &error);
+  // A payload that begins a segment has to be `complete`: it has the declarations of all its metrics, so that a segment can be read
+  // alone.
+  Put append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops, std::string &error,
+             bool complete = true);
+  // Called with each payload of a segment that another process wrote, when its reading begins: what is read may lie behind the
+  // record that declares its metrics.
+  void on_inherited(std::function<void(std::string_view payload)> take) { inherited_ = std::move(take); }
   // Everything appended before is on the disk, if it says so; else none of it since the last sync is sure to be.
   Status sync();
   bool dirty() const;
-  // Drops what is older than max_age.
+  // Drops records older than max_age.
   void expire(int64_t now_ns, SpoolDrops &drops);
   // Samples that were accepted for this spool and dropped before they were in it.
   void count_dropped(std::string_view pipeline, std::string_view reason, uint64_t samples);
@@ -116,6 +124,7 @@ class Spool {
   bool make_room(uint64_t size, SpoolDrops &drops);
   bool disk_is_low(uint64_t size) const;
   Put refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops);
+  bool fits(uint64_t size) const;
   int write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size);  // errno
   int begin_segment();
   void end_segment();
@@ -123,6 +132,7 @@ class Spool {
 
   // spool_take.cpp
   SegmentReader *reader();
+  void read_inherited(SegmentReader &from, const Segment &segment);
   SegmentReader::Found find_next(bool check_body, SpoolDrops &drops);
   bool at_end() const;
   void evict_segment(SpoolDrops &drops);
@@ -140,7 +150,7 @@ class Spool {
   Descriptor folder_;  // locked
   StateFile state_file_;
 
-  mutable std::mutex mutex_;  // guards what follows; held in a sync only where a segment ends or goes
+  mutable std::mutex mutex_;  // guards the members below; held in a sync only where a segment ends or goes
   SpoolState state_;          // segment and offset are filled in when it is stored
   std::deque<Segment> segments_;
   Descriptor active_;  // the last segment, when it is being written
@@ -152,6 +162,8 @@ class Spool {
   bool dirty_ = false, new_file_ = false, sync_failed_ = false, new_segment_ = false, reserve_ = false, closed_ = false;
   std::chrono::steady_clock::time_point next_state_sync_;
   std::string record_;
+  std::function<void(std::string_view)> inherited_;
+  uint64_t first_own_ = 0;  // sequence: segments below are another process's
 };
 
 }  // namespace atalaya::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a spool: its lock, its segments, where its reader stood, and what was put in since that was last written down.
+// Opening a spool: its lock, its segments, the reader's position, and records appended since the state was last written.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -72,7 +72,7 @@ Status Spool::load() {
     state_.id = random_id();
     if (damaged || !segments_.empty()) {
       log(LogLevel::error,
-          "spool " + limits_.dir + ": its state is damaged; all that lies there is sent again, and its counters begin anew");
+          "spool " + limits_.dir + ": its state is damaged; all its batches are sent again, and its counters restart at zero");
       find_position();
     }
   }
@@ -81,6 +81,7 @@ Status Spool::load() {
   find_head();
   for (const Segment &segment : segments_) bytes_ += segment.size;
   for (const SpoolCounts &counts : state_.pipelines) cursor_of(counts.pipeline) = counts.consumed;
+  first_own_ = state_.next_sequence;
   set_reserve(true);
   store();
   return Done{};
@@ -121,7 +122,7 @@ void Spool::drop_what_is_delivered() {
   segments_.clear();
 }
 
-// What was appended after the state was last stored. A segment's header says what was appended before it, so only the last one is
+// Records appended after the state was last stored. A segment's header counts those before it, so only the last one is
 // read; unless it died before its header was written, or that is damaged.
 Status Spool::scan_end() {
   for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment) {

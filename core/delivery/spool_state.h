@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the reader of a spool stands, and what became of everything that was ever put in: the file `state` of a spool's folder.
+// The reader's position in a spool and the counts of all samples ever appended: the file `state` of a spool's folder.
 //
 // Two slots of 64 KiB, made in full when the spool is, so that a full disk cannot keep them from being written. A new state goes to
 // the slot that does not hold the last one; the whole slot with the higher generation counts. A slot (sizes in bytes):
 //    0  magic "ATLP"     4  u16 version = 1     6  u16 0     8  u64 generation
-//   16  u32 size of what follows    20  u32 CRC-32C of the 24 + size bytes, this one taken as 0
+//   16  u32 size of the rest        20  u32 CRC-32C of the 24 + size bytes, this one taken as 0
 //   24  u64 id of the spool, next sequence, segment, offset; u64 pipelines, each: name, u64 appended, consumed, delivered,
 //       dead_letter, reasons; each reason: text, u64 samples.   A text is a u64 size and so many bytes.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace atalaya::core {
 
-// In samples, since the spool was made. appended - consumed are in the spool; what was dropped before it got there is in `dropped`
+// In samples, since the spool was made. appended - consumed are in the spool; samples dropped before that are in `dropped`
 // alone. So accepted = delivered + dropped + dead_letter + queued holds by itself.
 struct SpoolCounts {
   std::string pipeline;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reading end of a spool: records in order, what is damaged or missing, and what the limits drop.
+// The reading end of a spool: records in order, damaged or missing parts, and drops by the limits.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,7 +96,17 @@ SegmentReader *Spool::reader() {
     return nullptr;
   }
   reader_ = std::move(*opened);
+  if (inherited_ && segments_.front().name < first_own_) read_inherited(*reader_, segments_.front());
   return &*reader_;
+}
+
+void Spool::read_inherited(SegmentReader &from, const Segment &segment) {
+  for (uint64_t at = from.begin(); at < segment.size;) {
+    const SegmentReader::Found found = from.at(at, segment.size, true);
+    if (found.kind == SegmentReader::Kind::record) inherited_(found.payload);
+    if (found.size == 0) break;
+    at += found.size;
+  }
 }
 
 // The next record, or the end; what is damaged before it is left behind. Does not move past the record.
@@ -106,7 +116,7 @@ SegmentReader::Found Spool::find_next(bool check_body, SpoolDrops &drops) {
     SegmentReader *from = reader();
     if (from == nullptr && ::access(segment_path(limits_.dir, front.name).c_str(), F_OK) != 0 && errno == ENOENT &&
         segments_.size() > 1) {
-      delete_front();  // someone has removed it; what it held is found missing
+      delete_front();  // someone has removed it; its records are counted as missing
       continue;
     }
     if (from == nullptr) return {};
@@ -150,7 +160,7 @@ void Spool::evict_segment(SpoolDrops &drops) {
   delete_front();
 }
 
-// The state says so, durably, before the file goes: else a power failure could make what was delivered look lost.
+// The state says so, durably, before the file goes: else a power failure could make delivered records look lost.
 void Spool::delete_front() {
   const Segment gone = segments_.front();
   if (in_flight_ && in_flight_->segment == gone.name) in_flight_->kept = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory, beside that of the batches, through which a host calls its child: one call at a time, answered by the child's main
+// The memory, apart from that of the batches, through which a host calls its child: one call at a time, answered by the child's main
 // thread. The host writes `call`, the child the rest. To the host, all of it may change at any moment.
 #pragma once
 
@@ -22,9 +22,10 @@ struct Call {
   ForeignBatch batch;
   uint64_t used = 0;        // bytes of the batches' memory that hold it
   int64_t deadline_ns = 0;  // of flush
+  uint32_t metrics = 0;     // size of the host's catalogue: what the child did not find may be in it since
 };
 
-// What the component counted since the last answer.
+// Counts of the component since the last answer.
 struct Counted {
   int32_t what = 0;
   uint32_t reason_size = 0;

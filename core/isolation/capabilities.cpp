@@ -45,7 +45,7 @@ bool set(const Sets &sets) {
   return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
-// What each feature wants; "" is what belongs to none.
+// The needs of each feature; "" has those that belong to none.
 std::map<std::string_view, uint64_t> features_of(const atalaya_component &component) {
   std::map<std::string_view, uint64_t> wanted;
   const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);

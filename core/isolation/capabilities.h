@@ -13,7 +13,7 @@ namespace atalaya::core {
 
 // Those that the component declares as needs.
 uint64_t declared_capabilities(const atalaya_component &component);
-// Of those, what it can use of the given ones: a feature that lacks one of its own gets none.
+// Those of the given ones that it can use: a feature that lacks one of its needs gets none.
 uint64_t usable_capabilities(const atalaya_component &component, uint64_t given);
 uint64_t permitted_capabilities();
 // "CAP_BPF, CAP_PERFMON"; "none".

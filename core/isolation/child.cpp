@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process of one isolated component: waits for calls, makes them, answers. Its main thread is the instance's own thread; a
-// second one hears notices and ends the process when the host is gone, also when the component hangs.
+// second one receives notices and ends the process when the host is gone, also when the component hangs.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -44,7 +44,7 @@ class Asker {
   std::mutex mutex_;
 };
 
-// The host's names: an id is the same in both processes. What was asked once is kept.
+// The host's names: an id is the same in both processes. Answers are cached.
 class HostNames final : public NameTable {
  public:
   explicit HostNames(Asker &asker) : asker_(asker) {}
@@ -76,10 +76,38 @@ class HostNames final : public NameTable {
     return name.empty() ? std::string_view{} : keep(id, name);
   }
 
+  // No lock once it is known, and none for one that the host did not have when it made the call.
+  const atalaya_metric_info *metric(uint32_t id) const override {
+    if (const atalaya_metric_info *known = catalogue_.find(id)) return known;
+    const uint32_t size = catalogue_size_.load(std::memory_order_relaxed);
+    if (id == 0 || id > Symbols::kMaxNames || name(id).empty()) return nullptr;
+    std::atomic<uint32_t> &missed = chunks_[(id - 1) / kChunk].load(std::memory_order_acquire)->missed[(id - 1) % kChunk];
+    if (missed.load(std::memory_order_relaxed) == size) return nullptr;
+    const std::string answer = asker_.ask(Writer().number(Request::metric_of).number(id));
+    Reader reader(answer);
+    const bool found = reader.number<uint8_t>() != 0;
+    const atalaya_metric_info info = read_metric(reader);
+    if (found && reader.ok()) {
+      catalogue_.declare(id, info);
+      return catalogue_.find(id);
+    }
+    missed.store(size, std::memory_order_relaxed);
+    return nullptr;
+  }
+  Catalogue::Outcome declare(std::string_view name, const atalaya_metric_info &info, std::string_view) override {
+    if (metric_problem(info) != nullptr || name.empty() || name.size() > Symbols::kMaxNameSize) return Catalogue::Outcome::invalid;
+    Writer request;
+    write_metric(with_short_texts(info), request.number(Request::declare).text(name));
+    const std::string answer = asker_.ask(request);
+    return Reader(answer).number<Catalogue::Outcome>();
+  }
+  void expect(uint32_t catalogue_size) { catalogue_size_.store(catalogue_size + 1, std::memory_order_relaxed); }
+
  private:
   static constexpr uint32_t kChunk = 1024;
   struct Chunk {
     std::array<std::atomic<const std::string *>, kChunk> names{};
+    std::array<std::atomic<uint32_t>, kChunk> missed{};  // size of the host's catalogue when it did not have the metric
   };
 
   const std::string *find(uint32_t id) const {
@@ -98,6 +126,8 @@ class HostNames final : public NameTable {
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::string, uint32_t> ids_;
   mutable std::array<std::atomic<Chunk *>, Symbols::kMaxNames / kChunk + 1> chunks_{};
+  mutable Catalogue catalogue_;
+  std::atomic<uint32_t> catalogue_size_{1};  // the host's, plus 1
 };
 
 // Counts wait here for the next answer, which takes them along.
@@ -194,6 +224,7 @@ class ChildProcess : public Surroundings {
   }
 
   void answer(uint32_t number, const Call &call) {
+    names_.expect(call.metrics);
     Answer &answer = control_.answer;
     answer.retry_after_ns = 0;
     const Outcome outcome = make(call, answer);
@@ -250,9 +281,9 @@ class ChildProcess : public Surroundings {
     auto order = decode_order(bytes);
     if (!order) return {ATALAYA_PERMANENT, "the order to create it is damaged"};
     ::prctl(PR_SET_NAME, order->name.substr(0, 15).c_str());
-    // Standard output is for results, which sinks write; what another plugin prints is no part of them.
+    // Standard output is for results, which sinks write; other plugins must not print there.
     if (order->kind != ATALAYA_SINK) ::dup2(STDERR_FILENO, STDOUT_FILENO);
-    // Who has taken over the agent may not choose what gets capabilities.
+    // An attacker in the agent must not choose the file that gets capabilities.
     const uint64_t held = permitted_capabilities();
     if (const Status roots = held == 0 ? Done{} : check_roots_file(order->path); !roots)
       return {ATALAYA_PERMANENT, order->label + ": " + order->path + ": " + roots.error()};
@@ -315,7 +346,7 @@ void go_before_the_agent() {
 
 int child_main() {
   go_before_the_agent();
-  // A plugin may start programs; none of them gets what it has.
+  // A plugin may start programs; none of them inherits its capabilities.
   if (!keep_capabilities_here()) return 1;
   if (permitted_capabilities() != 0) ::prctl(PR_SET_DUMPABLE, 0);  // no other process of this user may take them over
   for (const int fd : {kRequestFd, kNoticeFd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -16,7 +16,7 @@
 namespace atalaya::core {
 
 // One child process as its host sees it: its memory, its sockets, its calls. Its end is the end of all of them: another child gets
-// new ones, so that what the old one still writes reaches nobody.
+// new ones, so that late writes of the old one reach nobody.
 class ChildHandle {
  public:
   static Result<std::shared_ptr<ChildHandle>> spawn(Launcher &launcher, uint64_t capabilities, int64_t memory_bytes,
@@ -36,7 +36,7 @@ class ChildHandle {
   bool usable() const { return !gone_ && !killed_; }
   std::string killed_for() const;  // "" if it was not
 
-  // What the child wrote, read once.
+  // The child's answer, read once.
   Outcome outcome() const;
   ForeignBatch batch() const;
   int64_t retry_after_ns() const;

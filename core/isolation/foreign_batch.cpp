@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kMaxArray = 0xffff;  // tags or fields of a sample, as everywhere
 constexpr size_t kRecent = 16;
 
-// The first read is the last one: what was copied is what gets checked and used, whatever happens to the original meanwhile.
+// Read once: the copy is checked and used, even if the original changes meanwhile.
 void read_once(void *to, const std::byte *from, size_t size) {
   std::memcpy(to, from, size);
   asm volatile("" ::: "memory");
@@ -66,8 +66,8 @@ class Taker {
   Taker(const BatchMemory &memory, uint32_t names, Batch &to)
       : memory_(memory), left_(memory.size), names_(names), to_(to), pieces_(to.arena()) {}
 
-  // What is wrong; null if nothing. Each sample gets arrays of its own: later stages edit them in place, and where the other
-  // process's arrays overlap, one edit would change what was checked in another.
+  // The error; null if none. Each sample gets arrays of its own: later stages edit them in place, and where the other
+  // process's arrays overlap, one edit would change checked data of another.
   const char *sample(const std::byte *from) {
     atalaya_sample copy;
     read_once(&copy, from, sizeof(copy));
@@ -91,10 +91,10 @@ class Taker {
       if (key > names_) return "a tag has an unknown name";
       copy.tags[i].key = key;
       copy.tags[i].reserved = 0;
-      if (!text(i, data, size, copy.tags[i].value)) return "the text of a tag lies outside the batch's memory";
+      if (!text(i, data, size, copy.tags[i].value)) return "the text of a tag is outside the batch's memory";
     }
     if (!take_fields(fields, copy.field_count, copy.fields)) return "a field has an unknown name or type";
-    if (!text(kRecent - 1, copy.text.data, copy.text.size, copy.text)) return "its text lies outside the batch's memory";
+    if (!text(kRecent - 1, copy.text.data, copy.text.size, copy.text)) return "its text is outside the batch's memory";
     copy.capacity = copy.tag_count < kMaxArray ? (copy.tag_count + 1) | copy.field_count << 16 : 0;
     to_.raw().samples[to_.raw().count++] = copy;
     return nullptr;

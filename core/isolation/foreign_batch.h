@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch on its way between two processes. They share the memory it lies in, each at an address of its own.
+// A batch on its way between two processes. They share its memory, each at its own address.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -19,7 +19,7 @@ struct BatchMemory {
   uint64_t base = 0;
 };
 
-// Where a batch lies, as that process's addresses.
+// The location of a batch, in that process's addresses.
 struct ForeignBatch {
   uint64_t samples = 0, count = 0;
 };

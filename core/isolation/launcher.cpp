@@ -81,30 +81,30 @@ Result<Born> Launcher::ask(const ChildOrder &order) const {
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return Error{"socketpair: " + error_text(errno)};
   Born born;
-  born.leash = Descriptor(pair[0]);
+  born.lifeline = Descriptor(pair[0]);
   const Descriptor theirs(pair[1]);
   const LaunchMessage message{order.capabilities, order.memory_bytes};
   const std::array<int, kLaunchFds> fds = {order.control, order.batches, order.requests, order.notices, theirs.get()};
   if (!send_with_fds(socket_.get(), &message, sizeof(message), fds.data(), fds.size())) return Error{gone()};
-  if (!readable(born.leash.get(), kBirthMs)) return Error{"the launcher of isolated plugins does not answer"};
-  LeashMessage word{};
+  if (!readable(born.lifeline.get(), kBirthMs)) return Error{"the launcher of isolated plugins does not answer"};
+  ChildMessage word{};
   int process = -1;
   size_t count = 1;
-  if (receive_with_fds(born.leash.get(), &word, sizeof(word), &process, count) != sizeof(word)) return Error{gone()};
+  if (receive_with_fds(born.lifeline.get(), &word, sizeof(word), &process, count) != sizeof(word)) return Error{gone()};
   born.process = Descriptor(count == 1 ? process : -1);
-  if (word.what != LeashMessage::kBorn || !born.process) return Error{"a process cannot be started: " + error_text(word.value)};
+  if (word.what != ChildMessage::kBorn || !born.process) return Error{"a process cannot be started: " + error_text(word.value)};
   born.pid = word.value;
   return born;
 }
 
 Exit exit_of(const Born &born) {
-  LeashMessage word{};
+  ChildMessage word{};
   size_t count = 0;
-  if (!readable(born.leash.get(), kWordMs) ||
-      receive_with_fds(born.leash.get(), &word, sizeof(word), nullptr, count) != sizeof(word))
+  if (!readable(born.lifeline.get(), kWordMs) ||
+      receive_with_fds(born.lifeline.get(), &word, sizeof(word), nullptr, count) != sizeof(word))
     return {};
-  if (word.what == LeashMessage::kKilled) return {true, word.value, 0};
-  return {word.what == LeashMessage::kEnded, 0, word.value};
+  if (word.what == ChildMessage::kKilled) return {true, word.value, 0};
+  return {word.what == ChildMessage::kEnded, 0, word.value};
 }
 
 int isolation_main(int argc, char **argv) {

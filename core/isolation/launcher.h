@@ -22,11 +22,11 @@ struct Exit {
   int status = 0;  // with this status
 };
 
-// A child process. As long as the leash is held it may live; letting it go kills the child and all that it has started.
+// A child process. As long as the lifeline is held it may live; letting it go kills the child and all that it has started.
 struct Born {
   pid_t pid = 0;
   Descriptor process;  // pidfd: readable when it is gone
-  Descriptor leash;
+  Descriptor lifeline;
 };
 
 struct ChildOrder {
@@ -61,7 +61,7 @@ class Launcher {
   std::atomic<uint64_t> given_ = 0;
 };
 
-// What became of a child, after its process descriptor has become readable. Waits a moment for the launcher's word.
+// How a child ended, after its process descriptor has become readable. Waits briefly for the launcher's report.
 Exit exit_of(const Born &born);
 
 // The processes behind the hidden words of the command line: launcher, child. Gives their exit status; -1 when the words are

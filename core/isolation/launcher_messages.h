@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the agent and its launcher say to each other.
+// The messages between the agent and its launcher.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ constexpr const char *kLauncherWord = "--isolation-launcher";
 constexpr const char *kChildWord = "--isolation-child";
 constexpr int kLauncherFd = 3;  // where the launcher finds its socket
 
-// Agent to launcher, with the descriptors control, batches, requests, notices and the launcher's end of the leash.
+// Agent to launcher, with the descriptors control, batches, requests, notices and the launcher's end of the lifeline.
 struct LaunchMessage {
   uint64_t capabilities;
   int64_t memory_bytes;
 };
 constexpr size_t kLaunchFds = 5;
 
-// Launcher to agent, over the leash. kBorn comes with the pidfd.
-struct LeashMessage {
+// Launcher to agent, over the lifeline. kBorn comes with the pidfd.
+struct ChildMessage {
   enum What : int32_t { kBorn = 1, kFailed, kEnded, kKilled };
   int32_t what;
   int32_t value;  // pid, errno, status, signal

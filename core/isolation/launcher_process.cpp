@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launcher's process. It lives in one loop: births when the agent asks, deaths when a child ends or its leash is let go.
+// The launcher's process. It lives in one loop: births when the agent asks, deaths when a child ends or its lifeline is let go.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ constexpr int kChildFds = 4;
 
 struct Kept {
   pid_t pid;
-  Descriptor leash;
+  Descriptor lifeline;
   bool let_go = false;  // nobody waits for its exit any more
 };
 
@@ -40,9 +40,9 @@ void limit(__rlimit_resource what, rlim_t value) {
   ::setrlimit(what, &both);
 }
 
-// In the forked process: what it may do, then the program. Never returns.
+// In the forked process: limits and capabilities, then the program. Never returns.
 [[noreturn]] void become_child(const LaunchMessage &message, const std::array<int, kLaunchFds> &fds) {
-  ::setsid();  // a group of its own: what it starts can be killed with it, and the terminal's signals do not come here
+  ::setsid();  // its own group: its children can be killed with it, and the terminal's signals do not reach it
   // Out of the way first: a descriptor may have one of the numbers wanted.
   std::array<int, kChildFds> moved{};
   for (size_t i = 0; i < moved.size(); ++i) moved[i] = ::fcntl(fds[i], F_DUPFD, 64);
@@ -72,7 +72,7 @@ class LauncherProcess {
     const Descriptor deaths(::signalfd(-1, &set, SFD_CLOEXEC));
     for (;;) {
       std::vector<pollfd> wait = {{kLauncherFd, POLLIN, 0}, {deaths.get(), POLLIN, 0}};
-      for (const Kept &child : children_) wait.push_back({child.let_go ? -1 : child.leash.get(), 0, 0});
+      for (const Kept &child : children_) wait.push_back({child.let_go ? -1 : child.lifeline.get(), 0, 0});
       if (::poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) return 1;
       if (wait[1].revents != 0) {
         signalfd_siginfo ignored{};
@@ -80,7 +80,7 @@ class LauncherProcess {
       }
       for (size_t i = 0; i < children_.size(); ++i)
         if (wait[i + 2].revents != 0) let_go(children_[i]);
-      bury();
+      reap();
       if (wait[0].revents != 0 && !birth()) return end();
     }
   }
@@ -95,20 +95,20 @@ class LauncherProcess {
     std::array<Descriptor, kLaunchFds> own;
     for (size_t i = 0; i < count; ++i) own[i] = Descriptor(fds[i]);
     if (count != fds.size()) return true;
-    Descriptor &leash = own.back();
+    Descriptor &lifeline = own.back();
     const pid_t pid = ::fork();
     if (pid == 0) become_child(message, fds);
     const Descriptor process(pid < 0 ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!process) {
-      const LeashMessage word{LeashMessage::kFailed, errno};
+      const ChildMessage word{ChildMessage::kFailed, errno};
       if (pid > 0) ::kill(pid, SIGKILL);
-      send_with_fds(leash.get(), &word, sizeof(word), nullptr, 0);
+      send_with_fds(lifeline.get(), &word, sizeof(word), nullptr, 0);
       return true;
     }
     const int fd = process.get();
-    const LeashMessage word{LeashMessage::kBorn, pid};
-    send_with_fds(leash.get(), &word, sizeof(word), &fd, 1);
-    children_.push_back({pid, std::move(leash)});
+    const ChildMessage word{ChildMessage::kBorn, pid};
+    send_with_fds(lifeline.get(), &word, sizeof(word), &fd, 1);
+    children_.push_back({pid, std::move(lifeline)});
     return true;
   }
 
@@ -121,9 +121,9 @@ class LauncherProcess {
     ::kill(-pid, SIGKILL);
   }
 
-  // Children that have ended; what they started goes with them. Others that come to us have lost their parents: a plugin leaves
+  // Children that have ended; their own children are killed with them. Others that come to us have lost their parents: a plugin leaves
   // nothing behind.
-  void bury() {
+  void reap() {
     for (;;) {
       siginfo_t info{};
       if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
@@ -132,8 +132,8 @@ class LauncherProcess {
       if (child != children_.end()) {
         kill_group(info.si_pid);
         const bool killed = info.si_code != CLD_EXITED;
-        const LeashMessage word{killed ? LeashMessage::kKilled : LeashMessage::kEnded, info.si_status};
-        send_with_fds(child->leash.get(), &word, sizeof(word), nullptr, 0);
+        const ChildMessage word{killed ? ChildMessage::kKilled : ChildMessage::kEnded, info.si_status};
+        send_with_fds(child->lifeline.get(), &word, sizeof(word), nullptr, 0);
         children_.erase(child);
       }
       ::waitpid(info.si_pid, nullptr, WNOHANG);
@@ -165,7 +165,7 @@ int launcher_main() {
   ::prctl(PR_SET_NAME, "atalaya-launch");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_DUMPABLE, 0);
-  // The end comes from the agent alone, so that what it has in its queues can still be delivered.
+  // The end comes from the agent alone, so that its queues can still be delivered.
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of the threads that call the instance; keeper.cpp has the other.
+// The side of the threads that call the instance; supervisor.cpp has the other.
 #include "core/isolation/remote_instance.h"
 
 #include <sys/eventfd.h>
@@ -48,17 +48,17 @@ RemoteInstance::~RemoteInstance() {
     changed_.notify_all();
   }
   if (child) child->kill("it is not needed any more");
-  wake_keeper();
+  wake_supervisor();
   keeper_.join();
 }
 
-// The keeper has to know: a process in state D does not end, and nothing else would tell it.
+// The supervisor has to know: a process in state D does not end, and nothing else would report it.
 void RemoteInstance::kill(const Handle &child, const std::string &why) {
   child->kill(why);
-  wake_keeper();
+  wake_supervisor();
 }
 
-void RemoteInstance::wake_keeper() {
+void RemoteInstance::wake_supervisor() {
   const uint64_t one = 1;
   static_cast<void>(::write(wake_.get(), &one, sizeof(one)) < 0);
 }
@@ -73,7 +73,7 @@ Outcome RemoteInstance::start() {
   std::unique_lock lock(mutex_);
   wish_ = Wish::started;
   started_.reset();
-  wake_keeper();
+  wake_supervisor();
   changed_.wait(lock, [this] { return started_.has_value(); });
   return *started_;
 }
@@ -88,7 +88,7 @@ Outcome RemoteInstance::stop() {
   const Handle child = ready();
   if (!child) return {};
   Outcome outcome = call(child, {.op = Op::stop}, std::min(isolation_.time_ns, kLongestStop));
-  return outcome.away ? Outcome{} : outcome;
+  return outcome.unavailable ? Outcome{} : outcome;
 }
 
 RemoteInstance::Handle RemoteInstance::ready() {
@@ -96,12 +96,13 @@ RemoteInstance::Handle RemoteInstance::ready() {
   return ready_ && child_->usable() ? child_ : nullptr;
 }
 
-Outcome RemoteInstance::away(const std::string &why) const {
+Outcome RemoteInstance::unavailable(const std::string &why) const {
   return {ATALAYA_RETRY, why, true};
 }
 
-Outcome RemoteInstance::call(const Handle &child, const Call &call, int64_t limit_ns) {
-  if (!child) return away("its process is being started");
+Outcome RemoteInstance::call(const Handle &child, Call call, int64_t limit_ns) {
+  if (!child) return unavailable("its process is being started");
+  call.metrics = symbols_.catalogue().size();
   const uint32_t number = child->begin(call);
   const int64_t until = monotonic() + limit_ns;
   for (;;) {
@@ -109,10 +110,10 @@ Outcome RemoteInstance::call(const Handle &child, const Call &call, int64_t limi
       case ChildHandle::Event::answered:
         return answered(child);
       case ChildHandle::Event::emitted:
-        take_emitted(child);  // a push source that emits outside run: it is told that nobody takes it
+        take_emitted(child);  // a push source that emits outside run: answer that nobody takes it
         break;
       case ChildHandle::Event::gone:
-        return away("its process has ended");
+        return unavailable("its process has ended");
       case ChildHandle::Event::late:
         return late(child, call.op, limit_ns);
     }
@@ -129,13 +130,13 @@ Outcome RemoteInstance::answered(const Handle &child) {
   if (static_cast<double>(bytes) < kFull * static_cast<double>(isolation_.memory_bytes)) return outcome;
   kill(child, "has used up its memory, " + format_size(isolation_.memory_bytes) +
                   " (isolation.memory); raise that if it needs more, else report it to the plugin's author");
-  return away(outcome.text);
+  return unavailable(outcome.text);
 }
 
 Outcome RemoteInstance::late(const Handle &child, Op op, int64_t limit_ns) {
   kill(child, std::string("hangs: ") + word_of(op) + " took longer than " + format_duration(limit_ns) +
                   " (isolation.time); raise that if it needs more, else report it to the plugin's author");
-  return away(std::string(word_of(op)) + " took too long");
+  return unavailable(std::string(word_of(op)) + " took too long");
 }
 
 Outcome RemoteInstance::take(const Handle &child, Batch &batch) {
@@ -146,7 +147,7 @@ Outcome RemoteInstance::take(const Handle &child, Batch &batch) {
   if (taken) return {};
   batch.raw().count = before;
   kill(child, "gave a batch that is not sound: " + taken.error() + "; report it to the plugin's author");
-  return away("gave a batch that is not sound");
+  return unavailable("gave a batch that is not sound");
 }
 
 Outcome RemoteInstance::collect(const atalaya_window &window, Batch &batch) {
@@ -158,7 +159,7 @@ Outcome RemoteInstance::collect(const atalaya_window &window, Batch &batch) {
 
 Outcome RemoteInstance::process(const atalaya_window &window, Batch &batch) {
   const Handle child = ready();
-  if (!child) return away("its process is being started");
+  if (!child) return unavailable("its process is being started");
   Call call{.op = Op::process, .window = window};
   const auto put = put_batch(batch.raw(), child->memory(), call.used);
   if (!put) return {ATALAYA_PERMANENT, put.error()};
@@ -173,13 +174,13 @@ Outcome RemoteInstance::process(const atalaya_window &window, Batch &batch) {
 Outcome RemoteInstance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
   retry_after_ns = 0;
   const Handle child = ready();
-  if (!child) return away("its process is being started");
+  if (!child) return unavailable("its process is being started");
   Call call{.op = Op::write};
   const auto put = put_batch(batch, child->memory(), call.used);
   if (!put) return {ATALAYA_PERMANENT, put.error()};
   call.batch = put.value();
   Outcome outcome = this->call(child, call, isolation_.time_ns);
-  if (!outcome.away) retry_after_ns = child->retry_after_ns();
+  if (!outcome.unavailable) retry_after_ns = child->retry_after_ns();
   child->used(call.used);
   return outcome;
 }
@@ -204,7 +205,7 @@ Outcome RemoteInstance::run() {
       if (interrupted_ || wish_ != Wish::started) return {};
       child = child_;
     }
-    const uint32_t number = child->begin({.op = Op::run});
+    const uint32_t number = child->begin({.op = Op::run, .metrics = symbols_.catalogue().size()});
     for (auto event = child->wait(number, INT64_MAX); event != ChildHandle::Event::gone; event = child->wait(number, INT64_MAX)) {
       if (event == ChildHandle::Event::emitted) take_emitted(child);
       if (event == ChildHandle::Event::answered) return answered(child);
@@ -228,10 +229,10 @@ void RemoteInstance::take_emitted(const Handle &child) {
 void RemoteInstance::acked(uint64_t batch_id, int32_t status) {
   if (component().ops->acked == nullptr) return;
   const Handle child = ready();
-  // What an earlier process emitted, this one knows nothing of.
+  // This process does not know the batches of an earlier one.
   if (!child || child->first_emitted == 0 || batch_id < child->first_emitted) return;
   if (!child->notify(Writer().number(Notice::acked).number(batch_id).number(status).bytes()))
-    kill(child, "does not hear what became of its batches; report it to the plugin's author");
+    kill(child, "does not read the results of its batches; report it to the plugin's author");
 }
 
 void RemoteInstance::interrupt() {

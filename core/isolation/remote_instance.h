@@ -15,7 +15,7 @@
 namespace atalaya::core {
 
 // A component in a process of its own. Calls go there by shared memory; while the process is gone they answer at once that it is
-// away. A thread, the keeper, starts the process, answers its requests, sees its end and starts it anew, with back-off.
+// away. A thread, the supervisor, starts the process, answers its requests, notices its end and restarts it, with back-off.
 class RemoteInstance final : public Instance {
  public:
   RemoteInstance(Registry::Component component, Parameters parameters, std::string label, const Isolation &isolation,
@@ -37,20 +37,20 @@ class RemoteInstance final : public Instance {
 
  private:
   using Handle = std::shared_ptr<ChildHandle>;
-  // What the instance is to be, whichever process it is in.
+  // The description of the instance, in any process.
   enum class Wish { created, started, stopped, ended };
 
   // Of the threads that call.
   Handle ready();
-  Outcome call(const Handle &child, const Call &call, int64_t limit_ns);
+  Outcome call(const Handle &child, Call call, int64_t limit_ns);
   Outcome answered(const Handle &child);
   Outcome late(const Handle &child, Op op, int64_t limit_ns);
-  Outcome away(const std::string &why) const;
+  Outcome unavailable(const std::string &why) const;
   Outcome take(const Handle &child, Batch &batch);
   void take_emitted(const Handle &child);
   void kill(const Handle &child, const std::string &why);
 
-  // Of the keeper.
+  // Of the supervisor.
   void keep();
   bool wait_for_turn();
   void bring_up();
@@ -60,11 +60,12 @@ class RemoteInstance final : public Instance {
   void start_if_wished(const Handle &child);
   bool serve(const Handle &child);
   std::string reply(uint8_t request, class Reader &reader);
+  Catalogue::Outcome declare(class Reader &reader);
   void watch_cpu(const Handle &child);
   int until_look_ms() const;  // at its CPU time; -1: never
-  void mourn(const Handle &child);
+  void child_ended(const Handle &child);
   void try_later();
-  void wake_keeper();
+  void wake_supervisor();
 
   const Isolation isolation_;
   Symbols &symbols_;
@@ -72,7 +73,7 @@ class RemoteInstance final : public Instance {
   Launcher &launcher_;
   Descriptor wake_;  // eventfd
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   Wish wish_ = Wish::created;
   Handle child_;                              // null while there is none
@@ -81,10 +82,10 @@ class RemoteInstance final : public Instance {
   bool interrupted_ = false;
   int64_t end_by_ = INT64_MAX;
 
-  // Of the keeper alone.
+  // Of the supervisor alone.
   int64_t turn_at_ = 0, back_off_ = 0, born_at_ = 0;
   int64_t looked_at_ = 0, cpu_then_ = 0;  // at its CPU time, and what it was
-  uint32_t names_ = 0;
+  uint32_t names_ = 0, metrics_ = 0;      // that the process added to the agent's
   // Of the thread that runs a push source.
   uint64_t last_emitted_ = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keeper of a remote instance: the thread that starts its process, answers it, sees its end and starts it anew.
+// The supervisor of a remote instance: the thread that starts its process, answers it, notices its end and restarts it.
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -22,9 +22,11 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstBackOff = kSecond / 10, kLongestBackOff = 32 * kFirstBackOff;  // back within 5 s, also after a hang
 constexpr int64_t kGoodLife = 10 * kSecond;                                            // after it, an end is the first one again
 constexpr int64_t kLongestStart = 10 * kSecond;                                        // create or start
-constexpr int64_t kCpuLook = 10 * kSecond;                                             // isolation.cpu holds over so long
+constexpr int64_t kCpuLook = 10 * kSecond;                                             // the period of isolation.cpu
 constexpr int kLongestDeath = 5000;                                                    // ms
 constexpr uint32_t kMostNames = uint32_t{1} << 16;                                     // that one process may add to the agent's
+
+constexpr uint32_t kMostMetrics = uint32_t{1} << 13;
 
 // The connection to the child is over. A process that ends closes it a moment before it is gone.
 void end_soon(ChildHandle &child) {
@@ -34,7 +36,7 @@ void end_soon(ChildHandle &child) {
     child.kill("closed its connection to the agent; report it to the plugin's author");
 }
 
-std::string told(const ChildHandle &child, const Exit &exit) {
+std::string exit_text(const ChildHandle &child, const Exit &exit) {
   if (std::string why = child.killed_for(); !why.empty()) return why;
   const std::string report = "; report it to the plugin's author";
   if (!exit.known) return "has ended, and nobody knows why";
@@ -82,7 +84,7 @@ void RemoteInstance::bring_up() {
                                     component().kind == ATALAYA_SINK);
   if (!spawned) return give_up(nullptr, spawned.error());
   const Handle child = *spawned;
-  names_ = 0;
+  names_ = metrics_ = 0;
   born_at_ = looked_at_ = monotonic();
   cpu_then_ = 0;
   {
@@ -92,7 +94,7 @@ void RemoteInstance::bring_up() {
     child->end_by(end_by_);
   }
   const auto created = ask_to(child, Op::create);
-  if (!created) return mourn(child);
+  if (!created) return child_ended(child);
   if (!created->ok()) return give_up(child, created->text);
   child->learn_base();
   {
@@ -103,7 +105,7 @@ void RemoteInstance::bring_up() {
   start_if_wished(child);
 }
 
-// What answered with an error the first time is the caller's matter; later on it is tried again.
+// The first error goes to the caller; later ones are retried.
 void RemoteInstance::give_up(const Handle &child, const std::string &why) {
   if (child) child->kill(why);
   bool first = false;
@@ -127,7 +129,7 @@ void RemoteInstance::start_if_wished(const Handle &child) {
     if (wish_ != Wish::started) return;
   }
   const auto started = ask_to(child, Op::start);
-  if (!started) return mourn(child);
+  if (!started) return child_ended(child);
   bool failed_again = false;
   {
     const std::lock_guard lock(mutex_);
@@ -139,7 +141,7 @@ void RemoteInstance::start_if_wished(const Handle &child) {
   if (failed_again) give_up(child, started->text);
 }
 
-// The calls that the keeper makes itself: between two looks at the answer it serves the child's requests.
+// The calls that the supervisor makes itself: between two looks at the answer it serves the child's requests.
 std::optional<Outcome> RemoteInstance::ask_to(const Handle &child, Op op) {
   Call call{.op = op, .announce = 1};
   if (op == Op::create) {
@@ -171,7 +173,7 @@ void RemoteInstance::attend(const Handle &child) {
   pollfd wait[3] = {{child->requests(), POLLIN, 0}, {child->born().process.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   if (!child->usable()) wait[0].fd = -1;
   const int ready = ::poll(wait, 3, child->usable() ? until_look_ms() : kLongestDeath);
-  if (wait[1].revents != 0) return mourn(child);
+  if (wait[1].revents != 0) return child_ended(child);
   if (wait[0].revents != 0 && !serve(child)) end_soon(*child);
   if (wait[2].revents != 0) {
     uint64_t count = 0;
@@ -248,13 +250,32 @@ std::string RemoteInstance::reply(uint8_t request, Reader &reader) {
       if (found) write_row(row, to);
       break;
     }
+    case Request::metric_of: {
+      const atalaya_metric_info *info = symbols_.metric(reader.number<uint32_t>());
+      to.number(uint8_t{info != nullptr});
+      if (info != nullptr) write_metric(*info, to);
+      break;
+    }
+    case Request::declare:
+      to.number(declare(reader));
+      break;
     case Request::answered:
       break;
   }
   return to.bytes().empty() ? std::string(1, '\0') : to.bytes();
 }
 
-void RemoteInstance::mourn(const Handle &child) {
+Catalogue::Outcome RemoteInstance::declare(Reader &reader) {
+  const std::string_view name = reader.text();
+  const atalaya_metric_info info = read_metric(reader);
+  if (!reader.ok()) return Catalogue::Outcome::invalid;
+  if (metrics_ >= kMostMetrics) return Catalogue::Outcome::full;
+  const Catalogue::Outcome outcome = symbols_.declare(name, info, label());
+  if (outcome == Catalogue::Outcome::added) ++metrics_;
+  return outcome;
+}
+
+void RemoteInstance::child_ended(const Handle &child) {
   pollfd wait{child->born().process.get(), POLLIN, 0};
   if (::poll(&wait, 1, 0) == 0) {
     end_soon(*child);  // attend sees it, or says that it does not end
@@ -271,7 +292,7 @@ void RemoteInstance::mourn(const Handle &child) {
     child_ = nullptr;
     ready_ = false;
     ending = wish_ == Wish::stopped || wish_ == Wish::ended;
-    // A component that crashes is no reason not to start: it is away.
+    // A component that crashes does not prevent the start: it is unavailable for now.
     if (!created_) created_ = Outcome{};
     if (wish_ == Wish::started && !started_) started_ = Outcome{};
     changed_.notify_all();
@@ -281,7 +302,7 @@ void RemoteInstance::mourn(const Handle &child) {
   if (monotonic() - born_at_ > kGoodLife) back_off_ = 0;
   try_later();
   surroundings_.restarted();
-  surroundings_.log(LogLevel::error, label_ + ": its process " + told(*child, exit_of(child->born())) + "; it is started again");
+  surroundings_.log(LogLevel::error, label_ + ": its process " + exit_text(*child, exit_of(child->born())) + "; it is started again");
 }
 
 void RemoteInstance::try_later() {

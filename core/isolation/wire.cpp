@@ -58,6 +58,23 @@ std::optional<Order> decode_order(std::string_view bytes) {
   return order;
 }
 
+void write_metric(const atalaya_metric_info &info, Writer &to) {
+  to.number(info.kind).number(info.decimals).text(view_of(info.unit)).text(view_of(info.summary)).text(view_of(info.source));
+}
+
+atalaya_metric_info read_metric(Reader &from) {
+  atalaya_metric_info info{};
+  info.struct_size = sizeof(info);
+  info.kind = from.number<uint32_t>();
+  info.decimals = from.number<int32_t>();
+  for (atalaya_str atalaya_metric_info::*member :
+       {&atalaya_metric_info::unit, &atalaya_metric_info::summary, &atalaya_metric_info::source}) {
+    const std::string_view text = from.text();
+    info.*member = {text.data(), text.size()};
+  }
+  return info;
+}
+
 void write_row(const atalaya_ledger_row &row, Writer &to) {
   to.number(row.type).text(view_of(row.pipeline)).text(view_of(row.component)).text(view_of(row.reason));
   for (const auto member : kRowNumbers) to.number(row.*member);

@@ -13,7 +13,7 @@
 namespace atalaya::core {
 
 // Child to host, each answered but `answered` (a call's answer is there).
-enum class Request : uint8_t { log = 1, intern, name_of, state_dir, ledger, answered };
+enum class Request : uint8_t { log = 1, intern, name_of, state_dir, ledger, answered, metric_of, declare };
 // Host to child.
 enum class Notice : uint8_t { acked = 1, interrupt };
 
@@ -38,7 +38,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Reads what a Writer wrote; past the end everything is 0 and `ok` is false.
+// Reads the output of a Writer; past the end everything is 0 and `ok` is false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -71,7 +71,7 @@ class Reader {
   bool ok_ = true;
 };
 
-// What a child creates.
+// The component that a child creates.
 struct Order {
   std::string path;  // of the plugin's file
   uint32_t kind = 0;
@@ -80,6 +80,10 @@ struct Order {
 };
 std::string encode_order(const Order &order);
 std::optional<Order> decode_order(std::string_view bytes);
+
+// A declared metric without its name. The texts lie in the bytes that the reader reads.
+void write_metric(const atalaya_metric_info &info, Writer &to);
+atalaya_metric_info read_metric(Reader &from);
 
 void write_row(const atalaya_ledger_row &row, Writer &to);
 // The texts lie in the bytes that the reader reads.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of every sample. Invariants, at any moment, under one lock:
+// The fate of every sample, in counts. Invariants, at any moment, under one lock:
 //   source, stage:  in + created = out + dropped + merged
 //   sink:           in = out + dropped + dead_letter + queued          (in = accepted, out = delivered)
-// and along a pipeline: what one row gives is what the next one has got. A window's counts enter all its rows at once.
+// and along a pipeline: the output of one row is the input of the next. A window's counts enter all its rows at once.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct LedgerRow {
   uint64_t spool = 0;                                   // id of the spool whose counters are in it
   std::map<std::string, int64_t, std::less<>> reasons;  // of dropped
 
-  // What is missing (positive) or too much; 0 = balanced.
+  // Missing (positive) or surplus samples; 0 = balanced.
   int64_t imbalance() const;
 };
 
@@ -44,7 +44,7 @@ class Ledger {
   // Guards every row, and the queues of the sinks, so that a sample is never in two places. Held once a batch, never per sample.
   std::mutex &mutex() { return mutex_; }
 
-  // The row of a component; made on first use. It stays at its address, and keeps counting when a reload makes the component anew.
+  // The row of a component; made on first use. It stays at its address, and keeps counting when a reload creates the component again.
   LedgerRow &row(RowType type, std::string_view pipeline, std::string_view component);
 
   // The row that has the counters of this spool for the pipeline; null when there is none. With the mutex held.

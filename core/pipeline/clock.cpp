@@ -9,7 +9,7 @@
 namespace atalaya::core {
 namespace {
 
-// NTP slews at 500 ppm at most. What moves by more than twice that, and by more than 0.3 s, has been stepped.
+// NTP slews at 500 ppm at most. A clock that moves by more than twice that, and by more than 0.3 s, was stepped.
 int64_t step_threshold(int64_t interval) {
   return 300'000'000 + interval / 1000;
 }

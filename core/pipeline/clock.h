@@ -9,15 +9,15 @@ namespace atalaya::core {
 
 // The three clocks, read together, in ns.
 struct ClockReading {
-  int64_t monotonic = 0;  // does not step, stands still in suspend
+  int64_t monotonic = 0;  // does not step, stops in suspend
   int64_t realtime = 0;   // Unix time, may step
   int64_t boottime = 0;   // monotonic plus the time in suspend
 };
 
 ClockReading read_clocks();
 
-// Says when a pipeline's windows end and what each covers. Windows are aligned to multiples of the interval in Unix time; how much
-// time went by is measured by CLOCK_MONOTONIC. Pure: it is told the time.
+// When a pipeline's windows end, and the time that each covers. Windows are aligned to multiples of the interval in Unix time; how much
+// time went by is measured by CLOCK_MONOTONIC. Pure: callers pass the time.
 //  - The first tick is due at once and is a baseline (gauges only), stamped with the moment. Rates begin with the first whole
 //  window.
 //  - A clock step or a suspend starts it over: a baseline, hence a gap, never a wrong rate.

@@ -17,7 +17,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
 }
 
-// Whether two constructor calls make the same component; where they stand in the file does not matter.
+// Whether two constructor calls make the same component; their lines in the file do not matter.
 bool same(const StageDescription &a, const StageDescription &b) {
   return a.kind == b.kind && a.name == b.name && a.component.component == b.component.component && a.parameters == b.parameters &&
          a.function == b.function && a.on_error == b.on_error && a.isolation == b.isolation && a.queue == b.queue &&
@@ -76,8 +76,8 @@ Engine::Engine(Symbols &symbols, Options options)
 Engine::~Engine() {
   options_.flush_deadline_ns = 0;
   stop_parts(graph_, {});
-  for (const auto &sink : retiring_) bury(sink);
-  // What hangs in a call still uses its memory.
+  for (const auto &sink : retiring_) release(sink);
+  // A component that hangs in a call still uses its memory.
   for (auto &left : abandoned_) static_cast<void>(new std::shared_ptr<void>(std::move(left)));  // NOLINT
 }
 
@@ -152,7 +152,7 @@ Status Engine::apply(FileDescription file) {
   auto built = build(std::move(file), graph_);
   if (!built) return Error{built.error() + (graph_.file.pipelines.empty() ? "" : "; the old file runs on")};
   Graph next = std::move(*built);
-  // What goes is stopped before what comes is started: both may want the same file.
+  // Stops removed components before new ones start: both may want the same file.
   stop_parts(graph_, next);
   wire(next);
   Status started = start_new(next, graph_);
@@ -164,7 +164,7 @@ Status Engine::apply(FileDescription file) {
   return started;
 }
 
-// Makes what the old file has lost anew. What does not start again is left out, and the error says so.
+// Creates the lost parts of the old file again. Leaves out those that do not start, and the error says so.
 Status Engine::fall_back(const std::string &why) {
   FileDescription old_file = graph_.file;
   graph_ = only_running(std::move(graph_));
@@ -220,18 +220,18 @@ void Engine::stop_parts(const Graph &graph, const Graph &keep) {
   }
 }
 
-void Engine::bury(const std::shared_ptr<SinkWorker> &sink) {
+void Engine::release(const std::shared_ptr<SinkWorker> &sink) {
   if (!sink->end_stop()) abandoned_.push_back(sink);
 }
 
-// Waits for the retiring sinks that hold what the wanted one will open.
+// Waits for the retiring sinks that hold a file which the new sink will open.
 void Engine::retire_until_free(const StageDescription &wanted) {
   for (auto sink = retiring_.begin(); sink != retiring_.end();) {
     if (!same_place((*sink)->description(), wanted)) {
       ++sink;
       continue;
     }
-    bury(*sink);
+    release(*sink);
     sink = retiring_.erase(sink);
   }
 }
@@ -283,7 +283,7 @@ bool Engine::run() {
   }
   stop_parts(graph_, {});
   graph_ = {};
-  for (const auto &sink : retiring_) bury(sink);
+  for (const auto &sink : retiring_) release(sink);
   retiring_.clear();
   return abandoned_.empty();
 }
@@ -303,7 +303,7 @@ bool Engine::turn() {
       ++sink;
       continue;
     }
-    bury(*sink);
+    release(*sink);
     sink = retiring_.erase(sink);
   }
 

@@ -23,11 +23,11 @@ namespace atalaya::core {
 class Engine {
  public:
   struct Options {
-    int64_t flush_deadline_ns = 5'000'000'000;  // for delivering what is queued when stopping
-    uint64_t max_windows = 0;                   // stop after so many whole windows; 0 = never
+    int64_t flush_deadline_ns = 5'000'000'000;  // for delivering the queues when stopping
+    uint64_t max_windows = 0;                   // stop after this many whole windows; 0 = never
     std::string host;                           // "" = the host's name
     Launcher *launcher = nullptr;               // for isolated components
-    // Called by the engine thread so often while it turns: the sign that it does. Not while it starts or stops.
+    // Called by the engine thread at this interval as a sign of life, except while it starts or stops.
     int64_t alive_every_ns = 0;  // 0 = never
     std::function<void()> alive;
   };
@@ -39,7 +39,7 @@ class Engine {
 
   // Creates and starts everything: sinks, stages, then sources. On an error nothing is left running. Before run.
   Status start(FileDescription file);
-  // Works until stop is called, the windows are used up, or every source has ended; then delivers what is queued and stops
+  // Works until stop is called, the windows are used up, or every source has ended; then delivers the queues and stops
   // everything. False when a component hangs in a call: the process should end without running destructors.
   bool run();
 
@@ -68,17 +68,17 @@ class Engine {
     std::promise<Status> result;
   };
 
-  // A graph for the file. What the current one has unchanged is taken over; the rest is created, not started.
+  // A graph for the file. Unchanged parts of the current one are reused; the rest is created, not started.
   Result<Graph> build(FileDescription file, const Graph &current);
   Status start_new(Graph &graph, const Graph &current);
   void wire(Graph &graph);
   Status apply(FileDescription file);
   Status fall_back(const std::string &why);
   Graph only_running(Graph graph);
-  // Stops what `keep` does not have. Sinks go on delivering for a while: they retire.
+  // Stops the parts that `keep` lacks. Sinks go on delivering for a while: they retire.
   void stop_parts(const Graph &graph, const Graph &keep);
   void retire_until_free(const StageDescription &wanted);
-  void bury(const std::shared_ptr<SinkWorker> &sink);
+  void release(const std::shared_ptr<SinkWorker> &sink);
   void wake();
   bool turn();  // one turn of the loop; false when everything has ended
   void wait_for_work();
@@ -94,7 +94,7 @@ class Engine {
   int64_t next_alive_ = INT64_MAX;
   bool gave_up_ = false;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   bool woken_ = false, stopping_ = false, running_ = false;  // running: from the start on, also before run
   std::optional<Reload> reload_;

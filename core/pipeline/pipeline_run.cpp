@@ -43,7 +43,7 @@ void stop_instance(Instance &instance) {
   if (const Outcome outcome = instance.stop(); !outcome.ok()) log(LogLevel::error, instance.label() + ": stop: " + outcome.text);
 }
 
-// An instance and what surrounds it, which has to be there until the instance is destroyed.
+// An instance and its surroundings, which outlive it.
 struct Owned {
   std::unique_ptr<CountingSurroundings> surroundings;
   std::unique_ptr<Instance> instance;
@@ -164,7 +164,7 @@ void PipelineRun::say_if_no_window() const {
   });
   if (!started_ || had_window_ || !works) return;
   log(LogLevel::info, "pipeline \"" + description_.name + "\": stopped before its first window of " +
-                          format_duration(description_.every_ns) + " ended: what is told of a whole window is not there");
+                          format_duration(description_.every_ns) + " ended: metrics of a whole window are missing");
 }
 
 bool PipelineRun::stop_sources(int64_t deadline_ns) {
@@ -237,7 +237,7 @@ void PipelineRun::collect(Head &head, const atalaya_window &window, Batch &batch
   account_source(head, batch, before, window);
 }
 
-// What a source's answer means for its next windows.
+// The effect of a source's answer on its next windows.
 void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts &counts) {
   if (outcome.ok()) {
     head.failures = 0;
@@ -247,7 +247,7 @@ void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts 
     head.off = true;
     return;
   }
-  if (outcome.away) {  // who brings it back says so, and has a back-off of its own
+  if (outcome.unavailable) {  // the supervisor reports it and has its own back-off
     ++counts.gaps;
     return;
   }
@@ -263,7 +263,7 @@ void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts 
   head.resume_at = now + ((int64_t{1} << (head.failures - 1)) - 1) * description_.every_ns;
 }
 
-// What a source gave, and what it counted itself.
+// A source's samples and its own counts.
 void PipelineRun::count_tally(Head &head, int64_t given) {
   const Tally tally = head.surroundings->take();
   Counts &counts = transaction_.counts(*head.row);
@@ -352,7 +352,7 @@ void PipelineRun::process(BatchOwner batch, const atalaya_window &window, const 
   hand_on(freeze(std::move(batch)), window, ack, transaction);
 }
 
-// What a queue holds is bounded in bytes: a few samples shall not keep the memory of the many that were filtered out.
+// Queues are bounded in bytes: a few samples must not keep the memory of many that were filtered out.
 BatchRef PipelineRun::freeze(BatchOwner batch) {
   static constexpr size_t kSlack = 16384;
   if (batch->held_bytes() > 4 * batch->used_bytes() + kSlack || batch->count() < collected_ / 4) {
@@ -392,12 +392,12 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   const Tally tally = stage.surroundings->take();
   const int64_t restarts = stage.surroundings->take_restarts();
   if (!outcome.ok()) {
-    if (!outcome.away)  // who brings it back says so
+    if (!outcome.unavailable)  // the supervisor reports it
       log_limited(LogLevel::error, stage.instance->label() + ": " + outcome.text + "; the window's samples are dropped",
                   stage.instance->label());
     batch.raw().count = 0;
     if (ack) ack->refuse();
-    transaction.dropped(*stage.row, outcome.away ? "stage away" : "stage failed", before);
+    transaction.dropped(*stage.row, outcome.unavailable ? "stage unavailable" : "stage failed", before);
     Counts &counts = transaction.counts(*stage.row);
     counts.restarts = restarts;
     counts.in = before;
@@ -406,7 +406,7 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
     return;
   }
   const auto after = static_cast<int64_t>(batch.count());
-  // What the stage did not count itself: samples gone are dropped, samples come are created.
+  // Samples that the stage did not count itself: missing ones are dropped, extra ones are created.
   const int64_t uncounted = before + tally.created - after - tally.dropped - tally.merged;
   for (const auto &[reason, samples] : tally.reasons) transaction.dropped(*stage.row, reason, samples);
   if (uncounted > 0) transaction.dropped(*stage.row, "filtered", uncounted);

@@ -10,7 +10,7 @@
 
 #include "core/config/description.h"
 #include "core/config/functions.h"
-#include "core/delivery/counting.h"
+#include "core/ledger/counting.h"
 #include "core/delivery/sink_worker.h"
 #include "core/pipeline/clock.h"
 #include "core/pipeline/source_thread.h"
@@ -18,7 +18,7 @@
 
 namespace atalaya::core {
 
-// What all pipelines of an engine share.
+// Shared by all pipelines of an engine.
 struct Shared {
   Symbols &symbols;
   Ledger &ledger;
@@ -29,7 +29,7 @@ struct Shared {
   Launcher *launcher = nullptr;
 };
 
-// One pipeline at work. The engine thread only, but for what its sources' threads do.
+// One running pipeline. The engine thread only, except the threads of its sources.
 class PipelineRun {
  public:
   PipelineRun(PipelineDescription description, std::shared_ptr<FunctionHost> functions, Shared &shared);
@@ -39,7 +39,7 @@ class PipelineRun {
 
   Status create();
   Status start();
-  // What the sources have brought still goes through. False when a source hangs: the pipeline must then live on.
+  // Collected samples still pass through. False when a source hangs: the pipeline must then stay alive.
   bool stop_sources(int64_t deadline_ns);
   void stop_stages();
 

@@ -72,7 +72,7 @@ void SourceThread::collect_loop() {
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return stopping_ || requested_; });
-      if (!requested_) return;  // what was promised is still collected: it may be the last window that was asked for
+      if (!requested_) return;  // a requested window is still collected: it may be the last one
       arrival.window = *requested_;
       requested_.reset();
       busy_ = true;
@@ -145,7 +145,7 @@ bool SourceThread::stop(int64_t deadline_ns) {
     stopping_ = true;
     wake_.notify_all();
   }
-  // Early enough that the end of what is cut short comes before the deadline.
+  // Early enough that an interrupted call ends before the deadline.
   const int64_t now = read_clocks().monotonic;
   instance_->end_by(now + (deadline_ns - now) / 2);
   // Again and again: an interrupt that comes between two waits of the source may go unnoticed.

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "core/delivery/counting.h"
+#include "core/ledger/counting.h"
 #include "core/plugin/instance.h"
 #include "core/base/batch.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/delivery/counting.h"
+#include "core/ledger/counting.h"
 #include "core/delivery/sink_worker.h"
 #include "core/ledger/ledger.h"
 

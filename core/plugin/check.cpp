@@ -20,7 +20,7 @@
 namespace atalaya::core {
 namespace {
 
-// What the first released header had: members may follow, none may lack.
+// The members of the first released header: more may follow, none may be missing.
 constexpr uint32_t kPluginSize = offsetof(atalaya_plugin, component_count) + sizeof(atalaya_plugin::component_count);
 constexpr uint32_t kComponentSize = offsetof(atalaya_component, ops) + sizeof(void *);
 constexpr uint32_t kOpsSize = offsetof(atalaya_ops, command) + sizeof(void *);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps a plugin from being used. Errors have no file name in front.
+// Reasons not to use a plugin. Errors do not begin with a file name.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -13,7 +13,7 @@
 namespace atalaya::core {
 
 // A regular file that nobody but root and the effective user can change, in such a folder. Gives the file that a link leads to:
-// what is checked is what is loaded.
+// the checked file is the loaded file.
 Result<std::string> check_file(const std::string &path);
 // For who has capabilities: nobody but root can change it.
 Status check_roots_file(const std::string &path);

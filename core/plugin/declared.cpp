@@ -45,7 +45,7 @@ std::set<std::string> Declared::differences(const atalaya_batch &batch, const Sy
     if (sample.kind == ATALAYA_SPAN && sample.field_count == 0) continue;  // the table is of numbers
     for (uint32_t t = 0; t < sample.tag_count; ++t) {
       const std::string key(symbols.name(sample.tags[t].key));
-      if (tags.count(key) == 0) found.insert("tag \"" + key + "\" is not declared for the fields that it stands with");
+      if (tags.count(key) == 0) found.insert("tag \"" + key + "\" is not declared for the fields of its sample");
     }
   }
   return found;

@@ -12,13 +12,13 @@
 
 namespace atalaya::core {
 
-// What a component declared that it emits, to compare with what it does emit.
+// The declared metrics of a component, to compare with the emitted ones.
 class Declared {
  public:
   explicit Declared(const atalaya_component &component);
 
   // Every difference once: fields and tags that are not in the metric table, numbers of the wrong type, numbers that are none.
-  // What a stage was handed (`known` names) need not be declared by it. Of a span any tag that stands with some metric
+  // A stage need not declare the names of its input (`known`). Of a span any tag that stands with some metric
   // is declared, and all if it has no numbers.
   std::set<std::string> differences(const atalaya_batch &batch, const Symbols &symbols, const std::set<std::string> &known) const;
 

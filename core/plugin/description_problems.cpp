@@ -4,6 +4,7 @@
 #include "core/plugin/names.h"
 #include "core/plugin/verify.h"
 #include "core/base/batch.h"
+#include "core/base/catalogue.h"
 
 namespace atalaya::core {
 namespace {
@@ -39,8 +40,7 @@ class Collector {
     const std::string what = "metric \"" + std::string(view_of(metric.name)) + "\"";
     name("metric", metric.name);
     sentence(what, metric.summary);
-    if (metric.kind < ATALAYA_GAUGE || metric.kind > ATALAYA_TOTAL) problems_.push_back(what + " has an unknown kind");
-    if (metric.decimals < -1 || metric.decimals > 9) problems_.push_back(what + " has decimals outside of -1 to 9");
+    if (const char *problem = metric_problem(metric_info_of(metric)); problem != nullptr) problems_.push_back(what + " " + problem);
     const Strided<atalaya_metric_tag> tags(metric.tags, metric.tag_count, metric.tag_size);
     for (uint32_t i = 0; i < tags.count(); ++i)
       if (tags.at(i).role != ATALAYA_TAG_IDENTITY && tags.at(i).role != ATALAYA_TAG_EXTRA)

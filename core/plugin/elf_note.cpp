@@ -31,7 +31,7 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #error "the plugin ABI is defined for x86-64 and arm64"
 #endif
 
-// What follows the standard note header and the owner.
+// The part after the standard note header and the owner.
 struct Versions {
   uint16_t abi_major, abi_minor;
   uint32_t sample_layout;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/plugin/local_instance.h"
+#include "core/plugin/strided.h"
 
 namespace atalaya::core {
 namespace {
@@ -59,7 +60,7 @@ void give(const Parameter &parameter, atalaya_value &out) {
 struct HostFunctions {
   static LocalInstance &of(void *self) { return *static_cast<LocalInstance *>(self); }
 
-  // The batch that the instance may write to now; null for any other: what the plugin says of it is not believed.
+  // The batch that the instance may write to now; null for any other: the plugin's own pointers are not trusted.
   static Batch *owned(void *self, const atalaya_batch *batch) {
     const LocalInstance &instance = of(self);
     if (instance.handed_ != nullptr && batch == &instance.handed_->raw()) return instance.handed_;
@@ -94,6 +95,34 @@ struct HostFunctions {
     if (found.empty()) return ATALAYA_NOTHING;
     *name = str_of(found);
     return ATALAYA_OK;
+  }
+  static int32_t metric_of(void *self, uint32_t id, atalaya_metric_info *info) noexcept {
+    return answer([&]() -> int32_t {
+      const atalaya_metric_info *found = of(self).names_.metric(id);
+      if (found == nullptr) return ATALAYA_NOTHING;
+      const uint32_t size = info->struct_size;
+      std::memcpy(info, found, std::min<size_t>(size, sizeof(*found)));
+      info->struct_size = size;
+      return ATALAYA_OK;
+    });
+  }
+  static int32_t declare_metric(void *self, const atalaya_metric *metric, uint32_t metric_size) noexcept {
+    return answer([&]() -> int32_t {
+      LocalInstance &instance = of(self);
+      const atalaya_metric whole = Strided<atalaya_metric>(metric, 1, metric_size).at(0);
+      switch (instance.names_.declare(view_of(whole.name), metric_info_of(whole), instance.label_)) {
+        case Catalogue::Outcome::added:
+        case Catalogue::Outcome::same:
+          return ATALAYA_OK;
+        case Catalogue::Outcome::conflict:
+          return ATALAYA_PERMANENT;
+        case Catalogue::Outcome::invalid:
+          return ATALAYA_BAD_CONFIG;
+        case Catalogue::Outcome::full:
+          break;
+      }
+      return ATALAYA_RETRY;
+    });
   }
   static int64_t now(void *self, int32_t clock) noexcept {
     return guarded<int64_t>(0, 0, [&] { return of(self).surroundings_.now(clock); });
@@ -213,6 +242,8 @@ atalaya_host host_functions(LocalInstance *instance) {
   host.emit = HostFunctions::emit;
   host.state_dir = HostFunctions::state_dir;
   host.ledger = HostFunctions::ledger;
+  host.metric_of = HostFunctions::metric_of;
+  host.declare_metric = HostFunctions::declare_metric;
   return host;
 }
 

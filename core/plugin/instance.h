@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One created component, wherever it runs, and what its surroundings do for it.
+// One created component, in this process or another, and the services of its surroundings.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -21,7 +21,7 @@
 
 namespace atalaya::core {
 
-// What the surroundings of an instance do for it. The defaults are those of a place without an engine (check, try, tests).
+// The services for an instance. The defaults serve where there is no engine (check, try, tests).
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
@@ -31,18 +31,18 @@ class Surroundings {
   virtual BatchOwner new_batch() { return nullptr; }                                    // push sources
   virtual int32_t emit(BatchOwner, uint64_t & /*id*/) { return ATALAYA_END; }
   virtual std::optional<std::string> state_dir() { return std::nullopt; }
-  // Its process is run anew, after a crash or a hang (isolation).
+  // Its process was restarted after a crash or a hang (isolation).
   virtual void restarted() {}
   // Row 0 takes a new snapshot. Texts in the row stay valid until the next row 0.
   virtual bool ledger(uint64_t /*row*/, atalaya_ledger_row & /*out*/) { return false; }
 };
 
-// What an operation answered: one of the codes of plugin.h. A code that is none of them, and an exception that left the plugin,
+// The result of an operation: one of the codes of plugin.h. A code that is none of them, and an exception that left the plugin,
 // become PERMANENT.
 struct Outcome {
   int32_t code = ATALAYA_OK;
-  std::string text;   // what the plugin said; "" if nothing
-  bool away = false;  // nobody answered: its process is gone and comes back by itself; the code is RETRY
+  std::string text;   // the plugin's message; may be empty
+  bool unavailable = false;  // its process has ended and is being restarted; the code is RETRY
   bool ok() const { return code == ATALAYA_OK || code == ATALAYA_NOTHING; }
 };
 

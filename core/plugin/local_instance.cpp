@@ -12,7 +12,7 @@
 namespace atalaya::core {
 namespace {
 
-// Makes the call and turns what comes back into an outcome. `body` gets the error to hand on.
+// Makes the call and turns its result into an outcome. `body` gets the error to hand on.
 template <class Body>
 Outcome call(const char *operation, Body &&body) {
   atalaya_error error;

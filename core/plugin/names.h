@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What names of plugins and components look like.
+// The form of names of plugins and components.
 #pragma once
 
 #include <string_view>

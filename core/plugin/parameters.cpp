@@ -26,7 +26,7 @@ Schema items_of(const atalaya_param &param) {
   return {param.items, param.item_count, param.item_size};
 }
 
-// What an operator wrote, for "got ...".
+// The operator's value, for "got ...".
 std::string shown(const Value &value) {
   switch (value.type) {
     case Value::Type::nil:
@@ -372,7 +372,7 @@ std::vector<std::string_view> parts_of(std::string_view text) {
   return parts;
 }
 
-// The schema of a member of a map or record; a string when there is none, so that resolve can say what is wrong.
+// The schema of a member of a map or record; a string when there is none, so that resolve can name the error.
 atalaya_param item_named(const atalaya_param &param, std::string_view name) {
   const Schema items = items_of(param);
   for (uint32_t i = 0; i < items.count(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of one component: what the operator wrote, checked against the schema and completed with its defaults.
+// The parameters of one component: the operator's values, checked against the schema and completed with its defaults.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -34,7 +34,7 @@ class Parameters {
   explicit Parameters(Parameter root) : root_(std::move(root)) {}  // the record of all, checked elsewhere
 
   // Checks `written` (a table, or nil for none) against the schema. Every problem found is appended; unknown keys come with the
-  // nearest known one. What is right is kept even when something else is wrong.
+  // nearest known one. Valid parameters are kept even when others are invalid.
   static Parameters resolve(const Schema &schema, const Value &written, std::vector<Problem> &problems);
 
   // The parameter at "root", "spool.dir", "rules[3].match" (from 0); "" = the record of all. Null when absent.

@@ -23,7 +23,7 @@ std::string load_error(const std::string &path) {
 // The descriptor that the file exports. The file stays open whatever happens: it has run code.
 Result<const atalaya_plugin *> load(const std::string &path) {
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return Error{"cannot be loaded: " + load_error(path) + "; install what it needs or rebuild it"};
+  if (library == nullptr) return Error{"cannot be loaded: " + load_error(path) + "; install its libraries or rebuild it"};
   const auto describe = reinterpret_cast<const atalaya_plugin *(*)()>(::dlsym(library, kSymbol));
   if (describe == nullptr) return Error{"does not export " + std::string(kSymbol) + "; define it with ATALAYA_EXPORT"};
   return describe();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/plugin/parameters.h"
+#include "core/base/symbols.h"
 #include "core/base/result.h"
 
 namespace atalaya::core {
@@ -26,7 +27,7 @@ struct ComponentName {
   auto operator<=>(const ComponentName &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
-// What the note of a file says.
+// The content of a file's note.
 struct PluginNote {
   std::string name, version;
   uint16_t abi_major = 0, abi_minor = 0;
@@ -41,7 +42,7 @@ Result<PluginNote> read_plugin_note(const std::string &path);
 class Plugin {
  public:
   // Opens a file: ownership and mode (root or the effective user, writable by no one else, the folder too), note, versions,
-  // descriptor. The error is one line: file, wanted, offered, what to do.
+  // descriptor. The error is one line: file, wanted, offered, remedy.
   static Result<std::shared_ptr<const Plugin>> open(const std::string &path);
   // The same checks on a descriptor in memory, for tests and static builds.
   static Result<std::shared_ptr<const Plugin>> from_descriptor(const atalaya_plugin *descriptor, const std::string &path);
@@ -72,7 +73,7 @@ class Registry {
   // --plugins and $ATALAYA_PLUGINS (':' between), "plugins" beside the binary, its prefix's lib/atalaya, /usr/lib/atalaya.
   static std::vector<std::string> default_folders(const std::string &option);
 
-  // Whether a file lies where atalaya's own plugins do: all of those folders but the first two. A plugin in memory is our own.
+  // Whether a file is in a folder of atalaya's own plugins: all of those folders but the first two. A plugin in memory is our own.
   static bool is_installed(const std::string &path);
 
   // For tests: a plugin that is already open.
@@ -88,6 +89,9 @@ class Registry {
   std::vector<std::string> names(uint32_t kind) const;
   const std::vector<Entry> &entries() const { return entries_; }
   const std::vector<std::string> &refused() const { return refused_; }  // one line a file
+  // Puts the metrics of all plugins that are open into the catalogue. The problems: invalid metrics, and metrics that two plugins
+  // declare differently.
+  std::vector<std::string> declare_metrics(NameTable &names) const;
 
  private:
   void add_entry(Entry entry, std::shared_ptr<const Plugin> opened);
@@ -95,8 +99,11 @@ class Registry {
   std::vector<Entry> entries_;
   std::vector<std::string> refused_;
   std::map<ComponentName, size_t> by_name_;            // -> entries_
-  std::vector<std::shared_ptr<const Plugin>> opened_;  // beside entries_; null until it is used
+  std::vector<std::shared_ptr<const Plugin>> opened_;  // parallel to entries_; null until used
 };
+
+// Puts the metrics of one component into the catalogue. What is invalid or declared differently is left out and logged.
+void declare_metrics(const atalaya_component &component, NameTable &names);
 
 inline Schema schema_of(const atalaya_component &component) {
   return {component.params, component.param_count, component.param_size};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder for its owner only, that goes away with all that lies in it.
+// A folder for its owner only, deleted with its content.
 #pragma once
 
 #include <cerrno>

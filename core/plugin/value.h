@@ -9,7 +9,7 @@
 
 namespace atalaya::core {
 
-// What an operator wrote for a parameter, before any schema is known. Map keys are sorted, so that equal files give equal values.
+// An operator's value for a parameter, before any schema is known. Map keys are sorted, so that equal files give equal values.
 struct Value {
   enum class Type { nil, boolean, integer, number, string, table, function };
 
@@ -24,7 +24,7 @@ struct Value {
   bool operator==(const Value &) const = default;
 };
 
-// One thing that is wrong with what an operator wrote; `path` names the parameter ("rules[3].match"), "" = the component itself.
+// One error in an operator's value; `path` names the parameter ("rules[3].match"), "" = the component itself.
 struct Problem {
   std::string path;
   std::string text;  // without file, line and component: the caller knows those

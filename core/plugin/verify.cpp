@@ -27,7 +27,7 @@ class WorkFolder : public ScratchFolder {
   WorkFolder() : ScratchFolder("atalaya-verify-") { std::ofstream(path() + "/file").flush(); }
 };
 
-// Keeps what a component emits.
+// Keeps the emitted samples of a component.
 class Recorder : public Surroundings {
  public:
   explicit Recorder(std::string folder) : folder_(std::move(folder)) {}
@@ -72,6 +72,7 @@ std::string failure(const char *operation, const Outcome &outcome) {
 
 // Why the component cannot be created with these parameters; "" if it was.
 std::string create_in(Subject &subject, const Registry::Component &component, const Value &written) {
+  declare_metrics(*component.component, subject.symbols);
   std::vector<Problem> problems;
   Parameters parameters = Parameters::resolve(schema_of(*component.component), written, problems);
   if (!problems.empty()) return "parameter \"" + problems[0].path + "\": " + problems[0].text;
@@ -184,7 +185,7 @@ class Verifier {
       case ATALAYA_SINK:
         return write(subject);
       case ATALAYA_COMMAND:
-        return {};  // what a command does is its own affair
+        return {};  // commands are not run
       default:
         return process(subject);
     }
@@ -204,7 +205,7 @@ class Verifier {
     return {};
   }
 
-  // Interrupts the run once it waits: that is what the host does at a stop.
+  // Interrupts the run once it waits, as the host does at a stop.
   std::string push(Subject &subject) {
     std::promise<pid_t> thread_id;
     std::packaged_task<Outcome()> task([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lifecycle kit: what every component must live through, whoever wrote it. `atalaya plugins --verify FILE` and the tests run
+// The lifecycle kit: calls that every component must survive, whoever wrote it. `atalaya plugins --verify FILE` and the tests run
 // it.
 #pragma once
 
@@ -26,10 +26,10 @@ std::string line_of(const Finding &finding);
 // Runs every step on every component. Files are made in a temporary folder only. A step that hangs is given up after 10 s.
 std::vector<Finding> verify_plugin(const std::shared_ptr<const Plugin> &plugin);
 
-// What is wrong with what a component says of itself: empty sentences, unknown types, defaults that its own schema refuses.
+// Errors in a component's description: empty sentences, unknown types, defaults that its own schema refuses.
 std::vector<std::string> description_problems(const atalaya_component &component);
 
-// Parameters that a component can be created with: what is required (or everything), files and folders inside `folder`.
+// Parameters that a component can be created with: required ones (or all), files and folders inside `folder`.
 Value sample_parameters(const atalaya_component &component, const std::string &folder, bool everything);
 
 }  // namespace atalaya::core

@@ -159,7 +159,14 @@ class Pull final : public Source {
  public:
   static constexpr Param params[] = {kTrouble};
   static constexpr Description description = {.name = "faulty"_str, .summary = "one sample a window"_str, .params = params};
-  explicit Pull(Host host) : trouble_(host), name_(host.intern("test.number")) {}
+  explicit Pull(Host host) : trouble_(host), name_(host.intern("test.number")) {
+    host.declare({.name = "test.number"_str,
+                  .unit = "{number}"_str,
+                  .kind = ATALAYA_TOTAL,
+                  .decimals = -1,
+                  .source = "the plugin"_str,
+                  .summary = "Numbers so far."_str});
+  }
   Code collect(const Window &, Batch &batch) override {
     const std::string trouble = trouble_.happens();
     Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
@@ -245,16 +252,21 @@ class Push final : public PushSource {
 class Stage final : public Translator {
  public:
   static constexpr Param params[] = {kTrouble};
-  static constexpr Description description = {.name = "faulty"_str, .summary = "adds a tag"_str, .params = params};
-  explicit Stage(Host host) : trouble_(host), key_(host.intern("seen")) {}
+  static constexpr Description description = {
+      .name = "faulty"_str, .summary = "adds a tag: the first field's unit"_str, .params = params};
+  explicit Stage(Host host) : host_(host), trouble_(host), key_(host.intern("seen")) {}
   Code process(const Window &, Batch &batch) override {
-    for (Sample &sample : batch.samples()) batch.tag(sample, key_, "yes");
+    for (Sample &sample : batch.samples()) {
+      const auto metric = sample.field_count > 0 ? host_.metric(sample.fields[0].name) : std::nullopt;
+      batch.tag(sample, key_, metric ? metric->unit : "none");
+    }
     const std::string trouble = trouble_.happens();
     if (batch.raw()->count > 0) spoil(*batch.raw(), trouble);
     return Code::ok;
   }
 
  private:
+  Host host_;
   Trouble trouble_;
   uint32_t key_;
 };

@@ -297,7 +297,7 @@ class Wrong(QueryCase):
             self.atalaya(*words, "--experiment", "nobody", status=2)
             self.assertIn('experiment "nobody" is not in the store', self.errors)
             self.atalaya(*words, "--experiment", "nobody", "--from=-1h", status=2)
-            self.assertIn("leave out --from and --to", self.errors)
+            self.assertIn("omit --from and --to", self.errors)
         self.atalaya("experiment", "start", "x", "--at", "noon", status=2)
         self.assertIn('--at: "noon" is not a time', self.errors)
 

@@ -334,15 +334,15 @@ class Bottleneck(AgentCase):
         self.tell(tasks("job_1526_0001"))
         for words, message in (
                 (("--job", "job_1526_0002"), 'job "job_1526_0002" is not in the store .*; did you mean "job_1526_0001"'),
-                (("--job", ""), "--job: is empty; name a job, or all"),
-                (("--job", "all", "--compare", "x"), "--compare: --job names the job before the change"),
-                (("--job", "x", "--compare", "x"), "--compare: is the same job"),
-                (("--job", "all", "-o", "report.pdf"), "-o report.pdf: reports are FILE.html, FILE.json or FILE.txt"),
+                (("--job", ""), "--job: empty; name a job, or all"),
+                (("--job", "all", "--compare", "x"), "--compare: needs --job with a single job"),
+                (("--job", "x", "--compare", "x"), "--compare: the same job"),
+                (("--job", "all", "-o", "report.pdf"), "-o report.pdf: unknown suffix; use .html, .json or .txt"),
                 ((), "job")):
             self.bottleneck(*words, status=2)
             self.assertTrue(re.search(message, self.errors), self.errors)
         self.bottleneck("--job", "job_1526_0001", "--max-points", "10", status=1)
-        self.assertIn("ask for less: one --job, more --tag, or a shorter time", self.errors)
+        self.assertIn("narrow the query with one --job, --tag or a shorter time range", self.errors)
 
 
 if __name__ == "__main__":

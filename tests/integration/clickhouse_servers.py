@@ -73,7 +73,7 @@ class ClickHouse(Server):
 </users></yandex>""")
         cluster = "".join(f"<shard><internal_replication>true</internal_replication><replica><host>127.0.0.1</host>"
                           f"<port>{shard.tcp_port}</port></replica></shard>" for shard in shards)
-        keeper = f"<zookeeper><node><host>127.0.0.1</host><port>{zookeeper.port}</port></node><session_timeout_ms>3000</session_timeout_ms></zookeeper>" if zookeeper else ""
+        supervisor = f"<zookeeper><node><host>127.0.0.1</host><port>{zookeeper.port}</port></node><session_timeout_ms>3000</session_timeout_ms></zookeeper>" if zookeeper else ""
         with open(os.path.join(self.folder, "config.xml"), "w") as file:
             file.write(f"""<yandex>
 <logger><level>warning</level><log>{self.folder}/log</log><errorlog>{self.folder}/errors</errorlog><size>10M</size><count>1</count></logger>
@@ -82,7 +82,7 @@ class ClickHouse(Server):
 <max_concurrent_queries>100</max_concurrent_queries><uncompressed_cache_size>0</uncompressed_cache_size>
 <mark_cache_size>104857600</mark_cache_size><path>{self.folder}/data/</path><tmp_path>{self.folder}/tmp/</tmp_path>
 <users_config>users.xml</users_config><default_profile>default</default_profile><default_database>default</default_database>
-<remote_servers>{f"<{CLUSTER}>{cluster}</{CLUSTER}>" if shards else ""}</remote_servers>{keeper}
+<remote_servers>{f"<{CLUSTER}>{cluster}</{CLUSTER}>" if shards else ""}</remote_servers>{supervisor}
 <macros><shard>{number}</shard><replica>r{number}</replica></macros>
 <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
 </yandex>""")

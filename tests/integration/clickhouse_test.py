@@ -441,11 +441,11 @@ class Cluster(ServedCase):
     @classmethod
     def make_server(cls):
         cls.password_file(cls.temporary_of_class, "default:")
-        keeper = ZooKeeper(cls.temporary_of_class).start()
-        cls.addClassCleanup(keeper.stop)
+        supervisor = ZooKeeper(cls.temporary_of_class).start()
+        cls.addClassCleanup(supervisor.stop)
         cls.shards = [ClickHouse(cls.temporary_of_class, name) for name in ("one", "two")]
         for number, shard in enumerate(cls.shards, 1):
-            shard.start(cls.shards, keeper, number)
+            shard.start(cls.shards, supervisor, number)
             cls.addClassCleanup(shard.stop)
         return cls.shards[0]
 

@@ -102,7 +102,7 @@ class Cluster(StoreCase):
 
     def test_the_drawing_leaves_small_edges_out_and_keeps_its_colours(self):
         dot = self.graph("--format", "dot")
-        self.assertIn("2 edges are drawn; 1 with 2.0 MiB of 306 MiB are not", self.errors)
+        self.assertIn("2 edges drawn; 1 edges with 2.0 MiB of 306 MiB omitted", self.errors)
         self.assertEqual(dot.count(" -- "), 2)
         self.assertEqual(dot.count("subgraph cluster_"), 2)
         all_edges = self.graph("--format", "dot", "--min-share", "0")
@@ -128,7 +128,7 @@ class Cluster(StoreCase):
         self.assertEqual(self.atalaya("graph", "--from", str(T0 - 60), "--to", str(T0 - 30), "--format", "matrix").strip(), "")
         self.assertIn("no flows from ", self.errors)
         self.atalaya("graph", *WHEN, "--max-points", "1", status=1)
-        self.assertIn("ask for less: more --tag, or a shorter time", self.errors)
+        self.assertIn("narrow the query with --tag or a shorter time range", self.errors)
         self.atalaya("graph", "--conntrack", "/etc/passwd", status=2)
         self.assertIn("--conntrack: /etc/passwd: no line of it is a connection", self.errors)
         self.atalaya("graph", "--conntrack", "/nowhere", status=2)

@@ -174,7 +174,7 @@ class Faults(IsolationCase):
         faults = {fault: {**CRASHES, **HANGS, **GARBAGE}[fault] for fault in ("segfault", "exit", "heap", "close", "leak", "deaf", *GARBAGE)}
         agent = self.storm(faults, """every = "200ms", a.source.self {{}}, a.translate.faulty {{ trouble = "{trouble}", {limits} }},
             a.sink.file {{ path = "{out}" }}""", "translator faulty", time_to_answer="200ms")  # it holds up all pipelines
-        self.assertEqual(set(agent.row("bad0", "translator faulty")["reasons"]), {"stage away"})
+        self.assertEqual(set(agent.row("bad0", "translator faulty")["reasons"]), {"stage unavailable"})
         self.ends(agent)
         for number in range(len(faults)):
             self.assertTrue(all(point["tags"]["seen"] == "yes" for point in points(self.path(f"bad{number}"))))

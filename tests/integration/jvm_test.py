@@ -419,9 +419,9 @@ public class Brief {
 
     @unittest.skipUnless(ZooKeeper.there, "needs zookeeper: apt-get install zookeeper")
     def test_zookeeper(self):
-        keeper = ZooKeeper(self.folder).start()
-        self.addCleanup(keeper.stop)
-        pid = keeper.process.pid
+        supervisor = ZooKeeper(self.folder).start()
+        self.addCleanup(supervisor.stop)
+        pid = supervisor.process.pid
         agent = self.watch('main = { "*.QuorumPeerMain" }', more="a.translate.names { rules = {} },", process="java")
         found = self.until(agent, lambda all: of(all, pid, "span") and sum(
             sample["fields"].get("jvm.profile.rate", 0) > 0 and "jvm.threads.waiting" in sample["fields"] for sample in of(all, pid)) > 1, "profile")

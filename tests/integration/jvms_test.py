@@ -92,7 +92,7 @@ class Jvms(QueryCase):
 
     def test_what_is_not_there(self):
         self.atalaya("jvms", *WHEN, "--function", "app.Main wrok", status=1)
-        self.assertIn('function "app.Main wrok" took no time that is known', self.errors)
+        self.assertIn('no samples of function "app.Main wrok"', self.errors)
         self.assertIn('did you mean "app.Main work"?', self.errors)
         self.assertEqual(self.atalaya("jvms", "--from", "2001-01-01", "--to", "2001-01-02", status=1), "")
         self.assertIn("source jvm finds them", self.errors)

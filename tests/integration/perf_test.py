@@ -173,19 +173,19 @@ class Perf(AgentCase):
 
     def check_sums(self):
         """In each window for itself; and no two samples are of the same entity."""
-        told, given, seen = {}, {}, set()
+        expected, given, seen = {}, {}, set()
         with open(self.output) as file:
             for sample in map(json.loads, file):
                 fields, time = sample["fields"], sample["time"]
                 if sample["kind"] == "metrics":
-                    told[time] = fields["perf.samples"] - fields["perf.lost"] - fields["perf.filtered"]
+                    expected[time] = fields["perf.samples"] - fields["perf.lost"] - fields["perf.filtered"]
                     continue
                 given[time] = given.get(time, 0) + fields["profile.samples"]
                 identity = (time, sample["text"], *sorted(sample["tags"].items()))
                 self.assertNotIn(identity, seen)
                 seen.add(identity)
-        self.assertGreater(len(told), 1)
-        self.assertEqual({time: count for time, count in told.items() if count > 0}, given)
+        self.assertGreater(len(expected), 1)
+        self.assertEqual({time: count for time, count in expected.items() if count > 0}, given)
 
     def test_samples_add_up(self):
         for options in ("", 'unwind = "dwarf"', 'backend = "ring"', 'profile = "both"'):

@@ -130,7 +130,7 @@ class Commands(QueryCase):
 
     def test_a_report_is_what_its_file_is_called(self):
         self.atalaya("report", "--format", "csv", "-o", self.path("r.html"), status=2)
-        self.assertIn("r.html is a file of html, --format says csv", self.errors)
+        self.assertIn("r.html selects html, but --format is csv", self.errors)
 
     def test_units_and_kinds_are_those_that_the_plugins_declare(self):
         declared = {}
@@ -249,9 +249,9 @@ class Commands(QueryCase):
         self.assertEqual(len(picture.getElementsByTagName("path")), 3)
         self.assertIn("MiB/s", picture.toxml())
         self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.pdf"), status=2)
-        self.assertIn("pictures are SVG or PNG", self.errors)
+        self.assertIn("unknown suffix; use .svg or .png", self.errors)
         self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.webp"), status=2)
-        self.assertIn("pictures are SVG or PNG", self.errors)
+        self.assertIn("unknown suffix; use .svg or .png", self.errors)
 
     def test_a_picture_is_well_formed_whatever_a_process_is_called(self):
         self.put([{"metric": "proc.cpu.user", "timestamp": T0 + 10, "value": 1, "tags": {"process": name}} for name in ("a\uffff", "b\ufffe")])
@@ -300,7 +300,7 @@ class Commands(QueryCase):
                 (["query", "--metric", "x", "--tag", "host"], '"host" is not of the form KEY=VALUE'),
                 (["query", "--metric", "x", "--format", "xml"], "--format"),
                 (["query", "--nonsense"], 'unknown option "--nonsense"'),
-                (["serve", "--listen", "0.0.0.0:0"], "name a file with --tokens")):
+                (["serve", "--listen", "0.0.0.0:0"], "add --tokens FILE")):
             self.atalaya(*words, status=2)
             self.assertIn(said, self.errors)
         self.atalaya("query", "--metric", "proc.*", "--max-points", "5", *WHEN, status=1)
@@ -316,7 +316,7 @@ class Commands(QueryCase):
         overview = self.atalaya("--help")
         for name in ("query", "plot", "sql", "report", "experiment", "serve"):
             self.assertIn(f"  {name} ", overview)
-            self.assertIn("example: atalaya " + name, self.atalaya(name, "--help"))
+            self.assertIn("\n  atalaya " + name, self.atalaya(name, "--help"))
         self.assertIn("group\\-by", self.atalaya("help", "man"))
         self.assertIn("--group-by", self.atalaya("help", "bash"))
         self.assertEqual(subprocess.run(["bash", "-n"], input=self.atalaya("help", "bash").encode()).returncode, 0)

@@ -4,6 +4,7 @@
 import glob
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -142,7 +143,7 @@ class Running(AgentCase):
     def test_a_second_agent_on_the_same_socket_runs_without_status(self):
         first = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("one")}" }}')).running()
         second = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("two")}" }}'))
-        second.wait_line("another agent answers there")
+        second.wait_line("another agent uses this socket")
         self.assertEqual(second.stop(), 0)
         self.assert_balanced(first.status())
         self.assertEqual(first.stop(), 0)
@@ -289,10 +290,10 @@ class Commands(AgentCase):
                         client.sendall(answer)
                     out, errors = asks.communicate()
                     self.assertEqual((asks.returncode, out), (1, ""), errors)
-                    self.assertIn("the agent does not answer to the end", errors)
+                    self.assertIn("the answer of the agent is incomplete", errors)
 
     def test_wrong_use_is_status_2_and_names_the_word(self):
-        for words, text in ((["rnu"], '"rnu" is not a command'), (["run"], "needs FILE"), (["run", "x", "y"], '"y" is one word too many'),
+        for words, text in ((["rnu"], '"rnu" is not a command'), (["run"], "missing argument: FILE"), (["run", "x", "y"], 'unexpected argument "y"'),
                             (["run", "--fro", "1s", "x"], 'unknown option "--fro"'), (["run", "x", "--for"], "--for needs a value"),
                             (["run", "x", "--for", "5"], "--for"), (["try", "prco"], 'did you mean "proc"?'),
                             (["try", "stdout"], '"stdout" is a sink; only a source can be tried'),
@@ -306,15 +307,31 @@ class Commands(AgentCase):
                 self.assertEqual(asked.returncode, 2, asked.stderr)
                 self.assertIn(text, asked.stderr)
 
-    def test_help_everywhere_with_an_example(self):
+    def check_width(self, text):
+        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+
+    def test_help_has_groups_and_three_examples_and_fits_80_columns(self):
         overview = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
-        # A name that is longer than its column leaves the summary in its own.
-        self.assertRegex(overview, r"\n  spool ls\|verify\|export\|replay DIR \[FILE\]\n {38}a sink's durable queue")
-        for command in ("run", "check", "test", "try", "plugins", "status", "doctor", "spool"):
-            self.assertIn(command, overview)
+        self.check_width(overview)
+        self.assertRegex(overview, r"\nCollect\n  run         Run ")
+        self.assertRegex(overview, r"\nManage\n(.+\n)*  spool       List, verify")
+        names = re.findall(r"^  ([a-z]+)  ", overview, re.M)
+        self.assertLessEqual({"run", "check", "test", "try", "plugins", "status", "doctor", "spool"}, set(names))
+        for command in names:
             text = subprocess.run([BINARY, command, "--help"], capture_output=True, text=True, check=True).stdout
-            self.assertIn("example: atalaya " + command, text)
+            self.check_width(text)
+            self.assertEqual(len(re.findall("^  atalaya " + command, text, re.M)), 3, text)
             self.assertEqual(subprocess.run([BINARY, "help", command], capture_output=True, text=True, check=True).stdout, text)
+
+    def test_options_that_commands_share_are_described_once(self):
+        shared = subprocess.run([BINARY, "help", "options"], capture_output=True, text=True, check=True).stdout
+        self.check_width(shared)
+        for command in ("query", "report", "graph"):
+            text = subprocess.run([BINARY, command, "--help"], capture_output=True, text=True, check=True).stdout
+            for option in ("--store STORE", "--from TIME", "--to TIME", "--experiment NAME", "--workload NAME"):
+                self.assertRegex(shared, rf"(?m)^  {option} ")
+                self.assertIn(option, text)
+                self.assertNotRegex(text, rf"(?m)^  {option}  ")
 
     def test_the_manual_page_and_completion_say_the_same(self):
         for form in ("man", "bash", "zsh", "fish"):

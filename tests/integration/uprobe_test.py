@@ -90,7 +90,7 @@ class Uprobe(AgentCase):
         return self.sums()
 
     def work(self, agent, rounds=ROUNDS):
-        """The program's own log, once all of it is told."""
+        """The program's own log, once all of it is reported."""
         self.until(agent, lambda sums: sums.get(("stays", "attached")) == 1, "attached region")
         child = self.start("work", str(THREADS), str(rounds))
         log = json.loads(child.stdout.readline())
@@ -147,8 +147,8 @@ class Uprobe(AgentCase):
         begins = [span[0] for span in self.spans("fill")]
         self.assertEqual(len(set(begins)), log["fill"]["calls"])
 
-    def test_what_is_counted_has_been_told(self):
-        """In each window, while runs go on: one who stops at the last count has all spans."""
+    def test_counted_runs_are_reported(self):
+        """In each window, while runs go on: a reader that stops at the last count has all spans."""
         agent = self.look(every="100ms", more='a.sink.file { path = "%s", format = "samples" }' % self.path("samples")).running()
         self.work(agent, rounds=4 * ROUNDS)
         agent.stop()
@@ -248,11 +248,11 @@ class Uprobe(AgentCase):
     def test_a_binary_comes_later_and_is_replaced(self):
         later = self.path("later")
         agent = self.look('{ name = "hot", binary = "%s", enter = "hot", leave = "return" }' % later).running()
-        agent.wait_line("it is waited for")
+        agent.wait_line("waiting for it")
         self.until(agent, lambda sums: sums.get(("hot", "attached")) == 0, "window")
         shutil.copy(self.binary, later + ".new")  # at once, as it is looked at meanwhile
         os.rename(later + ".new", later)
-        agent.wait_line("it is seen now")
+        agent.wait_line(": attached")
         self.start("hot", "50", binary=later).wait()
         self.until(agent, lambda sums: sums["hot", "calls"] >= 50, "calls")
         # As a package does it: the new one under another name first.
@@ -260,7 +260,7 @@ class Uprobe(AgentCase):
         inode = os.stat(later).st_ino
         os.rename(later + ".new", later)
         self.assertNotEqual(os.stat(later).st_ino, inode)
-        agent.wait_line("the file that has replaced its binary is seen, too")
+        agent.wait_line("also attached to the file that replaced its binary")
         self.start("hot", "60", binary=later).wait()
         sums = self.until(agent, lambda sums: sums["hot", "calls"] >= 110, "calls of the new one")
         self.assertEqual(sums["hot", "calls"], 110)

@@ -4,8 +4,11 @@
 //
 //   class Uptime final : public atalaya::Source {
 //    public:
-//     static constexpr atalaya::Param params[] = {{.name = "root"_str, .type = ATALAYA_STRING, .default_text = "/"_str, ...}};
-//     static constexpr atalaya::Description description = {.name = "uptime"_str, .summary = "..."_str, .params = params};
+//     static constexpr atalaya::Param params[] = {atalaya::param::string("root", "Root of the file system to read").defaults("/")};
+//     static constexpr atalaya::Metric metrics[] = {
+//         atalaya::metric::gauge("uptime.seconds", "s", 2, atalaya::metric::host_tags, "/proc/uptime", "Time since boot")};
+//     static constexpr atalaya::Description description = {
+//         .name = "uptime"_str, .summary = "Time since boot"_str, .params = params, .metrics = metrics};
 //     explicit Uptime(atalaya::Host host);
 //     atalaya::Code collect(const atalaya::Window &window, atalaya::Batch &batch) override;
 //   };
@@ -29,6 +32,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace atalaya {
@@ -52,6 +56,164 @@ constexpr atalaya_str operator""_str(const char *data, std::size_t size) {
   return {data, size};
 }
 }  // namespace literals
+
+// ---- Builders of descriptions: constant expressions over string literals. The fields are those of plugin.h. --------------------
+
+namespace param {
+
+// A parameter that is being described. Converts to Param.
+class Builder {
+ public:
+  constexpr Builder(uint32_t type, std::string_view name, std::string_view summary) {
+    param_.name = str(name);
+    param_.type = type;
+    param_.summary = str(summary);
+  }
+  constexpr operator Param() const { return param_; }
+
+  // The default, as an operator would write it.
+  constexpr Builder defaults(std::string_view text) const {
+    return changed([text](Param &p) { p.default_text = str(text); });
+  }
+  constexpr Builder required() const {
+    return changed([](Param &p) { p.flags |= ATALAYA_REQUIRED; });
+  }
+  // Both limits are allowed values, in the unit that the value is read in (ns, bytes).
+  constexpr Builder range(double min, double max) const {
+    return changed([min, max](Param &p) {
+      p.flags |= ATALAYA_BOUNDED;
+      p.min = min;
+      p.max = max;
+    });
+  }
+  constexpr Builder unit(std::string_view unit) const {
+    return changed([unit](Param &p) { p.unit = str(unit); });
+  }
+  // Words joined by '|'; for the name "*", a glob for the keys.
+  constexpr Builder allowed(std::string_view words) const {
+    return changed([words](Param &p) { p.allowed = str(words); });
+  }
+  // Elements of a list (one), values of a map (one), members of a record. The array is a constant with static storage.
+  constexpr Builder items(std::span<const Param> items) const {
+    return changed([items](Param &p) {
+      p.items = items.data();
+      p.item_count = static_cast<uint32_t>(items.size());
+      p.item_size = sizeof(Param);
+    });
+  }
+
+ private:
+  template <class Change>
+  constexpr Builder changed(Change change) const {
+    Builder copy = *this;
+    change(copy.param_);
+    return copy;
+  }
+
+  Param param_{};
+};
+
+constexpr Builder boolean(std::string_view name, std::string_view summary) {
+  return {ATALAYA_BOOL, name, summary};
+}
+constexpr Builder integer(std::string_view name, std::string_view summary) {
+  return {ATALAYA_INT, name, summary};
+}
+constexpr Builder number(std::string_view name, std::string_view summary) {
+  return {ATALAYA_NUMBER, name, summary};
+}
+constexpr Builder string(std::string_view name, std::string_view summary) {
+  return {ATALAYA_STRING, name, summary};
+}
+constexpr Builder duration(std::string_view name, std::string_view summary) {
+  return {ATALAYA_DURATION, name, summary};
+}
+constexpr Builder size(std::string_view name, std::string_view summary) {
+  return {ATALAYA_SIZE, name, summary};
+}
+constexpr Builder choice(std::string_view name, std::string_view words, std::string_view summary) {
+  return Builder(ATALAYA_ENUM, name, summary).allowed(words);
+}
+constexpr Builder list(std::string_view name, std::span<const Param> element, std::string_view summary) {
+  return Builder(ATALAYA_LIST, name, summary).items(element);
+}
+constexpr Builder map(std::string_view name, std::span<const Param> value, std::string_view summary) {
+  return Builder(ATALAYA_MAP, name, summary).items(value);
+}
+constexpr Builder record(std::string_view name, std::span<const Param> members, std::string_view summary) {
+  return Builder(ATALAYA_RECORD, name, summary).items(members);
+}
+
+}  // namespace param
+
+namespace metric {
+
+// Decimals of a metric whose values are int64 counts.
+inline constexpr int32_t count = -1;
+
+constexpr MetricTag identity(std::string_view key) {
+  return {str(key), ATALAYA_TAG_IDENTITY, 0};
+}
+constexpr MetricTag extra(std::string_view key) {
+  return {str(key), ATALAYA_TAG_EXTRA, 0};
+}
+inline constexpr MetricTag host_tags[] = {identity("host")};
+
+// `unit` is UCUM ("1", "%", "By", "MiBy/s"); `decimals` those that values are rounded to, or `count`; `source` names the file and
+// field that the value is read from. The array of tags is a constant with static storage.
+constexpr Metric make(uint32_t kind, std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
+                      std::string_view source, std::string_view summary) {
+  return {str(name),         str(unit),   kind,        decimals, tags.data(), static_cast<uint32_t>(tags.size()),
+          sizeof(MetricTag), str(source), str(summary)};
+}
+constexpr Metric gauge(std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
+                       std::string_view source, std::string_view summary) {
+  return make(ATALAYA_GAUGE, name, unit, decimals, tags, source, summary);
+}
+// Per second.
+constexpr Metric rate(std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
+                      std::string_view source, std::string_view summary) {
+  return make(ATALAYA_RATE, name, unit, decimals, tags, source, summary);
+}
+// Amount in the window.
+constexpr Metric delta(std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
+                       std::string_view source, std::string_view summary) {
+  return make(ATALAYA_DELTA, name, unit, decimals, tags, source, summary);
+}
+// Amount since the start of the entity.
+constexpr Metric total(std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
+                       std::string_view source, std::string_view summary) {
+  return make(ATALAYA_TOTAL, name, unit, decimals, tags, source, summary);
+}
+
+}  // namespace metric
+
+namespace need {
+
+// A need that is optional belongs to a feature, a word such as "bpf"; `reason` says what is lost without it.
+constexpr Need make(uint32_t type, std::string_view name, std::string_view reason, bool optional, std::string_view feature) {
+  return {type, optional ? 1u : 0u, str(name), str(reason), str(feature)};
+}
+constexpr Need capability(std::string_view name, std::string_view reason) {
+  return make(ATALAYA_NEED_CAPABILITY, name, reason, false, {});
+}
+constexpr Need file(std::string_view name, std::string_view reason) {
+  return make(ATALAYA_NEED_FILE, name, reason, false, {});
+}
+constexpr Need kernel(std::string_view name, std::string_view reason) {
+  return make(ATALAYA_NEED_KERNEL, name, reason, false, {});
+}
+constexpr Need optional_capability(std::string_view name, std::string_view reason, std::string_view feature = {}) {
+  return make(ATALAYA_NEED_CAPABILITY, name, reason, true, feature);
+}
+constexpr Need optional_file(std::string_view name, std::string_view reason, std::string_view feature = {}) {
+  return make(ATALAYA_NEED_FILE, name, reason, true, feature);
+}
+constexpr Need optional_kernel(std::string_view name, std::string_view reason, std::string_view feature = {}) {
+  return make(ATALAYA_NEED_KERNEL, name, reason, true, feature);
+}
+
+}  // namespace need
 
 // What an operation answers; the values are those of plugin.h.
 enum class Code : int32_t {
@@ -96,6 +258,13 @@ class Value {
   atalaya_value raw_;
 };
 
+// The catalogue's answer about a metric; the texts are valid for the life of the process.
+struct MetricInfo {
+  uint32_t kind = 0;  // ATALAYA_GAUGE, ATALAYA_RATE, ATALAYA_DELTA, ATALAYA_TOTAL
+  int decimals = 0;   // -1: an int64 count
+  std::string_view unit, summary, source;
+};
+
 // The host's services for one instance. Cheap to copy; valid as long as the instance.
 class Host {
  public:
@@ -107,6 +276,20 @@ class Host {
   std::string_view name_of(uint32_t id) const {
     atalaya_str name{nullptr, 0};
     return raw_->name_of(raw_->self, id, &name) == ATALAYA_OK ? view(name) : std::string_view{};
+  }
+  // Unit, kind and summary of the metric with this id, if anybody declared it. Any thread, no lock.
+  std::optional<MetricInfo> metric(uint32_t id) const {
+    if (raw_->struct_size < offsetof(atalaya_host, metric_of) + sizeof(raw_->metric_of)) return std::nullopt;
+    atalaya_metric_info info{};
+    info.struct_size = sizeof(info);
+    if (raw_->metric_of(raw_->self, id, &info) != ATALAYA_OK) return std::nullopt;
+    return MetricInfo{info.kind, info.decimals, view(info.unit), view(info.summary), view(info.source)};
+  }
+  // Declares a metric whose name is known only at run time. False when it is invalid or declared differently already: the first
+  // declaration holds and the host logs the conflict. Any thread.
+  bool declare(const Metric &metric) const {
+    if (raw_->struct_size < offsetof(atalaya_host, declare_metric) + sizeof(raw_->declare_metric)) return false;
+    return raw_->declare_metric(raw_->self, &metric, sizeof(metric)) == ATALAYA_OK;
   }
   int64_t monotonic() const { return raw_->now(raw_->self, ATALAYA_CLOCK_MONOTONIC); }
   int64_t realtime() const { return raw_->now(raw_->self, ATALAYA_CLOCK_REALTIME); }
@@ -297,6 +480,24 @@ class Component {
 class Source : public Component {
  public:
   virtual Code collect(const Window &window, Batch &batch) = 0;
+};
+
+// A source whose work a collector does: a class with start(), stop() and collect(window, batch), constructed from a Host and, where
+// it has some, its options.
+template <class Collector>
+class CollectingSource : public Source {
+ public:
+  template <class... Options>
+  explicit CollectingSource(Host host, Options &&...options) : collector_(host, std::forward<Options>(options)...) {}
+  void start() override { collector_.start(); }
+  void stop() override { collector_.stop(); }
+  Code collect(const Window &window, Batch &batch) override {
+    collector_.collect(window, batch);
+    return Code::ok;
+  }
+
+ private:
+  Collector collector_;
 };
 
 class PushSource : public Component {

@@ -21,70 +21,49 @@ namespace {
 using namespace atalaya::literals;
 
 constexpr const char *kAskForLess =
-    "; ask for less: one --job, more --tag, or a shorter time; or allow more with --max-points and --timeout";
+    "; narrow the query with one --job, --tag or a shorter time range, or raise --max-points and --timeout";
 
-// What the suffix of the file says, where it says one.
+// The format that the suffix of the file selects, else `format`.
 std::string format_of(const std::string &file, const std::string &format) {
   std::string suffix = query::suffix_of(file);
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "json") {
     if (format != "table" && format != suffix)  // that is the default
       throw Failure(Code::bad_config,
-                    "-o " + file + " is a file of " + suffix + ", --format says " + format + "; leave one of them out");
+                    "-o " + file + " selects " + suffix + ", but --format is " + format + "; omit one of them");
     return suffix;
   }
   if (file.empty() || file == "-" || suffix == "txt") return format;
-  throw Failure(Code::bad_config, "-o " + file + ": reports are FILE.html, FILE.json or FILE.txt");
+  throw Failure(Code::bad_config, "-o " + file + ": unknown suffix; use .html, .json or .txt");
 }
 
 class BottleneckCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
-      std::array{Param{.name = "job"_str,
-                       .type = ATALAYA_STRING,
-                       .flags = ATALAYA_REQUIRED,
-                       .unit = "ID|all"_str,
-                       .summary = "The job, whenever it ran; all: every job of the time."_str},
-                 Param{.name = "compare"_str,
-                       .type = ATALAYA_STRING,
-                       .unit = "ID"_str,
-                       .summary = "A job that did the same work later, after a change: speeds of both side by side."_str},
-                 Param{.name = "clustering"_str,
-                       .type = ATALAYA_ENUM,
-                       .default_text = "pam"_str,
-                       .allowed = "pam|kmeans"_str,
-                       .summary = "How speeds become five grades: pam (k-medoids) does not mind extremes."_str},
-                 Param{.name = "least"_str,
-                       .type = ATALAYA_INT,
-                       .flags = ATALAYA_BOUNDED,
-                       .default_text = "20"_str,
-                       .unit = "%"_str,
-                       .summary = "A node that is slower than the others by less is not reported."_str,
-                       .min = 1,
-                       .max = 99},
-                 query::kTag},
+      query::listed(
+          param::string("job", "Job to analyse at any time; all: every job in the range").required().unit("ID|all"),
+          param::string("compare", "Later job that did the same work after a change; compares the speeds").unit("ID"),
+          param::choice("clustering", "pam|kmeans", "Method that groups speeds into five grades; pam is robust to outliers")
+              .defaults("pam"),
+          param::integer("least", "Minimum slowdown of a reported node").defaults("20").range(1, 99).unit("%"), query::kTag),
       query::kWindowParams, query::kStoreParams,
-      std::array{Param{.name = "o"_str,
-                       .type = ATALAYA_STRING,
-                       .unit = "FILE.html|FILE.json"_str,
-                       .summary = "The file that is written, as its name says; without it standard output."_str},
-                 Param{.name = "format"_str,
-                       .type = ATALAYA_ENUM,
-                       .default_text = "table"_str,
-                       .allowed = "table|json|html"_str,
-                       .summary = "How it is written; html is one page with pictures that needs nothing else."_str}});
+      query::listed(
+          param::string("o", "Output file; its suffix selects the format (default: standard output)").unit("FILE.html|FILE.json"),
+          param::choice("format", "table|json|html", "Output format; html is one self-contained page with charts").defaults("table")));
   static constexpr Description description = {
       .name = "bottleneck"_str,
-      .summary = "what slows a job down: its slow tasks, phases and nodes, with the reason and the evidence"_str,
+      .summary = "Find slow tasks, phases and nodes of a job, with the evidence"_str,
       .params = params,
-      .example = "atalaya bottleneck --job job_1526555215992_0001 -o job.html"_str};
+      .example = "atalaya bottleneck --job job_1526555215992_0001\n"
+                 "atalaya bottleneck --job job_1526555215992_0001 -o job.html\n"
+                 "atalaya bottleneck --job all --from -1d --format json"_str};
 
   explicit BottleneckCommand(Host host) : read_(query::read_options(host)), job_(host.text("job")), tags_(query::read_tags(host)) {
     if (const auto other = host.find("compare")) compare_ = other->text();
-    if (job_.empty()) throw Failure(Code::bad_config, "--job: is empty; name a job, or all");
+    if (job_.empty()) throw Failure(Code::bad_config, "--job: empty; name a job, or all");
     if (!compare_.empty() && job_ == "all")
-      throw Failure(Code::bad_config, "--compare: --job names the job before the change; all is none");
-    if (compare_ == job_ && !compare_.empty()) throw Failure(Code::bad_config, "--compare: is the same job; name another one");
+      throw Failure(Code::bad_config, "--compare: needs --job with a single job");
+    if (compare_ == job_ && !compare_.empty()) throw Failure(Code::bad_config, "--compare: the same job as --job; name another one");
     options_.clustering = host.text("clustering") == "kmeans" ? Clustering::kmeans : Clustering::pam;
     options_.least = static_cast<double>(host.integer("least")) / 100;
     if (const auto file = host.find("o")) file_ = file->text();

@@ -47,7 +47,7 @@ std::string read_standard_input() {
   char buffer[65536];
   for (size_t size = 0; (size = std::fread(buffer, 1, sizeof buffer, stdin)) > 0 && text.size() <= kMaxImport;)
     text.append(buffer, size);
-  if (text.size() > kMaxImport) throw Wrong("what is imported has at most 64 MiB");
+  if (text.size() > kMaxImport) throw Wrong("input larger than 64 MiB; import it in parts");
   return text;
 }
 
@@ -67,34 +67,22 @@ void print_table(const std::vector<Experiment> &experiments) {
 class ExperimentCommand final : public Command {
  public:
   static constexpr Param params[] = {
-      {.name = "workload"_str, .type = ATALAYA_STRING, .unit = "NAME"_str, .summary = "A run within the experiment."_str},
-      {.name = "at"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "now"_str,
-       .unit = "TIME"_str,
-       .summary = "When it began or ended."_str},
-      {.name = "user"_str, .type = ATALAYA_STRING, .unit = "NAME"_str, .summary = "Whose it is; without it whoever types."_str},
-      {.name = "notes"_str, .type = ATALAYA_STRING, .summary = "What it is about."_str},
-      {.name = "tag"_str,
-       .type = ATALAYA_LIST,
-       .unit = "KEY=VALUE"_str,
-       .summary = "A tag of its own, such as nodes=7."_str,
-       .items = query::kText,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
+      param::string("workload", "Workload of the experiment").unit("NAME"),
+      param::string("at", "Time of the start or end").defaults("now").unit("TIME"),
+      param::string("user", "Owner (default: the current user)").unit("NAME"),
+      param::string("notes", "Description"),
+      param::list("tag", query::kText, "Tag of the experiment, such as nodes=7").unit("KEY=VALUE"),
       query::kStore,
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "table"_str,
-       .allowed = "table|json"_str,
-       .summary = "How list and show write; what JSON they write can be imported."_str},
+      param::choice("format", "table|json", "Output format of list and show; import reads json").defaults("table"),
   };
   static constexpr Description description = {
       .name = "experiment"_str,
-      .summary = "names for stretches of time: experiments and the workloads in them"_str,
+      .summary = "Name time ranges: experiments and their workloads"_str,
       .params = params,
       .operands = "start|end|show|delete NAME | list | import FILE | run NAME -- COMMAND"_str,
-      .example = "atalaya experiment run terasort --workload run1 -- ./terasort.sh"_str};
+      .example = "atalaya experiment run terasort --workload run1 -- ./terasort.sh\n"
+                 "atalaya experiment start load-test --notes 'before the upgrade'\n"
+                 "atalaya experiment list"_str};
 
   explicit ExperimentCommand(Host host)
       : host_(host),
@@ -115,13 +103,13 @@ class ExperimentCommand final : public Command {
  private:
   int dispatch(const std::vector<std::string> &words) {
     static const std::vector<std::string> verbs = {"start", "end", "list", "show", "delete", "import", "run"};
-    if (words.empty()) throw Wrong("needs one of start, end, list, show, delete, import, run");
+    if (words.empty()) throw Wrong("missing argument: start, end, list, show, delete, import or run");
     const std::string &verb = words[0];
     if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
       throw Wrong(core::in_quotes(verb) + " is not one of start, end, list, show, delete, import, run" +
                   core::did_you_mean(verb, verbs));
     if (verb == "list") return count(words, 1), list("");
-    if (words.size() < 2) throw Wrong(verb + (verb == "import" ? " needs FILE, or - for standard input" : " needs NAME"));
+    if (words.size() < 2) throw Wrong(verb + (verb == "import" ? ": missing FILE (- for standard input)" : ": missing NAME"));
     if (verb == "run") return run_command(words);
     count(words, 2);
     if (verb == "start") return log().start(described(words[1], at())), 0;
@@ -133,7 +121,7 @@ class ExperimentCommand final : public Command {
   }
 
   static void count(const std::vector<std::string> &words, size_t most) {
-    if (words.size() > most) throw Wrong(core::in_quotes(words[most]) + " is one word too many");
+    if (words.size() > most) throw Wrong("unexpected argument " + core::in_quotes(words[most]));
   }
   ExperimentLog log() const { return {host_, store_}; }
 
@@ -175,7 +163,7 @@ class ExperimentCommand final : public Command {
 
   // The experiment ends with the command, also when that fails.
   int run_command(const std::vector<std::string> &words) const {
-    if (words.size() < 3) throw Wrong("run needs a command: run NAME -- COMMAND");
+    if (words.size() < 3) throw Wrong("run: missing command; write run NAME -- COMMAND");
     ExperimentLog writer = log();
     Child child;
     Experiment one = described(words[1], core::realtime());

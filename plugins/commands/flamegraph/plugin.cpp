@@ -21,16 +21,6 @@ namespace {
 
 using namespace atalaya::literals;
 
-constexpr Param list_param(atalaya_str name, atalaya_str unit, atalaya_str summary) {
-  return {.name = name,
-          .type = ATALAYA_LIST,
-          .unit = unit,
-          .summary = summary,
-          .items = query::kText,
-          .item_count = 1,
-          .item_size = sizeof(Param)};
-}
-
 std::string text_of(Host host, std::string_view name) {
   const auto value = host.find(name);
   return value ? std::string(value->text()) : "";
@@ -45,69 +35,36 @@ class FlamegraphCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::kWindowParams,
-      std::array{
-          list_param("host"_str, "HOST"_str, "Only stacks of this host, or pattern of hosts; without it those of all."_str),
-          list_param("process"_str, "NAME"_str, "Only stacks of processes of this name, or pattern of names."_str), query::kTag,
-          Param{
-              .name = "profile"_str,
-              .type = ATALAYA_ENUM,
-              .default_text = "cpu"_str,
-              .allowed = "cpu|offcpu|wall"_str,
-              .summary =
-                  "Samples on CPUs (source perf), time that threads waited, or what thread dumps of JVMs show (source jvm), in seconds."_str},
-          Param{.name = "keep"_str,
-                .type = ATALAYA_ENUM,
-                .default_text = "all"_str,
-                .allowed = "all|jvm|app|kernel"_str,
-                .summary =
-                    "Only stacks of JVMs, with code of applications, or with the kernel's; per cents are of what is left."_str},
-          Param{.name = "by"_str,
-                .type = ATALAYA_ENUM,
-                .default_text = "process"_str,
-                .allowed = "process|name|host"_str,
-                .summary = "A frame for each process, for all processes of one name, or first for each host."_str},
-          Param{.name = "folded"_str,
-                .type = ATALAYA_STRING,
-                .unit = "FILE|-"_str,
-                .summary = "Folded stacks of a file or of standard input, \"a;b;c 12\" a line, instead of the store's."_str},
-          Param{.name = "diff"_str,
-                .type = ATALAYA_STRING,
-                .unit = "FROM:TO|FILE"_str,
-                .summary =
-                    "Compares with this time, or with --folded with this file: red has a larger share than then, blue less."_str},
-          Param{.name = "o"_str,
-                .type = ATALAYA_STRING,
-                .unit = "FILE"_str,
-                .summary = "The file that is written; without it standard output."_str},
-          Param{
-              .name = "format"_str,
-              .type = ATALAYA_ENUM,
-              .allowed = "svg|folded|json"_str,
-              .summary =
-                  "A picture, folded stacks, or JSON for d3-flame-graph; without it what the file's name says, else a picture."_str},
-          Param{.name = "icicle"_str, .type = ATALAYA_BOOL, .summary = "The root above, and what it calls below."_str},
-          Param{.name = "title"_str, .type = ATALAYA_STRING, .summary = "Above the picture."_str},
-          Param{.name = "width"_str,
-                .type = ATALAYA_INT,
-                .flags = ATALAYA_BOUNDED,
-                .default_text = "1200"_str,
-                .unit = "pixels"_str,
-                .summary = "How wide it is."_str,
-                .min = 300,
-                .max = 10000},
-          Param{.name = "frames"_str,
-                .type = ATALAYA_INT,
-                .flags = ATALAYA_BOUNDED,
-                .default_text = "30000"_str,
-                .summary = "The picture has so many frames at most, the widest."_str,
-                .min = 100,
-                .max = 1e6}},
+      query::listed(
+          param::list("host", query::kText, "Only stacks of this host, or pattern (default: all hosts)").unit("HOST"),
+          param::list("process", query::kText, "Only stacks of processes with this name, or pattern").unit("NAME"), query::kTag,
+          param::choice("profile", "cpu|offcpu|wall",
+                        "cpu: samples on CPUs (source perf); offcpu: waiting time of threads; wall: thread dumps of JVMs (source jvm)")
+              .defaults("cpu"),
+          param::choice("keep", "all|jvm|app|kernel",
+                        "Only stacks of JVMs, with application code, or with kernel code; percentages refer to the kept stacks")
+              .defaults("all"),
+          param::choice("by", "process|name|host", "Root frames: one per process, per process name, or per host").defaults("process"),
+          param::string("folded", "Read folded stacks (\"a;b;c 12\" per line) from a file or standard input, not from the store")
+              .unit("FILE|-"),
+          param::string("diff",
+                        "Compare with this time range, or with this file if --folded is used; "
+                        "red frames have a larger share than before, blue frames a smaller one")
+              .unit("FROM:TO|FILE"),
+          param::string("o", "Output file (default: standard output)").unit("FILE"),
+          param::choice("format", "svg|folded|json",
+                        "Output format: image, folded stacks, or JSON for d3-flame-graph (default: by the suffix of -o, else svg)"),
+          param::boolean("icicle", "Draw the root at the top"), param::string("title", "Title of the image"),
+          param::integer("width", "Width of the image").defaults("1200").range(300, 10000).unit("pixels"),
+          param::integer("frames", "Maximum frames in the image, the widest ones").defaults("30000").range(100, 1e6)),
       query::kStoreParams);
   static constexpr Description description = {
       .name = "flamegraph"_str,
-      .summary = "where time went by call stack: a flame graph to zoom and search, folded stacks or JSON"_str,
+      .summary = "Show time by call stack: flame graph, folded stacks or JSON"_str,
       .params = params,
-      .example = "atalaya flamegraph --from -10m --process java -o java.svg"_str};
+      .example = "atalaya flamegraph --from -10m --process java -o java.svg\n"
+                 "atalaya flamegraph --profile offcpu --by name -o waiting.svg\n"
+                 "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg"_str};
 
   explicit FlamegraphCommand(Host host)
       : options_(query::read_options(host)),

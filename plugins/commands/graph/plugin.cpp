@@ -37,38 +37,24 @@ double share_of(const std::string &text) {
 class GraphCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
-      std::array{
-          Param{.name = "by"_str,
-                .type = ATALAYA_ENUM,
-                .default_text = "process"_str,
-                .allowed = "process|command|container|host"_str,
-                .summary = "What is a node; command: all processes of one name, on whatever host."_str},
-          Param{
-              .name = "format"_str,
-              .type = ATALAYA_ENUM,
-              .default_text = "matrix"_str,
-              .allowed = "matrix|svg|dot|json|cypher|graphml"_str,
-              .summary =
-                  "matrix: who sent how much to whom, for a terminal; svg: the same as a picture; dot: a drawing, for Graphviz."_str},
-          Param{.name = "min_share"_str,
-                .type = ATALAYA_STRING,
-                .default_text = "10%"_str,
-                .unit = "SHARE"_str,
-                .summary = "Edges with less of all bytes are not drawn; of dot."_str},
-          Param{.name = "top"_str,
-                .type = ATALAYA_INT,
-                .flags = ATALAYA_BOUNDED,
-                .default_text = "20"_str,
-                .summary = "Rows of the matrix, those that move most; the rest together is others."_str,
-                .min = 1,
-                .max = 1000},
-          query::kTag},
-      query::kWindowParams, std::array{kConntrack}, query::kStoreParams);
+      query::listed(
+          param::choice("by", "process|command|container|host", "Entity of a node; command: all processes of one name on all hosts")
+              .defaults("process"),
+          param::choice("format", "matrix|svg|dot|json|cypher|graphml",
+                        "matrix: table of senders and receivers; svg: the matrix as an image; dot: drawing for Graphviz; "
+                        "cypher, graphml: input of graph databases")
+              .defaults("matrix"),
+          param::string("min_share", "dot: minimum share of all bytes of a drawn edge").defaults("10%").unit("SHARE"),
+          param::integer("top", "Maximum rows of the matrix, by traffic; the others are summed").defaults("20").range(1, 1000),
+          query::kTag),
+      query::kWindowParams, query::listed(kConntrack), query::kStoreParams);
   static constexpr Description description = {
       .name = "graph"_str,
-      .summary = "who talks to whom: both ends of connections paired, as a matrix, a drawing, or for a database of graphs"_str,
+      .summary = "Show the traffic between processes, containers or hosts"_str,
       .params = params,
-      .example = "atalaya graph --by command --from -10m --format dot | dot -Tsvg -o traffic.svg"_str};
+      .example = "atalaya graph --by host\n"
+                 "atalaya graph --by command --from -10m --format dot | dot -Tsvg -o a.svg\n"
+                 "atalaya graph --by container --format json"_str};
 
   explicit GraphCommand(Host host)
       : read_(query::read_options(host)),
@@ -93,8 +79,8 @@ class GraphCommand final : public Command {
           if (graph.estimated > 0)
             std::fprintf(
                 stderr,
-                "%s of %s are divided by estimate, among several clients and servers of one port; ports = \"all\" of source "
-                "net tells them apart\n",
+                "%s of %s are estimates, because several clients and servers use one port; ports = \"all\" of source net "
+                "separates them\n",
                 bytes_text(graph.estimated).c_str(), bytes_text(graph.total).c_str());
           query::write_output("-", text_of(graph, reading.range));
           return 0;
@@ -116,7 +102,7 @@ class GraphCommand final : public Command {
     const Drawing drawing = as_dot(graph, min_share_);
     if (drawing.hidden > 0)
       std::fprintf(
-          stderr, "%zu edges are drawn; %zu with %s of %s are not: none of them has %s%% (--min-share)%s\n", drawing.shown,
+          stderr, "%zu edges drawn; %zu edges with %s of %s omitted, each below %s%% (--min-share)%s\n", drawing.shown,
           drawing.hidden, bytes_text(drawing.hidden_bytes).c_str(), bytes_text(graph.total).c_str(),
           short_number(min_share_ * 100, 1).c_str(),
           drawing.shown > 0 ? "" : ("; the largest has " + short_number(100 * drawing.largest / graph.total, 2) + "%").c_str());

@@ -22,46 +22,27 @@ namespace {
 
 using namespace atalaya::literals;
 
-constexpr Param list_param(atalaya_str name, atalaya_str unit, atalaya_str summary) {
-  return {.name = name,
-          .type = ATALAYA_LIST,
-          .unit = unit,
-          .summary = summary,
-          .items = query::kText,
-          .item_count = 1,
-          .item_size = sizeof(Param)};
-}
-
 class JvmsCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::kWindowParams,
-      std::array{
-          list_param("host"_str, "HOST"_str, "Only JVMs of this host, or pattern of hosts; without it those of all."_str),
-          list_param("process"_str, "NAME"_str, "Only JVMs of this name, or pattern of names."_str), query::kTag,
-          Param{
-              .name = "function"_str,
-              .type = ATALAYA_STRING,
-              .unit = "FUNCTION"_str,
-              .summary =
-                  "One function, as the table writes it or with a dot before its method: its stack with most time, its callers, its JVMs."_str},
-          Param{.name = "top"_str,
-                .type = ATALAYA_INT,
-                .flags = ATALAYA_BOUNDED,
-                .default_text = "20"_str,
-                .summary = "Rows of a table; of functions the first by thread dumps and the first by samples of CPUs."_str,
-                .min = 1,
-                .max = 1e6},
-          Param{.name = "format"_str,
-                .type = ATALAYA_ENUM,
-                .default_text = "table"_str,
-                .allowed = "table|json"_str,
-                .summary = "How it is written."_str}},
+      query::listed(
+          param::list("host", query::kText, "Only JVMs of this host, or pattern (default: all hosts)").unit("HOST"),
+          param::list("process", query::kText, "Only JVMs with this name, or pattern").unit("NAME"), query::kTag,
+          param::string("function",
+                        "One function, in the form of the table or with a dot before the method: "
+                        "its longest stack, callers and JVMs")
+              .unit("FUNCTION"),
+          param::integer("top", "Maximum rows of a table; functions: of thread dumps, and of CPU samples").defaults("20").range(1, 1e6),
+          param::choice("format", "table|json", "Output format").defaults("table")),
       query::kStoreParams);
-  static constexpr Description description = {.name = "jvms"_str,
-                                              .summary = "the JVMs of all hosts, and the functions that take their time"_str,
-                                              .params = params,
-                                              .example = "atalaya jvms --from -10m --function java.lang.String.hashCode"_str};
+  static constexpr Description description = {
+      .name = "jvms"_str,
+      .summary = "List the JVMs of all hosts and their most expensive functions"_str,
+      .params = params,
+      .example = "atalaya jvms\n"
+                 "atalaya jvms --process 'Executor*' --top 5\n"
+                 "atalaya jvms --from -10m --function java.lang.String.hashCode"_str};
 
   explicit JvmsCommand(Host host)
       : options_(query::read_options(host)),
@@ -97,13 +78,13 @@ class JvmsCommand final : public Command {
       if (function.name == function_) return function;
       names.push_back(function.name);
     }
-    throw Failure(Code::permanent, "function " + core::in_quotes(function_) + " took no time that is known, from " +
+    throw Failure(Code::permanent, "no samples of function " + core::in_quotes(function_) + " from " +
                                        query::span_text(overview.range) + core::did_you_mean(function_, names));
   }
 
   int say_nothing(const query::Reading &reading) const {
     std::fprintf(stderr, "no JVMs from %s%s\n", query::span_text(reading.range).c_str(),
-                 tags_.empty() ? "; source jvm finds them, a window at a time: pipelines/jvm.lua" : " with these tags");
+                 tags_.empty() ? "; run source jvm to find them (pipelines/jvm.lua)" : " with these tags");
     return 1;
   }
 

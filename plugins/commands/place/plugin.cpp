@@ -33,69 +33,34 @@ constexpr size_t kLargestFile = size_t{16} << 20, kMostItems = 2'000, kMostNamed
 class PlaceCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
-      std::array{
-          Param{
-              .name = "hosts"_str,
-              .type = ATALAYA_STRING,
-              .unit = "FILE|N"_str,
-              .summary =
-                  "The hosts there are to place on: a file with lines NAME CORES MEMORY; or how many may be used of those of the store; of more than it has, the further ones are like the last: new1, new2."_str},
-          Param{.name = "by"_str,
-                .type = ATALAYA_ENUM,
-                .default_text = "container"_str,
-                .allowed = "container|process"_str,
-                .summary = "What is placed; the other processes stay where they are."_str},
-          Param{.name = "move"_str,
-                .type = ATALAYA_LIST,
-                .unit = "PATTERN"_str,
-                .summary = "Only containers or processes of these names are placed."_str,
-                .items = query::kText,
-                .item_count = 1,
-                .item_size = sizeof(Param)},
-          Param{.name = "fill"_str,
-                .type = ATALAYA_INT,
-                .flags = ATALAYA_BOUNDED,
-                .default_text = "80"_str,
-                .unit = "%"_str,
-                .summary = "How much of its cores and memory a host may have in use: averages have peaks."_str,
-                .min = 1,
-                .max = 100},
-          query::kTag},
+      query::listed(
+          param::string("hosts",
+                        "Target hosts: a file with lines NAME CORES MEMORY, or a number of hosts from the store; "
+                        "hosts beyond those of the store are copies of the last one (new1, new2)")
+              .unit("FILE|N"),
+          param::choice("by", "container|process", "Entities to place; other processes stay on their hosts").defaults("container"),
+          param::list("move", query::kText, "Place only containers or processes with these names").unit("PATTERN"),
+          param::integer("fill", "Maximum use of the cores and memory of a host; averages have peaks")
+              .defaults("80")
+              .range(1, 100)
+              .unit("%"),
+          query::kTag),
       query::kWindowParams,
-      std::array{Param{.name = "population"_str,
-                       .type = ATALAYA_INT,
-                       .flags = ATALAYA_BOUNDED,
-                       .default_text = "80"_str,
-                       .summary = "Placements that the search keeps at a time."_str,
-                       .min = 10,
-                       .max = 10'000},
-                 Param{.name = "generations"_str,
-                       .type = ATALAYA_INT,
-                       .flags = ATALAYA_BOUNDED,
-                       .default_text = "200"_str,
-                       .summary = "How often they are crossed and changed."_str,
-                       .min = 1,
-                       .max = 100'000},
-                 Param{.name = "seed"_str,
-                       .type = ATALAYA_INT,
-                       .flags = ATALAYA_BOUNDED,
-                       .default_text = "1"_str,
-                       .summary = "Of the search's chance: the same one finds the same."_str,
-                       .min = 0,
-                       .max = 1e9},
-                 graph::kConntrack},
+      query::listed(param::integer("population", "Placements in the population of the search").defaults("80").range(10, 10'000),
+                    param::integer("generations", "Generations of the search").defaults("200").range(1, 100'000),
+                    param::integer("seed", "Random seed; equal seeds find equal placements").defaults("1").range(0, 1e9),
+                    graph::kConntrack),
       query::kStoreParams,
-      std::array{
-          Param{.name = "format"_str,
-                .type = ATALAYA_ENUM,
-                .default_text = "table"_str,
-                .allowed = "table|json|kubernetes"_str,
-                .summary = "How it is written; kubernetes: patches of pod templates with the node each has to run on."_str}});
+      query::listed(param::choice("format", "table|json|kubernetes",
+                                  "Output format; kubernetes: patches of pod templates with the node of each pod")
+                        .defaults("table")));
   static constexpr Description description = {
       .name = "place"_str,
-      .summary = "which containers should be on which hosts: few hosts, little traffic between them"_str,
+      .summary = "Plan a placement with few hosts and little traffic between them"_str,
       .params = params,
-      .example = "atalaya place --from -1h --hosts hosts.txt"_str};
+      .example = "atalaya place --from -1h --hosts hosts.txt\n"
+                 "atalaya place --hosts 3 --by process --move 'worker*'\n"
+                 "atalaya place --from -1d --format kubernetes > patches.yaml"_str};
 
   explicit PlaceCommand(Host host)
       : read_(query::read_options(host)),

@@ -23,49 +23,28 @@ namespace {
 
 using namespace atalaya::literals;
 
-constexpr size_t kMostLines = 500;
+constexpr size_t kMaxLines = 500;
 
 class PlotCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::kQuestionParams,
-      std::array{
-          Param{.name = "o"_str,
-                .type = ATALAYA_STRING,
-                .flags = ATALAYA_REQUIRED,
-                .unit = "FILE.svg|FILE.png"_str,
-                .summary = "The file that is written; - for SVG on standard output."_str},
-          Param{.name = "title"_str, .type = ATALAYA_STRING, .summary = "Above the picture; without it the metrics."_str},
-          Param{.name = "compare"_str,
-                .type = ATALAYA_STRING,
-                .unit = "FUNCTION"_str,
-                .summary =
-                    "A dashed line more: this function over all lines of a metric, to see which member is unlike its group."_str},
-          Param{.name = "bands"_str,
-                .type = ATALAYA_BOOL,
-                .summary = "Shades the experiments and workloads in the time; with --experiment its workloads anyway."_str},
-          Param{.name = "width"_str,
-                .type = ATALAYA_INT,
-                .flags = ATALAYA_BOUNDED,
-                .default_text = "1000"_str,
-                .unit = "pixels"_str,
-                .summary = "How wide it is."_str,
-                .min = 300,
-                .max = 10000},
-          Param{.name = "height"_str,
-                .type = ATALAYA_INT,
-                .flags = ATALAYA_BOUNDED,
-                .default_text = "400"_str,
-                .unit = "pixels"_str,
-                .summary = "How high each panel is."_str,
-                .min = 150,
-                .max = 10000}},
+      query::listed(
+          param::string("o", "Output file; - for SVG on standard output").required().unit("FILE.svg|FILE.png"),
+          param::string("title", "Title of the chart (default: the metrics)"),
+          param::string("compare", "Add a dashed line: this function over all lines of a metric, to find the one that deviates")
+              .unit("FUNCTION"),
+          param::boolean("bands", "Shade the experiments and workloads in the range; --experiment shades its workloads"),
+          param::integer("width", "Width of the chart").defaults("1000").range(300, 10000).unit("pixels"),
+          param::integer("height", "Height of each panel").defaults("400").range(150, 10000).unit("pixels")),
       query::kStoreParams);
   static constexpr Description description = {
       .name = "plot"_str,
-      .summary = "the answers of a query as a picture with axes, units, legend and experiments"_str,
+      .summary = "Draw the result of a query as an SVG or PNG chart"_str,
       .params = params,
-      .example = "atalaya plot --metric proc.cpu.user --group-by process --top 5 --from -1h -o cpu.svg"_str};
+      .example = "atalaya plot --metric sys.cpu.usage -o cpu.svg\n"
+                 "atalaya plot --metric proc.cpu.user --group-by process --top 5 -o top.png\n"
+                 "atalaya plot --metric 'sys.net.*' --experiment sort --bands -o network.svg"_str};
 
   explicit PlotCommand(Host host)
       : options_(query::read_options(host)), question_(query::read_question(host)), file_(host.text("o")) {
@@ -78,7 +57,7 @@ class PlotCommand final : public Command {
     const std::string suffix = query::suffix_of(file_);
     png_ = suffix == "png";
     if (!png_ && suffix != "svg" && !suffix.empty())
-      throw Failure(Code::bad_config, "-o " + file_ + ": pictures are SVG or PNG; name FILE.svg or FILE.png");
+      throw Failure(Code::bad_config, "-o " + file_ + ": unknown suffix; use .svg or .png");
   }
 
   int run(std::span<const atalaya_str>) override {
@@ -88,7 +67,7 @@ class PlotCommand final : public Command {
       set_interval(question_, range);
       plot_.from_ns = range.from_ns;
       plot_.to_ns = range.to_ns;
-      // All members are compared with, not only those that are shown.
+      // The comparison includes all lines, not only those that are drawn.
       const size_t top = compare_ ? std::exchange(question_.top, 0) : 0;
       draw(query::answers_to(question_, reading), top, reading.budget);
       if (bands_ || !options_.experiment.empty())
@@ -104,11 +83,11 @@ class PlotCommand final : public Command {
   void draw(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
     const std::vector<Line> references = compare_ ? compared(answers, budget) : std::vector<Line>{};
     query::keep_top(answers, top, budget);
-    if (answers.size() > kMostLines)
+    if (answers.size() > kMaxLines)
       throw query::TooMuch(std::to_string(answers.size()) +
-                           " lines are more than a picture shows; choose with --tag or --top, or --aggregate them");
+                           " lines are too many for a chart; select with --tag or --top, or aggregate them with --aggregate");
     if (answers.empty())
-      std::fputs("no points in this time: the picture is empty\n", stderr);
+      std::fputs("no points in this time range: the chart is empty\n", stderr);
     else
       std::fputs(query::unknown_keys(question_.query.group_by, answers).c_str(), stderr);
     add_lines(plot_, std::move(answers), question_);

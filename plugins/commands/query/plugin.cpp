@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command query: points of the store as a table, CSV or JSON.
+// Command query: series of the store as a table, CSV or JSON.
 #include <atalaya/plugin.hpp>
 
 #include <array>
@@ -17,18 +17,16 @@ using namespace atalaya::literals;
 
 class Query final : public Command {
  public:
-  static constexpr auto params =
-      query::joined(query::kQuestionParams, query::kStoreParams,
-                    std::array{Param{.name = "format"_str,
-                                     .type = ATALAYA_ENUM,
-                                     .default_text = "table"_str,
-                                     .allowed = "table|csv|json"_str,
-                                     .summary = "How the answers are written; JSON has times in milliseconds."_str}});
+  static constexpr auto params = query::joined(
+      query::kQuestionParams, query::kStoreParams,
+      query::listed(param::choice("format", "table|csv|json", "Output format; JSON times are in milliseconds").defaults("table")));
   static constexpr Description description = {
       .name = "query"_str,
-      .summary = "points of the store: chosen, grouped, aggregated, as a table, CSV or JSON"_str,
+      .summary = "Query the store: select, group and aggregate series"_str,
       .params = params,
-      .example = "atalaya query --metric proc.cpu.user --tag process=java --from -10m --every 30s --group-by host"_str};
+      .example = "atalaya query --metric proc.cpu.user --group-by process --top 5\n"
+                 "atalaya query --metric 'sys.disk.*' --tag host=node1 --from -10m --every 30s\n"
+                 "atalaya query --metric proc.mem.resident --experiment sort --format csv"_str};
 
   explicit Query(Host host)
       : options_(query::read_options(host)), question_(query::read_question(host)), format_(host.text("format")) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command report: what processes, hosts and experiments used.
+// Command report: the resources that processes, hosts and experiments used.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -25,54 +25,42 @@ using query::Usage;
 
 const std::vector<std::string> kUsual = {"proc.cpu.user", "proc.cpu.kernel", "proc.mem.resident", "proc.disk.reads.mb",
                                          "proc.disk.writes.mb"};
-constexpr size_t kMostLines = 10;  // of a picture: the tables have more
+constexpr size_t kMaxLines = 10;  // of a chart; tables have more
 
-// What the suffix of the file says, where it says one.
+// The format that the suffix of the file selects, else `format`.
 std::string format_of(const std::string &file, const std::string &format) {
   std::string suffix = query::suffix_of(file);
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "csv" || suffix == "json") {
     if (format != "table" && format != suffix)  // that is the default
       throw Failure(Code::bad_config,
-                    "-o " + file + " is a file of " + suffix + ", --format says " + format + "; leave one of them out");
+                    "-o " + file + " selects " + suffix + ", but --format is " + format + "; omit one of them");
     return suffix;
   }
   if (file.empty() || file == "-" || suffix == "txt") return format;
-  throw Failure(Code::bad_config, "-o " + file + ": reports are FILE.html, FILE.csv, FILE.json or FILE.txt");
+  throw Failure(Code::bad_config, "-o " + file + ": unknown suffix; use .html, .csv, .json or .txt");
 }
 
 class Report final : public Command {
  public:
   static constexpr auto params = query::joined(
-      std::array{Param{.name = "by"_str,
-                       .type = ATALAYA_ENUM,
-                       .default_text = "process"_str,
-                       .allowed = "process|pid|host|experiment|all"_str,
-                       .summary = "What has a row of its own; experiment: each experiment and workload in the time."_str},
-                 query::metric_param(0), query::kTag},
-      query::kWindowParams,
-      std::array{Param{.name = "top"_str,
-                       .type = ATALAYA_INT,
-                       .flags = ATALAYA_BOUNDED,
-                       .default_text = "20"_str,
-                       .summary = "Rows of each metric, those that used most."_str,
-                       .min = 1,
-                       .max = 1e6}},
+      query::listed(param::choice("by", "process|pid|host|experiment|all",
+                                  "Entity of a row; experiment: each experiment and workload in the range")
+                        .defaults("process"),
+                    query::metric_param(0), query::kTag),
+      query::kWindowParams, query::listed(param::integer("top", "Maximum rows per metric, by use").defaults("20").range(1, 1e6)),
       query::kStoreParams,
-      std::array{Param{.name = "o"_str,
-                       .type = ATALAYA_STRING,
-                       .unit = "FILE.html|FILE.csv|FILE.json"_str,
-                       .summary = "The file that is written, as its name says; without it standard output."_str},
-                 Param{.name = "format"_str,
-                       .type = ATALAYA_ENUM,
-                       .default_text = "table"_str,
-                       .allowed = "table|csv|json|html"_str,
-                       .summary = "How it is written; html is one page with pictures that needs nothing else."_str}});
+      query::listed(param::string("o", "Output file; its suffix selects the format (default: standard output)")
+                        .unit("FILE.html|FILE.csv|FILE.json"),
+                    param::choice("format", "table|csv|json|html", "Output format; html is one self-contained page with charts")
+                        .defaults("table")));
   static constexpr Description description = {
       .name = "report"_str,
-      .summary = "what was used in a time: core-seconds, MiB-hours, averages and extremes"_str,
+      .summary = "Report resource use: core-seconds, MiB-hours, averages, extremes"_str,
       .params = params,
-      .example = "atalaya report --by process --from -1h -o report.html"_str};
+      .example = "atalaya report\n"
+                 "atalaya report --by process --from -1h -o report.html\n"
+                 "atalaya report --by host --experiment sort --format csv"_str};
 
   explicit Report(Host host)
       : options_(query::read_options(host)),
@@ -104,7 +92,7 @@ class Report final : public Command {
     Page page{title(), reading.store->name(), reading.range, reading.now_ns, {}, {}, std::move(usages)};
     for (query::Experiment &one : query::experiments(*reading.store, options_.experiment))
       if (meets(one, reading)) page.experiments.push_back(std::move(one));
-    const PictureOptions pictures{tags_, keys(), std::min(top_, kMostLines), page.experiments, options_.experiment};
+    const PictureOptions pictures{tags_, keys(), std::min(top_, kMaxLines), page.experiments, options_.experiment};
     for (const std::string &metric : metrics_) of_metric([&] { add_pictures(metric, pictures, reading, page.pictures); });
     return as_page(page);
   }

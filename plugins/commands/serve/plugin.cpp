@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command serve: the store over HTTP, as OpenTSDB, Prometheus and the reference design's services answer.
+// Command serve: the store over HTTP, with the APIs of OpenTSDB, Prometheus and the reference design's services.
 #include <atalaya/plugin.hpp>
 
 #include <condition_variable>
@@ -20,33 +20,16 @@ using namespace atalaya::literals;
 class Serve final : public Command {
  public:
   static constexpr Param params[] = {
-      {.name = "listen"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "127.0.0.1:8080"_str,
-       .unit = "HOST:PORT"_str,
-       .summary = "Where it listens; port 0 takes a free one."_str},
+      param::string("listen", "Address to listen on; port 0 selects a free port").defaults("127.0.0.1:8080").unit("HOST:PORT"),
       query::kStore,
-      {.name = "tokens"_str,
-       .type = ATALAYA_STRING,
-       .unit = "FILE"_str,
-       .summary =
-           "A file with a secret a line, one of which each request has to show; needed when other hosts reach the server."_str},
+      param::string("tokens",
+                    "File with one bearer token per line; a request must carry one of them. "
+                    "Required if other hosts can reach the server")
+          .unit("FILE"),
       http_server::kCertificate,
       http_server::kKey,
-      {.name = "max_connections"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "1000"_str,
-       .summary = "Connections at a time."_str,
-       .min = 1,
-       .max = 1e6},
-      {.name = "workers"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "4"_str,
-       .summary = "Questions that are answered at a time; the others wait."_str,
-       .min = 1,
-       .max = 64},
+      param::integer("max_connections", "Maximum connections").defaults("1000").range(1, 1e6),
+      param::integer("workers", "Maximum requests that run at a time; others wait").defaults("4").range(1, 64),
       http_server::kMaxHeader,
       http_server::kRequestTimeout,
       http_server::kIdleTimeout,
@@ -55,9 +38,11 @@ class Serve final : public Command {
   };
   static constexpr Description description = {
       .name = "serve"_str,
-      .summary = "the store over HTTP: OpenTSDB's and Prometheus' questions, stacks, experiments"_str,
+      .summary = "Serve the store over HTTP: OpenTSDB and Prometheus queries"_str,
       .params = params,
-      .example = "atalaya serve --listen 127.0.0.1:8080"_str};
+      .example = "atalaya serve\n"
+                 "atalaya serve --listen 127.0.0.1:9000 --store ./atalaya.db\n"
+                 "atalaya serve --listen 0.0.0.0:8080 --tokens /etc/atalaya/tokens"_str};
 
   explicit Serve(Host host)
       : host_(host), read_(query::read_options(host)), address_(http_server::parse_address(host.text("listen"))) {
@@ -69,13 +54,13 @@ class Serve final : public Command {
 
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
-      store::open_store(read_.store, std::chrono::nanoseconds(read_.limits.time_ns));  // what is wrong with it is said now
+      store::open_store(read_.store, std::chrono::nanoseconds(read_.limits.time_ns));  // reports errors of the store now
       if (!token_file_.empty()) tokens_ = std::make_unique<http_server::Tokens>(token_file_);
       http_server::load_tls(tls_, options_.http);
       http_server::Listener listener = http_server::open_listener(address_);
       if (listener.reachable && !tokens_)
         throw Failure(Code::bad_config,
-                      "other hosts would reach " + listener.name + ": name a file with --tokens, or listen on 127.0.0.1");
+                      "other hosts can reach " + listener.name + ": add --tokens FILE, or listen on 127.0.0.1");
       options_.local = !listener.reachable && !tokens_;
       serve(std::move(listener));
       return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command sql: reads the embedded store by SQL.
+// Command sql: SQL on the embedded store.
 #include <unistd.h>
 
 #include <atalaya/plugin.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace atalaya::literals;
 
-// One answer of a statement, as it comes.
+// Prints the rows of a statement.
 class Printer {
  public:
   Printer(const std::string &format, bool header) : format_(format), header_(header) {}
@@ -94,24 +94,22 @@ class Sql final : public Command {
  public:
   static constexpr Param params[] = {
       query::kEmbeddedStore,
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "table"_str,
-       .allowed = "table|csv|json"_str,
-       .summary = "How the rows are written; CSV and JSON row by row, however many there are."_str},
+      param::choice("format", "table|csv|json", "Output format; csv and json stream the rows").defaults("table"),
   };
   static constexpr Description description = {
       .name = "sql"_str,
-      .summary = "SQL on the embedded store, which it cannot change; without a statement those of standard input"_str,
+      .summary = "Run read-only SQL on the embedded store"_str,
       .params = params,
       .operands = "[STATEMENT]"_str,
-      .example = "atalaya sql \"select metric, count(*) from points group by 1\""_str};
+      .example = "atalaya sql \"select metric, count(*) from points group by 1\"\n"
+                 "atalaya sql --format csv \"select * from metrics\" > metrics.csv\n"
+                 "atalaya sql < statements.sql"_str};
 
   explicit Sql(Host host) : options_(query::read_options(host)), format_(host.text("format")) {}
 
   int run(std::span<const atalaya_str> arguments) override {
     return query::answered([&] {
-      if (arguments.size() > 1) throw query::Wrong("one statement, in quotes");
+      if (arguments.size() > 1) throw query::Wrong("too many arguments; put the statement in quotes");
       store::Database database(query::sqlite_path(options_.store), store::Access::read_only);
       store::check_is_store(database);
       if (database.number("PRAGMA user_version") == 0)
@@ -126,7 +124,7 @@ class Sql final : public Command {
   }
 
  private:
-  // All statements of the text; false: what is wrong stands in problem_.
+  // Runs all statements of the text. Sets problem_ and returns false on an error.
   bool execute(store::Database &database, const std::string &text) {
     const char *rest = text.c_str();
     while (*rest != '\0') {
@@ -148,7 +146,7 @@ class Sql final : public Command {
     return code == SQLITE_DONE;
   }
 
-  // A line may hold a part of a statement; what is wrong with one does not end the session.
+  // Reads statements, which may span lines. An error does not end the session.
   int session(store::Database &database) {
     const bool terminal = ::isatty(0) == 1;
     if (terminal) std::fprintf(stderr, "%s: end a statement with ; and the session with Ctrl-D\n", database.path().c_str());

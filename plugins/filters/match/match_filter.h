@@ -11,39 +11,19 @@
 
 namespace atalaya::match {
 
-using namespace atalaya::literals;
-
 // Keeps the samples whose tags match, and of them the fields whose names match.
 class MatchFilter final : public Filter {
  public:
-  static constexpr Param kPattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern."_str}};
+  static constexpr Param kPattern[] = {param::string("", "A pattern")};
   static constexpr Param kParams[] = {
-      {.name = "*"_str,
-       .type = ATALAYA_LIST,
-       .allowed = "*"_str,
-       .summary = "A tag and the patterns for its value; of several tags, all must match."_str,
-       .items = kPattern,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "metric"_str,
-       .type = ATALAYA_LIST,
-       .summary = "Patterns for field names: the fields that match stay, a sample left without fields is dropped."_str,
-       .items = kPattern,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "kind"_str,
-       .type = ATALAYA_ENUM,
-       .allowed = "metrics|stack|span"_str,
-       .summary = "Keeps samples of this kind only."_str},
-      {.name = "absent"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "drop"_str,
-       .allowed = "drop|pass"_str,
-       .summary =
-           "What happens to a sample that lacks a listed tag; where all patterns of the tag are negated, it passes anyway."_str},
+      param::list("*", kPattern, "A tag and patterns for its value; of several tags, all must match").allowed("*"),
+      param::list("metric", kPattern, "Patterns for the fields to keep; a sample without fields is dropped"),
+      param::choice("kind", "metrics|stack|span", "Only keep samples of this kind"),
+      param::choice("absent", "drop|pass", "Handling of samples without a listed tag; if all its patterns are negated, they pass")
+          .defaults("drop"),
   };
   static constexpr Description description = {
-      .name = "match"_str, .summary = "keeps samples and fields by name, tag and kind"_str, .params = kParams};
+      .name = "match"_str, .summary = "Keep samples and fields by name, tag and kind"_str, .params = kParams};
 
   explicit MatchFilter(Host host);
   Code process(const Window &window, Batch &batch) override;

@@ -13,57 +13,24 @@
 
 namespace atalaya::top {
 
-using namespace atalaya::literals;
-
 // Keeps the K largest samples by one field and adds up the rest into one.
 class TopFilter final : public Filter {
  public:
-  static constexpr Param kTag[] = {{.type = ATALAYA_STRING, .summary = "A tag."_str}};
-  static constexpr Param kPattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern."_str}};
+  static constexpr Param kTag[] = {param::string("", "A tag")};
+  static constexpr Param kPattern[] = {param::string("", "A pattern")};
   static constexpr Param kParams[] = {
-      {.name = "by"_str,
-       .type = ATALAYA_STRING,
-       .flags = ATALAYA_REQUIRED,
-       .summary = "The metric that ranks; samples of other families (first word of the name) pass untouched."_str},
-      {.name = "k"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "20"_str,
-       .summary = "How many samples are kept in each window and group."_str,
-       .min = 1,
-       .max = 100000},
-      {.name = "hysteresis"_str,
-       .type = ATALAYA_NUMBER,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "10"_str,
-       .unit = "%"_str,
-       .summary = "By how much a newcomer must exceed one that was kept in the last window to take its place."_str,
-       .min = 0,
-       .max = 1000},
-      {.name = "per"_str,
-       .type = ATALAYA_LIST,
-       .summary = "Tags that form groups, each with a top K of its own; absent: all samples of a window are one group."_str,
-       .items = kTag,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "other"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "true"_str,
-       .summary = "Adds up what is not kept into one sample a group; false: it is dropped."_str},
-      {.name = "tag"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "process"_str,
-       .summary = "The tag that says \"other\" in the sample that holds the rest."_str},
-      {.name = "fields"_str,
-       .type = ATALAYA_LIST,
-       .default_text = "*,!*.state,!*.start.time,!*.pid"_str,
-       .summary = "Patterns for the fields that \"other\" holds: those whose sum means something."_str,
-       .items = kPattern,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
+      param::string("by", "Metric to rank by; samples of other families (first word of the name) pass unchanged").required(),
+      param::integer("k", "Number of samples to keep per window and group").defaults("20").range(1, 100000),
+      param::number("hysteresis", "Margin by which a new sample must exceed one kept in the last window to replace it")
+          .defaults("10").range(0, 1000).unit("%"),
+      param::list("per", kTag, "Tags that form groups, each with its own top K (default: one group per window)"),
+      param::boolean("other", "Sum the rest of each group into one sample; false: drop it").defaults("true"),
+      param::string("tag", "Tag with the value \"other\" in the sample of the rest").defaults("process"),
+      param::list("fields", kPattern, "Patterns for the fields of the sample of the rest: those whose sum is meaningful")
+          .defaults("*,!*.state,!*.start.time,!*.pid"),
   };
   static constexpr Description description = {
-      .name = "top"_str, .summary = "keeps the K largest samples by a field and the exact rest as one"_str, .params = kParams};
+      .name = "top"_str, .summary = "Keep the K largest samples by a field and the exact rest as one"_str, .params = kParams};
 
   explicit TopFilter(Host host);
   Code process(const Window &window, Batch &batch) override;

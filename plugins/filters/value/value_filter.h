@@ -13,41 +13,20 @@
 
 namespace atalaya::value {
 
-using namespace atalaya::literals;
-
 // Keeps a sample while at least one of the listed fields reaches its threshold.
 class ValueFilter final : public Filter {
  public:
   static constexpr Param kParams[] = {
-      {.name = "*"_str,
-       .type = ATALAYA_NUMBER,
-       .allowed = "*.*"_str,
-       .summary = "A metric and the threshold that it must reach, in the metric's unit."_str},
-      {.name = "below"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "false"_str,
-       .summary = "Turns the comparison round: a value reaches its threshold when it is at or under it."_str},
-      {.name = "change"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "false"_str,
-       .summary = "Thresholds are amounts by which a value must differ from the last one of the same entity that was kept."_str},
-      {.name = "hysteresis"_str,
-       .type = ATALAYA_NUMBER,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "0"_str,
-       .unit = "%"_str,
-       .summary = "An entity that was kept stays until its values are past the threshold by this share of it."_str,
-       .min = 0,
-       .max = 100},
-      {.name = "absent"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "drop"_str,
-       .allowed = "drop|pass"_str,
-       .summary =
-           "What happens to a sample of a listed metric's family (first word of its name) that has none of the listed fields."_str},
+      param::number("*", "A metric and the threshold to reach, in the metric's unit").allowed("*.*"),
+      param::boolean("below", "Invert the comparison: values at or below the threshold reach it").defaults("false"),
+      param::boolean("change", "Thresholds apply to the change since the last kept value of the same entity").defaults("false"),
+      param::number("hysteresis", "Margin, in % of the threshold, before an entity that was kept is dropped again")
+          .defaults("0").range(0, 100).unit("%"),
+      param::choice("absent", "drop|pass", "Handling of samples of a listed family (first word of a metric) without a listed field")
+          .defaults("drop"),
   };
   static constexpr Description description = {
-      .name = "value"_str, .summary = "keeps samples whose values reach a threshold"_str, .params = kParams};
+      .name = "value"_str, .summary = "Keep samples whose values reach a threshold"_str, .params = kParams};
 
   explicit ValueFilter(Host host);
   Code process(const Window &window, Batch &batch) override;

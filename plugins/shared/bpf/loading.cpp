@@ -16,20 +16,20 @@
 namespace atalaya::bpf {
 namespace {
 
-std::mutex words_mutex;
-std::string first_words;
-int keep_words(libbpf_print_level level, const char *format, va_list arguments) {
+std::mutex message_mutex;
+std::string first_message;
+int keep_message(libbpf_print_level level, const char *format, va_list arguments) {
   if (level != LIBBPF_WARN) return 0;
   std::array<char, 512> line{};
   const int size = std::vsnprintf(line.data(), line.size(), format, arguments);
   std::string text(line.data(), std::min(line.size() - 1, static_cast<size_t>(std::max(size, 0))));
   text.erase(text.find_last_not_of(" \n") + 1);
-  const std::lock_guard lock(words_mutex);
-  if (first_words.empty()) first_words = text.substr(0, text.find('\n'));
+  const std::lock_guard lock(message_mutex);
+  if (first_message.empty()) first_message = text.substr(0, text.find('\n'));
   return 0;
 }
 
-// The capability that is missing, else an empty text.
+// The missing capability; empty: none.
 std::string missing_capability() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> data{};
@@ -46,22 +46,22 @@ std::string missing_capability() {
 std::string obstacle() {
   std::array<char, 64> space{};
   const ssize_t size = ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1);
-  // The number of the host's own, PROC_PID_INIT_INO of include/linux/proc_ns.h.
+  // The inode of the host's pid namespace, PROC_PID_INIT_INO of include/linux/proc_ns.h.
   if (size > 0 && std::string_view(space.data()) != "pid:[4026531836]")
-    return "the agent is in a pid namespace of its own, where the kernel's process numbers are not those seen here";
+    return "the agent runs in its own pid namespace, where pids differ from the kernel's; run it in the host's pid namespace";
   if (const std::string missing = missing_capability(); !missing.empty()) return missing + " is missing; run as root or add it";
   if (::access("/sys/kernel/btf/vmlinux", R_OK) != 0)
     return "the kernel has no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)";
   return {};
 }
 
-void listen() {
-  libbpf_set_print(keep_words);
+void capture_messages() {
+  libbpf_set_print(keep_message);
 }
 
-std::string take_words() {
-  const std::lock_guard lock(words_mutex);
-  return std::exchange(first_words, {});
+std::string take_message() {
+  const std::lock_guard lock(message_mutex);
+  return std::exchange(first_message, {});
 }
 
 }  // namespace atalaya::bpf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plugins with programs in the kernel share: whether such programs can run here, and why not.
+// Shared by plugins with BPF programs: checks whether such programs can run here.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -14,12 +14,12 @@ struct LinkDeleter {
 };
 using Link = std::unique_ptr<bpf_link, LinkDeleter>;
 
-// Why no program that looks at processes can work here, before anything is loaded; else an empty text.
+// The reason why no BPF program that reads processes can work here, checked before loading; empty: none.
 std::string obstacle();
 
-// libbpf prints what it has to say, by one function for the whole process; the first line of a failure names the cause, the others what
-// it led to. From listen on that first line is kept; take_words gives and forgets it.
-void listen();
-std::string take_words();
+// libbpf prints messages by one function for the whole process. The first line of a failure names the cause, later lines its effects.
+// capture_messages starts to keep that first line; take_message returns and clears it.
+void capture_messages();
+std::string take_message();
 
 }  // namespace atalaya::bpf

@@ -38,7 +38,7 @@ void Ring::run() {
     if (::poll(waits.data(), waits.size(), -1) < 0) continue;  // a signal
     if (waits[1].revents != 0) return;
     const std::lock_guard lock(mutex_);
-    ring_buffer__poll(ring_.get(), 0);  // takes what it was woken for, too
+    ring_buffer__poll(ring_.get(), 0);  // also consumes the wake-up event
   }
 }
 

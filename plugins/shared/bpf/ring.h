@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring that the kernel's programs write records into. A thread empties it when it fills; the kernel wakes it only then.
+// A ring buffer that BPF programs write records into. A thread drains it when it fills; the kernel wakes it only then.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace atalaya::bpf {
 
 class Ring {
  public:
-  // Gets each record, by the thread or by drain(); lives as long as the ring, and throws nothing: libbpf, which is C, calls it.
+  // Receives each record, from the thread or from drain(). Lives as long as the ring and must not throw: libbpf (C) calls it.
   using Keep = std::function<void(const void *data, size_t size)>;
   explicit Ring(Keep keep) : keep_(std::move(keep)) {}
   Ring(const Ring &) = delete;
@@ -25,7 +25,7 @@ class Ring {
   ~Ring();
   bool open(int map, const char *thread_name);
 
-  // What `keep` fills is the holder's until the lock goes. drain() has everything kept first that is in the ring now.
+  // The lock protects the data that `keep` fills. drain() first passes all records in the ring to `keep`.
   std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
   std::unique_lock<std::mutex> drain();
 
@@ -39,7 +39,7 @@ class Ring {
   const Keep keep_;
   std::unique_ptr<ring_buffer, Deleter> ring_;
   core::Descriptor stop_;
-  mutable std::mutex mutex_;  // of the ring's reading end, and of what `keep` fills
+  mutable std::mutex mutex_;  // guards the ring's reading end and the data that `keep` fills
   std::thread thread_;
 };
 

@@ -20,28 +20,11 @@ struct Model {
 };
 
 inline constexpr Param kModelParams[] = {
-    {.name = str("idle"),
-     .type = ATALAYA_NUMBER,
-     .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
-     .unit = str("W"),
-     .summary = str("What the host draws with nothing to do."),
-     .min = 0,
-     .max = 100000},
-    {.name = str("full"),
-     .type = ATALAYA_NUMBER,
-     .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
-     .unit = str("W"),
-     .summary = str("What it draws with all cores busy."),
-     .min = 0,
-     .max = 100000},
+    param::number("idle", "Power of the idle host").required().range(0, 100000).unit("W"),
+    param::number("full", "Power of the host with all cores busy").required().range(0, 100000).unit("W"),
 };
-inline constexpr Param kModelParam = {
-    .name = str("model"),
-    .type = ATALAYA_RECORD,
-    .summary = str("Where nothing measures: power from utilisation, tagged quality = model. Absent: then nothing is said."),
-    .items = kModelParams,
-    .item_count = 2,
-    .item_size = sizeof(Param)};
+inline constexpr Param kModelParam =
+    param::record("model", kModelParams, "Power from utilisation where no meter exists, tagged quality = model (default: no estimate)");
 // Throws Failure when it makes no sense.
 std::optional<Model> model_of(const Host &host);
 

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "plugins/shared/procfs/process_reading.h"
-#include "plugins/sources/proc/process/unattributed.h"
 
 namespace atalaya::proc {
 
@@ -26,6 +25,13 @@ void parse_status(std::string_view text, ProcessReading &reading);
 // schedstat: time spent waiting for a CPU; of one thread, as are the context switches of status. Gives the time that the thread
 // ran, in ns; 0 when the kernel does not say.
 uint64_t parse_schedstat(std::string_view text, ProcessReading &reading);
+
+// Of all cores since boot, from /proc/stat.
+struct HostBusy {
+  uint64_t user_ns = 0;    // user + nice
+  uint64_t kernel_ns = 0;  // system
+  uint64_t irq_ns = 0;     // irq + softirq
+};
 
 // The first line of /proc/stat: what all cores were busy with, guests in user time. False when it is not that.
 bool parse_busy(std::string_view text, uint64_t ticks_per_second, HostBusy &busy);

@@ -16,28 +16,6 @@
 
 namespace atalaya::proc {
 
-constexpr MetricTag identity_tag(std::string_view key) {
-  return {str(key), ATALAYA_TAG_IDENTITY, 0};
-}
-
-constexpr Metric metric(uint32_t kind, std::string_view name, std::string_view unit, int32_t decimals,
-                        std::span<const MetricTag> tags, std::string_view source, std::string_view summary) {
-  return {str(name),         str(unit),   kind,        decimals, tags.data(), static_cast<uint32_t>(tags.size()),
-          sizeof(MetricTag), str(source), str(summary)};
-}
-constexpr Metric gauge(std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
-                       std::string_view source, std::string_view summary) {
-  return metric(ATALAYA_GAUGE, name, unit, decimals, tags, source, summary);
-}
-constexpr Metric rate(std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
-                      std::string_view source, std::string_view summary) {
-  return metric(ATALAYA_RATE, name, unit, decimals, tags, source, summary);
-}
-constexpr Metric delta(std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
-                       std::string_view source, std::string_view summary) {
-  return metric(ATALAYA_DELTA, name, unit, decimals, tags, source, summary);
-}
-
 template <const auto &kMetrics>
 class MetricValues {
  public:

@@ -9,7 +9,7 @@
 namespace atalaya::symbols {
 namespace {
 
-// Substitutions can double what each ten bytes of a mangled name stand for: what comes out is bounded, not what goes in.
+// Substitutions can double the output for each ten bytes of input, so the limit is on the output.
 constexpr size_t kLongestMangled = 4096, kLongestDemangled = 16384, kLongestName = 512;
 
 struct TooLong {};
@@ -19,8 +19,8 @@ struct Output {
   bool rust = false;
 };
 
-// libiberty keeps nothing on the heap meanwhile, but for names of Rust that are not in ASCII: those parts are left out, and what
-// follows them ends it. C++ comes in parts that hold several names.
+// libiberty's callback. It may throw because libiberty holds no heap memory then, except for non-ASCII parts of Rust names: such a
+// part is dropped, and the next part throws. Parts of C++ names contain several identifiers.
 void append(const char *part, size_t size, void *output) {
   auto &[text, rust] = *static_cast<Output *>(output);
   if (text.size() + size <= kLongestDemangled) {
@@ -32,7 +32,7 @@ void append(const char *part, size_t size, void *output) {
   if (size > 0 && !held) throw TooLong();
 }
 
-// Nothing: it is no such name, or is too long.
+// Nothing: not a mangled name, or too long.
 std::optional<std::string> demangled_whole(const std::string &name) {
   try {
     Output rust{.text = {}, .rust = true}, plain;
@@ -43,7 +43,7 @@ std::optional<std::string> demangled_whole(const std::string &name) {
   return std::nullopt;
 }
 
-// Where the parenthesis opens that the last character closes; npos: nowhere.
+// Position of the parenthesis that matches the last character; npos: none.
 size_t opening(std::string_view name) {
   size_t depth = 0;
   for (size_t at = name.size(); at-- > 0;) {
@@ -57,7 +57,7 @@ size_t opening(std::string_view name) {
 
 std::string_view without_parameters(std::string_view name) {
   std::string_view head = name.substr(0, name.find_last_of(')') + 1);
-  // Behind the list: " const", " &", " [clone .part.0]".
+  // After the list: " const", " &", " [clone .part.0]".
   if (head.empty() || (head.size() < name.size() && name[head.size()] != ' ')) return name;
   const size_t at = opening(head);
   if (at == std::string_view::npos || at == 0) return name;

@@ -6,8 +6,8 @@
 
 namespace atalaya::symbols {
 
-// A function's name as people write it: C++ without its parameters, Rust (both of its schemes) without its hash. Other names
-// are as they are.
+// The name in source form: C++ without parameters, Rust (both mangling schemes) without its hash. Other names are returned
+// unchanged.
 std::string demangled(std::string_view name);
 
 // Without the list of parameters, "a::b(int) const" -> "a::b", "a::operator()(int)" -> "a::operator()".

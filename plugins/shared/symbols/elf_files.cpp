@@ -25,7 +25,7 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
-// Where debuggers look.
+// The usual places of debuggers.
 std::vector<std::string> debug_paths(const std::string &build, const std::string &link, const std::string &mapped) {
   const std::string name = hexadecimal(build), folder = mapped.substr(0, mapped.rfind('/') + 1);
   std::vector<std::string> paths = {"/usr/lib/debug/.build-id/" + name.substr(0, 2) + "/" + name.substr(2) + ".debug"};
@@ -34,16 +34,16 @@ std::vector<std::string> debug_paths(const std::string &build, const std::string
   return paths;
 }
 
-// A process may see others' folders where those of the host are: there it has to be a file of the same owner on the same file
-// system. Of the host's files those of root count too.
+// A process may have other folders mounted over those of the host, so the debug file must have the same owner and file system as
+// the file. For files of the host, debug files of root are accepted as well.
 bool is_as_good(const core::Descriptor &file, const struct stat &of, bool of_process) {
   struct stat info {};
   if (!file || ::fstat(file.get(), &info) != 0) return false;
   return of_process ? info.st_uid == of.st_uid && info.st_dev == of.st_dev : info.st_uid == of.st_uid || info.st_uid == 0;
 }
 
-// Only a file of the same build counts, and since every process that has the file mapped gets its names, only one that who gave the
-// file can have laid there.
+// Accepts only a file of the same build. All processes that map the file get its names, so the debug file must come from the owner of
+// the file.
 template <class Open>
 core::Descriptor find_debug_file(const ElfImage &image, const struct stat &of, const std::string &path, bool of_process,
                                  const Open &open) {
@@ -70,7 +70,7 @@ std::string_view ElfFiles::name_in_vdso(const Mapping &mapping, uint64_t address
 std::string_view ElfFiles::name_at(int32_t pid, const Mapping &mapping, uint64_t address) {
   Entry *entry = entry_of(mapping);
   if (entry == nullptr) return {};
-  if (!entry->symbols && entry->read != window_) look(pid, mapping, *entry);
+  if (!entry->symbols && entry->read != window_) update(pid, mapping, *entry);
   entry->used = ++uses_;
   if (!entry->symbols) return {};
   const size_t before = entry->symbols->bytes();
@@ -80,15 +80,15 @@ std::string_view ElfFiles::name_at(int32_t pid, const Mapping &mapping, uint64_t
   return name;
 }
 
-// Null: nobody knows which file it is, or there are too many.
+// Null: the file is unknown, or there are too many files.
 ElfFiles::Entry *ElfFiles::entry_of(const Mapping &mapping) {
   if (!mapping.stamp) return nullptr;
   if (const auto known = entries_.find(mapping.stamp); known != entries_.end()) return &known->second;
   return entries_.size() < kMaxFiles ? &entries_[mapping.stamp] : nullptr;
 }
 
-// A process that has ended, or that cannot be looked into, does not speak for others that have the same file.
-void ElfFiles::look(int32_t pid, const Mapping &mapping, Entry &entry) {
+// A failure for one process (ended, or not readable) does not count for other processes that map the same file.
+void ElfFiles::update(int32_t pid, const Mapping &mapping, Entry &entry) {
   if (entry.failed == window_ && entry.failed_pid == pid) return;
   const core::Descriptor file = open_noted(pid, mapping);
   if (!file) {
@@ -110,7 +110,7 @@ std::unique_ptr<ElfSymbols> ElfFiles::load(int file, int32_t pid, const Mapping 
   return symbols;
 }
 
-// In the process's files and in the host's.
+// Searches the process's files and the host's.
 void ElfFiles::add_debug_file(ElfSymbols &symbols, const ElfImage &image, const struct stat &of, int32_t pid,
                               const Mapping &mapping) {
   const ProcessRoot root(pid);
@@ -130,7 +130,7 @@ void ElfFiles::drop(Entry &entry) {
   entry.symbols.reset();
 }
 
-// Those not used for longest go.
+// Evicts the least recently used.
 void ElfFiles::make_room(const Entry &wanted) {
   while (bytes_ > max_bytes_) {
     Entry *oldest = nullptr;

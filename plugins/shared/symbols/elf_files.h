@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the files that processes have mapped: once a file, however many processes have it, and never more of them at a
-// time than fit. Files of one build are not the same: a build id is what a file says of itself.
+// The functions of mapped files: one table per file, however many processes map it, within a memory limit.
+// Files are not identified by build id, because any file can claim one.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,17 +18,17 @@
 
 namespace atalaya::symbols {
 
-// The separate debug file of a file of the host, of the same build, where debuggers look for it; closed: there is none.
+// The separate debug file of the same build for a file of the host, in the usual places of debuggers; closed: none.
 core::Descriptor open_debug_file(const ElfImage &image, const struct stat &of, const std::string &path);
 
 class ElfFiles {
  public:
   explicit ElfFiles(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // A file is read once a window at most: one that had to make room for another has no names until the next one.
+  // A file is read at most once per window: an evicted file has no names until the next window.
   void next_window();
 
-  // The function at an address in a file that the process has mapped; empty: unknown. Valid until the next call of any of these.
+  // The function at an address of a mapped file; empty: unknown. Valid until the next call of any of these.
   std::string_view name_at(int32_t pid, const Mapping &mapping, uint64_t address);
   std::string_view name_in_vdso(const Mapping &mapping, uint64_t address);
 
@@ -43,7 +43,7 @@ class ElfFiles {
     uint64_t used = 0;
   };
   Entry *entry_of(const Mapping &mapping);
-  void look(int32_t pid, const Mapping &mapping, Entry &entry);
+  void update(int32_t pid, const Mapping &mapping, Entry &entry);
   std::unique_ptr<ElfSymbols> load(int file, int32_t pid, const Mapping &mapping);
   static void add_debug_file(ElfSymbols &symbols, const ElfImage &image, const struct stat &of, int32_t pid,
                              const Mapping &mapping);

@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint64_t kMaxNote = 65536;
 
-// libelf makes room for as many sections and segments as the file says, which for a sparse file may be more than there is memory:
-// those of a number that the header has no room for are left out.
+// libelf allocates memory for as many sections and segments as the file claims, which may exceed the memory for a sparse file.
+// So files are rejected whose counts do not fit into the header.
 bool has_bounded_tables(std::span<const std::byte> header) {
   const auto bounded = [header]<class Header>(Header read) {
     if (header.size() < sizeof(read)) return false;
@@ -29,7 +29,7 @@ bool has_bounded_tables(std::span<const std::byte> header) {
   return wide ? bounded(Elf64_Ehdr{}) : bounded(Elf32_Ehdr{});
 }
 
-// Empty: it is not among them.
+// Empty: missing.
 std::string build_id_in(Elf_Data *notes) {
   static constexpr std::string_view kOwner("GNU\0", 4);
   GElf_Nhdr note;
@@ -59,7 +59,7 @@ std::optional<ElfImage> ElfImage::of_file(int file) {
 std::optional<ElfImage> ElfImage::of_memory(std::span<const std::byte> bytes) {
   if (!has_bounded_tables(bytes)) return std::nullopt;
   elf_version(EV_CURRENT);
-  // Nothing is written to it with the commands used here.
+  // The commands used here do not write to it.
   return checked(elf_memory(reinterpret_cast<char *>(const_cast<std::byte *>(bytes.data())), bytes.size()));
 }
 
@@ -69,7 +69,7 @@ std::optional<ElfImage> ElfImage::checked(Elf *elf) {
   return image;
 }
 
-// libelf reads the names of sections as a whole.
+// libelf reads the whole table of section names.
 bool ElfImage::has_bounded_names() const {
   static constexpr uint64_t kMaxNames = uint64_t{8} << 20;
   size_t names = 0;
@@ -117,7 +117,7 @@ std::string_view ElfImage::section(std::string_view name) const {
   return section != nullptr ? section_bytes(section) : std::string_view();
 }
 
-// libdw would read notes of any size. By the segments when there is no table of sections.
+// Bounded, because libdw would read notes of any size. Uses segments if there is no section table.
 std::string ElfImage::build_id() const {
   for (Elf_Scn *section = nullptr; (section = elf_nextscn(raw(), section)) != nullptr;) {
     GElf_Shdr header;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ELF file in libelf's hands. Read, never mapped: a file that shrinks while it is mapped ends the reader.
+// An ELF file, opened with libelf. It is read, never mapped: a mapped file that shrinks would crash the reader.
 #pragma once
 
 #include <libelf.h>
@@ -15,23 +15,23 @@
 
 namespace atalaya::symbols {
 
-// Of one file altogether; a section that goes beyond it is as if it were not there.
+// Maximum bytes read of one file; sections beyond it are ignored.
 inline constexpr uint64_t kMaxRead = uint64_t{128} << 20;
 
 class ElfImage {
  public:
-  // The descriptor, or the memory, has to outlive this. Nothing: it is no ELF file of this machine's byte order, or has more
+  // The descriptor, or the memory, must outlive this. Nothing: not an ELF file of this machine's byte order, or it has more
   // sections or segments than a linker makes.
   static std::optional<ElfImage> of_file(int file);
   static std::optional<ElfImage> of_memory(std::span<const std::byte> bytes);
 
   Elf *raw() const { return elf_.get(); }
-  // The section's bytes as they are in the file; empty: there is none, it is too large, or damaged.
+  // The section's raw bytes; empty: missing, too large or damaged.
   std::string_view section(std::string_view name) const;
   std::string_view section_bytes(Elf_Scn *section) const;
-  // Its data as libelf has it; null: as above.
+  // Its data, translated by libelf; null: as above.
   Elf_Data *section_data(Elf_Scn *section) const;
-  // Empty: it has none.
+  // Empty: none.
   std::string_view name_of(Elf_Scn *section) const;
   std::string build_id() const;  // as bytes; empty: none
   // The file that .gnu_debuglink names; empty: none.
@@ -51,13 +51,13 @@ class ElfImage {
   mutable uint64_t left_ = kMaxRead;
 };
 
-// Where the file's parts are loaded.
+// The loaded segments of the file.
 class Segments {
  public:
   explicit Segments(const ElfImage &image);
-  // Where an offset of the file is in its own addresses; nothing: it is not loaded from there.
+  // The file's own address for a file offset; nothing: not loaded.
   std::optional<uint64_t> address_of(uint64_t file_offset) const;
-  // Where in the file lies what is loaded there.
+  // The file offset for an address; nothing: not loaded.
   std::optional<uint64_t> offset_of(uint64_t address) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace atalaya::symbols {
 namespace {
 
-constexpr size_t kMaxSymbols = 1 << 20;  // of a file; what is beyond has no names
+constexpr size_t kMaxSymbols = 1 << 20;  // per file; further functions have no names
 constexpr size_t kMaxNames = size_t{64} << 20;
 
 }  // namespace
@@ -31,7 +31,7 @@ void ElfSymbols::add(const ElfImage &debug) {
   sort();
 }
 
-// False when there is no such table.
+// False: the file has no such table.
 bool ElfSymbols::collect(const ElfImage &image, uint32_t type) {
   return each_function(image, type, [this](const Function &function) {
     if (symbols_.size() >= kMaxSymbols || names_.size() >= kMaxNames) return false;
@@ -47,7 +47,7 @@ void ElfSymbols::collect_packed(std::string_view packed) {
   if (const auto image = ElfImage::of_memory(std::as_bytes(std::span(bytes)))) collect(*image, SHT_SYMTAB);
 }
 
-// Of several names of one place the one with a size, then the first.
+// Of several names of one address, prefers one with a size, then the first.
 void ElfSymbols::sort() {
   const auto before = [](const Symbol &a, const Symbol &b) {
     return a.address != b.address ? a.address < b.address : a.size > b.size;
@@ -59,11 +59,11 @@ void ElfSymbols::sort() {
   names_.shrink_to_fit();
 }
 
-// A symbol without a size reaches to the next one.
+// A symbol without a size extends to the next one.
 const ElfSymbols::Symbol *ElfSymbols::symbol_at(uint64_t address) const {
   auto after =
       std::upper_bound(symbols_.begin(), symbols_.end(), address, [](uint64_t at, const Symbol &s) { return at < s.address; });
-  // One may lie within another: those before it that are long enough hold the address too.
+  // Symbols may be nested: an earlier, longer one may contain the address.
   static constexpr int kNested = 8;
   for (int i = 0; i < kNested && after != symbols_.begin(); ++i) {
     --after;

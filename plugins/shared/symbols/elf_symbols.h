@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of one ELF file: .symtab, or .dynsym with what .gnu_debugdata and a separate debug file add.
+// The functions of one ELF file: .symtab, or .dynsym plus .gnu_debugdata and a separate debug file.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace atalaya::symbols {
 class ElfSymbols {
  public:
   explicit ElfSymbols(const ElfImage &image);
-  // Adds what a debug file of the same build knows.
+  // Adds the functions of a debug file of the same build.
   void add(const ElfImage &debug);
 
-  // Whether the file itself has only the names that it exports.
+  // Whether the file itself has only exported names.
   bool stripped() const { return stripped_; }
 
   // The function that holds this offset of the file, demangled; empty: unknown. Valid as long as this.

@@ -7,13 +7,13 @@
 namespace atalaya::symbols {
 namespace {
 
-// No function is that long: an address farther behind a symbol is of something that has none.
+// Maximum length of a function: an address farther beyond a symbol has no symbol.
 constexpr uint64_t kLongestFunction = 1 << 20;
 constexpr std::string_view kCode = "tTwW";
 
 }  // namespace
 
-// "ffffffff81000000 T _stext", and for modules "\t[module]" behind it.
+// "ffffffff81000000 T _stext", followed by "\t[module]" for modules.
 KernelSymbols::KernelSymbols(std::string_view text) {
   text = text.substr(0, kMaxKallsyms);
   while (!text.empty()) {
@@ -39,7 +39,7 @@ std::string_view KernelSymbols::find(uint64_t address) const {
   if (after == symbols_.begin()) return {};
   const uint64_t begin = std::prev(after)->address;
   if (address - begin >= kLongestFunction) return {};
-  // Of several names of one address the first, as perf does.
+  // Of several names of one address, uses the first, as perf does.
   const auto first = std::lower_bound(symbols_.begin(), after, begin, [](const Symbol &s, uint64_t at) { return s.address < at; });
   return std::string_view(names_).substr(first->name, first->name_size);
 }

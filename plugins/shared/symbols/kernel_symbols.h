@@ -15,7 +15,7 @@ inline constexpr size_t kMaxKallsyms = size_t{256} << 20;
 class KernelSymbols {
  public:
   KernelSymbols() = default;
-  // Empty when the kernel hides addresses (all are 0), as it does from those without CAP_SYSLOG.
+  // Empty if the kernel hides addresses (all are 0), which it does without CAP_SYSLOG.
   explicit KernelSymbols(std::string_view kallsyms);
 
   // The function at the address; empty: unknown. Valid as long as this.

@@ -23,7 +23,7 @@ std::string hexadecimal(uint64_t number) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number, 16).ptr};
 }
 
-// The very file, whatever has become of its name. It takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
+// Opens the mapped file itself, even if its name was deleted. Requires CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
 core::Descriptor by_range(int32_t pid, const Mapping &mapping) {
   const std::string range = hexadecimal(mapping.begin) + "-" + hexadecimal(mapping.end);
   return core::Descriptor(::open(("/proc/" + std::to_string(pid) + "/map_files/" + range).c_str(), O_PATH | O_CLOEXEC));
@@ -35,7 +35,7 @@ FileStamp stamp_of(const core::Descriptor &file) {
   return {info.st_dev, info.st_ino, info.st_size, int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
 }
 
-// File systems in layers show another device in maps than in stat; the number of the file is the same.
+// Layered file systems show another device in maps than in stat; the inode is the same.
 FileStamp stamp_of_mapped(const core::Descriptor &file, const Mapping &mapping) {
   const FileStamp stamp = stamp_of(file);
   return stamp.inode == mapping.file.inode ? stamp : FileStamp{};
@@ -50,14 +50,14 @@ FileStamp note(int32_t pid, const ProcessRoot &root, const Mapping &mapping) {
 }  // namespace
 
 void note_files(int32_t pid, std::vector<Mapping> &mappings) {
-  static constexpr size_t kMostFiles = 1024;  // of a process; others have no names
+  static constexpr size_t kMaxFiles = 1024;  // per process; further files have no names
   const ProcessRoot root(pid);
   std::map<std::pair<FileId, std::string_view>, FileStamp> noted;
   for (Mapping &mapping : mappings) {
     if (!mapping.is_file()) continue;
     const std::pair<FileId, std::string_view> file(mapping.file, mapping.path);
     auto known = noted.find(file);
-    if (known == noted.end() && noted.size() < kMostFiles) known = noted.emplace(file, note(pid, root, mapping)).first;
+    if (known == noted.end() && noted.size() < kMaxFiles) known = noted.emplace(file, note(pid, root, mapping)).first;
     if (known != noted.end()) mapping.stamp = known->second;
   }
 }
@@ -66,7 +66,7 @@ core::Descriptor open_noted(int32_t pid, const Mapping &mapping) {
   if (!mapping.stamp) return {};
   if (const auto file = by_range(pid, mapping); stamp_of(file) == mapping.stamp) return reopened_if_regular(file);
   if (mapping.path.ends_with(kDeleted)) return {};
-  // By its name, as the process sees it; after the end of the process as this one does.
+  // By its name: in the process's root, or, after the process ended, in the host's.
   if (const auto file = ProcessRoot(pid).open(mapping.path, O_PATH); stamp_of(file) == mapping.stamp)
     return reopened_if_regular(file);
   const core::Descriptor file(::open(mapping.path.c_str(), O_PATH | O_CLOEXEC));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file behind a mapping. Numbers of files are used again and names are given to others, so a file is what it was when it was
-// looked at while the process had it mapped; as long as that is so, its number is nobody else's.
+// The file behind a mapping. Inodes and names are reused, so the file is identified while the process maps it: until it is unmapped,
+// no other file has its inode.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace atalaya::symbols {
 
-// Notes of each mapped file which one it is. The process has to be the one that the mappings are of, then and afterwards.
+// Sets the stamp of each mapped file. The mappings must be of this process, before and after the call.
 void note_files(int32_t pid, std::vector<Mapping> &mappings);
 
-// The file as it was noted; closed: it cannot be opened, or is another one by now.
+// Opens the file if it still has the stamp; closed: it cannot be opened, or is another file now.
 core::Descriptor open_noted(int32_t pid, const Mapping &mapping);
 
 }  // namespace atalaya::symbols

@@ -8,7 +8,7 @@
 namespace atalaya::symbols {
 namespace {
 
-// A number up to `end`, which is taken too.
+// Parses a number up to `end` and consumes both.
 std::optional<uint64_t> number(std::string_view &text, int base, char end) {
   uint64_t value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -17,7 +17,7 @@ std::optional<uint64_t> number(std::string_view &text, int base, char end) {
   return value;
 }
 
-// "7f00-7f10 r-xp 00001000 fe:01 1234    /usr/lib/x.so"; nothing when it is not code.
+// "7f00-7f10 r-xp 00001000 fe:01 1234    /usr/lib/x.so"; nothing if it is not executable.
 std::optional<Mapping> parse_line(std::string_view line) {
   const auto begin = number(line, 16, '-'), end = begin ? number(line, 16, ' ') : std::nullopt;
   if (!end || *begin >= *end || line.size() < 5 || line[2] != 'x' || line[4] != ' ') return std::nullopt;
@@ -40,7 +40,7 @@ std::vector<Mapping> parse_maps(std::string_view text) {
   std::vector<Mapping> mappings;
   while (!text.empty() && mappings.size() < kMaxMappings) {
     const size_t size = text.find('\n');
-    // The kernel ends each line; what has no end was cut.
+    // The kernel ends each line; a line without its end was cut.
     if (size == std::string_view::npos) break;
     if (auto mapping = parse_line(text.substr(0, size))) mappings.push_back(std::move(*mapping));
     text.remove_prefix(size + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a process has mapped as code, and where: /proc/PID/maps. Pure.
+// Parses the executable mappings of a process: /proc/PID/maps. Pure.
 #pragma once
 
 #include <compare>
@@ -11,14 +11,14 @@
 
 namespace atalaya::symbols {
 
-// A file as the kernel knows it, whatever its name is by now.
+// A file as the kernel identifies it, independent of its name.
 struct FileId {
   uint64_t device = 0;                               // major << 32 | minor
   uint64_t inode = 0;                                // 0: no file
   auto operator<=>(const FileId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
-// Which file it is, noted while it was mapped; all 0: unknown.
+// Identity and version of a file, read while it was mapped; all 0: unknown.
 struct FileStamp {
   uint64_t device = 0, inode = 0;
   int64_t size = 0, changed_ns = 0;
@@ -33,14 +33,14 @@ struct Mapping {
   FileStamp stamp;
   std::string path;  // as the process sees it; "[vdso]"; empty for memory without a name
 
-  // A file that is not just memory with a name, such as /memfd:x or /dev/zero.
+  // A regular file, not named memory such as /memfd:x or /dev/zero.
   bool is_file() const;
   std::string_view base_name() const { return std::string_view(path).substr(path.rfind('/') + 1); }
 };
 
 inline constexpr size_t kMaxMappings = 65536;
 
-// The executable mappings, by address. Lines that are not what the kernel writes are left out.
+// The executable mappings, by address. Malformed lines are skipped.
 std::vector<Mapping> parse_maps(std::string_view text);
 
 // The mapping that holds the address; null: none.

@@ -33,7 +33,7 @@ PerfMap::PerfMap(std::string_view text) {
   text = last_lines(text.substr(text.size() - std::min(text.size(), kMaxPerfMap)));
   while (!text.empty()) {
     const size_t size = text.find('\n');
-    if (size == std::string_view::npos) break;  // the runtime is writing it
+    if (size == std::string_view::npos) break;  // the runtime is still writing this line
     std::string_view line = text.substr(0, size);
     text.remove_prefix(size + 1);
     const auto begin = hexadecimal(line);
@@ -47,7 +47,7 @@ PerfMap::PerfMap(std::string_view text) {
   keep_latest();
 }
 
-// Each entry cuts away what it covers of those before it.
+// Each entry removes the overlapping parts of earlier ones.
 void PerfMap::keep_latest() {
   std::map<uint64_t, Entry> latest;
   for (const Entry &entry : entries_) {

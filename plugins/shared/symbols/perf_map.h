@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file by which a runtime names the code that it makes: /tmp/perf-PID.map, lines "START SIZE NAME", numbers in hexadecimal with
-// or without 0x. Runtimes append and addresses are used again: a later line holds where two overlap. Pure.
+// The file in which a runtime lists its generated code: /tmp/perf-PID.map, lines "START SIZE NAME", numbers in hexadecimal with
+// or without 0x. Runtimes append, and addresses are reused: if two lines overlap, the later one wins. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace atalaya::symbols {
 
-inline constexpr size_t kMaxPerfMap = size_t{16} << 20;  // bytes of it that are read
-inline constexpr size_t kMaxPerfMapLines = 1 << 17;      // of more the last ones
+inline constexpr size_t kMaxPerfMap = size_t{16} << 20;  // maximum bytes read
+inline constexpr size_t kMaxPerfMapLines = 1 << 17;      // of more lines, the last ones
 inline constexpr size_t kMaxName = 1024;                 // of a symbol; the rest is cut
 
 class PerfMap {

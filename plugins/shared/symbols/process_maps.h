@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one process has code, as it is now and as it was when it was last looked at.
+// The executable mappings of one process, current and previous.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ class ProcessMaps {
  public:
   explicit ProcessMaps(int32_t pid) : pid_(pid) {}
 
-  // Reads the mappings if the process is still the one with this mark; false: it is not. What was read last stays, for addresses of
-  // before.
+  // Reads the mappings if the process still has this mark; false: it does not. The previous mappings are kept for earlier
+  // addresses.
   bool refresh(const ProcessMark &mark);
 
-  // That one was read before this: its mappings are for addresses of before.
+  // Uses the mappings of an earlier reading for earlier addresses.
   void follow(const ProcessMaps &earlier) {
     if (before_.empty()) before_ = earlier.mappings_;
   }
 
-  // Null: the address is of nothing. Valid until the next refresh.
+  // Null: not mapped. Valid until the next refresh.
   const Mapping *at(uint64_t address) const;
   const std::vector<Mapping> &mappings() const { return mappings_; }
   int32_t pid() const { return pid_; }

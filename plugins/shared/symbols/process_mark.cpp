@@ -55,7 +55,7 @@ std::optional<ProcessMark> parse_mark(std::string_view stat) {
   stat.remove_prefix(end + 1);
   ProcessMark mark;
   uint64_t start_code = 0, end_code = 0;
-  // Counted as proc(5) does; the state is the third.
+  // Field numbers of proc(5); the state is the third field.
   for (int field = 3; field <= 28; ++field) {
     const std::string_view word = next_word(stat);
     if (field != 22 && field < 26) continue;

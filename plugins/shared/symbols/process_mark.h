@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a process is: what /proc/PID/stat and /proc/PID/status say of it.
+// The identity of a process, from /proc/PID/stat and /proc/PID/status.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace atalaya::symbols {
 
-// A number is used again, and exec makes another program of a process.
+// Distinguishes processes with the same pid, and programs before and after exec.
 struct ProcessMark {
   uint64_t start_ticks = 0;  // since boot
-  uint64_t image = 0;        // where its program and its stack lie; exec puts them elsewhere
+  uint64_t image = 0;        // hash of the addresses of program and stack, which exec changes
   bool operator==(const ProcessMark &) const = default;
 };
 uint64_t image_mark(uint64_t start_code, uint64_t end_code, uint64_t start_stack);
 std::optional<ProcessMark> parse_mark(std::string_view stat);
 std::optional<ProcessMark> read_mark(int32_t pid);
-// CLOCK_REALTIME; a clock that was set since moves it.
+// CLOCK_REALTIME; setting the clock changes it.
 int64_t start_time_ns(const ProcessMark &mark);
 
 struct ProcessStatus {

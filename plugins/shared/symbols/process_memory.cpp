@@ -20,10 +20,10 @@ bool ProcessMemory::refresh(const ProcessMark &mark) {
   return true;
 }
 
-// In the process's own /tmp, by the number that it knows itself by. Only a regular file of its own user or of root counts, and none
-// that was written before the process began: that one is of another process that had the number.
+// Opens the perf map in the process's own /tmp, named by its pid in its namespace. Accepts only a regular file of the process's user or
+// of root, and none from before the process started: such a file is of another process that had the pid.
 void ProcessMemory::refresh_perf_map(const ProcessMark &mark) {
-  static constexpr int64_t kClockStep = 20'000'000;  // by which the times of files and of processes may lag behind
+  static constexpr int64_t kClockStep = 20'000'000;  // maximum lag between times of files and processes
   if (!status_ || status_->inner_pid <= 0) return;
   const std::string path = "tmp/perf-" + std::to_string(status_->inner_pid) + ".map";
   const core::Descriptor found = ProcessRoot(maps_.pid()).open(path, O_PATH | O_NOFOLLOW);
@@ -42,7 +42,7 @@ void ProcessMemory::refresh_perf_map(const ProcessMark &mark) {
   read_perf_map(file.get(), info.st_size);
 }
 
-// Of one that is too long the end, as runtimes append.
+// Reads the end of a too long file, because runtimes append.
 void ProcessMemory::read_perf_map(int file, int64_t size) {
   const auto part = std::min<int64_t>(size, int64_t{kMaxPerfMap});
   const int64_t from = size - part;
@@ -64,15 +64,15 @@ Place ProcessMemory::find(uint64_t address, ElfFiles &files) const {
     return place;
   }
   if (!mapping.is_file()) {
-    place.origin = Origin::runtime;
+    place.kind = CodeKind::runtime;
     place.name = perf_map_.find(address);
     return place;
   }
   place.name = files.name_at(maps_.pid(), mapping, address);
-  // Node's built-in code is in its file, and named in its map.
+  // Node's built-in code is in its executable and named in its perf map.
   if (place.name.empty() && perf_map_.size() > 0) {
     place.name = perf_map_.find(address);
-    if (!place.name.empty()) place.origin = Origin::runtime;
+    if (!place.name.empty()) place.kind = CodeKind::runtime;
   }
   return place;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process's code: its mappings, and the names that its runtime gives to the code that it makes. It is known by number, start
-// and image, so that neither exec nor a reused number can give an address the name of something else.
+// One process's code: its mappings, and the names of the code that its runtime generates. The process is identified by pid, start
+// time and image, so that neither exec nor a reused pid leads to wrong names.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,21 @@
 
 namespace atalaya::symbols {
 
-enum class Origin : uint8_t { native, runtime };
+enum class CodeKind : uint8_t { native, runtime };
 struct Place {
   std::string_view name;             // of the function; empty: unknown
-  const Mapping *mapping = nullptr;  // null: the address is of nothing
-  Origin origin = Origin::native;
+  const Mapping *mapping = nullptr;  // null: not mapped
+  CodeKind kind = CodeKind::native;
 };
 
 class ProcessMemory {
  public:
   explicit ProcessMemory(int32_t pid) : maps_(pid) {}
 
-  // Reads the mappings and whether the runtime has named more code, if the process is still the one with this mark; false: it is
-  // not.
+  // Reads the mappings and a changed perf map if the process still has this mark; false: it does not.
   bool refresh(const ProcessMark &mark);
 
-  // That one was read before this.
+  // Uses the mappings of an earlier reading for earlier addresses.
   void follow(const ProcessMemory &earlier) { maps_.follow(earlier.maps_); }
 
   // Valid until the next call of refresh, or of find with these files.

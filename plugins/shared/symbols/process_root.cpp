@@ -15,7 +15,7 @@ ProcessRoot::ProcessRoot(int32_t pid)
     : folder_(::open(("/proc/" + std::to_string(pid) + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 
 core::Descriptor ProcessRoot::open(const std::string &path, int flags, unsigned mode) const {
-  static constexpr int kAttempts = 8;  // EAGAIN: something on the way was renamed meanwhile
+  static constexpr int kAttempts = 8;  // EAGAIN: a component of the path was renamed during the call
   open_how how{};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.mode = mode;

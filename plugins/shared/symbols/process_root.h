@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a process as it sees them. Its owner lays links there: they lead where they lead for the process, and never out of
-// its root.
+// The files of a process as it sees them. Symbolic links are resolved inside the process's root and never lead out of it.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +13,18 @@ class ProcessRoot {
  public:
   explicit ProcessRoot(int32_t pid);
 
-  // As openat2 does; closed: errno says why.
+  // Like openat2; closed on error, with errno set.
   core::Descriptor open(const std::string &path, int flags, unsigned mode = 0) const;
-  // For reading; closed: there is no regular file.
+  // Opens for reading; closed: not a regular file.
   core::Descriptor open_regular(const std::string &path) const;
 
  private:
   core::Descriptor folder_;
 };
 
-// What was found with O_PATH, for reading: nothing happens to a device or a pipe that lies there.
+// Reopens an O_PATH descriptor for reading if it is a regular file; devices and pipes are never opened.
 core::Descriptor reopened_if_regular(const core::Descriptor &found);
-// The same of a path of the host.
+// The same for a path of the host.
 core::Descriptor open_regular(const std::string &path);
 
 }  // namespace atalaya::symbols

@@ -20,7 +20,7 @@ struct FreeFrame {
   void operator()(Dwarf_Frame *frame) const { std::free(frame); }  // NOLINT(cppcoreguidelines-no-malloc): the library's memory
 };
 
-// The registers that functions save and whose values a caller's rule may need.
+// Callee-saved registers, which a caller's rule may need.
 #if defined(__aarch64__)
 constexpr std::array<size_t, 13> kSaved = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 #else
@@ -41,7 +41,7 @@ UnwindRule::Place place_of(Dwarf_Frame *frame, size_t number) {
   return place;
 }
 
-// The value of an expression: as much of DWARF as tables of unwinding have.
+// Evaluates an expression: the subset of DWARF that unwind tables use.
 class Machine {
  public:
   Machine(const StackCopy &stack, const Registers &registers, uint64_t frame)
@@ -50,7 +50,7 @@ class Machine {
   struct Result {
     Step step = Step::unknown;
     uint64_t value = 0;
-    bool is_value = false;  // else it is the address of it
+    bool is_value = false;  // else its address
   };
   Result run(std::span<const Dwarf_Op> ops) {
     for (const Dwarf_Op &op : ops)
@@ -131,7 +131,7 @@ class Machine {
   bool is_value_ = false, beyond_ = false;
 };
 
-// What the expression says a register held.
+// The value of a register by an expression.
 Machine::Result restored(const UnwindRule::Place &place, const StackCopy &stack, const Registers &registers, uint64_t frame) {
   Machine::Result result = Machine(stack, registers, frame).run(place.ops);
   if (result.step != Step::done || result.is_value) return result;
@@ -158,7 +158,7 @@ bool has_large_segment(const ElfImage &image) {
   return false;
 }
 
-// What libdw will read; nothing: too much.
+// Number of bytes that libdw will read; nothing: too many.
 std::optional<size_t> table_size(const ElfImage &image, uint64_t file_bytes) {
   uint64_t sum = 0;
   bool found = false;
@@ -193,7 +193,7 @@ UnwindTable::~UnwindTable() {
   if (table_ != nullptr) dwarf_cfi_end(table_);
 }
 
-// libdw reads the two sections as they are, of any size, and without them the file as a whole.
+// libdw reads both sections, of any size, or the whole file if they are missing.
 std::unique_ptr<UnwindTable> UnwindTable::of_file(int file) {
   struct stat info {};
   auto image = ElfImage::of_file(file);
@@ -252,8 +252,8 @@ Step step(const UnwindRule &rule, const StackCopy &stack, Registers &registers) 
     const auto value = restored(place, stack, registers, frame.value);
     if (value.step == Step::done) before[number] = value.value;
   }
-  // A frame that does not lie above its callee is none. A signal handler's may lie on another stack; the frame address is where the
-  // interrupted code had its stack pointer.
+  // A valid frame is above its callee. A signal handler may run on another stack; there the frame address is the stack pointer of
+  // the interrupted code.
   if (!rule.signal && frame.value < registers[kStackPointer]) return Step::unknown;
   const bool moved = frame.value != registers[kStackPointer] || caller.value != registers[kProgramCounter];
   before[kStackPointer] = frame.value;
@@ -263,7 +263,7 @@ Step step(const UnwindRule &rule, const StackCopy &stack, Registers &registers) 
   return moved ? Step::done : Step::unknown;
 }
 
-// The saved frame pointer, and the return address behind it.
+// The saved frame pointer, followed by the return address.
 Step step_by_frame_pointer(const StackCopy &stack, Registers &registers) {
   const uint64_t frame = registers[kFramePointer];
   if (frame < registers[kStackPointer] || frame % sizeof(uint64_t) != 0) return Step::unknown;

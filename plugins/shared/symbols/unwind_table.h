@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to get from a function of a file to its caller: .eh_frame, which compilers write for exceptions and nobody strips. libdw
-// reads it; what it says of an address is kept.
+// Unwind rules of a file: .eh_frame, which compilers write for exceptions and which is not stripped. libdw
+// reads it; rules are cached by address.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -18,7 +18,7 @@
 
 namespace atalaya::symbols {
 
-// By DWARF's numbers: x86-64 has 17, the last is the address that is returned to; arm64 has 33, the last is the program counter.
+// By DWARF numbers: x86-64 has 17, the last is the return address; arm64 has 33, the last is the program counter.
 inline constexpr size_t kRegisters = 33;
 #if defined(__aarch64__)
 inline constexpr size_t kFramePointer = 29, kStackPointer = 31, kReturnAddress = 30, kProgramCounter = 32;
@@ -34,7 +34,7 @@ struct StackCopy {
   std::optional<uint64_t> word(uint64_t address) const;
 };
 
-// What holds at one address.
+// The unwind rule of one address.
 struct UnwindRule {
   enum class Kind : uint8_t { same, undefined, expression };
   struct Place {
@@ -43,7 +43,7 @@ struct UnwindRule {
   };
   std::vector<Dwarf_Op> frame;  // yields the canonical frame address
   std::vector<std::pair<size_t, Place>> registers;
-  Place caller;         // where the return address is
+  Place caller;         // of the return address
   bool signal = false;  // the caller was interrupted here: its address is exact
   size_t bytes() const;
 };
@@ -52,17 +52,17 @@ enum class Step : uint8_t { done, root, unknown, beyond_copy };
 
 class UnwindTable {
  public:
-  // Of a file, read as a whole: it may be closed then; of memory, which has to outlive this. Null: it is no ELF file, or has more
-  // than programs have.
+  // of_file reads the whole file, which may then be closed; memory must outlive this. Null: not an ELF file, or beyond the
+  // limits.
   static std::unique_ptr<UnwindTable> of_file(int file);
   static std::unique_ptr<UnwindTable> of_memory(std::span<const std::byte> bytes);
   UnwindTable(const UnwindTable &) = delete;
   UnwindTable &operator=(const UnwindTable &) = delete;
   ~UnwindTable();
 
-  // The rule at an address of the file; null: there is none. Valid until the next call.
+  // The rule at an address of the file; null: none. Valid until the next call.
   const UnwindRule *rule_at(uint64_t address);
-  // Where an offset of the file is in its addresses.
+  // The file's own address for a file offset.
   std::optional<uint64_t> address_of(uint64_t file_offset) const { return segments_.address_of(file_offset); }
   size_t bytes() const { return table_bytes_ + rule_bytes_; }
 
@@ -77,9 +77,9 @@ class UnwindTable {
   std::unordered_map<uint64_t, std::unique_ptr<UnwindRule>> rules_;  // null: none
 };
 
-// From a frame to its caller. `root`: there is none.
+// Unwinds one frame to its caller. `root`: there is no caller.
 Step step(const UnwindRule &rule, const StackCopy &stack, Registers &registers);
-// The same for code without a rule, if it keeps a frame pointer.
+// The same for code without a rule, by its frame pointer.
 Step step_by_frame_pointer(const StackCopy &stack, Registers &registers);
 
 }  // namespace atalaya::symbols

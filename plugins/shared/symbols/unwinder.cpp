@@ -25,7 +25,7 @@ UnwindTable *Unwinder::table_of(const ProcessMaps &maps, const Mapping &mapping)
   entry.used = ++uses_;
   const bool again = entry.failed != 0 && (entry.failed != window_ || entry.failed_pid != maps.pid());
   if (is_new || again) read(maps.pid(), mapping, entry);
-  if (uses_ % kCountEvery == 0) make_room(entry);  // rules come one by one
+  if (uses_ % kCountEvery == 0) make_room(entry);  // rules are read on demand
   return entry.table.get();
 }
 
@@ -37,7 +37,7 @@ void Unwinder::read(int32_t pid, const Mapping &mapping, Entry &entry) {
   make_room(entry);
 }
 
-// The tables not used for longest go, of as many as there are.
+// Evicts the least recently used tables.
 void Unwinder::make_room(const Entry &wanted) {
   size_t bytes = 0;
   for (const auto &[stamp, entry] : tables_) bytes += entry.table ? entry.table->bytes() : 0;

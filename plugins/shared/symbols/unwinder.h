@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks from copies of stacks, by the tables of the files that processes have mapped; code without tables is passed by its
+// Unwinds copied stacks by the tables of mapped files; code without tables is unwound by its
 // frame pointer.
 #pragma once
 
@@ -22,11 +22,11 @@ class Unwinder {
 
   explicit Unwinder(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Files that could not be read are tried again.
+  // Retries files that could not be read.
   void next_window() { ++window_; }
 
-  // The frames, leaf first, callers as return addresses. Mappings that are not known may be newer than the maps: `refresh` is
-  // asked once.
+  // The frames, leaf first, callers as return addresses. An unmapped address may be newer than the maps: then `refresh` is
+  // called once.
   template <class Refresh>
   Unwound unwind(const ProcessMaps &maps, Registers registers, const StackCopy &stack, std::vector<uint64_t> &frames,
                  const Refresh &refresh) {

@@ -18,13 +18,13 @@ std::span<const std::byte> own_vdso() {
     const auto mappings = parse_maps(own ? *own : std::string());
     const Mapping *mapping = find_mapping(mappings, base);
     if (mapping == nullptr || mapping->begin != base) return {};
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it as a number
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel passes it as a number
     return {reinterpret_cast<const std::byte *>(base), mapping->end - mapping->begin};
   }();
   return bytes;
 }
 
-// Programs of 32 bits have theirs where they can reach it.
+// The vDSO of 32-bit programs is within the first 4 GiB.
 bool is_own_vdso(const Mapping &mapping) {
   return mapping.begin > UINT32_MAX && mapping.end - mapping.begin == own_vdso().size();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's own code in every process: there is no file, and this process has the same.
+// The kernel's code in every process (vDSO): it has no file, but this process has the same.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace atalaya::symbols {
 
-// Its bytes in this process; empty: there is none.
+// Its bytes in this process; empty: none.
 std::span<const std::byte> own_vdso();
-// False: that process has another one, of programs of 32 bits.
+// False: that process has the vDSO of 32-bit programs.
 bool is_own_vdso(const Mapping &mapping);
 
 }  // namespace atalaya::symbols

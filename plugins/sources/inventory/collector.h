@@ -28,6 +28,7 @@ class Collector {
  public:
   Collector(Host host, Options options);
   void start();
+  void stop() {}
   void collect(const Window &window, Batch &batch);
 
  private:

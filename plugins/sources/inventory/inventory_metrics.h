@@ -9,16 +9,14 @@
 
 namespace atalaya::inventory {
 
-inline constexpr std::array kTags = {proc::identity_tag("host")};
-inline constexpr std::array kFactTags = {proc::identity_tag("host"), proc::identity_tag("fact"), proc::identity_tag("value")};
+inline constexpr MetricTag kFactTags[] = {metric::identity("host"), metric::identity("fact"), metric::identity("value")};
 
-// Beside the spans, which have no other.
+// The only field of the spans.
 inline constexpr Metric kNumber =
-    proc::gauge("fact.number", "1", -1, kFactTags, "the value", "Of a span: its value, where that is a whole number.");
+    metric::gauge("fact.number", "1", metric::count, kFactTags, "the value", "Value of the fact, where it is a whole number");
 inline constexpr std::array kOwnMetrics = {
-    proc::gauge("inventory.facts", "1", -1, kTags, "the facts", "Facts that hold."),
-    proc::delta("inventory.changes", "1", -1, kTags, "the facts",
-                "Facts that ended or began by this look; one that changed does both. Absent with the first look of all."),
+    metric::gauge("inventory.facts", "1", metric::count, metric::host_tags, "the facts", "Current facts"),
+    metric::delta("inventory.changes", "1", metric::count, metric::host_tags, "the facts", "Facts that ended or began since the last collection; a changed fact counts twice. Absent in the first one."),
 };
 
 inline constexpr std::array kMetrics = {kNumber, kOwnMetrics[0], kOwnMetrics[1]};

@@ -47,8 +47,8 @@ class BpfBackend final : public Backend {
 
   // An empty text when it works. What an older kernel refuses is left out: the calls (before 6.3).
   std::string open() {
-    bpf::listen();
-    bpf::take_words();
+    bpf::capture_messages();
+    bpf::take_message();
     std::string error = load();
     if (!error.empty() && calls_) {
       lacks_ = "what system calls move is not known, so nothing of UDP: " + error;
@@ -165,7 +165,7 @@ class BpfBackend final : public Backend {
   }
 
   static std::string words() {
-    std::string text = bpf::take_words();
+    std::string text = bpf::take_message();
     return text.empty() ? "the kernel refused the program" : text;
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of the source "net": what each is called, and which number it shows.
+// The metrics of the source "net".
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -11,38 +11,10 @@
 
 namespace atalaya::net {
 
-using namespace atalaya::literals;
-
-inline constexpr MetricTag kProcessTags[] = {
-    {"host"_str, ATALAYA_TAG_IDENTITY, 0}, {"pid"_str, ATALAYA_TAG_IDENTITY, 0}, {"process"_str, ATALAYA_TAG_IDENTITY, 0}};
-inline constexpr MetricTag kFlowTags[] = {
-    {"host"_str, ATALAYA_TAG_IDENTITY, 0},     {"pid"_str, ATALAYA_TAG_IDENTITY, 0},       {"process"_str, ATALAYA_TAG_IDENTITY, 0},
-    {"local"_str, ATALAYA_TAG_IDENTITY, 0},    {"remote"_str, ATALAYA_TAG_IDENTITY, 0},    {"port"_str, ATALAYA_TAG_IDENTITY, 0},
-    {"protocol"_str, ATALAYA_TAG_IDENTITY, 0}, {"direction"_str, ATALAYA_TAG_IDENTITY, 0}, {"netns"_str, ATALAYA_TAG_EXTRA, 0},
-};
-
-template <size_t size>
-constexpr Metric metric(const MetricTag (&tags)[size], atalaya_str name, atalaya_str unit, uint32_t kind, int32_t decimals,
-                        atalaya_str source, atalaya_str summary) {
-  return {.name = name,
-          .unit = unit,
-          .kind = kind,
-          .decimals = decimals,
-          .tags = tags,
-          .tag_count = size,
-          .tag_size = sizeof(MetricTag),
-          .source = source,
-          .summary = summary};
-}
-constexpr Metric process_rate(atalaya_str name, atalaya_str unit, int32_t decimals, atalaya_str source, atalaya_str summary) {
-  return metric(kProcessTags, name, unit, ATALAYA_RATE, decimals, source, summary);
-}
-constexpr Metric process_count(atalaya_str name, atalaya_str source, atalaya_str summary) {
-  return metric(kProcessTags, name, "1"_str, ATALAYA_DELTA, -1, source, summary);
-}
-constexpr Metric flow_amount(atalaya_str name, atalaya_str unit, atalaya_str source, atalaya_str summary) {
-  return metric(kFlowTags, name, unit, ATALAYA_DELTA, -1, source, summary);
-}
+inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"), metric::identity("process")};
+inline constexpr MetricTag kFlowTags[] = {metric::identity("host"),     metric::identity("pid"),       metric::identity("process"),
+                                         metric::identity("local"),    metric::identity("remote"),    metric::identity("port"),
+                                         metric::identity("protocol"), metric::identity("direction"), metric::extra("netns")};
 
 enum class Show : uint8_t {
   tcp_in_mb,
@@ -77,44 +49,33 @@ constexpr size_t kShown = 27;
 
 // In the order of Show.
 inline constexpr std::array<Metric, kShown> kNetMetrics = {{
-    process_rate("proc.net.tcp.in.mb"_str, "Mibit/s"_str, 4, "tcp_sock.bytes_received"_str, "Payload received, in order."_str),
-    process_rate("proc.net.tcp.in.packets"_str, "1/s"_str, 2, "tcp_sock.segs_in"_str,
-                 "Segments received, those without payload too."_str),
-    process_rate("proc.net.tcp.out.mb"_str, "Mibit/s"_str, 4, "tcp_sock.bytes_acked"_str,
-                 "Payload sent and acknowledged; what is sent again counts once."_str),
-    process_rate("proc.net.tcp.out.packets"_str, "1/s"_str, 2, "tcp_sock.segs_out"_str,
-                 "Segments sent, those without payload and repetitions too."_str),
-    process_rate("proc.net.tcp.retransmits"_str, "1/s"_str, 2, "tcp_sock.total_retrans"_str, "Segments sent again."_str),
-    metric(kProcessTags, "proc.net.tcp.rtt"_str, "ms"_str, ATALAYA_GAUGE, 3, "tcp_sock.srtt_us"_str,
-           "Smoothed round-trip time, mean of the connections that moved something."_str),
-    metric(kProcessTags, "proc.net.tcp.connections"_str, "1"_str, ATALAYA_GAUGE, -1, "the files of the processes"_str,
-           "Open connections."_str),
-    process_count("proc.net.tcp.connects"_str, "inet_sock_set_state"_str, "Connections opened in the window."_str),
-    process_count("proc.net.tcp.accepts"_str, "inet_sock_set_state"_str, "Connections taken in the window."_str),
-    process_count("proc.net.tcp.failures"_str, "inet_sock_set_state"_str,
-                  "Connections that were asked for and did not come about in the window."_str),
-    process_rate("proc.net.udp.in.mb"_str, "Mibit/s"_str, 4, "sock_recv_length"_str, "Payload received."_str),
-    process_rate("proc.net.udp.in.packets"_str, "1/s"_str, 2, "sock_recv_length"_str,
-                 "Datagrams received: calls that gave some."_str),
-    process_rate("proc.net.udp.out.mb"_str, "Mibit/s"_str, 4, "sock_send_length"_str, "Payload sent."_str),
-    process_rate("proc.net.udp.out.packets"_str, "1/s"_str, 2, "sock_send_length"_str,
-                 "Datagrams sent: calls; one call with segmentation offload counts once."_str),
-    process_rate("proc.net.unix.in.mb"_str, "Mibit/s"_str, 4, "sock_recv_length"_str, "Received by Unix sockets."_str),
-    process_rate("proc.net.unix.in.packets"_str, "1/s"_str, 2, "sock_recv_length"_str, "Calls that received by them."_str),
-    process_rate("proc.net.unix.out.mb"_str, "Mibit/s"_str, 4, "sock_send_length"_str, "Sent by Unix sockets."_str),
-    process_rate("proc.net.unix.out.packets"_str, "1/s"_str, 2, "sock_send_length"_str, "Calls that sent by them."_str),
-    process_count("proc.net.lost"_str, "the buffers in the kernel"_str,
-                  "Ends of connections and calls in the window that there was no room for; of the process unattributed."_str),
-    flow_amount("flow.in.bytes"_str, "By"_str, "as proc.net.*.in.mb"_str, "Payload received in the window."_str),
-    flow_amount("flow.in.packets"_str, "1"_str, "as proc.net.*.in.packets"_str, "Segments or datagrams received."_str),
-    flow_amount("flow.out.bytes"_str, "By"_str, "as proc.net.*.out.mb"_str, "Payload sent in the window."_str),
-    flow_amount("flow.out.packets"_str, "1"_str, "as proc.net.*.out.packets"_str, "Segments or datagrams sent."_str),
-    flow_amount("flow.retransmits"_str, "1"_str, "tcp_sock.total_retrans"_str, "Segments sent again; of TCP."_str),
-    flow_amount("flow.connections"_str, "1"_str, "as flow.in.bytes"_str,
-                "Connections that moved something in the window; with mode connections those that began."_str),
-    metric(kFlowTags, "flow.rtt"_str, "ms"_str, ATALAYA_GAUGE, 3, "tcp_sock.srtt_us"_str,
-           "Smoothed round-trip time, mean of these connections; of TCP."_str),
-    flow_amount("flow.merged"_str, "1"_str, "parameter max_flows"_str, "Of the process other: how many flows it stands for."_str),
+    metric::rate("proc.net.tcp.in.mb", "Mibit/s", 4, kProcessTags, "tcp_sock.bytes_received", "Payload received, in order"),
+    metric::rate("proc.net.tcp.in.packets", "/s", 2, kProcessTags, "tcp_sock.segs_in", "Segments received, also without payload"),
+    metric::rate("proc.net.tcp.out.mb", "Mibit/s", 4, kProcessTags, "tcp_sock.bytes_acked", "Payload sent and acknowledged; retransmissions do not count"),
+    metric::rate("proc.net.tcp.out.packets", "/s", 2, kProcessTags, "tcp_sock.segs_out", "Segments sent, also without payload and retransmissions"),
+    metric::rate("proc.net.tcp.retransmits", "/s", 2, kProcessTags, "tcp_sock.total_retrans", "Segments retransmitted"),
+    metric::gauge("proc.net.tcp.rtt", "ms", 3, kProcessTags, "tcp_sock.srtt_us", "Smoothed round-trip time, mean over the active connections"),
+    metric::gauge("proc.net.tcp.connections", "1", metric::count, kProcessTags, "the files of the processes", "Open connections"),
+    metric::delta("proc.net.tcp.connects", "1", metric::count, kProcessTags, "inet_sock_set_state", "Connections opened in the window"),
+    metric::delta("proc.net.tcp.accepts", "1", metric::count, kProcessTags, "inet_sock_set_state", "Connections accepted in the window"),
+    metric::delta("proc.net.tcp.failures", "1", metric::count, kProcessTags, "inet_sock_set_state", "Connection attempts that failed in the window"),
+    metric::rate("proc.net.udp.in.mb", "Mibit/s", 4, kProcessTags, "sock_recv_length", "Payload received"),
+    metric::rate("proc.net.udp.in.packets", "/s", 2, kProcessTags, "sock_recv_length", "Datagrams received: receive calls that returned data"),
+    metric::rate("proc.net.udp.out.mb", "Mibit/s", 4, kProcessTags, "sock_send_length", "Payload sent"),
+    metric::rate("proc.net.udp.out.packets", "/s", 2, kProcessTags, "sock_send_length", "Datagrams sent: send calls; with segmentation offload a call counts once"),
+    metric::rate("proc.net.unix.in.mb", "Mibit/s", 4, kProcessTags, "sock_recv_length", "Data received by Unix sockets"),
+    metric::rate("proc.net.unix.in.packets", "/s", 2, kProcessTags, "sock_recv_length", "Receive calls on Unix sockets"),
+    metric::rate("proc.net.unix.out.mb", "Mibit/s", 4, kProcessTags, "sock_send_length", "Data sent by Unix sockets"),
+    metric::rate("proc.net.unix.out.packets", "/s", 2, kProcessTags, "sock_send_length", "Send calls on Unix sockets"),
+    metric::delta("proc.net.lost", "1", metric::count, kProcessTags, "the buffers in the kernel", "Connection ends and calls lost in the window because a buffer was full; of the process unattributed"),
+    metric::delta("flow.in.bytes", "By", metric::count, kFlowTags, "as proc.net.*.in.mb", "Payload received in the window"),
+    metric::delta("flow.in.packets", "1", metric::count, kFlowTags, "as proc.net.*.in.packets", "Segments or datagrams received"),
+    metric::delta("flow.out.bytes", "By", metric::count, kFlowTags, "as proc.net.*.out.mb", "Payload sent in the window"),
+    metric::delta("flow.out.packets", "1", metric::count, kFlowTags, "as proc.net.*.out.packets", "Segments or datagrams sent"),
+    metric::delta("flow.retransmits", "1", metric::count, kFlowTags, "tcp_sock.total_retrans", "TCP segments retransmitted"),
+    metric::delta("flow.connections", "1", metric::count, kFlowTags, "as flow.in.bytes", "Active connections in the window; with mode = \"connections\", connections that began"),
+    metric::gauge("flow.rtt", "ms", 3, kFlowTags, "tcp_sock.srtt_us", "TCP smoothed round-trip time, mean over these connections"),
+    metric::delta("flow.merged", "1", metric::count, kFlowTags, "parameter max_flows", "Flows merged into the process other"),
 }};
 
 }  // namespace atalaya::net

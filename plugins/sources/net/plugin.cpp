@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source "net": who talks to whom, by process, from the counters of the kernel's own sockets.
+// The source "net": traffic by process and peer, from the counters of the kernel's sockets.
 #include <atalaya/plugin.hpp>
 
 #include "plugins/sources/net/collector.h"
@@ -27,82 +27,40 @@ CollectorOptions options_of(const Host &host) {
   return options;
 }
 
-class Net final : public Source {
+class Net final : public CollectingSource<Collector> {
  public:
   static constexpr Param params[] = {
-      {.name = "processes"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "true"_str,
-       .summary = "A sample of each process that has connections."_str},
-      {.name = "flows"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "true"_str,
-       .summary = "A sample of each flow: what a process moved between two addresses and a port in the window."_str},
-      {.name = "backend"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "auto"_str,
-       .allowed = "auto|bpf|diag"_str,
-       .summary =
-           "How sockets are read: by programs in the kernel (bpf) or by asking it (diag); auto takes bpf where it works."_str},
-      {.name = "mode"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "accounting"_str,
-       .allowed = "accounting|connections|events"_str,
-       .summary = "accounting reads sums; connections tells only that connections begin and end; events has every send and receive "
-                  "told by itself, to compare what that costs."_str},
-      {.name = "attribution"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "socket"_str,
-       .allowed = "socket|syscall"_str,
-       .summary =
-           "Whose TCP bytes are: of who holds the socket, at no cost to the data; or of who calls, by a hook in each send and "
-           "receive, which also divides shared sockets and counts Unix sockets."_str},
-      {.name = "udp"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "false"_str,
-       .summary = "UDP too, by a hook in each send and receive of any socket (Linux 6.3); with attribution syscall always."_str},
-      {.name = "ports"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "merge"_str,
-       .allowed = "merge|all"_str,
-       .summary = "merge sums the connections to one port; all shows each by both its ports, behind the addresses."_str},
-      {.name = "max_flows"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "10000"_str,
-       .summary = "At most so many flows a window, those with the most bytes; the rest together is the process other."_str,
-       .min = 1,
-       .max = 1000000},
-      {.name = "exited_groups"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "100"_str,
-       .summary = "At most so many names of processes that have ended in the window; the rest together is the process other."_str,
-       .min = 1,
-       .max = 10000},
-      {.name = "buffer"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "1 MiB"_str,
-       .summary = "The ring that the kernel tells connections and events by; what does not fit is counted in proc.net.lost."_str,
-       .min = 65536,
-       .max = 1073741824},
-      {.name = "calls"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "65536"_str,
-       .summary =
-           "Pairs of process and socket whose calls are counted at once, and in a window ends of connections that were told "
-           "before, and flows of those that were not. More flows are the process other, more of the rest is in proc.net.lost."_str,
-       .min = 64,
-       .max = 4194304},
+      param::boolean("processes", "Emit a sample per process with connections").defaults("true"),
+      param::boolean("flows", "Emit a sample per flow: traffic of a process between two addresses and a port").defaults("true"),
+      param::choice("backend", "auto|bpf|diag", "How sockets are read: BPF programs or sock_diag; auto: bpf where it works")
+          .defaults("auto"),
+      param::choice("mode", "accounting|connections|events",
+                    "accounting: bytes per window; connections: only connects and closes; events: a record of each send and receive")
+          .defaults("accounting"),
+      param::choice("attribution", "socket|syscall",
+                    "Process charged with TCP bytes: the holder of the socket, or the caller (also shared and Unix sockets; costs more)")
+          .defaults("socket"),
+      param::boolean("udp", "Include UDP, by a hook in each send and receive (Linux 6.3); always on with attribution = \"syscall\"")
+          .defaults("false"),
+      param::choice("ports", "merge|all", "merge: one flow per server port; all: one flow per pair of ports").defaults("merge"),
+      param::integer("max_flows", "Maximum flows per window, by bytes; the rest is the process other")
+          .defaults("10000").range(1, 1000000),
+      param::integer("exited_groups", "Maximum process names of ended processes per window; the rest is the process other")
+          .defaults("100").range(1, 10000),
+      param::size("buffer", "Size of the kernel's ring for connections and events; overflow is counted in proc.net.lost")
+          .defaults("1 MiB").range(65536, 1073741824),
+      param::integer("calls",
+                     "Maximum pairs of process and socket per window whose calls are counted. More flows are the process other, "
+                     "other losses count in proc.net.lost.")
+          .defaults("65536").range(64, 4194304),
   };
   static constexpr auto metrics = kNetMetrics;
   static constexpr Need needs[] = {
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_BPF"_str,
-       "sockets are asked for by sock_diag: without UDP, other network namespaces, and what ends within a window"_str, "bpf"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_PERFMON"_str, "as without CAP_BPF"_str, "bpf"_str},
-      {ATALAYA_NEED_FILE, 1, "/sys/kernel/btf/vmlinux"_str, "as without CAP_BPF"_str, "bpf"_str},
+      need::optional_capability("CAP_BPF",
+                                "sockets are read by sock_diag: no UDP, no other network namespaces, no connections within a window",
+                                "bpf"),
+      need::optional_capability("CAP_PERFMON", "same effect as missing CAP_BPF", "bpf"),
+      need::optional_file("/sys/kernel/btf/vmlinux", "same effect as missing CAP_BPF", "bpf"),
   };
   static constexpr Description description = {.name = "net"_str,
                                               .summary = "Network traffic by process and by peer, from the kernel's sockets"_str,
@@ -110,16 +68,7 @@ class Net final : public Source {
                                               .metrics = metrics,
                                               .needs = needs};
 
-  explicit Net(Host host) : collector_(host, options_of(host)) {}
-  void start() override { collector_.start(); }
-  void stop() override { collector_.stop(); }
-  Code collect(const Window &window, Batch &batch) override {
-    collector_.collect(window, batch);
-    return Code::ok;
-  }
-
- private:
-  Collector collector_;
+  explicit Net(Host host) : CollectingSource(host, options_of(host)) {}
 };
 
 }  // namespace

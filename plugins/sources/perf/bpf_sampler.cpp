@@ -45,12 +45,12 @@ ProcessId id_of(const perf_process &process) {
   return {static_cast<int32_t>(process.pid), process.start_ns, process.image};
 }
 
-// Programs that still write to the set of before have done so when this returns.
+// When this returns, no BPF program writes to the previous set any more.
 void wait_for_programs() {
   if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) return;
-  // There is no such barrier with nohz_full; a program takes microseconds.
-  static constexpr timespec kLongest{0, 50'000'000};
-  ::nanosleep(&kLongest, nullptr);
+  // The barrier is unavailable with nohz_full; a program takes microseconds.
+  static constexpr timespec kMaxRuntime{0, 50'000'000};
+  ::nanosleep(&kMaxRuntime, nullptr);
 }
 
 class BpfSampler final : public Sampler {
@@ -60,8 +60,8 @@ class BpfSampler final : public Sampler {
   // An empty text when it works.
   std::string open() {
     max_frames_ = std::min<size_t>(PERF_FRAMES, max_frames());
-    bpf::listen();
-    bpf::take_words();
+    bpf::capture_messages();
+    bpf::take_message();
     std::string error = load();
     ::malloc_trim(0);  // the kernel's type information took several MiB
     return error;
@@ -71,17 +71,17 @@ class BpfSampler final : public Sampler {
 
   void pump(int stop, const See &see) override {
     static constexpr int kCopiesEveryMs = 100;
-    static constexpr int64_t kAtOnce = 50'000'000;
+    static constexpr int64_t kMaxPerCall = 50'000'000;
     static constexpr timespec kPause{0, 1'000'000};
     std::array<pollfd, 2> wanted{pollfd{stop, POLLIN, 0}, pollfd{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}};
     ::poll(wanted.data(), wanted.size(), options_.dwarf ? kCopiesEveryMs : -1);
     std::vector<std::pair<ProcessId, bool>> seen;
     {
       const std::lock_guard lock(mutex_);
-      consume(kAtOnce);
+      consume(kMaxPerCall);
       seen.swap(seen_);
     }
-    // Whoever waits for the window comes between.
+    // Lets the thread that collects the window take the lock.
     if (is_behind_) ::nanosleep(&kPause, nullptr);
     for (const auto &[id, again] : seen) see(id, again);
   }
@@ -97,11 +97,11 @@ class BpfSampler final : public Sampler {
     for (const auto &[key, sum] : copies.stacks) give(key, sum.first, sum.second, take);
     stacks_ = {};
     const auto totals = std::exchange(shared.totals[old], {});
-    // What could not be read is in no stack: a sample is in one, or lost.
-    uint64_t told = totals.lost + copies.lost;
-    for (const auto &[key, count] : counts_) told += count.count;
-    for (const auto &[key, sum] : copies.stacks) told += sum.second;
-    const uint64_t unread = totals.samples - std::min<uint64_t>(told, totals.samples);
+    // Samples that could not be read count as lost: each sample is in a stack, or lost.
+    uint64_t known = totals.lost + copies.lost;
+    for (const auto &[key, count] : counts_) known += count.count;
+    for (const auto &[key, sum] : copies.stacks) known += sum.second;
+    const uint64_t unread = totals.samples - std::min<uint64_t>(known, totals.samples);
     counts_ = {};
     follow_cpus();
     return {totals.samples, totals.lost + copies.lost + unread, totals.not_copied, totals.cost_ns};
@@ -110,7 +110,7 @@ class BpfSampler final : public Sampler {
  private:
   std::string load() {
     skeleton_.reset(perf_bpf__open());
-    if (!skeleton_) return words();
+    if (!skeleton_) return load_error();
     bpf_program__set_autoload(skeleton_->progs.on_tick, options_.on_cpu);
     bpf_program__set_autoload(skeleton_->progs.on_switch, options_.off_cpu);
     const auto &maps = skeleton_->maps;
@@ -124,17 +124,17 @@ class BpfSampler final : public Sampler {
     skeleton_->rodata->copies = !options_.dwarf                    ? PERF_COPY_NONE
                                 : options_.dwarf_processes.empty() ? PERF_COPY_ALL
                                                                    : PERF_COPY_NAMED;
-    if (perf_bpf__load(skeleton_.get()) != 0) return words();
+    if (perf_bpf__load(skeleton_.get()) != 0) return load_error();
     skeleton_->bss->min_wait_ns = static_cast<uint64_t>(options_.min_wait_ns);
     ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
-    if (!ring_ || ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.stack_copies), on_copy, this) != 0) return words();
+    if (!ring_ || ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.stack_copies), on_copy, this) != 0) return load_error();
     if (std::string error = options_.on_cpu ? attach_ticks() : std::string(); !error.empty()) return error;
     return options_.off_cpu ? attach_switch() : std::string();
   }
 
-  static std::string words() {
-    std::string text = bpf::take_words();
-    return text.empty() ? "the kernel refused the program" : text;
+  static std::string load_error() {
+    std::string text = bpf::take_message();
+    return text.empty() ? "the kernel rejected the BPF program" : text;
   }
 
   std::string attach_ticks() {
@@ -142,14 +142,14 @@ class BpfSampler final : public Sampler {
     if (!events) return events.error();
     events_ = std::move(*events);
     for (CpuEvent &event : events_.events)
-      if (!attach_tick(event.cpu, std::move(event.file))) return words();
+      if (!attach_tick(event.cpu, std::move(event.file))) return load_error();
     return {};
   }
 
   bool attach_tick(int cpu, core::Descriptor file) {
     bpf::Link link(bpf_program__attach_perf_event(skeleton_->progs.on_tick, file.get()));
     if (!link) return false;
-    // The link owns the descriptor from then on, and turns the event on.
+    // The link now owns the descriptor and enables the event.
     file.release();
     ticks_.insert_or_assign(cpu, std::move(link));
     return true;
@@ -168,33 +168,33 @@ class BpfSampler final : public Sampler {
 
   std::string attach_switch() {
     switch_.reset(bpf_program__attach_trace(skeleton_->progs.on_switch));
-    return switch_ ? std::string() : words();
+    return switch_ ? std::string() : load_error();
   }
 
   static int on_seen(void *self, void *data, size_t size) noexcept {
     try {
       if (size >= sizeof(perf_seen)) static_cast<BpfSampler *>(self)->see(*static_cast<const perf_seen *>(data));
-    } catch (const std::exception &) {  // no memory: it is read when its stacks are
+    } catch (const std::exception &) {  // out of memory: it is read at the end of the window
     }
     return 0;
   }
 
   void see(const perf_seen &seen) {
-    static constexpr size_t kMostSeen = 4096;
+    static constexpr size_t kMaxSeen = 4096;
     const uint8_t one = 1;
     const std::string_view comm(seen.comm, ::strnlen(seen.comm, sizeof(seen.comm)));
     if (options_.dwarf && !options_.dwarf_processes.empty() && options_.dwarf_processes.matches(comm))
       bpf_map_update_elem(bpf_map__fd(skeleton_->maps.copied), &seen.process, &one, BPF_ANY);
-    if (seen_.size() < kMostSeen) seen_.emplace_back(id_of(seen.process), seen.again != 0);
+    if (seen_.size() < kMaxSeen) seen_.emplace_back(id_of(seen.process), seen.again != 0);
   }
 
-  // Copies may come faster than one thread unwinds them: the rest stays in the ring for the next time.
+  // Copies may arrive faster than one thread unwinds them: the rest stays in the ring for the next call.
   void consume(int64_t at_most_ns) {
     until_ns_ = core::monotonic() + at_most_ns;
     is_behind_ = ring_buffer__consume(ring_.get()) < 0;
   }
 
-  // Called from C: nothing is thrown through it. Less than 0: no more.
+  // Called from C: must not throw. A negative result stops consuming.
   static int on_copy(void *self, void *data, size_t size) noexcept {
     auto &sampler = *static_cast<BpfSampler *>(self);
     if (size < sizeof(perf_copy)) return 0;
@@ -210,7 +210,7 @@ class BpfSampler final : public Sampler {
     return core::monotonic() < sampler.until_ns_ ? 0 : -ECANCELED;
   }
 
-  // A stack that was handed over as it was.
+  // Unwinds a copied stack.
   void unwind(const perf_copy &copy) {
     const ProcessId id = id_of(copy.process);
     Known &known = known_of(id);
@@ -237,9 +237,9 @@ class BpfSampler final : public Sampler {
   };
 
   Known &known_of(const ProcessId &id) {
-    static constexpr size_t kMostKnown = 1024;
+    static constexpr size_t kMaxKnown = 1024;
     if (const auto known = known_.find(id); known != known_.end()) return known->second;
-    if (known_.size() >= kMostKnown || known_bytes_ > options_.dwarf_memory) forget_known();
+    if (known_.size() >= kMaxKnown || known_bytes_ > options_.dwarf_memory) forget_known();
     Known &known = known_.emplace(id, Known{symbols::ProcessMaps(id.pid), 0}).first->second;
     refresh(id, known);
     return known;
@@ -250,11 +250,11 @@ class BpfSampler final : public Sampler {
     known_bytes_ = 0;
   }
 
-  // A stack that is garbage leads to addresses of nothing each time.
+  // Limits reads: a corrupt stack leads to unmapped addresses each time.
   void refresh(const ProcessId &id, Known &known) {
-    static constexpr int64_t kNotBefore = 1'000'000'000;
+    static constexpr int64_t kMinInterval = 1'000'000'000;
     const int64_t now = core::monotonic();
-    if (known.read_ns != 0 && now - known.read_ns < kNotBefore) return;
+    if (known.read_ns != 0 && now - known.read_ns < kMinInterval) return;
     known.read_ns = now;
     known_bytes_ -= known.maps.bytes();
     known.maps.refresh(mark_of(id));
@@ -268,12 +268,12 @@ class BpfSampler final : public Sampler {
     End end = End::failed;
     auto operator<=>(const Unwound &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   };
-  struct Copies {  // by one set of the program
+  struct Copies {  // of one set of the BPF program
     std::map<Unwound, std::pair<std::string, uint64_t>> stacks;
     uint64_t lost = 0;
   };
 
-  // All of this set lie in the ring by now; those that there is no time for are lost. What is mapped may change until the next
+  // All copies of this set are in the ring now; those that do not fit into the time limit are lost. Maps may change until the next
   // window.
   Copies take_copies(uint32_t set) {
     if (!options_.dwarf) return {};
@@ -294,7 +294,7 @@ class BpfSampler final : public Sampler {
     take(stack);
   }
 
-  // Nobody else writes to the map: what is read and deleted is the whole.
+  // No program writes to this map now: one pass reads and deletes all entries.
   void read_counts(int map) {
     static constexpr uint32_t kBatch = 2048;  // more than any bucket holds
     std::vector<perf_key> keys(kBatch);
@@ -357,7 +357,7 @@ class BpfSampler final : public Sampler {
   std::map<int, bpf::Link> ticks_;  // of each CPU
   bpf::Link switch_;
 
-  // What the pump and the windows share.
+  // Shared by the pump thread and the collecting thread.
   std::mutex mutex_;
   std::vector<std::pair<ProcessId, bool>> seen_;
   std::array<Copies, 2> copies_;
@@ -371,7 +371,7 @@ class BpfSampler final : public Sampler {
   size_t max_frames_ = PERF_FRAMES;
   // Of this window.
   std::vector<std::pair<perf_key, perf_count>> counts_;
-  std::map<std::pair<uint64_t, bool>, std::vector<uint64_t>> stacks_;  // by hash, and whether it waited
+  std::map<std::pair<uint64_t, bool>, std::vector<uint64_t>> stacks_;  // by hash, and whether off-CPU
 };
 
 }  // namespace

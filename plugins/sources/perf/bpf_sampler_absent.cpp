@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of bpf_sampler.cpp in a build without BPF.
+// Replaces bpf_sampler.cpp in a build without BPF.
 #include "plugins/sources/perf/sampler.h"
 
 namespace atalaya::perf {

@@ -22,7 +22,7 @@
 namespace atalaya::perf {
 namespace {
 
-// Modules come and go.
+// Kernel modules are loaded and unloaded.
 constexpr int64_t kKernelSymbolsEvery = 600'000'000'000;
 
 double percent(int64_t part_ns, int64_t whole_ns) {
@@ -56,7 +56,7 @@ Collector::Names::Names(Host host)
       memory(host.intern("perf.symbols.memory")),
       jvm_failures(host.intern("perf.jvm.failures")) {}
 
-// A quarter of the memory is for what processes have mapped and for perf maps.
+// A quarter of the memory is for process maps and perf maps.
 Collector::Collector(Host host, Options options)
     : host_(host),
       options_(std::move(options)),
@@ -70,7 +70,7 @@ void Collector::start() {
   stop();
   open_sampler();
   stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!stop_) throw Failure(Code::retry, "no eventfd: " + core::error_text(errno));
+  if (!stop_) throw Failure(Code::retry, "cannot create an eventfd: " + core::error_text(errno));
   thread_ = std::thread([this] { pump(); });
 }
 
@@ -93,9 +93,9 @@ void Collector::open_sampler() {
     }
     reason = bpf.error();
     if (options_.backend == "bpf" || options_.sampler.off_cpu) throw Failure(Code::unsupported, "backend bpf: " + reason);
-    host_.log(Level::info, "stacks are read sample by sample, without BPF: " + reason);
+    host_.log(Level::info, "BPF is unavailable; stacks are read sample by sample: " + reason);
   }
-  if (options_.sampler.dwarf) host_.log(Level::warning, "unwind = \"dwarf\" takes BPF: frame pointers are followed instead");
+  if (options_.sampler.dwarf) host_.log(Level::warning, "unwind = \"dwarf\" requires BPF; using frame pointers");
   auto ring = open_ring_sampler(options_.sampler);
   if (!ring) throw Failure(Code::unsupported, ring.error() + (reason.empty() ? "" : "; without BPF: " + reason));
   sampler_ = std::move(*ring);
@@ -107,13 +107,13 @@ void Collector::pump() {
   while (::read(stop_.get(), &stopped, sizeof(stopped)) < 0) pump_once();
 }
 
-// A process that takes more memory than there is does not end the agent.
+// Running out of memory for one process does not end the agent.
 void Collector::pump_once() {
   try {
     sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
   } catch (const std::exception &error) {
     if (!std::exchange(pump_failed_, true))
-      host_.log(Level::warning, std::string("some processes will be read when their stacks are, and not before: ") + error.what());
+      host_.log(Level::warning, std::string("cannot read new processes at once; they are read at the end of the window: ") + error.what());
   }
 }
 
@@ -153,7 +153,7 @@ void Collector::read_kernel_symbols() {
   const size_t hash = std::hash<std::string_view>()(symbols);
   if (kernel_ && hash == kernel_hash_) return;
   kernel_hash_ = hash;
-  kernel_.reset();  // before the next one is there: each takes several MiB, too
+  kernel_.reset();  // first, so that only one table is in memory; each takes several MiB
   kernel_.emplace(symbols);
 }
 
@@ -164,7 +164,7 @@ void Collector::refresh_kernel_symbols(int64_t now_ns) {
   ::malloc_trim(0);  // the text took several MiB
   folder_.use(&*kernel_);
   if (kernel_->empty())
-    host_.log(Level::info, "the kernel's functions have no names: it hides their addresses; run as root or add CAP_SYSLOG");
+    host_.log(Level::info, "no names of kernel functions: the kernel hides their addresses; run as root or add CAP_SYSLOG");
 }
 
 bool Collector::is_wanted(const StackCount &stack, const Process *process) const {
@@ -174,7 +174,7 @@ bool Collector::is_wanted(const StackCount &stack, const Process *process) const
                                                         : options_.cgroups.matches_absent();
 }
 
-// A program may take its name away.
+// A program may set an empty name.
 void Collector::take(const StackCount &stack) {
   if (!stack.comm.empty()) return take_named(stack);
   StackCount named = stack;
@@ -183,7 +183,7 @@ void Collector::take(const StackCount &stack) {
 }
 
 void Collector::take_named(const StackCount &stack) {
-  // Names are looked up for those that are wanted only, and only they are asked for some.
+  // Maps are read, and perf maps requested, only for selected processes.
   const bool named = options_.processes.empty() || options_.processes.matches(stack.comm);
   Process *process = named ? processes_.find(stack.process) : nullptr;
   if (!is_wanted(stack, process)) {
@@ -204,11 +204,11 @@ Collector::Group &Collector::group_of(const StackCount &stack, const Process *pr
   return group;
 }
 
-// Programs that make up long names, a new one each time, fill no memory: their stacks are told without frames then.
+// Limits memory when programs generate long names without end: further stacks are reported without frames.
 void Collector::add(const StackCount &stack, Group &group) {
-  static constexpr size_t kMostText = size_t{64} << 20;
+  static constexpr size_t kMaxText = size_t{64} << 20;
   auto found = group.stacks.find(text_);
-  if (found == group.stacks.end() && group_bytes_ + text_.size() > kMostText) {
+  if (found == group.stacks.end() && group_bytes_ + text_.size() > kMaxText) {
     text_ = "[stack lost]";
     account_.lost_stacks += stack.count;
     found = group.stacks.find(text_);

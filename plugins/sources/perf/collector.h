@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window of stacks: from the sampler, named, added up, as samples.
+// Turns the sampler's stacks of one window into named, summed samples.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -47,7 +47,7 @@ class Collector {
   struct Sum {
     uint64_t count = 0, ns = 0;
   };
-  // What makes an entity of the stacks: a process keeps them over an exec, and two that had the number in one window share them.
+  // Identity of an entity: a process keeps it over an exec, and two processes with the same pid in one window share it.
   struct GroupId {
     int32_t pid = 0;
     std::string comm;
@@ -94,7 +94,7 @@ class Collector {
   Folder folder_;
   std::optional<symbols::KernelSymbols> kernel_;
   int64_t kernel_read_ns_ = 0;
-  size_t kernel_hash_ = 0;  // of the text that it is from
+  size_t kernel_hash_ = 0;  // of the text of /proc/kallsyms
   std::unique_ptr<Sampler> sampler_;
   std::thread thread_;
   core::Descriptor stop_;

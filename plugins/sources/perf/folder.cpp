@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 20> kRoots = {"_start",
                                                      "runtime.rt0_go",
                                                      "runtime.mcall"};
 
-// Stock libraries name only what they export, and threads begin in functions that they do not.
+// Distributions' libraries have symbols only for exported functions; threads start in functions that are not exported.
 bool may_begin_threads(const symbols::Mapping &mapping) {
   const std::string_view name = mapping.base_name();
   for (const std::string_view library : {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "ld-musl", "libc.musl"})
@@ -37,18 +37,18 @@ bool may_begin_threads(const symbols::Mapping &mapping) {
   return false;
 }
 
-// Of a return address the call before it; it may be the last instruction of its function.
+// For a return address, an address within the call before it: the call may be the last instruction of its function.
 uint64_t looked_up(std::span<const uint64_t> frames, size_t at) {
   return at == 0 ? frames[at] : frames[at] - 1;
 }
 
 bool reaches_root(const symbols::Place &outermost, size_t frames) {
-  // musl's threads begin in "start", as many programs call functions of their own.
+  // musl's threads start in "start", which is also a common name of other functions.
   if (!outermost.name.empty() && outermost.name != "start") return is_root(outermost.name);
   return frames > 1 && outermost.mapping != nullptr && may_begin_threads(*outermost.mapping);
 }
 
-// Its text, or what it begins with.
+// Appends a frame's text, or its first part.
 void add_frame(std::string_view text, std::string &out) {
   if (!out.empty()) out += ';';
   out += text;
@@ -67,7 +67,7 @@ void append_frame(std::string_view name, std::string &out) {
   }
 }
 
-// Names are the programs' own: none passes for a frame of another class, or for what stands in brackets for want of a name.
+// Programs choose their names: none may look like a frame of another class, or like a placeholder in brackets.
 void append_name(std::string_view name, std::string &out) {
   const size_t begin = out.size();
   append_frame(name, out);
@@ -113,24 +113,24 @@ void Folder::append_place(const symbols::Place &place, std::string &out) {
     append_name(place.name, out);
   } else {
     ++frames_.unnamed;
-    const bool file = place.mapping != nullptr && place.origin == symbols::Origin::native && !place.mapping->path.empty();
+    const bool file = place.mapping != nullptr && place.kind == symbols::CodeKind::native && !place.mapping->path.empty();
     std::string_view name = file ? place.mapping->base_name() : std::string_view("unknown");
     if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
     out += '[';
     append_frame(name, out);
     out += ']';
   }
-  if (place.origin == symbols::Origin::runtime) out += "_[j]";
+  if (place.kind == symbols::CodeKind::runtime) out += "_[j]";
 }
 
 std::string_view Folder::kernel_name(std::span<const uint64_t> frames, size_t at) const {
   return kernel_symbols_ == nullptr ? std::string_view() : kernel_symbols_->find(looked_up(frames, at));
 }
 
-// The program that looks at a switch is called in it, and calls others.
+// Kernel frames of the BPF program itself and of its callers in sched_switch.
 size_t Folder::own_frames(std::span<const uint64_t> frames) const {
-  static constexpr size_t kMost = 8;
-  for (size_t i = std::min(frames.size(), kMost); i-- > 0;)
+  static constexpr size_t kMax = 8;
+  for (size_t i = std::min(frames.size(), kMax); i-- > 0;)
     if (kernel_name(frames, i).starts_with("bpf_trace_run")) return i + 1;
   return 0;
 }

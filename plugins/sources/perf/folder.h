@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack as one text, root first: "main;f;do_syscall_64_[k]". Whose it is say tags.
+// Folds a stack into one text, root first: "main;f;do_syscall_64_[k]". Tags identify its process.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ class Folder {
  public:
   Folder(symbols::ElfFiles &files, bool kernel) : files_(files), kernel_(kernel) {}
 
-  // For kernel frames; without it they are `[kernel]_[k]`.
+  // Symbols of kernel frames (default: none; frames are `[kernel]_[k]`).
   void use(const symbols::KernelSymbols *symbols) { kernel_symbols_ = symbols; }
 
-  // False: the stack does not reach the function that its thread began with, and says so.
+  // False: the stack does not reach the thread's first function; the text is marked as incomplete.
   bool fold(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out);
-  // Frames since the last call, and how many of them have no name.
+  // Frames since the last call: all, and those without a name.
   struct Frames {
     uint64_t all = 0, unnamed = 0;
   };
@@ -42,12 +42,12 @@ class Folder {
   Frames frames_;
 };
 
-// Appends a name as a frame: `;` is what separates frames and becomes `:`, and what is not to be printed `_`.
+// Appends a name as a frame: the separator `;` becomes `:`, and control characters become `_`.
 void append_frame(std::string_view name, std::string &out);
-// The same of a name that a program gave, which passes for no frame of another class.
+// The same for a name from a program: escapes suffixes and brackets that mark other classes of frames.
 void append_name(std::string_view name, std::string &out);
 
-// Whether threads begin in it.
+// Whether threads start in this function.
 bool is_root(std::string_view function);
 
 }  // namespace atalaya::perf

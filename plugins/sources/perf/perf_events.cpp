@@ -19,9 +19,9 @@ core::Descriptor open_event(const perf_event_attr &attributes, int cpu) {
 }
 
 std::string reason(const std::string &name, int error) {
-  std::string text = "the perf event " + name + " cannot be opened: " + core::error_text(error);
+  std::string text = "cannot open the perf event " + name + ": " + core::error_text(error);
   if (error == EACCES || error == EPERM) text += "; run as root or add CAP_PERFMON";
-  if (error == ENOENT || error == EOPNOTSUPP) text += "; this CPU, or the virtual machine, has no such counter";
+  if (error == ENOENT || error == EOPNOTSUPP) text += "; this CPU or virtual machine has no such counter";
   return text;
 }
 
@@ -58,8 +58,8 @@ core::Result<CpuEvents> open_events(const std::string &event, int frequency, per
   attributes.disabled = 1;
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-  // Its samples are of the same time each. Those of cycles are not: the kernel takes fewer cycles for one where a CPU is seldom
-  // busy, to get as many a second.
+  // Each sample is the same amount of time. Samples of cycles are not: on a mostly idle CPU the kernel lowers the number of cycles
+  // per sample to keep the frequency.
   if (event != "cycles") {
     auto clock = open_on_all("cpu-clock", attributes);
     if (clock || event == "cpu-clock") return clock;

@@ -24,14 +24,14 @@ struct CpuEvents {
   perf_event_attr attributes{};
 };
 
-// `event`: "cycles", "cpu-clock", or "auto" for the first that works. What else is asked for stands in `attributes`. The events do
-// not count yet.
+// `event`: "cycles", "cpu-clock", or "auto" for the first that works. `attributes` holds the other settings. The events are
+// disabled until enabled.
 core::Result<CpuEvents> open_events(const std::string &event, int frequency, perf_event_attr attributes);
 
-// The same on one more CPU; nothing if it has none, which is asked again at the next window.
+// The same on one more CPU; invalid on failure. The caller retries in the next window.
 core::Descriptor open_on(const CpuEvents &events, int cpu);
 
-// So many frames of a stack the kernel writes down (kernel.perf_event_max_stack).
+// The kernel's maximum frames per stack (kernel.perf_event_max_stack).
 size_t max_frames();
 
 }  // namespace atalaya::perf

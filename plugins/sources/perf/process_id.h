@@ -10,7 +10,7 @@
 
 namespace atalaya::perf {
 
-// What procfs says of the same process: it counts in ticks.
+// The same process as procfs identifies it: procfs counts in ticks.
 inline symbols::ProcessMark mark_of(const ProcessId &id) {
   static const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
   return {id.start_ns / (1'000'000'000 / ticks), id.image};

@@ -61,7 +61,7 @@ void Processes::see(const ProcessId &id, bool again) {
   fresh_.emplace_back(id, std::move(process));
 }
 
-// Of several readings of one process the last.
+// If a process was read several times, the last reading counts.
 void Processes::next_window() {
   ++window_;
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh;
@@ -92,7 +92,7 @@ void Processes::keep(const ProcessId &id, std::unique_ptr<Process> process) {
   make_room(known.get());
 }
 
-// Those not seen for longest go.
+// Removes the least recently sampled.
 void Processes::make_room(const Process *wanted) {
   while (known_.size() > 1 && (known_.size() > kMaxKnown || bytes_ > max_bytes_)) {
     auto oldest = known_.end();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that were seen, with what they have mapped. What a process maps is read while it lives, as soon as it is seen, so
-// that its stacks have names also when it has ended by the end of the window.
+// The sampled processes and their memory maps. Maps are read as soon as a process is first sampled, while it lives, so
+// that its stacks have names even if it ends before the window does.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ struct Process {
 
   symbols::ProcessMemory memory;
   std::string cgroup;                // path
-  std::string_view runtime;          // "jvm", "node", "python"; empty: none that we know
+  std::string_view runtime;          // "jvm", "node", "python"; empty: unknown
   uint64_t refreshed = 0, used = 0;  // windows
   int64_t read_ns = 0;
   size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
 };
 
-// What is read at once, each second: so many processes, few of them new, and so many bytes of what they have mapped and named.
+// Limits of immediate reads per second: processes, new processes, and bytes of maps and names.
 class ReadLimit {
  public:
   static constexpr size_t kProcesses = 50, kNew = 10, kBytes = size_t{32} << 20;
 
-  // Once a process and second. What was read is told by `took`.
+  // At most one read per process and second; the caller reports its size with `took`.
   bool allows(const ProcessId &id, bool again, int64_t now_ns);
   void took(size_t bytes) { bytes_ += bytes; }
 
@@ -45,18 +45,18 @@ class ReadLimit {
 
 class Processes {
  public:
-  // jvm: null: JVMs are not asked for the names of their code.
+  // jvm: null disables requests for perf maps.
   Processes(size_t max_bytes, jvm::PerfMapRefresh *jvm) : max_bytes_(max_bytes), jvm_(jvm) {}
 
-  // From one other thread: a process that is new. Only so much is read each second, most of it of those that are seen again: those
-  // that come and go are many.
+  // Called from one other thread for a new process. ReadLimit bounds the reads per second and prefers processes that are sampled
+  // again, because most new ones are short-lived.
   void see(const ProcessId &id, bool again);
 
-  // The rest from one thread.
+  // The methods below are called from one thread.
   void next_window();
-  // Null: nothing is known of it, as it ended before anyone could look. Valid until the next call.
+  // Null: unknown, because it ended before it could be read. Valid until the next call.
   Process *find(const ProcessId &id);
-  // Once a window: what has changed, and names of code from a JVM.
+  // Once per window: reads changed maps, and requests a perf map from a JVM.
   void refresh(const ProcessId &id, Process &process);
   size_t bytes() const { return bytes_; }
 
@@ -70,11 +70,11 @@ class Processes {
   uint64_t window_ = 0;
   std::map<ProcessId, std::unique_ptr<Process>> known_;
 
-  std::mutex mutex_;  // for those below
+  std::mutex mutex_;  // guards the two members below
   std::vector<std::pair<ProcessId, std::unique_ptr<Process>>> fresh_;
   size_t fresh_bytes_ = 0;
 
-  ReadLimit limit_;  // of `see` alone
+  ReadLimit limit_;  // used by `see` only
 };
 
 }  // namespace atalaya::perf

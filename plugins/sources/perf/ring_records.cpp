@@ -9,7 +9,7 @@
 namespace atalaya::perf {
 namespace {
 
-// Reads on until the end, then nothing but zeros.
+// Reads until the end, then returns zeros.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -39,7 +39,7 @@ void read_ids(Reader &reader, RingRecord &record) {
   record.tid = reader.take<int32_t>();
 }
 
-// Frames of the kernel and of the program, each behind a word that says which.
+// Kernel and user frames, each group after a marker word.
 bool read_chain(Reader &reader, RingRecord &record) {
   const auto count = reader.take<uint64_t>();
   if (reader.failed() || count > reader.rest().size() / sizeof(uint64_t)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of a perf ring, as events that ask for PERF_SAMPLE_TID | TIME | CALLCHAIN and sample_id_all write them. Pure.
+// Parses records of a perf ring whose events have PERF_SAMPLE_TID | TIME | CALLCHAIN and sample_id_all. Pure.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ struct RingRecord {
   std::vector<uint64_t> kernel, user;  // leaf first
 };
 
-// One record, its header included; nothing: it is of another kind, or not what the kernel writes.
+// One record with its header; nothing: another type of record, or malformed.
 std::optional<RingRecord> parse_record(std::span<const std::byte> bytes);
 
-// The record that begins at `position` of a ring with a power of two of bytes, its two ends put together in `joined`; empty when
-// `head` comes first or it is damaged.
+// The record at `position` of a ring whose size is a power of two, copied to `joined`; empty when
+// `head` comes first or the record is damaged.
 std::span<const std::byte> record_at(std::span<const std::byte> ring, uint64_t position, uint64_t head,
                                      std::vector<std::byte> &joined);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend "ring": the kernel writes each sample with its stack into a ring a CPU, and they are counted here.
+// The backend "ring": the kernel writes each sample with its stack into a ring per CPU; this code counts them.
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -79,7 +79,7 @@ class RingSampler final : public Sampler {
     events_ = std::move(*events);
     for (CpuEvent &event : events_.events)
       if (!add_ring(event.cpu, std::move(event.file)))
-        return core::Error{"a perf ring cannot be mapped: " + core::error_text(errno)};
+        return core::Error{"cannot map a perf ring: " + core::error_text(errno)};
     for (const auto &[cpu, ring] : rings_) ring.enable();
     return core::Done{};
   }
@@ -146,7 +146,7 @@ class RingSampler final : public Sampler {
     uint64_t read_ns = 0;
   };
 
-  // In the order in which things happened, on whatever CPU.
+  // Handles the records of all CPUs in order of time.
   void drain() {
     records_.clear();
     for (auto &[cpu, ring] : rings_) ring.drain(records_);
@@ -159,7 +159,7 @@ class RingSampler final : public Sampler {
     if (known_.size() > kMaxProcesses) known_.clear();
   }
 
-  // From here on the number stands for another program.
+  // After this record the pid belongs to another program.
   static bool is_end(const RingRecord &record) {
     return record.type == RingRecord::Type::exec || (record.type == RingRecord::Type::exit && record.pid == record.tid);
   }
@@ -172,19 +172,19 @@ class RingSampler final : public Sampler {
     }
     if (is_end(record)) forget(record);
     if ((record.type == RingRecord::Type::exec || record.type == RingRecord::Type::comm) && record.pid == record.tid)
-      names_after(record.pid, record.comm);
+      rename_process(record.pid, record.comm);
     if (record.type == RingRecord::Type::sample && record.pid > 0) count(record);
   }
 
   void forget(const RingRecord &record) {
     const auto known = known_.find(record.pid);
     if (known == known_.end()) return;
-    // It was read when this had happened already: what was counted for it may be of the program before.
+    // It was read after this event: its counts may include samples of the previous program.
     if (known->second.read_ns >= record.time_ns) counted_.doubtful.insert(known->second.id);
     known_.erase(known);
   }
 
-  void names_after(int32_t pid, const std::string &comm) {
+  void rename_process(int32_t pid, const std::string &comm) {
     if (const auto known = known_.find(pid); known != known_.end()) known->second.comm = comm;
   }
 
@@ -205,11 +205,11 @@ class RingSampler final : public Sampler {
 
   const Known &process_of(const RingRecord &record) {
     if (const auto known = known_.find(record.pid); known != known_.end()) return known->second;
-    // By now the number stands for another program, or for none.
+    // The pid now belongs to another program, or to none.
     const auto end = ends_.find(record.pid);
     if (end != ends_.end() && record.time_ns <= end->second) {
-      gone_ = {{record.pid, 0, 0}, "exited"};
-      return gone_;
+      exited_ = {{record.pid, 0, 0}, "exited"};
+      return exited_;
     }
     return known_.emplace(record.pid, read(record.pid)).first->second;
   }
@@ -242,13 +242,13 @@ class RingSampler final : public Sampler {
 
   std::mutex mutex_;
   size_t max_stacks_ = 0;
-  size_t max_frames_ = max_frames();  // of the kernel's part and the program's together
+  size_t max_frames_ = max_frames();  // of the kernel and user parts together
   CpuEvents events_;
   std::map<int, Ring> rings_;  // of each CPU
   std::vector<RingRecord> records_;
   std::unordered_map<int32_t, uint64_t> ends_;  // of this drain
   std::unordered_map<int32_t, Known> known_;
-  Known gone_;
+  Known exited_;
   std::vector<ProcessId> new_;
   Counted counted_;
 };
@@ -256,7 +256,7 @@ class RingSampler final : public Sampler {
 }  // namespace
 
 core::Result<std::unique_ptr<Sampler>> open_ring_sampler(const SamplerOptions &options) {
-  if (options.off_cpu) return core::Error{"profile = \"offcpu\" takes BPF"};
+  if (options.off_cpu) return core::Error{"profile = \"offcpu\" requires BPF"};
   auto sampler = std::make_unique<RingSampler>();
   if (auto opened = sampler->open(options); !opened) return core::Error{opened.error()};
   return std::unique_ptr<Sampler>(std::move(sampler));

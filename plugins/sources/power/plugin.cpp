@@ -24,66 +24,37 @@ Options options_of(const Host &host) {
           .model = model_of(host)};
 }
 
-class Power final : public Source {
+class Power final : public CollectingSource<Collector> {
  public:
-  static constexpr std::array params = {
-      Param{.name = "root"_str,
-            .type = ATALAYA_STRING,
-            .default_text = "/"_str,
-            .summary =
-                "The folder that holds sys, proc and dev: another machine's recorded tree, or the host's root in a container."_str},
-      Param{
-          .name = "rapl"_str,
-          .type = ATALAYA_ENUM,
-          .default_text = "auto"_str,
-          .allowed = "auto|powercap|msr|off"_str,
-          .summary =
-              "Where energy is read: by the kernel's powercap, by registers, or the first that works; AMD's cores by registers only."_str},
-      Param{.name = "msr"_str,
-            .type = ATALAYA_BOOL,
-            .default_text = "true"_str,
-            .summary = "Busy frequency, C-states and throttling from the registers of Intel and AMD CPUs."_str},
-      Param{.name = "cstates"_str,
-            .type = ATALAYA_BOOL,
-            .default_text = "true"_str,
-            .summary = "A sample of each idle state of each CPU."_str},
-      Param{.name = "interrupts"_str,
-            .type = ATALAYA_BOOL,
-            .default_text = "false"_str,
-            .summary = "Interrupts by CPU; on large hosts /proc/interrupts takes milliseconds."_str},
-      Param{.name = "sensors"_str,
-            .type = ATALAYA_BOOL,
-            .default_text = "true"_str,
-            .summary = "Temperatures, power, fans and batteries from hwmon, thermal zones and power supplies."_str},
-      Param{.name = "ipmi"_str,
-            .type = ATALAYA_BOOL,
-            .default_text = "true"_str,
-            .summary = "The power that the board's management controller measures (DCMI)."_str},
-      Param{
-          .name = "gpus"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "NVIDIA GPUs and their processes."_str},
-      Param{.name = "nvml"_str,
-            .type = ATALAYA_STRING,
-            .default_text = "libnvidia-ml.so.1"_str,
-            .summary = "NVIDIA's management library, which comes with the driver; a name that the loader finds, or a path."_str},
+  static constexpr Param params[] = {
+      param::string("root", "Folder that holds sys, proc and dev: the host's root in a container, or a recorded tree").defaults("/"),
+      param::choice("rapl", "auto|powercap|msr|off", "Energy from powercap or MSRs; auto: the first that works; AMD cores: MSRs only")
+          .defaults("auto"),
+      param::boolean("msr", "Busy frequency, C-states and throttling from the MSRs of Intel and AMD CPUs").defaults("true"),
+      param::boolean("cstates", "Emit a sample per idle state of each CPU").defaults("true"),
+      param::boolean("interrupts", "Emit interrupts per CPU; on large hosts reading /proc/interrupts takes milliseconds")
+          .defaults("false"),
+      param::boolean("sensors", "Temperatures, power, fans and batteries from hwmon, thermal zones and power supplies")
+          .defaults("true"),
+      param::boolean("ipmi", "Power measured by the board's management controller (DCMI)").defaults("true"),
+      param::boolean("gpus", "NVIDIA GPUs and their processes").defaults("true"),
+      param::string("nvml", "NVIDIA's management library: a path, or a name for the loader").defaults("libnvidia-ml.so.1"),
       kModelParam,
   };
-  // Each works or not by itself; a drop-in is enough by itself.
+  // All are optional and independent of each other.
   static constexpr Need needs[] = {
-      {ATALAYA_NEED_FILE, 1, "/sys/class/powercap/intel-rapl:0"_str, "energy of packages, but for what registers give"_str,
-       "rapl"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "energy of packages: since Linux 5.10 only root reads it"_str,
-       "rapl"_str},
-      {ATALAYA_NEED_FILE, 1, "/dev/cpu/0/msr"_str,
-       "busy frequency, C-states as they were, throttling, energy of AMD's cores; load the module msr"_str, "msr"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_RAWIO"_str, "the same"_str, "msr"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "the same"_str, "msr"_str},
-      {ATALAYA_NEED_FILE, 1, "/dev/ipmi0"_str, "power of the host as its board measures it; load the module ipmi_devintf"_str,
-       "ipmi"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "the same"_str, "ipmi"_str},
-      {ATALAYA_NEED_FILE, 1, "/sys/class/hwmon/hwmon0"_str, "temperatures, fans and meters of drivers"_str, "sensors"_str},
-      {ATALAYA_NEED_FILE, 1, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"_str, "sys.cpu.mhz"_str, "frequency"_str},
-      {ATALAYA_NEED_FILE, 1, "/sys/devices/system/cpu/cpu0/cpuidle/state0"_str, "sys.cpu.cstate"_str, "cstates"_str},
-      {ATALAYA_NEED_FILE, 1, "/dev/nvidiactl"_str, "NVIDIA GPUs"_str, "gpu"_str},
+      need::optional_file("/sys/class/powercap/intel-rapl:0", "no package energy, except from MSRs", "rapl"),
+      need::optional_capability("CAP_DAC_READ_SEARCH", "no package energy: since Linux 5.10 only root reads it", "rapl"),
+      need::optional_file("/dev/cpu/0/msr",
+                          "no busy frequency, measured C-states, throttling or energy of AMD cores; load the module msr", "msr"),
+      need::optional_capability("CAP_SYS_RAWIO", "same effect as missing /dev/cpu/0/msr", "msr"),
+      need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing /dev/cpu/0/msr", "msr"),
+      need::optional_file("/dev/ipmi0", "no host power from the board; load the module ipmi_devintf", "ipmi"),
+      need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing /dev/ipmi0", "ipmi"),
+      need::optional_file("/sys/class/hwmon/hwmon0", "no temperatures, fans and meters of drivers", "sensors"),
+      need::optional_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "no sys.cpu.mhz", "frequency"),
+      need::optional_file("/sys/devices/system/cpu/cpu0/cpuidle/state0", "no sys.cpu.cstate", "cstates"),
+      need::optional_file("/dev/nvidiactl", "no NVIDIA GPUs", "gpu"),
   };
   static constexpr Description description = {.name = "power"_str,
                                               .summary = "Energy, power, temperature, frequency and idle states; GPUs"_str,
@@ -92,16 +63,7 @@ class Power final : public Source {
                                               .needs = needs,
                                               .flags = ATALAYA_BLOCKING};
 
-  explicit Power(Host host) : collector_(host, options_of(host)) {}
-  void start() override { collector_.start(); }
-  void stop() override { collector_.stop(); }
-  Code collect(const Window &window, Batch &batch) override {
-    collector_.collect(window, batch);
-    return Code::ok;
-  }
-
- private:
-  Collector collector_;
+  explicit Power(Host host) : CollectingSource(host, options_of(host)) {}
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source "proc": processes from the kernel's task iterator or procfs, host and cgroups from procfs and sysfs.
+// The source "proc": processes by BPF or from procfs, host and cgroups from procfs and sysfs.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -16,25 +16,12 @@
 namespace atalaya::proc {
 namespace {
 
-constexpr Param kTagParam[] = {
-    {.name = "tag"_str, .type = ATALAYA_ENUM, .allowed = "user|parent|cgroup|unit|container"_str, .summary = "An extra tag."_str}};
-
-constexpr Param kNamePattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern for the kernel's name."_str}};
-constexpr Param kArgumentPattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern for an argument."_str}};
+constexpr Param kTagParam[] = {param::choice("tag", "user|parent|cgroup|unit|container", "An extra tag")};
+constexpr Param kNamePattern[] = {param::string("", "A pattern for the kernel's name")};
+constexpr Param kArgumentPattern[] = {param::string("", "A pattern for an argument")};
 constexpr Param kCommandLines[] = {
-    {.name = "allow"_str,
-     .type = ATALAYA_LIST,
-     .flags = ATALAYA_REQUIRED,
-     .summary = "Processes that have the tag, by the name that the kernel gives them."_str,
-     .items = kNamePattern,
-     .item_count = 1,
-     .item_size = sizeof(Param)},
-    {.name = "redact"_str,
-     .type = ATALAYA_LIST,
-     .summary = "Arguments that are hidden beside the secrets that are known: all of it, or of an option what follows."_str,
-     .items = kArgumentPattern,
-     .item_count = 1,
-     .item_size = sizeof(Param)},
+    param::list("allow", kNamePattern, "Processes that get the tag, by the kernel's name").required(),
+    param::list("redact", kArgumentPattern, "Arguments to hide in addition to known secrets; of an option, its value"),
 };
 
 core::MatcherList patterns(const Host &host, const char *path) {
@@ -57,70 +44,25 @@ ProcessOptions process_options(const Host &host) {
           .exited_groups = static_cast<size_t>(host.integer("exited_groups"))};
 }
 
-constexpr std::array kOwnParams = {
-    Param{
-        .name = "root"_str,
-        .type = ATALAYA_STRING,
-        .default_text = "/"_str,
-        .summary = "The folder that holds proc, sys and etc: another host's recorded tree, or the host's root in a container."_str},
-    Param{.name = "processes"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "A sample of each process."_str},
-    Param{.name = "host"_str,
-          .type = ATALAYA_BOOL,
-          .default_text = "true"_str,
-          .summary = "Samples of cores, memory, disks, interfaces, file systems and load."_str},
-    Param{.name = "cgroups"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "A sample of each cgroup."_str},
-    Param{.name = "backend"_str,
-          .type = ATALAYA_ENUM,
-          .default_text = "auto"_str,
-          .allowed = "auto|bpf|procfs"_str,
-          .summary = "How processes are read: by a program in the kernel (bpf) or from files; auto takes bpf where it works."_str},
-    Param{.name = "kernel_threads"_str,
-          .type = ATALAYA_BOOL,
-          .default_text = "true"_str,
-          .summary = "Kernel threads too; they have no memory of their own."_str},
-    Param{.name = "active_only"_str,
-          .type = ATALAYA_BOOL,
-          .default_text = "false"_str,
-          .summary = "Only processes that used CPU time in the window."_str},
-    Param{.name = "exited"_str,
-          .type = ATALAYA_BOOL,
-          .default_text = "true"_str,
-          .summary = "A sample for the processes of one name, parent and cgroup that ended in the window: without a pid."_str},
-    Param{.name = "exited_groups"_str,
-          .type = ATALAYA_INT,
-          .flags = ATALAYA_BOUNDED,
-          .default_text = "100"_str,
-          .summary = "At most so many of these a window, those with the most CPU time; the rest together is the process other."_str,
-          .min = 1,
-          .max = 10000},
-    Param{.name = "unattributed"_str,
-          .type = ATALAYA_BOOL,
-          .default_text = "true"_str,
-          .summary =
-              "The CPU time that the host counted and no process was charged with, as the processes irq and unattributed."_str},
-    Param{.name = "tags"_str,
-          .type = ATALAYA_LIST,
-          .summary = "Extra tags of processes."_str,
-          .items = kTagParam,
-          .item_count = 1,
-          .item_size = sizeof(Param)},
-    Param{.name = "command_lines"_str,
-          .type = ATALAYA_RECORD,
-          .summary = "The extra tag command: arguments without secrets, of the processes that are allowed; absent: of none."_str,
-          .items = kCommandLines,
-          .item_count = std::size(kCommandLines),
-          .item_size = sizeof(Param)},
-    Param{
-        .name = "expensive_budget"_str,
-        .type = ATALAYA_INT,
-        .flags = ATALAYA_BOUNDED,
-        .default_text = "32"_str,
-        .unit = "processes"_str,
-        .summary =
-            "Processes a window whose open files are counted and extra tags read again: the busiest and, in turn, the others."_str,
-        .min = 0,
-        .max = 1000000},
-};
+constexpr auto kOwnParams = std::to_array<Param>({
+    param::string("root", "Folder that holds proc, sys and etc: the host's root in a container, or a recorded tree").defaults("/"),
+    param::boolean("processes", "Emit a sample per process").defaults("true"),
+    param::boolean("host", "Emit samples of cores, memory, disks, interfaces, file systems and load").defaults("true"),
+    param::boolean("cgroups", "Emit a sample per cgroup").defaults("true"),
+    param::choice("backend", "auto|bpf|procfs", "How processes are read: a BPF program or files of procfs; auto: bpf where it works")
+        .defaults("auto"),
+    param::boolean("kernel_threads", "Include kernel threads").defaults("true"),
+    param::boolean("active_only", "Only processes that used CPU time in the window").defaults("false"),
+    param::boolean("exited", "Emit a sample without pid per name, parent and cgroup of processes that ended in the window")
+        .defaults("true"),
+    param::integer("exited_groups", "Maximum number of these samples per window, by CPU time; the rest is the process other")
+        .defaults("100").range(1, 10000),
+    param::boolean("unattributed", "Emit CPU time charged to no process as the processes irq and unattributed").defaults("true"),
+    param::list("tags", kTagParam, "Extra tags of processes"),
+    param::record("command_lines", kCommandLines, "The extra tag command: arguments of allowed processes, without secrets (default: none)"),
+    param::integer("expensive_budget", "Processes per window whose open files are counted and extra tags read again")
+        .defaults("32").range(0, 1000000).unit("processes"),
+});
 
 template <class T, size_t... sizes>
 constexpr std::array<T, (sizes + ...)> joined(const std::array<T, sizes> &...parts) {
@@ -135,21 +77,20 @@ class Proc final : public Source {
   static constexpr auto params = joined(kOwnParams, kHostParams, kCgroupParams);
   static constexpr auto metrics = joined(kProcessMetrics, kHostMetrics, kCgroupMetrics);
   static constexpr Need needs[] = {
-      {ATALAYA_NEED_FILE, 0, "/proc"_str, "everything is read from it"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_BPF"_str,
-       "processes are read from procfs, at ten times the cost; short ones are in part unattributed"_str, "bpf"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_PERFMON"_str, "as without CAP_BPF"_str, "bpf"_str},
-      {ATALAYA_NEED_FILE, 1, "/sys/kernel/btf/vmlinux"_str, "as without CAP_BPF"_str, "bpf"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_NET_ADMIN"_str,
-       "without BPF: processes that end within a window, all of which is then unattributed"_str, "exits"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str,
-       "with procfs: proc.disk.*, proc.io.* and proc.files.open of other users' processes"_str, "io"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "as without CAP_SYS_PTRACE"_str, "io"_str},
-      {ATALAYA_NEED_KERNEL, 1, "CONFIG_TASK_IO_ACCOUNTING"_str, "proc.disk.* and proc.io.*"_str, "disk"_str},
-      {ATALAYA_NEED_KERNEL, 1, "CONFIG_SCHED_INFO"_str, "proc.cpu.delay"_str, "delay"_str},
+      need::file("/proc", "all metrics"),
+      need::optional_capability("CAP_BPF", "processes are read from procfs at ten times the cost; short ones are partly unattributed",
+                                "bpf"),
+      need::optional_capability("CAP_PERFMON", "same effect as missing CAP_BPF", "bpf"),
+      need::optional_file("/sys/kernel/btf/vmlinux", "same effect as missing CAP_BPF", "bpf"),
+      need::optional_capability("CAP_NET_ADMIN", "without BPF: processes that end within a window count as unattributed", "exits"),
+      need::optional_capability("CAP_SYS_PTRACE", "with procfs: proc.disk.*, proc.io.* and proc.files.open of other users' processes",
+                                "io"),
+      need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "io"),
+      need::optional_kernel("CONFIG_TASK_IO_ACCOUNTING", "no proc.disk.* and proc.io.*", "disk"),
+      need::optional_kernel("CONFIG_SCHED_INFO", "no proc.cpu.delay", "delay"),
   };
   static constexpr Description description = {.name = "proc"_str,
-                                              .summary = "Processes, host and cgroups as the kernel counts them"_str,
+                                              .summary = "Processes, host and cgroups from kernel counters"_str,
                                               .params = params,
                                               .metrics = metrics,
                                               .needs = needs};

@@ -13,12 +13,12 @@
 
 namespace atalaya::self {
 
-// What the agent itself costs, and its ledger.
+// The agent's own cost and its ledger.
 class SelfSource final : public Source {
  public:
-  static constexpr Need kNeeds[] = {{ATALAYA_NEED_FILE, 1, "/proc/self"_str, "memory, threads and open files of the agent"_str}};
+  static constexpr Need kNeeds[] = {need::optional_file("/proc/self", "no memory, threads and open files of the agent")};
   static constexpr Description description = {
-      .name = "self"_str, .summary = "the agent's own cost and its ledger"_str, .metrics = kMetrics, .needs = kNeeds};
+      .name = "self"_str, .summary = "Resource usage and ledger of the agent itself"_str, .metrics = kMetrics, .needs = kNeeds};
 
   explicit SelfSource(Host host);
   Code collect(const Window &window, Batch &batch) override;

@@ -15,70 +15,70 @@
 namespace atalaya::uprobe {
 namespace {
 
-constexpr int64_t kFirstPause = 1'000'000'000, kLongestPause = 60'000'000'000;
+constexpr int64_t kFirstPause = 1'000'000'000, kMaxPause = 60'000'000'000;
 
 }  // namespace
 
-Binaries::Binaries(std::vector<Region> regions, Attach attach, Say say) : attach_(std::move(attach)), say_(std::move(say)) {
+Binaries::Binaries(std::vector<Region> regions, Attach attach, Report report) : attach_(std::move(attach)), report_(std::move(report)) {
   for (Region &region : regions) {
     watched_.emplace_back();
     watched_.back().region = std::move(region);
   }
 }
 
-void Binaries::look(int64_t now_ns) {
-  for (uint32_t i = 0; i < watched_.size(); ++i) look(i, watched_[i], now_ns);
+void Binaries::update(int64_t now_ns) {
+  for (uint32_t i = 0; i < watched_.size(); ++i) update(i, watched_[i], now_ns);
 }
 
-std::string Binaries::where(const Watched &watched) {
+std::string Binaries::prefix(const Watched &watched) {
   return "region " + core::in_quotes(watched.region.name) + ": ";
 }
 
-// By when it was changed: a copy may bring the time of its model with it.
-Binaries::Stamp Binaries::stamp_of(const struct stat &info) {
+// Uses the change time, because a copy may keep the modification time of its original.
+Binaries::FileVersion Binaries::version_of(const struct stat &info) {
   return {info.st_dev, info.st_ino, info.st_size, int64_t{info.st_ctim.tv_sec} * 1'000'000'000 + info.st_ctim.tv_nsec};
 }
 
-// A file that is gone is no reason to let go: processes go on to run it, and the next one comes under its name.
-void Binaries::look(uint32_t index, Watched &watched, int64_t now_ns) {
+// Keeps the probes of a deleted file: processes may still run it, and a new file may appear under its name.
+void Binaries::update(uint32_t index, Watched &watched, int64_t now_ns) {
   const std::string &path = watched.region.binary;
   watched.is_current = false;
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0)
-    return note(watched, path + ": " + core::error_text(errno) + (errno == ENOENT ? "; it is waited for" : ""));
-  if (stamp_of(info) == watched.stamp) {
-    if (watched.now) return come_back(watched);
+    return note(watched, path + ": " + core::error_text(errno) + (errno == ENOENT ? "; waiting for it" : ""));
+  if (version_of(info) == watched.version) {
+    if (watched.now) return mark_current(watched);
     if (now_ns < watched.retry_ns) return;
   }
   const core::Descriptor file = symbols::open_regular(path);
   if (!file || ::fstat(file.get(), &info) != 0)
-    return note(watched, path + " cannot be read, or is no file; run as root or add CAP_DAC_READ_SEARCH");
-  attach(index, watched, file.get(), stamp_of(info));
-  watched.pause_ns = watched.now ? 0 : std::clamp(2 * watched.pause_ns, kFirstPause, kLongestPause);
+    return note(watched, "cannot read " + path + " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH");
+  attach(index, watched, file.get(), version_of(info));
+  watched.pause_ns = watched.now ? 0 : std::clamp(2 * watched.pause_ns, kFirstPause, kMaxPause);
   watched.retry_ns = now_ns + watched.pause_ns;
 }
 
-void Binaries::come_back(Watched &watched) const {
+void Binaries::mark_current(Watched &watched) const {
   watched.is_current = true;
   note(watched, {});
 }
 
-void Binaries::attach(uint32_t index, Watched &watched, int file, const Stamp &stamp) {
-  // What was written anew in place is not the code any more that the probe was made for.
-  const bool replaced = watched.now && !stamp.same_file(watched.stamp);
+void Binaries::attach(uint32_t index, Watched &watched, int file, const FileVersion &version) {
+  // After a rewrite in place, the probe's offset no longer matches the code.
+  const bool replaced = watched.now && !version.same_file(watched.version);
   if (replaced) watched.before = std::move(watched.now);
-  if (stamp != watched.stamp) {
+  if (version != watched.version) {
     watched.now.reset();
     watched.points.reset();
     watched.pause_ns = 0;
   }
-  watched.stamp = stamp;
+  watched.version = version;
   if (!try_attach(index, watched, file)) return;
-  if (replaced) say_(false, where(watched) + "the file that has replaced its binary is seen, too");
-  come_back(watched);
+  if (replaced) report_(false, prefix(watched) + "also attached to the file that replaced its binary");
+  mark_current(watched);
 }
 
-// What was found in the file stays found: the kernel may be short of something that comes later.
+// Keeps the resolved points: a refusal of the kernel may be temporary.
 bool Binaries::try_attach(uint32_t index, Watched &watched, int file) {
   watched.refused = false;
   if (!watched.points) {
@@ -96,15 +96,15 @@ bool Binaries::try_attach(uint32_t index, Watched &watched, int file) {
 void Binaries::note(Watched &watched, std::string problem) const {
   if (problem == watched.problem) return;
   if (problem.empty())
-    say_(false, where(watched) + "it is seen now");
+    report_(false, prefix(watched) + "attached");
   else
-    say_(true, where(watched) + problem);
+    report_(true, prefix(watched) + problem);
   watched.problem = std::move(problem);
 }
 
-std::string Binaries::hopeless() const {
+std::string Binaries::fatal_error() const {
   const bool all_refused = std::all_of(watched_.begin(), watched_.end(), [](const Watched &watched) { return watched.refused; });
-  return all_refused ? where(watched_.front()) + watched_.front().problem : std::string();
+  return all_refused ? prefix(watched_.front()) + watched_.front().problem : std::string();
 }
 
 }  // namespace atalaya::uprobe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that regions lie in. One may come later, be replaced when its package is upgraded, or be written anew in place.
+// The files that contain regions. A file may appear later, be replaced by a package upgrade, or be rewritten in place.
 #pragma once
 
 #include <sys/stat.h>
@@ -21,48 +21,48 @@ namespace atalaya::uprobe {
 class Binaries {
  public:
   using Attach = std::function<core::Result<std::unique_ptr<Attachment>>(uint32_t region, int file, const Points &points)>;
-  // What operators should know: of a problem, once, or that it is over.
-  using Say = std::function<void(bool problem, std::string_view text)>;
-  Binaries(std::vector<Region> regions, Attach attach, Say say);
+  // Logs a problem once, and its end.
+  using Report = std::function<void(bool problem, std::string_view text)>;
+  Binaries(std::vector<Region> regions, Attach attach, Report report);
 
-  // Attaches what is not yet, or not to the file that has the name now. What is wrong is looked at again after a while, which grows
-  // to a minute; `now_ns` is of a clock that only goes forward.
-  void look(int64_t now_ns);
+  // Attaches regions that are not attached, or not to the file that has the name now. Retries failures after a pause that grows
+  // to a minute; `now_ns` is monotonic.
+  void update(int64_t now_ns);
 
-  // The file that had the name when it was looked for last.
+  // Whether it is attached to the file that had the name at the last update.
   bool attached(size_t region) const { return watched_[region].is_current; }
-  // When the kernel refuses all regions: why; else empty. Files may yet come or be put right.
-  std::string hopeless() const;
+  // The reason if the kernel refuses all regions; else empty. Missing or faulty files are not fatal: they may be fixed later.
+  std::string fatal_error() const;
 
  private:
-  // Which file it was, and which content it had.
-  struct Stamp {
+  // Identity and content version of a file.
+  struct FileVersion {
     uint64_t device = 0, inode = 0;
     int64_t size = 0, changed_ns = 0;
-    bool operator==(const Stamp &) const = default;
-    bool same_file(const Stamp &with) const { return device == with.device && inode == with.inode; }
+    bool operator==(const FileVersion &) const = default;
+    bool same_file(const FileVersion &other) const { return device == other.device && inode == other.inode; }
   };
   struct Watched {
     Region region;
-    Stamp stamp;                         // of the file that was looked at last
-    std::optional<Points> points;        // in it
-    std::unique_ptr<Attachment> now;     // in it
-    std::unique_ptr<Attachment> before;  // in the file that was replaced, which processes may go on to run
+    FileVersion version;                 // at the last update
+    std::optional<Points> points;        // in this file
+    std::unique_ptr<Attachment> now;     // to this file
+    std::unique_ptr<Attachment> before;  // to the replaced file, which processes may still run
     std::string problem;
-    int64_t pause_ns = 0, retry_ns = 0;  // between two looks at what is wrong; when the next one is
-    bool is_current = false;             // `now` is in the file that has the name
+    int64_t pause_ns = 0, retry_ns = 0;  // between two attempts; time of the next attempt
+    bool is_current = false;             // `now` is attached to the file that has the name
     bool refused = false;                // by the kernel
   };
-  static std::string where(const Watched &watched);
-  static Stamp stamp_of(const struct stat &info);
-  void look(uint32_t index, Watched &watched, int64_t now_ns);
-  void attach(uint32_t index, Watched &watched, int file, const Stamp &stamp);
+  static std::string prefix(const Watched &watched);
+  static FileVersion version_of(const struct stat &info);
+  void update(uint32_t index, Watched &watched, int64_t now_ns);
+  void attach(uint32_t index, Watched &watched, int file, const FileVersion &version);
   bool try_attach(uint32_t index, Watched &watched, int file);
-  void come_back(Watched &watched) const;
+  void mark_current(Watched &watched) const;
   void note(Watched &watched, std::string problem) const;
 
   Attach attach_;
-  Say say_;
+  Report report_;
   std::vector<Watched> watched_;
 };
 

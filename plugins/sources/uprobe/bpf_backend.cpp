@@ -28,19 +28,19 @@ struct SkeletonDeleter {
   void operator()(uprobe_bpf *skeleton) const { uprobe_bpf__destroy(skeleton); }
 };
 
-// Since 6.6 (89ae89f53d20) the kernel has links for probes that take CAP_BPF and CAP_PERFMON. Before, they are perf events, for
-// which it wants CAP_SYS_ADMIN. Debian 12's headers and libbpf do not have the former yet.
+// Since 6.6 (89ae89f53d20) the kernel has multi-uprobe links, which require CAP_BPF and CAP_PERFMON. Before, uprobes are perf events,
+// which require CAP_SYS_ADMIN. Debian 12's headers and libbpf lack the former.
 constexpr auto kTraceUprobeMulti = static_cast<bpf_attach_type>(48);
 constexpr uint32_t kReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
 
-struct MultiLink {  // the part of bpf_attr
+struct MultiLink {  // as in bpf_attr
   uint32_t program, target, type, flags;
   uint64_t path, offsets, counters, cookies;
   uint32_t count, of_probes, pid, unused;
 };
 static_assert(sizeof(MultiLink) == 64);
 
-// Closed: errno says why.
+// Invalid on error, with errno set.
 core::Descriptor create_multi(const bpf_program *program, uint32_t region, const char *path, uint64_t offset, bool returns) {
   const uint64_t cookie = region;
   MultiLink link{};
@@ -54,7 +54,7 @@ core::Descriptor create_multi(const bpf_program *program, uint32_t region, const
   return core::Descriptor(static_cast<int>(::syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link))));
 }
 
-struct Probe {  // one of both
+struct Probe {  // one of the two
   core::Descriptor multi;
   bpf::Link event;
   explicit operator bool() const { return multi || event; }
@@ -65,32 +65,32 @@ class Probes final : public Attachment {
   Probes(Probe enter, Probe leave) : leave_(std::move(leave)), enter_(std::move(enter)) {}
 
  private:
-  Probe leave_, enter_;  // the begin goes first: without its end it would be taken for one without
+  Probe leave_, enter_;  // destroyed in reverse order: a begin without its end would count as an orphan
 };
 
 class BpfBackend final : public Backend {
  public:
   explicit BpfBackend(const BackendOptions &options) : options_(options), ring_(options.max_kept, options.wants) {}
 
-  // An empty text when it works.
+  // Returns an error text; empty on success.
   std::string open() {
-    bpf::listen();
-    bpf::take_words();
+    bpf::capture_messages();
+    bpf::take_message();
     std::string error = load(true);
-    if (error.empty() && !takes_multi()) error = load(false);
+    if (error.empty() && !supports_multi()) error = load(false);
     ::malloc_trim(0);  // the kernel's type information took several MiB
-    if (!error.empty()) return error + "; regions take Linux 5.15 or later";
-    if (!put_counts() || !ring_.open(bpf_map__fd(skeleton_->maps.ended))) return "no room for the regions in the kernel";
+    if (!error.empty()) return error + "; code regions require Linux 5.15 or later";
+    if (!create_counts() || !ring_.open(bpf_map__fd(skeleton_->maps.ended))) return "cannot create the counters of the regions in the kernel";
     exits_.reset(bpf_program__attach_trace(skeleton_->progs.thread_exits));
     execs_.reset(bpf_program__attach_trace(skeleton_->progs.thread_execs));
-    return exits_ && execs_ ? std::string() : words();
+    return exits_ && execs_ ? std::string() : load_error();
   }
 
-  // The end is there first, for the same reason.
+  // Attaches the end first, for the same reason.
   core::Result<std::unique_ptr<Attachment>> attach(uint32_t region, int file, const Points &points) override {
-    const std::string path = "/proc/self/fd/" + std::to_string(file);  // this very file, whatever has the name by now
+    const std::string path = "/proc/self/fd/" + std::to_string(file);  // this file, even if its name now belongs to another one
     const bool by_return = !points.leave;
-    bpf::take_words();
+    bpf::take_message();
     Probe leave = probe(by_return ? skeleton_->progs.returns : skeleton_->progs.leaves, region, path,
                         by_return ? points.enter : *points.leave, by_return);
     if (!leave) return core::Error{refusal(errno)};
@@ -101,16 +101,16 @@ class BpfBackend final : public Backend {
 
   std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take) override { return ring_.take(take); }
 
-  // Only what has been met is deleted, so that a walk meets each once, or, while names are added, those that it met before.
-  void read(const std::function<bool(const uprobe_who &, const uprobe_counts &)> &take) override {
+  // Deletes only keys already visited, so that the walk visits each key once; while names are added it may repeat some.
+  void read(const std::function<bool(const uprobe_key &, const uprobe_counts &)> &take) override {
     const int map = bpf_map__fd(skeleton_->maps.counts);
-    uprobe_who who{}, next{};
-    bool more = bpf_map_get_next_key(map, nullptr, &who) == 0;
-    for (; more; who = next) {
+    uprobe_key key{}, next{};
+    bool more = bpf_map_get_next_key(map, nullptr, &key) == 0;
+    for (; more; key = next) {
       uprobe_counts counts{};
-      const bool unwanted = bpf_map_lookup_elem(map, &who, &counts) == 0 && !take(who, counts);
-      more = bpf_map_get_next_key(map, &who, &next) == 0;
-      if (unwanted) ignore(who);
+      const bool unwanted = bpf_map_lookup_elem(map, &key, &counts) == 0 && !take(key, counts);
+      more = bpf_map_get_next_key(map, &key, &next) == 0;
+      if (unwanted) ignore(key);
     }
   }
 
@@ -118,26 +118,26 @@ class BpfBackend final : public Backend {
   std::string load(bool multi) {
     multi_ = multi;
     skeleton_.reset(uprobe_bpf__open());
-    if (!skeleton_) return words();
+    if (!skeleton_) return load_error();
     set_options();
     if (multi)
       for (bpf_program *program : {skeleton_->progs.enters, skeleton_->progs.leaves, skeleton_->progs.returns})
         bpf_program__set_expected_attach_type(program, kTraceUprobeMulti);
-    return uprobe_bpf__load(skeleton_.get()) == 0 ? std::string() : words();
+    return uprobe_bpf__load(skeleton_.get()) == 0 ? std::string() : load_error();
   }
 
-  // Counts go a window later: by then no program that has not seen that they are unwanted still has them in hand.
-  void ignore(const uprobe_who &who) {
+  // Deletes the counts one window later: by then every BPF program has seen that the name is excluded.
+  void ignore(const uprobe_key &key) {
     const int unwanted = bpf_map__fd(skeleton_->maps.unwanted);
     uint8_t one = 1;
-    if (bpf_map_lookup_elem(unwanted, who.comm, &one) == 0)
-      bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.counts), &who);
+    if (bpf_map_lookup_elem(unwanted, key.comm, &one) == 0)
+      bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.counts), &key);
     else
-      bpf_map_update_elem(unwanted, who.comm, &one, BPF_ANY);
+      bpf_map_update_elem(unwanted, key.comm, &one, BPF_ANY);
   }
 
-  // A kernel that knows these links finds that a folder is no file; others find that the request is none.
-  bool takes_multi() const {
+  // A kernel with these links rejects a directory with EBADF; other kernels reject the request itself.
+  bool supports_multi() const {
     const core::Descriptor none = create_multi(skeleton_->progs.enters, 0, "/", 0, false);
     return !none && errno == EBADF;
   }
@@ -149,21 +149,21 @@ class BpfBackend final : public Backend {
     for (size_t i = 0; i < options_.by_return.size(); ++i) settings.by_return[i] = options_.by_return[i];
     settings.by_name = options_.wants ? 1 : 0;
     settings.min_ns = options_.min_ns;
-    settings.max_told = options_.max_told;
+    settings.max_events = options_.max_events;
     settings.wake_at = kRing / 4;
     bpf_map__set_max_entries(skeleton_->maps.ended, kRing);
   }
 
-  bool put_counts() {
+  bool create_counts() {
     const uprobe_counts none{};
     for (uint32_t region = 0; region < options_.bytes.size(); ++region) {
-      const uprobe_who who{.region = region, .unused = 0, .comm = {}};
-      if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.counts), &who, &none, BPF_ANY) != 0) return false;
+      const uprobe_key key{.region = region, .unused = 0, .comm = {}};
+      if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.counts), &key, &none, BPF_ANY) != 0) return false;
     }
     return true;
   }
 
-  // None: errno says why.
+  // Empty on error, with errno set.
   Probe probe(const bpf_program *program, uint32_t region, const std::string &path, uint64_t offset, bool returns) const {
     if (multi_) return {create_multi(program, region, path.c_str(), offset, returns), nullptr};
     bpf_uprobe_opts options{};
@@ -174,17 +174,17 @@ class BpfBackend final : public Backend {
   }
 
   std::string refusal(int error) const {
-    std::string text = "the kernel does not take the probe: " + core::error_text(error);
+    std::string text = "the kernel rejected the probe: " + core::error_text(error);
     if (error == EPERM || error == EACCES)
-      text += multi_ ? "; run as root or add CAP_BPF and CAP_PERFMON" : "; before Linux 6.6 it takes root, or CAP_SYS_ADMIN";
+      text += multi_ ? "; run as root or add CAP_BPF and CAP_PERFMON" : "; before Linux 6.6, run as root or add CAP_SYS_ADMIN";
     if (error == ENOTSUP || error == EINVAL || error == ENOSYS)
-      text += "; the instruction there is none that it can step over, or it has no uprobes (CONFIG_UPROBE_EVENTS)";
+      text += "; it cannot single-step the instruction there, or has no uprobes (CONFIG_UPROBE_EVENTS)";
     return text;
   }
 
-  static std::string words() {
-    std::string text = bpf::take_words();
-    return text.empty() ? "the kernel refused the program" : text;
+  static std::string load_error() {
+    std::string text = bpf::take_message();
+    return text.empty() ? "the kernel rejected the BPF program" : text;
   }
 
   const BackendOptions options_;

@@ -10,7 +10,7 @@
 namespace atalaya::uprobe {
 namespace {
 
-// What is between the two clocks, to a few ns: of several looks the one that took least.
+// Offset between the two clocks, to a few ns: of several readings the fastest.
 int64_t realtime_offset() {
   int64_t best = INT64_MAX, offset = 0;
   for (int i = 0; i < 3; ++i) {
@@ -62,15 +62,15 @@ void Collector::start() {
                                    .by_return = by_return(options_.regions),
                                    .wants = wants(),
                                    .min_ns = options_.min_ns,
-                                   .max_told = options_.max_told});
-  if (!backend) throw Failure(Code::unsupported, "code regions cannot be seen: " + backend.error());
+                                   .max_events = options_.max_events});
+  if (!backend) throw Failure(Code::unsupported, "cannot trace code regions: " + backend.error());
   backend_ = std::move(*backend);
   binaries_.emplace(
       options_.regions, [this](uint32_t region, int file, const Points &points) { return backend_->attach(region, file, points); },
       [host = host_](bool problem, std::string_view text) { host.log(problem ? Level::warning : Level::info, text); });
-  binaries_->look(core::monotonic());
-  if (const std::string reason = binaries_->hopeless(); !reason.empty()) {
-    stop();  // the hooks on each exit and exec of the host, too
+  binaries_->update(core::monotonic());
+  if (const std::string reason = binaries_->fatal_error(); !reason.empty()) {
+    stop();  // also detaches the hooks on each exit and exec of the host
     throw Failure(Code::unsupported, reason);
   }
 }
@@ -85,13 +85,13 @@ void Collector::stop() {
   backend_.reset();
 }
 
-// The kernel counts from the start on: what has come by the first look is told with the first window.
+// The kernel counts from the start: earlier counts are reported with the first window.
 void Collector::collect(const Window &window, Batch &batch) {
   if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) return;
   tally_->begin_window();
   read_counts();
-  take_runs(batch);  // after the counts: a run that is counted has been told by then
-  binaries_->look(core::monotonic());
+  take_runs(batch);  // after the counts, so that every counted run is already in the ring
+  binaries_->update(core::monotonic());
   emit_costs(batch);
 }
 
@@ -100,7 +100,7 @@ void Collector::take_runs(Batch &batch) {
   const std::vector<uint64_t> lost = backend_->take([&](const uprobe_run &run) {
     if (run.region < options_.regions.size()) emit(run, offset, batch);
   });
-  for (size_t region = 0; region < lost.size(); ++region) tally_->lose(region, lost[region]);
+  for (size_t region = 0; region < lost.size(); ++region) tally_->add_lost(region, lost[region]);
 }
 
 void Collector::emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &batch) {
@@ -119,7 +119,7 @@ void Collector::emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &b
 }
 
 void Collector::read_counts() {
-  backend_->read([this](const uprobe_who &who, const uprobe_counts &counts) { return tally_->add(who, counts); });
+  backend_->read([this](const uprobe_key &key, const uprobe_counts &counts) { return tally_->add(key, counts); });
 }
 
 void Collector::emit_costs(Batch &batch) {

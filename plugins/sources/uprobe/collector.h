@@ -23,7 +23,7 @@ struct Options {
   std::vector<Region> regions;
   core::MatcherList processes;
   std::string job;  // empty: none
-  uint64_t min_ns = 0, max_told = 10000;
+  uint64_t min_ns = 0, max_events = 10000;
 };
 
 class Collector {
@@ -47,7 +47,7 @@ class Collector {
   Host host_;
   const Options options_;
   const Names names_;
-  // Attachments are the backend's: they go first.
+  // Attachments belong to the backend: binaries_ is destroyed first.
   std::unique_ptr<Backend> backend_;
   std::optional<Binaries> binaries_;
   std::optional<Tally> tally_;

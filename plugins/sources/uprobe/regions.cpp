@@ -23,7 +23,7 @@ core::Result<Place> parse_place(std::string_view text) {
   const bool has_offset =
       plus != std::string_view::npos && plus + 1 < text.size() && text[plus + 1] >= '0' && text[plus + 1] <= '9';
   Place place{std::string(has_offset ? text.substr(0, plus) : text), 0};
-  if (place.symbol.empty()) return core::Error{"names no function"};
+  if (place.symbol.empty()) return core::Error{"has no function name"};
   if (!has_offset) return place;
   std::string_view digits = text.substr(plus + 1);
   const bool hexadecimal = digits.starts_with("0x");
@@ -31,27 +31,27 @@ core::Result<Place> parse_place(std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), place.offset, hexadecimal ? 16 : 10);
   if (error != std::errc() || end != digits.data() + digits.size())
     return core::Error{"is " + core::in_quotes(text) +
-                       ", behind whose + no number of bytes stands; write FUNCTION+24 or FUNCTION+0x18"};
+                       ", where + is not followed by a number of bytes; write FUNCTION+24 or FUNCTION+0x18"};
   return place;
 }
 
 core::Result<uint8_t> parse_bytes(const std::string &text, const Region &region) {
   if (text.empty()) return uint8_t{UPROBE_NO_BYTES};
   if (text == kReturn) {
-    if (region.leave) return core::Error{"is \"return\", which only a region has whose leave is \"return\""};
+    if (region.leave) return core::Error{"is \"return\", which requires leave = \"return\""};
     return uint8_t{UPROBE_BYTES_RETURNED};
   }
   const bool argument = text.size() == 4 && text.starts_with("arg") && text[3] >= '1' && text[3] <= '5';
-  if (!argument) return core::Error{"is " + core::in_quotes(text) + "; it is one of arg1 to arg5, or return"};
+  if (!argument) return core::Error{"is " + core::in_quotes(text) + "; use arg1 to arg5, or return"};
   if (region.enter.offset != 0)
-    return core::Error{"is " + core::in_quotes(text) + ", but arguments are known only where a function begins"};
+    return core::Error{"is " + core::in_quotes(text) + ", but arguments are known only at the begin of a function"};
   return static_cast<uint8_t>(text[3] - '0');
 }
 
 core::Result<Region> parse_region(const RegionText &text) {
   Region region{.name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .is_safe = text.leave == kReturn, .bytes = 0};
   if (text.name.empty()) return core::Error{"name is empty"};
-  if (text.binary.empty()) return core::Error{"binary is empty; it is the program or library that has the code"};
+  if (text.binary.empty()) return core::Error{"binary is empty; name the program or library that contains the code"};
   auto enter = parse_place(text.enter);
   if (!enter) return core::Error{"enter " + enter.error()};
   region.enter = std::move(*enter);
@@ -60,8 +60,8 @@ core::Result<Region> parse_region(const RegionText &text) {
     if (!leave) return core::Error{"leave " + leave.error()};
     region.leave = std::move(*leave);
   } else if (region.enter.offset != 0) {
-    // The kernel would take what lies on the stack there for the address to return to.
-    return core::Error{"enter is within a function, so leave cannot be \"return\"; name where it ends"};
+    // There the kernel would mistake another stack entry for the return address.
+    return core::Error{"enter is within a function, so leave cannot be \"return\"; name the function where the region ends"};
   }
   auto bytes = parse_bytes(text.bytes, region);
   if (!bytes) return core::Error{"bytes " + bytes.error()};
@@ -74,44 +74,44 @@ core::Result<uint64_t> resolve(const Place &place, const std::string &binary, in
   if (!found) return core::Error{found.error()};
   if (place.offset != 0 && found->size != 0 && place.offset >= found->size)
     return core::Error{core::in_quotes(place.symbol) + " in " + binary + " is " + std::to_string(found->size) + " bytes long; " +
-                       std::to_string(place.offset) + " is behind it"};
+                       std::to_string(place.offset) + " is beyond its end"};
   return found->offset + place.offset;
 }
 
-// Its linker leaves one of these in every program.
+// Go's linker adds one of these sections to every program.
 bool is_go(const symbols::ElfImage &image) {
   static constexpr std::string_view kSections[] = {".note.go.buildid", ".go.buildinfo", ".gopclntab"};
   return std::any_of(std::begin(kSections), std::end(kSections), [&](auto name) { return !image.section(name).empty(); });
 }
 
-// The address that a function returns to is the kernel's own while it is seen until it returns: who looks there for whom to throw
-// at, or moves the stack, ends the program.
+// A return probe replaces the function's return address by one of the kernel's: code that unwinds the stack for an exception, or moves
+// the stack, then ends the program.
 core::Result<Points> points_until_return(const Region &region, uint64_t enter, int file) {
   const auto image = symbols::ElfImage::of_file(file);
   if (!image) return Points{enter, std::nullopt};
   if (is_go(*image))
-    return core::Error{region.binary + " is a Go program, which ends when one of its functions is seen until it returns" +
-                       " (\"unexpected return pc\"); name where the region ends with leave"};
+    return core::Error{region.binary + " is a Go program, which crashes when a return probe is set on one of its functions" +
+                       " (\"unexpected return pc\"); set leave to the function where the region ends"};
   if (!region.is_safe && !image->section(".gcc_except_table").empty())
     return core::Error{
         region.binary + " has exceptions (C++, Rust): one that leaves " + region.enter.symbol +
-        " would end the program while that is seen until it returns; name where the region ends with leave, or write" +
-        " leave = \"return\" if none ever leaves it"};
+        " would end the program while a return probe is set; set leave to the function where the region ends, or write" +
+        " leave = \"return\" if no exception ever leaves it"};
   return Points{enter, std::nullopt};
 }
 
 }  // namespace
 
 core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &texts) {
-  if (texts.empty()) return core::Error{"names no region"};
-  if (texts.size() > UPROBE_REGIONS) return core::Error{"names more than " + std::to_string(UPROBE_REGIONS) + " regions"};
+  if (texts.empty()) return core::Error{"has no region"};
+  if (texts.size() > UPROBE_REGIONS) return core::Error{"has more than the maximum of " + std::to_string(UPROBE_REGIONS) + " regions"};
   std::vector<Region> regions;
   std::set<std::string> names;
   for (const RegionText &text : texts) {
     auto region = parse_region(text);
     const std::string where = "region " + core::in_quotes(text.name) + ": ";
     if (!region) return core::Error{where + region.error()};
-    if (!names.insert(text.name).second) return core::Error{where + "two have this name; what they cost could not be told apart"};
+    if (!names.insert(text.name).second) return core::Error{where + "the name is used twice; region names must be unique"};
     regions.push_back(std::move(*region));
   }
   return regions;

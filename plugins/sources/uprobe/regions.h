@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code regions that the operator names: where each begins and ends, and where in a file that is.
+// Code regions from the configuration: their begin and end, and the file offsets of both.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace atalaya::uprobe {
 
-// A function, and how many bytes behind its begin.
+// A function and an offset in bytes.
 struct Place {
   std::string symbol;
   uint64_t offset = 0;
@@ -23,16 +23,16 @@ struct Region {
   std::string name, binary;
   Place enter;
   std::optional<Place> leave;  // nothing: where `enter` returns
-  bool is_safe = false;        // the pipeline file says that no exception leaves `enter`: it has leave = "return"
-  uint8_t bytes = 0;           // as bpf/uprobe.h has it
+  bool is_safe = false;        // the configuration has leave = "return": no exception leaves `enter`
+  uint8_t bytes = 0;           // UPROBE_* of bpf/uprobe.h
 };
 
-// As the pipeline file has it.
+// As written in the pipeline file.
 struct RegionText {
   std::string name, binary, enter, leave, bytes;
 };
 
-// In the file.
+// Offsets in the file.
 struct Points {
   uint64_t enter = 0;
   std::optional<uint64_t> leave;
@@ -40,7 +40,7 @@ struct Points {
 
 core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &texts);
 
-// In the region's binary, which is open as `file`.
+// Resolves the region in its binary, which is open as `file`.
 core::Result<Points> resolve(const Region &region, int file);
 
 }  // namespace atalaya::uprobe

@@ -13,7 +13,7 @@ void RunRing::keep(const void *data, size_t size) {
   if (wants_ && !wants_({run.comm, ::strnlen(run.comm, UPROBE_COMM)})) return;
   try {
     if (kept_.size() < max_kept_) return kept_.push_back(run);
-  } catch (const std::exception &) {  // no memory
+  } catch (const std::exception &) {  // out of memory
   }
   ++lost_[run.region];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs that the kernel's programs tell, kept until they are taken.
+// Buffers the runs that the BPF programs report.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class RunRing {
   RunRing(size_t max_kept, Wants wants) : max_kept_(max_kept), wants_(std::move(wants)), lost_(UPROBE_REGIONS) {}
   bool open(int map) { return ring_.open(map, "uprobe"); }
 
-  // What is wanted of what has come since the last call; answers how many of these came beyond max_kept, by region.
+  // Passes on the selected runs since the last call; returns the number of runs beyond max_kept, by region.
   std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take);
 
  private:
@@ -30,7 +30,7 @@ class RunRing {
   const Wants wants_;
   std::vector<uprobe_run> kept_, taken_;
   std::vector<uint64_t> lost_;                                                   // by region
-  bpf::Ring ring_{[this](const void *data, size_t size) { keep(data, size); }};  // goes first: its thread fills what is above
+  bpf::Ring ring_{[this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above
 };
 
 }  // namespace atalaya::uprobe

@@ -23,15 +23,15 @@ void Tally::begin_window() {
   begins_.clear();
 }
 
-// Those without a name had no room by name: some of them may not be wanted, so no more is said of them than that they were missed.
-bool Tally::add(const uprobe_who &who, const uprobe_counts &counts) {
-  if (who.region >= costs_.size()) return true;
-  const std::string_view process = text_of(who.comm);
-  const bool is_nameless = by_name() && process.empty();
-  if (!is_nameless && !wants(process)) return false;
-  uprobe_counts &before = before_[{who.region, std::string(process)}];
-  Cost &cost = costs_[who.region];
-  if (is_nameless) {
+// Entries without a name had no room by name, so the filter result is unknown: they count as missed.
+bool Tally::add(const uprobe_key &key, const uprobe_counts &counts) {
+  if (key.region >= costs_.size()) return true;
+  const std::string_view process = text_of(key.comm);
+  const bool is_unnamed = by_name() && process.empty();
+  if (!is_unnamed && !wants(process)) return false;
+  uprobe_counts &before = before_[{key.region, std::string(process)}];
+  Cost &cost = costs_[key.region];
+  if (is_unnamed) {
     cost.missed += grown(counts.runs + counts.orphans + counts.missed, before.runs + before.orphans + before.missed);
   } else {
     cost.runs += grown(counts.runs, before.runs);
@@ -46,7 +46,7 @@ bool Tally::add(const uprobe_who &who, const uprobe_counts &counts) {
   return true;
 }
 
-void Tally::lose(size_t region, uint64_t runs) {
+void Tally::add_lost(size_t region, uint64_t runs) {
   if (region < costs_.size()) costs_[region].dropped += static_cast<int64_t>(runs);
 }
 

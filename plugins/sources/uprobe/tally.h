@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What regions cost in a window, and runs as spans that a store can tell apart.
+// Counts per region and window, and distinct begin times of spans.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace atalaya::uprobe {
 
-// A text that ends at its first NUL, or fills the array.
+// The text up to the first NUL, or the whole array.
 std::string_view text_of(const char (&comm)[UPROBE_COMM]);
 
-// In a window. runs = those told + brief + dropped, but for those that ended while the window did.
+// In one window. runs = reported + brief + dropped, except for runs that ended at the window's end.
 struct Cost {
   int64_t runs = 0, time_ns = 0, brief = 0, dropped = 0, nested = 0, orphans = 0, missed = 0;
 };
@@ -30,14 +30,14 @@ class Tally {
   bool by_name() const { return !processes_.empty(); }
 
   void begin_window();
-  // Counts since the start, as the kernel has them. False: its runs are not wanted.
-  bool add(const uprobe_who &who, const uprobe_counts &counts);
-  // Runs that the kernel told, and that were lost on their way.
-  void lose(size_t region, uint64_t runs);
+  // Adds the kernel's counts since the start. False: the filter excludes this name.
+  bool add(const uprobe_key &key, const uprobe_counts &counts);
+  // Runs that the kernel reported and that were dropped here.
+  void add_lost(size_t region, uint64_t runs);
   const Cost &cost(size_t region) const { return costs_[region]; }
 
-  // When the run began, as its span says it: two threads of a process may enter a region in the same nanosecond, and a store takes
-  // spans with the same begin and tags for one. Then the later of them begins a nanosecond later.
+  // The begin time for the run's span. Two threads of a process may enter a region in the same nanosecond, but a store merges
+  // spans with the same begin and tags: the second one then begins one nanosecond later.
   uint64_t begin_of(const uprobe_run &run);
 
  private:
@@ -54,7 +54,7 @@ class Tally {
   core::MatcherList processes_;
   std::vector<Cost> costs_;
   std::map<std::pair<uint32_t, std::string>, uprobe_counts> before_;
-  Begins begins_, begins_before_;  // of this window, and of the one before
+  Begins begins_, begins_before_;  // of this window and the previous one
 };
 
 }  // namespace atalaya::uprobe

@@ -14,53 +14,25 @@
 
 namespace atalaya::aggregate {
 
-using namespace atalaya::literals;
-
-// Makes one sample of all those of a window that agree in the chosen tags.
+// Merges the samples of a window that are equal in the chosen tags.
 class Aggregate final : public Translator {
  public:
-  static constexpr Param kTag[] = {{.type = ATALAYA_STRING, .summary = "A tag."_str}};
-  static constexpr Param kPattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern."_str}};
-  static constexpr Param kFunction[] = {
-      {.type = ATALAYA_ENUM, .allowed = "sum|avg|min|max|count"_str, .summary = "What becomes of the fields that match."_str}};
+  static constexpr Param kTag[] = {param::string("", "A tag")};
+  static constexpr Param kPattern[] = {param::string("", "A pattern")};
+  static constexpr Param kFunction[] = {param::choice("", "sum|avg|min|max|count", "Function of the fields that match")};
   static constexpr Param kParams[] = {
-      {.name = "by"_str,
-       .type = ATALAYA_LIST,
-       .summary = "Tags that stay, beside host; samples that agree in them become one. Absent: one sample a host."_str,
-       .items = kTag,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "default"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "sum"_str,
-       .allowed = "sum|avg|min|max|count"_str,
-       .summary = "What becomes of fields that \"functions\" does not name."_str},
-      {.name = "functions"_str,
-       .type = ATALAYA_MAP,
-       .summary =
-           "A metric or a pattern and its function; an exact name wins over a pattern, a longer pattern over a shorter one."_str,
-       .items = kFunction,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "fields"_str,
-       .type = ATALAYA_LIST,
-       .default_text = "*,!*.state,!*.start.time,!*.pid"_str,
-       .summary = "Patterns for the fields that are kept: those that mean something for several entities at once."_str,
-       .items = kPattern,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "count"_str,
-       .type = ATALAYA_STRING,
-       .summary = "A field of this name is added: how many samples became one, as a count."_str},
-      {.name = "metric"_str,
-       .type = ATALAYA_LIST,
-       .summary = "Patterns: samples without any field that matches pass untouched. Absent: all samples are taken."_str,
-       .items = kPattern,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
+      param::list("by", kTag, "Tags to keep in addition to host; samples equal in them are merged (default: one sample per host)"),
+      param::choice("default", "sum|avg|min|max|count", "Function of the fields that \"functions\" does not list")
+          .defaults("sum"),
+      param::map("functions", kFunction,
+                 "Functions by metric or pattern; an exact name wins over a pattern, a longer pattern over a shorter one"),
+      param::list("fields", kPattern, "Patterns for the fields to keep: those that are meaningful for several entities together")
+          .defaults("*,!*.state,!*.start.time,!*.pid"),
+      param::string("count", "Name of a field to add: the number of merged samples"),
+      param::list("metric", kPattern, "Patterns: samples without a matching field pass unchanged (default: all samples are merged)"),
   };
   static constexpr Description description = {
-      .name = "aggregate"_str, .summary = "makes one sample of those that agree in some tags"_str, .params = kParams};
+      .name = "aggregate"_str, .summary = "Merge samples that are equal in the chosen tags"_str, .params = kParams};
 
   explicit Aggregate(Host host);
   Code process(const Window &window, Batch &batch) override;

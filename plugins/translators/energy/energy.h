@@ -18,72 +18,45 @@
 
 namespace atalaya::energy {
 
-using namespace atalaya::literals;
-
 inline constexpr int kJouleDecimals = 6;
-inline constexpr MetricTag kProcessTags[] = {{"host"_str, ATALAYA_TAG_IDENTITY, 0},
-                                             {"pid"_str, ATALAYA_TAG_IDENTITY, 0},
-                                             {"process"_str, ATALAYA_TAG_IDENTITY, 0},
-                                             {"quality"_str, ATALAYA_TAG_IDENTITY, 0}};
-inline constexpr MetricTag kHostTags[] = {{"host"_str, ATALAYA_TAG_IDENTITY, 0}, {"quality"_str, ATALAYA_TAG_IDENTITY, 0}};
-
-template <size_t tags>
-constexpr Metric joules(atalaya_str name, const MetricTag (&keys)[tags], atalaya_str source, atalaya_str summary) {
-  return {name, "J"_str, ATALAYA_DELTA, kJouleDecimals, keys, tags, sizeof(MetricTag), source, summary};
-}
+inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"), metric::identity("process"),
+                                            metric::identity("quality")};
+inline constexpr MetricTag kHostTags[] = {metric::identity("host"), metric::identity("quality")};
 
 // The CPU that /proc/PID/stat says a process ran on last; absent when it is cut off before.
 std::optional<int32_t> parse_processor(std::string_view stat);
 
-// Divides what packages consume among the processes of the batch.
+// Divides the energy of packages among the processes of the batch.
 class EnergyTranslator final : public Translator {
  public:
-  static constexpr std::array kParams = {
-      Param{.name = "root"_str,
-            .type = ATALAYA_STRING,
-            .default_text = "/"_str,
-            .summary = "The folder that holds sys, proc and dev, as of the source of the processes."_str},
-      Param{
-          .name = "rapl"_str,
-          .type = ATALAYA_ENUM,
-          .default_text = "auto"_str,
-          .allowed = "auto|powercap|msr|off"_str,
-          .summary = "Where the energy of packages is read: by the kernel's powercap, by registers, or the first that works."_str},
-      Param{.name = "idle"_str,
-            .type = ATALAYA_NUMBER,
-            .flags = ATALAYA_BOUNDED,
-            .unit = "W"_str,
-            .summary = "What all packages draw with nothing to do. Absent: the least power that was seen in an idle window."_str,
-            .min = 0,
-            .max = 100000},
-      Param{.name = "frequency"_str,
-            .type = ATALAYA_BOOL,
-            .default_text = "true"_str,
-            .summary = "Processes of one thread are weighed by the frequency of the CPU that they ran on last."_str},
+  static constexpr Param kParams[] = {
+      param::string("root", "Folder that holds sys, proc and dev; the same as that of the processes' source").defaults("/"),
+      param::choice("rapl", "auto|powercap|msr|off", "Energy from powercap or MSRs; auto: the first that works").defaults("auto"),
+      param::number("idle", "Power of all idle packages (default: the least power seen in an idle window)").range(0, 100000).unit("W"),
+      param::boolean("frequency", "Weight processes of one thread by the frequency of their last CPU").defaults("true"),
       power::kModelParam,
   };
-  static constexpr std::array kMetrics = {
-      joules("proc.cpu.energy"_str, kProcessTags, "energy of packages, proc.cpu.user, proc.cpu.kernel"_str,
-             "The process's part of the packages' energy in the window above what they draw idle."_str),
-      joules("sys.energy.packages"_str, kHostTags, "powercap package-N energy_uj, MSR 611h, C001029Bh"_str,
-             "Energy of all packages in the window: the sum of the three below. With quality = model: of the host."_str),
-      joules("sys.energy.idle"_str, kHostTags, "the same"_str, "What of it they would have drawn with nothing to do."_str),
-      joules("sys.energy.processes"_str, kHostTags, "the same"_str, "What of it the processes of the batch have."_str),
-      joules("sys.energy.unattributed"_str, kHostTags, "the same, /proc/stat"_str,
-             "What of it belongs to CPU time that is of none of them."_str),
+  static constexpr Metric kMetrics[] = {
+      metric::delta("proc.cpu.energy", "J", kJouleDecimals, kProcessTags, "energy of packages, proc.cpu.user, proc.cpu.kernel",
+                    "Share of the process in the packages' energy above idle in the window"),
+      metric::delta("sys.energy.packages", "J", kJouleDecimals, kHostTags, "powercap package-N energy_uj, MSR 611h, C001029Bh",
+                    "Energy of all packages in the window; with quality = model, of the host"),
+      metric::delta("sys.energy.idle", "J", kJouleDecimals, kHostTags, "the same", "Part of sys.energy.packages that idle packages draw"),
+      metric::delta("sys.energy.processes", "J", kJouleDecimals, kHostTags, "the same",
+                    "Part of sys.energy.packages of the processes in the batch"),
+      metric::delta("sys.energy.unattributed", "J", kJouleDecimals, kHostTags, "the same, /proc/stat",
+                    "Part of sys.energy.packages of CPU time of no process in the batch"),
   };
   static constexpr Need kNeeds[] = {
-      {ATALAYA_NEED_FILE, 1, "/sys/class/powercap/intel-rapl:0"_str, "energy of processes, but for what registers give"_str,
-       "rapl"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str,
-       "energy of processes: since Linux 5.10 only root reads that of packages"_str, "rapl"_str},
-      {ATALAYA_NEED_FILE, 1, "/dev/cpu/0/msr"_str, "the same, where the kernel has no powercap; load the module msr"_str,
-       "msr"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_RAWIO"_str, "the same"_str, "msr"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "the same"_str, "msr"_str},
+      need::optional_file("/sys/class/powercap/intel-rapl:0", "no energy of processes, except from MSRs", "rapl"),
+      need::optional_capability("CAP_DAC_READ_SEARCH", "no energy of processes: since Linux 5.10 only root reads package energy",
+                                "rapl"),
+      need::optional_file("/dev/cpu/0/msr", "no energy of processes where powercap is missing; load the module msr", "msr"),
+      need::optional_capability("CAP_SYS_RAWIO", "same effect as missing /dev/cpu/0/msr", "msr"),
+      need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing /dev/cpu/0/msr", "msr"),
   };
   static constexpr Description description = {.name = "energy"_str,
-                                              .summary = "divides the energy of CPUs among processes"_str,
+                                              .summary = "Divide the energy of CPUs among processes"_str,
                                               .params = kParams,
                                               .metrics = kMetrics,
                                               .needs = kNeeds};

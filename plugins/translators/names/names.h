@@ -22,7 +22,7 @@ class Names final : public Translator {
  public:
   static constexpr Description description = {
       .name = "names"_str,
-      .summary = "calls processes by what they run: main classes, frameworks, scripts, containers"_str,
+      .summary = "Name processes by main class, framework, script or container"_str,
       .params = kNamesParams,
       .needs = kNamesNeeds};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the translator "names" takes and needs.
+// Parameters and needs of the translator "names".
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -10,86 +10,44 @@
 
 namespace atalaya::names {
 
-using namespace atalaya::literals;
-
-inline constexpr Param kPattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern."_str}};
-inline constexpr Param kOption[] = {{.type = ATALAYA_STRING, .summary = "An option."_str}};
-inline constexpr Param kText[] = {{.type = ATALAYA_STRING, .summary = "A text with values in it."_str}};
-inline constexpr Param kPlaceTag[] = {{.name = "tag"_str,
-                                       .type = ATALAYA_ENUM,
-                                       .allowed = "container|runtime|pod|namespace|project|service|unit|slice"_str,
-                                       .summary = "An extra tag."_str}};
-
-constexpr Param collection(atalaya_str name, uint32_t type, const Param *item, atalaya_str summary) {
-  return {.name = name, .type = type, .summary = summary, .items = item, .item_count = 1, .item_size = sizeof(Param)};
-}
+inline constexpr Param kPattern[] = {param::string("", "A pattern")};
+inline constexpr Param kOption[] = {param::string("", "An option")};
+inline constexpr Param kText[] = {param::string("", "A text with values in it")};
+inline constexpr Param kPlaceTag[] = {
+    param::choice("tag", "container|runtime|pod|namespace|project|service|unit|slice", "An extra tag")};
 
 inline constexpr Param kRuleMembers[] = {
-    collection("main"_str, ATALAYA_LIST, kPattern, "Patterns for the main class of a JVM, or the file of its jar."_str),
-    collection("arguments"_str, ATALAYA_LIST, kPattern, "Patterns for its arguments, with blanks between them."_str),
-    collection("option"_str, ATALAYA_MAP, kOption,
-               "Values for name and tags, { value = \"--option\" } before which it stands."_str),
-    collection("argument"_str, ATALAYA_MAP, kPattern,
-               "Values for name and tags, { value = \"pattern\" } of the first argument that is no option's."_str),
-    {.name = "name"_str,
-     .type = ATALAYA_STRING,
-     .summary =
-         "What the process is called, such as \"executor {value}\"; without the values it needs the rule does not apply."_str},
-    collection("tags"_str, ATALAYA_MAP, kText, "Tags that are added, { tag = \"{value}\" }."_str),
-    collection("interpreter"_str, ATALAYA_LIST, kPattern, "Instead of main: patterns for the name of an interpreter."_str),
-    collection("code"_str, ATALAYA_LIST, kOption, "Its options with which it runs text that is no file."_str),
-    collection("script"_str, ATALAYA_LIST, kOption, "Its options whose value is the script."_str),
-    collection("value"_str, ATALAYA_LIST, kOption, "Its options with a value, in the same word or the next."_str),
-    collection("attached"_str, ATALAYA_LIST, kOption, "Its options with the rest of the word as value."_str),
+    param::list("main", kPattern, "Patterns for the main class of a JVM, or the file of its jar"),
+    param::list("arguments", kPattern, "Patterns for the arguments, joined by blanks"),
+    param::map("option", kOption, "Values for name and tags: { value = \"--option\" } is the argument after the option"),
+    param::map("argument", kPattern, "Values for name and tags: { value = \"pattern\" } is the first matching argument of no option"),
+    param::string("name", "Name of the process, such as \"executor {value}\"; the rule applies only if all its values exist"),
+    param::map("tags", kText, "Tags to add, { tag = \"{value}\" }"),
+    param::list("interpreter", kPattern, "Instead of main: patterns for the name of an interpreter"),
+    param::list("code", kOption, "Options of the interpreter that run text instead of a file"),
+    param::list("script", kOption, "Options of the interpreter whose value is the script"),
+    param::list("value", kOption, "Options of the interpreter with a value, in the same word or the next"),
+    param::list("attached", kOption, "Options of the interpreter whose value is the rest of the word"),
 };
-inline constexpr Param kRule[] = {{.type = ATALAYA_RECORD,
-                                   .summary = "A rule, for JVMs or for an interpreter."_str,
-                                   .items = kRuleMembers,
-                                   .item_count = std::size(kRuleMembers),
-                                   .item_size = sizeof(Param)}};
+inline constexpr Param kRule[] = {param::record("", kRuleMembers, "A rule, for JVMs or for an interpreter")};
 
 inline constexpr Param kNamesParams[] = {
-    collection(
-        "rules"_str, ATALAYA_LIST, kRule,
-        "How programs are called, the first that applies counts; a pipeline file gets those of atalaya.frameworks if it gives none."_str),
-    collection("tags"_str, ATALAYA_LIST, kPlaceTag, "Extra tags that say where a process runs."_str),
-    {.name = "recheck"_str,
-     .type = ATALAYA_INT,
-     .flags = ATALAYA_BOUNDED,
-     .default_text = "16"_str,
-     .unit = "processes"_str,
-     .summary =
-         "Known processes a window that are looked at again: those that may have changed their program and, with tags, the others."_str,
-     .min = 0,
-     .max = 100000},
-    {.name = "cache"_str,
-     .type = ATALAYA_INT,
-     .flags = ATALAYA_BOUNDED,
-     .default_text = "65536"_str,
-     .unit = "processes"_str,
-     .summary = "Processes whose names are kept; further ones keep the name they came with."_str,
-     .min = 1,
-     .max = 10000000},
-    {.name = "forget"_str,
-     .type = ATALAYA_INT,
-     .flags = ATALAYA_BOUNDED,
-     .default_text = "60"_str,
-     .unit = "windows"_str,
-     .summary = "A process without a sample for so long is forgotten."_str,
-     .min = 1,
-     .max = 1000000},
-    {.name = "root"_str,
-     .type = ATALAYA_STRING,
-     .default_text = "/"_str,
-     .summary = "The folder that holds proc, var and run: the host's root in a container."_str},
+    param::list("rules", kRule, "Rules to name programs, the first match wins (default in pipeline files: atalaya.frameworks)"),
+    param::list("tags", kPlaceTag, "Extra tags for the place where a process runs"),
+    param::integer("recheck", "Known processes per window that are read again, to see a new program or, with tags, a new place")
+        .defaults("16").range(0, 100000).unit("processes"),
+    param::integer("cache", "Maximum number of processes with a derived name; others keep their name")
+        .defaults("65536").range(1, 10000000).unit("processes"),
+    param::integer("forget", "Windows without a sample after which a process is forgotten")
+        .defaults("60").range(1, 1000000).unit("windows"),
+    param::string("root", "Folder that holds proc, var and run: the host's root in a container").defaults("/"),
 };
 
 inline constexpr Need kNamesNeeds[] = {
-    {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str,
-     "what JVMs of other users say of themselves (their command lines are read then), and JVMs whose program is not called java"_str,
-     "jvms"_str},
-    {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "as without CAP_SYS_PTRACE"_str, "jvms"_str},
-    {ATALAYA_NEED_CAPABILITY, 1, "CAP_DAC_READ_SEARCH"_str, "names of containers"_str, "containers"_str},
+    need::optional_capability("CAP_SYS_PTRACE",
+                              "JVMs of other users are named by their command lines, and only if their program is called java", "jvms"),
+    need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "jvms"),
+    need::optional_capability("CAP_DAC_READ_SEARCH", "no names of containers", "containers"),
 };
 
 // The parameter `rules`.

@@ -11,52 +11,22 @@
 
 namespace atalaya::tags {
 
-using namespace atalaya::literals;
-
 // Copies, renames, drops and adds tags, in this order. A sample never has a key twice.
 class Tags final : public Translator {
  public:
-  static constexpr Param kValue[] = {{.type = ATALAYA_STRING, .summary = "The tag's value."_str}};
-  static constexpr Param kTag[] = {{.type = ATALAYA_STRING, .summary = "A tag."_str}};
-  static constexpr Param kPattern[] = {{.type = ATALAYA_STRING, .summary = "A pattern."_str}};
+  static constexpr Param kValue[] = {param::string("", "The tag's value")};
+  static constexpr Param kTag[] = {param::string("", "A tag")};
+  static constexpr Param kPattern[] = {param::string("", "A pattern")};
   static constexpr Param kParams[] = {
-      {.name = "copy"_str,
-       .type = ATALAYA_MAP,
-       .summary = "New tags and the tag that each takes its value from, { new = \"old\" }."_str,
-       .items = kTag,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "rename"_str,
-       .type = ATALAYA_MAP,
-       .summary = "Tags and their new names, { old = \"new\" }; a tag that had the new name is replaced."_str,
-       .items = kTag,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "drop"_str,
-       .type = ATALAYA_LIST,
-       .summary = "Patterns for the names of tags to leave out."_str,
-       .items = kPattern,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "add"_str,
-       .type = ATALAYA_MAP,
-       .summary = "Tags and the values that they get in every sample, { team = \"data\" }; a value that was there is replaced."_str,
-       .items = kValue,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "metric"_str,
-       .type = ATALAYA_LIST,
-       .summary = "Patterns: only samples with a field that matches are changed."_str,
-       .items = kPattern,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "kind"_str,
-       .type = ATALAYA_ENUM,
-       .allowed = "metrics|stack|span"_str,
-       .summary = "Only samples of this kind are changed."_str},
+      param::map("copy", kTag, "Tags to copy, { new = \"old\" }"),
+      param::map("rename", kTag, "Tags to rename, { old = \"new\" }; an existing tag of the new name is replaced"),
+      param::list("drop", kPattern, "Patterns for the names of tags to remove"),
+      param::map("add", kValue, "Tags to set in every sample, { team = \"data\" }; an existing value is replaced"),
+      param::list("metric", kPattern, "Only change samples with a field that matches one of these patterns"),
+      param::choice("kind", "metrics|stack|span", "Only change samples of this kind"),
   };
   static constexpr Description description = {
-      .name = "tags"_str, .summary = "copies, renames, drops and adds tags"_str, .params = kParams};
+      .name = "tags"_str, .summary = "Copy, rename, drop and add tags"_str, .params = kParams};
 
   explicit Tags(Host host);
   Code process(const Window &window, Batch &batch) override;

@@ -49,6 +49,9 @@ class Inline {
     return result;
   }
 
+  void declare(std::string_view name, uint32_t kind, std::string_view unit) {
+    symbols_.declare(name, {sizeof(atalaya_metric_info), kind, 0, 0, {unit.data(), unit.size()}, {}, {}}, "a test");
+  }
   uint32_t id(const std::string &name) { return symbols_.intern(name); }
   std::string tag(const atalaya_sample &sample, const std::string &name) {
     for (uint32_t i = 0; i < sample.tag_count; ++i)
@@ -124,6 +127,30 @@ TEST_CASE("tags and fields are read, set, added and removed") {
   CHECK(view_of(after.text) == "metrics");
   CHECK(after.time_ns == 1'795'219'532'123'456'790);
   CHECK(after.duration_ns == 0);
+}
+
+TEST_CASE("a function reads the unit and the kind of a declared metric") {
+  Inline function(R"(function(s)
+    s.tags.unit = s:unit("proc.cpu.user")
+    s.tags.kind = s:metric_kind("proc.cpu.user")
+    s.tags.absent = s:unit("not.in.the.sample")
+    s.tags.none = tostring(s:unit("proc.threads")) .. tostring(s:metric_kind("nobody.interned.it"))
+    return s
+  end)");
+  function.declare("proc.cpu.user", ATALAYA_RATE, "%");
+  function.declare("not.in.the.sample", ATALAYA_TOTAL, "MiBy");
+  auto &sample = function.add();
+  function.field(sample, "proc.cpu.user", 1.5);
+  function.field(sample, "proc.threads", 2.0);
+  const auto result = function.apply();
+  CHECK(result.error == "");
+  const auto &after = function.batch.raw().samples[0];
+  CHECK(function.tag(after, "unit") == "%");
+  CHECK(function.tag(after, "kind") == "rate");
+  CHECK(function.tag(after, "absent") == "MiBy");
+  CHECK(function.tag(after, "none") == "nilnil");
+  CHECK(error_of("function(s) return s:unit() end").find("the name of a metric is a string, got a no value") != std::string::npos);
+  CHECK(error_of("function(s) return s.unit('x') end").find("with a colon") != std::string::npos);
 }
 
 TEST_CASE("values pass through a function bit by bit") {
@@ -225,7 +252,7 @@ TEST_CASE("a sample that is kept after its call raises") {
   function.add("two");
   auto result = function.apply();
   CHECK(result.failed == 1);
-  CHECK(result.error == "test.lua:4: this sample was kept after its call; copy what is needed of it into variables");
+  CHECK(result.error == "test.lua:4: this sample was kept after its call; copy its values into variables");
 
   Inline tags("(function() local kept return function(s) kept = kept or s.tags return s, kept.process end end)()");
   tags.add();
@@ -241,7 +268,7 @@ TEST_CASE("a mistake is told with its line; the sample is dropped, or passes as 
   CHECK(error_of("function(s) return s.tags end") ==
         "test.lua:1: the function returned a userdata; return the sample to keep it, nil to drop it");
   CHECK(error_of("function(s) return s.tgas.x end") ==
-        "test.lua:1: a sample has no \"tgas\"; it has tags, fields, time, duration, kind and text");
+        "test.lua:1: a sample has no \"tgas\"; it has tags, fields, time, duration, kind, text, unit() and metric_kind()");
   CHECK(error_of("function(s) s.tags.n = 5 return s end") ==
         "test.lua:1: tag \"n\" is a string, got a number; tostring() makes one");
   CHECK(error_of("function(s) s.fields.n = '5' return s end") == "test.lua:1: field \"n\" is a number, got a string");

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <random>
 
+#include "core/delivery/spool_view.h"
 #include "core/pipeline/engine.h"
+#include "core/base/flat.h"
 #include "tests/unit/pipeline/test_components.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -91,6 +93,51 @@ TEST_CASE("what one engine leaves the next one delivers, in order, and its ledge
     if (round % 2 == 1) CHECK(row.counts.queued == 0);
   }
   CHECK(consecutive(script().kept[0]));
+}
+
+TEST_CASE("declarations of metrics are in the spool once, and the next engine has them") {
+  script().reset();
+  const TemporaryFolder folder;
+  {
+    Builder builder;
+    builder.symbols.declare("test.value", {sizeof(atalaya_metric_info), ATALAYA_TOTAL, -1, 0, {"By", 2}, {}, {}}, "a test");
+    Engine engine(builder.symbols, quick());
+    REQUIRE(engine.start(file_of(builder, "numbers", keep_in(builder, folder / "s"))).ok());
+    RunningEngine running(engine);
+    REQUIRE(script().wait([] { return script().kept[0].size() >= 10; }));  // the record that has them is gone
+    script().write_code = ATALAYA_RETRY;
+    const int64_t before = script().given;
+    REQUIRE(script().wait([&] { return script().given >= before + 50; }));
+    CHECK(running.stop());
+  }
+  const auto view = look_at_spool(folder / "s");
+  REQUIRE(view.ok());
+  std::vector<size_t> declared;
+  for (const auto &segment : SpoolView(view.value()).segments) {
+    auto reader = SegmentReader::open(segment.path, 0);
+    REQUIRE(reader.ok());
+    for (uint64_t at = reader->begin(); at < segment.size;) {
+      const auto found = reader->at(at, segment.size);
+      declared.push_back(FlatRecord::read(found.payload).value().metrics().size());
+      at += found.size;
+    }
+  }
+  REQUIRE(declared.size() > 2);
+  CHECK(declared[0] == 1);
+  CHECK(std::count(declared.begin(), declared.end(), 1u) == 1);
+
+  script().write_code = ATALAYA_OK;
+  const size_t kept = script().kept[0].size();
+  Builder builder;
+  Engine engine(builder.symbols, quick());
+  REQUIRE(engine.start(file_of(builder, "numbers", keep_in(builder, folder / "s"))).ok());
+  RunningEngine running(engine);
+  REQUIRE(script().wait([&] { return script().kept[0].size() > kept; }));
+  CHECK(running.stop());
+  const atalaya_metric_info *info = builder.symbols.metric(builder.symbols.intern("test.value"));
+  REQUIRE(info != nullptr);
+  CHECK(info->kind == ATALAYA_TOTAL);
+  CHECK(view_of(info->unit) == "By");
 }
 
 TEST_CASE("a reload hands the spool to the sink's successor, and the ledger counts nothing twice") {

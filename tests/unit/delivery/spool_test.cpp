@@ -57,6 +57,28 @@ TEST_CASE("a record in flight comes again when its fate was never heard, and fir
   CHECK(drops.empty());
 }
 
+TEST_CASE("only a complete payload begins a segment, and inherited segments are read from their beginning") {
+  const TemporaryFolder folder;
+  SpoolDrops drops;
+  std::string error;
+  {
+    const auto spool = open_spool(limits_in(folder / "s"));
+    CHECK(spool->append("p", 10, payload_of(0), drops, error, false) == Spool::Put::partial);
+    CHECK(counts_of(*spool).appended == 0);
+    CHECK(spool->append("p", 10, payload_of(0), drops, error, true) == Spool::Put::stored);
+    CHECK(spool->append("p", 10, payload_of(1), drops, error, false) == Spool::Put::stored);
+    REQUIRE(spool->take(drops));
+    spool->settle({.delivered = 10, .dead_letter = 0, .dropped = {}});
+  }
+  const auto spool = open_spool(limits_in(folder / "s"));
+  std::vector<uint64_t> inherited;
+  spool->on_inherited([&](std::string_view payload) { inherited.push_back(number_of(std::string(payload))); });
+  CHECK(spool->append("p", 10, payload_of(2), drops, error, false) == Spool::Put::partial);  // the segment at hand is another's
+  CHECK(spool->append("p", 10, payload_of(2), drops, error, true) == Spool::Put::stored);
+  CHECK(drain(*spool) == numbers(1, 3));
+  CHECK(inherited == std::vector<uint64_t>{0, 1});
+}
+
 TEST_CASE("a folder has one owner, and the second is told") {
   const TemporaryFolder folder;
   auto first = open_spool(limits_in(folder / "s"));

@@ -91,7 +91,7 @@ TEST_CASE("a question that is too large is answered with options that its comman
   const std::string message = "more than 3 points" + std::string(query::kAskForLess);
   CHECK(query::advised(message, query::kAskForLess) == message);
   CHECK(query::advised(message, query::kAskForLessTime) ==
-        "more than 3 points; ask for less: more --tag, or a shorter time; or allow more with --max-points and --timeout");
+        "more than 3 points; narrow the query with --tag or a shorter time range, or raise --max-points and --timeout");
   CHECK(query::advised("2001 are more", query::kAskForLessTime) == "2001 are more");
 }
 

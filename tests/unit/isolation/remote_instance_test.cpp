@@ -115,7 +115,7 @@ template <class Body>
 Outcome until_back(Body &&body) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   Outcome outcome = body();
-  while (outcome.away && std::chrono::steady_clock::now() < until) {
+  while (outcome.unavailable && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     outcome = body();
   }
@@ -157,6 +157,33 @@ TEST_CASE_FIXTURE(Fixture, "a translator edits the batch, names and all") {
       REQUIRE(symbols.name(sample.tags[1].key) == "seen");
     }
   }
+}
+
+TEST_CASE_FIXTURE(Fixture, "declarations of metrics cross both ways") {
+  const uint32_t id = symbols.intern("test.number");
+  auto source = make(ATALAYA_SOURCE, "faulty");
+  const atalaya_metric_info *declared = symbols.metric(id);
+  REQUIRE(declared != nullptr);
+  CHECK(declared->kind == ATALAYA_TOTAL);
+  CHECK(declared->decimals == -1);
+  CHECK(view_of(declared->unit) == "{number}");
+  CHECK(view_of(declared->summary) == "Numbers so far.");
+  CHECK(view_of(declared->source) == "the plugin");
+
+  auto stage = make(ATALAYA_TRANSLATOR, "faulty");
+  REQUIRE(stage->start().ok());
+  const uint32_t late = symbols.intern("declared.late");
+  const auto unit_seen = [&](uint32_t name) {
+    Batch batch;
+    batch.add_field(batch.add_sample(ATALAYA_METRICS), {name, ATALAYA_I64, {}});
+    REQUIRE(stage->process(window(), batch).ok());
+    return std::string(view_of(batch.raw().samples[0].tags[0].value));
+  };
+  CHECK(unit_seen(id) == "{number}");
+  CHECK(unit_seen(late) == "none");
+  symbols.declare("declared.late", {sizeof(atalaya_metric_info), ATALAYA_GAUGE, 0, 0, {"By", 2}, {}, {}}, "a test");
+  CHECK(unit_seen(late) == "By");
+  CHECK(unit_seen(id) == "{number}");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a sink reads names that it has never heard of") {
@@ -206,7 +233,7 @@ TEST_CASE_FIXTURE(Fixture, "one that fails is away, says why, and comes back") {
     Batch batch;
     fail(one.how);
     const Outcome outcome = instance->collect(window(), batch);
-    CHECK(outcome.away);
+    CHECK(outcome.unavailable);
     CHECK(!outcome.ok());
     CHECK(batch.count() == 0);
     const std::string line = listener.wait_for(one.said);
@@ -223,7 +250,7 @@ TEST_CASE_FIXTURE(Fixture, "one that hangs is away, says why, and comes back") {
   REQUIRE(instance->start().ok());
   Batch batch;
   fail("hang");
-  CHECK(instance->collect(window(), batch).away);
+  CHECK(instance->collect(window(), batch).unavailable);
   CHECK(batch.count() == 0);
   CHECK(listener.wait_for("isolation.time").rfind("the faulty: its process ", 0) == 0);
   CHECK(until_back([&] { return instance->collect(window(), batch); }).ok());

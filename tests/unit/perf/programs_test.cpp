@@ -52,7 +52,7 @@ TEST_CASE("a tick that interrupts the other program waits for none of its locks"
     MESSAGE("skipped: " << reason);
     return;
   }
-  bpf::listen();
+  bpf::capture_messages();
   const std::unique_ptr<perf_bpf, Close> skeleton(perf_bpf__open());
   REQUIRE(skeleton);
   REQUIRE(perf_bpf__load(skeleton.get()) == 0);

@@ -51,16 +51,16 @@ void check(core::Result<std::unique_ptr<Sampler>> opened) {
   }
   Sampler &sampler = **opened;
   const int stop = ::eventfd(0, 0);
-  std::atomic<bool> told = false, stopping = false;
+  std::atomic<bool> reported = false, stopping = false;
   std::thread pump([&] {
-    while (!stopping) sampler.pump(stop, [&](const ProcessId &id, bool) { told = told || id.pid == ::getpid(); });
+    while (!stopping) sampler.pump(stop, [&](const ProcessId &id, bool) { reported = reported || id.pid == ::getpid(); });
   });
   Totals totals;
   take(sampler, totals);
   double seconds = 0;
   std::thread worker([&] { seconds = burn(0.5); });
   worker.join();
-  for (int i = 0; i < 6000 && !told; ++i) ::usleep(10'000);
+  for (int i = 0; i < 6000 && !reported; ++i) ::usleep(10'000);
   const Seen seen = take(sampler, totals);
   CHECK(seen.all + totals.lost == totals.samples);
   const Seen after = take(sampler, totals);
@@ -74,8 +74,8 @@ void check(core::Result<std::unique_ptr<Sampler>> opened) {
   CHECK(static_cast<double>(seen.own) > kFrequency * seconds * 0.5);
   CHECK(static_cast<double>(seen.own) < kFrequency * seconds * 2 + 50);
   CHECK(seen.with_frames > 0);
-  CHECK(after.own < seen.own);  // nothing is told twice
-  CHECK(told);
+  CHECK(after.own < seen.own);  // nothing is reported twice
+  CHECK(reported);
   const auto mark = symbols::read_mark(::getpid());
   const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
   CHECK(seen.id.image == mark->image);
@@ -92,10 +92,10 @@ TEST_CASE("from rings") {
   check(open_ring_sampler({.frequency = kFrequency}));
 }
 
-TEST_CASE("off-CPU takes BPF, and says so") {
+TEST_CASE("off-CPU requires BPF") {
   const auto opened = open_ring_sampler({.on_cpu = false, .off_cpu = true});
   CHECK_FALSE(opened);
-  CHECK(opened.error() == "profile = \"offcpu\" takes BPF");
+  CHECK(opened.error() == "profile = \"offcpu\" requires BPF");
 }
 
 }  // namespace atalaya::perf

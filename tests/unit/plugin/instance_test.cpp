@@ -230,6 +230,40 @@ TEST_CASE_FIXTURE(Fixture, "names, counts and lines reach the surroundings") {
   CHECK(host().state_dir(host().self, &name) == ATALAYA_NOTHING);
 }
 
+TEST_CASE_FIXTURE(Fixture, "metrics are declared at run time and found by their id") {
+  const atalaya::Host wrapped(&host());
+  const uint32_t id = host().intern(host().self, "demo.bytes"_str);
+  CHECK_FALSE(wrapped.metric(id));
+  atalaya_metric metric{.name = "demo.bytes"_str,
+                        .unit = "By"_str,
+                        .kind = ATALAYA_DELTA,
+                        .decimals = -1,
+                        .source = "somewhere"_str,
+                        .summary = "Bytes."_str};
+  CHECK(wrapped.declare(metric));
+  CHECK(wrapped.declare(metric));
+  const auto found = wrapped.metric(id);
+  REQUIRE(found);
+  CHECK(found->kind == ATALAYA_DELTA);
+  CHECK(found->decimals == -1);
+  CHECK(found->unit == "By");
+  CHECK(found->summary == "Bytes.");
+  CHECK(found->source == "somewhere");
+  metric.kind = ATALAYA_TOTAL;
+  CHECK(host().declare_metric(host().self, &metric, sizeof(metric)) == ATALAYA_PERMANENT);
+  metric.unit = "bytes"_str;
+  CHECK(host().declare_metric(host().self, &metric, sizeof(metric)) == ATALAYA_BAD_CONFIG);
+  CHECK(wrapped.metric(id)->kind == ATALAYA_DELTA);
+
+  atalaya_metric_info old{};  // of a plugin whose struct ends behind the unit
+  old.struct_size = offsetof(atalaya_metric_info, summary);
+  REQUIRE(host().metric_of(host().self, id, &old) == ATALAYA_OK);
+  CHECK(view_of(old.unit) == "By");
+  CHECK(old.summary.size == 0);
+  CHECK(old.struct_size == offsetof(atalaya_metric_info, summary));
+  CHECK(host().metric_of(host().self, 0, &old) == ATALAYA_NOTHING);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a batch is emitted once, and only one that was given") {
   Batch foreign;
   atalaya_batch *batch = nullptr;

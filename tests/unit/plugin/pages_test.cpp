@@ -71,18 +71,18 @@ TEST_CASE("a page for the terminal") {
         "demo 1.0.0, /x/demo.so\n"
         "\n"
         "Parameters\n"
-        "  name           type            default   values    what\n"
+        "  name           type            default   values    summary\n"
         "  mode           enum            a         a, b      One | other.\n"
         "  wait           duration        5s        1s to 1m  A wait.\n"
         "  rules          list of record                      Rules.\n"
         "  rules[].match  string          required            What it is for.\n"
         "\n"
         "Needs\n"
-        "  type  name            optional  feature   without it\n"
+        "  type  name            optional  feature   if missing\n"
         "  file  /proc/pressure  yes       pressure  no PSI\n"
         "\n"
         "Metrics\n"
-        "  name      unit  kind  decimals  tags         read from   what\n"
+        "  name      unit  kind  decimals  tags         source      summary\n"
         "  demo.cpu  %     rate  2         pid, (user)  /proc/stat  Time.\n");
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("a page for the README") {
         "\n"
         "### Parameters\n"
         "\n"
-        "| name | type | default | values | what |\n"
+        "| name | type | default | values | summary |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| mode | enum | a | a, b | One \\| other. |\n"
         "| wait | duration | 5s | 1s to 1m | A wait. |\n"
@@ -143,13 +143,13 @@ TEST_CASE("a page for the README") {
         "\n"
         "### Needs\n"
         "\n"
-        "| type | name | optional | feature | without it |\n"
+        "| type | name | optional | feature | if missing |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| file | /proc/pressure | yes | pressure | no PSI |\n"
         "\n"
         "### Metrics\n"
         "\n"
-        "| name | unit | kind | decimals | tags | read from | what |\n"
+        "| name | unit | kind | decimals | tags | source | summary |\n"
         "| --- | --- | --- | --- | --- | --- | --- |\n"
         "| demo.cpu | % | rate | 2 | pid, (user) | /proc/stat | Time. |\n");
 }
@@ -157,7 +157,7 @@ TEST_CASE("a page for the README") {
 TEST_CASE("pages for programs") {
   const std::string json = render(std::vector{demo_page()}, PageFormat::json);
   CHECK(json.rfind("[{\"kind\":\"source\",\"name\":\"demo\",\"plugin\":\"demo\",\"version\":\"1.0.0\",\"file\":\"/x/demo.so\","
-                   "\"what\":\"A demo.\",\"parameters\":[{\"name\":\"mode\",\"type\":\"enum\",",
+                   "\"summary\":\"A demo.\",\"parameters\":[{\"name\":\"mode\",\"type\":\"enum\",",
                    0) == 0);
   CHECK(json.find("\"metrics\":[{\"name\":\"demo.cpu\",\"unit\":\"%\",\"kind\":\"rate\",\"decimals\":\"2\",") != std::string::npos);
   CHECK(render(std::vector<Page>{}, PageFormat::json) == "[]\n");
@@ -165,6 +165,6 @@ TEST_CASE("pages for programs") {
 
 TEST_CASE("the overview names the file that each component comes from") {
   CHECK(render(overview({demo_page()}), PageFormat::text) ==
-        "kind    name  plugin  version  file        what\n"
+        "kind    name  plugin  version  file        summary\n"
         "source  demo  demo    1.0.0    /x/demo.so  A demo.\n");
 }

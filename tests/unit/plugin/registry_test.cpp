@@ -58,6 +58,46 @@ TEST_CASE("the first plugin that offers a component has it") {
   CHECK(registry.entries().size() == 2);
 }
 
+TEST_CASE("two plugins that declare one metric differently are a problem that names both") {
+  atalaya_metric first{.name = "a.b"_str, .unit = "By"_str, .kind = ATALAYA_GAUGE, .decimals = 0, .summary = "A."_str};
+  atalaya_metric second = first;
+  const auto describe = [](atalaya_component &component, const atalaya_metric &metric) {
+    component = *kDemo.components[0];
+    component.metrics = &metric;
+    component.metric_count = 1;
+    component.metric_size = sizeof(metric);
+  };
+  atalaya_component components[2];
+  describe(components[0], first);
+  describe(components[1], second);
+  const atalaya_component *offered[] = {&components[0], &components[1]};
+  atalaya_plugin plugins[] = {kDemo, kDemo};
+  for (int i = 0; i < 2; ++i) plugins[i].components = &offered[i];
+  plugins[1].name = "other"_str;
+  const auto problems = [&] {
+    Registry registry;
+    registry.add(Plugin::from_descriptor(&plugins[0], "/first.so").value());
+    registry.add(Plugin::from_descriptor(&plugins[1], "/second.so").value());
+    Symbols symbols;
+    auto found = registry.declare_metrics(symbols);
+    CHECK(registry.declare_metrics(symbols) == found);  // a reload
+    return found;
+  };
+  second.summary = "Another summary."_str;
+  CHECK(problems().empty());
+  second.kind = ATALAYA_DELTA;
+  second.decimals = -1;
+  CHECK(problems() ==
+        std::vector<std::string>{
+            "metric \"a.b\" is declared differently: plugin \"demo\" (/first.so) as a gauge in \"By\" with 0 decimals, "
+            "plugin \"other\" (/second.so) as a delta in \"By\" without decimals, a count; use one of the two plugins, "
+            "and report it to the author of the other"});
+  second = first;
+  second.unit = "B"_str;
+  REQUIRE(problems().size() == 1);
+  CHECK(problems()[0].find("plugin \"other\" (/second.so): metric \"a.b\" has a unit that is not UCUM") == 0);
+}
+
 TEST_CASE("an unknown name is an error and not known") {
   Registry registry;
   CHECK_FALSE(registry.known(ATALAYA_SINK, "demo"));

@@ -17,6 +17,7 @@ namespace {
 
 constexpr atalaya::MetricTag kTags[] = {{"pid"_str, ATALAYA_TAG_IDENTITY, 0}};
 constexpr atalaya::Metric kMetrics[] = {{.name = "demo.value"_str,
+                                         .unit = "1"_str,
                                          .kind = ATALAYA_GAUGE,
                                          .decimals = 1,
                                          .tags = kTags,

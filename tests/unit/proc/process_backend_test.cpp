@@ -335,7 +335,7 @@ TEST_CASE("where bpf() is refused, or the kernel's types are missing, it says so
   CHECK(untyped == "the kernel has no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
 }
 
-TEST_CASE("in a pid namespace of its own it says so") {
+TEST_CASE("a separate pid namespace is reported") {
   if (!bpf_or_skip()) return;
   const std::string reason = reason_after([] {
     if (::unshare(CLONE_NEWPID) != 0) return false;
@@ -347,7 +347,7 @@ TEST_CASE("in a pid namespace of its own it says so") {
     }
     return true;
   });
-  CHECK(reason == "the agent is in a pid namespace of its own, where the kernel's process numbers are not those seen here");
+  CHECK(reason == "the agent runs in its own pid namespace, where pids differ from the kernel's; run it in the host's pid namespace");
 }
 
 }  // namespace

@@ -216,7 +216,7 @@ TEST_CASE("a record that is wrong inside is refused although its checksums are r
   Maker maker;
   fill_example(maker);  // 5 names, 2 samples, 3 tags, 2 fields
   const std::string good = record_of(maker);
-  constexpr size_t kNames = 64;
+  constexpr size_t kNames = kFlatHeaderSize;
   constexpr size_t kSamples = kNames + 24;
   constexpr size_t kTags = kSamples + size_t{2} * 32;
   constexpr size_t kFields = kTags + size_t{3} * 8;
@@ -225,8 +225,8 @@ TEST_CASE("a record that is wrong inside is refused although its checksums are r
     overwrite(record, offset, value);
     return error_of(record);
   };
-  REQUIRE(changed(4, uint16_t{1}) == "none");
-  CHECK(changed(4, uint16_t{2}) == "a record of format 2.1, this version reads 1.1; use the version of Atalaya that wrote it");
+  REQUIRE(changed(4, uint16_t{2}) == "none");
+  CHECK(changed(4, uint16_t{3}) == "a record of format 3.1, this version reads 2.1; use the version of Atalaya that wrote it");
   CHECK(changed(8, uint64_t{1} << 60) == "corrupt record: its counts do not add up to its size");
   CHECK(changed(16, uint64_t{7}) == "corrupt record: its counts do not add up to its size");
   CHECK(changed(16, std::numeric_limits<uint64_t>::max() / 4 + 2) == "corrupt record: its counts do not add up to its size");
@@ -248,4 +248,122 @@ TEST_CASE("a record that is wrong inside is refused although its checksums are r
   overwrite(longer, 8, size);
   CHECK(error_of(longer) == "corrupt record: its counts do not add up to its size");
   CHECK(error_of("not a record") == "corrupt record: it does not begin with ATLB");
+}
+
+namespace {
+
+atalaya_metric_info info(uint32_t kind, int32_t decimals, std::string_view unit, std::string_view summary,
+                         std::string_view source) {
+  return {sizeof(atalaya_metric_info),   kind, decimals, 0, {unit.data(), unit.size()}, {summary.data(), summary.size()},
+          {source.data(), source.size()}};
+}
+
+void declare_example(Maker &maker) {
+  maker.symbols.declare("proc.cpu.user", info(ATALAYA_RATE, 2, "%", "User time.", "/proc/PID/stat"), "a test");
+  maker.symbols.declare("proc.threads", info(ATALAYA_GAUGE, -1, "{thread}", "Threads.", ""), "a test");
+  maker.symbols.declare("not.used", info(ATALAYA_GAUGE, -1, "1", "Not used.", ""), "a test");
+}
+
+}  // namespace
+
+TEST_CASE("a record declares its metrics where it is read") {
+  Maker maker;
+  declare_example(maker);
+  fill_example(maker);
+  Reader reader;
+  REQUIRE(reader.read(record_of(maker)).ok());
+  const atalaya_metric_info *user = reader.symbols.metric(reader.symbols.intern("proc.cpu.user"));
+  REQUIRE(user != nullptr);
+  CHECK(user->kind == ATALAYA_RATE);
+  CHECK(user->decimals == 2);
+  CHECK(view_of(user->unit) == "%");
+  CHECK(view_of(user->summary) == "User time.");
+  CHECK(view_of(user->source) == "/proc/PID/stat");
+  CHECK(reader.symbols.metric(reader.symbols.intern("proc.threads")) != nullptr);
+  CHECK(reader.symbols.catalogue().size() == 2);
+  CHECK(reader.text() == lossless(maker.batch.raw(), maker.symbols));
+
+  Maker other;
+  other.symbols.declare("proc.cpu.user", info(ATALAYA_GAUGE, 2, "%", "", ""), "a test");
+  fill_example(other);
+  REQUIRE(reader.read(record_of(other)).ok());
+  CHECK(user->kind == ATALAYA_RATE);  // the first one holds
+  CHECK(reader.symbols.catalogue().conflicts() == 1);
+}
+
+TEST_CASE("a stream sends each declaration once, and every record of it reads alone") {
+  Maker maker;
+  fill_example(maker);
+  FlatEncoder encoder;
+  std::string undeclared;
+  REQUIRE(encoder.append(maker.batch.raw(), maker.symbols, undeclared).ok());
+  declare_example(maker);
+  std::string first;
+  REQUIRE(encoder.append(maker.batch.raw(), maker.symbols, first).ok());
+  CHECK(encoder.complete());
+  std::string second;
+  REQUIRE(encoder.append(maker.batch.raw(), maker.symbols, second).ok());
+  CHECK(!encoder.complete());
+  CHECK(second == undeclared);
+  CHECK(first.size() > second.size());
+  encoder.forget();
+  std::string again;
+  REQUIRE(encoder.append(maker.batch.raw(), maker.symbols, again).ok());
+  CHECK(again == first);
+
+  Reader reader;
+  REQUIRE(reader.read(second).ok());
+  CHECK(reader.symbols.catalogue().size() == 0);
+  CHECK(declare_flat(first, reader.symbols));
+  CHECK(reader.symbols.catalogue().size() == 2);
+}
+
+TEST_CASE("metrics of a record that are wrong inside are refused") {
+  Maker maker;
+  declare_example(maker);
+  fill_example(maker);  // 5 names, 2 metrics
+  const std::string good = record_of(maker);
+  constexpr size_t kMetrics = kFlatHeaderSize + 24;
+  const auto changed = [&](size_t offset, auto value) {
+    std::string record = good;
+    overwrite(record, offset, value);
+    return error_of(record);
+  };
+  REQUIRE(changed(kMetrics + 4, uint32_t{ATALAYA_TOTAL}) == "none");
+  CHECK(changed(56, uint64_t{1} << 60) == "corrupt record: its counts do not add up to its size");
+  CHECK(changed(kMetrics, uint32_t{5}) == "corrupt record: a metric's name is not in its table");
+  CHECK(changed(kMetrics, uint32_t{4}) == "corrupt record: its metrics are not in order");
+  CHECK(changed(kMetrics + 4, uint32_t{0}) == "corrupt record: a metric's kind is unknown");
+  CHECK(changed(kMetrics + 4, uint32_t{5}) == "corrupt record: a metric's kind is unknown");
+  CHECK(changed(kMetrics + 8, int32_t{10}) == "corrupt record: a metric has decimals outside of -1 to 9");
+  CHECK(changed(kMetrics + 16, uint32_t{513}) == "corrupt record: a metric's text is too long");
+  CHECK(changed(kMetrics + 16, uint32_t{9}) == "corrupt record: its strings are not as long as it says");
+  for (size_t bit = 0; bit < good.size() * 8; ++bit) {
+    std::string flipped = good;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
+    REQUIRE_MESSAGE(error_of(flipped).starts_with("corrupt record: "), "bit " << bit);
+  }
+}
+
+TEST_CASE("a record reads as samples without a batch") {
+  Maker maker;
+  declare_example(maker);
+  fill_example(maker);
+  const std::string bytes = record_of(maker);
+  auto record = FlatRecord::read(bytes);
+  REQUIRE(record.ok());
+  CHECK(record->size() == bytes.size());
+  CHECK(record->names().size() == 5);
+  REQUIRE(record->metrics().size() == 2);
+  CHECK(record->names()[record->metrics()[1].name] == "proc.threads");
+  std::string seen;
+  record->each_sample([&](const FlatRecord::Sample &sample) {
+    seen += std::to_string(sample.kind) + " " + std::string(sample.text) + " " + std::to_string(sample.duration_ns);
+    for (const auto &tag : sample.tags) seen += " " + std::string(record->names()[tag.name]) + "=" + std::string(tag.value);
+    for (const auto &field : sample.fields) seen += " " + std::string(record->names()[field.name]);
+    seen += "\n";
+  });
+  CHECK(seen == "0  5000000000 host=vm pid=8860 process= proc.cpu.user proc.threads\n2 map -1\n");
+  CHECK(FlatRecord::read(bytes.substr(0, 100)).value().size() == 0);
+  CHECK(!FlatRecord::read("no record").ok());
 }

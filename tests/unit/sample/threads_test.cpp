@@ -52,6 +52,28 @@ TEST_CASE("symbols: all threads get the same ids and can read each at once") {
   for (size_t n = 1; n < kThreads; ++n) CHECK(ids[n] == ids[0]);
 }
 
+TEST_CASE("catalogue: all threads find the one that was first") {
+  constexpr uint32_t kMetrics = 2000;
+  Catalogue catalogue;
+  std::atomic<int> wrong = 0;
+  std::atomic<uint32_t> added = 0;
+  together([&](size_t n) {
+    for (uint32_t i = 0; i < kMetrics; ++i) {
+      const uint32_t id = (i + static_cast<uint32_t>(n) * 501) % kMetrics + 1;
+      const auto decimals = static_cast<int32_t>(n);
+      if (catalogue.declare(id, {sizeof(atalaya_metric_info), ATALAYA_GAUGE, decimals, 0, {"By", 2}, {"A summary.", 10}, {}}) ==
+          Catalogue::Outcome::added)
+        ++added;
+      const atalaya_metric_info *found = catalogue.find(id);
+      if (found == nullptr || view_of(found->unit) != "By" || view_of(found->summary) != "A summary.") ++wrong;
+      if (found != catalogue.find(id)) ++wrong;
+    }
+  });
+  CHECK(wrong == 0);
+  CHECK(added == kMetrics);
+  CHECK(catalogue.size() == kMetrics);
+}
+
 TEST_CASE("pool: a frozen batch is read by several threads and comes back once") {
   auto pool = BatchPool::make();
   for (int round = 0; round < 50; ++round) {

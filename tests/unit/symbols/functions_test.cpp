@@ -78,7 +78,7 @@ TEST_CASE("several functions of a name are told by what the table calls them") {
   REQUIRE_FALSE(several);
   CHECK(several.error().starts_with("2 functions \"atalaya::symbols::overloaded_in_the_test\" in " + own_path() + ": "));
   CHECK(several.error().find("_ZN7atalaya7symbols22overloaded_in_the_testEd") != std::string::npos);
-  CHECK(several.error().ends_with("; name one as the symbol table has it, or by its address"));
+  CHECK(several.error().ends_with("; use the name in the symbol table, or the address"));
   // As the error tells it, and as it is the only way with static functions of C.
   const size_t at = several.error().find(" at 0x") + 4;
   const std::string address = several.error().substr(at, several.error().find_first_of(",;", at) - at);
@@ -94,11 +94,11 @@ TEST_CASE("a name that is not there: what is near it") {
   const auto near = find(own_path(), "overloaded_in_the_test");
   REQUIRE_FALSE(near);
   CHECK(near.error() ==
-        "no function \"overloaded_in_the_test\" in " + own_path() + "; there is \"atalaya::symbols::overloaded_in_the_test\"");
+        "no function \"overloaded_in_the_test\" in " + own_path() + "; similar: \"atalaya::symbols::overloaded_in_the_test\"");
   const auto none = find(own_path(), "no_such_function_anywhere");
   REQUIRE_FALSE(none);
   CHECK(none.error() == "no function \"no_such_function_anywhere\" in " + own_path() +
-                            "; `nm -C` lists what is there; a function that was inlined is not");
+                            "; `nm -C` lists the functions; inlined functions are missing");
   CHECK_FALSE(find(own_path(), ""));
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("a stripped file, and one with its debug data") {
   CHECK(
       bare.error() ==
       "no function \"" + name + "\" in " + stripped +
-          ", which has only the names that it exports (or too many): install its debug symbols, or build it without stripping it");
+          ", which has only exported names (or too many): install its debug symbols, or build it without stripping it");
   const uint64_t offset = find(own_path(), name).value().offset;
   CHECK(find(packed, name).value().offset == offset);
   CHECK(find(linked, name).value().offset == offset);
@@ -133,7 +133,7 @@ TEST_CASE("what is no program") {
   REQUIRE(run("echo no program > " + (folder / "text")));
   const auto text = find(folder / "text", "main");
   REQUIRE_FALSE(text);
-  CHECK(text.error() == (folder / "text") + " is no program or library (ELF) of this machine");
+  CHECK(text.error() == (folder / "text") + " is not a program or library (ELF) for this machine");
 }
 
 TEST_CASE("a function that is chosen when the program starts is none to probe") {

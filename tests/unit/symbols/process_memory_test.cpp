@@ -104,7 +104,7 @@ TEST_CASE("code made at run time is named by the perf map, as it is now") {
   ElfFiles files(1 << 20);
   const ProcessMark mark = *read_mark(::getpid());
   REQUIRE(memory.refresh(mark));
-  CHECK(memory.find(code.address(), files).origin == Origin::runtime);
+  CHECK(memory.find(code.address(), files).kind == CodeKind::runtime);
   CHECK(memory.find(code.address(), files).name.empty());
   std::ofstream(perf_map_path()) << code.line(16, "hot");
   REQUIRE(memory.refresh(mark));

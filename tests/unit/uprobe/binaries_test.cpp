@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that come, go and are replaced, with a kernel that only notes what is attached.
+// Files that appear, disappear and are replaced, with a fake kernel that records attachments.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -67,7 +67,7 @@ class World {
         });
   }
 
-  void look(int64_t after_ns = 0) { binaries->look(now_ns += after_ns); }
+  void look(int64_t after_ns = 0) { binaries->update(now_ns += after_ns); }
   void install() const { std::filesystem::copy_file("/proc/self/exe", path, std::filesystem::copy_options::overwrite_existing); }
   // As a package does it.
   void replace() const {
@@ -92,21 +92,21 @@ using Said = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a binary that is not there is waited for, and said once") {
+TEST_CASE("a missing binary is waited for and logged once") {
   World world;
   world.look();
   world.look();
-  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + ": No such file or directory; it is waited for"});
+  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + ": No such file or directory; waiting for it"});
   CHECK_FALSE(world.binaries->attached(0));
-  CHECK(world.binaries->hopeless().empty());
+  CHECK(world.binaries->fatal_error().empty());
   world.install();
   world.look();
-  CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
+  CHECK(world.take_said() == Said{"info: region \"work\": attached"});
   CHECK(world.binaries->attached(0));
   CHECK(world.kernel.attached == std::set<uint64_t>{world.inode()});
 }
 
-TEST_CASE("a binary that is replaced is attached anew, and what runs of the old one goes on to be seen") {
+TEST_CASE("a replaced binary is attached again, and processes of the old file stay attached") {
   World world;
   world.install();
   world.look();
@@ -117,16 +117,16 @@ TEST_CASE("a binary that is replaced is attached anew, and what runs of the old 
   world.look();
   world.look();
   CHECK(world.kernel.attached == std::set<uint64_t>{first, second});
-  CHECK(world.take_said() == Said{"info: region \"work\": the file that has replaced its binary is seen, too"});
+  CHECK(world.take_said() == Said{"info: region \"work\": also attached to the file that replaced its binary"});
   std::filesystem::rename(world.path, world.path + ".away");
   world.look();
   CHECK_FALSE(world.binaries->attached(0));
   CHECK(world.kernel.attached == std::set<uint64_t>{first, second});
-  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + ": No such file or directory; it is waited for"});
+  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + ": No such file or directory; waiting for it"});
   std::filesystem::rename(world.path + ".away", world.path);
   world.look();
   CHECK(world.binaries->attached(0));
-  CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
+  CHECK(world.take_said() == Said{"info: region \"work\": attached"});
   world.replace();
   world.look();
   CHECK(world.kernel.attached.size() == 2);
@@ -145,7 +145,7 @@ TEST_CASE("a binary that is replaced by one that cannot be read") {
   CHECK_FALSE(world.binaries->attached(0));
   CHECK(world.kernel.attached == std::set<uint64_t>{first});
   CHECK(world.take_said() ==
-        Said{"problem: region \"work\": " + world.path + " cannot be read, or is no file; run as root or add CAP_DAC_READ_SEARCH"});
+        Said{"problem: region \"work\": cannot read " + world.path + " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH"});
   std::filesystem::remove(world.path);
   world.install();
   world.look();
@@ -153,7 +153,7 @@ TEST_CASE("a binary that is replaced by one that cannot be read") {
   CHECK(world.kernel.attached == std::set<uint64_t>{first, world.inode()});
 }
 
-TEST_CASE("a binary that is written anew in place is let go first") {
+TEST_CASE("a binary that is rewritten in place is detached first") {
   World world;
   world.install();
   world.look();
@@ -163,13 +163,13 @@ TEST_CASE("a binary that is written anew in place is let go first") {
   CHECK(world.inode() == inode);
   CHECK(world.kernel.attached.empty());
   CHECK_FALSE(world.binaries->attached(0));
-  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + " is no program or library (ELF) of this machine"});
+  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + " is not a program or library (ELF) for this machine"});
   world.install();
   world.look();
   CHECK(world.kernel.attached == std::set<uint64_t>{inode});
 }
 
-TEST_CASE("a function that is not there") {
+TEST_CASE("a missing function") {
   World world("no_function_of_this_name");
   world.install();
   world.look();
@@ -177,16 +177,16 @@ TEST_CASE("a function that is not there") {
   REQUIRE(world.kernel.said.size() == 1);
   CHECK(world.kernel.said.front().starts_with("problem: region \"work\": no function \"no_function_of_this_name\" in "));
   CHECK(world.kernel.asked == 0);
-  CHECK(world.binaries->hopeless().empty());  // debug symbols may yet be installed
+  CHECK(world.binaries->fatal_error().empty());  // debug symbols may yet be installed
 }
 
-TEST_CASE("what the kernel refuses is tried again, more and more seldom, up to each minute") {
+TEST_CASE("a refusal of the kernel is retried with growing pauses, at most a minute") {
   World world;
   world.install();
   world.kernel.refusal = "no room";
   world.look();
   CHECK(world.take_said() == Said{"problem: region \"work\": no room"});
-  CHECK(world.binaries->hopeless() == "region \"work\": no room");
+  CHECK(world.binaries->fatal_error() == "region \"work\": no room");
   std::vector<int64_t> tries;
   while (world.now_ns < 200 * kSecond) {
     const int before = world.kernel.asked;
@@ -199,7 +199,7 @@ TEST_CASE("what the kernel refuses is tried again, more and more seldom, up to e
   CHECK_FALSE(world.binaries->attached(0));
   world.look(60 * kSecond);
   CHECK(world.binaries->attached(0));
-  CHECK(world.take_said() == Said{"info: region \"work\": it is seen now"});
+  CHECK(world.take_said() == Said{"info: region \"work\": attached"});
 }
 
 TEST_CASE("a file that was replaced is tried at once") {
@@ -216,7 +216,7 @@ TEST_CASE("a file that was replaced is tried at once") {
 }
 
 // The test's own program has exceptions.
-TEST_CASE("a program with exceptions is seen until a function returns only where that is asked for") {
+TEST_CASE("a program with exceptions gets a return probe only with leave = return") {
   World by_default("region_of_the_test", ""), by_return("region_of_the_test", "return"),
       by_pair("region_of_the_test", "end_of_the_test");
   for (World *world : {&by_default, &by_return, &by_pair}) {
@@ -236,7 +236,7 @@ TEST_CASE("a folder is no binary") {
   std::filesystem::create_directory(world.path);
   world.look();
   CHECK(world.take_said() ==
-        Said{"problem: region \"work\": " + world.path + " cannot be read, or is no file; run as root or add CAP_DAC_READ_SEARCH"});
+        Said{"problem: region \"work\": cannot read " + world.path + " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH"});
 }
 
 }  // namespace atalaya::uprobe

@@ -69,27 +69,27 @@ TEST_CASE("a region of a function, and one between two places") {
   CHECK(parsed({"x", "/x", "read", "return", "return"}).bytes == UPROBE_BYTES_RETURNED);
 }
 
-TEST_CASE("regions that cannot be") {
-  CHECK(refusal({}) == "names no region");
-  CHECK(refusal(std::vector<RegionText>(65, kGood)) == "names more than 64 regions");
-  CHECK(refusal({kGood, kGood}) == R"(region "parse": two have this name; what they cost could not be told apart)");
+TEST_CASE("invalid regions") {
+  CHECK(refusal({}) == "has no region");
+  CHECK(refusal(std::vector<RegionText>(65, kGood)) == "has more than the maximum of 64 regions");
+  CHECK(refusal({kGood, kGood}) == R"(region "parse": the name is used twice; region names must be unique)");
   CHECK(refusal_of([](auto &text) { text.name = ""; }) == R"(region "": name is empty)");
   CHECK(refusal_of([](auto &text) { text.binary = ""; }) ==
-        R"(region "parse": binary is empty; it is the program or library that has the code)");
-  CHECK(refusal_of([](auto &text) { text.enter = ""; }) == R"(region "parse": enter names no function)");
-  CHECK(refusal_of([](auto &text) { text.leave = "+4"; }) == R"(region "parse": leave names no function)");
+        R"(region "parse": binary is empty; name the program or library that contains the code)");
+  CHECK(refusal_of([](auto &text) { text.enter = ""; }) == R"(region "parse": enter has no function name)");
+  CHECK(refusal_of([](auto &text) { text.leave = "+4"; }) == R"(region "parse": leave has no function name)");
   CHECK(refusal_of([](auto &text) { text.leave = "f+4x"; }) ==
-        R"(region "parse": leave is "f+4x", behind whose + no number of bytes stands; write FUNCTION+24 or FUNCTION+0x18)");
-  CHECK(refusal_of([](auto &text) { text.leave = "f+99999999999999999999"; }).find("no number of bytes") != std::string::npos);
+        R"(region "parse": leave is "f+4x", where + is not followed by a number of bytes; write FUNCTION+24 or FUNCTION+0x18)");
+  CHECK(refusal_of([](auto &text) { text.leave = "f+99999999999999999999"; }).find("not followed by a number of bytes") != std::string::npos);
   CHECK(refusal_of([](auto &text) { text.enter = "f+4"; }) ==
-        R"(region "parse": enter is within a function, so leave cannot be "return"; name where it ends)");
+        R"(region "parse": enter is within a function, so leave cannot be "return"; name the function where the region ends)");
   for (const char *bytes : {"arg0", "arg6", "arg12", "size", "ARG1"})
     CHECK(refusal_of([bytes](auto &text) { text.bytes = bytes; }) ==
-          R"(region "parse": bytes is ")" + std::string(bytes) + R"("; it is one of arg1 to arg5, or return)");
+          R"(region "parse": bytes is ")" + std::string(bytes) + R"("; use arg1 to arg5, or return)");
   CHECK(refusal({{"x", "/x", "f", "g", "return"}}) ==
-        R"(region "x": bytes is "return", which only a region has whose leave is "return")");
+        R"(region "x": bytes is "return", which requires leave = "return")");
   CHECK(refusal({{"x", "/x", "f+4", "g", "arg1"}}) ==
-        R"(region "x": bytes is "arg1", but arguments are known only where a function begins)");
+        R"(region "x": bytes is "arg1", but arguments are known only at the begin of a function)");
 }
 
 TEST_CASE("where a region is in the file") {
@@ -110,7 +110,7 @@ TEST_CASE("a region that is nowhere in the file") {
   CHECK(same.error() == "enter and leave are the same place of /proc/self/exe");
   const auto behind = resolved({"x", "", "begins_of_the_test", "ends_of_the_test+100000", ""});
   REQUIRE_FALSE(behind);
-  CHECK(behind.error().find(" bytes long; 100000 is behind it") != std::string::npos);
+  CHECK(behind.error().find(" bytes long; 100000 is beyond its end") != std::string::npos);
   const auto none = resolved({"x", "", "begins_of_the_test", "no_function_of_the_test", ""});
   REQUIRE_FALSE(none);
   CHECK(none.error().starts_with(R"(no function "no_function_of_the_test" in /proc/self/exe)"));

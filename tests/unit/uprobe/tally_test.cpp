@@ -17,8 +17,8 @@ core::MatcherList matchers(const std::vector<std::string> &patterns) {
   return std::move(*list);
 }
 
-uprobe_who who(uint32_t region, std::string_view process = {}) {
-  uprobe_who result{};
+uprobe_key key(uint32_t region, std::string_view process = {}) {
+  uprobe_key result{};
   result.region = region;
   process.copy(result.comm, sizeof(result.comm));
   return result;
@@ -33,12 +33,12 @@ uprobe_run run(uint64_t begin_ns, uint32_t region = 0, uint32_t pid = 7) {
 TEST_CASE("a window has what was counted in it") {
   Tally tally(2, {});
   tally.begin_window();
-  CHECK(tally.add(who(1), {.runs = 10, .time_ns = 1000, .brief = 1, .dropped = 2, .nested = 3, .orphans = 4, .missed = 5}));
+  CHECK(tally.add(key(1), {.runs = 10, .time_ns = 1000, .brief = 1, .dropped = 2, .nested = 3, .orphans = 4, .missed = 5}));
   CHECK(tally.cost(1).runs == 10);
   tally.begin_window();
   CHECK(tally.cost(1).runs == 0);
-  CHECK(tally.add(who(1), {.runs = 12, .time_ns = 1500, .brief = 1, .dropped = 3, .nested = 3, .orphans = 6, .missed = 5}));
-  tally.lose(1, 7);
+  CHECK(tally.add(key(1), {.runs = 12, .time_ns = 1500, .brief = 1, .dropped = 3, .nested = 3, .orphans = 6, .missed = 5}));
+  tally.add_lost(1, 7);
   CHECK(tally.cost(1).runs == 2);
   CHECK(tally.cost(1).time_ns == 500);
   CHECK(tally.cost(1).brief == 0);
@@ -52,8 +52,8 @@ TEST_CASE("a window has what was counted in it") {
 TEST_CASE("what the kernel says of regions that are none is left out") {
   Tally tally(2, {});
   tally.begin_window();
-  CHECK(tally.add(who(2), {.runs = 1, .time_ns = 0, .brief = 0, .dropped = 0, .nested = 0, .orphans = 0, .missed = 0}));
-  tally.lose(63, 1);
+  CHECK(tally.add(key(2), {.runs = 1, .time_ns = 0, .brief = 0, .dropped = 0, .nested = 0, .orphans = 0, .missed = 0}));
+  tally.add_lost(63, 1);
   CHECK(tally.cost(0).dropped + tally.cost(1).dropped == 0);
 }
 
@@ -64,19 +64,19 @@ TEST_CASE("processes of other names do not count, and those without room by name
   CHECK_FALSE(tally.wants("other"));
   tally.begin_window();
   const uprobe_counts counts{.runs = 10, .time_ns = 100, .brief = 1, .dropped = 1, .nested = 1, .orphans = 2, .missed = 3};
-  CHECK(tally.add(who(0, "app-1"), counts));
-  CHECK(tally.add(who(0, "app-2"), counts));
-  CHECK_FALSE(tally.add(who(0, "other"), counts));
-  CHECK(tally.add(who(0), counts));
+  CHECK(tally.add(key(0, "app-1"), counts));
+  CHECK(tally.add(key(0, "app-2"), counts));
+  CHECK_FALSE(tally.add(key(0, "other"), counts));
+  CHECK(tally.add(key(0), counts));
   CHECK(tally.cost(0).runs == 20);
   CHECK(tally.cost(0).time_ns == 200);
   CHECK(tally.cost(0).missed == 2 * 3 + 15);
 }
 
 TEST_CASE("a name that fills its place") {
-  const uprobe_who full = who(0, "exactly16bytes!!");
+  const uprobe_key full = key(0, "exactly16bytes!!");
   CHECK(text_of(full.comm) == "exactly16bytes!!");
-  CHECK(text_of(who(0, "short").comm) == "short");
+  CHECK(text_of(key(0, "short").comm) == "short");
 }
 
 TEST_CASE("runs that begin at once are two spans") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameter that commands over flows have in common, and what it means.
+// The parameter that commands on flows share.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -11,15 +11,10 @@ namespace atalaya::graph {
 
 using namespace atalaya::literals;
 
-inline constexpr Param kConntrack = {
-    .name = "conntrack"_str,
-    .type = ATALAYA_LIST,
-    .unit = "FILE"_str,
-    .summary =
-        "What conntrack -L wrote on a host that translates addresses; without it this host's own table, where it may be read."_str,
-    .items = query::kText,
-    .item_count = 1,
-    .item_size = sizeof(Param)};
+inline constexpr Param kConntrack =
+    param::list("conntrack", query::kText,
+                "Output of conntrack -L of a host that translates addresses (default: the table of this host, if readable)")
+        .unit("FILE");
 // Throws Failure.
 Translations read_translations(Host host);
 

@@ -24,9 +24,9 @@ std::string text_of(Host host, std::string_view name) {
 
 void check(const ReadOptions &options) {
   if (!options.experiment.empty() && !(options.from + options.to).empty())
-    throw Wrong("--experiment is a time of its own; leave out --from and --to");
+    throw Wrong("--experiment sets the time range; omit --from and --to");
   if (options.experiment.empty() && !options.workload.empty())
-    throw Wrong("--workload is one of an experiment; name that with --experiment");
+    throw Wrong("--workload needs --experiment");
 }
 
 Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {
@@ -64,7 +64,7 @@ std::string advised(std::string message, std::string_view advice) {
 std::string sqlite_path(const std::string &text) {
   std::string store = store::store_of(text);
   if (store.starts_with("clickhouse:"))
-    throw Wrong("this works on an embedded store only; --store takes a path or sqlite:PATH here");
+    throw Wrong("this command reads embedded stores only; --store must be a path or sqlite:PATH");
   return store;
 }
 

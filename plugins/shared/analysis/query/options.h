@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands that read share: their parameters as written, the store and the time that these mean, and how they end.
+// Code that reading commands share: their parameters, the store and time range that these name, and error handling.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -23,10 +23,10 @@ struct ReadOptions {
 };
 // Throws Failure.
 ReadOptions read_options(Host host);
-// The path of an embedded store that is meant: what --store says, else the default. Throws Wrong for a store of another engine.
+// The path of the embedded store in --store, or the default path. Throws Wrong for a store of another engine.
 std::string sqlite_path(const std::string &text);
 
-// A store that is open, the time that is asked about, and what the answer may cost.
+// An open store, the time range of the query, and the limits of its cost.
 struct Reading {
   // Throws Wrong, and store::Error.
   explicit Reading(const ReadOptions &options);
@@ -48,16 +48,16 @@ struct Question {
 Question read_question(Host host);
 // --tag. Throws Failure.
 std::vector<store::TagFilter> read_tags(Host host);
-// All answers, metric by metric, or what the formula makes of them.
+// All answers by metric, or the results of the formula.
 std::vector<Answer> answers_to(const Question &question, Reading &reading);
 
-// What a command advises that has neither --metric nor --every, instead of kAskForLess.
+// The advice of commands without --metric and --every, in place of kAskForLess.
 inline constexpr const char *kAskForLessTime =
-    "; ask for less: more --tag, or a shorter time; or allow more with --max-points and --timeout";
-// A message of TooMuch, with this advice.
+    "; narrow the query with --tag or a shorter time range, or raise --max-points and --timeout";
+// A message of TooMuch with this advice.
 std::string advised(std::string message, std::string_view advice);
 
-// Calls body, and turns what it throws into what a command says and its exit status.
+// Calls body and converts its exceptions to Failure, with the message and exit status of a command.
 template <class Body>
 auto answered(Body &&body, const char *advice = kAskForLess) {
   try {

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kLastSecond = std::numeric_limits<int64_t>::max() / kSecond - 1;  // in the year 2262
 
-// Digits of a fixed number, and what stands between them.
+// Numbers with a fixed count of digits, and their separators.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -79,7 +79,7 @@ bool read_clock(Reader &reader, std::tm &date) {
   return true;
 }
 
-// What follows the point, in ns.
+// The fraction after the decimal point, in ns.
 std::optional<int64_t> read_fraction(Reader &reader) {
   if (!reader.one_of(".")) return 0;
   int64_t value = 0;
@@ -93,7 +93,7 @@ std::optional<int64_t> read_fraction(Reader &reader) {
   return any ? std::optional(value) : std::nullopt;
 }
 
-// "Z", "+01:00"; nothing when there is none, and the time is local.
+// "Z" or "+01:00". Without a zone the time is local.
 struct Zone {
   bool good = true, local = false;
   int64_t offset_seconds = 0;
@@ -153,7 +153,7 @@ std::optional<int64_t> read_number(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size() || !(number >= 0)) return std::nullopt;
   const bool milliseconds = number >= kLargestSeconds;
   if ((milliseconds ? number / 1000 : number) > static_cast<double>(kLastSecond)) return std::nullopt;
-  // By way of whole nanoseconds of the decimals, so that 1.001 is exact.
+  // Rounds the fraction to whole units, so that 1.001 is exact.
   const double whole = std::floor(number);
   const auto unit = milliseconds ? int64_t{1'000'000} : kSecond;
   return static_cast<int64_t>(whole) * unit + std::llround((number - whole) * static_cast<double>(unit) / 1000) * 1000;

@@ -25,52 +25,26 @@ struct CgroupOptions {
   int64_t max_cgroups = 1000, depth = 8;
 };
 
-inline constexpr Param kFileSystemType = {
-    .name = ""_str, .type = ATALAYA_STRING, .summary = "A type of file system as /proc/filesystems names it."_str};
+inline constexpr Param kFileSystemType[] = {param::string("", "A file system type as in /proc/filesystems")};
 
-// Beside `root`, which the source declares for all its parts.
-inline constexpr std::array kHostParams = {
-    Param{
-        .name = "usage"_str,
-        .type = ATALAYA_ENUM,
-        .default_text = "atalaya"_str,
-        .allowed = "atalaya|reference"_str,
-        .summary = "Formulas of sys.cpu.usage and sys.mem.usage; reference counts iowait as busy and the page cache as used."_str},
-    Param{.name = "partitions"_str,
-          .type = ATALAYA_BOOL,
-          .default_text = "false"_str,
-          .summary = "Samples of partitions beside those of whole disks."_str},
-    Param{.name = "loop_disks"_str, .type = ATALAYA_BOOL, .default_text = "false"_str, .summary = "Samples of loop devices."_str},
-    Param{.name = "ram_disks"_str,
-          .type = ATALAYA_BOOL,
-          .default_text = "false"_str,
-          .summary = "Samples of ram and zram disks."_str},
-    Param{.name = "loopback"_str, .type = ATALAYA_BOOL, .default_text = "true"_str, .summary = "Samples of the interface lo."_str},
-    Param{.name = "file_systems"_str,
-          .type = ATALAYA_LIST,
-          .default_text = "ext2,ext3,ext4,xfs,btrfs,f2fs,zfs,bcachefs,jfs,reiserfs,nilfs2,vfat,exfat,ntfs,ntfs3,fuseblk"_str,
-          .summary = "Types of file systems that get samples; while one of them does not answer, none has any."_str,
-          .items = &kFileSystemType,
-          .item_count = 1,
-          .item_size = sizeof(Param)},
-};
+// In addition to `root`, which the source declares for all its parts.
+inline constexpr auto kHostParams = std::to_array<Param>({
+    param::choice("usage", "atalaya|reference",
+                  "Formulas of sys.cpu.usage and sys.mem.usage; reference counts iowait and page cache as used")
+        .defaults("atalaya"),
+    param::boolean("partitions", "Also emit a sample per partition").defaults("false"),
+    param::boolean("loop_disks", "Also emit a sample per loop device").defaults("false"),
+    param::boolean("ram_disks", "Also emit a sample per ram and zram disk").defaults("false"),
+    param::boolean("loopback", "Also emit a sample of the interface lo").defaults("true"),
+    param::list("file_systems", kFileSystemType,
+                "File system types to sample; if one file system does not respond, none is sampled")
+        .defaults("ext2,ext3,ext4,xfs,btrfs,f2fs,zfs,bcachefs,jfs,reiserfs,nilfs2,vfat,exfat,ntfs,ntfs3,fuseblk"),
+});
 
-inline constexpr std::array kCgroupParams = {
-    Param{.name = "max_cgroups"_str,
-          .type = ATALAYA_INT,
-          .flags = ATALAYA_BOUNDED,
-          .default_text = "1000"_str,
-          .summary = "At most so many cgroups get samples, in the order they are found."_str,
-          .min = 1,
-          .max = 100000},
-    Param{.name = "cgroup_depth"_str,
-          .type = ATALAYA_INT,
-          .flags = ATALAYA_BOUNDED,
-          .default_text = "8"_str,
-          .summary = "Cgroups nested deeper than this are counted in their parents only."_str,
-          .min = 0,
-          .max = 64},
-};
+inline constexpr auto kCgroupParams = std::to_array<Param>({
+    param::integer("max_cgroups", "Maximum number of cgroups sampled, in the order they are found").defaults("1000").range(1, 100000),
+    param::integer("cgroup_depth", "Maximum depth; deeper cgroups count in their parents only").defaults("8").range(0, 64),
+});
 
 inline HostOptions host_options(const Host &host) {
   HostOptions options;

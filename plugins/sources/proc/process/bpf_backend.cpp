@@ -48,17 +48,17 @@ class BpfBackend final : public ProcessBackend {
  public:
   // An empty text when it works.
   std::string open(bool exits) {
-    bpf::listen();
+    bpf::capture_messages();
     // What an older kernel refuses is left out: first the exact memory (5.14 and 5.18), then the ends of processes.
     std::string error;
     for (const Parts parts : {Parts{exits, true}, Parts{exits, false}, Parts{false, false}}) {
-      bpf::take_words();
+      bpf::take_message();
       if (load(parts)) {
         if (exits && !parts.exits) lacks_ = "processes that end are not known, their CPU time is in unattributed: " + error;
         error.clear();
         break;
       }
-      error = bpf::take_words();
+      error = bpf::take_message();
       if (error.empty()) error = "the kernel refused the program";
     }
     ::malloc_trim(0);  // the kernel's type information took several MiB

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of processes: what each is called, and which number of a process it shows.
+// The metrics of processes, and the number of a process that each shows.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -11,40 +11,12 @@
 
 namespace atalaya::proc {
 
-using namespace atalaya::literals;
-
-inline constexpr MetricTag kProcessTags[] = {
-    {"host"_str, ATALAYA_TAG_IDENTITY, 0}, {"pid"_str, ATALAYA_TAG_IDENTITY, 0},    {"process"_str, ATALAYA_TAG_IDENTITY, 0},
-    {"user"_str, ATALAYA_TAG_EXTRA, 0},    {"parent"_str, ATALAYA_TAG_EXTRA, 0},    {"cgroup"_str, ATALAYA_TAG_EXTRA, 0},
-    {"unit"_str, ATALAYA_TAG_EXTRA, 0},    {"container"_str, ATALAYA_TAG_EXTRA, 0}, {"command"_str, ATALAYA_TAG_EXTRA, 0},
-};
-
-inline constexpr MetricTag kExitTags[] = {{"host"_str, ATALAYA_TAG_IDENTITY, 0},
-                                          {"process"_str, ATALAYA_TAG_IDENTITY, 0},
-                                          {"parent"_str, ATALAYA_TAG_IDENTITY, 0},
-                                          {"cgroup"_str, ATALAYA_TAG_IDENTITY, 0}};
-
-constexpr Metric process_metric(atalaya_str name, atalaya_str unit, uint32_t kind, int32_t decimals, atalaya_str source,
-                                atalaya_str summary) {
-  return {.name = name,
-          .unit = unit,
-          .kind = kind,
-          .decimals = decimals,
-          .tags = kProcessTags,
-          .tag_count = std::size(kProcessTags),
-          .tag_size = sizeof(MetricTag),
-          .source = source,
-          .summary = summary};
-}
-constexpr Metric process_rate(atalaya_str name, atalaya_str unit, int32_t decimals, atalaya_str source, atalaya_str summary) {
-  return process_metric(name, unit, ATALAYA_RATE, decimals, source, summary);
-}
-constexpr Metric process_size(atalaya_str name, atalaya_str source, atalaya_str summary) {
-  return process_metric(name, "MiB"_str, ATALAYA_GAUGE, 2, source, summary);
-}
-constexpr Metric process_count(atalaya_str name, atalaya_str unit, atalaya_str source, atalaya_str summary) {
-  return process_metric(name, unit, ATALAYA_GAUGE, -1, source, summary);
-}
+inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"), metric::identity("process"),
+                                            metric::extra("user"),    metric::extra("parent"), metric::extra("cgroup"),
+                                            metric::extra("unit"),    metric::extra("container"), metric::extra("command")};
+inline constexpr MetricTag kExitTags[] = {metric::identity("host"), metric::identity("process"), metric::identity("parent"),
+                                         metric::identity("cgroup")};
+inline constexpr MetricTag kLostExitTags[] = {metric::identity("host"), metric::identity("process")};
 
 // A counter's growth per second, times the scale.
 struct RateRow {
@@ -52,7 +24,7 @@ struct RateRow {
   Counter counter;
   double scale;
 };
-// A gauge times the scale; as it is when the metric is a count.
+// A gauge times the scale; unscaled when the metric is a count.
 struct GaugeRow {
   Metric metric;
   Gauge gauge;
@@ -64,82 +36,59 @@ inline constexpr double kMibPerByte = 1.0 / (1024 * 1024);
 inline constexpr double kMibPerKib = 1.0 / 1024;
 
 inline constexpr std::array<RateRow, kCounters> kRateRows = {{
-    {process_rate("proc.cpu.user"_str, "%"_str, 2, "/proc/PID/stat utime"_str, "CPU time in user mode, of one core."_str),
+    {metric::rate("proc.cpu.user", "%", 2, kProcessTags, "/proc/PID/stat utime", "CPU time in user mode; 100 is one core"),
      Counter::user_ns, kPercentPerNs},
-    {process_rate("proc.cpu.kernel"_str, "%"_str, 2, "/proc/PID/stat stime"_str, "CPU time in the kernel, of one core."_str),
+    {metric::rate("proc.cpu.kernel", "%", 2, kProcessTags, "/proc/PID/stat stime", "CPU time in the kernel; 100 is one core"),
      Counter::kernel_ns, kPercentPerNs},
-    {process_rate(
-         "proc.cpu.delay"_str, "%"_str, 2, "/proc/PID/schedstat field 2"_str,
-         "Time spent ready to run but waiting for a CPU; with procfs of processes with one thread only, and absent while threads end."_str),
+    {metric::rate("proc.cpu.delay", "%", 2, kProcessTags, "/proc/PID/schedstat field 2", "Time runnable but waiting for a CPU; with procfs, only of processes with one thread"),
      Counter::delay_ns, kPercentPerNs},
-    {process_rate("proc.disk.reads.mb"_str, "MiB/s"_str, 3, "/proc/PID/io read_bytes"_str, "Data fetched from storage."_str),
+    {metric::rate("proc.disk.reads.mb", "MiBy/s", 3, kProcessTags, "/proc/PID/io read_bytes", "Data read from storage"),
      Counter::disk_reads_bytes, kMibPerByte},
-    {process_rate("proc.disk.writes.mb"_str, "MiB/s"_str, 3, "/proc/PID/io write_bytes"_str, "Data sent to storage."_str),
+    {metric::rate("proc.disk.writes.mb", "MiBy/s", 3, kProcessTags, "/proc/PID/io write_bytes", "Data written to storage"),
      Counter::disk_writes_bytes, kMibPerByte},
-    {process_rate("proc.io.reads.bytes"_str, "By/s"_str, 0, "/proc/PID/io rchar"_str,
-                  "Bytes read by system calls, from files, pipes and sockets, cached or not."_str),
+    {metric::rate("proc.io.reads.bytes", "By/s", 0, kProcessTags, "/proc/PID/io rchar", "Bytes read by system calls from files, pipes and sockets, cached or not"),
      Counter::reads_bytes, 1},
-    {process_rate("proc.io.writes.bytes"_str, "By/s"_str, 0, "/proc/PID/io wchar"_str,
-                  "Bytes written by system calls, to files, pipes and sockets."_str),
+    {metric::rate("proc.io.writes.bytes", "By/s", 0, kProcessTags, "/proc/PID/io wchar", "Bytes written by system calls to files, pipes and sockets"),
      Counter::writes_bytes, 1},
-    {process_rate("proc.io.reads.calls"_str, "1/s"_str, 2, "/proc/PID/io syscr"_str, "System calls that read."_str),
+    {metric::rate("proc.io.reads.calls", "/s", 2, kProcessTags, "/proc/PID/io syscr", "Read system calls"),
      Counter::reads_calls, 1},
-    {process_rate("proc.io.writes.calls"_str, "1/s"_str, 2, "/proc/PID/io syscw"_str, "System calls that write."_str),
+    {metric::rate("proc.io.writes.calls", "/s", 2, kProcessTags, "/proc/PID/io syscw", "Write system calls"),
      Counter::writes_calls, 1},
-    {process_rate("proc.faults.minor"_str, "1/s"_str, 2, "/proc/PID/stat minflt"_str, "Page faults served without a disk."_str),
+    {metric::rate("proc.faults.minor", "/s", 2, kProcessTags, "/proc/PID/stat minflt", "Page faults served from memory"),
      Counter::faults_minor, 1},
-    {process_rate("proc.faults.major"_str, "1/s"_str, 2, "/proc/PID/stat majflt"_str, "Page faults that waited for a disk."_str),
+    {metric::rate("proc.faults.major", "/s", 2, kProcessTags, "/proc/PID/stat majflt", "Page faults that read from disk"),
      Counter::faults_major, 1},
-    {process_rate("proc.switches.voluntary"_str, "1/s"_str, 2, "/proc/PID/status voluntary_ctxt_switches"_str,
-                  "Times it gave up the CPU to wait for something; with procfs of processes with one thread only."_str),
+    {metric::rate("proc.switches.voluntary", "/s", 2, kProcessTags, "/proc/PID/status voluntary_ctxt_switches", "Voluntary context switches; with procfs, only of processes with one thread"),
      Counter::switches_voluntary, 1},
-    {process_rate("proc.switches.involuntary"_str, "1/s"_str, 2, "/proc/PID/status nonvoluntary_ctxt_switches"_str,
-                  "Times the CPU was taken from it; with procfs of processes with one thread only."_str),
+    {metric::rate("proc.switches.involuntary", "/s", 2, kProcessTags, "/proc/PID/status nonvoluntary_ctxt_switches", "Involuntary context switches; with procfs, only of processes with one thread"),
      Counter::switches_involuntary, 1},
 }};
 
 inline constexpr std::array<GaugeRow, kGauges> kGaugeRows = {{
-    {process_size("proc.mem.resident"_str, "/proc/PID/status VmRSS"_str,
-                  "Memory in RAM, what it shares with others included; kernel threads have none."_str),
+    {metric::gauge("proc.mem.resident", "MiBy", 2, kProcessTags, "/proc/PID/status VmRSS", "Resident memory, shared memory included; absent for kernel threads"),
      Gauge::resident_kib, kMibPerKib},
-    {process_size("proc.mem.virtual"_str, "/proc/PID/status VmSize"_str, "Address space in use."_str), Gauge::virtual_kib,
+    {metric::gauge("proc.mem.virtual", "MiBy", 2, kProcessTags, "/proc/PID/status VmSize", "Virtual address space"), Gauge::virtual_kib,
      kMibPerKib},
-    {process_size("proc.mem.swap"_str, "/proc/PID/status VmSwap"_str, "Memory moved out to swap."_str), Gauge::swap_kib,
+    {metric::gauge("proc.mem.swap", "MiBy", 2, kProcessTags, "/proc/PID/status VmSwap", "Memory in swap"), Gauge::swap_kib,
      kMibPerKib},
-    {process_count("proc.threads"_str, "1"_str, "/proc/PID/stat num_threads"_str, "Threads."_str), Gauge::threads, 1},
-    {process_count("proc.state"_str, "1"_str, "/proc/PID/stat state"_str,
-                   "Code of the letter of its state: 82 R runs, 83 S sleeps, 68 D waits for a disk, 90 Z has ended."_str),
+    {metric::gauge("proc.threads", "1", metric::count, kProcessTags, "/proc/PID/stat num_threads", "Threads"), Gauge::threads, 1},
+    {metric::gauge("proc.state", "1", metric::count, kProcessTags, "/proc/PID/stat state", "State as a character code: 82 R running, 83 S sleeping, 68 D disk wait, 90 Z zombie"),
      Gauge::state, 1},
-    {process_count("proc.parent.pid"_str, "1"_str, "/proc/PID/stat ppid"_str, "Its parent."_str), Gauge::parent, 1},
-    {process_count("proc.files.open"_str, "1"_str, "/proc/PID/fd"_str,
-                   "Open descriptors; with procfs in the windows in which its turn comes (parameter expensive_budget)."_str),
+    {metric::gauge("proc.parent.pid", "1", metric::count, kProcessTags, "/proc/PID/stat ppid", "Process id of the parent"), Gauge::parent, 1},
+    {metric::gauge("proc.files.open", "1", metric::count, kProcessTags, "/proc/PID/fd", "Open file descriptors; with procfs, only in some windows (see expensive_budget)"),
      Gauge::open_files, 1},
 }};
 
 inline constexpr Metric kStartTimeMetric =
-    process_count("proc.start.time"_str, "ns"_str, "/proc/PID/stat starttime + /proc/stat btime"_str,
-                  "When it began, Unix time; with the pid it tells processes apart."_str);
+    metric::gauge("proc.start.time", "ns", metric::count, kProcessTags, "/proc/PID/stat starttime + /proc/stat btime", "Start time, Unix time; with the pid it identifies a process");
 
 // Of groups of processes that ended: without a pid.
-inline constexpr Metric kExitsMetric = {.name = "proc.exits"_str,
-                                        .unit = "1"_str,
-                                        .kind = ATALAYA_DELTA,
-                                        .decimals = -1,
-                                        .tags = kExitTags,
-                                        .tag_count = std::size(kExitTags),
-                                        .tag_size = sizeof(MetricTag),
-                                        .source = "sched_process_free, or taskstats"_str,
-                                        .summary = "Processes of this name, parent and cgroup that ended in the window."_str};
-inline constexpr Metric kLostExitsMetric = {
-    .name = "proc.exits.lost"_str,
-    .unit = "1"_str,
-    .kind = ATALAYA_DELTA,
-    .decimals = -1,
-    .tags = kExitTags,
-    .tag_count = 2,
-    .tag_size = sizeof(MetricTag),
-    .source = "the buffers of both"_str,
-    .summary = "Ends in the window that there was no room to tell; with taskstats, of threads."_str};
+inline constexpr Metric kExitsMetric =
+    metric::delta("proc.exits", "1", metric::count, kExitTags, "sched_process_free, or taskstats",
+                  "Processes of this name, parent and cgroup that ended in the window");
+inline constexpr Metric kLostExitsMetric =
+    metric::delta("proc.exits.lost", "1", metric::count, kLostExitTags, "the buffers of both",
+                  "Process ends lost in the window because a buffer was full; with taskstats, ends of threads");
 
 constexpr std::array<Metric, kCounters + kGauges + 3> process_metrics() {
   std::array<Metric, kCounters + kGauges + 3> all{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/delivery/counting.h"
+#include "core/ledger/counting.h"
 
 #include "core/base/files.h"
 

@@ -14,7 +14,7 @@
 
 namespace atalaya::core {
 
-// What an instance counted by host->count since it was last asked.
+// Counts of an instance by host->count since the last take.
 struct Tally {
   int64_t merged = 0, created = 0, dropped = 0, dead_letter = 0;
   std::vector<std::pair<std::string, int64_t>> reasons;  // of dropped
@@ -39,7 +39,7 @@ class CountingSurroundings : public Surroundings {
   std::mutex mutex_;
   Tally tally_;
   std::atomic<int64_t> restarts_{0};
-  std::vector<LedgerRow> snapshot_;                        // what `ledger` reads from
+  std::vector<LedgerRow> snapshot_;                        // read by `ledger`
   std::vector<std::pair<size_t, std::string_view>> rows_;  // -> snapshot_; with a reason: the row of that drop
 };
 
