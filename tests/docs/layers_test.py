@@ -10,7 +10,6 @@ import tree
 KNOWN = {
     ("core/control", "core/cli"),
     ("plugins/shared/match", "plugins/shared/samples"),
-    ("plugins/shared/procfs", "plugins/sources/proc"),
 }
 
 
