@@ -12,6 +12,7 @@ import os
 import tree
 
 BOX, HEIGHT, GAP, ROW, PAD, TITLE, GROUND = 132, 40, 10, 80, 14, 30, 36
+LANE = 12  # the width of an arrow that passes a row
 COLOURS = {"source": "#2e7d32", "translator": "#5e35b1", "filter": "#00838f", "sink": "#d84315", "command": "#1565c0"}
 STYLE = """
   text { fill: #1b1f24; }
@@ -54,7 +55,15 @@ class Graph:
         self.alone = [module for module in modules if module not in linked]
         self.rows = [[module for module in modules if module in linked and self.level[module] == level]
                      for level in range(max(self.level.values()) + 1)]
+        self.chains = [self.chain(*arrow) for arrow in self.arrows]
         self.untangle()
+
+    def chain(self, user, used):
+        """The points of an arrow: the user, a lane in each row between, the used."""
+        lanes = [(user, used, level) for level in range(self.level[user] - 1, self.level[used], -1)]
+        for lane in lanes:
+            self.rows[lane[2]].append(lane)
+        return [user, *lanes, used]
 
     def below(self, module):
         """All folders that it includes, directly or not."""
@@ -63,9 +72,10 @@ class Graph:
     def untangle(self):
         """Orders the rows so that neighbours are near each other."""
         near = collections.defaultdict(list)
-        for user, used in self.arrows:
-            near[user].append(used)
-            near[used].append(user)
+        for chain in self.chains:
+            for user, used in zip(chain, chain[1:]):
+                near[user].append(used)
+                near[used].append(user)
         at = {module: (i + 1) / (len(row) + 1) for row in self.rows for i, module in enumerate(row)}
         for rows in (self.rows, self.rows[::-1]) * 4:
             for row in rows:
@@ -73,10 +83,14 @@ class Graph:
                 at.update({module: (i + 1) / (len(row) + 1) for i, module in enumerate(row)})
 
     def width(self):
-        return max(len(row) for row in self.rows) * (BOX + GAP) - GAP
+        return max(sum(map(breadth, row)) + GAP * (len(row) - 1) for row in self.rows)
 
     def height(self):
         return len(self.rows) * ROW - (ROW - HEIGHT)
+
+
+def breadth(item):
+    return BOX if isinstance(item, str) else LANE
 
 
 class Drawing:
@@ -97,14 +111,16 @@ class Drawing:
         self.text(x + PAD, y + (23 if height == GROUND else 20), f'{title}<tspan class="note" font-weight="normal" dx="10">{note}</tspan>', "head")
 
     def arrow(self, x, y, to_x, to_y, style=""):
-        """From the top down, or straight in any direction."""
-        tip = 6 if "wide" not in style else 9
+        """From the top down, or straight in any direction; without a tip if it passes a row."""
+        tip = {"passing": 0, "wide": 9}.get(style, 6)
         down = to_y > y and to_x != x
         middle = (y + to_y) / 2
         end_y = to_y - tip if to_y > y else to_y + tip if to_y < y else to_y
         end_x = to_x if to_y != y else to_x + (tip if to_x < x else -tip)
         path = f"C{x:g} {middle:g} {to_x:g} {middle:g} {end_x:g} {end_y:g}" if down else f"L{end_x:g} {end_y:g}"
         self.add(f'<path class="{" ".join(["arrow", *style.split()])}" d="M{x:g} {y:g}{path}"/>')
+        if tip == 0:
+            return
         if to_y == y:
             points = f"{to_x:g},{to_y:g} {end_x:g},{to_y - tip:g} {end_x:g},{to_y + tip:g}"
         else:
@@ -122,13 +138,19 @@ class Drawing:
         """The rows of a graph, the lowest layer at the bottom."""
         at = {}
         for i, row in enumerate(reversed(graph.rows)):
-            space = (graph.width() - len(row) * BOX) / len(row)
-            for j, module in enumerate(row):
-                at[module] = (x + space / 2 + j * (BOX + space), y + i * ROW)
-        for user, used in graph.arrows:
-            self.arrow(at[user][0] + BOX / 2, at[user][1] + HEIGHT, at[used][0] + BOX / 2, at[used][1])
-        for module, (left, top) in at.items():
-            self.box(left, top, module.removeprefix(folder + "/"), kinds_of(module))
+            space = (graph.width() - sum(map(breadth, row))) / len(row)
+            left = x + space / 2
+            for item in row:
+                at[item] = (left + breadth(item) / 2, y + i * ROW)
+                left += breadth(item) + space
+        for chain in graph.chains:
+            for lane in chain[1:-1]:
+                self.add(f'<path class="arrow" d="M{at[lane][0]:g} {at[lane][1]:g}v{HEIGHT:g}"/>')
+            for user, used in zip(chain, chain[1:]):
+                self.arrow(at[user][0], at[user][1] + HEIGHT, *at[used], "" if used == chain[-1] else "passing")
+        for item, (middle, top) in at.items():
+            if isinstance(item, str):
+                self.box(middle - BOX / 2, top, item.removeprefix(folder + "/"), kinds_of(item))
 
     def svg(self, width, height):
         head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
