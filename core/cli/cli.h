@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace atalaya::core::cli {
+#include "core/control/exit_status.h"
 
-constexpr int kDone = 0, kFailed = 1, kWrongUse = 2;
+namespace atalaya::core::cli {
 
 struct OptionSpec {
   std::string_view name;   // "--for"

@@ -7,7 +7,7 @@
 #include <future>
 #include <string>
 
-#include "core/cli/cli.h"
+#include "core/control/exit_status.h"
 #include "core/config/description.h"
 #include "core/pipeline/engine.h"
 
