@@ -214,6 +214,13 @@ Status FlatEncoder::append(const atalaya_batch &batch, const NameTable &symbols,
   return Done{};
 }
 
+bool has_flat_form(const atalaya_sample &sample) {
+  atalaya_sample copy = sample;
+  const atalaya_batch one{sizeof(atalaya_batch), sizeof(atalaya_sample), 1, &copy, nullptr};
+  Header header{};
+  return counted(one, header).ok();
+}
+
 Status encode_flat(const atalaya_batch &batch, const NameTable &symbols, std::string &out) {
   return FlatEncoder().append(batch, symbols, out);
 }

@@ -48,6 +48,9 @@ constexpr size_t kFlatHeaderSize = 72;
 constexpr uint32_t kFlatMaxTags = 65534;
 constexpr uint32_t kFlatMaxFields = 65535;
 
+// Whether a record can hold the sample: known kind and types, not too many tags and fields, no text of 4 GiB.
+bool has_flat_form(const atalaya_sample &sample);
+
 // Writes the records of one stream; reused, it allocates nothing in steady state. One thread.
 class FlatEncoder {
  public:

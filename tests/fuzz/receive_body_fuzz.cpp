@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/flat.h"
 #include "plugins/sources/receive/decoder.h"
+#include "plugins/sources/receive/flat_reader.h"
 #include "plugins/sources/receive/json_reader.h"
 
 namespace {
@@ -26,6 +28,13 @@ class Check final : public Taker {
     for (const RecordField &field : record.fields) bytes += std::string(field.name).size();
     return bytes % 7 != 0;
   }
+  void declare(std::string_view name, const atalaya_metric_info &info) override {
+    if (info.kind < ATALAYA_GAUGE || info.kind > ATALAYA_TOTAL) std::abort();
+    const size_t bytes = std::string(name).size() + std::string(info.unit.data, info.unit.size).size() +
+                         std::string(info.summary.data, info.summary.size).size() +
+                         std::string(info.source.data, info.source.size).size();
+    if (bytes > 8192) std::abort();
+  }
 };
 
 }  // namespace
@@ -35,6 +44,7 @@ class Check final : public Taker {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static Decoder decoder;
   static JsonReader reader;
+  static FlatReader flat;
   if (size == 0) return 0;
   const std::string_view body(reinterpret_cast<const char *>(data) + 1, size - 1);
   constexpr size_t kLimit = 65536;
@@ -47,7 +57,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const uint8_t form = data[0] & 3;
   const Account account = form == 0   ? reader.read_put(text, rules, check)
                           : form == 1 ? reader.read_stacks(text, rules, check)
-                                      : reader.read_lines(text, rules, check);
+                          : form == 2 ? reader.read_lines(text, rules, check)
+                                      : flat.read(text, rules, check);
+  if (form == 3 && text.size() >= atalaya::core::kFlatHeaderSize) {
+    // With right checksums, so that the checks behind them are reached.
+    std::string record(text);
+    const uint64_t record_size = record.size();
+    std::memcpy(record.data() + 8, &record_size, sizeof(record_size));
+    atalaya::core::seal_flat(record.data(), record.size());
+    flat.read(record, rules, check);
+  }
   if (!account.fatal.empty() && account.good + account.failed > 0) std::abort();
   if (rules.details && account.failed > 0 && account.errors.empty()) std::abort();
   return 0;

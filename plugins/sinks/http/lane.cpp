@@ -29,18 +29,46 @@ bool too_large(int status, std::string_view body) {
 }  // namespace
 
 Form form_of(std::string_view name) {
+  if (name == "flat") return {core::Format::samples, "application/vnd.atalaya.flat", "/api/flat", false, false, true};
   if (name == "influx") return {core::Format::influx, "text/plain; charset=utf-8", "/write", false, false};
   if (name == "jsonlines") return {core::Format::jsonlines, "application/x-ndjson", "/api/jsonlines", false, false};
   if (name == "stacks") return {core::Format::stacks, "application/json", "/api/stacks", true, false};
   return {core::Format::opentsdb, "application/json", "/api/put", true, true};
 }
 
-Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, Targets &targets, http_client::Connection connection)
+class Lane::Names final : public core::NameTable {
+ public:
+  Names(core::NameOf name_of, MetricOf metric_of) : name_of_(std::move(name_of)), metric_of_(std::move(metric_of)) {}
+  uint32_t intern(std::string_view) override { return 0; }
+  std::string_view name(uint32_t id) const override { return name_of_(id); }
+  // Called for a name that was not declared to the server: rarely.
+  const atalaya_metric_info *metric(uint32_t id) const override {
+    if (const auto known = metrics_.find(id); known != metrics_.end()) return &known->second;
+    atalaya_metric_info info{};
+    info.struct_size = sizeof(info);
+    if (!metric_of_(id, info)) return nullptr;
+    return &metrics_.emplace(id, info).first->second;
+  }
+  core::Catalogue::Outcome declare(std::string_view, const atalaya_metric_info &, std::string_view) override {
+    return core::Catalogue::Outcome::invalid;
+  }
+
+ private:
+  core::NameOf name_of_;
+  MetricOf metric_of_;
+  mutable std::unordered_map<uint32_t, atalaya_metric_info> metrics_;
+};
+
+Lane::~Lane() = default;
+
+Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, Targets &targets,
+           http_client::Connection connection)
     : options_(options),
       targets_(targets),
       connection_(std::move(connection)),
       encoder_(core::make_encoder(options.form.format, name_of, options.tags)),
       compressor_(http_client::make_compressor(options.compress, options.level)),
+      names_(std::make_unique<Names>(name_of, metric_of)),
       most_records_(options.batch_records) {}
 
 void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home) {
@@ -51,6 +79,8 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   dead_.clear();
   refusals_of_everything_ = 0;
   details_useless_ = false;
+  dead_texts_.clear();
+  if (options_.form.flat) return load_flat(samples, mine);
   for (const size_t sample : mine) {
     size_t begin = text_.size();
     if (const std::string_view reason = encoder_->append(samples[sample], text_); !reason.empty()) {
@@ -67,6 +97,23 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   start_again();
 }
 
+// A record a sample; its size is about that of its part of the flat record.
+void Lane::load_flat(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
+  size_t at = 0;
+  for (const size_t index : mine) {
+    const atalaya_sample &sample = samples[index];
+    if (!core::has_flat_form(sample)) {
+      without_form_.emplace_back(index, "is not a valid sample");
+      continue;
+    }
+    size_t size = 32 + sample.text.size + sample.tag_count * size_t{8} + sample.field_count * size_t{16};
+    for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size;
+    records_.push_back({at, at + size, index});
+    at += size;
+  }
+  start_again();
+}
+
 void Lane::start_again() {
   dead_.clear();
   searches_ = 0;
@@ -76,7 +123,8 @@ void Lane::start_again() {
   if (!records_.empty()) todo_.push_back({0, records_.size()});
 }
 
-bool Lane::deliver(std::string_view authorization) {
+bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view authorization) {
+  samples_ = samples;
   authorization_ = authorization;
   problem_.clear();
   while (!todo_.empty()) {
@@ -111,6 +159,23 @@ Lane::Range Lane::next_request() {
   return range;
 }
 
+void Lane::build_flat(Range range, size_t target) {
+  static constexpr int64_t kDeclareEvery = 300'000'000'000;
+  picked_.clear();
+  for (size_t i = range.first; i < range.last; ++i) picked_.push_back(samples_[records_[i].sample]);
+  const int64_t now = monotonic();
+  if (target != declared_to_ || now >= declared_at_ + kDeclareEvery) {
+    flat_encoder_.forget();
+    declared_to_ = target;
+    declared_at_ = now;
+  }
+  const atalaya_batch batch{sizeof(atalaya_batch), sizeof(atalaya_sample), picked_.size(), picked_.data(), nullptr};
+  flat_.clear();
+  if (const core::Status encoded = flat_encoder_.append(batch, *names_, flat_); !encoded) throw std::runtime_error(encoded.error());
+  const std::string_view pieces[] = {flat_};
+  compressor_->compress(pieces, body_);
+}
+
 void Lane::build(Range range) {
   const size_t begin = records_[range.first].begin;
   const size_t end = records_[range.last - 1].end;
@@ -126,11 +191,11 @@ void Lane::build(Range range) {
 
 // To the first server that answers. A server that cannot is left alone for a while.
 Lane::Outcome Lane::send(Range range, bool details) {
-  build(range);
+  if (!options_.form.flat) build(range);
   for (size_t tried = 0; tried <= targets_.size(); ++tried) {
     const auto choice = targets_.pick(home_, monotonic());
     if (!choice) break;
-    Outcome outcome = try_target(choice->index, choice->suspect, details);
+    Outcome outcome = try_target(range, choice->index, choice->suspect, details);
     if (outcome.verdict != Verdict::retry) {
       targets_.worked(choice->index);
       return outcome;
@@ -140,7 +205,7 @@ Lane::Outcome Lane::send(Range range, bool details) {
   return {Verdict::retry, 0, {}, {}};
 }
 
-Lane::Outcome Lane::try_target(size_t index, bool suspect, bool details) {
+Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool details) {
   const http_client::Url &url = targets_.url(index);
   Outcome outcome{Verdict::retry, 0, url.text, {}};
   int64_t wait = 0;
@@ -149,6 +214,7 @@ Lane::Outcome Lane::try_target(size_t index, bool suspect, bool details) {
       targets_.failed(index, 0, monotonic());
       return outcome;
     }
+    if (options_.form.flat) build_flat(range, index);
     const std::string target =
         !details ? url.target : url.target + (url.target.find('?') == std::string::npos ? "?details" : "&details");
     const http_client::Answer answer = connection_.exchange(
@@ -165,6 +231,7 @@ Lane::Outcome Lane::try_target(size_t index, bool suspect, bool details) {
     problem_ = url.text + ": " + none.what();
   }
   if (outcome.verdict == Verdict::retry) targets_.failed(index, wait, monotonic());
+  if (outcome.verdict != Verdict::accepted) declared_to_ = SIZE_MAX;
   return outcome;
 }
 
@@ -238,7 +305,7 @@ bool Lane::use_details(Range range) {
   size_t matched = 0;
   const size_t buried = dead_.size();
   for (size_t i = range.first; i < range.last && !by_key.empty(); ++i) {
-    const std::string_view record = std::string_view(text_).substr(records_[i].begin, records_[i].end - records_[i].begin - 1);
+    const std::string_view record = text_of(i);
     const auto found = by_key.find(point_key(record));
     if (found == by_key.end()) continue;
     ++matched;
@@ -263,11 +330,20 @@ bool Lane::use_details(Range range) {
   return false;
 }
 
+// For people. A flat record's sample is written as a line then.
+std::string_view Lane::text_of(size_t record) {
+  const Record &found = records_[record];
+  if (!options_.form.flat) return std::string_view(text_).substr(found.begin, found.end - found.begin - 1);
+  std::string &text = dead_texts_.emplace_back();
+  encoder_->append(samples_[found.sample], text);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
 void Lane::bury(Range range, const Outcome &refusal) {
   const std::string words = http_client::words_of(refusal.body);
   for (size_t i = range.first; i < range.last; ++i) {
-    const std::string_view record = std::string_view(text_).substr(records_[i].begin, records_[i].end - records_[i].begin - 1);
-    dead_.push_back({records_[i].sample, record, refusal.status, refusal.url, words});
+    dead_.push_back({records_[i].sample, text_of(i), refusal.status, refusal.url, words});
   }
   done_with(range);
 }

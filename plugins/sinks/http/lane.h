@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plugins/shared/encode/encoder.h"
+#include "core/base/flat.h"
 #include "plugins/shared/http/client/compressor.h"
 #include "plugins/shared/http/client/connection.h"
 #include "plugins/sinks/http/answer.h"
@@ -25,10 +26,14 @@ namespace atalaya::http_sink {
 struct Form {
   core::Format format;
   std::string_view content_type, default_path;
-  bool array;    // the records are elements of one JSON array; else lines
-  bool details;  // ?details names refused points
+  bool array;         // the records are elements of one JSON array; else lines
+  bool details;       // ?details names refused points
+  bool flat = false;  // the records are the samples of one flat record; `format` is that of dead letters
 };
 Form form_of(std::string_view name);
+
+// The declaration of a metric; false when there is none.
+using MetricOf = std::function<bool(uint32_t id, atalaya_metric_info &info)>;
 
 struct LaneOptions {
   Form form;
@@ -51,12 +56,14 @@ struct DeadRecord {
 // Delivers its share of a batch, one request after the other, and knows how far it came. One thread at a time.
 class Lane {
  public:
-  Lane(const LaneOptions &options, const core::NameOf &name_of, Targets &targets, http_client::Connection connection);
+  Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, Targets &targets,
+       http_client::Connection connection);
+  ~Lane();
 
   // Takes the samples with these indices as the batch at hand.
   void load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home);
-  // Sends what is left of it. False: not now, `problem` says why; call it again later.
-  bool deliver(std::string_view authorization);
+  // Sends what is left of it, `samples` being those that were loaded. False: not now, `problem` says why; call it again later.
+  bool deliver(std::span<const atalaya_sample> samples, std::string_view authorization);
 
   const std::string &problem() const { return problem_; }
   // Of the batch at hand, complete when deliver() has returned true.
@@ -65,8 +72,10 @@ class Lane {
 
  private:
   struct Record {
-    size_t begin, end, sample;  // of text_; the separator behind it included
+    size_t begin, end, sample;  // of text_; the separator behind it included. Of a flat record: sums of sizes
   };
+  // The names and metrics of the host, for the flat encoder.
+  class Names;
   struct Range {
     size_t first, last;
     size_t count() const { return last - first; }
@@ -79,8 +88,11 @@ class Lane {
 
   Range next_request();
   Outcome send(Range range, bool details);
-  Outcome try_target(size_t index, bool suspect, bool details);
+  Outcome try_target(Range range, size_t index, bool suspect, bool details);
+  void load_flat(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
   void build(Range range);
+  void build_flat(Range range, size_t target);
+  std::string_view text_of(size_t record);
   bool healthy(const http_client::Url &url);
   bool search(Range range, const Outcome &refusal);
   bool may_halve(Range range);
@@ -98,10 +110,20 @@ class Lane {
   std::unique_ptr<core::Encoder> encoder_;
   std::unique_ptr<http_client::Compressor> compressor_;
   std::string body_;
-  size_t most_records_;  // as much as the servers have taken
+  // Of flat records. A server gets the declarations of metrics with the first request, after a failure, and again now and then, for
+  // it may have been restarted.
+  std::unique_ptr<Names> names_;
+  core::FlatEncoder flat_encoder_;
+  std::string flat_;
+  std::vector<atalaya_sample> picked_;
+  size_t declared_to_ = SIZE_MAX;  // the server that has them
+  int64_t declared_at_ = 0;        // monotonic
+  size_t most_records_;            // as much as the servers have taken
 
   // The batch at hand.
+  std::span<const atalaya_sample> samples_;
   std::string text_;
+  std::deque<std::string> dead_texts_;  // of a flat record's samples
   std::vector<Record> records_;
   std::vector<std::pair<size_t, std::string_view>> without_form_;
   std::deque<Range> todo_;  // in order; each is one request, or several

@@ -54,10 +54,10 @@ class Http final : public Sink {
       {.name = "format"_str,
        .type = ATALAYA_ENUM,
        .default_text = "opentsdb"_str,
-       .allowed = "opentsdb|influx|jsonlines|stacks"_str,
-       .summary =
-           "opentsdb: points for /api/put; influx: line protocol; jsonlines: a point a line, for a hub; stacks: CPU stacks as "
-           "documents."_str},
+       .allowed = "opentsdb|influx|flat|jsonlines|stacks"_str,
+       .summary = "opentsdb: points for /api/put; influx: line protocol; flat: whole samples with the units of their metrics, for "
+                  "a hub of "
+                  "Atalaya; jsonlines: a point per line; stacks: CPU stacks as documents."_str},
       {.name = "compress"_str,
        .type = ATALAYA_ENUM,
        .default_text = "gzip"_str,
@@ -136,10 +136,14 @@ class Http final : public Sink {
     deadlines_ = std::make_unique<http_client::Deadlines>();
     const auto senders = static_cast<size_t>(host_.integer("senders"));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
+    const MetricOf metric_of = [host = host_](uint32_t id, atalaya_metric_info &info) {
+      return host.raw()->metric_of(host.raw()->self, id, &info) == ATALAYA_OK;
+    };
     // With weights each server has lanes of its own.
     lanes_of_a_home_ = senders;
     for (size_t i = 0; i < senders * (weights_.empty() ? 1 : urls_.size()); ++i)
-      lanes_.push_back(std::make_unique<Lane>(options_, name_of, *targets_, http_client::Connection(connection_, *deadlines_)));
+      lanes_.push_back(
+          std::make_unique<Lane>(options_, name_of, metric_of, *targets_, http_client::Connection(connection_, *deadlines_)));
     shares_.resize(lanes_.size());
     dead_letters_.open();
   }
@@ -174,7 +178,7 @@ class Http final : public Sink {
     std::vector<std::future<bool>> others;
     const auto work = [&](size_t lane) {
       if (!resumed) lanes_[lane]->load(samples, shares_[lane], lane / lanes_of_a_home_);
-      return lanes_[lane]->deliver(authorization);
+      return lanes_[lane]->deliver(samples, authorization);
     };
     for (size_t lane = 1; lane < lanes_.size(); ++lane) others.push_back(std::async(std::launch::async, work, lane));
     bool all = work(0);

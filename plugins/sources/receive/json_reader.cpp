@@ -130,25 +130,6 @@ void append_datapoint(std::string &out, const Document &document, std::string_vi
   out += '}';
 }
 
-template <class Append>
-void refuse(Account &account, const Rules &rules, Append &&append) {
-  ++account.failed;
-  if (!rules.details || account.errors.size() > Account::kMaxErrors) return;
-  if (!account.errors.empty()) account.errors += ',';
-  append(account.errors);
-}
-
-// {"line":3,"error":"..."}, or "document", the place in a list.
-void append_numbered(std::string &out, std::string_view what, uint64_t number, std::string_view error) {
-  out += "{\"";
-  out += what;
-  out += "\":";
-  core::append_integer(out, static_cast<int64_t>(number));
-  out += ",\"error\":";
-  core::append_json_string(out, error);
-  out += '}';
-}
-
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
@@ -180,10 +161,19 @@ std::optional<int64_t> scaled(const Scalar &scalar, int64_t unit) {
   return *value * unit;
 }
 
-constexpr std::string_view kTooManyNames = "Unknown metric";  // what OpenTSDB says of a name that it will not learn
 constexpr std::string_view kNoJson = "Unable to parse the given JSON";
 
 }  // namespace
+
+void append_numbered(std::string &out, std::string_view what, uint64_t number, std::string_view error) {
+  out += "{\"";
+  out += what;
+  out += "\":";
+  core::append_integer(out, static_cast<int64_t>(number));
+  out += ",\"error\":";
+  core::append_json_string(out, error);
+  out += '}';
+}
 
 std::string JsonReader::add_tags(const Document &document, std::string_view except) {
   for (const Member &tag : document.tags) {

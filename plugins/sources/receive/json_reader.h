@@ -40,6 +40,8 @@ class Taker {
   virtual ~Taker() = default;
   // False: there are too many names; the record was not taken.
   virtual bool take(const Record &record) = 0;
+  // The sender's declaration of a metric.
+  virtual void declare(std::string_view /*name*/, const atalaya_metric_info & /*info*/) {}
 };
 
 struct Rules {
@@ -54,6 +56,19 @@ struct Account {
   std::string errors;  // with details: the members of a JSON list, one a refused document, up to kMaxErrors bytes
   static constexpr size_t kMaxErrors = size_t{4} << 20;
 };
+
+constexpr std::string_view kTooManyNames = "Unknown metric";  // what OpenTSDB says of a name that it will not learn
+
+// Counts a refused document; with details `append` adds what was wrong.
+template <class Append>
+void refuse(Account &account, const Rules &rules, Append &&append) {
+  ++account.failed;
+  if (!rules.details || account.errors.size() > Account::kMaxErrors) return;
+  if (!account.errors.empty()) account.errors += ',';
+  append(account.errors);
+}
+// {"line":3,"error":"..."}, or "document" and "sample", the place in a list.
+void append_numbered(std::string &out, std::string_view what, uint64_t number, std::string_view error);
 
 // One reader for one thread. DocumentReader::kPadding bytes behind each body have to be readable.
 class JsonReader {

@@ -144,6 +144,8 @@ Account ReceiveSource::parse(const Request &request) {
       return reader_.read_put(text_, rules, builder_);
     case Form::stacks:
       return reader_.read_stacks(text_, rules, builder_);
+    case Form::flat:
+      return flat_reader_.read(text_, rules, builder_);
     case Form::lines:
       break;
   }

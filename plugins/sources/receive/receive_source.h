@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plugins/shared/http/server/params.h"
+#include "plugins/sources/receive/flat_reader.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "plugins/sources/receive/server.h"
 
@@ -148,6 +149,7 @@ class ReceiveSource final : public PushSource {
   // Of the thread of run.
   Decoder decoder_;
   JsonReader reader_;
+  FlatReader flat_reader_;
   SampleBuilder builder_;
   std::string_view text_;  // of the request at hand
   atalaya_batch *batch_ = nullptr;

@@ -20,7 +20,7 @@ struct Answer {
   int retry_after = 0;  // seconds; 0: not said
 };
 
-enum class Form : uint8_t { put, stacks, lines };
+enum class Form : uint8_t { put, stacks, lines, flat };
 
 // What a sender asked, and the connection that waits for the answer. Once `wait` was called, the answer may come from any thread;
 // the first one counts.

@@ -43,6 +43,20 @@ uint32_t SampleBuilder::id_of(std::string_view name) {
   return id;
 }
 
+// The first declaration of a name holds; the host counts and logs the others. Names are limited as those of samples are.
+void SampleBuilder::declare(std::string_view name, const atalaya_metric_info &info) {
+  const uint32_t id = name.empty() ? 0 : id_of(name);
+  if (id == 0) return;
+  const auto known = host_.metric(id);
+  if (known && known->kind == info.kind && known->decimals == info.decimals && known->unit == view(info.unit)) return;
+  host_.declare({.name = str(name),
+                 .unit = info.unit,
+                 .kind = info.kind,
+                 .decimals = info.decimals,
+                 .source = info.source,
+                 .summary = info.summary});
+}
+
 bool SampleBuilder::intern(const Record &record) {
   tag_ids_.clear();
   field_ids_.clear();

@@ -24,6 +24,7 @@ class SampleBuilder final : public Taker {
   void begin_batch(atalaya_batch *raw);
   void begin_request();
   bool take(const Record &record) override;
+  void declare(std::string_view name, const atalaya_metric_info &info) override;
   void undo_request();  // what this request gave is no more
   uint64_t samples() const { return batch_ ? batch_->samples().size() : 0; }
   bool names_full() const { return names_.size() >= max_names_; }

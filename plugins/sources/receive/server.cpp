@@ -19,6 +19,7 @@ std::optional<Form> form_of(std::string_view url) {
   if (url == "/api/put") return Form::put;
   if (url == "/cpu" || url == "/api/stacks") return Form::stacks;
   if (url == "/api/jsonlines") return Form::lines;
+  if (url == "/api/flat") return Form::flat;
   return std::nullopt;
 }
 

@@ -24,13 +24,23 @@ struct Delivery {
       : options(make_options(format, batch_records)),
         targets({parse_url("http://127.0.0.1:" + std::to_string(server.port), std::string(options.form.default_path))}, {},
                 1'000'000),
-        lane(options, maker.name_of(), targets, Connection(connection, deadlines)) {
+        lane(options, maker.name_of(), metric_of(), targets, Connection(connection, deadlines)) {
     connection.timeout = connection.deadline = std::chrono::seconds(60);
     for (size_t pid = 0; pid < points; ++pid)
       maker.field(maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"pid", std::to_string(pid)}}), "proc.cpu.user", 1);
-    std::vector<size_t> all(points);
+    load();
+  }
+  void load() {
+    std::vector<size_t> all(maker.batch.count());
     std::iota(all.begin(), all.end(), size_t{0});
     lane.load({maker.batch.raw().samples, maker.batch.count()}, all, 0);
+  }
+  MetricOf metric_of() {
+    return [this](uint32_t id, atalaya_metric_info &info) {
+      const atalaya_metric_info *found = maker.symbols.metric(id);
+      if (found != nullptr) info = *found;
+      return found != nullptr;
+    };
   }
   static LaneOptions make_options(std::string_view format, size_t batch_records) {
     LaneOptions options;
@@ -43,7 +53,8 @@ struct Delivery {
   // Until it is delivered; how often it was put off with these words.
   int finish(const std::string &words) {
     int times = 0;
-    while (!lane.deliver({})) times += lane.problem().find(words) != std::string::npos ? 1 : 0;
+    while (!lane.deliver({maker.batch.raw().samples, maker.batch.count()}, {}))
+      times += lane.problem().find(words) != std::string::npos ? 1 : 0;
     return times;
   }
   std::set<size_t> dead() const {
@@ -141,4 +152,61 @@ TEST_CASE("http: a request full of poison does not cost the good points of the n
   const std::set<size_t> dead = delivery.dead();
   CHECK(dead.size() < 600);
   CHECK(std::vector<size_t>(dead.lower_bound(600), dead.end()) == std::vector<size_t>{700, 1500});
+}
+
+namespace {
+
+// The flat record of a request.
+struct Flat {
+  size_t metrics = 0;
+  std::set<size_t> pids;
+};
+Flat flat_of(const Asked &asked) {
+  auto record = atalaya::core::FlatRecord::read(asked.body);
+  REQUIRE(record.ok());
+  REQUIRE(record->size() == asked.body.size());
+  Flat flat{record->metrics().size(), {}};
+  record->each_sample([&](const auto &sample) {
+    CHECK(sample.duration_ns == 5'000'000'000);
+    flat.pids.insert(std::stoul(std::string(sample.tags[1].value)));
+  });
+  return flat;
+}
+
+}  // namespace
+
+TEST_CASE("http: flat records are whole samples, and a server gets each declaration once, or again after a failure") {
+  std::vector<size_t> metrics;
+  std::set<size_t> pids;
+  bool fails = false;
+  Server server([&](const Asked &asked) {
+    CHECK(asked.has("/api/flat"));
+    const Flat flat = flat_of(asked);
+    metrics.push_back(flat.metrics);
+    if (fails) return fails = false, answer("503 Service Unavailable");
+    pids.insert(flat.pids.begin(), flat.pids.end());
+    return answer("204 No Content");
+  });
+  Delivery delivery("flat", server, 0, 10);
+  delivery.maker.symbols.declare("proc.cpu.user", {sizeof(atalaya_metric_info), ATALAYA_RATE, 2, 0, {"%", 1}, {"Use.", 4}, {}},
+                                 "test");
+  for (size_t pid = 0; pid < 25; ++pid)
+    delivery.maker.field(delivery.maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"pid", std::to_string(pid)}}), "proc.cpu.user", 1);
+  delivery.load();
+  delivery.finish("");
+  CHECK(metrics == std::vector<size_t>{1, 0, 0});
+  CHECK(pids.size() == 25);
+  fails = true;
+  delivery.load();
+  CHECK(delivery.finish("answered 503") == 1);
+  CHECK(metrics == std::vector<size_t>{1, 0, 0, 0, 1, 0, 0});
+}
+
+TEST_CASE("http: samples of a flat record that are refused are found and written as lines") {
+  Server server(
+      [&](const Asked &asked) { return answer(flat_of(asked).pids.contains(7) ? "400 Bad Request" : "204 No Content", "no"); });
+  Delivery delivery("flat", server, 20);
+  delivery.finish("");
+  CHECK(delivery.dead() == std::set<size_t>{7});
+  CHECK(delivery.lane.dead()[0].record.find(R"("pid":"7")") != std::string_view::npos);
 }
