@@ -5,13 +5,12 @@
 find_program(BPF_CLANG NAMES clang clang-14 clang-15 clang-16 clang-19)
 find_program(BPFTOOL bpftool HINTS /usr/sbin /sbin)
 pkg_check_modules(LIBBPF IMPORTED_TARGET libbpf>=1.0)
-if(BPF_CLANG AND BPFTOOL AND LIBBPF_FOUND)
-  set(BPF_POSSIBLE ON)
-else()
-  set(BPF_POSSIBLE OFF)
+option(ATALAYA_BPF "Build the BPF programs where that is possible" ON)
+if(NOT BPF_CLANG OR NOT BPFTOOL OR NOT LIBBPF_FOUND)
   message(STATUS "no BPF: clang, bpftool and libbpf >= 1.0 are needed to build it")
+  # Not in the cache: a later run finds them.
+  set(ATALAYA_BPF OFF)
 endif()
-option(ATALAYA_BPF "Build the BPF programs" ${BPF_POSSIBLE})
 
 string(REGEX MATCH "^(x86|aarch64|arm64)" BPF_ARCH "${CMAKE_SYSTEM_PROCESSOR}")
 string(REGEX REPLACE "^(aarch64)$" "arm64" BPF_ARCH "${BPF_ARCH}")
