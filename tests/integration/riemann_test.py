@@ -288,7 +288,7 @@ class Trust(RiemannCase):
 class Wrong(RiemannCase):
     def test_what_a_pipeline_cannot_mean(self):
         for sink, said in (('server = "tcp://riemann"', 'write server = "riemann:5555"'),
-                           ('tls = { certificate = "c.pem" }', "tls.certificate and tls.key go together"),
+                           ('tls = { certificate = "c.pem" }', "tls.certificate and tls.key need each other"),
                            ('host = "pid"', "pid@host"), ('ttl = "0s"', "ttl")):
             with self.subTest(sink):
                 agent = self.run_agent('local a = require "atalaya"\na.pipeline "all" { every = "1s", a.source.proc {}, a.sink.riemann { %s } }' % sink)
