@@ -202,7 +202,7 @@ class Trouble(RiemannCase):
         for said in b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x05hello", b"\xff\xff\xff\xff":
             peer = self.peer(lambda *_: said)
             agent = self.collect(peer)
-            self.assertIn("what answers is no Riemann", agent.wait_line("trying again"))
+            self.assertIn("not a Riemann server", agent.wait_line("trying again"))
             peer.behave()
             self.delivered(agent, 30)
             self.assert_same(self.finish(agent), peer.taken)

@@ -23,7 +23,7 @@ using Poco::Net::HTTPResponse;
 using std::chrono::steady_clock;
 
 constexpr size_t kLongestAnswer = size_t{16} << 20;  // a list of refused points can be long
-constexpr int kMostHeaders = 100;
+constexpr int kMaxHeaders = 100;
 
 Poco::Timespan span_of(std::chrono::nanoseconds time) {
   return std::max<Poco::Timespan::TimeDiff>(1, std::chrono::duration_cast<std::chrono::microseconds>(time).count());
@@ -143,7 +143,7 @@ void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadlin
   request.set("Host", host_and_port(url));
   way->sendRequest(request);
   HTTPResponse response;
-  response.setFieldLimit(kMostHeaders);
+  response.setFieldLimit(kMaxHeaders);
   way->receiveResponse(response);
   if (response.getStatus() != HTTPResponse::HTTP_OK)
     throw Poco::Net::HTTPException("the proxy answered " + std::to_string(response.getStatus()) + " " + response.getReason());
@@ -173,7 +173,7 @@ Answer Connection::send(const Url &url, const Request &request, Deadline deadlin
 
 Answer Connection::receive(Deadline deadline, const BodyReader &reader) {
   HTTPResponse head;
-  head.setFieldLimit(kMostHeaders);
+  head.setFieldLimit(kMaxHeaders);
   std::istream &in = session_->receiveResponse(head);
   Answer answer;
   answer.status = head.getStatus();
