@@ -7,7 +7,7 @@
 namespace atalaya::bottleneck {
 namespace {
 
-// An object's members, one after the other. What is not known is left out.
+// Members of an object. Unknown values are left out.
 class Object {
  public:
   explicit Object(std::string &out) : out_(out) { out_ += '{'; }
@@ -30,7 +30,7 @@ class Object {
     if (value != kUnknown) core::append_integer(key(name), value);
   }
   void flag(const char *name, bool value) { key(name) += value ? "true" : "false"; }
-  // Each of them by a function that appends it.
+  // Each of them, appended by a function.
   template <class List, class Add>
   void list(const char *name, const List &list, Add &&add) {
     key(name) += '[';

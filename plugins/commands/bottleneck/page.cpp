@@ -15,7 +15,7 @@ using query::xml_text;
 
 constexpr size_t kMostPictures = 24, kMostRows = 200, kMostMetrics = 25;
 
-// The policy is for those who host the page: whatever the name of a job says, it cannot load or run anything.
+// The policy protects the host of the page: no text, such as the name of a job, can load or run anything.
 constexpr const char *kHead = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -38,12 +38,12 @@ std::string number(double value) {
   return std::isfinite(value) ? short_text(value) : "";
 }
 
-// Below a table that has not all of them.
+// Below a table that was cut.
 void add_how_many(std::string &out, size_t shown, size_t all) {
   if (shown < all) out += "<p>" + std::to_string(shown) + " of " + std::to_string(all) + "; --format json has all.</p>\n";
 }
 
-// Rows of texts; those of the columns from `numbers` on stand to the right.
+// Rows of texts; columns from `numbers` on are right-aligned.
 void add_table(std::string &out, const std::vector<query::Row> &rows, size_t numbers) {
   if (rows.size() < 2) return;
   out += "<table>";
@@ -105,7 +105,7 @@ class Page {
     if (finding.index.empty()) return;
     out_ += "<p>Correlation of metrics with " +
             std::string(finding.index == "ipc" ? "instructions per cycle"
-                                               : "the processing speed (no instructions per cycle are known)") +
+                                               : "the processing speed (no data on instructions per cycle)") +
             " over " + std::to_string(finding.metrics.rows) + (finding.index == "ipc" ? " samples" : " tasks") +
             "; the first principal component explains " + percent_text(finding.metrics.explained) +
             " of them. These have 80 % of the sum:</p>\n";
@@ -139,7 +139,7 @@ class Page {
     if (!speeds.empty()) out_ += change_of(told_, speeds);
   }
 
-  // Groups that a finding is about come first.
+  // Groups with findings come first.
   void add_pictures() {
     std::set<size_t> named;
     for (const Finding &finding : all_.findings) {
@@ -162,7 +162,7 @@ class Page {
       out_ += "<h3>" + xml_text(job_text(told_, group.job) + " " + group_text(told_, group)) + "</h3>\n" +
               scatter_of(told_, group) + slowest_by_node(told_, group);
     }
-    if (left_out > 0) out_ += "<p>" + std::to_string(left_out) + " further stages and phases are not drawn.</p>\n";
+    if (left_out > 0) out_ += "<p>" + std::to_string(left_out) + " more stages and phases have no chart.</p>\n";
   }
 
   void add_nodes() {
@@ -179,7 +179,7 @@ class Page {
 
   void add_phases() {
     if (!all_.ranks.empty())
-      out_ += "<h2>Phases</h2>\n<p>How the speed of each goes with that of the task, over all tasks of the stage.</p>\n";
+      out_ += "<h2>Phases</h2>\n<p>Correlation of the speed of each phase with that of the task, over all tasks of the stage.</p>\n";
     std::vector<query::Row> rows = {{"job", "phase", "top 20 %", "tasks", "KiB/s", "of the time", "correlation", "loading"}};
     for (const PhaseRank &rank : all_.ranks) {
       const Group &group = all_.groups[rank.group];
@@ -204,7 +204,7 @@ class Page {
   void add_tasks() {
     const TaskRows tasks = bottleneck_tasks(all_);
     if (tasks.all == 0) return;
-    out_ += "<h2>Bottleneck tasks</h2>\n<p>Those that findings name.</p>\n";
+    out_ += "<h2>Bottleneck tasks</h2>\n<p>Tasks that findings name.</p>\n";
     add_table(out_, tasks.rows, tasks.rows[0].size() - 2);
     add_how_many(out_, tasks.rows.size() - 1, tasks.all);
   }

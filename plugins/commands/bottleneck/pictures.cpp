@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kWidth = 520, kHeight = 280, kLeft = 76, kRight = 14, kTop = 34, kBottom = 58;
 constexpr size_t kMostPoints = 2'000, kMostBars = 24, kWidestName = 12;
-// From the lowest grade to the highest; told apart also by those who do not see colours as others do.
+// From the lowest grade to the highest; distinguishable for colour-blind readers.
 constexpr std::array<const char *, kGrades> kColours = {"#d55e00", "#e69f00", "#999999", "#56b4e9", "#0072b2"};
 constexpr const char *kBefore = "#999999", *kAfter = "#0072b2";
 
@@ -62,7 +62,7 @@ class Picture {
             std::to_string(bottom + 4) + "\" stroke=\"#999\"/>\n";
     text(at_x, bottom + 15, "middle", words);
   }
-  // What a bar is, below it, leaning.
+  // The label of a bar, rotated below it.
   void name(double at_x, const std::string &words) {
     const std::string turn = " transform=\"rotate(-30 " + pixels(at_x) + " " + pixels(kHeight - kBottom + 14) + ")\"";
     text(at_x, kHeight - kBottom + 14, "end", core::cut_to_width(core::visible(words), kWidestName), turn);
@@ -87,9 +87,9 @@ std::string title_of(const Told &told, const Group &group, const char *what) {
   return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + what;
 }
 
-// Below a picture that is so many seconds wide.
+// Axis labels of a chart that covers this number of seconds.
 void add_seconds(Picture &picture, double seconds) {
-  constexpr double kShortest = 0.001;  // starts are told in milliseconds
+  constexpr double kShortest = 0.001;  // starts have a resolution of milliseconds
   const plot::Scale scale = plot::scale_of(0, std::max(seconds, kShortest), 6);
   for (const double mark : plot::marks(scale))
     if (mark == 0 || (mark <= seconds && seconds >= kShortest))
@@ -156,7 +156,7 @@ std::string change_of(const Told &told, const std::vector<Compared> &speeds) {
     picture.bar(place(0.5), place(0.85), one.after, kAfter, name + " after: " + short_text(one.after) + " KiB/s");
     picture.name(place(0.5), name);
   }
-  picture.legend({{kBefore, "before"}, {kAfter, "after"}}, Picture::x(0.7), 18);  // below, names are in its way
+  picture.legend({{kBefore, "before"}, {kAfter, "after"}}, Picture::x(0.7), 18);  // below, it would overlap the names
   return picture.finished();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command bottleneck: which tasks, phases and nodes slow a job down, and why.
+// Command bottleneck: slow tasks, phases and nodes of a job, and the reasons.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class BottleneckCommand final : public Command {
     options_.least = static_cast<double>(host.integer("least")) / 100;
     if (const auto file = host.find("o")) file_ = file->text();
     format_ = format_of(file_, host.text("format"));
-    // A job has a time of its own.
+    // A single job is searched at any time.
     any_time_ = job_ != "all" && read_.experiment.empty() && read_.from.empty() && read_.to.empty();
   }
 
@@ -81,7 +81,7 @@ class BottleneckCommand final : public Command {
           if (told.tasks.empty() && told.regions.empty()) say_nothing(reading);
           const Analysis analysis = analyse(std::move(told), options_, *reading.store, reading.budget);
           Report report{analysis, change_of(analysis.told), reading.store->name(),
-                        any_time_ ? "Whenever it ran" : query::span_text(reading.range),
+                        any_time_ ? "At any time" : query::span_text(reading.range),
                         options_.clustering == Clustering::pam ? "pam" : "kmeans"};
           query::write_output(file_, format_ == "json" ? as_json(report) : format_ == "html" ? as_page(report) : as_table(report));
           return 0;
@@ -97,7 +97,7 @@ class BottleneckCommand final : public Command {
     return ids;
   }
 
-  // And when there are some.
+  // The time range that has jobs.
   void say_nothing(query::Reading &reading) const {
     query::say_nothing("tasks of jobs", reading.range);
     if (any_time_) return;
@@ -112,7 +112,7 @@ class BottleneckCommand final : public Command {
         jobs.to_ns = std::max(jobs.to_ns, *end);
       });
     } catch (const query::TooMuch &) {
-      return;  // the answer stands without the hint
+      return;  // the hint is optional
     }
     if (jobs.to_ns > 0) std::fprintf(stderr, "the jobs in the store ran from %s\n", query::span_text(jobs).c_str());
   }

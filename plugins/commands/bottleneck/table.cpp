@@ -54,7 +54,7 @@ void add_finding(std::string &out, const Analysis &all, const Finding &finding) 
   std::string leading;
   for (size_t i = 0; i < std::min<size_t>(finding.metrics.leading, 6); ++i)
     leading += (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + coefficient_text(finding.metrics.all[i].correlation);
-  const char *index = finding.index == "ipc" ? "instructions per cycle" : "processing speed (no instructions per cycle are known)";
+  const char *index = finding.index == "ipc" ? "instructions per cycle" : "processing speed (no data on instructions per cycle)";
   out += "    " + std::to_string(finding.metrics.leading) + " of " + std::to_string(finding.metrics.all.size()) +
          " metrics have 80 % of the correlation with " + index + ": " + visible(leading) +
          (finding.metrics.leading > 6 ? ", ..." : "") + "\n";
@@ -82,7 +82,7 @@ void add_phases(std::string &out, const Report &report) {
                     std::to_string(group.entries.size()), number(group.speed), share(rank.share),
                     coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
   }
-  add_section(out, "Phases: how their speed goes with the task's", rows, all.ranks.size());
+  add_section(out, "Phases: correlation of their speed with the task's", rows, all.ranks.size());
 }
 
 void add_regions(std::string &out, const Report &report) {
@@ -151,7 +151,7 @@ std::string group_text(const Told &told, const Group &group) {
 std::optional<double> shorter(const Report &report) {
   if (!report.change) return std::nullopt;
   const JobTotals &first = report.analysis.totals[report.change->before], &second = report.analysis.totals[report.change->after];
-  // A job begins before its first task and ends after its last one: only like is compared with like.
+  // A job starts before its first task and ends after its last one: compare jobs with jobs, or tasks with tasks.
   const bool as_jobs = first.has_end && second.has_end;
   const double before = as_jobs ? first.seconds : first.of_tasks, after = as_jobs ? second.seconds : second.of_tasks;
   return before > 0 && after > 0 ? std::optional(1 - after / before) : std::nullopt;
