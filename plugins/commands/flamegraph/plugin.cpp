@@ -92,8 +92,8 @@ class FlamegraphCommand final : public Command {
             read_files(tree);
           const Classes classes(tree, wanted_.group_depth());
           finish(tree, classes);
-          if (tree.root().shown() == 0) return say_nothing();
-          say_early(tree);
+          if (tree.root().shown() == 0) return report_nothing();
+          report_incomplete(tree);
           query::write_output(file_, output_of(tree, classes));
           return 0;
         },
@@ -145,14 +145,14 @@ class FlamegraphCommand final : public Command {
 
   void finish(Tree &tree, const Classes &classes) {
     if (tree.cut() > 0)
-      std::fprintf(stderr, "deeper or more different than is shown: of %zu stacks only the first frames are\n", tree.cut());
+      std::fprintf(stderr, "%zu stacks are shown with their first frames only: too deep, or too many different ones\n", tree.cut());
     if (keep_ != "all") tree.keep([&](uint32_t node) { return is_wanted(classes, node, tree.name(node)); });
     tree.finish();
     if (style_.compared && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
   }
 
   // An empty image is not written, because it might replace a good one.
-  int say_nothing() const {
+  int report_nothing() const {
     std::string text = nothing_;
     if (text.empty()) text = folded_.empty() ? "from " + style_.subtitle : "in " + (folded_ == "-" ? "standard input" : folded_);
     if (nothing_.empty() && keep_ != "all") text += "; --keep " + keep_ + " matches none";
@@ -161,7 +161,7 @@ class FlamegraphCommand final : public Command {
     return 1;
   }
 
-  void say_early(const Tree &tree) const {
+  void report_incomplete(const Tree &tree) const {
     const double share = early_end(tree, wanted_.group_depth()) / tree.root().shown();
     if (share <= 0.5) return;
     std::fprintf(
@@ -186,7 +186,7 @@ class FlamegraphCommand final : public Command {
   }
 
   std::string title() const {
-    std::string text = wanted_.profile == "offcpu" ? "Waiting time of threads" : "CPU time";
+    std::string text = wanted_.profile == "offcpu" ? "Waiting time by call stack" : "Time by call stack";
     for (const store::TagFilter &filter : wanted_.tags) {
       text += ", " + filter.key;
       for (const std::string &pattern : filter.patterns) text += " " + pattern;
