@@ -39,9 +39,9 @@ struct TaskRows {
 TaskRows bottleneck_tasks(const Analysis &analysis);
 
 // "job_1", "job_1 (wordcount)"; "" of kNoJob
-std::string job_text(const Told &told, uint32_t job);
+std::string job_text(const JobData &data, uint32_t job);
 // "map", "map spill"
-std::string group_text(const Told &told, const Group &group);
+std::string group_text(const JobData &data, const Group &group);
 // Time that the second job saved, as a share of the first one's: of the jobs, or of their tasks if a job has no end. Nothing
 // while a job runs.
 std::optional<double> shorter(const Report &report);

@@ -77,10 +77,10 @@ class BottleneckCommand final : public Command {
         [&] {
           query::Reading reading(read_);
           if (any_time_) reading.range = {0, reading.now_ns};
-          Told told = read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
-          if (told.tasks.empty() && told.regions.empty()) say_nothing(reading);
-          const Analysis analysis = analyse(std::move(told), options_, *reading.store, reading.budget);
-          Report report{analysis, change_of(analysis.told), reading.store->name(),
+          JobData data = read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
+          if (data.tasks.empty() && data.regions.empty()) say_nothing(reading);
+          const Analysis analysis = analyse(std::move(data), options_, *reading.store, reading.budget);
+          Report report{analysis, change_of(analysis.data), reading.store->name(),
                         any_time_ ? "At any time" : query::span_text(reading.range),
                         options_.clustering == Clustering::pam ? "pam" : "kmeans"};
           query::write_output(file_, format_ == "json" ? as_json(report) : format_ == "html" ? as_page(report) : as_table(report));
@@ -117,12 +117,12 @@ class BottleneckCommand final : public Command {
     if (jobs.to_ns > 0) std::fprintf(stderr, "the jobs in the store ran from %s\n", query::span_text(jobs).c_str());
   }
 
-  std::optional<Change> change_of(const Told &told) const {
+  std::optional<Change> change_of(const JobData &data) const {
     if (compare_.empty()) return std::nullopt;
     Change change;
-    for (uint32_t i = 0; i < told.jobs.size(); ++i) {
-      if (told.name(told.jobs[i].id) == job_) change.before = i;
-      if (told.name(told.jobs[i].id) == compare_) change.after = i;
+    for (uint32_t i = 0; i < data.jobs.size(); ++i) {
+      if (data.name(data.jobs[i].id) == job_) change.before = i;
+      if (data.name(data.jobs[i].id) == compare_) change.after = i;
     }
     return change;
   }
