@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "plugins/commands/place/rooms.h"
+#include "plugins/commands/place/host_capacity.h"
 #include "plugins/shared/analysis/graph/conntrack.h"
 #include "plugins/shared/analysis/graph/flow.h"
 
@@ -20,9 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (const auto &[seen, real] : translations)
       if (seen == real || seen.protocol.empty()) std::abort();
   } else if (data[0] == 'h') {
-    if (const auto rooms = place::parse_rooms(text))
-      for (const place::Room &room : rooms.value())
-        if (!(room.cpu > 0) || room.memory < 0) std::abort();
+    if (const auto capacities = place::parse_capacities(text))
+      for (const place::HostCapacity &capacity : capacities.value())
+        if (!(capacity.cpu > 0) || capacity.memory < 0) std::abort();
   } else if (graph::endpoint_of(text).address.size() > text.size()) {
     std::abort();
   }

@@ -357,7 +357,7 @@ class OneServer(ServedCase):
         agent.kill()
 
     def test_mistakes_in_the_pipeline_are_said_before_it_runs(self):
-        for parameters, said in (({"url": "ftp://x/y"}, "begins with neither http:// nor https://"),
+        for parameters, said in (({"url": "ftp://x/y"}, "must begin with http:// or https://"),
                                  ({"url": self.server.url}, "names no database"),
                                  ({"cluster": "a'b"}, "the cluster's name has other characters")):
             agent = self.run_agent('local a = require "atalaya"\na.pipeline "p" { a.source.receive { listen = "127.0.0.1:0" }, %s }\n'

@@ -58,11 +58,11 @@ class Stored(QueryCase):
         with open(self.path("good.svg"), "w") as file:
             file.write("good")
         for words, said in (((*WHEN, "--process", "jaba"), 'no stacks from 2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z of process "jaba"; did you mean "java"?'),
-                            ((*WHEN, "--process", "nothing-like-it"), 'of process "nothing-like-it"; there are some of java, shop'),
+                            ((*WHEN, "--process", "nothing-like-it"), 'of process "nothing-like-it"; available: java, shop'),
                             ((*WHEN, "--host", "h3"), "with these tags"),
-                            ((*WHEN, "--process", "shop", "--keep", "kernel"), "--keep kernel leaves none"),
-                            ((*WHEN, "--profile", "offcpu"), 'source perf collects them with profile = "offcpu", a window at a time'),
-                            (("--from", "2001-01-01", "--to", "2001-01-02"), "pipelines/profile.lua has some after its first whole minute"),
+                            ((*WHEN, "--process", "shop", "--keep", "kernel"), "--keep kernel matches none"),
+                            ((*WHEN, "--profile", "offcpu"), 'source perf collects them with profile = "offcpu" at the end of each window'),
+                            (("--from", "2001-01-01", "--to", "2001-01-02"), "pipelines/profile.lua: after the first whole minute"),
                             (("--folded", os.devnull), "no stacks in /dev/null")):
             self.atalaya("flamegraph", *words, "-o", self.path("good.svg"), status=1)
             self.assertIn(said, self.errors)
@@ -100,9 +100,9 @@ class Stored(QueryCase):
         self.assertEqual(total(self.atalaya("flamegraph", "--experiment", "tera", "--format", "folded")), 15)
 
     def test_what_is_refused(self):
-        for words, said in ((["--diff", "yesterday"], "two times with a colon"),
-                            (["--folded", "x", "--host", "h1"], "--folded takes all stacks"),
-                            (["-o", "x.png"], "name FILE.svg, FILE.folded or FILE.json"),
+        for words, said in ((["--diff", "yesterday"], "is not FROM:TO"),
+                            (["--folded", "x", "--host", "h1"], "--folded uses all stacks"),
+                            (["-o", "x.png"], "unknown suffix; use .svg, .folded or .json"),
                             (["--profile", "gpu"], "gpu")):
             self.atalaya("flamegraph", *words, status=2)
             self.assertIn(said, self.errors)
@@ -114,7 +114,7 @@ class Stored(QueryCase):
         with open(self.path("broken"), "w") as file:
             file.write("a;b 1\nno number\n\nneither\n")
         self.assertEqual(self.atalaya("flamegraph", "--folded", self.path("broken"), "--format", "folded"), "a;b 1\n")
-        self.assertIn(f'{self.path("broken")}:2: no folded stack, which is "a;b;c 12"; lines like it are left out: 2', self.errors)
+        self.assertIn(f'{self.path("broken")}:2: not a folded stack ("a;b;c 12"); lines skipped: 2', self.errors)
 
     def test_very_deep_and_very_wide(self):
         with open(self.path("large"), "w") as file:

@@ -159,12 +159,12 @@ class Cluster(StoreCase):
         self.atalaya("place", *WHEN, "--hosts", "nowhere", status=2)
         self.assertIn("--hosts: nowhere: No such file or directory", self.errors)
         self.atalaya("place", "--from", str(T0 - 60), "--to", str(T0 - 30), "--hosts", "2", status=2)
-        self.assertIn("the store does not know how large hosts are", self.errors)
+        self.assertIn("the store has no cores and memory of hosts", self.errors)
         self.assertIn("pipelines/traffic.lua", self.errors)
         self.atalaya("place", *WHEN, "--by", "process", "--format", "kubernetes", status=2)
         self.assertIn("pod templates have containers", self.errors)
         self.atalaya("place", *WHEN, "--move", "nothing*", status=2)
-        self.assertIn("nothing of a name that --move has talks to anything", self.errors)
+        self.assertIn("no flow has a name that --move selects", self.errors)
 
 
 class ThisHost(StoreCase):

@@ -200,7 +200,7 @@ class Misbehaving(HttpCase):
         agent = self.run_ordinary_agent(self.pipeline(f'url = "{server.url}", senders = 3')).running()
         self.delivered(agent, 50)
         agent.allow_threads(False)
-        agent.wait_line("the batch cannot be sent now: Resource temporarily unavailable")
+        agent.wait_line("cannot send the batch now: Resource temporarily unavailable")
         agent.allow_threads(True)
         self.more(agent)
         self.assert_taken(agent, server)

@@ -306,7 +306,7 @@ class Poison(KafkaCase):
         cluster = self.cluster(partitions=1)
         cluster.errors(TOO_LARGE)
         agent = self.collect(cluster)
-        agent.wait_line("at most 500000 bytes from now on")
+        agent.wait_line("further requests have at most 500000 bytes")
         self.more(agent)
         self.assert_same(self.finish(agent), self.stored(cluster))
         self.assertEqual(self.letters(), [])

@@ -211,7 +211,7 @@ class Protocol(PrometheusCase):
         a.pipeline "p" { every = "1s", a.source.self {}, a.sink.prometheus { listen = "*:0"%s } }"""
         agent = self.run_agent(lua % "")
         self.assertNotEqual(agent.join(), 0)
-        self.assertIn("can be reached from other hosts; name a file of tokens, or write open = true", agent.errors())
+        self.assertIn("can be reached from other hosts; set tokens to a file, or open = true", agent.errors())
         agent = self.run_agent(lua % ", open = true").running()
         self.assertEqual(agent.stop(), 0, agent.errors())
 

@@ -176,7 +176,7 @@ class Commands(QueryCase):
         [job] = json.loads(self.atalaya("experiment", "show", "job", "--format", "json"))
         self.assertIsNotNone(job["end"])
         self.atalaya("experiment", "run", "none", "--", "/does/not/exist", status=1)
-        self.assertIn("cannot be run: No such file", self.errors)
+        self.assertIn("cannot run: No such file", self.errors)
         self.atalaya("experiment", "show", "none", status=2)
 
     def start_listener(self, name, terminal=None):

@@ -202,7 +202,7 @@ class Trouble(RiemannCase):
         for said in b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x05hello", b"\xff\xff\xff\xff":
             peer = self.peer(lambda *_: said)
             agent = self.collect(peer)
-            self.assertIn("what answers is no Riemann", agent.wait_line("trying again"))
+            self.assertIn("not a Riemann server", agent.wait_line("trying again"))
             peer.behave()
             self.delivered(agent, 30)
             self.assert_same(self.finish(agent), peer.taken)
@@ -288,7 +288,7 @@ class Trust(RiemannCase):
 class Wrong(RiemannCase):
     def test_what_a_pipeline_cannot_mean(self):
         for sink, said in (('server = "tcp://riemann"', 'write server = "riemann:5555"'),
-                           ('tls = { certificate = "c.pem" }', "tls.certificate and tls.key go together"),
+                           ('tls = { certificate = "c.pem" }', "tls.certificate and tls.key need each other"),
                            ('host = "pid"', "pid@host"), ('ttl = "0s"', "ttl")):
             with self.subTest(sink):
                 agent = self.run_agent('local a = require "atalaya"\na.pipeline "all" { every = "1s", a.source.proc {}, a.sink.riemann { %s } }' % sink)

@@ -7,7 +7,7 @@
 namespace atalaya::bottleneck {
 namespace {
 
-// An object's members, one after the other. What is not known is left out.
+// Members of an object. Unknown values are left out.
 class Object {
  public:
   explicit Object(std::string &out) : out_(out) { out_ += '{'; }
@@ -30,7 +30,7 @@ class Object {
     if (value != kUnknown) core::append_integer(key(name), value);
   }
   void flag(const char *name, bool value) { key(name) += value ? "true" : "false"; }
-  // Each of them by a function that appends it.
+  // Each of them, appended by a function.
   template <class List, class Add>
   void list(const char *name, const List &list, Add &&add) {
     key(name) += '[';
@@ -54,7 +54,7 @@ int64_t count_of(size_t size) {
 
 class Writer {
  public:
-  explicit Writer(const Report &report) : report_(report), all_(report.analysis), told_(report.analysis.told) {}
+  explicit Writer(const Report &report) : report_(report), all_(report.analysis), data_(report.analysis.data) {}
 
   std::string write() {
     {
@@ -75,7 +75,7 @@ class Writer {
 
  private:
   std::string_view job(uint32_t number) const {
-    return number == kNoJob ? std::string_view() : std::string_view(told_.name(told_.jobs[number].id));
+    return number == kNoJob ? std::string_view() : std::string_view(data_.name(data_.jobs[number].id));
   }
 
   std::vector<const Group *> stages() const {
@@ -87,10 +87,10 @@ class Writer {
 
   void add(const JobTotals &job) {
     Object object(out_);
-    const Job &one = told_.jobs[job.job];
-    object.text("job", told_.name(one.id));
-    object.text("name", told_.name(one.name));
-    object.text("framework", told_.name(one.framework));
+    const Job &one = data_.jobs[job.job];
+    object.text("job", data_.name(one.id));
+    object.text("name", data_.name(one.name));
+    object.text("framework", data_.name(one.framework));
     object.text("outcome", outcome_text(one.outcome));
     object.count("tasks", count_of(job.tasks));
     object.count("failed", count_of(job.failed));
@@ -105,10 +105,10 @@ class Writer {
     const bool is_region = finding.kind == Finding::Kind::region;
     object.text("kind", finding.kind == Finding::Kind::node ? "node" : is_region ? "region" : "tasks");
     object.text("job", job(finding.job));
-    object.text("stage", told_.name(finding.stage));
-    object.text("phase", told_.name(finding.phase));
-    object.text("node", told_.name(finding.host));
-    object.text("region", told_.name(finding.region));
+    object.text("stage", data_.name(finding.stage));
+    object.text("phase", data_.name(finding.phase));
+    object.text("node", data_.name(finding.host));
+    object.text("region", data_.name(finding.region));
     if (!is_region) object.text("reason", reason_text(finding.reason));
     object.text("summary", finding.summary);
     if (!is_region) object.number("slower", finding.slower);
@@ -116,7 +116,7 @@ class Writer {
     object.number("lost", finding.lost);
     object.list("phases", finding.phases, [&](const SlowPhase &phase) { add(phase); });
     object.list("tasks", finding.tasks, [&](uint32_t number) {
-      const Task &task = told_.tasks[number];
+      const Task &task = data_.tasks[number];
       core::append_json_string(out_, task.attempt().empty() ? task.task() : task.attempt());
     });
     object.list("evidence", finding.evidence, [&](const std::string &text) { core::append_json_string(out_, text); });
@@ -125,7 +125,7 @@ class Writer {
   }
   void add(const SlowPhase &phase) {
     Object object(out_);
-    object.text("phase", told_.name(all_.groups[phase.group].phase));
+    object.text("phase", data_.name(all_.groups[phase.group].phase));
     object.number("slower", phase.slower);
     object.number("lost", phase.lost);
   }
@@ -154,7 +154,7 @@ class Writer {
   void add(const Node &node) {
     Object object(out_);
     object.text("job", job(node.job));
-    object.text("node", told_.name(node.host));
+    object.text("node", data_.name(node.host));
     object.count("tasks", count_of(node.tasks));
     object.count("lowest", count_of(node.lowest));
     object.count("lower", count_of(node.lower));
@@ -165,8 +165,8 @@ class Writer {
 
   void add_group(Object &object, const Group &group) {
     object.text("job", job(group.job));
-    object.text("stage", told_.name(group.stage));
-    object.text("phase", told_.name(group.phase));
+    object.text("stage", data_.name(group.stage));
+    object.text("phase", data_.name(group.phase));
     object.count("tasks", count_of(group.entries.size()));
     object.count("withoutSpeed", count_of(group.without_speed));
     object.number("speed", group.speed);
@@ -179,7 +179,7 @@ class Writer {
     }
     object.list("nodes", group.nodes, [&](const NodeSpeed &node) {
       Object one(out_);
-      one.text("node", told_.name(node.host));
+      one.text("node", data_.name(node.host));
       one.count("tasks", count_of(node.tasks));
       one.count("lowest", count_of(node.lowest));
       one.count("lower", count_of(node.lower));
@@ -215,7 +215,7 @@ class Writer {
   void add(const RegionCost &region) {
     Object object(out_);
     object.text("job", job(region.job));
-    object.text("region", told_.name(region.name));
+    object.text("region", data_.name(region.name));
     object.text("class", severity_text(region.severity));
     object.count("runs", count_of(region.count));
     object.number("seconds", region.seconds);
@@ -232,8 +232,8 @@ class Writer {
     if (const auto less = shorter(report_)) object.number("shorter", *less);
     object.list("speeds", compare(all_, report_.change->before, report_.change->after), [&](const Compared &one) {
       Object pair(out_);
-      pair.text("stage", told_.name(one.stage));
-      pair.text("phase", told_.name(one.phase));
+      pair.text("stage", data_.name(one.stage));
+      pair.text("phase", data_.name(one.phase));
       pair.number("before", one.before);
       pair.number("after", one.after);
     });
@@ -241,17 +241,17 @@ class Writer {
 
   void add_tasks(Object &object) {
     uint32_t number = 0;
-    object.list("tasks", told_.tasks, [&](const Task &task) { add(task, number++); });
+    object.list("tasks", data_.tasks, [&](const Task &task) { add(task, number++); });
   }
   void add(const Task &task, uint32_t number) {
     Object object(out_);
     object.text("job", job(task.job));
     object.text("task", task.task());
     object.text("attempt", task.attempt());
-    object.text("stage", told_.name(task.stage));
-    object.text("node", told_.name(task.host));
-    object.text("executor", told_.name(task.executor));
-    object.text("locality", told_.name(task.locality));
+    object.text("stage", data_.name(task.stage));
+    object.text("node", data_.name(task.host));
+    object.text("executor", data_.name(task.executor));
+    object.text("locality", data_.name(task.locality));
     object.text("outcome", outcome_text(task.outcome));
     if (task.work.duration_ns != kUnknown) object.number("seconds", static_cast<double>(task.work.duration_ns) / 1e9);
     object.count("bytes", task.work.bytes);
@@ -264,7 +264,7 @@ class Writer {
 
   const Report &report_;
   const Analysis &all_;
-  const Told &told_;
+  const JobData &data_;
   std::string out_;
 };
 

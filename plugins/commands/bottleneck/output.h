@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the analysis found, as texts.
+// The results of the analysis as texts.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace atalaya::bottleneck {
 
-// Two jobs of the same work, before and after a change: their places among the jobs.
+// Two jobs with the same work, before and after a change: their indices among the jobs.
 struct Change {
   uint32_t before = 0, after = 0;
 };
@@ -19,19 +19,19 @@ struct Change {
 struct Report {
   const Analysis &analysis;
   std::optional<Change> change;
-  std::string store, time;  // for people
+  std::string store, time;  // for display
   const char *clustering = "pam";
 };
 
 // Findings, then nodes, phases, regions and slow tasks in columns.
 std::string as_table(const Report &report);
-// {"jobs":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}: docs/how-to/jobs.md tells what is in them.
+// {"jobs":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}; docs/how-to/jobs.md describes them.
 std::string as_json(const Report &report);
-// One HTML page that needs nothing else.
+// One self-contained HTML page.
 std::string as_page(const Report &report);
 
-// Tasks that findings name, in rows below one of titles, with the job where there are several, and how many there are: of many the
-// first ones.
+// The tasks that findings name, in rows below a title row, with the job if there are several jobs. Long lists are cut; `all` is
+// the number of tasks.
 struct TaskRows {
   std::vector<query::Row> rows;
   size_t all = 0;
@@ -39,13 +39,13 @@ struct TaskRows {
 TaskRows bottleneck_tasks(const Analysis &analysis);
 
 // "job_1", "job_1 (wordcount)"; "" of kNoJob
-std::string job_text(const Told &told, uint32_t job);
+std::string job_text(const JobData &data, uint32_t job);
 // "map", "map spill"
-std::string group_text(const Told &told, const Group &group);
-// How much less time the second one took, of the first's: as jobs, or their tasks where one of them has no end of its own; nothing
-// where one runs.
+std::string group_text(const JobData &data, const Group &group);
+// Time that the second job saved, as a share of the first one's: of the jobs, or of their tasks if a job has no end. Nothing
+// while a job runs.
 std::optional<double> shorter(const Report &report);
-// The same in words: "19 % less time than", "as long as".
+// The same as text: "19 % less time than", "as long as".
 std::string time_text(double less);
 
 }  // namespace atalaya::bottleneck

@@ -15,7 +15,7 @@ using query::xml_text;
 
 constexpr size_t kMostPictures = 24, kMostRows = 200, kMostMetrics = 25;
 
-// The policy is for those who host the page: whatever the name of a job says, it cannot load or run anything.
+// The policy protects the host of the page: no text, such as the name of a job, can load or run anything.
 constexpr const char *kHead = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -38,12 +38,12 @@ std::string number(double value) {
   return std::isfinite(value) ? short_text(value) : "";
 }
 
-// Below a table that has not all of them.
+// Below a table that was cut.
 void add_how_many(std::string &out, size_t shown, size_t all) {
   if (shown < all) out += "<p>" + std::to_string(shown) + " of " + std::to_string(all) + "; --format json has all.</p>\n";
 }
 
-// Rows of texts; those of the columns from `numbers` on stand to the right.
+// Rows of texts; columns from `numbers` on are right-aligned.
 void add_table(std::string &out, const std::vector<query::Row> &rows, size_t numbers) {
   if (rows.size() < 2) return;
   out += "<table>";
@@ -60,12 +60,12 @@ void add_table(std::string &out, const std::vector<query::Row> &rows, size_t num
 
 class Page {
  public:
-  explicit Page(const Report &report) : report_(report), all_(report.analysis), told_(report.analysis.told) {}
+  explicit Page(const Report &report) : report_(report), all_(report.analysis), data_(report.analysis.data) {}
 
   std::string write() {
     out_ = kHead;
-    const std::string title = told_.jobs.size() == 1 ? "Bottlenecks of " + job_text(told_, 0)
-                                                     : "Bottlenecks of " + std::to_string(told_.jobs.size()) + " jobs";
+    const std::string title = data_.jobs.size() == 1 ? "Bottlenecks of " + job_text(data_, 0)
+                                                     : "Bottlenecks of " + std::to_string(data_.jobs.size()) + " jobs";
     out_ += "<title>" + xml_text(title) + "</title></head><body>\n<h1>" + xml_text(title) + "</h1>\n<p>" + xml_text(report_.time) +
             ", of " + xml_text(report_.store) + "; grades by " + (std::string(report_.clustering) == "pam" ? "PAM" : "k-means") +
             "</p>\n";
@@ -89,7 +89,7 @@ class Page {
   }
   void add(const Finding &finding) {
     out_ += "<div class=\"finding\"><h3>" + xml_text(finding.summary) + "</h3>\n";
-    if (finding.job != kNoJob) out_ += "<p>" + xml_text(job_text(told_, finding.job)) + "</p>\n";
+    if (finding.job != kNoJob) out_ += "<p>" + xml_text(job_text(data_, finding.job)) + "</p>\n";
     out_ += "<ul>\n";
     for (const std::string &evidence : finding.evidence) out_ += "<li>" + xml_text(evidence) + "</li>\n";
     for (const Check &check : finding.checks) {
@@ -105,7 +105,7 @@ class Page {
     if (finding.index.empty()) return;
     out_ += "<p>Correlation of metrics with " +
             std::string(finding.index == "ipc" ? "instructions per cycle"
-                                               : "the processing speed (no instructions per cycle are known)") +
+                                               : "the processing speed (no data on instructions per cycle)") +
             " over " + std::to_string(finding.metrics.rows) + (finding.index == "ipc" ? " samples" : " tasks") +
             "; the first principal component explains " + percent_text(finding.metrics.explained) +
             " of them. These have 80 % of the sum:</p>\n";
@@ -124,7 +124,7 @@ class Page {
     out_ += "<h2>Jobs</h2>\n";
     std::vector<query::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "seconds", "MiB"}};
     for (const JobTotals &job : all_.totals)
-      rows.push_back({job_text(told_, job.job), std::string(outcome_text(told_.jobs[job.job].outcome)), std::to_string(job.tasks),
+      rows.push_back({job_text(data_, job.job), std::string(outcome_text(data_.jobs[job.job].outcome)), std::to_string(job.tasks),
                       std::to_string(job.failed), std::to_string(job.killed), job.seconds > 0 ? short_text(job.seconds) : "",
                       number(job.bytes / (1 << 20))});
     add_table(out_, rows, 2);
@@ -132,14 +132,14 @@ class Page {
 
   void add_change() {
     if (!report_.change) return;
-    out_ += "<h2>Before and after</h2>\n<p>Before: " + xml_text(job_text(told_, report_.change->before)) +
-            "; after: " + xml_text(job_text(told_, report_.change->after)) + "</p>\n";
+    out_ += "<h2>Before and after</h2>\n<p>Before: " + xml_text(job_text(data_, report_.change->before)) +
+            "; after: " + xml_text(job_text(data_, report_.change->after)) + "</p>\n";
     if (const auto less = shorter(report_)) out_ += "<p>The run took " + time_text(*less) + " before.</p>\n";
     const std::vector<Compared> speeds = compare(all_, report_.change->before, report_.change->after);
-    if (!speeds.empty()) out_ += change_of(told_, speeds);
+    if (!speeds.empty()) out_ += change_of(data_, speeds);
   }
 
-  // Groups that a finding is about come first.
+  // Groups with findings come first.
   void add_pictures() {
     std::set<size_t> named;
     for (const Finding &finding : all_.findings) {
@@ -159,10 +159,10 @@ class Page {
         continue;
       }
       if (drawn++ == 0) out_ += "<h2>Grades</h2>\n";
-      out_ += "<h3>" + xml_text(job_text(told_, group.job) + " " + group_text(told_, group)) + "</h3>\n" +
-              scatter_of(told_, group) + slowest_by_node(told_, group);
+      out_ += "<h3>" + xml_text(job_text(data_, group.job) + " " + group_text(data_, group)) + "</h3>\n" +
+              scatter_of(data_, group) + slowest_by_node(data_, group);
     }
-    if (left_out > 0) out_ += "<p>" + std::to_string(left_out) + " further stages and phases are not drawn.</p>\n";
+    if (left_out > 0) out_ += "<p>" + std::to_string(left_out) + " more stages and phases have no chart.</p>\n";
   }
 
   void add_nodes() {
@@ -170,7 +170,7 @@ class Page {
     std::vector<query::Row> rows = {{"job", "node", "top 20 %", "bottleneck", "tasks", "lowest", "lower", "remote"}};
     for (const Node &node : all_.nodes) {
       const auto share = node.remote_share();
-      rows.push_back({job_text(told_, node.job), told_.name(node.host), node.top ? "yes" : "", node.bottleneck ? "yes" : "",
+      rows.push_back({job_text(data_, node.job), data_.name(node.host), node.top ? "yes" : "", node.bottleneck ? "yes" : "",
                       std::to_string(node.tasks), std::to_string(node.lowest), std::to_string(node.lower),
                       share ? percent_text(*share) : ""});
     }
@@ -179,11 +179,11 @@ class Page {
 
   void add_phases() {
     if (!all_.ranks.empty())
-      out_ += "<h2>Phases</h2>\n<p>How the speed of each goes with that of the task, over all tasks of the stage.</p>\n";
+      out_ += "<h2>Phases</h2>\n<p>Correlation of the speed of each phase with that of the task, over all tasks of the stage.</p>\n";
     std::vector<query::Row> rows = {{"job", "phase", "top 20 %", "tasks", "KiB/s", "of the time", "correlation", "loading"}};
     for (const PhaseRank &rank : all_.ranks) {
       const Group &group = all_.groups[rank.group];
-      rows.push_back({job_text(told_, group.job), group_text(told_, group), rank.bottleneck ? "yes" : "",
+      rows.push_back({job_text(data_, group.job), group_text(data_, group), rank.bottleneck ? "yes" : "",
                       std::to_string(group.entries.size()), number(group.speed),
                       std::isnan(rank.share) ? "" : percent_text(rank.share), coefficient_text(rank.correlation),
                       coefficient_text(rank.loading)});
@@ -195,7 +195,7 @@ class Page {
     if (!all_.regions.empty()) out_ += "<h2>Code regions</h2>\n";
     std::vector<query::Row> rows = {{"job", "region", "class", "critical", "runs", "seconds", "of all", "of tasks"}};
     for (const RegionCost &region : all_.regions)
-      rows.push_back({job_text(told_, region.job), told_.name(region.name), std::string(severity_text(region.severity)),
+      rows.push_back({job_text(data_, region.job), data_.name(region.name), std::string(severity_text(region.severity)),
                       region.critical ? "yes" : "", std::to_string(region.count), short_text(region.seconds),
                       percent_text(region.share), std::isnan(region.of_tasks) ? "" : percent_text(region.of_tasks)});
     add_table(out_, rows, 4);
@@ -204,7 +204,7 @@ class Page {
   void add_tasks() {
     const TaskRows tasks = bottleneck_tasks(all_);
     if (tasks.all == 0) return;
-    out_ += "<h2>Bottleneck tasks</h2>\n<p>Those that findings name.</p>\n";
+    out_ += "<h2>Bottleneck tasks</h2>\n<p>Tasks that findings name.</p>\n";
     add_table(out_, tasks.rows, tasks.rows[0].size() - 2);
     add_how_many(out_, tasks.rows.size() - 1, tasks.all);
   }
@@ -218,7 +218,7 @@ class Page {
 
   const Report &report_;
   const Analysis &all_;
-  const Told &told_;
+  const JobData &data_;
   std::string out_;
 };
 

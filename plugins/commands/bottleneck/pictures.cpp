@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kWidth = 520, kHeight = 280, kLeft = 76, kRight = 14, kTop = 34, kBottom = 58;
 constexpr size_t kMostPoints = 2'000, kMostBars = 24, kWidestName = 12;
-// From the lowest grade to the highest; told apart also by those who do not see colours as others do.
+// From the lowest grade to the highest; distinguishable for colour-blind readers.
 constexpr std::array<const char *, kGrades> kColours = {"#d55e00", "#e69f00", "#999999", "#56b4e9", "#0072b2"};
 constexpr const char *kBefore = "#999999", *kAfter = "#0072b2";
 
@@ -62,7 +62,7 @@ class Picture {
             std::to_string(bottom + 4) + "\" stroke=\"#999\"/>\n";
     text(at_x, bottom + 15, "middle", words);
   }
-  // What a bar is, below it, leaning.
+  // The label of a bar, rotated below it.
   void name(double at_x, const std::string &words) {
     const std::string turn = " transform=\"rotate(-30 " + pixels(at_x) + " " + pixels(kHeight - kBottom + 14) + ")\"";
     text(at_x, kHeight - kBottom + 14, "end", core::cut_to_width(core::visible(words), kWidestName), turn);
@@ -82,14 +82,14 @@ class Picture {
   std::string out_;
 };
 
-std::string title_of(const Told &told, const Group &group, const char *what) {
-  const std::string &stage = told.name(group.stage), &phase = told.name(group.phase);
+std::string title_of(const JobData &data, const Group &group, const char *what) {
+  const std::string &stage = data.name(group.stage), &phase = data.name(group.phase);
   return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + what;
 }
 
-// Below a picture that is so many seconds wide.
+// Axis labels of a chart that covers this number of seconds.
 void add_seconds(Picture &picture, double seconds) {
-  constexpr double kShortest = 0.001;  // starts are told in milliseconds
+  constexpr double kShortest = 0.001;  // starts have a resolution of milliseconds
   const plot::Scale scale = plot::scale_of(0, std::max(seconds, kShortest), 6);
   for (const double mark : plot::marks(scale))
     if (mark == 0 || (mark <= seconds && seconds >= kShortest))
@@ -99,20 +99,20 @@ void add_seconds(Picture &picture, double seconds) {
 
 }  // namespace
 
-std::string scatter_of(const Told &told, const Group &group) {
+std::string scatter_of(const JobData &data, const Group &group) {
   const auto less = [](auto member) { return [member](const Entry &a, const Entry &b) { return a.*member < b.*member; }; };
   const auto [first, last] = std::minmax_element(group.entries.begin(), group.entries.end(), less(&Entry::start_ns));
   const double begin = static_cast<double>(first->start_ns), length = std::max(1.0, static_cast<double>(last->start_ns) - begin);
   const size_t every = group.entries.size() / kMostPoints + 1;
-  std::string title = title_of(told, group, "speed in KiB/s");
+  std::string title = title_of(data, group, "speed in KiB/s");
   if (every > 1) title += " (one task of " + std::to_string(every) + ")";
   Picture picture(title, std::max_element(group.entries.begin(), group.entries.end(), less(&Entry::speed))->speed);
   for (size_t i = 0; i < group.entries.size(); i += every) {
     const Entry &entry = group.entries[i];
-    const Task &task = told.tasks[entry.task];
+    const Task &task = data.tasks[entry.task];
     picture.dot(Picture::x((static_cast<double>(entry.start_ns) - begin) / length), entry.speed,
                 kColours[static_cast<size_t>(entry.grade)],
-                std::string(task.attempt().empty() ? task.task() : task.attempt()) + " on " + told.name(task.host) + ": " +
+                std::string(task.attempt().empty() ? task.task() : task.attempt()) + " on " + data.name(task.host) + ": " +
                     short_text(entry.speed) + " KiB/s, " + std::string(grade_text(entry.grade)));
   }
   add_seconds(picture, length / 1e9);
@@ -122,9 +122,9 @@ std::string scatter_of(const Told &told, const Group &group) {
   return picture.finished();
 }
 
-std::string slowest_by_node(const Told &told, const Group &group) {
+std::string slowest_by_node(const JobData &data, const Group &group) {
   std::vector<NodeSpeed> nodes = group.nodes;
-  std::string title = title_of(told, group, "tasks in the lowest grade, by node");
+  std::string title = title_of(data, group, "tasks in the lowest grade, by node");
   if (nodes.size() > kMostBars) {
     std::stable_sort(nodes.begin(), nodes.end(), [](const NodeSpeed &a, const NodeSpeed &b) { return a.lowest > b.lowest; });
     title += " (" + std::to_string(kMostBars) + " of " + std::to_string(nodes.size()) + ")";
@@ -137,13 +137,13 @@ std::string slowest_by_node(const Told &told, const Group &group) {
     const auto place = [&](double part) { return Picture::x((static_cast<double>(i) + part) / static_cast<double>(nodes.size())); };
     picture.bar(
         place(0.2), place(0.8), static_cast<double>(nodes[i].lowest), kColours.front(),
-        told.name(nodes[i].host) + ": " + std::to_string(nodes[i].lowest) + " of " + std::to_string(nodes[i].tasks) + " tasks");
-    picture.name(place(0.5), told.name(nodes[i].host));
+        data.name(nodes[i].host) + ": " + std::to_string(nodes[i].lowest) + " of " + std::to_string(nodes[i].tasks) + " tasks");
+    picture.name(place(0.5), data.name(nodes[i].host));
   }
   return picture.finished();
 }
 
-std::string change_of(const Told &told, const std::vector<Compared> &speeds) {
+std::string change_of(const JobData &data, const std::vector<Compared> &speeds) {
   const std::vector<Compared> shown(speeds.begin(), speeds.begin() + static_cast<ptrdiff_t>(std::min(speeds.size(), kMostBars)));
   double most = 1;
   for (const Compared &one : shown) most = std::max({most, one.before, one.after});
@@ -151,12 +151,12 @@ std::string change_of(const Told &told, const std::vector<Compared> &speeds) {
   for (size_t i = 0; i < shown.size(); ++i) {
     const Compared &one = shown[i];
     const auto place = [&](double part) { return Picture::x((static_cast<double>(i) + part) / static_cast<double>(shown.size())); };
-    const std::string name = told.name(one.stage) + (one.phase == 0 ? "" : " " + told.name(one.phase));
+    const std::string name = data.name(one.stage) + (one.phase == 0 ? "" : " " + data.name(one.phase));
     picture.bar(place(0.15), place(0.5), one.before, kBefore, name + " before: " + short_text(one.before) + " KiB/s");
     picture.bar(place(0.5), place(0.85), one.after, kAfter, name + " after: " + short_text(one.after) + " KiB/s");
     picture.name(place(0.5), name);
   }
-  picture.legend({{kBefore, "before"}, {kAfter, "after"}}, Picture::x(0.7), 18);  // below, names are in its way
+  picture.legend({{kBefore, "before"}, {kAfter, "after"}}, Picture::x(0.7), 18);  // below, it would overlap the names
   return picture.finished();
 }
 

@@ -10,10 +10,10 @@
 namespace atalaya::bottleneck {
 
 // Each task of a group by its start and speed, in the colour of its grade.
-std::string scatter_of(const Told &told, const Group &group);
-// How many tasks in the lowest grade each node has.
-std::string slowest_by_node(const Told &told, const Group &group);
+std::string scatter_of(const JobData &data, const Group &group);
+// Number of tasks in the lowest grade, by node.
+std::string slowest_by_node(const JobData &data, const Group &group);
 // The speeds of stages and phases before and after, side by side.
-std::string change_of(const Told &told, const std::vector<Compared> &speeds);
+std::string change_of(const JobData &data, const std::vector<Compared> &speeds);
 
 }  // namespace atalaya::bottleneck

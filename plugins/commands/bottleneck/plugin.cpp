@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command bottleneck: which tasks, phases and nodes slow a job down, and why.
+// Command bottleneck: slow tasks, phases and nodes of a job, and the reasons.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class BottleneckCommand final : public Command {
     options_.least = static_cast<double>(host.integer("least")) / 100;
     if (const auto file = host.find("o")) file_ = file->text();
     format_ = format_of(file_, host.text("format"));
-    // A job has a time of its own.
+    // A single job is searched at any time.
     any_time_ = job_ != "all" && read_.experiment.empty() && read_.from.empty() && read_.to.empty();
   }
 
@@ -77,11 +77,11 @@ class BottleneckCommand final : public Command {
         [&] {
           query::Reading reading(read_);
           if (any_time_) reading.range = {0, reading.now_ns};
-          Told told = read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
-          if (told.tasks.empty() && told.regions.empty()) say_nothing(reading);
-          const Analysis analysis = analyse(std::move(told), options_, *reading.store, reading.budget);
-          Report report{analysis, change_of(analysis.told), reading.store->name(),
-                        any_time_ ? "Whenever it ran" : query::span_text(reading.range),
+          JobData data = read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
+          if (data.tasks.empty() && data.regions.empty()) say_nothing(reading);
+          const Analysis analysis = analyse(std::move(data), options_, *reading.store, reading.budget);
+          Report report{analysis, change_of(analysis.data), reading.store->name(),
+                        any_time_ ? "At any time" : query::span_text(reading.range),
                         options_.clustering == Clustering::pam ? "pam" : "kmeans"};
           query::write_output(file_, format_ == "json" ? as_json(report) : format_ == "html" ? as_page(report) : as_table(report));
           return 0;
@@ -97,7 +97,7 @@ class BottleneckCommand final : public Command {
     return ids;
   }
 
-  // And when there are some.
+  // The time range that has jobs.
   void say_nothing(query::Reading &reading) const {
     query::say_nothing("tasks of jobs", reading.range);
     if (any_time_) return;
@@ -112,17 +112,17 @@ class BottleneckCommand final : public Command {
         jobs.to_ns = std::max(jobs.to_ns, *end);
       });
     } catch (const query::TooMuch &) {
-      return;  // the answer stands without the hint
+      return;  // the hint is optional
     }
     if (jobs.to_ns > 0) std::fprintf(stderr, "the jobs in the store ran from %s\n", query::span_text(jobs).c_str());
   }
 
-  std::optional<Change> change_of(const Told &told) const {
+  std::optional<Change> change_of(const JobData &data) const {
     if (compare_.empty()) return std::nullopt;
     Change change;
-    for (uint32_t i = 0; i < told.jobs.size(); ++i) {
-      if (told.name(told.jobs[i].id) == job_) change.before = i;
-      if (told.name(told.jobs[i].id) == compare_) change.after = i;
+    for (uint32_t i = 0; i < data.jobs.size(); ++i) {
+      if (data.name(data.jobs[i].id) == job_) change.before = i;
+      if (data.name(data.jobs[i].id) == compare_) change.after = i;
     }
     return change;
   }

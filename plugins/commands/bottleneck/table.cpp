@@ -34,7 +34,7 @@ void add_jobs(std::string &out, const Report &report) {
   std::vector<query::Row> rows = {{"job", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
   for (const JobTotals &job : report.analysis.totals) {
     if (rows.size() > kMostRows) break;
-    rows.push_back({visible(job_text(report.analysis.told, job.job)), std::to_string(job.tasks), std::to_string(job.failed),
+    rows.push_back({visible(job_text(report.analysis.data, job.job)), std::to_string(job.tasks), std::to_string(job.failed),
                     std::to_string(job.killed), std::to_string(job.running), job.seconds > 0 ? short_text(job.seconds) : "",
                     number(job.bytes / (1 << 20))});
   }
@@ -43,7 +43,7 @@ void add_jobs(std::string &out, const Report &report) {
 
 void add_finding(std::string &out, const Analysis &all, const Finding &finding) {
   out += "* ";
-  if (finding.job != kNoJob && all.told.jobs.size() > 1) out += visible(job_text(all.told, finding.job)) + ": ";
+  if (finding.job != kNoJob && all.data.jobs.size() > 1) out += visible(job_text(all.data, finding.job)) + ": ";
   out += visible(finding.summary) + "\n";
   for (const std::string &evidence : finding.evidence) out += "    " + visible(evidence) + "\n";
   for (const Check &check : finding.checks) {
@@ -54,7 +54,7 @@ void add_finding(std::string &out, const Analysis &all, const Finding &finding) 
   std::string leading;
   for (size_t i = 0; i < std::min<size_t>(finding.metrics.leading, 6); ++i)
     leading += (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + coefficient_text(finding.metrics.all[i].correlation);
-  const char *index = finding.index == "ipc" ? "instructions per cycle" : "processing speed (no instructions per cycle are known)";
+  const char *index = finding.index == "ipc" ? "instructions per cycle" : "processing speed (no data on instructions per cycle)";
   out += "    " + std::to_string(finding.metrics.leading) + " of " + std::to_string(finding.metrics.all.size()) +
          " metrics have 80 % of the correlation with " + index + ": " + visible(leading) +
          (finding.metrics.leading > 6 ? ", ..." : "") + "\n";
@@ -65,7 +65,7 @@ void add_nodes(std::string &out, const Report &report) {
   std::vector<query::Row> rows = {{"job", "node", "tasks", "lowest", "lower", "remote", "top 20 %", "bottleneck"}};
   for (const Node &node : all.nodes) {
     if (rows.size() > kMostRows) break;
-    rows.push_back({visible(job_text(all.told, node.job)), visible(all.told.name(node.host)), std::to_string(node.tasks),
+    rows.push_back({visible(job_text(all.data, node.job)), visible(all.data.name(node.host)), std::to_string(node.tasks),
                     std::to_string(node.lowest), std::to_string(node.lower), share(node.remote_share()), node.top ? "yes" : "",
                     node.bottleneck ? "yes" : ""});
   }
@@ -78,11 +78,11 @@ void add_phases(std::string &out, const Report &report) {
   for (const PhaseRank &rank : all.ranks) {
     if (rows.size() > kMostRows) break;
     const Group &group = all.groups[rank.group];
-    rows.push_back({visible(job_text(all.told, group.job)), visible(group_text(all.told, group)),
+    rows.push_back({visible(job_text(all.data, group.job)), visible(group_text(all.data, group)),
                     std::to_string(group.entries.size()), number(group.speed), share(rank.share),
                     coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
   }
-  add_section(out, "Phases: how their speed goes with the task's", rows, all.ranks.size());
+  add_section(out, "Phases: correlation of their speed with the task's", rows, all.ranks.size());
 }
 
 void add_regions(std::string &out, const Report &report) {
@@ -90,7 +90,7 @@ void add_regions(std::string &out, const Report &report) {
   std::vector<query::Row> rows = {{"job", "region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
   for (const RegionCost &region : all.regions) {
     if (rows.size() > kMostRows) break;
-    rows.push_back({visible(job_text(all.told, region.job)), visible(all.told.name(region.name)),
+    rows.push_back({visible(job_text(all.data, region.job)), visible(all.data.name(region.name)),
                     std::string(severity_text(region.severity)), std::to_string(region.count), short_text(region.seconds),
                     percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
   }
@@ -106,52 +106,52 @@ void add_tasks(std::string &out, const Report &report) {
 
 void add_change(std::string &out, const Report &report) {
   if (!report.change) return;
-  const Told &told = report.analysis.told;
+  const JobData &data = report.analysis.data;
   std::vector<query::Row> rows = {{"stage", "phase", "KiB/s before", "after", "change"}};
   const std::vector<Compared> both = compare(report.analysis, report.change->before, report.change->after);
   for (const Compared &one : both)
-    rows.push_back({visible(told.name(one.stage)), visible(told.name(one.phase)), short_text(one.before), short_text(one.after),
+    rows.push_back({visible(data.name(one.stage)), visible(data.name(one.phase)), short_text(one.before), short_text(one.after),
                     percent_text(one.after / one.before - 1)});
   add_section(out, "Processing speed before and after", rows, both.size());
   if (const auto less = shorter(report))
-    out += visible(job_text(told, report.change->after)) + " took " + time_text(*less) + " " +
-           visible(job_text(told, report.change->before)) + "\n";
+    out += visible(job_text(data, report.change->after)) + " took " + time_text(*less) + " " +
+           visible(job_text(data, report.change->before)) + "\n";
 }
 
 }  // namespace
 
 TaskRows bottleneck_tasks(const Analysis &analysis) {
-  const Told &told = analysis.told;
-  const bool with_job = told.jobs.size() > 1;
+  const JobData &data = analysis.data;
+  const bool with_job = data.jobs.size() > 1;
   TaskRows found{{{"task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"}}};
   if (with_job) found.rows[0].insert(found.rows[0].begin(), "job");
-  for (uint32_t i = 0; i < told.tasks.size(); ++i) {
+  for (uint32_t i = 0; i < data.tasks.size(); ++i) {
     if (!analysis.bottlenecks[i] || ++found.all > kMostRows) continue;
-    const Task &task = told.tasks[i];
+    const Task &task = data.tasks[i];
     const bool is_graded = !std::isnan(analysis.speeds[i]);
-    found.rows.push_back({std::string(task.task()), std::string(task.attempt()), told.name(task.host), told.name(task.stage),
+    found.rows.push_back({std::string(task.task()), std::string(task.attempt()), data.name(task.host), data.name(task.stage),
                           std::string(is_graded ? grade_text(analysis.grades[i]) : ""), number(analysis.speeds[i]),
                           short_text(static_cast<double>(task.work.duration_ns) / 1e9)});
-    if (with_job) found.rows.back().insert(found.rows.back().begin(), job_text(told, task.job));
+    if (with_job) found.rows.back().insert(found.rows.back().begin(), job_text(data, task.job));
   }
   return found;
 }
 
-std::string job_text(const Told &told, uint32_t job) {
+std::string job_text(const JobData &data, uint32_t job) {
   if (job == kNoJob) return "";
-  const std::string &id = told.name(told.jobs[job].id), &name = told.name(told.jobs[job].name);
+  const std::string &id = data.name(data.jobs[job].id), &name = data.name(data.jobs[job].name);
   return name.empty() || name == id ? id : id + " (" + name + ")";
 }
 
-std::string group_text(const Told &told, const Group &group) {
-  const std::string &stage = told.name(group.stage), &phase = told.name(group.phase);
+std::string group_text(const JobData &data, const Group &group) {
+  const std::string &stage = data.name(group.stage), &phase = data.name(group.phase);
   return stage.empty() || phase.empty() ? stage + phase : stage + " " + phase;
 }
 
 std::optional<double> shorter(const Report &report) {
   if (!report.change) return std::nullopt;
   const JobTotals &first = report.analysis.totals[report.change->before], &second = report.analysis.totals[report.change->after];
-  // A job begins before its first task and ends after its last one: only like is compared with like.
+  // A job starts before its first task and ends after its last one: compare jobs with jobs, or tasks with tasks.
   const bool as_jobs = first.has_end && second.has_end;
   const double before = as_jobs ? first.seconds : first.of_tasks, after = as_jobs ? second.seconds : second.of_tasks;
   return before > 0 && after > 0 ? std::optional(1 - after / before) : std::nullopt;

@@ -15,7 +15,7 @@ namespace atalaya::experiment_command {
 Child::Child() {
   sigemptyset(&taken_);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&taken_, signal);
-  ::signal(SIGCHLD, SIG_DFL);  // ignored, as some parent may have left it, it would not come
+  ::signal(SIGCHLD, SIG_DFL);  // a parent may have set it to be ignored
   pthread_sigmask(SIG_BLOCK, &taken_, &before_);
 }
 
@@ -28,7 +28,7 @@ void Child::start(const std::vector<std::string> &words) {
   arguments.reserve(words.size() + 1);
   for (const std::string &word : words) arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
-  // It gets the signals that this process blocks or ignores, as if it were run without us.
+  // The child gets default handling of the signals that this process blocks or ignores.
   sigset_t none, defaults;
   sigemptyset(&none);
   sigemptyset(&defaults);
@@ -41,7 +41,7 @@ void Child::start(const std::vector<std::string> &words) {
   pid_t pid = 0;
   const int error = ::posix_spawnp(&pid, words[0].c_str(), nullptr, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw Failure(Code::permanent, words[0] + " cannot be run: " + core::error_text(error));
+  if (error != 0) throw Failure(Code::permanent, words[0] + ": cannot run: " + core::error_text(error));
   pid_ = pid;
 }
 
@@ -50,11 +50,11 @@ int Child::wait() {
   for (pid_t ended = 0; ended == 0;) {
     siginfo_t info{};
     const int signal = sigwaitinfo(&taken_, &info);
-    // What the terminal sends goes to all that run on it.
+    // The terminal sends signals to all its processes, the child included.
     const bool of_terminal = info.si_code == SI_KERNEL;
     if (signal > 0 && signal != SIGCHLD && !of_terminal) ::kill(pid_, signal);
     ended = ::waitpid(pid_, &status, WNOHANG);
-    if (ended < 0) throw Failure(Code::permanent, "the command was lost: " + core::error_text(errno));
+    if (ended < 0) throw Failure(Code::permanent, "cannot wait for the command: " + core::error_text(errno));
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -9,9 +9,8 @@
 
 namespace atalaya::experiment_command {
 
-// A program that runs in the place of this one on the terminal.
-// While it lives, SIGINT, SIGTERM and SIGHUP are for the program: those of the terminal it has already, the others are passed on,
-// each once. This process goes on until the program has ended.
+// A child program that uses this process's terminal. While it runs, SIGINT, SIGTERM and SIGHUP are for the child: it gets those
+// of the terminal directly, the others are forwarded once. This process continues until the child has ended.
 class Child {
  public:
   Child();
@@ -19,9 +18,9 @@ class Child {
   Child &operator=(const Child &) = delete;
   ~Child();
 
-  // Throws Failure when it cannot be run.
+  // Throws Failure if it cannot be started.
   void start(const std::vector<std::string> &words);
-  // Its exit status as a shell shows it: 128 + N after signal N.
+  // Its exit status in the form of a shell: 128 + N after signal N.
   int wait();
 
  private:

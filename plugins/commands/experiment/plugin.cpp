@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command experiment: names for stretches of time, kept as spans in the store.
+// Command experiment: named time ranges, stored as spans.
 #include <pwd.h>
 #include <unistd.h>
 
@@ -161,7 +161,7 @@ class ExperimentCommand final : public Command {
     return 0;
   }
 
-  // The experiment ends with the command, also when that fails.
+  // The experiment ends with the command, even if that fails.
   int run_command(const std::vector<std::string> &words) const {
     if (words.size() < 3) throw Wrong("run: missing command; write run NAME -- COMMAND");
     ExperimentLog writer = log();

@@ -13,10 +13,10 @@
 namespace atalaya::flamegraph {
 namespace {
 
-// A line that is longer is no stack of any profiler.
+// Longer lines are not stacks.
 constexpr size_t kLongestLine = size_t{16} << 20;
 
-// A line in memory that is bounded, whatever is read. False: there is none.
+// Reads a line into limited memory. False at the end.
 bool next_line(std::istream &in, std::string &line) {
   line.clear();
   std::streambuf &bytes = *in.rdbuf();
@@ -46,9 +46,9 @@ void add_folded(Tree &tree, Side side, std::istream &in, const std::string &name
     }
   }
   if (strange == 0) return;
-  const std::string what = name + ":" + std::to_string(first_strange) + ": no folded stack, which is \"a;b;c 12\"";
+  const std::string what = name + ":" + std::to_string(first_strange) + ": not a folded stack (\"a;b;c 12\")";
   if (stacks == 0) throw Failure(Code::permanent, what);
-  std::fprintf(stderr, "%s; lines like it are left out: %zu\n", what.c_str(), strange);
+  std::fprintf(stderr, "%s; lines skipped: %zu\n", what.c_str(), strange);
 }
 
 void add_folded_file(Tree &tree, Side side, const std::string &path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folded stacks of a file, as any profiler's tools write them.
+// Folded stacks from a file, in the format of common profilers.
 #pragma once
 
 #include <istream>
@@ -9,9 +9,9 @@
 
 namespace atalaya::flamegraph {
 
-// Adds all lines. What is no stack is left out, and said on standard error once, with the number of the first. Throws Failure.
+// Adds all lines. Other lines are skipped and reported once on standard error, with the number of the first. Throws Failure.
 void add_folded(Tree &tree, Side side, std::istream &in, const std::string &name);
-// The same of a file; "-": standard input.
+// The same for a file; "-": standard input.
 void add_folded_file(Tree &tree, Side side, const std::string &path);
 
 }  // namespace atalaya::flamegraph

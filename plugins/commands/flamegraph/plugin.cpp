@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command flamegraph: where time went, as a picture to look into, or for other tools.
+// Command flamegraph: time by call stack, as an interactive image or for other tools.
 #include <atalaya/plugin.hpp>
 
 #include <array>
@@ -92,8 +92,8 @@ class FlamegraphCommand final : public Command {
             read_files(tree);
           const Classes classes(tree, wanted_.group_depth());
           finish(tree, classes);
-          if (tree.root().shown() == 0) return say_nothing();
-          say_early(tree);
+          if (tree.root().shown() == 0) return report_nothing();
+          report_incomplete(tree);
           query::write_output(file_, output_of(tree, classes));
           return 0;
         },
@@ -112,7 +112,7 @@ class FlamegraphCommand final : public Command {
     if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;
     if (folded_.empty()) return;
     if (!wanted_.tags.empty() || wanted_.by != By::process || !(options_.from + options_.to + options_.experiment).empty())
-      throw Failure(Code::bad_config, "--folded takes all stacks of the file; leave out times, hosts, processes, --tag and --by");
+      throw Failure(Code::bad_config, "--folded uses all stacks of the file; omit times, hosts, processes, --tag and --by");
   }
 
   void set_format() {
@@ -120,7 +120,7 @@ class FlamegraphCommand final : public Command {
     const std::string suffix = query::suffix_of(file_);
     format_ = suffix == "json" || suffix == "folded" ? suffix : "svg";
     if (format_ == "svg" && !suffix.empty() && suffix != "svg")
-      throw Failure(Code::bad_config, "-o " + file_ + ": name FILE.svg, FILE.folded or FILE.json, or say which with --format");
+      throw Failure(Code::bad_config, "-o " + file_ + ": unknown suffix; use .svg, .folded or .json, or set --format");
   }
 
   void read_store(Tree &tree) {
@@ -145,29 +145,29 @@ class FlamegraphCommand final : public Command {
 
   void finish(Tree &tree, const Classes &classes) {
     if (tree.cut() > 0)
-      std::fprintf(stderr, "deeper or more different than is shown: of %zu stacks only the first frames are\n", tree.cut());
+      std::fprintf(stderr, "%zu stacks are shown with their first frames only: too deep, or too many different ones\n", tree.cut());
     if (keep_ != "all") tree.keep([&](uint32_t node) { return is_wanted(classes, node, tree.name(node)); });
     tree.finish();
     if (style_.compared && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
   }
 
-  // A picture of nothing is not written: it may stand where a good one does.
-  int say_nothing() const {
+  // An empty image is not written, because it might replace a good one.
+  int report_nothing() const {
     std::string text = nothing_;
     if (text.empty()) text = folded_.empty() ? "from " + style_.subtitle : "in " + (folded_ == "-" ? "standard input" : folded_);
-    if (nothing_.empty() && keep_ != "all") text += "; --keep " + keep_ + " leaves none";
+    if (nothing_.empty() && keep_ != "all") text += "; --keep " + keep_ + " matches none";
     if (!file_.empty() && file_ != "-") text += "; " + file_ + " is not written";
     std::fprintf(stderr, "no stacks %s\n", text.c_str());
     return 1;
   }
 
-  void say_early(const Tree &tree) const {
+  void report_incomplete(const Tree &tree) const {
     const double share = early_end(tree, wanted_.group_depth()) / tree.root().shown();
     if (share <= 0.5) return;
     std::fprintf(
         stderr,
-        "%.0f %% of this ends early, before the function that its thread began with: unwind = \"dwarf\" of the source perf "
-        "follows programs without frame pointers, as most distributions build them\n",
+        "%.0f %% of the samples have incomplete stacks: unwind = \"dwarf\" of the source perf "
+        "unwinds programs without frame pointers, as in most distributions\n",
         100 * share);
   }
 
@@ -186,7 +186,7 @@ class FlamegraphCommand final : public Command {
   }
 
   std::string title() const {
-    std::string text = wanted_.profile == "offcpu" ? "Where threads waited" : "Where time went";
+    std::string text = wanted_.profile == "offcpu" ? "Waiting time by call stack" : "Time by call stack";
     for (const store::TagFilter &filter : wanted_.tags) {
       text += ", " + filter.key;
       for (const std::string &pattern : filter.patterns) text += " " + pattern;
@@ -196,7 +196,7 @@ class FlamegraphCommand final : public Command {
 
   const query::ReadOptions options_;
   const std::string folded_, diff_, file_;
-  std::string nothing_;  // which stacks the store has none of
+  std::string nothing_;  // the reason for an empty result
   std::string format_;
   const std::string keep_;
   Wanted wanted_;

@@ -15,7 +15,7 @@
 namespace atalaya::flamegraph {
 namespace {
 
-// What a stack counts: waits in time, the rest in samples.
+// The weight of a stack: time for waits, else samples.
 double value_of(const store::Stack &stack, std::string_view field) {
   for (const store::Field &one : stack.fields)
     if (one.name == field) return one.is_count ? static_cast<double>(one.count) : one.value;
@@ -54,16 +54,16 @@ std::string why_nothing(store::Store &store, const Wanted &wanted, const store::
   const auto process = std::find_if(others.tags.begin(), others.tags.end(), [](const auto &tag) { return tag.key == "process"; });
   if (process == others.tags.end()) {
     if (!wanted.tags.empty()) return " with these tags";
-    if (wanted.profile == "offcpu") return "; source perf collects them with profile = \"offcpu\", a window at a time";
-    if (wanted.profile == "wall") return "; source jvm collects them, a window at a time";
-    return "; source perf collects them, a window at a time: pipelines/profile.lua has some after its first whole minute";
+    if (wanted.profile == "offcpu") return "; source perf collects them with profile = \"offcpu\" at the end of each window";
+    if (wanted.profile == "wall") return "; source jvm collects them at the end of each window";
+    return "; source perf collects them at the end of each window (pipelines/profile.lua: after the first whole minute)";
   }
   const std::string asked = process->patterns.front();
   others.tags.erase(process);
   const std::vector<std::string> names = names_with_stacks(store, others, budget);
   std::string text = " of process " + core::in_quotes(asked);
   if (const std::string near = core::did_you_mean(asked, names); !near.empty()) return text + near;
-  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "; there are some of " : ", ") + names[i];
+  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "; available: " : ", ") + names[i];
   return text + (names.size() > kMostNamed ? ", ..." : "");
 }
 
@@ -84,7 +84,7 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
                 query::Budget &budget) {
   const store::Selection selection = selected(wanted, range);
   const std::string_view field = wanted.counts_time() ? "profile.ns" : "profile.samples";
-  // Equal stacks have equal numbers, and processes equal entities: their texts are looked at once.
+  // Equal stacks have equal ids, and processes equal entities: their texts are read once.
   std::unordered_map<int64_t, uint32_t> processes;
   std::map<std::pair<int64_t, int64_t>, uint32_t> known;
   store.stacks(selection, [&](const store::Stack &stack) {
@@ -109,10 +109,10 @@ store::Range range_of(std::string_view text, int64_t now_ns) {
     auto from = query::parse_time(text.substr(0, at), now_ns);
     auto to = query::parse_time(text.substr(at + 1), now_ns);
     if (!from || !to) continue;
-    if (found) throw query::Wrong("--diff " + std::string(text) + " can be read in two ways; write times with seconds and a zone");
+    if (found) throw query::Wrong("--diff " + std::string(text) + " is ambiguous; write times with seconds and a zone");
     found = store::Range{*from, *to};
   }
-  if (!found) throw query::Wrong("--diff " + std::string(text) + ": two times with a colon between them, such as -2h:-1h");
+  if (!found) throw query::Wrong("--diff " + std::string(text) + " is not FROM:TO, such as -2h:-1h");
   if (found->from_ns >= found->to_ns) throw query::Wrong("--diff " + std::string(text) + " ends before it begins");
   return *found;
 }

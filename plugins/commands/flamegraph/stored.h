@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of a store, added up over windows, hosts and processes.
+// Stacks of a store, summed over windows, hosts and processes.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@
 namespace atalaya::flamegraph {
 
 enum class By : uint8_t {
-  process,  // a frame for each process, by name and number
+  process,  // a frame per process, by name and pid
   name,     // processes of one name together
-  host,     // a frame for each host, processes above it
+  host,  // a frame per host, with its processes above
 };
 
 struct Wanted {
   std::vector<store::TagFilter> tags;
   std::string profile = "cpu";
   By by = By::process;
-  // Frames above the code: of hosts and processes.
+  // Frames above the code: hosts and processes.
   uint32_t group_depth() const { return by == By::host ? 2 : 1; }
-  // Samples of CPUs are alike. Waits are not, nor are thread dumps, of which one JVM has more than another.
+  // CPU samples have equal weights. Waits and thread dumps are weighted by time.
   bool counts_time() const { return profile != "cpu"; }
 };
 
-// Those whose windows end in the range. Throws query::TooMuch, store::Error.
+// The stacks whose windows end in the range. Throws query::TooMuch, store::Error.
 void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
-// Why it has none: the pipeline that collects them, or which processes have some.
+// The reason for an empty result: the pipeline that collects stacks, or the processes that have some.
 std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
-// What stands before the stack's own frames: "java-977", "java", or "host;java-977".
+// The frames before those of the stack: "java-977", "java", or "host;java-977".
 std::string process_frames(const store::Tags &tags, By by);
-// Where FROM:TO is parted, though times hold colons themselves. Throws query::Wrong.
+// The range of FROM:TO, although times contain colons. Throws query::Wrong.
 store::Range range_of(std::string_view text, int64_t now_ns);
 
 }  // namespace atalaya::flamegraph

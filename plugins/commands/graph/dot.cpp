@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "core/base/safe_text.h"
-#include "plugins/commands/graph/look.h"
+#include "plugins/commands/graph/colours.h"
 #include "plugins/shared/analysis/graph/text.h"
 
 namespace atalaya::graph {
 namespace {
 
-// Inches of height, points of width: what no memory, no CPU, no bytes have, and the most of the drawing has.
+// Heights in inches, widths in points: for values of zero, and for the largest value of the drawing.
 constexpr double kLowest = 0.4, kHighest = 2.4, kThinnest = 1, kThickestNode = 8, kThickestEdge = 14;
 constexpr size_t kWidestName = 40;
 
@@ -113,7 +113,7 @@ class Dot {
             colour_of(node.command) + "\" tooltip=" + quoted(node.name + used_text(node.used)) + "];\n";
   }
 
-  // The empty line keeps the label off a thick edge.
+  // The empty line keeps the label clear of a thick edge.
   void add_edge(const Ends &ends, double bytes) {
     const Node &a = graph_.nodes[ends.first], &b = graph_.nodes[ends.second];
     out_ += "  " + name(ends.first) + " -- " + name(ends.second) +

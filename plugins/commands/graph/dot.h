@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph for Graphviz: a cluster a host, height = memory, line = CPU, edges = bytes both ways, colours = commands.
+// The graph for Graphviz: a cluster per host, height = memory, line = CPU, edges = bytes both ways, colours = commands.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace atalaya::graph {
 struct Drawing {
   std::string text;
   size_t shown = 0, hidden = 0;          // edges
-  double hidden_bytes = 0, largest = 0;  // of one edge
+  double hidden_bytes = 0, largest = 0;  // of a single edge
 };
 
-// Edges with less than `min_share` of all bytes are not drawn, nor nodes without an edge.
+// Leaves out edges with less than `min_share` of all bytes, and nodes without an edge.
 Drawing as_dot(const Graph &graph, double min_share);
 
 }  // namespace atalaya::graph

@@ -45,7 +45,7 @@ std::string number(double value) {
   return text;
 }
 
-// Whole ones: what is divided by estimate has no more to say in its decimals.
+// Whole numbers: the decimals of estimates have no meaning.
 std::string whole(double bytes) {
   return std::to_string(std::llround(bytes));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph for programs: JSON, and what databases of graphs read.
+// The graph for programs: JSON, and input of graph databases.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace atalaya::graph {
 
 std::string as_json(const Graph &graph, const Matrix &matrix, const query::Range &range);
-// Statements that may be run again: MERGE by key, amounts are set and not added.
+// Statements that may be run repeatedly: MERGE by key; amounts are set, not added.
 std::string as_cypher(const Graph &graph);
 std::string as_graphml(const Graph &graph);
 

@@ -25,7 +25,7 @@ std::string padded(const std::string &text, size_t width, bool right) {
   return right ? room + text : text + room;
 }
 
-// How dark a cell is, 0 to 1: small amounts stay visible beside large ones.
+// Darkness of a cell, 0 to 1: small amounts stay visible next to large ones.
 double shade(double bytes, double most) {
   return bytes <= 0 || most <= 0 ? 0 : std::sqrt(bytes / most);
 }
@@ -35,7 +35,7 @@ const char *block(double bytes, double most) {
   return kBlocks[bytes <= 0 ? 0 : 1 + std::min<size_t>(3, static_cast<size_t>(shade(bytes, most) * 4))];
 }
 
-// White to a dark blue; the text on it is the other one.
+// White to dark blue; the text has the opposite colour.
 std::string fill(double how) {
   const auto part = [how](double full) { return std::to_string(std::lround(255 + (full - 255) * how)); };
   return "rgb(" + part(8) + "," + part(48) + "," + part(107) + ")";
@@ -53,7 +53,7 @@ class Picture {
     for (const std::string &name : matrix.names) widest = std::max(widest, core::display_width(shown(name)));
     const auto letters = static_cast<int>(widest) * kLetter + kMargin;
     left_ = letters;
-    // The names of columns lean.
+    // The names of columns are rotated.
     top_ = kTitle + letters * 7 / 10 + kMargin;
     right_ = letters * 7 / 10;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command graph: who talks to whom, by process, command, container or host.
+// Command graph: traffic between processes, commands, containers or hosts.
 #include <atalaya/plugin.hpp>
 
 #include <array>

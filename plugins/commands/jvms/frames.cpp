@@ -42,7 +42,7 @@ std::string function_of_cpu(std::string_view name) {
   return dotted(name);
 }
 
-// The function that a frame is; "": it is none, and its caller has to be looked at.
+// The function of a frame; "" if it is none, and the caller decides.
 std::string java_of(std::string_view frame) {
   if (!is_made(frame)) return {};
   if (frame.starts_with("Interpreter")) return std::string(kInterpreted);
@@ -50,7 +50,7 @@ std::string java_of(std::string_view frame) {
   return function_of_cpu(without_suffix(frame));
 }
 
-// `name_of`: the function of a frame, "" where it is none.
+// `name_of`: the function of a frame, or "".
 std::optional<Place> place_of(std::string_view folded, std::string (*name_of)(std::string_view frame)) {
   Place place;
   for (const std::string_view frame : frames_of(folded)) {

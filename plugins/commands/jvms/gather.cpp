@@ -34,7 +34,7 @@ double number(const store::Stack &stack, std::string_view name) {
   return 0;
 }
 
-// Of thread dumps that show waiting threads too, the part that was on a CPU.
+// The share of thread dumps that was on a CPU, for dumps that include waiting threads.
 double cpu_ns(const store::Stack &stack) {
   const bool has_part =
       std::any_of(stack.fields.begin(), stack.fields.end(), [](const store::Field &field) { return field.name == "profile.cpu"; });
@@ -45,7 +45,7 @@ double seconds_of(const store::Range &range) {
   return (static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns)) / 1e9;
 }
 
-// None of a metric that the store has never seen.
+// Empty for a metric that is not in the store.
 std::vector<Usage> usage_of(const char *metric, const std::vector<std::string> &by, store::Store &store,
                             const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
   try {
@@ -65,10 +65,10 @@ store::Selection dumps_of(const char *profile, const std::vector<store::TagFilte
   return selection;
 }
 
-// Sums of CPU samples by what a stack was in. Stacks come once for each window: their texts are looked at once.
+// Sums of CPU samples by function. Stacks repeat in every window: each text is parsed once.
 class CpuSamples {
  public:
-  // Processes that are known to be JVMs; others are if their stacks say so.
+  // Known JVMs; other processes are recognised by their stacks.
   CpuSamples(const std::vector<Jvm> &jvms, query::Budget &budget) : budget_(budget) {
     for (const Jvm &jvm : jvms) known_.emplace(jvm.host, jvm.pid);
   }
@@ -95,7 +95,7 @@ class CpuSamples {
     });
   }
 
-  // Of all JVMs: Place is nothing where a sample was not in Java.
+  // Of all JVMs: Place is nothing for samples outside Java.
   template <class Visitor>
   void visit(Visitor &&visitor) const {
     for (const auto &[entity, process] : processes_) {
@@ -125,7 +125,7 @@ class CpuSamples {
   std::unordered_map<int64_t, Process> processes_;
 };
 
-// The numbers and names of JVMs, those of their last window.
+// The pids and names of JVMs in their last window.
 class Jvms {
  public:
   void add(const std::vector<Usage> &usages, const store::Range &range, std::optional<double> Jvm::*member) {
@@ -142,7 +142,7 @@ class Jvms {
       sum.covered.add(usage.covered);
     }
   }
-  // Spans are in order of their start: the last one is it.
+  // Spans are sorted by start: the last one counts.
   void add_facts(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
     store.spans({{"jvm"}, tags, range}, [&](const store::Span &span) {
       budget.work(1);
@@ -193,7 +193,7 @@ void add_self_times(Overview &overview, std::map<std::string, Function> &functio
                     const std::vector<store::TagFilter> &tags, query::Budget &budget) {
   const auto usages = usage_of("jvm.function.self", {"function"}, store, tags, overview.range, budget);
   if (usages.empty() || overview.covered_seconds <= 0) return;
-  // Only the largest functions of a JVM are told of; all together are what its threads took.
+  // JVMs report their largest functions only; the sum of all is the CPU time of their threads.
   const double cpu = sum_of(usage_of("jvm.profile.cpu", {}, store, tags, overview.range, budget), overview.range) / 100;
   const double all = std::max(cpu, sum_of(usages, overview.range));
   for (const Usage &usage : usages) {
@@ -267,7 +267,7 @@ std::vector<Caller> sorted(const std::map<std::string, Caller> &callers) {
   return all;
 }
 
-// Windows add up; the stack with most time over all of them is it, where it had most.
+// Sums windows. The exemplar is the stack with most time over all of them, from the process where it had most.
 std::optional<Exemplar> exemplar_of(const std::string &function, const store::Range &range, store::Store &store,
                                     std::vector<store::TagFilter> tags, query::Budget &budget) {
   struct Sum {
@@ -323,7 +323,7 @@ Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &t
   const auto rates = usage_of("jvm.profile.rate", kByJvm, store, tags, range, budget);
   jvms.add(rates, range, &Jvm::rate);
   jvms.add(usage_of("jvm.profile.cost", kByJvm, store, tags, range, budget), range, &Jvm::cost);
-  // What is not profiled shows its heap.
+  // JVMs without a profile show their heap.
   jvms.add(usage_of("jvm.heap.used", kByJvm, store, tags, range, budget), range, nullptr);
   jvms.add_facts(store, tags, range, budget);
   overview.jvms = jvms.result();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command jvms: the JVMs of all hosts, the functions that take their time, and one function's stack and callers.
+// Command jvms: the JVMs of all hosts, their most expensive functions, and the stack and callers of one function.
 #include <atalaya/plugin.hpp>
 
 #include <array>

@@ -60,7 +60,7 @@ std::string left_out(size_t all, size_t shown) {
   return all > shown ? "... and " + std::to_string(all - shown) + " more: --top\n" : "";
 }
 
-// Columns of which nothing is known are left out.
+// Leaves out columns without values.
 std::string columns(std::vector<Row> rows) {
   for (size_t column = rows.front().size(); column-- > 0;) {
     const bool empty = std::all_of(rows.begin() + 1, rows.end(), [&](const Row &row) { return row[column].empty(); });
@@ -80,10 +80,10 @@ std::string jvm_table(const Overview &overview, size_t top) {
   return columns(std::move(rows)) + left_out(overview.jvms.size(), top);
 }
 
-// What the two profiles are, where there are figures of them.
+// The meaning of the profiles that have values.
 std::string legend(bool self, bool samples) {
   std::string text;
-  if (self) text += std::string(kSelf) + ": seconds in the function a second, by thread dumps, bias=safepoint\n";
+  if (self) text += std::string(kSelf) + ": seconds per second in the function, by thread dumps, bias=safepoint\n";
   if (samples) text += std::string(kSamples) + ": by source perf, without that bias\n";
   return text;
 }
@@ -122,7 +122,7 @@ void members(std::string &out, const char *name, const Items &items, Append &&ap
   out += ']';
 }
 
-// The bias stands beside every figure that has it.
+// The bias is next to every value that has it.
 void profiles(std::string &out, const std::optional<double> &self, const std::optional<double> &self_share,
               const std::optional<double> &samples, const std::optional<double> &samples_share) {
   if (self || self_share) {
@@ -162,7 +162,7 @@ void window_json(std::string &out, const Overview &overview) {
 }
 
 std::string caller_name(const Caller &caller) {
-  return caller.name.empty() ? "(the thread's begin)" : core::visible(caller.name);
+  return caller.name.empty() ? "(start of thread)" : core::visible(caller.name);
 }
 
 }  // namespace
@@ -218,7 +218,7 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
   std::string text = headline(overview) + "\n" + function_table({detail.function});
   if (detail.exemplar) {
     const Exemplar &exemplar = *detail.exemplar;
-    text += "\nits stack with most time, " + percent(exemplar.share) + " % of those told of, in " +
+    text += "\nlongest stack, " + percent(exemplar.share) + " % of all exemplars, in " +
             core::visible(exemplar.process) + " with pid " + core::visible(exemplar.pid) + " on " + core::visible(exemplar.host) +
             " (bias=safepoint)\n";
     for (const std::string &line : exemplar.lines) text += "  " + core::visible(line) + "\n";

@@ -9,20 +9,20 @@
 namespace atalaya::place {
 namespace {
 
-// What a node of the graph is here.
+// The role of a node of the graph.
 struct Part {
-  enum class What { item, stays, elsewhere } what = What::elsewhere;
-  size_t index = 0;  // of the item, or of the host: those that are not among the problem's come after them
+  enum class Role { item, stays, elsewhere } role = Role::elsewhere;
+  size_t index = 0;  // of the item or of the host; hosts outside the problem have the last indices
 };
 
-// Containers, or processes. What runs beside containers is the host's own, and goes with it.
+// Containers or processes. Processes outside containers belong to the host and stay.
 bool is_of_kind(graph::By by, const graph::Node &node) {
   return by == graph::By::container ? node.contained : !node.pid.empty();
 }
 
 }  // namespace
 
-Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<Room> hosts, double fill,
+Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts, double fill,
                    const std::function<bool(const graph::Node &)> &movable) {
   Problem problem;
   problem.hosts = std::move(hosts);
@@ -43,7 +43,7 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
   for (const graph::Node &node : graph.nodes) {
     const auto host = numbers.find(node.host);
     if (!node.outside && movable(node)) {
-      parts.push_back({Part::What::item, problem.items.size()});
+      parts.push_back({Part::Role::item, problem.items.size()});
       placed.insert({node.host, graph.by == graph::By::container ? node.name : node.pid});
       problem.items.push_back({node.pid.empty() ? node.name : node.name + " " + node.pid, node.command, node.host, node.used});
       if (host == numbers.end() || host->second >= problem.hosts.size()) continue;
@@ -52,7 +52,7 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
     } else if (!node.outside) {
       if (host != numbers.end() && host->second < problem.hosts.size() && is_of_kind(graph.by, node))
         problem.kept[host->second] = true;
-      parts.push_back({Part::What::stays, numbers.try_emplace(node.host, numbers.size()).first->second});
+      parts.push_back({Part::Role::stays, numbers.try_emplace(node.host, numbers.size()).first->second});
     } else {
       parts.push_back({});
     }
@@ -66,11 +66,11 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
   std::map<std::pair<size_t, size_t>, double> between, to_host;
   for (const auto &[ends, bytes] : graph.bytes) {
     Part a = parts[ends.first], b = parts[ends.second];
-    if (a.what > b.what) std::swap(a, b);
-    if (b.what == Part::What::elsewhere || (a.what == b.what && a.index == b.index)) continue;
-    if (b.what == Part::What::item)
+    if (a.role > b.role) std::swap(a, b);
+    if (b.role == Part::Role::elsewhere || (a.role == b.role && a.index == b.index)) continue;
+    if (b.role == Part::Role::item)
       between[std::minmax(a.index, b.index)] += bytes;
-    else if (a.what == Part::What::item && b.index < problem.hosts.size())
+    else if (a.role == Part::Role::item && b.index < problem.hosts.size())
       to_host[{a.index, b.index}] += bytes;
     else
       problem.crossing += bytes;
@@ -84,14 +84,14 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
 std::vector<std::string> others(const Problem &problem) {
   std::set<std::string> names;
   for (const Item &item : problem.items) names.insert(item.host);
-  for (const Room &room : problem.hosts) names.erase(room.host);
+  for (const HostCapacity &capacity : problem.hosts) names.erase(capacity.host);
   return {names.begin(), names.end()};
 }
 
-std::vector<Room> with_others(std::vector<Room> hosts, const std::vector<std::string> &others, const std::vector<Room> &known) {
+std::vector<HostCapacity> with_others(std::vector<HostCapacity> hosts, const std::vector<std::string> &others, const std::vector<HostCapacity> &known) {
   for (const std::string &host : others) {
-    const auto found = std::find_if(known.begin(), known.end(), [&](const Room &room) { return room.host == host; });
-    hosts.push_back(found == known.end() ? Room{host, 0, 0, false} : *found);
+    const auto found = std::find_if(known.begin(), known.end(), [&](const HostCapacity &capacity) { return capacity.host == host; });
+    hosts.push_back(found == known.end() ? HostCapacity{host, 0, 0, false} : *found);
   }
   return hosts;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what the hosts told to the problem.
+// Builds the problem from data of the store.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace atalaya::place {
 
-// `movable` says which nodes of the graph may be placed. What else runs on a host stays there, and takes its room; where that host
-// is not among `hosts`, what it moves with others crosses hosts in every placement.
-Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<Room> hosts, double fill,
+// `movable` selects the nodes of the graph that may be placed. Others stay on their hosts and use their capacity; on hosts
+// outside `hosts`, their traffic crosses hosts in every placement.
+Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts, double fill,
                    const std::function<bool(const graph::Node &)> &movable);
-// Hosts that items are on, and that are not among the problem's.
+// Hosts of items that are not hosts of the problem.
 std::vector<std::string> others(const Problem &problem);
-// `hosts`, and these others: as `known` has them, else of no more than their names is known.
-std::vector<Room> with_others(std::vector<Room> hosts, const std::vector<std::string> &others, const std::vector<Room> &known);
+// `hosts` and these others: with their capacity from `known`, else unknown.
+std::vector<HostCapacity> with_others(std::vector<HostCapacity> hosts, const std::vector<std::string> &others, const std::vector<HostCapacity> &known);
 
 }  // namespace atalaya::place

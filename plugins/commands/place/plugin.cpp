@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command place: which containers, or processes, should be on which hosts.
+// Command place: the best hosts for containers or processes.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include "core/base/text.h"
 #include "plugins/commands/place/gather.h"
 #include "plugins/commands/place/report.h"
-#include "plugins/commands/place/rooms.h"
+#include "plugins/commands/place/host_capacity.h"
 #include "plugins/commands/place/search.h"
 #include "plugins/shared/analysis/graph/params.h"
 #include "plugins/shared/analysis/graph/read.h"
@@ -74,7 +74,7 @@ class PlaceCommand final : public Command {
     search_.seed = static_cast<unsigned>(host.integer("seed"));
     if (const auto hosts = host.find("hosts")) take_hosts(std::string(hosts->text()));
     if (format_ == "kubernetes" && !by_container_)
-      throw Failure(Code::bad_config, "--format kubernetes: pod templates have containers; leave out --by process");
+      throw Failure(Code::bad_config, "--format kubernetes: pod templates have containers; omit --by process");
     auto names = core::MatcherList::parse(host.texts("move"));
     if (!names) throw Failure(Code::bad_config, "--move: " + names.error());
     names_ = std::move(names.value());
@@ -86,7 +86,7 @@ class PlaceCommand final : public Command {
           query::Reading reading(read_);
           const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
           const graph::Graph graph = graph_in(reading, workers);
-          Problem problem = problem_of(graph, workers, rooms_of(reading), fill_, movable());
+          Problem problem = problem_of(graph, workers, capacities_of(reading), fill_, movable());
           if (count_) problem.most_hosts = *count_;
           check(problem, reading.range);
           const Present now = present(problem, graph, workers, reading);
@@ -100,7 +100,7 @@ class PlaceCommand final : public Command {
   }
 
  private:
-  // A number, or a file.
+  // A number or a file.
   void take_hosts(const std::string &text) {
     size_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -118,7 +118,7 @@ class PlaceCommand final : public Command {
     return graph_of(flows, graph::paired(flows, translations_), workers, by_container_ ? graph::By::container : graph::By::process);
   }
 
-  // A process without a pid has ended, or is the sum of many.
+  // A process without a pid has ended, or is a sum of processes.
   std::function<bool(const graph::Node &)> movable() const {
     return [this](const graph::Node &node) {
       return (by_container_ ? node.contained : !node.pid.empty()) && names_.matches(node.name);
@@ -129,27 +129,27 @@ class PlaceCommand final : public Command {
     const std::string time = " from " + query::span_text(range);
     if (problem.items.empty()) throw query::Wrong("nothing to place" + time + ": " + why_nothing());
     if (problem.items.size() > kMostItems)
-      throw query::TooMuch(std::to_string(problem.items.size()) + " are more than can be placed at once (" +
-                           std::to_string(kMostItems) + "); name those that may move with --move");
+      throw query::TooMuch(std::to_string(problem.items.size()) + " items are too many (maximum: " +
+                           std::to_string(kMostItems) + "); select some with --move");
     std::vector<std::string> unknown;
     for (const Item &item : problem.items)
       if (!item.used.known) unknown.push_back(item.name + " on " + item.host);
     if (unknown.size() == problem.items.size())
-      throw query::Wrong("nothing is known of what they use" + time +
-                         ": source proc tells it (proc.cpu.user, proc.mem.resident; pipelines/traffic.lua)" +
-                         (by_container_ ? ", with the tag container as the flows have it" : ""));
-    say("nothing is known of what these use, which are placed as if it were nothing", unknown);
+      throw query::Wrong("no data about their use of CPU and memory" + time +
+                         "; run source proc (proc.cpu.user, proc.mem.resident; pipelines/traffic.lua)" +
+                         (by_container_ ? " with the tag container, as in the flows" : ""));
+    say("no data about the use of these; they are placed as if it were zero", unknown);
   }
 
-  // The load and traffic that there are, also of hosts that nothing may be placed on.
+  // The current load and traffic, including hosts that may not get items.
   Present present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
                   query::Reading &reading) const {
     const std::vector<std::string> left_out = others(problem);
-    say(file_.empty() ? "nothing is placed on these hosts, whose cores (sys.cpu.usage) or memory (sys.mem.total) are not known"
-                      : "nothing is placed on these hosts, which --hosts leaves out",
+    say(file_.empty() ? "hosts without items, because their cores (sys.cpu.usage) or memory (sys.mem.total) are unknown"
+                      : "hosts without items, because --hosts does not have them",
         left_out);
-    std::vector<Room> known;
-    if (!left_out.empty()) known = read_rooms(reading.range, *reading.store, reading.budget);
+    std::vector<HostCapacity> known;
+    if (!left_out.empty()) known = read_capacities(reading.range, *reading.store, reading.budget);
     Present now;
     now.problem = problem_of(graph, workers, with_others(problem.hosts, left_out, known), fill_, movable());
     now.placement = current(now.problem, reading.budget);
@@ -165,30 +165,30 @@ class PlaceCommand final : public Command {
   }
 
   std::string why_nothing() const {
-    if (!names_.empty()) return "nothing of a name that --move has talks to anything";
+    if (!names_.empty()) return "no flow has a name that --move selects";
     return by_container_
                ? "no flow has the tag container; translate.names { tags = { \"container\" } } adds it (pipelines/traffic.lua), or "
                  "--by process places processes"
                : "no flow has a process";
   }
 
-  std::vector<Room> rooms_of(query::Reading &reading) const {
-    if (!file_.empty()) return rooms_in_file();
-    std::vector<Room> rooms = read_rooms(reading.range, *reading.store, reading.budget);
-    if (rooms.empty())
+  std::vector<HostCapacity> capacities_of(query::Reading &reading) const {
+    if (!file_.empty()) return capacities_in_file();
+    std::vector<HostCapacity> capacities = read_capacities(reading.range, *reading.store, reading.budget);
+    if (capacities.empty())
       throw query::Wrong(
-          "the store does not know how large hosts are: source proc tells it (sys.cpu.usage, sys.mem.total; pipelines/traffic.lua "
-          "has it beside source net), or name a file with lines NAME CORES MEMORY with --hosts");
-    return at_least(std::move(rooms), count_.value_or(0));
+          "the store has no cores and memory of hosts; run source proc (sys.cpu.usage, sys.mem.total; pipelines/traffic.lua "
+          "has it and source net), or set --hosts to a file with lines NAME CORES MEMORY");
+    return at_least(std::move(capacities), count_.value_or(0));
   }
 
-  std::vector<Room> rooms_in_file() const {
+  std::vector<HostCapacity> capacities_in_file() const {
     const auto text = core::read_file(file_, kLargestFile);
     if (!text) throw query::Wrong("--hosts: " + text.error());
-    auto rooms = parse_rooms(text.value());
-    if (!rooms) throw query::Wrong("--hosts " + file_ + ": " + rooms.error());
-    if (rooms.value().empty()) throw query::Wrong("--hosts " + file_ + ": no host in it; lines are NAME CORES MEMORY");
-    return std::move(rooms.value());
+    auto capacities = parse_capacities(text.value());
+    if (!capacities) throw query::Wrong("--hosts " + file_ + ": " + capacities.error());
+    if (capacities.value().empty()) throw query::Wrong("--hosts " + file_ + ": no hosts; lines are NAME CORES MEMORY");
+    return std::move(capacities.value());
   }
 
   const query::ReadOptions read_;
@@ -197,8 +197,8 @@ class PlaceCommand final : public Command {
   const std::string format_;
   const std::vector<store::TagFilter> tags_;
   const graph::Translations translations_;
-  std::string file_;             // of hosts
-  std::optional<size_t> count_;  // how many hosts may be used
+  std::string file_;  // with hosts
+  std::optional<size_t> count_;  // maximum hosts
   SearchOptions search_;
   core::MatcherList names_;
 };

@@ -9,23 +9,23 @@
 namespace atalaya::place {
 namespace {
 
-// What fits has at least 1 / (1 + hosts) of CPU and of memory each, and 1 / 2 of the network: too much on a host has less than all
-// of that.
+// A placement that fits has at least 1 / (1 + hosts) for CPU and for memory, and 1 / 2 for the network: an overloaded host has
+// less than the product.
 double overflow_of(const Problem &problem) {
   const auto kept = static_cast<size_t>(std::count(problem.kept.begin(), problem.kept.end(), true));
   const double hosts = 1 + static_cast<double>(std::min(problem.hosts.size(), problem.items.size() + kept));
   return 2 * hosts * hosts;
 }
 
-double part_of(double used, double room) {
-  return room > 0 ? used / room : used > 0 ? 2 : 0;
+double part_of(double used, double capacity) {
+  return capacity > 0 ? used / capacity : used > 0 ? 2 : 0;
 }
 
 bool is_too_much(double part) {
   return part > 1 + 1e-9;
 }
 
-double factor(const Problem &problem, const Score &score, double graph::Resources::*what, double Room::*room) {
+double factor(const Problem &problem, const Score &score, double graph::Resources::*used, double HostCapacity::*capacity) {
   const double overflow = overflow_of(problem);
   double sum = 0, always = 0;
   for (size_t host = 0; host < score.used.size(); ++host) {
@@ -33,8 +33,8 @@ double factor(const Problem &problem, const Score &score, double graph::Resource
       if (score.in_use[host]) return std::numeric_limits<double>::quiet_NaN();
       continue;
     }
-    const double full = problem.hosts[host].*room * problem.fill;
-    const double part = part_of(score.used[host].*what, full), fixed = part_of(problem.fixed[host].*what, full);
+    const double full = problem.hosts[host].*capacity * problem.fill;
+    const double part = part_of(score.used[host].*used, full), fixed = part_of(problem.fixed[host].*used, full);
     if (is_too_much(fixed)) {
       always += overflow * fixed;
       sum += overflow * std::max(0.0, part - fixed);
@@ -56,7 +56,7 @@ double crossing_of(const Problem &problem, const Placement &placement) {
   return bytes;
 }
 
-// Hosts with items beyond those that may have some, the ones with the fewest items first.
+// Surplus hosts with items, those with the fewest items first.
 std::vector<size_t> too_many(const Problem &problem, const std::vector<std::vector<size_t>> &on) {
   std::vector<size_t> used;
   for (size_t host = 0; host < on.size(); ++host)
@@ -66,7 +66,7 @@ std::vector<size_t> too_many(const Problem &problem, const std::vector<std::vect
   return used;
 }
 
-// Each of these where it fits best beside those that are settled.
+// Places each of these where it fits best, given the placed ones.
 void settle(const Problem &problem, const std::vector<size_t> &items, Placement &placement, query::Budget &budget) {
   Score score;
   for (const size_t item : items) {
@@ -101,8 +101,8 @@ double fitness_of(const Problem &problem, const Placement &placement, Score &sco
   score.in_use = score.placed_on;
   for (size_t host = 0; host < problem.kept.size(); ++host)
     if (problem.kept[host]) score.in_use[host] = true;
-  score.cpu = factor(problem, score, &graph::Resources::cpu, &Room::cpu);
-  score.memory = factor(problem, score, &graph::Resources::memory, &Room::memory);
+  score.cpu = factor(problem, score, &graph::Resources::cpu, &HostCapacity::cpu);
+  score.memory = factor(problem, score, &graph::Resources::memory, &HostCapacity::memory);
   score.crossing = crossing_of(problem, placement);
   score.network = problem.total > 0 ? 1 / (1 + score.crossing / problem.total) : 1;
   score.hosts = static_cast<size_t>(std::count(score.in_use.begin(), score.in_use.end(), true));
@@ -130,7 +130,7 @@ Placement current(const Problem &problem, query::Budget &budget) {
     (home == numbers.end() ? homeless : on[home->second]).push_back(item);
   }
   for (const size_t host : too_many(problem, on)) homeless.insert(homeless.end(), on[host].begin(), on[host].end());
-  // Until their turn comes they are where most are, which leaves no host too many in use.
+  // Until its turn, an item is on the host with most items, so that no surplus host is in use.
   const auto fullest = std::max_element(on.begin(), on.end(), [](const auto &a, const auto &b) { return a.size() < b.size(); });
   for (const size_t item : homeless) placement[item] = static_cast<size_t>(fullest - on.begin());
   settle(problem, homeless, placement, budget);

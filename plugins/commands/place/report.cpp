@@ -20,8 +20,8 @@ using graph::short_number;
 
 constexpr double kMebi = 1 << 20, kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-std::string share(double used, double room) {
-  return room > 0 ? short_number(100 * used / room, 1) + "%" : "-";
+std::string share(double used, double capacity) {
+  return capacity > 0 ? short_number(100 * used / capacity, 1) + "%" : "-";
 }
 
 std::string factor(double value, int decimals) {
@@ -64,7 +64,7 @@ void add_score(std::string &out, const Problem &problem, const Score &score) {
   out += "]}";
 }
 
-// What becomes of a host that is there now.
+// The future of a current host.
 const char *fate(bool now, bool proposed) {
   if (proposed) return "in use";
   return now ? "could be emptied" : "not needed";
@@ -78,17 +78,17 @@ std::string as_table(const Problem &problem, const Present &now, const Placement
                                        row_of("now", now.problem, old),
                                        row_of("proposed", problem, best)});
   std::vector<query::Row> rows = {{"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed", "then"}};
-  // Of what is there now the problem's hosts come first.
+  // Hosts of the problem come first.
   for (size_t i = 0; i < now.problem.hosts.size(); ++i) {
-    const Room &room = now.problem.hosts[i];
+    const HostCapacity &capacity = now.problem.hosts[i];
     const bool proposed = i < problem.hosts.size();
-    rows.push_back({visible(room.host), room.known ? short_number(room.cpu, 1) : "-",
-                    room.known ? bytes_text(room.memory * kMebi) : "-", share(old.used[i].cpu, room.cpu),
-                    proposed ? share(best.used[i].cpu, room.cpu) : "-", share(old.used[i].memory, room.memory),
-                    proposed ? share(best.used[i].memory, room.memory) : "-", fate(old.in_use[i], proposed && best.in_use[i])});
+    rows.push_back({visible(capacity.host), capacity.known ? short_number(capacity.cpu, 1) : "-",
+                    capacity.known ? bytes_text(capacity.memory * kMebi) : "-", share(old.used[i].cpu, capacity.cpu),
+                    proposed ? share(best.used[i].cpu, capacity.cpu) : "-", share(old.used[i].memory, capacity.memory),
+                    proposed ? share(best.used[i].memory, capacity.memory) : "-", fate(old.in_use[i], proposed && best.in_use[i])});
   }
   out += "\n" + query::as_columns(rows);
-  rows = {{"what", "now", "proposed"}};
+  rows = {{"item", "now", "proposed"}};
   for (size_t i = 0; i < problem.items.size(); ++i) {
     const Item &item = problem.items[i];
     const std::string &host = problem.hosts[after[i]].host;
@@ -126,7 +126,7 @@ std::string as_kubernetes(const Problem &problem, const Placement &after) {
   struct Nodes {
     std::set<std::string> now, proposed;
   };
-  std::map<std::string, Nodes> named;  // replicas have one name, and one template
+  std::map<std::string, Nodes> named;  // replicas share a name and a template
   for (size_t i = 0; i < problem.items.size(); ++i) {
     Nodes &nodes = named[problem.items[i].name];
     nodes.now.insert(problem.items[i].host);
@@ -141,7 +141,7 @@ std::string as_kubernetes(const Problem &problem, const Placement &after) {
         "          requiredDuringSchedulingIgnoredDuringExecution:\n            nodeSelectorTerms:\n"
         "              - matchExpressions:\n                  - key: kubernetes.io/hostname\n                    operator: In\n"
         "                    values: ";
-    // A list of JSON is one of YAML.
+    // A JSON list is valid YAML.
     query::append_list(out, {nodes.proposed.begin(), nodes.proposed.end()});
     out += "\n";
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A placement beside the one that is: for people, for programs, for Kubernetes.
+// A placement compared with the current one: as text, JSON and Kubernetes patches.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace atalaya::place {
 
 std::string as_table(const Problem &problem, const Present &now, const Placement &after);
 std::string as_json(const Problem &problem, const Present &now, const Placement &after);
-// A patch of a pod template for each name that is placed: on which nodes its pods have to run.
+// A patch of a pod template for each placed name: the nodes for its pods.
 std::string as_kubernetes(const Problem &problem, const Placement &after);
 
 }  // namespace atalaya::place

@@ -17,7 +17,7 @@ namespace {
 using pagmo::vector_double;
 
 constexpr size_t kMostSteps = 200'000'000;  // of a walk
-constexpr double kEqual = 1e-12;            // of it, what arithmetic makes of the same fitness
+constexpr double kEqual = 1e-12;  // tolerance of the arithmetic
 
 bool is_better(double fitness, double than) {
   return fitness > than + kEqual * std::abs(than);
@@ -30,7 +30,7 @@ Placement placement_of(const vector_double &genome) {
   return placement;
 }
 
-// The problem as pagmo asks for it: whole numbers between bounds, the smallest value wins.
+// The problem in pagmo's form: integers between bounds, minimised.
 struct Genome {
   const Problem *problem = nullptr;
   query::Budget *budget = nullptr;
@@ -47,7 +47,7 @@ struct Genome {
   vector_double::size_type get_nix() const { return problem->items.size(); }
 };
 
-// A walk to the nearest optimum, as far as the smaller steps lead: what mutation finds last.
+// A walk to the nearest optimum in small steps, which mutation finds late.
 class Polish {
  public:
   Polish(const Problem &problem, Placement &best, query::Budget &budget)
@@ -98,7 +98,7 @@ class Polish {
     return false;
   }
 
-  // All of a host to where each fits best: single moves away from a host in use make things worse before they make them better.
+  // Moves all items of a host to where each fits best: single moves away from a host in use are worse at first.
   bool clear(size_t host) {
     const Placement before = best_;
     for (size_t item = 0; item < best_.size(); ++item)
@@ -125,10 +125,10 @@ class Polish {
   query::Budget &budget_;
   Score score_;
   double fitness_;
-  size_t trials_;  // that are left: large problems end in time, and with the same answer on every machine
+  size_t trials_;  // remaining; makes large problems end in time, with the same answer on every machine
 };
 
-// Of placements that are equally good the one with the fewest moves: equal hosts may exchange all they have.
+// Among equally good placements, the one with the fewest moves: equal hosts may exchange all their items.
 void stay(const Problem &problem, const Placement &start, Placement &best, query::Budget &budget) {
   Score score;
   const double fitness = fitness_of(problem, best, score);
@@ -148,7 +148,7 @@ void stay(const Problem &problem, const Placement &start, Placement &best, query
   };
   for (bool any = true; any;) {
     any = false;
-    // Only an exchange that brings something back saves moves.
+    // Only an exchange that returns an item to its host saves moves.
     for (size_t item = 0; item < best.size(); ++item) {
       if (best[item] == start[item]) continue;
       budget.work(steps_of(problem));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command plot: the answers of a query as a picture.
+// Command plot: the result of a query as a chart.
 #include <atalaya/plugin.hpp>
 
 #include <array>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kLibrary = "librsvg-2.so.2";
 
-// What is used of librsvg and cairo, whose binary interfaces have stood for many years; their headers are not needed to build.
+// The functions of librsvg and cairo that are used. Their ABIs have been stable for many years, so the headers are not needed.
 struct Rectangle {
   double x, y, width, height;
 };
@@ -35,10 +35,10 @@ using Release = void(void *);
 constexpr int kOpaque = 1;  // CAIRO_FORMAT_RGB24
 
 [[noreturn]] void failed(const std::string &what) {
-  throw Failure(Code::unsupported, what + "; FILE.svg needs nothing");
+  throw Failure(Code::unsupported, what + "; FILE.svg needs no library");
 }
 
-// Stays open: the library registers types that cannot be taken back.
+// Stays open: the library registers types that cannot be unregistered.
 void *opened() {
   void *library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) failed("PNG needs librsvg: " + std::string(::dlerror()) + "; install librsvg2-2 (Debian)");
@@ -52,7 +52,7 @@ Function *found(void *library, const char *name) {
   return reinterpret_cast<Function *>(symbol);
 }
 
-// Exceptions do not pass cairo.
+// Exceptions must not cross cairo.
 int append(void *out, const unsigned char *bytes, unsigned size) {
   constexpr int kNoMemory = 1;  // CAIRO_STATUS_NO_MEMORY
   try {
@@ -63,9 +63,9 @@ int append(void *out, const unsigned char *bytes, unsigned size) {
   return 0;
 }
 
-// Takes what librsvg says.
+// librsvg's error message.
 std::string reason_of(void *library, Error *error) {
-  if (error == nullptr) return "it gives no reason";
+  if (error == nullptr) return "unknown reason";
   std::string text = error->message;
   found<ReleaseError>(library, "g_error_free")(error);
   return text;
@@ -77,7 +77,7 @@ Object surface_of(void *library, int width, int height) {
   Object surface(found<CreateSurface>(library, "cairo_image_surface_create")(kOpaque, width, height),
                  found<Release>(library, "cairo_surface_destroy"));
   if (const int status = found<Status>(library, "cairo_surface_status")(surface.get()); status != 0)
-    failed("cairo has no picture of " + std::to_string(width) + " x " + std::to_string(height) +
+    failed("cairo cannot create an image of " + std::to_string(width) + " x " + std::to_string(height) +
            " pixels: " + found<StatusText>(library, "cairo_status_to_string")(status));
   return surface;
 }
@@ -92,14 +92,14 @@ std::string png_of(const std::string &svg, int width, int height) {
   const Object picture(found<NewFromData>(library, "rsvg_handle_new_from_data")(reinterpret_cast<const unsigned char *>(svg.data()),
                                                                                 svg.size(), &error),
                        release);
-  if (picture == nullptr) failed("librsvg does not take the picture: " + reason_of(library, error));
+  if (picture == nullptr) failed("librsvg cannot read the image: " + reason_of(library, error));
   const Object context(found<Create>(library, "cairo_create")(surface.get()), found<Release>(library, "cairo_destroy"));
   const Rectangle whole{0, 0, static_cast<double>(width), static_cast<double>(height)};
   if (found<RenderDocument>(library, "rsvg_handle_render_document")(picture.get(), context.get(), &whole, &error) == 0)
-    failed("librsvg does not draw the picture: " + reason_of(library, error));
+    failed("librsvg cannot draw the image: " + reason_of(library, error));
   std::string png;
   if (const int status = found<Write>(library, "cairo_surface_write_to_png_stream")(surface.get(), append, &png); status != 0)
-    failed(std::string("cairo does not write the picture: ") + found<StatusText>(library, "cairo_status_to_string")(status));
+    failed(std::string("cairo cannot write the image: ") + found<StatusText>(library, "cairo_status_to_string")(status));
   return png;
 }
 

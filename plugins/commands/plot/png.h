@@ -5,7 +5,7 @@
 
 namespace atalaya::plot {
 
-// The picture's pixels, by librsvg, which is opened here and now: a host without it loses PNG alone. Throws Failure.
+// Renders the image with librsvg, opened at run time: a host without it only lacks PNG. Throws Failure.
 std::string png_of(const std::string &svg, int width, int height);
 
 }  // namespace atalaya::plot

@@ -12,7 +12,7 @@ namespace {
 using query::Experiment;
 using query::xml_text;
 
-// The policy is for those who host the page: whatever a name of a process says, it cannot load or run anything.
+// The policy protects the host of the page: no text, such as the name of a process, can load or run anything.
 constexpr const char *kHead = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -28,7 +28,7 @@ th,td.n,td.t{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:
 </style>
 )";
 
-// The classes: "n" numbers, "t" times, "" texts, which may need several lines.
+// The classes: "n" numbers, "t" times, "" texts, which may wrap.
 void add_cell(std::string &out, std::string_view text, std::string_view kind = "") {
   out += kind.empty() ? "<td>" : "<td class=\"" + std::string(kind) + "\">";
   out += xml_text(text) + "</td>";
@@ -41,7 +41,7 @@ void add_header(std::string &out, const std::vector<std::string> &names, const s
   out += "</tr>\n";
 }
 
-// To the second: more is not of interest here.
+// Rounded to seconds.
 std::string second_text(int64_t time_ns) {
   constexpr int64_t kSecond = 1'000'000'000;
   return query::time_text(time_ns / kSecond * kSecond);
@@ -70,7 +70,7 @@ void add_experiments(std::string &out, const Page &page) {
   out += "</table>\n";
 }
 
-// A table for each metric of a part: its unit stands in its heading.
+// A table per metric of a part, with the unit in its heading.
 void add_usages(std::string &out, const Page &page, const Part &part) {
   std::string_view metric;
   for (const query::Usage &usage : part.usages) {
@@ -100,7 +100,7 @@ void add_part(std::string &out, const Page &page, const Part &part) {
   } else {
     out += "<h2>Usage</h2>\n";
   }
-  if (part.usages.empty()) out += "<p>No points in this time.</p>\n";
+  if (part.usages.empty()) out += "<p>No points in this time range.</p>\n";
   add_usages(out, page, part);
 }
 

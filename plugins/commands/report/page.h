@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report as one HTML file that needs nothing else: no script, nothing from elsewhere.
+// A report as one self-contained HTML file, without scripts.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Page {
   std::string store;  // its name
   query::Range range;
   int64_t now_ns = 0;
-  std::vector<query::Experiment> experiments;  // with their workloads, that lie in the time
+  std::vector<query::Experiment> experiments;  // those in the range, with their workloads
   std::vector<std::string> pictures;           // SVG
   Usages usages;
 };

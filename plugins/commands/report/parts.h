@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report holds, and how it is written as a table, CSV or JSON.
+// The parts of a report, and their forms as table, CSV and JSON.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace atalaya::report_command {
 
-// A time with a name: the question's, or one experiment's.
+// A named time range: that of the query, or of one experiment.
 struct Part {
   query::Tags tags;
   query::Range range;
@@ -20,9 +20,9 @@ struct Usages {
   std::vector<Part> parts;
 };
 
-// The value of a key of that row; "" when it has none.
+// The value of a key of the row; "" if absent.
 std::string cell(const Part &part, const query::Usage &usage, const std::string &key);
-// With three decimals; nothing of what is no number: a sum of the largest ones is none.
+// With three decimals; empty for values that are not finite, such as an overflowed sum.
 std::string shown(double value);
 
 std::string as_table(const Usages &usages);

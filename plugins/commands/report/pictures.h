@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of a report: what was used, over the time.
+// The charts of a report: use over time.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace atalaya::report_command {
 
 struct PictureOptions {
   const std::vector<store::TagFilter> &tags;
-  std::vector<std::string> keys;                      // of tags: what has a line of its own
-  size_t lines = 0;                                   // the most of a picture
+  std::vector<std::string> keys;  // of tags: the entity of a line
+  size_t lines = 0;  // maximum per chart
   const std::vector<query::Experiment> &experiments;  // bands behind the lines
-  const std::string &experiment;                      // the one that is asked for
+  const std::string &experiment;  // the selected one
 };
 
-// Adds a picture as SVG of each metric that the pattern names, with those that used most in all, as in the tables; a larger average
-// may be that of a moment.
+// Adds an SVG chart for each metric that the pattern matches, with the series of the largest sums, as in the tables; a large
+// average may be a short peak.
 void add_pictures(const std::string &pattern, const PictureOptions &options, query::Reading &reading,
                   std::vector<std::string> &pictures);
 

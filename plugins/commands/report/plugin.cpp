@@ -130,7 +130,7 @@ class Report final : public Command {
     return by_ == "experiment" ? std::vector<std::string>{"experiment", "workload"} : keys();
   }
 
-  // Of the usual metrics those count that the store has.
+  // The default metrics that the store has.
   template <class Body>
   void of_metric(Body &&body) const {
     try {

@@ -23,7 +23,7 @@ namespace {
 
 using query::Wrong;
 
-// Grafana shows the filters that this names.
+// The filters that Grafana shows.
 constexpr const char *kFilters = R"~({
 "literal_or":{"examples":"host=literal_or(a|b)","description":"One of these texts."},
 "iliteral_or":{"examples":"host=iliteral_or(a|b)","description":"The same in any case."},
@@ -35,7 +35,7 @@ constexpr const char *kFilters = R"~({
 constexpr const char *kVersion =
     R"({"version":"2.4.0","short_revision":"","full_revision":"","repo":"atalaya","host":"","user":""})";
 
-// Time on a CPU and time without one do not go into one picture. Stacks that came from others may not say what they are of.
+// CPU time and waiting time must not be mixed in one graph. Stacks of other senders may lack the profile's name.
 bool is_of_cpus(const store::Stack &stack) {
   const auto profile = stack.tags.find("profile");
   return profile == stack.tags.end() || profile->second == "cpu";
@@ -60,7 +60,7 @@ bool reads(const Request &request) {
   return request.method == "GET" || request.method == "HEAD" || request.method == "POST";
 }
 
-// As the reference design's profiler writes it: "java-7;a;b".
+// In the form of the reference design's profiler: "java-7;a;b".
 std::string reference_stack(const store::Stack &stack) {
   const auto process = stack.tags.find("process");
   const auto pid = stack.tags.find("pid");
@@ -70,7 +70,7 @@ std::string reference_stack(const store::Stack &stack) {
   return (text.empty() ? text : text + ";") + std::string(stack.folded);
 }
 
-// A member of a JSON body as text; "" when it is not there.
+// A member of a JSON body as text; "" if absent.
 std::string body_text(const std::string &body, const char *key) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
@@ -200,7 +200,7 @@ Answer Api::stacks(const Request &request) {
   store().stacks(selection, [&](const store::Stack &stack) {
     if (!is_of_cpus(stack)) return;
     if (++points > limits_.points || sums.size() > limits_.series || core::monotonic() > deadline)
-      throw query::TooMuch("too many stacks in this time; ask for a shorter one");
+      throw query::TooMuch("too many stacks in this time range; use a shorter one");
     for (const store::Field &field : stack.fields)
       if (field.name == "profile.samples") sums[reference_stack(stack)] += field.value;
   });
@@ -221,7 +221,7 @@ Answer Api::experiments(const Request &request) {
   if (request.method == "POST" && name.empty()) return put_experiments(request);
   if (request.method != "DELETE" || name.empty()) return wrong_method(request);
   const std::string workload = workloads ? request.text("test_name") : "";
-  if (workloads && workload.empty()) throw Wrong("which workload? DELETE /tests/EXPERIMENT?test_name=WORKLOAD");
+  if (workloads && workload.empty()) throw Wrong("missing test_name; use DELETE /tests/EXPERIMENT?test_name=WORKLOAD");
   query::ExperimentLog(host_, path_).remove(name, workload);
   return {204, ""};
 }

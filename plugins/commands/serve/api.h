@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths that are served, over one store. One object a thread.
+// The HTTP API over one store. One object per thread.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -20,7 +20,7 @@ class Api {
  public:
   Api(Host host, std::string store, const query::Limits &limits) : host_(host), path_(std::move(store)), limits_(limits) {}
 
-  // Answers everything; what fails is an answer with a status and a reason.
+  // Answers every request; a failure is an answer with a status and a reason.
   Answer answer(const Request &request);
 
  private:
@@ -45,7 +45,7 @@ class Api {
   Answer list_experiments(const Request &request, bool workloads, const std::string &name);
   Answer put_experiments(const Request &request);
 
-  // Opened at the first question, and again when it failed.
+  // Opened by the first request, and again after a failure.
   store::Store &store();
 
   Host host_;

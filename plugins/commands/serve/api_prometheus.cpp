@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prometheus' paths.
+// The paths of Prometheus' API.
 #include "core/base/json.h"
 #include "core/base/now.h"
 #include "plugins/commands/serve/api.h"
@@ -19,7 +19,7 @@ int64_t time_or(const char *otherwise, const Request &request, const char *name)
   return query::time_of(name, text.empty() ? otherwise : text, core::realtime());
 }
 
-// Prometheus' start and end; all of the time without them.
+// Prometheus' start and end; the whole range without them.
 query::Range range_of(const Request &request) {
   query::Range range;
   if (!request.text("start").empty()) range.from_ns = time_or("", request, "start") - 1;
@@ -31,7 +31,7 @@ Answer success(const std::string &data) {
   return {200, "{\"status\":\"success\",\"data\":" + data + "}"};
 }
 
-// To Prometheus a metric that nobody has written is one without points.
+// Prometheus treats an unknown metric as one without points.
 std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
   try {
     return query::answers_to(wanted, store, budget);
@@ -60,7 +60,7 @@ Answer Api::prometheus(const Request &request) {
   if (path == "metadata") return metadata();
   if (path.starts_with(kLabel) && path.ends_with(kValues) && path.size() > kLabel.size() + kValues.size())
     return label_values(request, std::string(path.substr(kLabel.size(), path.size() - kLabel.size() - kValues.size())));
-  return prometheus_error(404, "not served here");
+  return prometheus_error(404, "not supported");
 }
 
 Answer Api::query_range(const Request &request) {
@@ -76,7 +76,7 @@ Answer Api::query_range(const Request &request) {
 Answer Api::instant(const Request &request) {
   const int64_t time = time_or("now", request, "time");
   const Steps step{time, time, kLookback};
-  if (const auto number = query::constant_of(request.text("query"))) {  // 1+1 is asked to see who answers
+  if (const auto number = query::constant_of(request.text("query"))) {  // clients send 1+1 to test the connection
     std::string value;
     append_step(value, {}, {time, {time, *number}});
     return success("{\"resultType\":\"scalar\",\"result\":" + value + "}");
@@ -95,8 +95,7 @@ Answer Api::instant(const Request &request) {
   return success(out + "]}");
 }
 
-// What `add` makes of the series that match[] selects in the time; nothing without match[]. Series are kept for one match at a
-// time.
+// Applies `add` to the series that match[] selects in the range; nothing without match[]. Holds the series of one match[] only.
 std::optional<Api::Texts> Api::matched(const Request &request, const AddTexts &add) {
   const auto matches = request.texts("match[]");
   if (matches.empty()) return std::nullopt;
@@ -109,7 +108,7 @@ std::optional<Api::Texts> Api::matched(const Request &request, const AddTexts &a
     wanted.range = range;
     for (const store::Series &one : selected_by(wanted, store(), budget)) add(one, texts);
     if (texts.size() > limits_.series)
-      throw query::TooMuch("more than " + std::to_string(limits_.series) + " of them match" + query::kAskForLess);
+      throw query::TooMuch("more than " + std::to_string(limits_.series) + " series match" + query::kAskForLess);
     budget.check_time();
   }
   return texts;

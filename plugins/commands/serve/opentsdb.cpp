@@ -28,7 +28,7 @@ using simdjson::dom::element;
 constexpr size_t kMaxQueries = 64;
 constexpr size_t kMaxFilters = 64;
 
-// As a pattern: a star stands for anything, the rest for itself.
+// As a pattern: a star matches any text, other characters themselves.
 std::string wildcard(std::string_view text) {
   std::string pattern;
   for (const std::string &part : parts_of(text, '*')) pattern += exactly(part) + "*";
@@ -36,7 +36,7 @@ std::string wildcard(std::string_view text) {
   return pattern;
 }
 
-// As an expression that does not look at the case of letters.
+// As a case-insensitive expression.
 std::string any_case(std::string_view text, bool stars) {
   std::string pattern = "~^";
   for (const char c : text) {
@@ -70,13 +70,13 @@ std::vector<std::string> patterns_of(const std::string &type, std::string_view f
 }
 
 void add_filter(Query &query, const std::string &key, const std::string &type, std::string_view filter, bool group) {
-  if (key.empty()) throw Wrong("a filter without a key");
+  if (key.empty()) throw Wrong("a filter has no key");
   if (query.tags.size() >= kMaxFilters) throw Wrong("more than 64 filters");
   query.tags.push_back({key, patterns_of(type, filter)});
   if (group) query.group_by.push_back(key);
 }
 
-// A value as it stands in a tag: "*", "web*", "a|b", "a", or "wildcard(web*)".
+// A tag value: "*", "web*", "a|b", "a", or "wildcard(web*)".
 void add_tag(Query &query, const std::string &key, const std::string &value, bool group) {
   const size_t open = value.find('(');
   if (open != std::string::npos && value.back() == ')')
@@ -97,7 +97,7 @@ query::Rate rate_of(const std::string &text) {
   query::Rate rate;
   rate.counter = false;
   if (text == "rate") return rate;
-  if (text.back() != '}') throw Wrong(core::in_quotes(text) + " is no rate; write rate or rate{counter,MAX,RESET}");
+  if (text.back() != '}') throw Wrong(core::in_quotes(text) + " is not a rate; write rate or rate{counter,MAX,RESET}");
   const auto parts = parts_of(std::string_view(text).substr(5, text.size() - 6), ',');
   rate.counter = parts[0] == "counter" || parts[0] == "dropcounter";
   if (parts.size() > 1 && !parts[1].empty() && parts[0] == "counter") rate.largest = number_of(parts[1]);
@@ -105,7 +105,7 @@ query::Rate rate_of(const std::string &text) {
   return rate;
 }
 
-// Splits at colons that stand outside of braces.
+// Splits at colons outside braces.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   int depth = 0;
@@ -119,7 +119,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// "metric{a=b,c=d}{e=f}": what stands in the second braces does not group.
+// "metric{a=b,c=d}{e=f}": tags in the second braces do not group.
 void set_metric(Query &query, std::string_view text) {
   const size_t brace = std::min(text.find('{'), text.size());
   query.metrics = {exactly(text.substr(0, brace))};
@@ -140,7 +140,7 @@ void set_metric(Query &query, std::string_view text) {
   }
 }
 
-// OpenTSDB's range holds both of its ends.
+// OpenTSDB's range includes both ends.
 query::Range range_of(const std::string &start, const std::string &end, int64_t now_ns) {
   if (start.empty()) throw Wrong("Missing start time");
   const int64_t from = query::time_of("start", start, now_ns);
@@ -186,7 +186,7 @@ query::Rate rate_at(const element &object) {
 }
 
 Query read_subquery(const element &object) {
-  if (!object.is_object()) throw Wrong("a query is no object");
+  if (!object.is_object()) throw Wrong("a query must be an object");
   Query query;
   query.edge = query::Edge::start;
   const std::string aggregator = text_at(object, "aggregator");
@@ -197,7 +197,7 @@ Query read_subquery(const element &object) {
   query.metrics = {exactly(metric)};
   if (const std::string text = text_at(object, "downsample"); !text.empty()) set_downsample(query, "downsample", text);
   if (flag_at(object, "explicitTags"))
-    throw Wrong("explicitTags is not supported here; filter by the tags that the series shall have");
+    throw Wrong("explicitTags is not supported; filter by the tags of the series");
   if (flag_at(object, "rate")) query.rate = rate_at(object);
   simdjson::dom::object tags;
   if (object["tags"].get(tags) == simdjson::SUCCESS)
@@ -243,7 +243,7 @@ Query read_m(std::string_view text) {
   set_aggregator(query, "aggregator", words[0]);
   for (size_t i = 1; i + 1 < words.size(); ++i) {
     if (words[i] == "explicit_tags")
-      throw Wrong("explicit_tags is not supported here; filter by the tags that the series shall have");
+      throw Wrong("explicit_tags is not supported; filter by the tags of the series");
     if (words[i].starts_with("rate"))
       query.rate = rate_of(words[i]);
     else
@@ -287,7 +287,7 @@ std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill
     out += question.arrays ? ",\"dps\":[" : ",\"dps\":{";
     for (size_t i = 0; i < answer.points.size(); ++i) {
       const int64_t time = answer.points[i].time_ns / unit;
-      // Of several points that have one name the last one counts.
+      // Of several points with the same time in this format, the last one counts.
       if (i + 1 < answer.points.size() && answer.points[i + 1].time_ns / unit == time) continue;
       if (out.back() != '[' && out.back() != '{') out += ',';
       out += question.arrays ? "[" : "\"";

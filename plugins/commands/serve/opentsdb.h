@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenTSDB's query language to ours, and our answers in its form. Pure.
+// Translates OpenTSDB's query language, and formats answers for it. Pure.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct OpenTsdbQuestion {
 OpenTsdbQuestion read_opentsdb(const Request &request, int64_t now_ns);
 // "sum:10s-avg:rate{counter}:metric{host=a|b}{process=wildcard(x*)}". Without a range. Throws query::Wrong.
 query::Query read_m(std::string_view text);
-// "metric{host=a}" and "metric": what is looked up. Throws query::Wrong.
+// "metric{host=a}" and "metric" of a lookup. Throws query::Wrong.
 query::Query read_lookup(std::string_view text);
 
 std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill fill, const OpenTsdbQuestion &question);

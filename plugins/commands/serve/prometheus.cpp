@@ -27,7 +27,7 @@ bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == ':';
 }
 
-// As Prometheus would have to write it.
+// The name in Prometheus' form.
 std::string legal(std::string_view metric) {
   std::string name;
   for (const char c : metric) name += is_word(c) ? c : '_';
@@ -41,7 +41,7 @@ class Parser {
   std::string name() {
     space();
     std::string word;
-    // A backslash lets a name have other characters: proc\.cpu\.user.
+    // A backslash escapes other characters of a name: proc\.cpu\.user.
     while (at_ < text_.size() && (is_word(text_[at_]) || (text_[at_] == '\\' && at_ + 1 < text_.size()))) {
       if (text_[at_] == '\\') ++at_;
       word += text_[at_++];
@@ -85,7 +85,7 @@ class Parser {
   }
   [[noreturn]] void wrong(const std::string &wanted) const {
     throw Wrong("query " + core::in_quotes(text_) + ": expected " + wanted + " at position " + std::to_string(at_ + 1) +
-                "; only selectors are answered here, such as name{label=\"value\"}");
+                "; only selectors are supported, such as name{label=\"value\"}");
   }
 
  private:
@@ -108,13 +108,13 @@ bool matches_nothing(const std::string &expression) {
 }
 
 void add_matcher(Query &query, const std::string &label, const std::string &sign, const std::string &value) {
-  if (label.empty()) throw Wrong("a matcher without a label");
+  if (label.empty()) throw Wrong("a matcher has no label");
   if (query.tags.size() + query.tags_if_any.size() + query.metrics.size() >= kMaxMatchers) throw Wrong("more than 64 matchers");
   if (label == "__name__") {
     query.metrics.push_back(pattern_of(sign, value));
     return;
   }
-  // An empty value and an absent label are the same there; no tag of ours is empty.
+  // In Prometheus an empty value and an absent label are equal; stored tags are never empty.
   if (value.empty()) return query.tags.push_back({label, {sign[0] == '=' ? "!*" : "*"}});
   if (sign.back() == '~' && matches_nothing(value)) {
     if (sign == "=~") return query.tags_if_any.push_back({label, {pattern_of(sign, value)}});
@@ -169,7 +169,7 @@ Steps read_steps(const Request &request, int64_t now_ns) {
   steps.step_ns = std::llround(step * 1e9);
   if (steps.to_ns < steps.from_ns) throw Wrong("end is before start");
   if ((steps.to_ns - steps.from_ns) / steps.step_ns >= kMaxSteps)
-    throw Wrong("more than 11000 steps; make step longer or the time shorter");
+    throw Wrong("more than 11000 steps; use a longer step or a shorter range");
   return steps;
 }
 

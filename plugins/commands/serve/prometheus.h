@@ -13,8 +13,8 @@
 
 namespace atalaya::serve {
 
-// name{label="value",other!="x",third=~"a|b"}: a name as Prometheus writes ours ("proc_cpu_user"), or {__name__="proc.cpu.user"}.
-// `known` are the metrics of the store, among which a name is looked up. Throws query::Wrong: functions and operators are not here.
+// name{label="value",other!="x",third=~"a|b"}: a name in Prometheus' form ("proc_cpu_user"), or {__name__="proc.cpu.user"}.
+// `known`: the metrics of the store. Throws query::Wrong: functions and operators are not supported.
 query::Query read_selector(std::string_view text, const std::vector<std::string> &known);
 
 struct Steps {
@@ -23,9 +23,9 @@ struct Steps {
 // start, end, step; at most 11,000 steps. Throws query::Wrong.
 Steps read_steps(const Request &request, int64_t now_ns);
 
-// How far back the value of a step may lie.
+// Maximum age of the value of a step.
 constexpr int64_t kLookback = 300'000'000'000;
-// The last point at or before each step, not older than kLookback.
+// The last point at or before each step, at most kLookback old.
 struct Step {
   int64_t time_ns = 0;
   query::Point point;
@@ -34,13 +34,13 @@ std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps 
 
 // {"__name__":"..","label":".."}
 void append_labels(std::string &out, std::string_view metric, const query::Tags &tags);
-// As a time is written: seconds, to the millisecond.
+// A time in seconds, to the millisecond.
 double unix_seconds(int64_t time_ns);
 // [seconds,"value"]
 void append_step(std::string &out, const query::Answer &answer, const Step &step);
-// The elements of "result" of a matrix: one an answer, those without a value left out.
+// The elements of "result" of a matrix: one per answer; answers without a value are left out.
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);
-// "data" of a number without a metric: a matrix that has it at each step.
+// "data" of a constant: a matrix with it at each step.
 std::string constant_json(double value, const Steps &steps);
 Answer prometheus_error(unsigned status, std::string_view message);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was asked over HTTP, and the answer. Pure.
+// An HTTP request and its answer. Pure.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ struct Request {
   std::string body;
   std::string content_type;
 
-  // The first of that name; null when there is none.
+  // The first with that name, or null.
   const std::string *argument(std::string_view name) const;
-  std::string text(std::string_view name) const;  // "" when there is none
+  std::string text(std::string_view name) const;  // "" if absent
   std::vector<std::string> texts(std::string_view name) const;
-  bool flag(std::string_view name) const;  // there, and not "false"
+  bool flag(std::string_view name) const;  // present, and not "false"
 };
 
 struct Answer {
@@ -28,7 +28,7 @@ struct Answer {
   const char *content_type = "application/json; charset=UTF-8";
 };
 
-// Adds what a body of type application/x-www-form-urlencoded says; false when it is no such text.
+// Adds the arguments of a body of type application/x-www-form-urlencoded; false if it is malformed.
 bool read_form(std::string_view body, std::vector<std::pair<std::string, std::string>> &arguments);
 
 // ["text",..]

@@ -16,7 +16,7 @@ MHD_Result add_argument(void *request, enum MHD_ValueKind, const char *key, cons
   return MHD_YES;
 }
 
-// The header Host names an address or this host: a page of another site that had its name point here is not let in.
+// The header Host must be an address or this host: protects against DNS rebinding by pages of other sites.
 bool is_local_name(std::string_view host) {
   if (host.starts_with('[')) return true;
   host = host.substr(0, host.find(':'));
@@ -25,7 +25,7 @@ bool is_local_name(std::string_view host) {
 
 }  // namespace
 
-// A request while it is received and answered.
+// A request during receipt and answer.
 struct Server::Call {
   Request request;
   std::optional<Answer> answer;
@@ -94,7 +94,7 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
   if (*size > 0) {
     std::string &body = call.request.body;
     if (!call.answer && body.size() + *size > options_.max_body)
-      call.answer = error_answer(413, "A body may have " + std::to_string(options_.max_body) + " bytes");
+      call.answer = error_answer(413, "Maximum size of a body: " + std::to_string(options_.max_body) + " bytes");
     if (!call.answer) body.append(data, *size);
     *size = 0;
     return MHD_YES;
@@ -105,9 +105,9 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
 std::optional<Answer> Server::refusal(MHD_Connection *connection, const Request &request) const {
   if (request.path == "/health") return Answer{200, R"({"status":"ok"})"};
   if (!daemon_.allows(connection))
-    return error_answer(401, "Send the header \"Authorization: Bearer TOKEN\" with a token that is known here");
+    return error_answer(401, "Send the header \"Authorization: Bearer TOKEN\" with a valid token");
   if (options_.local && !is_local_name(header(connection, MHD_HTTP_HEADER_HOST)))
-    return error_answer(403, "This server is for its own host: ask for 127.0.0.1 or localhost");
+    return error_answer(403, "This server accepts local requests only: use 127.0.0.1 or localhost");
   return std::nullopt;
 }
 
@@ -119,9 +119,9 @@ MHD_Result Server::finish(MHD_Connection *connection, Call &call) {
   }
   if (call.request.content_type.starts_with("application/x-www-form-urlencoded") &&
       !read_form(call.request.body, call.request.arguments))
-    return send(connection, error_answer(400, "the form in the body is no form"));
+    return send(connection, error_answer(400, "the form in the body is malformed"));
   if (stopping_ || waiting_.size() >= options_.max_waiting)
-    return send(connection, error_answer(503, "Too many requests wait; come back later"));
+    return send(connection, error_answer(503, "Too many requests are waiting; try again later"));
   Daemon::waits(connection);
   MHD_suspend_connection(connection);
   waiting_.push_back(&call);

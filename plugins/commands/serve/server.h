@@ -21,10 +21,10 @@ struct ServerOptions {
   size_t max_body = size_t{1} << 20;
   size_t max_waiting = 256;  // requests that wait for a worker
   unsigned workers = 4;
-  bool local = true;  // only this host reaches it, and nobody shows a token
+  bool local = true;  // only this host reaches it, without tokens
 };
 
-// Gathers requests and lets a few workers answer them, each with what `make` made for it.
+// Queues requests for a few workers; each worker answers with its result of `make`.
 class Server final : private http_server::Handler {
  public:
   using Work = std::function<Answer(const Request &)>;
@@ -54,7 +54,7 @@ class Server final : private http_server::Handler {
   std::deque<Call *> waiting_;
   bool stopping_ = false;
   std::vector<std::thread> workers_;
-  http_server::Daemon daemon_;  // last: its threads use all of the above
+  http_server::Daemon daemon_;  // last: its threads use the other members
 };
 
 }  // namespace atalaya::serve

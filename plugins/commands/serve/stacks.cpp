@@ -9,7 +9,7 @@
 namespace atalaya::serve {
 namespace {
 
-// Deeper frames are the last one's: no reader draws them, and the tree is walked by calls.
+// Deeper frames are merged into the last one: the tree is walked recursively.
 constexpr size_t kMaxDepth = 1000;
 
 struct Node {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks as the reference design's service gives them. Pure.
+// Stacks in the form of the reference design's service. Pure.
 #pragma once
 
 #include <map>
@@ -8,12 +8,12 @@
 
 namespace atalaya::serve {
 
-// Folded stacks ("a;b;c") and how often each was seen.
+// Folded stacks ("a;b;c") and their counts.
 using StackSums = std::map<std::string, double, std::less<>>;
 
 // {"a;b;c": sum, ...}
 std::string sums_json(const StackSums &sums);
-// {"profile":{"n":name,"c":{"RUNNABLE":v},"a":[children]}}: a node's value is that of all stacks that pass it.
+// {"profile":{"n":name,"c":{"RUNNABLE":v},"a":[children]}}: the value of a node is the sum of all stacks through it.
 std::string tree_json(const StackSums &sums);
 
 }  // namespace atalaya::serve

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text formats that sinks write, by name.
+// The text formats of sinks, by name.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -17,45 +17,44 @@
 namespace atalaya::core {
 
 enum class Format {
-  // One point a line, real numbers, times in ms:
+  // One point per line, real numbers, times in ms:
   //   {"metric":"proc.cpu.user","timestamp":1795219532000,"value":99.4,"tags":{"host":"vm","pid":"8860","process":"java"}}
-  // A stack, time in s, the other tags only when there are some:
+  // A stack, time in s, further tags only if there are any:
   //   {"timestamp":1495813324,"hostname":"hadoop0","stack":"java-18714;start_thread","value":6,"tags":{"profile":"cpu"}}
   // A span, "end" absent while it is open:
   //   {"span":"map","start":1795219532000,"end":1795219538000,"tags":{"job":"j1"},"fields":{}}
   jsonlines,
-  // One sample a line, nothing lost: times in ns, doubles always with '.' or 'e' (integers never), NaN and infinities as strings.
+  // One sample per line without loss: times in ns, doubles always with '.' or 'e' (integers never), NaN and infinities as
+  // strings.
   //   {"kind":"metrics","time":1795219532000000000,"duration":5000000000,"tags":{"pid":"1"},"fields":{"proc.threads":3}}
   samples,
   // The reference design's literal strings (stacks: its four members; CPU stacks only):
   //   {"metric": "proc.cpu.user", "timestamp": "1795219532", "value": "99.40", "tags": {"host": "vm", "command": "java"}}
   bdwatchdog,
-  // time,metric,value,host,pid,process,tags: RFC 4180, time in ms, the other tags as k=v;k=v with \ before ; = and \ in them.
+  // time,metric,value,host,pid,process,tags: RFC 4180, time in ms, further tags as k=v;k=v with \ before ; = and \ in them.
   csv,
-  // metric timestamp value tag=value ..., as OpenTSDB's put takes it: any character outside A-Z a-z 0-9 - _ . / and letters beyond
-  // ASCII becomes '_'.
+  // metric timestamp value tag=value ..., the form of OpenTSDB's put: any character outside A-Z a-z 0-9 - _ . / and letters
+  // beyond ASCII becomes '_'.
   line,
-  // One point a line, as the elements of the array that OpenTSDB's /api/put takes; names and tag values made legal
-  // (opentsdb_name.h).
+  // One point per line, as elements of an array for OpenTSDB's /api/put; names and tag values made valid (opentsdb_name.h).
   //   {"metric":"proc.cpu.user","timestamp":1795219532000,"value":99.4,"tags":{"host":"vm","pid":"8860","process":"GC_20Thread_230"}}
   opentsdb,
-  // InfluxDB's line protocol, times in ns: the first word of the metrics is the measurement, the rest the field; counts are
+  // InfluxDB's line protocol, times in ns: the first word of a metric is the measurement, the rest the field; counts are
   // integers.
   //   proc,host=vm,pid=8860,process=java cpu.user=99.4,threads=31i 1795219532000000000
   influx,
-  // CPU stacks only, as the documents of the reference design, with its four members (see jsonlines).
+  // CPU stacks only, as documents of the reference design, with its four members (see jsonlines).
   stacks,
 };
 
-// OpenTSDB takes so many tags and no more: those listed first in `droppable` go first, and a sample that still has too many is
-// refused.
+// OpenTSDB limits the tags of a point: tags in `droppable` are removed in order, and a sample that still has too many is refused.
 struct TagLimit {
   size_t max_tags = 8;
   std::vector<std::string> droppable;
 };
 
 std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of, const TagLimit &limit = {});
-// The format of that name; jsonlines for anything else.
+// The format with that name; jsonlines for any other name.
 Format format_from_name(std::string_view name);
 
 namespace encoders {

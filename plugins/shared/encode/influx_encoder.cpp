@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kSpecial = ",= ";
 
-// A word of the protocol. It has no escape for control characters nor for a '\' that would escape what follows: those are written
-// as \x0a and \x5c.
+// A word of the protocol. Control characters and a '\' before an escaped character have no escape: they are written as \x0a and
+// \x5c.
 void append_word(std::string &out, std::string_view text, std::string &buffer) {
   buffer.clear();
   append_visible(buffer, text);
@@ -29,7 +29,7 @@ void append_word(std::string &out, std::string_view text, std::string &buffer) {
   }
 }
 
-// The first word of a line. A line that begins with '#' is a comment: that is written as \x23.
+// The first word of a line. A leading '#' would begin a comment, so it is written as \x23.
 void append_measurement(std::string &out, std::string_view text, std::string &buffer) {
   const bool comment = text.starts_with('#');
   if (comment) out += "\\x23";
@@ -58,7 +58,7 @@ class InfluxEncoder final : public Encoder {
     tags_.clear();
     for (uint32_t i = 0; i < sample.tag_count; ++i) {
       const NameCache::Name *key = keys_.find(sample.tags[i].key);
-      if (key == nullptr || sample.tags[i].value.size == 0) continue;  // the protocol has no empty value
+      if (key == nullptr || sample.tags[i].value.size == 0) continue;  // the protocol has no empty values
       tags_ += key->text;
       append_word(tags_, view(sample.tags[i].value), buffer_);
     }
@@ -76,7 +76,7 @@ class InfluxEncoder final : public Encoder {
  private:
   static std::string_view family_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
-  // One line with all fields of the family, the first of which is `first`.
+  // One line with all fields of the family, `first` the first of them.
   void append_line(const atalaya_sample &sample, uint32_t first, const NameCache::Name &family, std::string &out) {
     const std::string_view word = family_of(family.raw);
     out += family.text;
@@ -99,7 +99,7 @@ class InfluxEncoder final : public Encoder {
   }
 
   std::string buffer_, tags_;
-  std::vector<bool> written_;  // fields of the sample at hand
+  std::vector<bool> written_;  // fields of the current sample
   NameCache families_, fields_, keys_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points as OpenTSDB's /api/put takes them.
+// Points in the form of OpenTSDB's /api/put.
 #include <algorithm>
 #include <string>
 
@@ -48,7 +48,7 @@ class OpenTsdbEncoder final : public Encoder {
   }
 
  private:
-  // tail_ becomes all that follows a value. Tags without a value have no form, and mean the same when they are left out.
+  // Sets tail_ to the text after the value. Tags without a value cannot be written; leaving them out has the same meaning.
   std::string_view render_tags(const atalaya_sample &sample) {
     kept_.clear();
     for (uint32_t i = 0; i < sample.tag_count; ++i)
@@ -70,7 +70,7 @@ class OpenTsdbEncoder final : public Encoder {
 
   TagLimit limit_;
   NameCache metrics_, keys_;
-  std::vector<atalaya_tag> kept_;  // of the sample at hand, as are the texts
+  std::vector<atalaya_tag> kept_;  // of the current sample, as are the texts
   std::string time_, tail_;
 };
 

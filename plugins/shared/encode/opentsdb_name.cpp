@@ -13,7 +13,7 @@ bool plain(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '-' && byte <= '9');  // - . / 0-9
 }
 
-// The byte that '_' and two digits at `at` stand for; -1 for anything else.
+// The byte that '_' and two digits at `at` encode; -1 for any other text.
 int escaped_byte(std::string_view text, size_t at) {
   if (text.size() - at < 3 || text[at] != '_') return -1;
   const size_t high = kDigits.find(text[at + 1]);

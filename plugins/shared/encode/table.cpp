@@ -99,7 +99,7 @@ std::string_view family_of(const atalaya_sample &sample, const NameOf &name_of) 
 std::vector<Group> grouped(std::span<const atalaya_sample> samples, const NameOf &name_of) {
   std::vector<Group> groups;
   for (const atalaya_sample &sample : samples) {
-    const bool windowed = sample.kind != ATALAYA_SPAN;  // each span has a time of its own
+    const bool windowed = sample.kind != ATALAYA_SPAN;  // each span has its time
     const int64_t time_ns = windowed ? sample.time_ns : 0;
     const int64_t duration_ns = windowed ? sample.duration_ns : 0;
     const std::string_view family = family_of(sample, name_of);
@@ -136,7 +136,7 @@ void measure(Column &column) {
   for (const std::string &cell : column.cells) column.width = std::max(column.width, display_width(cell));
 }
 
-// A host that all rows share stands in the title.
+// A host that all rows share is part of the title.
 std::string_view shared_host(const Group &group, const NameOf &name_of) {
   for (size_t i = 0; i < group.keys.size(); ++i) {
     if (name_of(group.keys[i]) != "host") continue;
@@ -171,7 +171,7 @@ std::vector<uint32_t> field_names(const Group &group) {
   return names;
 }
 
-// The name without its family, unless that is a tag's name as well.
+// The name without its family, unless a tag has the same name.
 std::string field_label(std::string_view name, const Group &group, const std::vector<Column> &tags) {
   const bool prefixed = name.size() > group.family.size() && name.starts_with(group.family) && name[group.family.size()] == '.';
   if (!prefixed) return visible(name);
@@ -254,7 +254,7 @@ void append_block(std::string &out, const Columns &block, size_t rows) {
   }
 }
 
-// As many fields beside the tags as fit, the others below.
+// The fields that fit next to the tags, and the others below.
 void append_blocks(std::string &out, std::vector<Column> tags, std::vector<Column> fields, size_t width, size_t rows) {
   for (Column &column : tags) measure(column);
   for (Column &column : fields) measure(column);

@@ -10,7 +10,7 @@
 namespace atalaya::core::encoders {
 namespace {
 
-// One cell. Quoted where RFC 4180 wants it; line breaks never get here (append_visible).
+// One cell. Quoted if RFC 4180 requires it; line breaks are escaped before (append_visible).
 void append_cell(std::string &out, std::string_view text) {
   if (text.find_first_of(",\"") == std::string_view::npos) {
     out += text;
@@ -58,7 +58,7 @@ class CsvEncoder final : public Encoder {
   }
 
  private:
-  // Inside the tags column ';' and '=' have a meaning of their own.
+  // Inside the tags column, ';' and '=' are separators.
   static void append_escaped(std::string &out, std::string_view text) {
     for (size_t at = 0; at < text.size();) {
       const size_t special = std::min(text.find_first_of(";=\\", at), text.size());
@@ -71,7 +71,7 @@ class CsvEncoder final : public Encoder {
     }
   }
 
-  // tail_ becomes ",host,pid,process,tags\n".
+  // Sets tail_ to ",host,pid,process,tags\n".
   void render_tags(const atalaya_sample &sample) {
     host_.clear();
     pid_.clear();
@@ -136,7 +136,7 @@ class LineEncoder final : public Encoder {
     tail_.clear();
     for (uint32_t i = 0; i < sample.tag_count; ++i) {
       const NameCache::Name *key = names_.find(sample.tags[i].key);
-      if (key == nullptr || sample.tags[i].value.size == 0) continue;  // the protocol has no empty value
+      if (key == nullptr || sample.tags[i].value.size == 0) continue;  // the protocol has no empty values
       tail_ += ' ';
       tail_ += key->text;
       tail_ += '=';

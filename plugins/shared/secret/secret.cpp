@@ -16,12 +16,12 @@ constexpr size_t kLongestSecret = 65536;
 std::string read_secret(const std::string &path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0)
-    throw Failure(Code::retry, path + " can be read by everyone; chmod 600 " + path);
+    throw Failure(Code::retry, path + " is readable by everyone; run chmod 600 " + path);
   auto text = core::read_file(path, kLongestSecret);
   if (!text) throw Failure(Code::retry, text.error());
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();
   if (text->empty() || text->find_first_of("\r\n") != std::string::npos)
-    throw Failure(Code::retry, path + " does not hold one line with the credentials");
+    throw Failure(Code::retry, path + " must contain exactly one line with the credentials");
   return *text;
 }
 

@@ -5,8 +5,8 @@
 
 namespace atalaya {
 
-// The one line of a file with credentials. Throws Failure (retry) for one that cannot be read now, and for one that everyone can
-// read: what waits is not lost while somebody mends that.
+// The single line of a file with credentials. Throws Failure (retry) if the file cannot be read, or if everyone can read it:
+// samples wait in the queue until this is fixed.
 std::string read_secret(const std::string &path);
 
 }  // namespace atalaya

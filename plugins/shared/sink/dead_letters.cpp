@@ -63,7 +63,7 @@ bool DeadLetters::keep() {
     file_->append(lines_, host_.realtime());
     return true;
   } catch (const Failure &failure) {
-    host_.log(Level::error, std::string("what was refused cannot be kept: ") + failure.what());
+    host_.log(Level::error, std::string("cannot store the refused records: ") + failure.what());
     return false;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server will never take: dead-letters.jsonl in the sink's state folder, and the ledger.
+// Records that a server refuses for good: dead-letters.jsonl in the sink's state folder, and the ledger.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -14,25 +14,25 @@
 
 namespace atalaya::sinks {
 
-// A record that was refused, and the server's words.
+// A refused record, and the server's message.
 struct DeadLetter {
   size_t sample;  // index in the batch
   std::string_view url;
-  int status;  // 0: the server has words only
+  int status;  // 0: only a message
   std::string_view words, record;
 };
 
 class DeadLetters {
  public:
-  // Room in bytes for all that is kept, the oldest half goes first; 0 keeps none.
+  // Maximum bytes of all kept records; the oldest half is deleted first. 0 keeps none.
   DeadLetters(Host host, int64_t room) : host_(host), room_(room) {}
 
   void open();  // throws Failure
   void close() { file_.reset(); }
 
-  // Of the batch at hand, which settle() ends: a sample counts once, however many of its records are dead.
+  // Of the current batch, which settle() ends: a sample counts once, even with several dead records.
   void add(const DeadLetter &letter);
-  // Keeps them, counts their samples and says so. `noun`: what the records are called.
+  // Stores them, counts their samples and logs it. `noun`: the word for the records.
   void settle(std::string_view noun);
 
  private:

@@ -8,10 +8,10 @@
 
 namespace atalaya::sinks {
 
-// Of a series: kind, tags and text, whatever the order of the tags.
+// Hash of a series: kind, tags and text, independent of the order of tags.
 uint64_t series_hash(const atalaya_sample &sample);
 
-// Of all that a batch holds: tells whether the batch that comes after a retry is the one that was being delivered.
+// Hash of a whole batch: identifies a retry of the batch that is being delivered.
 uint64_t fingerprint(std::span<const atalaya_sample> samples);
 
 }  // namespace atalaya::sinks

@@ -16,9 +16,9 @@ namespace {
 
 using core::error_text;
 
-// A file without a line end in its last 16 MiB is not one of ours.
+// A file without a line end in its last 16 MiB is not a file of this sink.
 constexpr uint64_t kLongestLine = uint64_t{16} << 20;
-constexpr mode_t kMode = 0640;  // names of processes and users are not for everyone
+constexpr mode_t kMode = 0640;  // names of processes and users are not public
 
 std::string folder_of(const std::string &path) {
   const size_t slash = path.rfind('/');
@@ -75,7 +75,7 @@ std::optional<LineFile::Problem> LineFile::try_open() {
   torn_at_.reset();
   rotation_failed_ = false;
   const std::string &path = options_.path;
-  // NONBLOCK: a pipe at that place must not hold the agent up.
+  // NONBLOCK: a pipe with this name must not block the agent.
   core::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, kMode));
   if (!file) return Problem{passing(errno) ? Code::retry : Code::bad_config, open_error(path, errno)};
   struct stat status {};
@@ -86,7 +86,7 @@ std::optional<LineFile::Problem> LineFile::try_open() {
     return Problem{Code::retry, path + ": another process writes this file; stop it or change path"};
   const bool rotates = options_.rotate_size > 0 || options_.rotate_every_ns > 0;
   if (rotates && ::faccessat(AT_FDCWD, folder_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-    return Problem{Code::bad_config, path + ": files cannot be renamed in " + folder_of(path) + ": " + error_text(errno) +
+    return Problem{Code::bad_config, path + ": cannot rename files in " + folder_of(path) + ": " + error_text(errno) +
                                          "; make it writable or leave rotation to logrotate"};
   file_ = std::move(file);
   last_write_ns_ = status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
@@ -113,10 +113,10 @@ std::optional<LineFile::Problem> LineFile::cut_torn_line(uint64_t size) {
   if (end == size) return std::nullopt;
   if (size - end >= kLongestLine)
     return Problem{Code::bad_config,
-                   options_.path + ": has no line end in its last 16 MiB, so it is no file of this sink; change path"};
+                   options_.path + ": has no line end in its last 16 MiB: not a file of this sink; change path"};
   if (::ftruncate(file_.get(), static_cast<off_t>(end)) != 0)
-    return Problem{Code::retry, options_.path + ": a torn last line cannot be cut: " + error_text(errno)};
-  notice_(options_.path + ": cut " + std::to_string(size - end) + " bytes of a torn last line, left by a process that was killed");
+    return Problem{Code::retry, options_.path + ": cannot cut a torn last line: " + error_text(errno)};
+  notice_(options_.path + ": cut " + std::to_string(size - end) + " bytes of a torn last line of a killed process");
   return std::nullopt;
 }
 
@@ -148,18 +148,18 @@ bool LineFile::rotate() {
     moved = ::rename(rotated(n).c_str(), rotated(n + 1).c_str()) == 0 || errno == ENOENT;
   }
   if (moved && ::rename(path.c_str(), rotated(1).c_str()) == 0) return true;
-  notice_(path + ": cannot be rotated: " + error_text(errno) + "; it grows on until the agent starts again");
+  notice_(path + ": cannot rotate: " + error_text(errno) + "; the file grows until the agent is restarted");
   rotation_failed_ = true;
   return false;
 }
 
-// Opens or rotates as needed; the size of the file that is then ready for the lines.
+// Opens or rotates if necessary. Returns the size of the file.
 uint64_t LineFile::ready(std::string_view lines, int64_t now_ns) {
   if (!file_) {
     must_open();
   } else if (moved_away()) {
     must_open();
-    notice_(options_.path + ": was moved away; a new file was begun");
+    notice_(options_.path + ": was moved; a new file was created");
   }
   if (torn_at_) undo(*torn_at_);
   const uint64_t before = size();
@@ -175,7 +175,7 @@ void LineFile::append(std::string_view lines, int64_t now_ns) {
   if (error == 0 && options_.sync && ::fdatasync(file_.get()) != 0) error = errno;
   if (error != 0) {
     undo(before);
-    throw Failure(Code::retry, options_.path + ": " + error_text(error) + "; nothing was written and it is tried again");
+    throw Failure(Code::retry, options_.path + ": " + error_text(error) + "; nothing was written, the batch will be retried");
   }
   last_write_ns_ = now_ns;
 }
@@ -183,7 +183,7 @@ void LineFile::append(std::string_view lines, int64_t now_ns) {
 void LineFile::undo(uint64_t size) {
   torn_at_ = size;
   if (::ftruncate(file_.get(), static_cast<off_t>(size)) != 0)
-    throw Failure(Code::retry, options_.path + ": a half-written batch cannot be taken back: " + error_text(errno));
+    throw Failure(Code::retry, options_.path + ": cannot undo a partly written batch: " + error_text(errno));
   torn_at_.reset();
 }
 

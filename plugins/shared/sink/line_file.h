@@ -17,22 +17,22 @@ namespace atalaya::file_sink {
 
 struct FileOptions {
   std::string path;
-  std::string header;           // the line that begins an empty file; "" for none
+  std::string header;  // first line of an empty file; "" for none
   int64_t rotate_size = 0;      // bytes; 0: never by size
   int64_t rotate_every_ns = 0;  // counted from the epoch, so that "1d" is midnight UTC; 0: never by time
   int64_t keep = 5;             // rotated files PATH.1 (the newest) ... PATH.keep
   bool sync = false;            // every append is on the disk when it returns
 };
 
-// A file of whole lines that only this object appends to. Whatever goes wrong, what it holds are the lines of the appends that
-// succeeded: a failed one is undone, and what a killed process left of a line is cut when the file is opened.
+// A file of whole lines that only this object appends to. It holds exactly the lines of successful appends: a failed append is
+// undone, and a line torn by a killed process is cut when the file is opened.
 class LineFile {
  public:
-  // `notice` hears what an operator should know and nothing failed for: a torn line was cut, the file was moved away.
+  // `notice` receives events that are no failures: a torn line was cut, the file was moved away.
   using Notice = std::function<void(const std::string &)>;
   LineFile(FileOptions options, Notice notice);
 
-  // Throws Failure: bad_config for what an operator must change, retry for what may pass.
+  // Throws Failure: bad_config if the operator must act, retry for temporary errors.
   void open();
   // Appends all of the lines or nothing (throws Failure, retry).
   void append(std::string_view lines, int64_t now_ns);
@@ -57,8 +57,8 @@ class LineFile {
   Notice notice_;
   core::Descriptor file_;
   int64_t last_write_ns_ = 0;
-  std::optional<uint64_t> torn_at_;  // an append that could not be undone yet begins here
-  bool rotation_failed_ = false;     // tried again when the file is opened anew: repeating it would push out old files
+  std::optional<uint64_t> torn_at_;  // start of a failed append that could not be undone yet
+  bool rotation_failed_ = false;  // retried when the file is opened again: retries would push out old files
 };
 
 }  // namespace atalaya::file_sink

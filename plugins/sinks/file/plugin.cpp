@@ -16,42 +16,21 @@ namespace {
 class File final : public Sink {
  public:
   static constexpr Param params[] = {
-      {.name = "path"_str,
-       .type = ATALAYA_STRING,
-       .flags = ATALAYA_REQUIRED,
-       .summary = "The file; its folder must exist, unless it is the agent's own state folder."_str},
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "jsonlines"_str,
-       .allowed = "jsonlines|samples|bdwatchdog|csv|line"_str,
-       .summary =
-           "jsonlines: a point a line; samples: a sample a line, nothing lost; bdwatchdog: that system's strings; csv; line: "
-           "metric time value tag=value."_str},
-      {.name = "rotate_size"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .summary = "Begins a new file before this one grows larger; absent: never."_str,
-       .min = 1},
-      {.name = "rotate_every"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .summary = "Begins a new file at every multiple of this time, in UTC; absent: never."_str,
-       .min = 1e9},
-      {.name = "keep"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "5"_str,
-       .unit = "files"_str,
-       .summary = "Rotated files that are kept as PATH.1 (the newest) and so on; older ones are deleted."_str,
-       .min = 1,
-       .max = 1000},
-      {.name = "sync"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "false"_str,
-       .summary = "Waits for the disk after every batch, so that what was accepted survives a power failure."_str},
+      param::string("path", "Output file; its folder must exist, except the agent's state folder").required(),
+      param::choice("format", "jsonlines|samples|bdwatchdog|csv|line",
+                    "jsonlines: a point per line; samples: a whole sample per line; bdwatchdog: strings of BDWatchdog; csv; "
+                    "line: metric time value tag=value")
+          .defaults("jsonlines"),
+      param::size("rotate_size", "Maximum size of a file before rotation (default: no rotation)").range(1, 9.3e18),
+      param::duration("rotate_every", "Rotate at every multiple of this time, in UTC (default: never)").range(1e9, 9.3e18),
+      param::integer("keep", "Rotated files to keep: PATH.1 is the newest; older ones are deleted")
+          .defaults("5")
+          .range(1, 1000)
+          .unit("files"),
+      param::boolean("sync", "Sync the file after every batch, so that accepted samples survive a power failure").defaults("false"),
   };
   static constexpr Description description = {
-      .name = "file"_str, .summary = "Appends samples to a file as lines: JSON, CSV or plain text."_str, .params = params};
+      .name = "file"_str, .summary = "Append samples to a file as JSON, CSV or text lines"_str, .params = params};
 
   explicit File(Host host)
       : host_(host),
@@ -59,7 +38,7 @@ class File final : public Sink {
         file_(options(host, *encoder_), [host](const std::string &text) { host.log(Level::warning, text); }) {}
 
   void start() override {
-    // The agent's own folder is made; any other has to be there.
+    // Only the agent's state folder is created; any other must exist.
     const std::string folder = std::filesystem::path(host_.text("path")).parent_path();
     if (folder == core::state_folder())
       if (const auto made = core::make_folders(folder); !made) throw Failure(Code::bad_config, made.error());
@@ -72,12 +51,12 @@ class File final : public Sink {
     refused_.clear();
     core::append_all(*encoder_, samples, lines_, refused_);
     if (!lines_.empty()) file_.append(lines_, host_.realtime());
-    // Only now: after a retry the same batch comes again.
+    // Counted last, because a retry brings the same batch again.
     for (const auto &[reason, count] : refused_) host_.dropped(reason, count);
     return Code::ok;
   }
 
-  // Nothing is held back: every batch is in the file when write returns.
+  // Nothing is buffered: the file has every batch when write returns.
   Code flush(int64_t) override { return Code::ok; }
 
  private:
@@ -89,7 +68,7 @@ class File final : public Sink {
     if (const auto every = host.find("rotate_every")) options.rotate_every_ns = every->integer();
     options.keep = host.integer("keep");
     options.sync = host.boolean("sync");
-    if (options.path.empty()) throw Failure(Code::bad_config, "path is empty; name the file to write");
+    if (options.path.empty()) throw Failure(Code::bad_config, "path is empty; set the output file");
     return options;
   }
 
@@ -97,7 +76,7 @@ class File final : public Sink {
   std::unique_ptr<core::Encoder> encoder_;
   LineFile file_;
   std::string lines_;
-  core::Refused refused_;  // of the batch at hand
+  core::Refused refused_;  // of the current batch
 };
 
 }  // namespace

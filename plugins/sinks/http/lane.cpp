@@ -14,14 +14,14 @@ namespace {
 using core::monotonic;
 using core::realtime;
 
-// How often a request may be halved while poison is looked for: enough for some thirty bad points among 5,000.
-constexpr size_t kMostSearches = 256;
-// A server that has refused so many single points of a batch with the same words and accepted none is refusing something else.
+// Maximum splits of a request in the search for refused points: enough for about thirty bad points among 5,000.
+constexpr size_t kMaxSearches = 256;
+// A server that refuses this number of single points with equal messages and accepts none has another problem.
 constexpr size_t kSuspicious = 8;
-// After so many tries it is believed all the same, so that a batch of nothing but poison does not stay for ever.
-constexpr int kMostTries = 10;
+// After this number of attempts the refusals are taken as final, so that a batch of bad points is not retried for ever.
+constexpr int kMaxTries = 10;
 
-// OpenTSDB without tsd.http.request.enable_chunked takes bodies of 8 KiB and calls larger ones chunked.
+// OpenTSDB without tsd.http.request.enable_chunked accepts bodies of up to 8 KiB and reports larger ones as chunked.
 bool too_large(int status, std::string_view body) {
   return status == 413 || body.find("Chunked request not supported") != std::string_view::npos;
 }
@@ -69,7 +69,7 @@ Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const Metric
       encoder_(core::make_encoder(options.form.format, name_of, options.tags)),
       compressor_(http_client::make_compressor(options.compress, options.level)),
       names_(std::make_unique<Names>(name_of, metric_of)),
-      most_records_(options.batch_records) {}
+      max_records_(options.batch_records) {}
 
 void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home) {
   home_ = home;
@@ -146,13 +146,13 @@ bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view aut
   return false;
 }
 
-// The beginning of what is left, as much as a request may hold.
+// The next records, up to the limits of a request.
 Lane::Range Lane::next_request() {
   Range range = todo_.front();
   const size_t begin = records_[range.first].begin;
-  range.last = std::min(range.last, range.first + most_records_);
+  range.last = std::min(range.last, range.first + max_records_);
   while (range.count() > 1 && records_[range.last - 1].end - begin > options_.batch_bytes) {
-    // By its share of the bytes, then one by one.
+    // By the share of the bytes, then one by one.
     const size_t fits = range.count() * options_.batch_bytes / (records_[range.last - 1].end - begin);
     range.last = range.first + std::clamp<size_t>(fits, 1, range.count() - 1);
   }
@@ -189,7 +189,7 @@ void Lane::build(Range range) {
   }
 }
 
-// To the first server that answers. A server that cannot is left alone for a while.
+// Sends to the first server that answers. A failed server is not tried again for a while.
 Lane::Outcome Lane::send(Range range, bool details) {
   if (!options_.form.flat) build(range);
   for (size_t tried = 0; tried <= targets_.size(); ++tried) {
@@ -201,7 +201,7 @@ Lane::Outcome Lane::send(Range range, bool details) {
       return outcome;
     }
   }
-  if (problem_.empty()) problem_ = "no server can be tried yet";
+  if (problem_.empty()) problem_ = "every server failed recently; waiting for the next attempt";
   return {Verdict::retry, 0, {}, {}};
 }
 
@@ -225,7 +225,7 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
     if (outcome.verdict == Verdict::retry) {
       wait = retry_after(answer.retry_after, realtime());
       problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + http_client::words_of(answer.body);
-      if (!answer.location.empty()) problem_ += "; it redirects, which is not followed: write the other url";
+      if (!answer.location.empty()) problem_ += "; redirects are not followed: set the target url";
     }
   } catch (const http_client::NoAnswer &none) {
     problem_ = url.text + ": " + none.what();
@@ -242,11 +242,11 @@ bool Lane::healthy(const http_client::Url &url) {
   return false;
 }
 
-// The server refused the request. Finds the records that are to blame; false: not now.
+// The server refused the request. Finds the records that it refuses. False: not delivered yet.
 bool Lane::search(Range range, const Outcome &refusal) {
   if (too_large(refusal.status, refusal.body)) {
     if (range.count() > 1) {
-      most_records_ = range.count() / 2;
+      max_records_ = range.count() / 2;
     } else {
       bury(range, refusal);
     }
@@ -261,13 +261,13 @@ bool Lane::search(Range range, const Outcome &refusal) {
   return true;
 }
 
-// What lies before `searched_to_` is a part of the request that is being searched; what lies behind is a new one.
+// Records before `searched_to_` belong to the request that is being searched; later ones belong to a new request.
 bool Lane::may_halve(Range range) {
   if (range.first >= searched_to_) {
     searches_ = 0;
     searched_to_ = range.last;
   }
-  return searches_++ < kMostSearches;
+  return searches_++ < kMaxSearches;
 }
 
 void Lane::halve(Range range) {
@@ -286,7 +286,7 @@ void Lane::leave_servers_alone() {
   for (size_t i = 0; i < targets_.size(); ++i) targets_.failed(i, 0, monotonic());
 }
 
-// OpenTSDB names what it refuses, and takes the rest.
+// OpenTSDB names the points that it refuses, and stores the others.
 bool Lane::use_details(Range range) {
   const Outcome outcome = send(range, true);
   if (outcome.verdict == Verdict::retry) return false;
@@ -295,7 +295,7 @@ bool Lane::use_details(Range range) {
     auto named = refused_points(outcome.body);
     if (!named || named->empty()) {
       details_useless_ = true;
-      return true;  // the same range again, by halves
+      return true;  // the same range again, in halves
     }
     refused = std::move(*named);
   }
@@ -317,7 +317,7 @@ bool Lane::use_details(Range range) {
       dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, http_client::words_of(found->second->error)});
     }
   }
-  if (matched < by_key.size()) {  // it speaks of points that are not ours: do not believe it
+  if (matched < by_key.size()) {  // it names points that are not in the request: ignore the answer
     dead_.erase(dead_.begin() + static_cast<std::ptrdiff_t>(buried), dead_.end());
     details_useless_ = true;
     return true;
@@ -349,7 +349,7 @@ void Lane::bury(Range range, const Outcome &refusal) {
 }
 
 bool Lane::refused_everything() const {
-  return !accepted_any_ && refusals_of_everything_ < kMostTries && dead_.size() >= kSuspicious &&
+  return !accepted_any_ && refusals_of_everything_ < kMaxTries && dead_.size() >= kSuspicious &&
          std::all_of(dead_.begin(), dead_.end(), [&](const DeadRecord &record) { return record.words == dead_.front().words; });
 }
 

@@ -22,12 +22,12 @@
 
 namespace atalaya::http_sink {
 
-// How a format is put into requests.
+// How requests of a format are made.
 struct Form {
   core::Format format;
   std::string_view content_type, default_path;
   bool array;         // the records are elements of one JSON array; else lines
-  bool details;       // ?details names refused points
+  bool details;       // ?details names the refused points
   bool flat = false;  // the records are the samples of one flat record; `format` is that of dead letters
 };
 Form form_of(std::string_view name);
@@ -42,10 +42,10 @@ struct LaneOptions {
   int level = 6;
   size_t batch_records = 5000;
   size_t batch_bytes = size_t{4} << 20;
-  std::string health;  // path that answers 2xx on a server that works again; empty: none
+  std::string health;  // path that answers 2xx on a healthy server; empty: none
 };
 
-// A record that the server will never take.
+// A record that the server refuses for good.
 struct DeadRecord {
   size_t sample;            // index in the batch
   std::string_view record;  // valid until the lane's next batch
@@ -53,26 +53,27 @@ struct DeadRecord {
   std::string url, words;
 };
 
-// Delivers its share of a batch, one request after the other, and knows how far it came. One thread at a time.
+// Delivers its share of a batch, one request after another, and keeps its progress. One thread at a time.
 class Lane {
  public:
   Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, Targets &targets,
        http_client::Connection connection);
   ~Lane();
 
-  // Takes the samples with these indices as the batch at hand.
+  // Makes the samples with these indices the current batch.
   void load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home);
-  // Sends what is left of it, `samples` being those that were loaded. False: not now, `problem` says why; call it again later.
+  // Sends the rest of the batch; `samples` are the loaded ones. False: not delivered yet, `problem` has the reason; call it again
+  // later.
   bool deliver(std::span<const atalaya_sample> samples, std::string_view authorization);
 
   const std::string &problem() const { return problem_; }
-  // Of the batch at hand, complete when deliver() has returned true.
+  // Of the current batch; complete when deliver() has returned true.
   const std::vector<DeadRecord> &dead() const { return dead_; }
   const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
 
  private:
   struct Record {
-    size_t begin, end, sample;  // of text_; the separator behind it included. Of a flat record: sums of sizes
+    size_t begin, end, sample;  // of text_, including the separator behind it; of a flat record: sums of sizes
   };
   // The names and metrics of the host, for the flat encoder.
   class Names;
@@ -110,32 +111,32 @@ class Lane {
   std::unique_ptr<core::Encoder> encoder_;
   std::unique_ptr<http_client::Compressor> compressor_;
   std::string body_;
-  // Of flat records. A server gets the declarations of metrics with the first request, after a failure, and again now and then, for
-  // it may have been restarted.
+  // For flat records. A server gets the declarations of metrics with the first request, after a failure, and again at intervals,
+  // because it may have restarted.
   std::unique_ptr<Names> names_;
   core::FlatEncoder flat_encoder_;
   std::string flat_;
   std::vector<atalaya_sample> picked_;
   size_t declared_to_ = SIZE_MAX;  // the server that has them
   int64_t declared_at_ = 0;        // monotonic
-  size_t most_records_;            // as much as the servers have taken
+  size_t max_records_;             // limit learnt from the servers
 
-  // The batch at hand.
+  // The current batch.
   std::span<const atalaya_sample> samples_;
   std::string text_;
   std::deque<std::string> dead_texts_;  // of a flat record's samples
   std::vector<Record> records_;
   std::vector<std::pair<size_t, std::string_view>> without_form_;
-  std::deque<Range> todo_;  // in order; each is one request, or several
+  std::deque<Range> todo_;  // in order; each is one request or several
   std::vector<DeadRecord> dead_;
   std::string problem_;
   size_t home_ = 0;
   std::string_view authorization_;
-  size_t searches_ = 0;        // halvings spent on the request that is being searched
-  size_t searched_to_ = 0;     // its end
+  size_t searches_ = 0;  // splits of the request that is being searched
+  size_t searched_to_ = 0;  // end of that request
   bool accepted_any_ = false;  // of this batch
   int refusals_of_everything_ = 0;
-  bool details_useless_ = false;  // the server does not speak it
+  bool details_useless_ = false;  // the server does not support it
 };
 
 }  // namespace atalaya::http_sink

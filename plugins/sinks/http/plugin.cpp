@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sink "http": a batch becomes requests, which lanes send at the same time.
+// The sink "http": a batch becomes requests, which several lanes send concurrently.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -20,99 +20,49 @@
 namespace atalaya::http_sink {
 namespace {
 
-constexpr Param kUrl[] = {{.type = ATALAYA_STRING, .summary = "http://host:port, or with https, a path and a query."_str}};
-constexpr Param kWeight[] = {{.type = ATALAYA_INT,
-                              .flags = ATALAYA_BOUNDED,
-                              .summary = "The share of the url at the same place."_str,
-                              .min = 0,
-                              .max = 1000}};
+constexpr Param kUrl[] = {param::string("url", "http://HOST:PORT or https://HOST:PORT, with an optional path and query")};
+constexpr Param kWeight[] = {param::integer("weight", "Share of the url at the same position").range(0, 1000)};
 
 class Http final : public Sink {
  public:
   static constexpr Param params[] = {
-      {.name = "url"_str,
-       .type = ATALAYA_LIST,
-       .default_text = "http://127.0.0.1:4242"_str,
-       .summary =
-           "The server, or several: the first that works is used, or all of them by `weights`. Without a path it gets its format's "
-           "usual one."_str,
-       .items = kUrl,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "weights"_str,
-       .type = ATALAYA_LIST,
-       .summary =
-           "Spreads the series over the urls by these shares, one a url; a series stays with its server while that works."_str,
-       .items = kWeight,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "health"_str,
-       .type = ATALAYA_STRING,
-       .summary =
-           "A path, such as /health, that has to answer 2xx before a server that failed gets data again; absent: it is tried with "
-           "data."_str},
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "opentsdb"_str,
-       .allowed = "opentsdb|influx|flat|jsonlines|stacks"_str,
-       .summary = "opentsdb: points for /api/put; influx: line protocol; flat: whole samples with the units of their metrics, for "
-                  "a hub of "
-                  "Atalaya; jsonlines: a point per line; stacks: CPU stacks as documents."_str},
-      {.name = "compress"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "gzip"_str,
-       .allowed = "gzip|zstd|none"_str,
-       .summary = "How bodies are compressed; zstd is smaller and cheaper where the server takes it."_str},
-      {.name = "level"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "3"_str,
-       .summary = "How hard: 1 to 9 of gzip, 1 to 19 of zstd."_str,
-       .min = 1,
-       .max = 19},
-      {.name = "batch_points"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "5000"_str,
-       .unit = "points"_str,
-       .summary = "The most that one request holds; a window's batch becomes as many requests as that takes."_str,
-       .min = 1,
-       .max = 1e6},
-      {.name = "batch_size"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "4 MiB"_str,
-       .summary = "The most that one request holds before it is compressed."_str,
-       .min = 1024,
-       .max = 1024.0 * 1024 * 1024},
-      {.name = "senders"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "1"_str,
-       .unit = "requests"_str,
-       .summary = "Requests under way at the same time (to each url, with weights); each series keeps its order."_str,
-       .min = 1,
-       .max = 64},
-      sinks::span_of_time("timeout"_str, "5s"_str, "How long a connection may take, and how long a server may be silent."_str),
+      param::list("url", kUrl,
+                  "Server, or several: the first that works is used, or all by `weights`. "
+                  "The default path depends on the format.")
+          .defaults("http://127.0.0.1:4242"),
+      param::list("weights", kWeight, "Shares of the series per url; a series stays with its server while that works"),
+      param::string("health",
+                    "Path, such as /health, that must answer 2xx before a failed server gets data again (default: retry with data)"),
+      param::choice("format", "opentsdb|influx|flat|jsonlines|stacks",
+                    "opentsdb: points for /api/put; influx: line protocol; flat: whole samples and their metrics, for a hub; "
+                    "jsonlines: a point per line; stacks: CPU stacks as documents")
+          .defaults("opentsdb"),
+      param::choice("compress", "gzip|zstd|none", "Compression of request bodies; zstd is smaller and cheaper, if supported")
+          .defaults("gzip"),
+      param::integer("level", "Compression level: 1 to 9 for gzip, 1 to 19 for zstd").defaults("3").range(1, 19),
+      param::integer("batch_points", "Maximum points per request; larger batches are split").defaults("5000").range(1, 1e6).unit("points"),
+      param::size("batch_size", "Maximum size of a request before compression").defaults("4 MiB").range(1024, 1024.0 * 1024 * 1024),
+      param::integer("senders", "Concurrent requests (per url, with weights); each series keeps its order")
+          .defaults("1")
+          .range(1, 64)
+          .unit("requests"),
+      sinks::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of a server"_str),
       sinks::deadline("10s"_str),
-      sinks::retry_max("The longest pause between two tries; a server's Retry-After is kept, up to five minutes."_str),
+      sinks::retry_max("Maximum pause between attempts; a Retry-After of the server is honoured up to five minutes"_str),
       sinks::kMaxTags,
       sinks::kDropTags,
       sinks::dead_letters(
-          "Room for the points that a server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
-          "first. 0 B keeps none."_str),
-      {.name = "chunked"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "false"_str,
-       .summary = "Sends bodies chunked and without Content-Length, which OpenTSDB refuses."_str},
-      {.name = "basic"_str, .type = ATALAYA_STRING, .summary = "A file that holds user:password; read anew for every batch."_str},
-      {.name = "bearer"_str, .type = ATALAYA_STRING, .summary = "A file that holds a token; read anew for every batch."_str},
+          "Space for points that a server refuses, in dead-letters.jsonl of the state folder; the oldest half is deleted first. "
+          "0 B keeps none."_str),
+      param::boolean("chunked", "Send chunked bodies without Content-Length; OpenTSDB refuses them").defaults("false"),
+      param::string("basic", "File with user:password; read again for every batch"),
+      param::string("bearer", "File with a token; read again for every batch"),
       sinks::kHttpTls,
-      {.name = "proxy"_str, .type = ATALAYA_STRING, .summary = "http://host:port of a proxy that all requests go through."_str},
+      param::string("proxy", "http://HOST:PORT of a proxy for all requests"),
   };
   static constexpr Description description = {
       .name = "http"_str,
-      .summary = "Sends samples to OpenTSDB, VictoriaMetrics, InfluxDB or another agent by HTTP, and loses none."_str,
+      .summary = "Send to OpenTSDB, VictoriaMetrics, InfluxDB or another agent"_str,
       .params = params};
 
   explicit Http(Host host) : host_(host), dead_letters_(host, host.integer("dead_letters")) {
@@ -121,7 +71,7 @@ class Http final : public Sink {
     read_connection_options();
     for (const char *name : {"basic", "bearer"})
       if (const auto path = host.find(name)) {
-        if (!credentials_.empty()) throw Failure(Code::bad_config, "basic and bearer exclude each other; keep one");
+        if (!credentials_.empty()) throw Failure(Code::bad_config, "basic and bearer are exclusive; remove one of them");
         credentials_ = path->text();
         bearer_ = std::string_view(name) == "bearer";
       }
@@ -139,8 +89,8 @@ class Http final : public Sink {
     const MetricOf metric_of = [host = host_](uint32_t id, atalaya_metric_info &info) {
       return host.raw()->metric_of(host.raw()->self, id, &info) == ATALAYA_OK;
     };
-    // With weights each server has lanes of its own.
-    lanes_of_a_home_ = senders;
+    // With weights, each server has separate lanes.
+    lanes_per_server_ = senders;
     for (size_t i = 0; i < senders * (weights_.empty() ? 1 : urls_.size()); ++i)
       lanes_.push_back(
           std::make_unique<Lane>(options_, name_of, metric_of, *targets_, http_client::Connection(connection_, *deadlines_)));
@@ -152,7 +102,7 @@ class Http final : public Sink {
     lanes_.clear();
     deadlines_.reset();
     dead_letters_.close();
-    under_way_.reset();
+    unfinished_.reset();
   }
 
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
@@ -161,23 +111,23 @@ class Http final : public Sink {
       return deliver(samples, retry_after_ns);
     } catch (const Failure &) {
       throw;
-    } catch (const std::exception &problem) {  // such as no thread to be had: no reason to lose the batch
-      throw Failure(Code::retry, std::string("the batch cannot be sent now: ") + problem.what());
+    } catch (const std::exception &problem) {  // such as no free thread: keep the batch
+      throw Failure(Code::retry, std::string("cannot send the batch now: ") + problem.what());
     }
   }
 
-  // Nothing is held back: every batch is with the server when write returns.
+  // Nothing is buffered: the server has every batch when write returns.
   Code flush(int64_t /*deadline_ns*/) override { return Code::ok; }
 
  private:
   Code deliver(std::span<const Sample> samples, int64_t &retry_after_ns) {
     const std::string authorization = this->authorization();
-    const bool resumed = under_way_ && *under_way_ == sinks::fingerprint(samples);
-    under_way_.reset();
+    const bool resumed = unfinished_ && *unfinished_ == sinks::fingerprint(samples);
+    unfinished_.reset();
     if (!resumed) divide(samples);
     std::vector<std::future<bool>> others;
     const auto work = [&](size_t lane) {
-      if (!resumed) lanes_[lane]->load(samples, shares_[lane], lane / lanes_of_a_home_);
+      if (!resumed) lanes_[lane]->load(samples, shares_[lane], lane / lanes_per_server_);
       return lanes_[lane]->deliver(samples, authorization);
     };
     for (size_t lane = 1; lane < lanes_.size(); ++lane) others.push_back(std::async(std::launch::async, work, lane));
@@ -192,7 +142,7 @@ class Http final : public Sink {
       settle();
       return Code::ok;
     }
-    under_way_ = sinks::fingerprint(samples);
+    unfinished_ = sinks::fingerprint(samples);
     retry_after_ns = targets_->wait(host_.monotonic());
     throw Failure(Code::retry, problem);
   }
@@ -201,17 +151,17 @@ class Http final : public Sink {
     options_.form = form_of(host_.text("format"));
     for (const std::string &text : host_.texts("url"))
       urls_.push_back(http_client::parse_url(text, std::string(options_.form.default_path)));
-    if (urls_.empty()) throw Failure(Code::bad_config, "url is empty; name a server: url = \"http://host:port\"");
+    if (urls_.empty()) throw Failure(Code::bad_config, "url is empty; set a server: url = \"http://host:port\"");
     for (uint64_t i = 0; const auto weight = host_.child("weights", i); ++i) weights_.push_back(weight->integer());
     if (!weights_.empty() && weights_.size() != urls_.size())
       throw Failure(Code::bad_config, "weights has " + std::to_string(weights_.size()) + " numbers and url has " +
-                                          std::to_string(urls_.size()) + " servers; write one weight a url");
+                                          std::to_string(urls_.size()) + " servers; write one weight per url");
     if (!weights_.empty() && std::all_of(weights_.begin(), weights_.end(), [](int64_t weight) { return weight == 0; }))
-      throw Failure(Code::bad_config, "all weights are 0; give one server at least a share");
+      throw Failure(Code::bad_config, "all weights are 0; set at least one to 1 or more");
     if (options_.form.format == core::Format::influx)
       for (const http_client::Url &url : urls_)
         if (url.target.find("precision=") != std::string::npos && url.target.find("precision=n") == std::string::npos)
-          throw Failure(Code::bad_config, "times are sent in ns; leave precision out of " + url.text);
+          throw Failure(Code::bad_config, "times are sent in ns; remove precision from " + url.text);
   }
 
   void read_lane_options() {
@@ -223,7 +173,7 @@ class Http final : public Sink {
     options_.tags.droppable = host_.texts("drop_tags");
     if (const auto path = host_.find("health")) options_.health = path->text();
     if (!options_.health.empty() && options_.health[0] != '/')
-      throw Failure(Code::bad_config, "health is a path and begins with /");
+      throw Failure(Code::bad_config, "health must be a path that begins with /");
   }
 
   void read_connection_options() {
@@ -234,7 +184,7 @@ class Http final : public Sink {
     if (!proxy) return;
     const http_client::Url url = http_client::parse_url(std::string(proxy->text()), "/");
     if (url.tls)
-      throw Failure(Code::bad_config, "proxy begins with https://; what a proxy tunnels is encrypted anyway: write http://");
+      throw Failure(Code::bad_config, "proxy begins with https://; write http:// (the tunnel of an https url is encrypted anyway)");
     connection_.proxy_host = url.host;
     connection_.proxy_port = url.port;
   }
@@ -247,7 +197,7 @@ class Http final : public Sink {
     return files;
   }
 
-  // The header's value. Files are read for every batch, so that a new token needs no restart.
+  // The value of the header. The file is read for every batch, so that a new token needs no restart.
   std::string authorization() const {
     if (credentials_.empty()) return {};
     const std::string text = read_secret(credentials_);
@@ -260,10 +210,10 @@ class Http final : public Sink {
   }
   size_t lane_of(const Sample &sample) const {
     const uint64_t hash = sinks::series_hash(sample);
-    return targets_->home(hash) * lanes_of_a_home_ + (hash >> 40) % lanes_of_a_home_;
+    return targets_->home(hash) * lanes_per_server_ + (hash >> 40) % lanes_per_server_;
   }
 
-  // The batch is delivered: what was not taken is written down and counted.
+  // The batch is delivered: records and counts the refused points.
   void settle() {
     for (const auto &lane : lanes_) {
       for (const auto &[sample, reason] : lane->without_form()) host_.dropped(reason, 1);
@@ -285,9 +235,9 @@ class Http final : public Sink {
   std::optional<Targets> targets_;
   std::unique_ptr<http_client::Deadlines> deadlines_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  size_t lanes_of_a_home_ = 1;
-  std::vector<std::vector<size_t>> shares_;  // of the batch at hand, by lane
-  std::optional<uint64_t> under_way_;        // the batch that is partly delivered
+  size_t lanes_per_server_ = 1;
+  std::vector<std::vector<size_t>> shares_;  // of the current batch, by lane
+  std::optional<uint64_t> unfinished_;       // fingerprint of a partly delivered batch
 };
 
 }  // namespace

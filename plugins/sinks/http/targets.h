@@ -12,7 +12,7 @@
 
 namespace atalaya::http_sink {
 
-// The servers, and which of them are worth trying. Any thread.
+// The servers and their states. Any thread.
 class Targets {
  public:
   // With weights, series are spread over the servers; without, the first that works is used.
@@ -22,19 +22,19 @@ class Targets {
   bool spread() const { return spread_; }
   const http_client::Url &url(size_t index) const { return targets_[index].url; }
 
-  // The server that a series with this hash belongs to: the same one for as long as the list is the same.
+  // The server of a series with this hash: stable while the list of servers is unchanged.
   size_t home(uint64_t hash) const;
 
   struct Choice {
     size_t index;
-    bool suspect;  // it failed the last time
+    bool suspect;  // its last request failed
   };
-  // The first server that may be tried now: `home`, then the others in their order.
+  // The first server that may be tried now: `home`, then the others in order.
   std::optional<Choice> pick(size_t home, int64_t now_ns) const;
-  // It is left alone for `wait_ns`, or, with 0, for a time that doubles up to retry_max, jittered.
+  // Marks a server as failed for `wait_ns`, or, with 0, for a time that doubles up to retry_max, jittered.
   void failed(size_t index, int64_t wait_ns, int64_t now_ns);
   void worked(size_t index);
-  // Until a server may be tried again; at least a millisecond.
+  // Time until a server may be tried again; at least a millisecond.
   int64_t wait(int64_t now_ns) const;
 
  private:

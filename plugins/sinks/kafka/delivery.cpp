@@ -7,10 +7,10 @@ namespace atalaya::kafka_sink {
 namespace {
 
 constexpr int64_t kSlice = 100'000'000;
-// Messages that were all refused with the same words, and none accepted: something else is wrong...
+// If all messages were refused with equal errors and none was accepted, the cause is something else...
 constexpr size_t kSuspicious = 8;
-// ... until it was tried so often, so that a batch of nothing but poison does not stay for ever.
-constexpr int kMostTries = 10;
+// ... until this number of attempts, so that a batch of bad messages is not retried for ever.
+constexpr int kMaxTries = 10;
 constexpr int64_t kSmallestRequest = 16384;
 
 bool too_large(rd_kafka_resp_err_t error) {
@@ -61,7 +61,7 @@ std::unique_ptr<Producer> Delivery::make_producer(bool alone) {
 }
 
 void Delivery::load(const Messages &messages) {
-  if (count(State::sent) + count(State::alone) > 0) abandon();  // of a batch that will not come again
+  if (count(State::sent) + count(State::alone) > 0) abandon();  // of an earlier batch that will not be retried
   messages_ = &messages;
   states_.assign(messages.size(), State::waiting);
   std::fill(std::begin(counts_), std::end(counts_), 0);
@@ -75,7 +75,7 @@ bool Delivery::deliver(int64_t for_ns) {
   problem_.clear();
   try {
     return try_deliver(host_.monotonic() + for_ns);
-  } catch (const Failure &failure) {  // a producer could not be made: no reason to lose the batch
+  } catch (const Failure &failure) {  // no producer could be created: keep the batch
     problem_ = failure.what();
     return false;
   }
@@ -96,7 +96,7 @@ bool Delivery::try_deliver(int64_t until) {
   return true;
 }
 
-// Sends what is in the state `from` and waits until nothing is in it, nor on its way.
+// Sends the messages in state `from`, and waits until no message is in `from` or `to`.
 bool Delivery::pass(std::unique_ptr<Producer> &producer, State from, State to, int64_t until) {
   for (size_t i = 0; i < states_.size() && count(from) > 0; ++i) {
     if (states_[i] != from) continue;
@@ -115,7 +115,7 @@ bool Delivery::pass(std::unique_ptr<Producer> &producer, State from, State to, i
   return false;
 }
 
-// False when the producer takes no more at present.
+// False if the producer's queue is full.
 bool Delivery::produce(Producer &producer, size_t message, State to) {
   const rd_kafka_resp_err_t error =
       producer.produce({messages_->key(message), messages_->value(message), messages_->time_ms(message)}, message);
@@ -123,7 +123,7 @@ bool Delivery::produce(Producer &producer, size_t message, State to) {
     move(message, to);
     return true;
   }
-  if (refuses(error)) {  // by librdkafka itself, for what this message is
+  if (refuses(error)) {  // refused by librdkafka itself because of its content
     move(message, State::dead);
     dead_.push_back({message, error});
     return true;
@@ -132,21 +132,21 @@ bool Delivery::produce(Producer &producer, size_t message, State to) {
   return false;
 }
 
-// A producer that cannot go on is replaced. What it had sent and heard nothing of is sent again, possibly twice.
+// Replaces a producer with a fatal error. Unacknowledged messages are sent again, possibly twice.
 bool Delivery::check_fatal(int64_t until) {
   for (Producer *producer : {producer_.get(), lone_producer_.get()}) {
     if (producer == nullptr) continue;
     const auto fatal = producer->fatal();
     if (!fatal) continue;
-    producer->wait(std::min(kSlice, until - host_.monotonic()));  // reports that are there
-    problem_ = address_of(config_) + ": " + *fatal + "; the producer is made anew";
+    producer->wait(std::min(kSlice, until - host_.monotonic()));  // results that have arrived
+    problem_ = address_of(config_) + ": " + *fatal + "; creating a new producer";
     abandon();
     return true;
   }
   return false;
 }
 
-// Forgets what is on its way.
+// Forgets messages in flight.
 void Delivery::abandon() {
   producer_.reset();
   lone_producer_.reset();
@@ -179,17 +179,17 @@ void Delivery::move(size_t message, State to) {
 }
 
 bool Delivery::refused_everything() const {
-  return count(State::done) == 0 && refusals_of_everything_ < kMostTries && dead_.size() >= kSuspicious &&
+  return count(State::done) == 0 && refusals_of_everything_ < kMaxTries && dead_.size() >= kSuspicious &&
          std::all_of(dead_.begin(), dead_.end(), [&](const Dead &dead) { return dead.error == dead_.front().error; });
 }
 
-// No single message was too large, together they were: the topic takes smaller requests than it is sent.
+// No single message was too large, but the request was: the topic accepts smaller requests than batch_size.
 void Delivery::send_smaller() {
   if (!too_large_ || batch_bytes_ <= kSmallestRequest) return;
   if (std::any_of(dead_.begin(), dead_.end(), [](const Dead &dead) { return too_large(dead.error); })) return;
   batch_bytes_ = std::max(batch_bytes_ / 2, kSmallestRequest);
-  host_.log(Level::info, address_of(config_) + " takes no requests of batch_size; they have at most " +
-                             std::to_string(batch_bytes_) + " bytes from now on");
+  host_.log(Level::info, address_of(config_) + " refuses requests of batch_size; further requests have at most " +
+                             std::to_string(batch_bytes_) + " bytes");
   producer_.reset();
 }
 

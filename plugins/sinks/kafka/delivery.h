@@ -15,28 +15,28 @@
 
 namespace atalaya::kafka_sink {
 
-// The broker will never take this message.
+// The broker refuses this message for good.
 bool refuses(rd_kafka_resp_err_t error);
 
-// Brings a batch of messages to the topic and knows how far it came. One thread.
+// Delivers a batch of messages to the topic and keeps its progress. One thread.
 //
 //   waiting --produce--> sent --acknowledged--> done
-//                          |--fails for now---> waiting   (the producer itself tries again for ever; this is what it gives up)
+//                          |--temporary failure-> waiting   (librdkafka gave up its retries)
 //                          '--refused---------> suspect --produce alone--> alone --refused--> dead
-// Brokers take or refuse the messages of a request together. So those that were refused are sent again, each in a request of its
-// own, by a second producer that exists for that time: what is refused then is to blame.
+// Brokers accept or refuse all messages of a request together. Refused messages are therefore sent again one per request, by a
+// second, temporary producer: a message that is refused then is at fault.
 class Delivery {
  public:
   Delivery(const KafkaConfig &config, Host host);
 
-  // Makes the producer, so that what librdkafka does not like is known at the start. Throws Failure.
+  // Creates the producer, so that refused settings are reported at the start. Throws Failure.
   void open(const std::string &password);
   void close();
   void set_password(const std::string &password);
 
-  // Takes these as the batch at hand. They stay as they are until it is delivered, or another one comes.
+  // Makes these the current batch. They must not change until they are delivered or another batch is loaded.
   void load(const Messages &messages);
-  // Sends what is left of it and waits for the answers. False: not yet, `problem` says why; call it again.
+  // Sends the rest of the batch and waits for the answers. False: not yet, `problem` has the reason; call it again.
   bool deliver(int64_t for_ns);
 
   const std::string &problem() const { return problem_; }
@@ -44,7 +44,7 @@ class Delivery {
     size_t message;
     rd_kafka_resp_err_t error;
   };
-  // Of the batch at hand, complete when deliver() has returned true.
+  // Of the current batch; complete when deliver() has returned true.
   const std::vector<Dead> &dead() const { return dead_; }
 
  private:
@@ -65,16 +65,16 @@ class Delivery {
   KafkaConfig config_;
   Host host_;
   std::string password_;
-  int64_t batch_bytes_;  // as much as the topic has taken
+  int64_t batch_bytes_;  // limit learnt from the topic
   std::unique_ptr<Producer> producer_, lone_producer_;
 
-  // The batch at hand.
+  // The current batch.
   const Messages *messages_ = nullptr;
   std::vector<State> states_;
   size_t counts_[6] = {};
   std::vector<Dead> dead_;
   std::string problem_;
-  bool too_large_ = false;  // a request was refused for its size
+  bool too_large_ = false;  // a request was refused because of its size
   int refusals_of_everything_ = 0;
 };
 

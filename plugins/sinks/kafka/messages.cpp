@@ -9,8 +9,7 @@ namespace {
 
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
-// FNV-1a. A key's hash decides its partition: it has to be the same in every agent, at any time, so it is no std::hash and knows no
-// ids.
+// FNV-1a. The hash of a key selects its partition, so it must be equal in all agents at all times: no std::hash, no ids.
 uint64_t hash_of(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325U;
   for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
@@ -44,7 +43,7 @@ void Messages::load(std::span<const atalaya_sample> samples) {
   for (size_t i = 0; i < samples.size(); ++i) append_value(samples[i], i);
 }
 
-// Whatever the order of the tags. A stack's frames do not count: the stacks of a process stay together.
+// Independent of the order of the tags. Frames of a stack do not count, so that the stacks of a process stay together.
 uint64_t Messages::series_hash(const atalaya_sample &sample) {
   uint64_t hash = mix(sample.kind, 0);
   for (uint32_t i = 0; i < sample.tag_count; ++i) {

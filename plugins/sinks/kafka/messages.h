@@ -20,12 +20,12 @@ enum class KeyBy { series, host, none };
 
 struct MessageConfig {
   core::Format format = core::Format::jsonlines;
-  bool per_point = false;  // a line a message; else a sample a message
+  bool per_point = false;  // a message per line; else per sample
   KeyBy key = KeyBy::series;
   core::TagLimit tags;
 };
 
-// A batch as messages with keys. Reused, it allocates nothing in steady state.
+// A batch as messages with keys. Allocates nothing in steady state when reused.
 class Messages {
  public:
   Messages(const MessageConfig &config, const core::NameOf &name_of, uint32_t host_key);
@@ -37,7 +37,7 @@ class Messages {
   std::string_view key(size_t message) const { return cut(messages_[message].key); }  // empty: none
   int64_t time_ms(size_t message) const { return messages_[message].time_ms; }
   size_t sample(size_t message) const { return messages_[message].sample; }
-  // Samples that have no message, and why.
+  // Samples without a message, and the reasons.
   const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
 
  private:

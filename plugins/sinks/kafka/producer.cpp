@@ -36,11 +36,11 @@ struct Producer::Shared {
   Host host;
   Reported reported;
   mutable std::mutex mutex;
-  bool closed = false;  // the host may be gone
+  bool closed = false;  // the host may be destroyed
   std::string trouble;
-  std::map<std::string, int64_t, std::less<>> said;  // by facility, when
+  std::map<std::string, int64_t, std::less<>> said;  // by facility: time of the last log line
 
-  // From any of librdkafka's threads. A connection that fails is told once, by the answer of the write that it holds up.
+  // From any of librdkafka's threads. A failed connection is reported once, by the answer of the write that it delays.
   void log(int syslog_level, std::string_view facility, std::string_view text) {
     const std::lock_guard lock(mutex);
     if (closed) return;
@@ -69,7 +69,7 @@ Producer::Producer(const rd_kafka_conf_t *conf, const std::string &topic, const 
   char error[512] = "";
   client_ = rd_kafka_new(RD_KAFKA_PRODUCER, own.get(), error, sizeof(error));
   if (client_ == nullptr) throw Failure(Code::bad_config, std::string("librdkafka: ") + error);
-  static_cast<void>(own.release());  // the client's now
+  static_cast<void>(own.release());  // the client owns it now
   topic_ = rd_kafka_topic_new(client_, topic.c_str(), nullptr);
 }
 
@@ -95,7 +95,7 @@ Producer::~Producer() {
     } else {
       closer.detach();
     }
-  } catch (const std::system_error &) {  // no thread to be had: then it takes as long as it takes
+  } catch (const std::system_error &) {  // no thread available: the call may take longer
     close();
   }
 }
@@ -152,7 +152,7 @@ void Producer::on_report(rd_kafka_t * /*client*/, const rd_kafka_message_t *mess
 }
 
 void Producer::on_log(const rd_kafka_t *client, int level, const char *facility, const char *text) {
-  // During rd_kafka_new there may be no opaque yet.
+  // During rd_kafka_new there may be no opaque pointer yet.
   if (auto *shared = static_cast<Shared *>(rd_kafka_opaque(client))) shared->log(level, facility, without_thread(text));
 }
 

@@ -15,31 +15,31 @@
 
 namespace atalaya::kafka_sink {
 
-// librdkafka's producer for one topic. One thread; librdkafka has its own, which only log.
+// librdkafka's producer for one topic. One thread; librdkafka's own threads only log.
 class Producer {
  public:
-  // What became of a message: called from wait() only.
+  // Receives the result of a message. Called from wait() only.
   using Reported = std::function<void(size_t message, rd_kafka_resp_err_t error)>;
 
-  // Throws Failure (bad_config) when librdkafka refuses the settings, such as a certificate that is not there. Connects in the
-  // background. `password`: empty without SASL.
+  // Throws Failure (bad_config) if librdkafka refuses the settings, such as a missing certificate. Connects in the background.
+  // `password`: empty without SASL.
   Producer(const rd_kafka_conf_t *conf, const std::string &topic, const std::string &password, Host host, Reported reported);
   Producer(const Producer &) = delete;
   Producer &operator=(const Producer &) = delete;
-  // What is not reported yet is forgotten. Bounded, also when librdkafka hangs in the look-up of a name.
+  // Drops messages without a result. Takes a limited time, even if librdkafka hangs in a name lookup.
   ~Producer();
 
   struct Message {
     std::string_view key, value;
     int64_t time_ms;
   };
-  // Takes a copy of the message; `number` comes back in the report.
+  // Copies the message; `number` is passed to the result.
   rd_kafka_resp_err_t produce(const Message &message, size_t number);
-  // Sends without lingering and hears reports, until nothing is outstanding or the time is up.
+  // Sends without lingering and handles results, until nothing is outstanding or the time is over.
   void wait(int64_t for_ns);
-  // An error after which this producer does nothing any more.
+  // An error after which this producer is unusable.
   std::optional<std::string> fatal() const;
-  // What librdkafka last said of a connection, empty if nothing.
+  // librdkafka's last message about a connection; empty if none.
   std::string trouble() const;
   void set_password(const std::string &user, const std::string &password);
 

@@ -9,39 +9,39 @@
 namespace atalaya::kafka_sink {
 namespace {
 
-// Settings that the sink decides, and why or by which parameter. Anything else is the operator's.
+// Settings that the sink controls, with the reason or the parameter to use. All others are the operator's.
 struct Owned {
   std::string_view setting, instead;
 };
-constexpr std::string_view kPromise = "it is what the sink's promise rests on";
+constexpr std::string_view kGuarantee = "the sink's delivery guarantee depends on it";
 constexpr Owned kOwned[] = {
-    {"acks", kPromise},
+    {"acks", kGuarantee},
     {"batch.num.messages", "write batch_messages"},
     {"batch.size", "write batch_size"},
     {"bootstrap.servers", "write brokers"},
     {"client.id", "write client_id"},
     {"compression.codec", "write compress"},
     {"compression.type", "write compress"},
-    {"delivery.report.only.error", kPromise},
-    {"delivery.timeout.ms", "a message waits until it is acknowledged; bound what waits by queue, or by a spool"},
-    {"enable.gapless.guarantee", "a refused message becomes a dead letter and the others go on"},
-    {"enable.idempotence", kPromise},
-    {"linger.ms", "a window's batch is sent at once, in requests as full as they get"},
-    {"log.queue", "the sink logs what happens"},
-    {"max.in.flight", kPromise},
-    {"max.in.flight.requests.per.connection", kPromise},
+    {"delivery.report.only.error", kGuarantee},
+    {"delivery.timeout.ms", "messages wait until they are acknowledged; limit them with queue or spool"},
+    {"enable.gapless.guarantee", "a refused message becomes a dead letter and the others are delivered"},
+    {"enable.idempotence", kGuarantee},
+    {"linger.ms", "a window's batch is sent at once, in requests that are as large as possible"},
+    {"log.queue", "the sink logs librdkafka's events"},
+    {"max.in.flight", kGuarantee},
+    {"max.in.flight.requests.per.connection", kGuarantee},
     {"message.max.bytes", "write batch_size"},
-    {"message.send.max.retries", kPromise},
-    {"message.timeout.ms", "a message waits until it is acknowledged; bound what waits by queue, or by a spool"},
+    {"message.send.max.retries", kGuarantee},
+    {"message.timeout.ms", "messages wait until they are acknowledged; limit them with queue or spool"},
     {"metadata.broker.list", "write brokers"},
-    {"queue.buffering.max.ms", "a window's batch is sent at once, in requests as full as they get"},
+    {"queue.buffering.max.ms", "a window's batch is sent at once, in requests that are as large as possible"},
     {"reconnect.backoff.max.ms", "write retry_max"},
-    {"request.required.acks", kPromise},
+    {"request.required.acks", kGuarantee},
     {"request.timeout.ms", "write timeout"},
-    {"retries", kPromise},
+    {"retries", kGuarantee},
     {"sasl.mechanism", "write sasl.mechanism"},
     {"sasl.mechanisms", "write sasl.mechanism"},
-    {"sasl.password", "write sasl.password_file, so that it stands in no pipeline"},
+    {"sasl.password", "write sasl.password_file, so that no pipeline file contains it"},
     {"sasl.username", "write sasl.user"},
     {"security.protocol", "write tls = {} and sasl"},
     {"socket.connection.setup.timeout.ms", "write timeout"},
@@ -55,7 +55,7 @@ constexpr Owned kOwned[] = {
 void set_option(rd_kafka_conf_t *conf, const std::string &name, const std::string &value) {
   const auto *owned = std::find_if(std::begin(kOwned), std::end(kOwned), [&](const Owned &one) { return one.setting == name; });
   if (owned != std::end(kOwned))
-    throw Failure(Code::bad_config, "options: \"" + name + "\" is not for options: " + std::string(owned->instead));
+    throw Failure(Code::bad_config, "options: \"" + name + "\" cannot be set here: " + std::string(owned->instead));
   set(conf, name, value);
 }
 
@@ -81,14 +81,14 @@ void set_security(rd_kafka_conf_t *conf, const KafkaConfig &config) {
   set(conf, "sasl.username", config.sasl.user);
 }
 
-// Nothing waits for ever without being seen, and nothing is given up: librdkafka keeps a message until a broker has acknowledged or
-// refused it, across any number of connections, and numbers it so that a repetition is stored once.
+// Guaranteed delivery: librdkafka keeps a message until a broker has acknowledged or refused it, over any number of connections,
+// and numbers it so that a repetition is stored once.
 void set_delivery(rd_kafka_conf_t *conf, const KafkaConfig &config) {
   set(conf, "enable.idempotence", "true");
   set(conf, "acks", "all");
   set(conf, "message.timeout.ms", "0");
-  set(conf, "queue.buffering.max.messages", "0");  // the batch is in memory anyway
-  // The batch is handed over at once and then flushed, which does not linger.
+  set(conf, "queue.buffering.max.messages", "0");  // the batch is in memory in any case
+  // The whole batch is queued at once and then flushed, which ignores lingering.
   set(conf, "linger.ms", "1000");
   const std::string timeout = std::to_string(config.timeout_ms);
   set(conf, "request.timeout.ms", timeout);
@@ -105,7 +105,7 @@ void set(rd_kafka_conf_t *conf, const std::string &name, const std::string &valu
   const rd_kafka_conf_res_t result = rd_kafka_conf_set(conf, name.c_str(), value.c_str(), error, sizeof(error));
   if (result == RD_KAFKA_CONF_OK) return;
   if (result == RD_KAFKA_CONF_UNKNOWN)
-    throw Failure(Code::bad_config, "options: librdkafka has no setting \"" + name + "\"; its CONFIGURATION.md lists them");
+    throw Failure(Code::bad_config, "options: unknown setting of librdkafka: \"" + name + "\"; see its CONFIGURATION.md");
   std::string text = error;
   while (!text.empty() && text.back() == '\n') text.pop_back();
   throw Failure(Code::bad_config, name + ": " + text);
@@ -117,7 +117,7 @@ void check_topic(std::string_view topic) {
   });
   if (!topic.empty() && topic.size() <= 249 && topic != "." && topic != ".." && legal) return;
   throw Failure(Code::bad_config,
-                "topic \"" + std::string(topic) + "\" is none; a topic has 1 to 249 letters, digits, '.', '_' and '-'");
+                "topic \"" + std::string(topic) + "\" is not valid; use 1 to 249 letters, digits, '.', '_' and '-'");
 }
 
 Conf make_conf(const KafkaConfig &config) {
@@ -128,8 +128,8 @@ Conf make_conf(const KafkaConfig &config) {
   set(conf.get(), "batch.num.messages", std::to_string(config.batch_messages));
   set(conf.get(), "batch.size", std::to_string(config.batch_size));
   set(conf.get(), "message.max.bytes", std::to_string(config.batch_size));
-  set(conf.get(), "partitioner", "murmur2_random");  // where Java's producers put the same key
-  set(conf.get(), "log.connection.close", "false");  // brokers close idle connections, that is no news
+  set(conf.get(), "partitioner", "murmur2_random");  // the partition that Java producers use for the same key
+  set(conf.get(), "log.connection.close", "false");  // brokers close idle connections: not worth a log line
   set_delivery(conf.get(), config);
   set_security(conf.get(), config);
   for (const auto &[name, value] : config.options) set_option(conf.get(), name, value);

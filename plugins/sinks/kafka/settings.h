@@ -34,13 +34,13 @@ struct KafkaConfig {
   int64_t timeout_ms = 10'000, retry_max_ms = 5'000;
   TlsConfig tls;
   SaslConfig sasl;
-  std::vector<std::pair<std::string, std::string>> options;  // librdkafka's own names
+  std::vector<std::pair<std::string, std::string>> options;  // by librdkafka's names
 };
 
-// Throws Failure (bad_config) for a name that no topic has.
+// Throws Failure (bad_config) for an invalid name.
 void check_topic(std::string_view topic);
 
-// What librdkafka needs to know, without the password. Throws Failure (bad_config) that names the setting; opens nothing.
+// librdkafka's configuration, without the password. Throws Failure (bad_config) that names the setting; opens nothing.
 Conf make_conf(const KafkaConfig &config);
 
 void set(rd_kafka_conf_t *conf, const std::string &name, const std::string &value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Riemann answers. Foreign bytes: bounded before they are looked at.
+// Riemann's answers. Untrusted bytes: their length is limited before they are parsed.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace atalaya::riemann_sink {
 
-// An answer says ok, or what went wrong: nothing that is longer is one.
+// An answer is ok or an error text; a longer one is not valid.
 constexpr size_t kLongestAnswer = 65536;
 
 struct Answer {
   bool accepted = false;
-  std::string words;  // why not; one line
+  std::string words;  // error text; one line
 };
 
-// The length that stands before a message.
+// The length before a message.
 uint32_t length_of(std::span<const unsigned char, 4> header);
-// Nothing: that is no answer of Riemann.
+// Nothing: not an answer of Riemann.
 std::optional<Answer> read_answer(std::string_view body);
 
 }  // namespace atalaya::riemann_sink

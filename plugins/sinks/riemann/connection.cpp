@@ -32,14 +32,14 @@ Answer Connection::exchange(std::string_view message) {
     socket_.reset();
     if (steady_clock::now() >= deadline) throw NoAnswer("no answer within the deadline");
     throw NoAnswer(problem.displayText());
-  } catch (const std::system_error &problem) {  // no descriptor is left
+  } catch (const std::system_error &problem) {  // no descriptor available
     socket_.reset();
     throw NoAnswer(problem.what());
   }
 }
 
-// Nothing is to be read between an answer and the next message: else the server has closed the connection while it was idle. Seen
-// before anything is sent, that leaves no doubt whether a message arrived.
+// No bytes may arrive between an answer and the next message: else the server closed the idle connection. Checking this before
+// sending leaves no doubt whether a message arrived.
 bool Connection::is_stale() {
   return socket_->poll(Poco::Timespan(0), Poco::Net::Socket::SELECT_READ | Poco::Net::Socket::SELECT_ERROR);
 }
@@ -71,11 +71,11 @@ Answer Connection::converse(std::string_view message, Deadline deadline) {
   receive({reinterpret_cast<char *>(header), sizeof(header)});
   const uint32_t length = length_of(header);
   if (length > kLongestAnswer)
-    throw Poco::Net::NetException("what answers is no Riemann: it announces " + std::to_string(length) + " bytes");
+    throw Poco::Net::NetException("not a Riemann server: it announces " + std::to_string(length) + " bytes");
   std::string body(length, '\0');
   receive(body);
   if (auto answer = read_answer(body)) return *answer;
-  throw Poco::Net::NetException("what answers is no Riemann: its answer cannot be read");
+  throw Poco::Net::NetException("not a Riemann server: its answer cannot be parsed");
 }
 
 void Connection::receive(std::span<char> bytes) {

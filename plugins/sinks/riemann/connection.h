@@ -19,17 +19,17 @@ namespace atalaya::riemann_sink {
 struct ConnectionOptions {
   Server server;
   Poco::Net::Context::Ptr tls;          // null: plain
-  std::chrono::nanoseconds timeout{};   // until there is a connection, and until the server moves
+  std::chrono::nanoseconds timeout{};  // limit for connecting, and for the silence of the server
   std::chrono::nanoseconds deadline{};  // of a message and its answer
 };
 
-// One connection that is kept. The library's own has no deadline for connecting, takes a message that went out in part for sent,
-// and reserves whatever length a server writes: so the bytes are the library's, and the way to the server is ours. One thread.
+// One connection that is kept open. The library's connection has no deadline for connecting, treats a partly sent message as sent
+// and allocates any length that a server announces. So only the encoding is the library's. One thread.
 class Connection {
  public:
   Connection(ConnectionOptions options, http_client::Deadlines &deadlines) : options_(std::move(options)), deadlines_(deadlines) {}
 
-  // Connects if need be. Throws http_client::NoAnswer: nobody knows whether the server has taken the message.
+  // Connects if necessary. Throws http_client::NoAnswer: it is unknown whether the server accepted the message.
   Answer exchange(std::string_view message);
   const std::string &name() const { return options_.server.text; }
 

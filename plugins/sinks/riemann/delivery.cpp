@@ -8,14 +8,14 @@
 namespace atalaya::riemann_sink {
 namespace {
 
-// After so many refusals it is no mood of the server.
+// After this number of refusals the error is not temporary.
 constexpr int kPatientTries = 3;
-// How often a message may be halved: enough for some thirty bad events among 1,000.
-constexpr size_t kMostSearches = 256;
-// A server that refuses so many single events with the same words and accepts none is refusing something else.
+// Maximum splits of a message: enough for about thirty bad events among 1,000.
+constexpr size_t kMaxSearches = 256;
+// A server that refuses this number of single events with equal texts and accepts none has another problem.
 constexpr size_t kSuspicious = 8;
-// After so many tries it is believed all the same, so that a batch of nothing but poison does not stay for ever.
-constexpr int kMostTries = 10;
+// After this number of attempts the refusals are taken as final, so that a batch of bad events is not retried for ever.
+constexpr int kMaxTries = 10;
 
 }  // namespace
 
@@ -55,7 +55,7 @@ bool Delivery::ask_again() {
   if (dead_.empty()) return false;
   const bool mood = !accepted_any_ && dead_.size() >= kSuspicious &&
                     std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.words == dead_.front().words; });
-  if (confirmations_ > 0 && (!mood || confirmations_ >= kMostTries)) return false;
+  if (confirmations_ > 0 && (!mood || confirmations_ >= kMaxTries)) return false;
   ++confirmations_;
   problem_ = "refuses " + std::to_string(dead_.size()) + (dead_.size() == 1 ? " event: " : " events: ") + dead_.front().words;
   for (const Dead &one : dead_) todo_.push_back({one.event, one.event + 1});
@@ -64,7 +64,7 @@ bool Delivery::ask_again() {
   return true;
 }
 
-// The beginning of what is left, as much as a message may hold.
+// The next events, up to the limits of a message.
 Delivery::Range Delivery::next_message() const {
   Range range = todo_.front();
   size_t bytes = 0, end = range.first;
@@ -88,7 +88,7 @@ bool Delivery::refused(Range range, const std::string &words) {
     searches_ = 0;
     searched_to_ = range.last;
   }
-  if (range.count() > 1 && searches_++ < kMostSearches) {
+  if (range.count() > 1 && searches_++ < kMaxSearches) {
     halve(range);
   } else {
     for (size_t i = range.first; i < range.last; ++i) dead_.push_back({i, words});

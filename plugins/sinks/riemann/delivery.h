@@ -18,20 +18,20 @@ struct DeliveryOptions {
   size_t batch_bytes = size_t{1} << 20;
 };
 
-// Delivers a batch of events, one message after the other, and knows how far it came. One thread.
+// Delivers a batch of events, one message after another, and keeps its progress. One thread.
 //
-// Riemann answers a message as a whole, and does not say whether an error is its own or of one event. So what it refuses is sent
-// again a few times; then it is halved until the events stand alone that are refused whatever comes with them. These are sent once
-// more at the end, after a pause: what was refused because the server was in trouble meanwhile is taken then.
+// Riemann answers a message as a whole and does not report whether an error concerns the server or one event. A refused message
+// is sent again a few times, then split in halves until single events remain that are always refused. These are sent once more at
+// the end, after a pause, in case the server had a temporary problem.
 class Delivery {
  public:
-  // Sends a message and hears the answer; throws http_client::NoAnswer.
+  // Sends a message and receives the answer; throws http_client::NoAnswer.
   using Exchange = std::function<Answer(std::string_view message)>;
   Delivery(const DeliveryOptions &options, Exchange exchange) : options_(options), exchange_(std::move(exchange)) {}
 
-  // Takes these as the batch at hand. They stay as they are until it is delivered, or another one comes.
+  // Makes these the current batch. They must not change until they are delivered or another batch is loaded.
   void load(Events &events);
-  // Sends what is left of it. False: not now, `problem` says why; call it again later.
+  // Sends the rest of the batch. False: not delivered yet, `problem` has the reason; call it again later.
   bool deliver();
 
   const std::string &problem() const { return problem_; }
@@ -39,7 +39,7 @@ class Delivery {
     size_t event;
     std::string words;
   };
-  // Of the batch at hand, complete when deliver() has returned true.
+  // Of the current batch; complete when deliver() has returned true.
   const std::vector<Dead> &dead() const { return dead_; }
 
  private:
@@ -52,21 +52,21 @@ class Delivery {
   bool refused(Range range, const std::string &words);
   void halve(Range range);
   void done_with(Range range);
-  // Whether those that were refused are to be sent once more.
+  // Whether the refused events are sent once more.
   bool ask_again();
 
   const DeliveryOptions options_;
   const Exchange exchange_;
 
-  // The batch at hand.
+  // The current batch.
   Events *events_ = nullptr;
-  std::deque<Range> todo_;  // in order; each is one message, or several
+  std::deque<Range> todo_;  // in order; each is one message or several
   std::vector<Dead> dead_;
   std::string problem_;
-  int refusals_ = 0;           // of the message at hand
-  size_t searches_ = 0;        // halvings spent on it
-  size_t searched_to_ = 0;     // its end, once it is being searched
-  int confirmations_ = 0;      // how often what was refused has been sent again
+  int refusals_ = 0;  // of the current message
+  size_t searches_ = 0;  // splits of the current message
+  size_t searched_to_ = 0;  // its end, during a search
+  int confirmations_ = 0;  // repetitions of the refused events
   bool accepted_any_ = false;  // since then
 };
 

@@ -17,7 +17,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kMicro = 1'000;
 constexpr size_t kPlaceAttributes = 2;  // file and line
 
-// Riemann puts attributes among the members of the event: one of these names would take the member's place.
+// Riemann stores attributes as members of the event: an attribute with one of these names would replace the member.
 constexpr std::string_view kMembers[] = {"host", "service", "state", "time", "metric", "description", "tags", "ttl"};
 
 std::string_view view(atalaya_str text) {
@@ -58,7 +58,7 @@ T *made(T *object) {
 }  // namespace
 
 void Events::FreeMessage::operator()(riemann_message_t *message) const {
-  message->n_events = 0;  // they are the arena's
+  message->n_events = 0;  // owned by the arena
   message->events = nullptr;
   riemann_message_free(message);
 }
@@ -140,7 +140,7 @@ riemann_event_t *Events::make(const atalaya_sample &sample, const Common &common
   event.n_attributes = common.attribute_count;
   event.attributes = common.attributes;
   const int64_t ttl = config_.ttl_ns > 0 ? config_.ttl_ns : 2 * std::max<int64_t>(sample.duration_ns, 0);
-  if (ttl > 0) {  // of an instant nobody knows how long it holds
+  if (ttl > 0) {  // an instant has no lifetime
     event.has_ttl = 1;
     event.ttl = static_cast<float>(static_cast<double>(ttl) / kSecond);
   }
@@ -177,7 +177,7 @@ void Events::as_profiler(riemann_event_t &event, std::string_view service) {
   event.tags = profiler_tags_.data();
 }
 
-// They stand behind the sample's own, where the other events of the sample do not look.
+// They come after the sample's attributes, beyond the count of its other events.
 void Events::add_place(riemann_event_t &event, const Common &common) {
   const auto [file, line] = place_of(common.description == nullptr ? std::string_view{} : common.description);
   if (file.empty() || line.empty()) return;
@@ -193,7 +193,7 @@ riemann_attribute_t *Events::attribute(std::string_view key, std::string_view va
   return &made;
 }
 
-// Texts of protobuf are UTF-8, those of the library end with a NUL.
+// Texts of protobuf are UTF-8; those of the library end with NUL.
 char *Events::copy(std::string_view text) {
   scratch_.clear();
   while (!text.empty()) {

@@ -21,31 +21,31 @@ namespace atalaya::riemann_sink {
 struct EventConfig {
   std::string prefix;                     // of the services of profilers; empty: none
   bool pid_host = false;                  // the host of an event is pid@host
-  std::vector<std::string> service_tags;  // their values follow the metric in the service
+  std::vector<std::string> service_tags;  // their values are appended to the service
   std::vector<std::string> tags;          // of every event
   int64_t ttl_ns = 0;                     // 0: twice the sample's window
 };
 
-// A batch as events, one a field. The library would allocate every event and each of its texts: so its structures are filled in
-// here, in one arena that is reused, and the library packs them.
+// A batch as events, one per field. The library would allocate every event and each of its texts, so this class fills the
+// library's structures in one reused arena, and the library encodes them.
 class Events {
  public:
   using Intern = std::function<uint32_t(std::string_view name)>;
   Events(EventConfig config, core::NameOf name_of, const Intern &intern);
 
-  // The samples are not needed any more when it returns.
+  // The samples are not used after it returns.
   void load(std::span<const atalaya_sample> samples);
 
   size_t size() const { return events_.size(); }
   const riemann_event_t &event(size_t i) const { return *events_[i].event; }
   size_t sample(size_t i) const { return events_[i].sample; }
   size_t bytes(size_t i) const { return events_[i].bytes; }  // in a message
-  // Samples that have no event, and why.
+  // Samples without an event, and the reasons.
   const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
 
-  // The message of these events as it goes over the wire, its length before it. Valid until the next call.
+  // The encoded message of these events, with its length. Valid until the next call.
   std::string_view message(size_t first, size_t last);
-  // The event as one JSON object, for people.
+  // The event as one JSON object, for dead letters.
   std::string json(size_t i) const;
 
  private:
@@ -65,7 +65,7 @@ class Events {
     riemann_event_t *event;
     size_t sample, bytes;
   };
-  // What all events of a sample have.
+  // The members that all events of a sample share.
   struct Common {
     const char *host = nullptr, *description = nullptr;
     std::string_view function;
@@ -92,14 +92,14 @@ class Events {
   const core::NameOf name_of_;
   const uint32_t host_, pid_, function_, self_, rate_;
   std::vector<uint32_t> service_tags_;
-  // As the library makes them: all else is a copy of these.
+  // As the library initializes them; others are copies of these.
   const std::unique_ptr<riemann_event_t, FreeEvent> blank_event_;
   const std::unique_ptr<riemann_attribute_t, FreeAttribute> blank_attribute_;
   const std::unique_ptr<riemann_message_t, FreeMessage> message_;
   std::vector<char *> plain_tags_, profiler_tags_;  // of arena_
   std::unique_ptr<uint8_t, FreeBuffer> buffer_;
 
-  // The batch at hand.
+  // The current batch.
   core::Arena arena_;
   std::string scratch_;
   std::vector<Entry> events_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sink "riemann": a batch becomes events, which are delivered when the server has answered ok to every message of them.
+// The sink "riemann": a batch becomes events. It is delivered when the server has answered ok to every message.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -25,68 +25,31 @@ constexpr int64_t kFirstPause = 100'000'000;
 class Riemann final : public Sink {
  public:
   static constexpr Param params[] = {
-      {.name = "server"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "127.0.0.1"_str,
-       .summary = "The server, host or host:port; without a port 5555, with tls 5554."_str},
-      {.name = "prefix"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "atalaya"_str,
-       .summary = "Begins the services of profiles, as in \"atalaya profiler rate\"; \"\" for none."_str},
-      {.name = "host"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "host"_str,
-       .allowed = "host|pid@host"_str,
-       .summary =
-           "What an event's host is: the tag host, or pid@host where there is a pid. Riemann's index keeps one event for each host "
-           "and service."_str},
-      {.name = "service_tags"_str,
-       .type = ATALAYA_LIST,
-       .summary =
-           "Tags whose values follow the metric in the service, as in \"sys.disk.reads.mb sda\"; all tags are attributes anyway."_str,
-       .items = sinks::kTag,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "tags"_str,
-       .type = ATALAYA_LIST,
-       .summary = "Riemann's tags, for every event."_str,
-       .items = sinks::kTag,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "ttl"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .summary = "How long an event holds; absent: twice its window, and Riemann's own default where there is no window."_str,
-       .min = 1e9,
-       .max = 8.64e13},
-      {.name = "batch_events"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "1000"_str,
-       .unit = "events"_str,
-       .summary = "The most that one message holds."_str,
-       .min = 1,
-       .max = 1e6},
-      {.name = "batch_size"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "1 MiB"_str,
-       .summary = "The most that one message holds. A larger event goes alone."_str,
-       .min = 1024,
-       .max = 128.0 * 1024 * 1024},
-      sinks::span_of_time("timeout"_str, "5s"_str, "How long a connection may take, and how long the server may be silent."_str),
-      sinks::span_of_time("deadline"_str, "10s"_str,
-                          "How long a message and its answer may take in all, however slowly the server moves."_str),
-      sinks::retry_max("The longest pause between two tries."_str),
+      param::string("server", "Server: HOST or HOST:PORT (default port: 5555, with tls 5554)").defaults("127.0.0.1"),
+      param::string("prefix", "Prefix of the services of profiles, as in \"atalaya profiler rate\"; \"\" for none").defaults("atalaya"),
+      param::choice("host", "host|pid@host",
+                    "Host of an event: the tag host, or pid@host if there is a pid. Riemann's index keeps one event per host and "
+                    "service.")
+          .defaults("host"),
+      param::list("service_tags", sinks::kTag,
+                  "Tags whose values are appended to the service, as in \"sys.disk.reads.mb sda\"; all tags are attributes anyway"),
+      param::list("tags", sinks::kTag, "Riemann tags of every event"),
+      param::duration("ttl", "Lifetime of an event (default: twice its window, or Riemann's default without a window)")
+          .range(1e9, 8.64e13),
+      param::integer("batch_events", "Maximum events per message").defaults("1000").range(1, 1e6).unit("events"),
+      param::size("batch_size", "Maximum size of a message; a larger event is sent alone")
+          .defaults("1 MiB")
+          .range(1024, 128.0 * 1024 * 1024),
+      sinks::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of the server"_str),
+      sinks::span_of_time("deadline"_str, "10s"_str, "Time limit of a message and its answer"_str),
+      sinks::retry_max("Maximum pause between attempts"_str),
       sinks::dead_letters(
-          "Room for the events that the server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
-          "first. 0 B keeps none."_str),
-      sinks::tls("Certificates; tls = {} encrypts with the system's authorities. TLS 1.2 is the least, and names are checked."_str),
+          "Space for events that the server refuses, in dead-letters.jsonl of the state folder; the oldest half is deleted first. "
+          "0 B keeps none."_str),
+      sinks::tls("Certificates; tls = {} encrypts with the system's authorities. TLS 1.2 or later, host names are verified."_str),
   };
   static constexpr Description description = {
-      .name = "riemann"_str,
-      .summary = "Sends samples to Riemann as events, by protobuf over TCP or TLS, and loses none."_str,
-      .params = params};
+      .name = "riemann"_str, .summary = "Send events to Riemann, by protobuf over TCP or TLS"_str, .params = params};
 
   explicit Riemann(Host host)
       : host_(host),
@@ -125,28 +88,28 @@ class Riemann final : public Sink {
     connection_.reset();
     deadlines_.reset();
     dead_letters_.close();
-    under_way_.reset();
+    unfinished_.reset();
   }
 
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
     if (!delivery_) throw Failure(Code::retry, "the sink \"riemann\" is not started");
     const uint64_t now = sinks::fingerprint(samples);
-    if (under_way_ != now) {
+    if (unfinished_ != now) {
       events_->load(samples);
       delivery_->load(*events_);
     }
-    under_way_ = now;
+    unfinished_ = now;
     if (!delivery_->deliver()) {
       retry_after_ns = pause();
       throw Failure(Code::retry, server_.text + ": " + delivery_->problem());
     }
-    under_way_.reset();
+    unfinished_.reset();
     pause_ = kFirstPause;
     settle();
     return Code::ok;
   }
 
-  // Nothing is held back: every batch is with the server when write returns.
+  // Nothing is buffered: the server has every batch when write returns.
   Code flush(int64_t /*deadline_ns*/) override { return Code::ok; }
 
  private:
@@ -157,10 +120,10 @@ class Riemann final : public Sink {
     if (const auto certificate = host_.find("tls.certificate")) tls_->certificate = certificate->text();
     if (const auto key = host_.find("tls.key")) tls_->key = key->text();
     if (tls_->certificate.empty() != tls_->key.empty())
-      throw Failure(Code::bad_config, "tls.certificate and tls.key go together; write both");
+      throw Failure(Code::bad_config, "tls.certificate and tls.key need each other; set both");
   }
 
-  // Doubles up to retry_max; half of it at random, so that a fleet that was cut off together does not come back together.
+  // Doubles up to retry_max. Half of it is random, so that many agents do not reconnect at the same time.
   int64_t pause() {
     std::uniform_real_distribution<double> half(0.5, 1.0);
     const auto pause = static_cast<int64_t>(static_cast<double>(std::min(pause_, retry_max_)) * half(random_));
@@ -168,7 +131,7 @@ class Riemann final : public Sink {
     return std::max<int64_t>(pause, 1);
   }
 
-  // The batch is delivered: what was not taken is written down and counted.
+  // The batch is delivered: records and counts the refused events.
   void settle() {
     for (const auto &[sample, reason] : events_->without_form()) host_.dropped(reason, 1);
     for (const Delivery::Dead &dead : delivery_->dead())
@@ -189,7 +152,7 @@ class Riemann final : public Sink {
   std::unique_ptr<http_client::Deadlines> deadlines_;
   std::optional<Connection> connection_;
   std::optional<Delivery> delivery_;
-  std::optional<uint64_t> under_way_;  // the batch that is partly delivered
+  std::optional<uint64_t> unfinished_;  // fingerprint of a partly delivered batch
   int64_t pause_ = kFirstPause;
 };
 

@@ -14,7 +14,7 @@ constexpr uint16_t kPort = 5555, kTlsPort = 5554;
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]%";
 
 [[noreturn]] void refuse(const std::string &text) {
-  throw Failure(Code::bad_config, "server \"" + text + "\" is no host and no host:port; write server = \"riemann:5555\"");
+  throw Failure(Code::bad_config, "server \"" + text + "\" is not HOST or HOST:PORT; write server = \"riemann:5555\"");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ struct Server {
   uint16_t port = 0;
   std::string text;  // for people
 };
-// "host", "host:port", "[::1]:port"; without a port the usual one. Throws Failure (bad_config).
+// "host", "host:port", "[::1]:port"; the default port depends on tls. Throws Failure (bad_config).
 Server parse_server(const std::string &text, bool tls);
 
 }  // namespace atalaya::riemann_sink

@@ -14,7 +14,7 @@ int write_all(int fd, std::string_view text) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
-    } else if (errno == EAGAIN) {  // whoever shares the terminal or pipe made it non-blocking
+    } else if (errno == EAGAIN) {  // another user of the terminal or pipe made it non-blocking
       pollfd ready{fd, POLLOUT, 0};
       if (::poll(&ready, 1, -1) < 0 && errno != EINTR) return errno;
     } else if (errno != EINTR) {

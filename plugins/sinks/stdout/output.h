@@ -6,10 +6,10 @@
 
 namespace atalaya::stdout_sink {
 
-// Writes all of the text, waiting for a reader that is slow. 0, or the errno.
+// Writes the whole text, waits for a slow reader. 0, or the errno.
 int write_all(int fd, std::string_view text);
 
-// Columns of the terminal; 0 when the descriptor is none.
+// Columns of the terminal; 0 if the descriptor is not a terminal.
 size_t terminal_width(int fd);
 
 }  // namespace atalaya::stdout_sink

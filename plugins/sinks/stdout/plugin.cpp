@@ -18,26 +18,14 @@ namespace {
 class Stdout final : public Sink {
  public:
   static constexpr Param params[] = {
-      {.name = "format"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "table"_str,
-       .allowed = "table|jsonlines|samples|csv"_str,
-       .summary = "table: for people; jsonlines: a point a line; samples: a sample a line, nothing lost; csv."_str},
-      {.name = "max_rows"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "0"_str,
-       .unit = "rows"_str,
-       .summary = "Rows of each table; 0: all."_str,
-       .min = 0,
-       .max = 1e9},
-      {.name = "sort"_str,
-       .type = ATALAYA_STRING,
-       .default_text = ""_str,
-       .summary = "The field that rows of a table are sorted by, largest first, such as proc.cpu.user."_str},
+      param::choice("format", "table|jsonlines|samples|csv",
+                    "table: for people; jsonlines: a point per line; samples: a whole sample per line; csv")
+          .defaults("table"),
+      param::integer("max_rows", "Maximum rows per table; 0: all").defaults("0").range(0, 1e9).unit("rows"),
+      param::string("sort", "Field to sort table rows by, largest first, such as proc.cpu.user").defaults(""),
   };
   static constexpr Description description = {
-      .name = "stdout"_str, .summary = "Prints samples on standard output, as tables or lines."_str, .params = params};
+      .name = "stdout"_str, .summary = "Print samples as tables or lines"_str, .params = params};
 
   explicit Stdout(Host host) : host_(host), name_of_([host](uint32_t id) { return host.name_of(id); }) {
     const std::string format = host.text("format");
@@ -57,7 +45,7 @@ class Stdout final : public Sink {
       options_.width = terminal_width(STDOUT_FILENO);
       core::append_tables(samples, name_of_, options_, text_);
     }
-    // What was printed cannot be taken back, so that a second try would print it twice.
+    // Permanent, because a retry would print the text twice.
     if (const int error = write_all(STDOUT_FILENO, text_); error != 0)
       throw Failure(Code::permanent, "standard output: " + core::error_text(error));
     for (const auto &[reason, count] : refused_) host_.dropped(reason, count);
@@ -73,7 +61,7 @@ class Stdout final : public Sink {
   core::TableOptions options_;
   std::string header_;  // until it has been printed
   std::string text_;
-  core::Refused refused_;  // of the batch at hand
+  core::Refused refused_;  // of the current batch
 };
 
 }  // namespace

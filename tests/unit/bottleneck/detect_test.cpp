@@ -70,7 +70,7 @@ TEST_CASE("the first algorithm on ten tasks by hand") {
     }
     // Lowest and lower: e 2, c 1, d 1. One of five nodes is the top 20 %.
     REQUIRE(all.nodes.size() == 5);
-    CHECK(all.told.name(all.nodes[0].host) == "e");
+    CHECK(all.data.name(all.nodes[0].host) == "e");
     CHECK(all.nodes[0].lowest == 2);
     CHECK(all.nodes[0].top);
     CHECK(all.nodes[1].lower == 1);
@@ -104,7 +104,7 @@ TEST_CASE("the second algorithm marks the phase whose speed goes with the task's
   }
   const Analysis all = analysed(spans);
   REQUIRE(all.ranks.size() == 3);
-  CHECK(all.told.name(all.groups[all.ranks[0].group].phase) == "spill");
+  CHECK(all.data.name(all.groups[all.ranks[0].group].phase) == "spill");
   CHECK(all.ranks[0].bottleneck);
   CHECK(all.ranks[0].correlation > 0.9);
   CHECK(all.ranks[0].loading > 0.9);
@@ -122,11 +122,11 @@ TEST_CASE("a slow phase of a node is found, with the tasks") {
     REQUIRE(all.findings.size() == 1);
     const Finding &finding = all.findings[0];
     CHECK(finding.kind == Finding::Kind::node);
-    CHECK(all.told.name(finding.host) == "n2");
-    CHECK(all.told.name(finding.phase) == phase);
+    CHECK(all.data.name(finding.host) == "n2");
+    CHECK(all.data.name(finding.phase) == phase);
     CHECK(finding.slower == doctest::Approx(1 - 1 / cluster.factor).epsilon(0.1));
     CHECK(finding.tasks.size() >= 6);
-    for (const uint32_t task : finding.tasks) CHECK(all.told.name(all.told.tasks[task].host) == "n2");
+    for (const uint32_t task : finding.tasks) CHECK(all.data.name(all.data.tasks[task].host) == "n2");
     size_t named = 0;
     for (const Node &node : all.nodes) named += node.bottleneck ? 1 : 0;
     CHECK(named == 1);
@@ -184,8 +184,8 @@ TEST_CASE("two slow nodes of five are both named, the one that lost more first")
   }
   const Analysis all = analysed(spans);
   REQUIRE(all.findings.size() == 2);
-  CHECK(all.told.name(all.findings[0].host) == "n3");
-  CHECK(all.told.name(all.findings[1].host) == "n1");
+  CHECK(all.data.name(all.findings[0].host) == "n3");
+  CHECK(all.data.name(all.findings[1].host) == "n1");
   CHECK(all.findings[0].summary.starts_with("map tasks are slow on node n3: "));
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("a node's remote share is of what was input, not of what reduces fetch
     spans.add("phase", Spans::with(Spans::with(reduce, "phase", "shuffle"), "source", "network"), i, 1, {{"span.bytes", 9000}});
   }
   for (const Analysis all = analysed(spans); const Node &node : all.nodes)
-    CHECK(node.remote_share() == doctest::Approx(all.told.name(node.host) == "n1" ? 0.5 : 0));
+    CHECK(node.remote_share() == doctest::Approx(all.data.name(node.host) == "n1" ? 0.5 : 0));
 }
 
 TEST_CASE("few tasks, one node, or nothing known are said") {
@@ -280,7 +280,7 @@ TEST_CASE("a task that is slow by itself is named, with what it tells") {
       "other nodes; nothing is known of remote reads");
   CHECK(all.findings[0].evidence.back() ==
         "metrics of nodes are not compared for single tasks: of CPU, memory, disk, network and other programs nothing is said");
-  CHECK(all.told.tasks[all.findings[0].tasks.at(0)].task() == "m17");
+  CHECK(all.data.tasks[all.findings[0].tasks.at(0)].task() == "m17");
   CHECK(all.bottlenecks[17]);
 }
 

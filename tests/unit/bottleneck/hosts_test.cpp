@@ -9,8 +9,8 @@ namespace atalaya::bottleneck {
 namespace {
 
 std::string told_of(const SameHosts &same, const std::string &stored) {
-  const std::string *told = same.told_of(stored);
-  return told == nullptr ? "" : *told;
+  const std::string *data = same.told_of(stored);
+  return data == nullptr ? "" : *data;
 }
 
 TEST_CASE("the first label of a host, which an address has not") {

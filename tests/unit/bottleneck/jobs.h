@@ -38,7 +38,7 @@ class Spans {
     tags[key] = value;
     return tags;
   }
-  Told take() { return collector_.take(); }
+  JobData take() { return collector_.take(); }
 
  private:
   static int64_t ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
@@ -92,7 +92,7 @@ inline Analysis analysed(Spans &spans, const DetectOptions &options = {}) {
 
 inline const Group &group_of(const Analysis &all, const std::string &stage, const std::string &phase) {
   for (const Group &group : all.groups)
-    if (all.told.name(group.stage) == stage && all.told.name(group.phase) == phase) return group;
+    if (all.data.name(group.stage) == stage && all.data.name(group.phase) == phase) return group;
   throw std::runtime_error("no group " + stage + " " + phase);
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("a phase in several spans is measured in these, not in what lies betwe
   for (const std::string &host : kHosts) store.add("sys.disk.write.mb", {{"host", host}, {"disk", "sda"}}, values[host]);
   const Analysis all = analysed(spans, store);
   const Finding &finding = only_finding(all);
-  CHECK(all.told.name(finding.phase) == "spill");
+  CHECK(all.data.name(finding.phase) == "spill");
   CHECK(finding.reason == Reason::disk);
 }
 

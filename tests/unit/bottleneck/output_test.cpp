@@ -85,7 +85,7 @@ TEST_CASE("jobs are compared by their tasks' time where one has no end of its ow
   const Analysis all = analysed(spans);
   const auto place = [&](const std::string &id) {
     uint32_t i = 0;
-    while (all.told.name(all.told.jobs[i].id) != id) ++i;
+    while (all.data.name(all.data.jobs[i].id) != id) ++i;
     return i;
   };
   CHECK(all.totals[place("before")].seconds == 58);

@@ -36,7 +36,7 @@ void add_region(SpanStore &store, const std::string &name, const std::string &ho
 
 std::vector<std::string> names_of(const Analysis &all) {
   std::vector<std::string> names;
-  for (const RegionCost &region : all.regions) names.push_back(all.told.name(region.name));
+  for (const RegionCost &region : all.regions) names.push_back(all.data.name(region.name));
   return names;
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("of a region without a job the part within the time of jobs counts") {
   REQUIRE(both.regions.size() == 2);
   for (const RegionCost &region : both.regions) CHECK(region.seconds == doctest::Approx(100));
   CHECK(both.regions[0].job != both.regions[1].job);
-  CHECK(both.told.regions_without_job == 1);
+  CHECK(both.data.regions_without_job == 1);
   store.add_span("region", daemon, 10, 5, {{"span.bytes", 1024}});
   const Analysis again = read(store, {"first"});
   CHECK(again.regions.at(0).count == 2);
@@ -116,28 +116,28 @@ TEST_CASE("regions of several jobs are graded by job") {
   add({{"job", "second"}}, "parse", 1010, 4);
   add({{"job", "second"}}, "write", 1050, 30);
   add({}, "parse", 2000, 50);  // of no job's time
-  const auto told = [](const Analysis &all) {
+  const auto data = [](const Analysis &all) {
     std::vector<std::string> rows;
     for (const RegionCost &region : all.regions)
-      rows.push_back((region.job == kNoJob ? "" : all.told.name(all.told.jobs[region.job].id)) + " " + all.told.name(region.name) +
+      rows.push_back((region.job == kNoJob ? "" : all.data.name(all.data.jobs[region.job].id)) + " " + all.data.name(region.name) +
                      " " + std::to_string(region.count) + " " + short_text(region.seconds) + " " + short_text(region.bytes) + " " +
                      percent_text(region.share) + " " + percent_text(region.of_tasks) + (region.critical ? " critical" : ""));
     return rows;
   };
   const std::vector<std::string> first = {"first parse 2 60 2048 92 % 60 % critical", "first write 1 5 1024 7.7 % 5.0 %"};
   const std::vector<std::string> second = {"second write 1 30 1024 88 % 30 % critical", "second parse 1 4 1024 12 % 4.0 %"};
-  CHECK(told(read(store, {"first"})) == first);
-  CHECK(told(read(store, {"second"})) == second);
+  CHECK(data(read(store, {"first"})) == first);
+  CHECK(data(read(store, {"second"})) == second);
   // As --compare asks: side by side, and each as it is alone.
   const Analysis both = read(store, {"first", "second"});
-  CHECK(told(both) == std::vector<std::string>{first[0], second[0], first[1], second[1]});
+  CHECK(data(both) == std::vector<std::string>{first[0], second[0], first[1], second[1]});
   REQUIRE(both.findings.size() == 2);
-  CHECK(both.told.name(both.told.jobs[both.findings[0].job].id) == "first");
+  CHECK(both.data.name(both.data.jobs[both.findings[0].job].id) == "first");
   CHECK(both.findings[0].summary ==
         "critical code region parse: very severe, 60 s in 2 runs, 92 % of all regions, 60 % of the time of tasks there");
-  CHECK(both.told.name(both.told.jobs[both.findings[1].job].id) == "second");
+  CHECK(both.data.name(both.data.jobs[both.findings[1].job].id) == "second");
   // Of all of a time also what says no job, beside the tasks of all.
-  CHECK(told(read(store, {})) ==
+  CHECK(data(read(store, {})) ==
         std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("more runs of regions than may be held do no harm") {
   CHECK(all.regions[0].count == 200);
   for (int i = 0; i < 50; ++i) add_region(store, "here " + std::to_string(i), "n1", i, 0.2);
   const Analysis without = read(store, {"first"}, few);
-  CHECK(without.told.tasks.size() == 10);
+  CHECK(without.data.tasks.size() == 10);
   CHECK(without.regions.empty());
   CHECK(without.notes.back() ==
         "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "

@@ -21,9 +21,9 @@ TEST_CASE("a task is its span, and its phases are the sums of theirs") {
   spans.add("phase", Spans::with(task, "phase", "spill"), 5, 2, {{"span.bytes", 60}});
   spans.add("task", task, 0, 8, {{"span.outcome", 0}, {"span.gc.time", 250}});
   spans.add("job", {{"job", "j"}, {"name", "wordcount"}, {"framework", "hadoop"}}, 0, 9, {{"span.outcome", 0}});
-  const Told told = spans.take();
-  REQUIRE(told.tasks.size() == 1);
-  const Task &one = told.tasks[0];
+  const JobData data = spans.take();
+  REQUIRE(data.tasks.size() == 1);
+  const Task &one = data.tasks[0];
   CHECK(one.task() == "t1");
   CHECK(one.attempt() == "t1");
   CHECK(one.outcome == Outcome::succeeded);
@@ -31,14 +31,14 @@ TEST_CASE("a task is its span, and its phases are the sums of theirs") {
   CHECK(one.work.bytes == 400);  // its own it does not tell: the most that a phase had
   CHECK(one.work.remote == 100);
   CHECK(one.gc_ms == 250);
-  REQUIRE(told.phases.size() == 2);
-  CHECK(told.name(told.phases[0].phase) == "read");
-  CHECK(told.phases[0].work.remote == 100);
-  CHECK(told.phases[1].work.bytes == 110);
-  CHECK(told.phases[1].busy_ns == 3 * kSecond);
-  CHECK(told.phases[1].work.duration_ns == 4 * kSecond);
-  REQUIRE(told.jobs.size() == 1);
-  CHECK(told.name(told.jobs[0].name) == "wordcount");
+  REQUIRE(data.phases.size() == 2);
+  CHECK(data.name(data.phases[0].phase) == "read");
+  CHECK(data.phases[0].work.remote == 100);
+  CHECK(data.phases[1].work.bytes == 110);
+  CHECK(data.phases[1].busy_ns == 3 * kSecond);
+  CHECK(data.phases[1].work.duration_ns == 4 * kSecond);
+  REQUIRE(data.jobs.size() == 1);
+  CHECK(data.name(data.jobs[0].name) == "wordcount");
 }
 
 TEST_CASE("a task that only its phases tell of has their time") {
@@ -46,11 +46,11 @@ TEST_CASE("a task that only its phases tell of has their time") {
   const Tags task = Spans::task("map", "t1", "n1");
   spans.add("phase", Spans::with(task, "phase", "read"), 2, 3, {{"span.bytes", 10}});
   spans.add("phase", Spans::with(task, "phase", "map"), 5, 4, {{"span.bytes", 10}});
-  const Told told = spans.take();
-  CHECK(told.tasks[0].work.start_ns == kT0 + 2 * kSecond);
-  CHECK(told.tasks[0].work.duration_ns == 7 * kSecond);
-  CHECK(told.tasks[0].outcome == Outcome::unknown);
-  CHECK(told.tasks[0].is_done());
+  const JobData data = spans.take();
+  CHECK(data.tasks[0].work.start_ns == kT0 + 2 * kSecond);
+  CHECK(data.tasks[0].work.duration_ns == 7 * kSecond);
+  CHECK(data.tasks[0].outcome == Outcome::unknown);
+  CHECK(data.tasks[0].is_done());
 }
 
 TEST_CASE("what runs, failed or was killed is not compared") {
@@ -67,7 +67,7 @@ TEST_CASE("what runs, failed or was killed is not compared") {
   CHECK(all.totals[0].killed == 1);
   CHECK(all.totals[0].running == 1);
   CHECK(all.totals[0].seconds == 0);  // it is not over
-  CHECK(outcome_text(all.told.tasks[0].outcome) == "running");
+  CHECK(outcome_text(all.data.tasks[0].outcome) == "running");
 }
 
 TEST_CASE("what has no end is not running any more when its job is over") {
@@ -78,8 +78,8 @@ TEST_CASE("what has no end is not running any more when its job is over") {
   const Analysis all = analysed(spans);
   CHECK(all.totals[0].running == 0);
   CHECK(all.totals[0].seconds == 9);
-  CHECK(all.told.tasks[0].outcome == Outcome::unknown);
-  CHECK_FALSE(all.told.tasks[0].is_done());
+  CHECK(all.data.tasks[0].outcome == Outcome::unknown);
+  CHECK_FALSE(all.data.tasks[0].is_done());
   CHECK(all.notes.back() == "1 tasks have no end, though their jobs are over: how they ended is not known");
 }
 
@@ -95,14 +95,14 @@ TEST_CASE("a second attempt of an application counts from 0 again: its later tas
     spans.add("phase", Spans::with(again, "phase", "compute"), 1001, 2, {{"span.bytes", 30}});
     spans.add("task", again, 1000, 4, {{"span.bytes", 30}, {"span.outcome", 0}});
     if (later_first) add_old();
-    const Told told = spans.take();
-    REQUIRE(told.tasks.size() == 1);
-    CHECK(told.again == 1);
-    CHECK(told.tasks[0].work.start_ns == kT0 + 1000 * kSecond);
-    CHECK(told.name(told.tasks[0].host) == "n2");
-    REQUIRE(told.phases.size() == 1);
-    CHECK(told.phases[0].busy_ns == 2 * kSecond);
-    CHECK(told.phases[0].work.bytes == 30);
+    const JobData data = spans.take();
+    REQUIRE(data.tasks.size() == 1);
+    CHECK(data.reruns == 1);
+    CHECK(data.tasks[0].work.start_ns == kT0 + 1000 * kSecond);
+    CHECK(data.name(data.tasks[0].host) == "n2");
+    REQUIRE(data.phases.size() == 1);
+    CHECK(data.phases[0].busy_ns == 2 * kSecond);
+    CHECK(data.phases[0].work.bytes == 30);
   }
 }
 
@@ -135,13 +135,13 @@ TEST_CASE("what was left open by a job that ended before is not of every later d
                {"job", {{"job", "live"}}, 20, -1},     {"task", task("live", "long"), 30, -1},
                {"task", task("live", "short"), 110, 5}};
   query::Budget budget({});
-  const Told told = read_jobs({}, {}, {kT0 + 100 * kSecond, kT0 + 200 * kSecond}, store, budget);
+  const JobData data = read_jobs({}, {}, {kT0 + 100 * kSecond, kT0 + 200 * kSecond}, store, budget);
   std::vector<std::string> jobs;
-  for (const Job &job : told.jobs) jobs.push_back(told.name(job.id));
+  for (const Job &job : data.jobs) jobs.push_back(data.name(job.id));
   std::sort(jobs.begin(), jobs.end());
   CHECK(jobs == std::vector<std::string>{"crashed", "live"});
-  CHECK(told.tasks.size() == 3);
-  CHECK(told.idle == std::vector<std::string>{"crashed"});
+  CHECK(data.tasks.size() == 3);
+  CHECK(data.idle == std::vector<std::string>{"crashed"});
 }
 
 TEST_CASE("attempts at a task are told apart, as are equal tasks of two jobs") {
@@ -152,9 +152,9 @@ TEST_CASE("attempts at a task are told apart, as are equal tasks of two jobs") {
   spans.add("task", tags, 0, 1);
   tags["job"] = "k";
   spans.add("task", tags, 0, 1);
-  const Told told = spans.take();
-  CHECK(told.tasks.size() == 3);
-  CHECK(told.jobs.size() == 2);
+  const JobData data = spans.take();
+  CHECK(data.tasks.size() == 3);
+  CHECK(data.jobs.size() == 2);
 }
 
 TEST_CASE("foreign numbers do no harm, and what has no task is counted") {
@@ -165,10 +165,10 @@ TEST_CASE("foreign numbers do no harm, and what has no task is counted") {
   spans.add("phase", Spans::with(Spans::task("map", "t", "n"), "phase", "read"), 0, 1, {{"span.bytes", INT64_MAX}});
   spans.add("phase", Spans::with(Spans::task("map", "t", "n"), "phase", "read"), 0, 0, {{"span.bytes", INT64_MAX}});
   spans.add("experiment", {{"experiment", "e"}}, 0, 1);
-  const Told told = spans.take();
-  CHECK(told.without_identity == 2);
-  CHECK(told.tasks.size() == 1);
-  CHECK(told.phases.size() == 1);
+  const JobData data = spans.take();
+  CHECK(data.without_identity == 2);
+  CHECK(data.tasks.size() == 1);
+  CHECK(data.phases.size() == 1);
 }
 
 TEST_CASE("an open span has no end, nor has one of foreign numbers") {

@@ -41,11 +41,11 @@ TEST_CASE("a node that ran first waves only is compared with first waves") {
   const Analysis all = analysed(healthy);
   CHECK(all.findings.empty());
   for (const NodeSpeed &node : group_of(all, "map", "").nodes)
-    if (all.told.name(node.host) == "n3") CHECK(node.others == doctest::Approx(100 * 1024 / 20.0).epsilon(0.05));
+    if (all.data.name(node.host) == "n3") CHECK(node.others == doctest::Approx(100 * 1024 / 20.0).epsilon(0.05));
   Spans slow = with_a_node_of_one_wave(2);
   const Analysis found = analysed(slow);
   REQUIRE(found.findings.size() == 1);
-  CHECK(found.told.name(found.findings[0].host) == "n3");
+  CHECK(found.data.name(found.findings[0].host) == "n3");
   CHECK(found.findings[0].slower == doctest::Approx(0.5).epsilon(0.05));
 }
 
@@ -76,8 +76,8 @@ TEST_CASE("a reduce that was started early and waits for maps is not slow") {
   Spans slow = with_reduces(95, 5, 30);
   const Analysis all = analysed(slow);
   REQUIRE(all.findings.size() == 1);
-  CHECK(all.told.name(all.findings[0].host) == "n3");
-  CHECK(all.told.name(all.findings[0].phase) == "shuffle");
+  CHECK(all.data.name(all.findings[0].host) == "n3");
+  CHECK(all.data.name(all.findings[0].phase) == "shuffle");
   for (const Entry &entry : group_of(all, "reduce", "shuffle").entries) CHECK(entry.start_ns == kT0 + 100 * kSecond);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("a node whose attempts are overtaken by copies on other nodes is found
   const Analysis all = analysed(spans);
   REQUIRE(all.findings.size() == 1);
   const Finding &finding = all.findings[0];
-  CHECK(all.told.name(finding.host) == "n2");
+  CHECK(all.data.name(finding.host) == "n2");
   CHECK(finding.is_overtaken);
   CHECK(finding.tasks.size() == 10);
   CHECK(finding.lost == doctest::Approx(1));

@@ -29,7 +29,7 @@ TEST_CASE("all lines are added up, also the last one without an end") {
 TEST_CASE("what is no stack is left out, and a file of nothing else is refused") {
   CHECK(read("# made by x\na;b 1\n").root().shown() == 1);
   CHECK(read("").root().shown() == 0);
-  CHECK_THROWS_WITH_AS(read("\nELF?\nb\n"), "x.folded:2: no folded stack, which is \"a;b;c 12\"", Failure);
+  CHECK_THROWS_WITH_AS(read("\nELF?\nb\n"), "x.folded:2: not a folded stack (\"a;b;c 12\")", Failure);
 }
 
 TEST_CASE("a line without an end takes no more than a line") {

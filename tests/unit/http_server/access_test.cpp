@@ -41,7 +41,7 @@ TEST_CASE("http server: tokens by Bearer and as the password of Basic") {
 TEST_CASE("http server: a file of tokens that cannot be used says why, a new one takes effect") {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "tokens";
-  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file or directory; write a secret a line"), std::runtime_error);
+  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file or directory; create it with one secret per line"), std::runtime_error);
   write(path, "secret\n", 0644);
   CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("chmod 640"), std::runtime_error);
   write(path, "# nothing\n");
@@ -76,7 +76,7 @@ TEST_CASE("http server: a private key that everyone can read is no key") {
   write(folder / "key", "key", 0644);
   Options options;
   const TlsFiles files{folder / "cert", folder / "key"};
-  CHECK_THROWS_WITH_AS(load_tls(files, options), doctest::Contains("everyone may read or write it; chmod 640 it"),
+  CHECK_THROWS_WITH_AS(load_tls(files, options), doctest::Contains("readable or writable by everyone; run chmod 640"),
                        std::runtime_error);
   write(folder / "key", "key", 0640);
   load_tls(files, options);
@@ -89,7 +89,7 @@ TEST_CASE("http server: what other hosts can reach asks for a token, or somebody
   CHECK_NOTHROW(check_reach(own, false, false));
   const Listener all = open_listener(parse_address("*:0"));
   CHECK(all.reachable);
-  CHECK_THROWS_WITH_AS(check_reach(all, false, false), doctest::Contains("name a file of tokens, or write open = true"),
+  CHECK_THROWS_WITH_AS(check_reach(all, false, false), doctest::Contains("set tokens to a file, or open = true"),
                        std::runtime_error);
   CHECK_NOTHROW(check_reach(all, true, false));
   CHECK_NOTHROW(check_reach(all, false, true));

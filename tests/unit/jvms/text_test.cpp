@@ -33,7 +33,7 @@ TEST_CASE("jvms: a table") {
         "app.Main hot                                           60     60.0\n"
         "[interpreted]                                          10     10.0\n"
         "\n"
-        "self s/s: seconds in the function a second, by thread dumps, bias=safepoint\n"
+        "self s/s: seconds per second in the function, by thread dumps, bias=safepoint\n"
         "cpu samples: by source perf, without that bias\n"
         "20.0 % of the JVMs' cpu samples are not in Java: collectors, compilers, the JVM\n");
 }
@@ -54,21 +54,21 @@ TEST_CASE("jvms: one function") {
         "function       self s/s  share %  cpu samples  share %\n"
         "app.Main work    0.6000     60.0           30     30.0\n"
         "\n"
-        "its stack with most time, 70.0 % of those told of, in java with pid 2 on h2 (bias=safepoint)\n"
+        "longest stack, 70.0 % of all exemplars, in java with pid 2 on h2 (bias=safepoint)\n"
         "  app.Main work (Main.java:7)\n"
         "  app.Main b (Main.java:3)\n"
         "  java.lang.Thread run (Thread.java:833)\n"
         "\n"
-        "called by             share %  cpu share %\n"
-        "app.Main b               75.0        100.0\n"
-        "app.Main a               20.0\n"
-        "(the thread's begin)      5.0\n"
+        "called by          share %  cpu share %\n"
+        "app.Main b            75.0        100.0\n"
+        "app.Main a            20.0\n"
+        "(start of thread)      5.0\n"
         "\n"
         "host  pid  process  self s/s\n"
         "h1      1  java       0.5000\n"
         "h2      2  java       0.1000\n"
         "\n"
-        "self s/s: seconds in the function a second, by thread dumps, bias=safepoint\n"
+        "self s/s: seconds per second in the function, by thread dumps, bias=safepoint\n"
         "cpu samples: by source perf, without that bias\n");
 }
 

@@ -61,14 +61,14 @@ TEST_CASE("kafka: tls and sasl choose the protocol") {
 TEST_CASE("kafka: an option that does not exist, does not fit or is not the operator's is named") {
   KafkaConfig bad = config();
   bad.options = {{"lingr.ms", "5"}};
-  CHECK(problem_of(bad) == "options: librdkafka has no setting \"lingr.ms\"; its CONFIGURATION.md lists them");
+  CHECK(problem_of(bad) == "options: unknown setting of librdkafka: \"lingr.ms\"; see its CONFIGURATION.md");
   bad.options = {{"socket.keepalive.enable", "perhaps"}};
   CHECK(problem_of(bad).find("socket.keepalive.enable: ") == 0);
   bad.options = {{"acks", "1"}};
-  CHECK(problem_of(bad) == "options: \"acks\" is not for options: it is what the sink's promise rests on");
+  CHECK(problem_of(bad) == "options: \"acks\" cannot be set here: the sink's delivery guarantee depends on it");
   bad.options = {{"sasl.password", "hush"}};
   CHECK(problem_of(bad) ==
-        "options: \"sasl.password\" is not for options: write sasl.password_file, so that it stands in no pipeline");
+        "options: \"sasl.password\" cannot be set here: write sasl.password_file, so that no pipeline file contains it");
   bad.options = {{"socket.keepalive.enable", "true"}};
   CHECK(problem_of(bad).empty());
 }

@@ -10,7 +10,7 @@
 #include "plugins/commands/place/gather.h"
 #include "plugins/commands/place/problem.h"
 #include "plugins/commands/place/report.h"
-#include "plugins/commands/place/rooms.h"
+#include "plugins/commands/place/host_capacity.h"
 #include "plugins/commands/place/search.h"
 #include "tests/unit/graph/flows.h"
 
@@ -238,26 +238,26 @@ TEST_CASE("of the hosts that may be used those are that suit best") {
 }
 
 TEST_CASE("hosts in a file") {
-  const auto rooms = parse_rooms("# all\ndb1 8 32GiB\nweb1 2.5 4 GiB # small\n\n");
-  REQUIRE(rooms);
-  REQUIRE(rooms.value().size() == 2);
-  CHECK(rooms.value()[0].memory == 32768);
-  CHECK(rooms.value()[1].cpu == 2.5);
-  CHECK(rooms.value()[1].memory == 4096);
-  const auto error = [](const char *text) { return parse_rooms(text).error(); };
+  const auto capacities = parse_capacities("# all\ndb1 8 32GiB\nweb1 2.5 4 GiB # small\n\n");
+  REQUIRE(capacities);
+  REQUIRE(capacities.value().size() == 2);
+  CHECK(capacities.value()[0].memory == 32768);
+  CHECK(capacities.value()[1].cpu == 2.5);
+  CHECK(capacities.value()[1].memory == 4096);
+  const auto error = [](const char *text) { return parse_capacities(text).error(); };
   CHECK(error("db1 8 32GiB\ndb2 8") == "line 2: \"db2 8\" is not NAME CORES MEMORY, as in \"db1 8 32 GiB\"");
-  CHECK(error("db1 8 32GiB\ndb1 4 1GiB") == "line 2: \"db1\" is there already");
+  CHECK(error("db1 8 32GiB\ndb1 4 1GiB") == "line 2: \"db1\" is listed twice");
   CHECK(error("db1 nan 1GiB") == "line 1: \"db1 nan 1GiB\" is not NAME CORES MEMORY, as in \"db1 8 32 GiB\"");
   CHECK(error("db1 inf 1GiB").starts_with("line 1: "));
   CHECK(error("db1 -1 1GiB").starts_with("line 1: "));
   CHECK(error("db1 8 32").starts_with("line 1: "));
-  CHECK(parse_rooms("").value().empty());
+  CHECK(parse_capacities("").value().empty());
 }
 
 TEST_CASE("more hosts than there are are like the last one") {
-  const std::vector<Room> rooms = {{"a", 2, 100}, {"b", 4, 200}};
-  CHECK(at_least(rooms, 1).size() == 2);
-  const auto four = at_least(rooms, 4);
+  const std::vector<HostCapacity> capacities = {{"a", 2, 100}, {"b", 4, 200}};
+  CHECK(at_least(capacities, 1).size() == 2);
+  const auto four = at_least(capacities, 4);
   REQUIRE(four.size() == 4);
   CHECK(four[3].host == "new2");
   CHECK(four[3].cpu == 4);
@@ -304,7 +304,7 @@ TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
   CHECK(one.total == problem.total);
   CHECK(score_of(one, {0, 0}).crossing == 3);
   REQUIRE(others(one) == std::vector<std::string>{"h0"});
-  for (const auto &known : {std::vector<Room>{{"h0", 4, 1000}}, std::vector<Room>{}}) {
+  for (const auto &known : {std::vector<HostCapacity>{{"h0", 4, 1000}}, std::vector<HostCapacity>{}}) {
     Present now{problem_of(graph, workers, with_others(one.hosts, others(one), known), 1, contained), {}};
     now.placement = current(now.problem);
     const Score score = score_of(now.problem, now.placement);

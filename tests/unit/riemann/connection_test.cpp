@@ -108,7 +108,7 @@ TEST_CASE("riemann: what is no Riemann") {
   for (const std::string &said : {"HTTP/1.1 400 Bad Request\r\n\r\n"s, "\0\0\0\x03"s + "abc", "\0\0\0\0"s}) {
     Peer server([&](int) { return said; });
     Client client(server.port);
-    CHECK_THROWS_WITH_AS(client.connection.exchange("ping"), doctest::Contains("what answers is no Riemann"), NoAnswer);
+    CHECK_THROWS_WITH_AS(client.connection.exchange("ping"), doctest::Contains("not a Riemann server"), NoAnswer);
   }
 }
 

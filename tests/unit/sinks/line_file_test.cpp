@@ -129,7 +129,7 @@ TEST_CASE("a file or folder without permission is a clear error") {
   CHECK(refusal().code == Code::ok);
   options.rotate_size = 1000;  // needs the folder too
   CHECK(refusal().code == Code::bad_config);
-  CHECK(refusal().text == options.path + ": files cannot be renamed in " + fs::path(options.path).parent_path().string() +
+  CHECK(refusal().text == options.path + ": cannot rename files in " + fs::path(options.path).parent_path().string() +
                               ": Permission denied; make it writable or leave rotation to logrotate");
   fs::permissions(folder / ".", fs::perms::owner_all);
 }
@@ -154,7 +154,7 @@ TEST_CASE("a torn last line is cut at the next start, however long it is") {
     Opened opened(options);
     REQUIRE(opened.notices.size() == 1);
     CHECK(opened.notices[0] ==
-          options.path + ": cut " + std::to_string(torn) + " bytes of a torn last line, left by a process that was killed");
+          options.path + ": cut " + std::to_string(torn) + " bytes of a torn last line of a killed process");
     opened.file.append("more\n", kSecond);
     CHECK(content(options.path) == "whole\nlines\nmore\n");
   }
@@ -169,7 +169,7 @@ TEST_CASE("a file that is none of ours is left alone") {
   put(folder / "image", foreign);
   const Refusal refusal = open_refusal(at(folder / "image"));
   CHECK(refusal.code == Code::bad_config);
-  CHECK(refusal.text == folder / "image" + ": has no line end in its last 16 MiB, so it is no file of this sink; change path");
+  CHECK(refusal.text == folder / "image" + ": has no line end in its last 16 MiB: not a file of this sink; change path");
   CHECK(std::filesystem::file_size(folder / "image") == foreign.size());
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("a full disk: the partial batch is undone, and the same batch fits lat
       for (int attempt = 0; attempt < 3; ++attempt) {
         const Refusal refusal = refusal_of([&] { opened.file.append(batch, kSecond); });
         CHECK(refusal.code == Code::retry);
-        CHECK(refusal.text == options.path + ": File too large; nothing was written and it is tried again");
+        CHECK(refusal.text == options.path + ": File too large; nothing was written, the batch will be retried");
         CHECK(content(options.path) == expected);
       }
     }
@@ -298,7 +298,7 @@ TEST_CASE("rotation that fails is said once, and the lines go on into the same f
   for (int i = 0; i < 3; ++i) opened.file.append("aa\n", kSecond);
   CHECK(content(options.path) == "aa\naa\naa\n");
   REQUIRE(opened.notices.size() == 1);
-  CHECK(opened.notices[0] == options.path + ": cannot be rotated: Is a directory; it grows on until the agent starts again");
+  CHECK(opened.notices[0] == options.path + ": cannot rotate: Is a directory; the file grows until the agent is restarted");
 }
 
 TEST_CASE("a file that logrotate moved away is begun anew") {
@@ -314,7 +314,7 @@ TEST_CASE("a file that logrotate moved away is begun anew") {
   CHECK(content(folder / "moved") == "a\n");
   CHECK(content(options.path) == "c\n");
   REQUIRE(opened.notices.size() == 2);
-  CHECK(opened.notices[0] == options.path + ": was moved away; a new file was begun");
+  CHECK(opened.notices[0] == options.path + ": was moved; a new file was created");
 }
 
 TEST_CASE("a file that was truncated in place goes on from there") {

@@ -82,7 +82,7 @@ TEST_CASE("file: a path that cannot work is refused at the start") {
   CHECK(sink.start() == ATALAYA_BAD_CONFIG);
   LoadedSink empty(SINK_FILE, maker.symbols, {{"path", ""}, {"format", "jsonlines"}}, {{"keep", 5}, {"sync", 0}});
   CHECK(empty.created() == ATALAYA_BAD_CONFIG);
-  CHECK(empty.error() == "path is empty; name the file to write");
+  CHECK(empty.error() == "path is empty; set the output file");
 }
 
 TEST_CASE("stdout: a table, all columns when it is no terminal") {

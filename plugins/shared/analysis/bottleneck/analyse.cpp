@@ -15,10 +15,10 @@ namespace {
 
 constexpr size_t kMostExplained = 20;  // each asks the store for all metrics of its nodes
 
-std::vector<JobTotals> totals_of(const Told &told) {
-  std::vector<JobTotals> totals(told.jobs.size());
+std::vector<JobTotals> totals_of(const JobData &data) {
+  std::vector<JobTotals> totals(data.jobs.size());
   std::vector<std::pair<int64_t, int64_t>> times(totals.size(), {std::numeric_limits<int64_t>::max(), 0});
-  for (const Task &task : told.tasks) {
+  for (const Task &task : data.tasks) {
     JobTotals &job = totals[task.job];
     ++job.tasks;
     job.failed += task.outcome == Outcome::failed ? 1 : 0;
@@ -32,7 +32,7 @@ std::vector<JobTotals> totals_of(const Told &told) {
   }
   for (uint32_t i = 0; i < totals.size(); ++i) {
     totals[i].job = i;
-    const Job &job = told.jobs[i];
+    const Job &job = data.jobs[i];
     const auto &[begin, end] = times[i];
     totals[i].has_end = job.has_span && job.work.duration_ns > 0;
     if (job.outcome != Outcome::running && totals[i].running == 0 && end > begin)
@@ -54,7 +54,7 @@ double total_speed(const Group &group) {
 void add_notes(Analysis &all) {
   for (const Group &group : all.groups) {
     if (group.phase != 0) continue;
-    const std::string name = name_of(all.told, group);
+    const std::string name = name_of(all.data, group);
     if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.emplace_back(name).append(": ").append(why);
     if (group.without_speed > 0)
       all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
@@ -63,29 +63,29 @@ void add_notes(Analysis &all) {
 }
 
 void add_notes_on_spans(Analysis &all) {
-  if (all.told.without_identity > 0)
-    all.notes.push_back(std::to_string(all.told.without_identity) +
+  if (all.data.without_identity > 0)
+    all.notes.push_back(std::to_string(all.data.without_identity) +
                         " spans of tasks and phases have no tag task or phase and were left out");
-  if (all.told.without_end > 0)
-    all.notes.push_back(std::to_string(all.told.without_end) +
+  if (all.data.without_end > 0)
+    all.notes.push_back(std::to_string(all.data.without_end) +
                         " tasks have no end, though their jobs are over: how they ended is not known");
-  if (all.told.again > 0)
+  if (all.data.reruns > 0)
     all.notes.push_back(
-        std::to_string(all.told.again) +
+        std::to_string(all.data.reruns) +
         " tasks were run again under the same ids, as a second attempt of an application does: the later ones count");
-  if (all.told.regions_without_job > 0)
-    all.notes.push_back(std::to_string(all.told.regions_without_job) +
+  if (all.data.regions_without_job > 0)
+    all.notes.push_back(std::to_string(all.data.regions_without_job) +
                         " runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
-  all.notes.insert(all.notes.end(), all.told.notes.begin(), all.told.notes.end());
-  for (const std::string &job : all.told.idle)
+  all.notes.insert(all.notes.end(), all.data.notes.begin(), all.data.notes.end());
+  for (const std::string &job : all.data.idle)
     all.notes.push_back("job " + core::in_quotes(job) +
                         " runs, or has died without an end: nothing of it began or ended in this time");
 }
 
 void mark(Analysis &all) {
-  all.grades.resize(all.told.tasks.size(), Grade::medium);
-  all.speeds.resize(all.told.tasks.size(), std::numeric_limits<double>::quiet_NaN());
-  all.bottlenecks.resize(all.told.tasks.size(), false);
+  all.grades.resize(all.data.tasks.size(), Grade::medium);
+  all.speeds.resize(all.data.tasks.size(), std::numeric_limits<double>::quiet_NaN());
+  all.bottlenecks.resize(all.data.tasks.size(), false);
   for (const Group &group : all.groups) {
     if (group.phase != 0) continue;
     for (const Entry &entry : group.entries) {
@@ -102,22 +102,22 @@ void mark(Analysis &all) {
 
 }  // namespace
 
-Analysis analyse(Told told, const DetectOptions &options, store::Store &store, query::Budget &budget) {
+Analysis analyse(JobData data, const DetectOptions &options, store::Store &store, query::Budget &budget) {
   Analysis all;
-  all.told = std::move(told);
-  all.totals = totals_of(all.told);
-  all.groups = grade(all.told, options, budget);
-  all.ranks = rank_phases(all.told, all.groups);
-  all.nodes = rank_nodes(all.told, all.groups);
-  all.regions = grade_regions(all.told, options.clustering);
-  all.findings = find_slow(all.told, all.groups, all.ranks, options);
+  all.data = std::move(data);
+  all.totals = totals_of(all.data);
+  all.groups = grade(all.data, options, budget);
+  all.ranks = rank_phases(all.data, all.groups);
+  all.nodes = rank_nodes(all.data, all.groups);
+  all.regions = grade_regions(all.data, options.clustering);
+  all.findings = find_slow(all.data, all.groups, all.ranks, options);
   if (all.findings.size() > kMostExplained) {
     all.notes.push_back(std::to_string(all.findings.size() - kMostExplained) +
                         " further slow nodes and tasks that lost less are left out");
     all.findings.resize(kMostExplained);
   }
-  explain(all.findings, all.told, all.groups, store, budget, all.notes);
-  for (Finding &finding : find_regions(all.told, all.regions)) all.findings.push_back(std::move(finding));
+  explain(all.findings, all.data, all.groups, store, budget, all.notes);
+  for (Finding &finding : find_regions(all.data, all.regions)) all.findings.push_back(std::move(finding));
   add_notes(all);
   add_notes_on_spans(all);
   mark(all);

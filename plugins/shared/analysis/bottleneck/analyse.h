@@ -28,7 +28,7 @@ struct Compared {
 };
 
 struct Analysis {
-  Told told;
+  JobData data;
   std::vector<JobTotals> totals;  // by job
   std::vector<Group> groups;
   std::vector<PhaseRank> ranks;
@@ -41,7 +41,7 @@ struct Analysis {
   std::vector<bool> bottlenecks;  // tasks that a finding names
 };
 
-Analysis analyse(Told told, const DetectOptions &options, store::Store &store, query::Budget &budget);
+Analysis analyse(JobData data, const DetectOptions &options, store::Store &store, query::Budget &budget);
 
 // Stages and phases that both jobs have.
 std::vector<Compared> compare(const Analysis &analysis, uint32_t before, uint32_t after);

@@ -12,7 +12,7 @@
 namespace atalaya::bottleneck {
 
 // What tasks tell of themselves, of a node and of the others; absent where none did.
-struct OfTasks {
+struct TaskShares {
   std::optional<double> remote_share;  // of the bytes
   std::optional<double> gc_share;      // of the time
 };
@@ -23,7 +23,7 @@ struct Sides {
   size_t set = 0;              // of the metrics' windows, which these are
   std::optional<Needs> needs;  // of the phase; absent: tasks as a whole
   std::vector<Window> own, others;
-  OfTasks own_tasks, other_tasks;
+  TaskShares own_tasks, other_tasks;
 };
 
 enum class Verdict { found, ruled_out, unknown };

@@ -59,11 +59,11 @@ bool is_among(double node, const std::vector<double> &others) {
 
 class Comparison {
  public:
-  Comparison(Group &group, const Told &told) : group_(group), told_(told) {
+  Comparison(Group &group, const JobData &data) : group_(group), data_(data) {
     std::unordered_map<uint32_t, uint32_t> places;
     places_.reserve(group.entries.size());
     for (const Entry &entry : group.entries) {
-      const uint32_t host = told.tasks[entry.task].host;
+      const uint32_t host = data.tasks[entry.task].host;
       const auto [place, is_new] = places.try_emplace(host, static_cast<uint32_t>(nodes_.size()));
       if (is_new) nodes_.emplace_back().node.host = host;
       places_.push_back(place->second);
@@ -90,7 +90,7 @@ class Comparison {
     set_lost();
     for (const Own &own : nodes_) group_.nodes.push_back(own.node);
     std::sort(group_.nodes.begin(), group_.nodes.end(),
-              [&](const NodeSpeed &a, const NodeSpeed &b) { return told_.name(a.host) < told_.name(b.host); });
+              [&](const NodeSpeed &a, const NodeSpeed &b) { return data_.name(a.host) < data_.name(b.host); });
   }
 
  private:
@@ -209,13 +209,13 @@ class Comparison {
       Own &own = nodes_[places_[i]];
       const Entry &entry = group_.entries[i];
       own.needed += static_cast<double>(entry.time_ns) * (1 - entry.speed / own.node.others);
-      own.taken += static_cast<double>(told_.tasks[entry.task].work.duration_ns);
+      own.taken += static_cast<double>(data_.tasks[entry.task].work.duration_ns);
     }
     for (Own &own : nodes_) own.node.lost = own.needed / own.taken;
   }
 
   Group &group_;
-  const Told &told_;
+  const JobData &data_;
   std::vector<Own> nodes_;
   std::vector<uint32_t> places_;  // of the entries' nodes
   Cells all_;
@@ -226,8 +226,8 @@ class Comparison {
 
 }  // namespace
 
-void compare_nodes(Group &group, const Told &told) {
-  Comparison(group, told).compare();
+void compare_nodes(Group &group, const JobData &data) {
+  Comparison(group, data).compare();
 }
 
 }  // namespace atalaya::bottleneck

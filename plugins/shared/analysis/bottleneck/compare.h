@@ -7,6 +7,6 @@
 namespace atalaya::bottleneck {
 
 // Fills in the group's nodes; its entries are graded. Like is compared with like: tasks of a wave with those of the same wave.
-void compare_nodes(Group &group, const Told &told);
+void compare_nodes(Group &group, const JobData &data);
 
 }  // namespace atalaya::bottleneck

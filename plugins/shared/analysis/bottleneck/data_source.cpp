@@ -18,31 +18,31 @@ int64_t remote_of_both(const Work &a, const Work &b) {
   return is_silent(a) || is_silent(b) ? kUnknown : sum_of(a.remote, b.remote);
 }
 
-Origin::Origin(const Told &told) : told_(told) {
-  for (const Phase &phase : told.phases) {
-    const Task &task = told.tasks[phase.task];
+DataSource::DataSource(const JobData &data) : data_(data) {
+  for (const Phase &phase : data.phases) {
+    const Task &task = data.tasks[phase.task];
     if (phase.work.remote > 0) remote_.insert({task.job, task.stage, phase.phase});
   }
 }
 
 // Whatever it is called, in this stage it reads.
-bool Origin::reads_remote(const Phase &phase) const {
-  const Task &task = told_.tasks[phase.task];
+bool DataSource::reads_remote(const Phase &phase) const {
+  const Task &task = data_.tasks[phase.task];
   return !remote_.empty() && remote_.contains({task.job, task.stage, phase.phase});
 }
 
-const std::vector<bool> &Origin::reads_of(const Phase *begin, const Phase *end) {
+const std::vector<bool> &DataSource::reads_of(const Phase *begin, const Phase *end) {
   names_.clear();
   for (const Phase *phase = begin; phase != end; ++phase) names_.push_back(phase->phase);
   const auto [found, is_new] = reads_.try_emplace(names_);
   if (!is_new) return found->second;
   std::vector<std::string> texts;
-  for (const uint32_t name : names_) texts.push_back(told_.name(name));
+  for (const uint32_t name : names_) texts.push_back(data_.name(name));
   for (const std::string &text : texts) found->second.push_back(needs_of(text, texts).input);
   return found->second;
 }
 
-Origin::Remote Origin::remote_of(const Phase *begin, const Phase *end) {
+DataSource::Remote DataSource::remote_of(const Phase *begin, const Phase *end) {
   const std::vector<bool> &reads = reads_of(begin, end);
   Remote all;
   for (const Phase *phase = begin; phase != end; ++phase) {

@@ -18,9 +18,9 @@ int64_t remote_of_both(const Work &a, const Work &b);
 
 // Only phases that read the task's input, or from the network, can tell. What others took from memory and disk was the task's own
 // by then: a task of which only these have a source read from nobody knows where.
-class Origin {
+class DataSource {
  public:
-  explicit Origin(const Told &told);
+  explicit DataSource(const JobData &data);
 
   // What of the bytes that a task's phases read was remote, and of how many; kUnknown unless all that had bytes tell it.
   struct Remote {
@@ -32,7 +32,7 @@ class Origin {
   const std::vector<bool> &reads_of(const Phase *begin, const Phase *end);
   bool reads_remote(const Phase &phase) const;
 
-  const Told &told_;
+  const JobData &data_;
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> remote_;  // job, stage, phase: of which bytes came over the network
   // Which of a task's phases read, by their names. Tasks mostly have the same ones.
   std::map<std::vector<uint32_t>, std::vector<bool>> reads_;

@@ -40,11 +40,11 @@ void set_grades(Group &group, Clustering clustering) {
 
 class Groups {
  public:
-  Groups(const Told &told, const MapsEnds &ends) : told_(told), ends_(ends) {}
+  Groups(const JobData &data, const MapPhaseEnds &ends) : data_(data), ends_(ends) {}
 
   void add_tasks() {
-    for (uint32_t i = 0; i < told_.tasks.size(); ++i) {
-      const Task &task = told_.tasks[i];
+    for (uint32_t i = 0; i < data_.tasks.size(); ++i) {
+      const Task &task = data_.tasks[i];
       if (!task.has_ended_well()) continue;
       Group &group = of({task.job, task.stage, 0});
       if (task.work.duration_ns == 0) {
@@ -57,16 +57,16 @@ class Groups {
     }
   }
   void add_phases() {
-    for (const Phase &phase : told_.phases)
+    for (const Phase &phase : data_.phases)
       if (is_done(phase) && phase.work.bytes != kUnknown) of(key_of(phase)).bytes_of_task = false;
-    for (const Phase &phase : told_.phases) {
+    for (const Phase &phase : data_.phases) {
       if (!is_done(phase)) continue;
-      const Task &task = told_.tasks[phase.task];
+      const Task &task = data_.tasks[phase.task];
       Group &group = of(key_of(phase));
       group.offset_ns += static_cast<double>(phase.work.start_ns - task.work.start_ns);
       ++counts_[&group];
       group.is_remote = group.is_remote || phase.work.remote > 0;
-      const int64_t begin = needs_of(told_.name(phase.phase)).network ? ends_.begin(task, phase.work.start_ns, phase.work.end_ns())
+      const int64_t begin = needs_of(data_.name(phase.phase)).network ? ends_.begin(task, phase.work.start_ns, phase.work.end_ns())
                                                                       : phase.work.start_ns;
       add(group, phase.task, begin, std::min(phase.busy_ns, phase.work.end_ns() - begin),
           group.bytes_of_task ? task.work.bytes : phase.work.bytes);
@@ -83,9 +83,9 @@ class Groups {
   }
 
  private:
-  bool is_done(const Phase &phase) const { return phase.busy_ns > 0 && told_.tasks[phase.task].is_done(); }
+  bool is_done(const Phase &phase) const { return phase.busy_ns > 0 && data_.tasks[phase.task].is_done(); }
   Key key_of(const Phase &phase) const {
-    const Task &task = told_.tasks[phase.task];
+    const Task &task = data_.tasks[phase.task];
     return {task.job, task.stage, phase.phase};
   }
   Group &of(const Key &key) {
@@ -112,27 +112,27 @@ class Groups {
     return {group.job, start == starts_.end() ? 0 : start->second, group.stage, group.phase != 0, group.offset_ns};
   }
 
-  const Told &told_;
-  const MapsEnds &ends_;
+  const JobData &data_;
+  const MapPhaseEnds &ends_;
   std::map<Key, Group> groups_;
   std::map<const Group *, size_t> counts_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> starts_;
 };
 
 // How a stage's tasks are told apart. A program that has just been started is slow, and a reduce that waits for maps does not work.
-std::vector<Wave> waves_of(const Told &told, const std::vector<Group> &groups, const MapsEnds &ends) {
-  std::vector<Wave> waves(told.tasks.size(), Wave::first);
+std::vector<Wave> waves_of(const JobData &data, const std::vector<Group> &groups, const MapPhaseEnds &ends) {
+  std::vector<Wave> waves(data.tasks.size(), Wave::first);
   std::unordered_map<uint32_t, int64_t> first_end;  // by host
   for (const Group &group : groups) {
     if (group.phase != 0) continue;
     first_end.clear();
     for (const Entry &entry : group.entries) {
-      const Work &work = told.tasks[entry.task].work;
-      const auto [end, is_new] = first_end.try_emplace(told.tasks[entry.task].host, work.end_ns());
+      const Work &work = data.tasks[entry.task].work;
+      const auto [end, is_new] = first_end.try_emplace(data.tasks[entry.task].host, work.end_ns());
       end->second = std::min(end->second, work.end_ns());
     }
     for (const Entry &entry : group.entries) {
-      const Task &task = told.tasks[entry.task];
+      const Task &task = data.tasks[entry.task];
       if (task.work.start_ns >= first_end[task.host]) waves[entry.task] = Wave::later;
       if (ends.begins_early(task)) waves[entry.task] = Wave::early;
     }
@@ -147,19 +147,19 @@ std::string_view grade_text(Grade grade) {
   return kTexts[static_cast<size_t>(grade)];
 }
 
-std::vector<Group> grade(const Told &told, const DetectOptions &options, query::Budget &budget) {
-  const MapsEnds ends(told);
-  Groups groups(told, ends);
+std::vector<Group> grade(const JobData &data, const DetectOptions &options, query::Budget &budget) {
+  const MapPhaseEnds ends(data);
+  Groups groups(data, ends);
   groups.add_tasks();
   groups.add_phases();
   std::vector<Group> all = groups.take();
-  const std::vector<Wave> waves = waves_of(told, all, ends);
+  const std::vector<Wave> waves = waves_of(data, all, ends);
   for (Group &group : all) {
     budget.check_time();
     if (group.entries.empty()) continue;
     for (Entry &entry : group.entries) entry.wave = waves[entry.task];
     set_grades(group, options.clustering);
-    compare_nodes(group, told);
+    compare_nodes(group, data);
   }
   return all;
 }

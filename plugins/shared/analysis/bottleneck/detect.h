@@ -61,7 +61,7 @@ struct DetectOptions {
 };
 
 // By job, by stage as they begin; first the tasks as a whole, then their phases as they begin.
-std::vector<Group> grade(const Told &told, const DetectOptions &options, query::Budget &budget);
+std::vector<Group> grade(const JobData &data, const DetectOptions &options, query::Budget &budget);
 
 constexpr double kChance = 0.01;      // of a false verdict on a job, all that is looked at together
 constexpr double kWorthwhile = 0.05;  // of the tasks' time: what loses less does not matter

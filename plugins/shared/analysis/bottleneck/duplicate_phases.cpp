@@ -23,25 +23,25 @@ struct Stage {
   bool lines_count() const { return with_lines >= with_history_only; }
 };
 
-class Retold {
+class DuplicatePhases {
  public:
-  Retold(std::vector<Phase> &lines, std::vector<Phase> &history, const Told &told)
-      : lines_(lines), history_(history), told_(told), who_(told.tasks.size()) {
+  DuplicatePhases(std::vector<Phase> &lines, std::vector<Phase> &history, const JobData &data)
+      : lines_(lines), history_(history), data_(data), reporters_(data.tasks.size()) {
     std::sort(lines.begin(), lines.end(), by_name);
-    for (const Phase &phase : lines) who_[phase.task] |= kLines;
+    for (const Phase &phase : lines) reporters_[phase.task] |= kLines;
     for (const Phase &phase : history) {
-      const bool is_twice = (who_[phase.task] & kLines) != 0 && std::binary_search(lines.begin(), lines.end(), phase, by_name);
-      who_[phase.task] |= is_twice ? kTwice | kHistory : kHistory;
+      const bool is_twice = (reporters_[phase.task] & kLines) != 0 && std::binary_search(lines.begin(), lines.end(), phase, by_name);
+      reporters_[phase.task] |= is_twice ? kTwice | kHistory : kHistory;
     }
-    for (size_t i = 0; i < who_.size(); ++i)
-      if (who_[i] != 0) add(stages_[key_of(told.tasks[i])], who_[i]);
+    for (size_t i = 0; i < reporters_.size(); ++i)
+      if (reporters_[i] != 0) add(stages_[key_of(data.tasks[i])], reporters_[i]);
     std::erase_if(stages_, [](const auto &one) { return one.second.twice == 0; });
   }
 
   void choose() {
     if (stages_.empty()) return;
     for (const Phase &phase : history_)
-      if ((who_[phase.task] & kTwice) != 0) keep_bytes(phase);
+      if ((reporters_[phase.task] & kTwice) != 0) keep_bytes(phase);
     find_names();
     std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true) && !is_beside(phase); });
     std::erase_if(lines_, [&](const Phase &phase) { return is_left_out(phase, false); });
@@ -69,26 +69,26 @@ class Retold {
   static Key key_of(const Task &task) { return {task.job, task.stage}; }
   static bool by_name(const Phase &a, const Phase &b) { return std::tie(a.task, a.phase) < std::tie(b.task, b.phase); }
 
-  static void add(Stage &stage, unsigned who) {
-    stage.twice += (who & kTwice) != 0 ? 1 : 0;
+  static void add(Stage &stage, unsigned reporters) {
+    stage.twice += (reporters & kTwice) != 0 ? 1 : 0;
     // A history may tell something that is as exact as lines are: only with a phase that is in both has the task lines.
-    if ((who & kTwice) != 0 || who == kLines)
+    if ((reporters & kTwice) != 0 || reporters == kLines)
       ++stage.with_lines;
     else
       ++stage.with_history_only;
   }
 
   bool is_left_out(const Phase &phase, bool of_history) const {
-    const Task &task = told_.tasks[phase.task];
+    const Task &task = data_.tasks[phase.task];
     const auto stage = stages_.find(key_of(task));
     if (stage == stages_.end() || stage->second.lines_count() != of_history) return false;
-    if (!of_history) return (who_[phase.task] & kTwice) != 0;
-    return task.has_span || (who_[phase.task] & kLines) != 0;  // else nothing would tell when the task was
+    if (!of_history) return (reporters_[phase.task] & kTwice) != 0;
+    return task.has_span || (reporters_[phase.task] & kLines) != 0;  // else nothing would tell when the task was
   }
 
   // nullptr where the phase is not of a stage whose lines count.
   Stage *stage_by_lines(const Phase &phase) {
-    const auto stage = stages_.find(key_of(told_.tasks[phase.task]));
+    const auto stage = stages_.find(key_of(data_.tasks[phase.task]));
     return stage != stages_.end() && stage->second.lines_count() ? &stage->second : nullptr;
   }
 
@@ -99,7 +99,7 @@ class Retold {
       if (stage != nullptr) stage->names[lines_[i].phase].in_lines = true;
     }
     for (const Phase &phase : history_) {
-      stage = (who_[phase.task] & kLines) != 0 ? stage_by_lines(phase) : nullptr;
+      stage = (reporters_[phase.task] & kLines) != 0 ? stage_by_lines(phase) : nullptr;
       if (stage == nullptr) continue;
       Name &name = stage->names[phase.phase];
       if (!name.in_lines) ++(is_overlapped(phase) ? name.over : name.beside);
@@ -110,7 +110,7 @@ class Retold {
   // else it could not be compared.
   bool is_beside(const Phase &of_history) {
     const Name &name = stage_by_lines(of_history)->names[of_history.phase];
-    return !name.in_lines && name.beside >= name.over && ((who_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
+    return !name.in_lines && name.beside >= name.over && ((reporters_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
   }
 
   // By lines of its task, by more than a little.
@@ -144,20 +144,20 @@ class Retold {
   }
 
   std::vector<Phase> &lines_, &history_;
-  const Told &told_;
-  std::vector<unsigned> who_;  // by task
+  const JobData &data_;
+  std::vector<unsigned> reporters_;  // by task
   std::map<Key, Stage> stages_;
 };
 
 }  // namespace
 
-std::vector<Phase> told_once(std::vector<Phase> lines, std::vector<Phase> history, const Told &told,
+std::vector<Phase> remove_duplicate_phases(std::vector<Phase> lines, std::vector<Phase> history, const JobData &data,
                              std::vector<std::string> &notes) {
   if (history.empty()) return lines;
   if (lines.empty()) return history;
-  Retold retold(lines, history, told);
-  retold.choose();
-  retold.say(notes);
+  DuplicatePhases duplicates(lines, history, data);
+  duplicates.choose();
+  duplicates.say(notes);
   std::vector<Phase> &more = lines.size() < history.size() ? history : lines, &fewer = &more == &lines ? history : lines;
   more.insert(more.end(), fewer.begin(), fewer.end());
   return std::move(more);

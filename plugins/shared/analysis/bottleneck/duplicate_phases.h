@@ -13,7 +13,7 @@ namespace atalaya::bottleneck {
 // attempt is in both, the stage's phases are the lines' if at least half of its tasks have any, else the history's. What that
 // leaves out is noted; bytes that only the history has of a phase stay, and so do its phases whose name no line has and in whose
 // time no line of their task lies.
-std::vector<Phase> told_once(std::vector<Phase> lines, std::vector<Phase> history, const Told &told,
+std::vector<Phase> remove_duplicate_phases(std::vector<Phase> lines, std::vector<Phase> history, const JobData &data,
                              std::vector<std::string> &notes);
 
 }  // namespace atalaya::bottleneck

@@ -28,20 +28,20 @@ constexpr size_t kMostParts = 50;  // windows of one phase of a task
 // What the findings of a job have in common: it is read once.
 class JobFacts {
  public:
-  JobFacts(const Told &told, const MapsEnds &maps_ends, uint32_t job, store::Store &store, query::Budget &budget)
-      : told_(told), maps_ends_(maps_ends), job_(job), store_(store), budget_(budget) {
+  JobFacts(const JobData &data, const MapPhaseEnds &map_phase_ends, uint32_t job, store::Store &store, query::Budget &budget)
+      : data_(data), map_phase_ends_(map_phase_ends), job_(job), store_(store), budget_(budget) {
     std::set<uint32_t> names;
-    for (const Task &task : told.tasks)
+    for (const Task &task : data.tasks)
       if (task.job == job) names.insert(task.host);
-    for (const uint32_t name : names) hosts_.insert(told.name(name));
+    for (const uint32_t name : names) hosts_.insert(data.name(name));
   }
   // Of tasks whose speed is not known.
   std::vector<Entry> entries_of(const std::vector<uint32_t> &tasks) const {
     std::vector<Entry> entries;
     for (const uint32_t number : tasks) {
-      const Task &task = told_.tasks[number];
+      const Task &task = data_.tasks[number];
       entries.push_back(
-          {.task = number, .start_ns = maps_ends_.begin(task), .time_ns = task.work.end_ns() - maps_ends_.begin(task)});
+          {.task = number, .start_ns = map_phase_ends_.begin(task), .time_ns = task.work.end_ns() - map_phase_ends_.begin(task)});
     }
     return entries;
   }
@@ -60,17 +60,17 @@ class JobFacts {
  private:
   void find_counters() {
     looked_for_counters_ = true;
-    if (told_.tasks.size() + told_.phases.size() > kMostReadAgain) return;
+    if (data_.tasks.size() + data_.phases.size() > kMostReadAgain) return;
     query::Budget part = budget_.half();
     try {
-      counters_ = read_counters(told_, {tasks_.begin(), tasks_.end()}, store_, part);
+      counters_ = read_counters(data_, {tasks_.begin(), tasks_.end()}, store_, part);
     } catch (const query::TooMuch &much) {
-      notes_.insert("job " + told_.name(told_.jobs[job_].id) + ": counters of tasks were not looked at: " + much.what());
+      notes_.insert("job " + data_.name(data_.jobs[job_].id) + ": counters of tasks were not looked at: " + much.what());
     }
   }
 
-  const Told &told_;
-  const MapsEnds &maps_ends_;
+  const JobData &data_;
+  const MapPhaseEnds &map_phase_ends_;
   const uint32_t job_;
   store::Store &store_;
   query::Budget &budget_;
@@ -82,13 +82,13 @@ class JobFacts {
 
 class Explainer {
  public:
-  Explainer(Finding &finding, const Told &told, const std::vector<Group> &groups, JobFacts &facts)
-      : finding_(finding), told_(told), groups_(groups), group_(groups[finding.group]), facts_(facts) {
+  Explainer(Finding &finding, const JobData &data, const std::vector<Group> &groups, JobFacts &facts)
+      : finding_(finding), data_(data), groups_(groups), group_(groups[finding.group]), facts_(facts) {
     choose();
     for (const Entry &entry : own_) append(sides_.own, rows_.emplace_back(windows_of(entry)));
     for (const Entry &entry : others_) append(sides_.others, rows_.emplace_back(windows_of(entry)));
-    sides_.node = told_.name(finding_.host);
-    sides_.needs = needs_of_phase(told_, groups_, group_, finding_.phase);
+    sides_.node = data_.name(finding_.host);
+    sides_.needs = needs_of_phase(data_, groups_, group_, finding_.phase);
     sides_.own_tasks = of_tasks(true);
     sides_.other_tasks = of_tasks(false);
     facts.add(tasks());
@@ -99,7 +99,7 @@ class Explainer {
     append(windows, sides_.others);
     return windows;
   }
-  std::string where() const { return "node " + told_.name(finding_.host) + ", " + name_of(told_, group_); }
+  std::string where() const { return "node " + data_.name(finding_.host) + ", " + name_of(data_, group_); }
 
   // The windows are this set of the metrics'.
   void explain(const Metrics &metrics, size_t set) {
@@ -136,7 +136,7 @@ class Explainer {
     std::set<uint32_t> chosen;
     for (size_t i = 0; i < std::min(most.size(), kMostHosts); ++i) chosen.insert(most[i].second);
     for (const Entry &entry : group_.entries) {
-      const uint32_t host = told_.tasks[entry.task].host;
+      const uint32_t host = data_.tasks[entry.task].host;
       if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
       if (chosen.contains(host)) others_.push_back(entry);
     }
@@ -147,9 +147,9 @@ class Explainer {
 
   // Of a phase that came in several spans (spill after spill) those: between them the task did something else.
   Windows windows_of(const Entry &entry) const {
-    const std::string &host = told_.name(told_.tasks[entry.task].host);
+    const std::string &host = data_.name(data_.tasks[entry.task].host);
     const Part key{entry.task, group_.phase};
-    const auto [begin, end] = std::equal_range(told_.parts.begin(), told_.parts.end(), key, [](const Part &a, const Part &b) {
+    const auto [begin, end] = std::equal_range(data_.parts.begin(), data_.parts.end(), key, [](const Part &a, const Part &b) {
       return std::tie(a.task, a.phase) < std::tie(b.task, b.phase);
     });
     if (begin == end) return {{host, entry.start_ns, entry.start_ns + entry.time_ns}};
@@ -159,10 +159,10 @@ class Explainer {
     return evenly(windows, kMostParts);
   }
 
-  OfTasks of_tasks(bool own) const {
+  TaskShares of_tasks(bool own) const {
     double bytes = 0, remote = 0, time = 0, gc = 0;
     for (const Entry &entry : group_.entries) {
-      const Task &task = told_.tasks[entry.task];
+      const Task &task = data_.tasks[entry.task];
       if (task.host == 0 || (task.host == finding_.host) != own) continue;
       if (task.remote_of > 0 && task.work.remote != kUnknown) {
         bytes += static_cast<double>(task.remote_of);
@@ -172,7 +172,7 @@ class Explainer {
       gc += static_cast<double>(task.gc_ms) * 1e6;
       time += static_cast<double>(task.work.duration_ns);
     }
-    OfTasks found;
+    TaskShares found;
     if (bytes > 0) found.remote_share = std::min(1.0, remote / bytes);
     if (time > 0) found.gc_share = std::min(1.0, gc / time);
     return found;
@@ -204,23 +204,23 @@ class Explainer {
       for (const Entry &entry : *entries) speeds.push_back(entry.speed);
     Columns columns = columns_of(metrics, rows_, facts_.budget());
     const std::vector<uint32_t> tasks = this->tasks();
-    add_tasks(columns, told_, tasks);
+    add_tasks(columns, data_, tasks);
     if (const Counters *counters = facts_.counters()) add_counters(columns, *counters, tasks);
     const Table table = table_of(columns, speeds);
     finding_.metrics = correlate(table, speeds);
   }
 
   std::string subject() const {
-    const std::string tasks = stage_text(told_, finding_.stage) + "tasks ",
-                      node = "slow on node " + told_.name(finding_.host) + ": ";
+    const std::string tasks = stage_text(data_, finding_.stage) + "tasks ",
+                      node = "slow on node " + data_.name(finding_.host) + ": ";
     if (finding_.is_overtaken)
-      return tasks + "are overtaken on node " + told_.name(finding_.host) + ", " + std::to_string(finding_.tasks.size()) +
+      return tasks + "are overtaken on node " + data_.name(finding_.host) + ", " + std::to_string(finding_.tasks.size()) +
              " attempts were killed for copies elsewhere: ";
-    return finding_.phase == 0 ? tasks + "are " + node : told_.name(finding_.phase) + " of " + tasks + "is " + node;
+    return finding_.phase == 0 ? tasks + "are " + node : data_.name(finding_.phase) + " of " + tasks + "is " + node;
   }
 
   Finding &finding_;
-  const Told &told_;
+  const JobData &data_;
   const std::vector<Group> &groups_;
   const Group &group_;
   JobFacts &facts_;
@@ -232,11 +232,11 @@ class Explainer {
 // The findings on nodes of one job.
 class JobExplainer {
  public:
-  JobExplainer(const Told &told, const MapsEnds &maps_ends, uint32_t job, store::Store &store, query::Budget &budget)
-      : facts_(told, maps_ends, job, store, budget) {}
+  JobExplainer(const JobData &data, const MapPhaseEnds &map_phase_ends, uint32_t job, store::Store &store, query::Budget &budget)
+      : facts_(data, map_phase_ends, job, store, budget) {}
 
-  void add(Finding &finding, const Told &told, const std::vector<Group> &groups) {
-    explainers_.emplace_back(finding, told, groups, facts_);
+  void add(Finding &finding, const JobData &data, const std::vector<Group> &groups) {
+    explainers_.emplace_back(finding, data, groups, facts_);
   }
 
   void explain(std::vector<std::string> &notes) {
@@ -280,14 +280,14 @@ class JobExplainer {
 
 }  // namespace
 
-void explain(std::vector<Finding> &findings, const Told &told, const std::vector<Group> &groups, store::Store &store,
+void explain(std::vector<Finding> &findings, const JobData &data, const std::vector<Group> &groups, store::Store &store,
              query::Budget &budget, std::vector<std::string> &notes) {
-  const MapsEnds maps_ends(told);
+  const MapPhaseEnds map_phase_ends(data);
   std::map<uint32_t, JobExplainer> jobs;
   for (Finding &finding : findings) {
-    if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, told, groups);
+    if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, data, groups);
     if (finding.kind == Finding::Kind::node)
-      jobs.try_emplace(finding.job, told, maps_ends, finding.job, store, budget).first->second.add(finding, told, groups);
+      jobs.try_emplace(finding.job, data, map_phase_ends, finding.job, store, budget).first->second.add(finding, data, groups);
   }
   for (auto &[job, explainer] : jobs) explainer.explain(notes);
 }

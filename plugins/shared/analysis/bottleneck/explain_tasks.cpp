@@ -11,13 +11,13 @@
 
 namespace atalaya::bottleneck {
 
-void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> &groups) {
+void explain_tasks(Finding &finding, const JobData &data, const std::vector<Group> &groups) {
   const Group &group = groups[finding.group];
   const std::set<uint32_t> slow(finding.tasks.begin(), finding.tasks.end());
   const auto share = [&](bool is_own, auto part, auto whole) -> std::optional<double> {
     double sum = 0, all = 0;
     for (const Entry &entry : group.entries) {
-      const Task &task = told.tasks[entry.task];
+      const Task &task = data.tasks[entry.task];
       if (slow.contains(entry.task) != is_own || part(task) == kUnknown || whole(task) <= 0) continue;
       sum += static_cast<double>(part(task));
       all += static_cast<double>(whole(task));
@@ -31,7 +31,7 @@ void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> 
   Sides sides;
   sides.own_tasks = {share(true, remote, bytes), share(true, gc, ms)};
   sides.other_tasks = {share(false, remote, bytes), share(false, gc, ms)};
-  sides.needs = needs_of_phase(told, groups, group, finding.phase);
+  sides.needs = needs_of_phase(data, groups, group, finding.phase);
   for (Check &check : check_all(Metrics(), sides))
     if (check.what == Reason::garbage_collection || check.what == Reason::remote_reads) finding.checks.push_back(std::move(check));
   // The node's metrics are of all that ran there then, mostly other tasks.
@@ -39,11 +39,11 @@ void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> 
       "metrics of nodes are not compared for single tasks: of CPU, memory, disk, network and other programs nothing is said");
   finding.reason = reason_of(finding.checks);
   std::set<std::string> hosts;
-  for (const uint32_t task : finding.tasks) hosts.insert(told.name(told.tasks[task].host));
+  for (const uint32_t task : finding.tasks) hosts.insert(data.name(data.tasks[task].host));
   const size_t count = finding.tasks.size();
-  finding.summary = (count == 1 ? "1 " : std::to_string(count) + " ") + stage_text(told, finding.stage) +
+  finding.summary = (count == 1 ? "1 " : std::to_string(count) + " ") + stage_text(data, finding.stage) +
                     (count == 1 ? "task is" : "tasks are") + " slow by " + (count == 1 ? "itself" : "themselves") +
-                    (finding.phase != 0 ? ", most in " + told.name(finding.phase) : "") + ", and not the other tasks of " +
+                    (finding.phase != 0 ? ", most in " + data.name(finding.phase) : "") + ", and not the other tasks of " +
                     (hosts.size() == 1 ? "node " + *hosts.begin() : std::to_string(hosts.size()) + " nodes") + ": " +
                     conclusion(finding.checks);
 }

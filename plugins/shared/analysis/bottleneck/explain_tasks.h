@@ -9,6 +9,6 @@
 namespace atalaya::bottleneck {
 
 // Fills in checks, reason and summary of a finding of such tasks.
-void explain_tasks(Finding &finding, const Told &told, const std::vector<Group> &groups);
+void explain_tasks(Finding &finding, const JobData &data, const std::vector<Group> &groups);
 
 }  // namespace atalaya::bottleneck

@@ -51,18 +51,18 @@ struct Overtaken {
 
 class OvertakenStages {
  public:
-  OvertakenStages(const Told &told, const MapsEnds &maps_ends) : told_(told), maps_ends_(maps_ends) {
+  OvertakenStages(const JobData &data, const MapPhaseEnds &map_phase_ends) : data_(data), map_phase_ends_(map_phase_ends) {
     std::vector<uint32_t> killed;
-    for (uint32_t i = 0; i < told.tasks.size(); ++i)
-      if (may_be_overtaken(told.tasks[i])) killed.push_back(i);
+    for (uint32_t i = 0; i < data.tasks.size(); ++i)
+      if (may_be_overtaken(data.tasks[i])) killed.push_back(i);
     if (killed.empty()) return;
     std::unordered_map<std::string_view, std::vector<uint32_t>> winners;  // of the tasks of those
     for (const uint32_t task : killed) winners[task_of(task)];
-    for (uint32_t i = 0; i < told.tasks.size(); ++i)
-      if (told.tasks[i].is_done())
+    for (uint32_t i = 0; i < data.tasks.size(); ++i)
+      if (data.tasks[i].is_done())
         if (const auto found = winners.find(task_of(i)); found != winners.end()) found->second.push_back(i);
     for (const uint32_t task : killed)
-      if (is_overtaken(told.tasks[task], winners[task_of(task)])) stages_[key_of(told.tasks[task])].tasks.push_back(task);
+      if (is_overtaken(data.tasks[task], winners[task_of(task)])) stages_[key_of(data.tasks[task])].tasks.push_back(task);
     count_attempts();
   }
 
@@ -81,36 +81,36 @@ class OvertakenStages {
   }
   // Its job and itself, without the attempt.
   std::string_view task_of(uint32_t number) const {
-    const Task &task = told_.tasks[number];
+    const Task &task = data_.tasks[number];
     return std::string_view(*task.key).substr(0, task.attempt_begin);
   }
   bool is_overtaken(const Task &killed, const std::vector<uint32_t> &winners) const {
     return std::any_of(winners.begin(), winners.end(), [&](uint32_t number) {
-      const Task &winner = told_.tasks[number];
+      const Task &winner = data_.tasks[number];
       return winner.host != killed.host && winner.work.start_ns < killed.work.end_ns() &&
              killed.work.start_ns < winner.work.end_ns();
     });
   }
   void count_attempts() {
     if (stages_.empty()) return;
-    for (const Task &task : told_.tasks) {
+    for (const Task &task : data_.tasks) {
       const auto stage = stages_.find(key_of(task));
       if (stage == stages_.end() || task.host == 0 || task.work.duration_ns == kUnknown) continue;
       Attempts &own = stage->second.attempts[task.host];
       ++own.count;
-      own.time_ns += static_cast<double>(task.work.end_ns() - maps_ends_.begin(task));
+      own.time_ns += static_cast<double>(task.work.end_ns() - map_phase_ends_.begin(task));
     }
   }
 
-  const Told &told_;
-  const MapsEnds &maps_ends_;
+  const JobData &data_;
+  const MapPhaseEnds &map_phase_ends_;
   std::map<Key, Overtaken> stages_;
 };
 
 class Finder {
  public:
-  Finder(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
-      : told_(told), groups_(groups), ranks_(ranks), options_(options), maps_ends_(told), overtaken_(told, maps_ends_) {
+  Finder(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
+      : data_(data), groups_(groups), ranks_(ranks), options_(options), map_phase_ends_(data), overtaken_(data, map_phase_ends_) {
     for (const Group &group : groups)
       for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kFewestOfNode ? 1 : 0;
   }
@@ -172,7 +172,7 @@ class Finder {
       finding.group = stage.begin;
     }
     for (const Entry &entry : groups_[finding.group].entries)
-      if (entry.grade <= Grade::lower && told_.tasks[entry.task].host == finding.host) finding.tasks.push_back(entry.task);
+      if (entry.grade <= Grade::lower && data_.tasks[entry.task].host == finding.host) finding.tasks.push_back(entry.task);
     add_evidence(finding);
   }
 
@@ -180,7 +180,7 @@ class Finder {
     const Group &group = groups_[finding.group];
     const auto node =
         std::find_if(group.nodes.begin(), group.nodes.end(), [&](const NodeSpeed &one) { return one.host == finding.host; });
-    finding.evidence.push_back(short_text(node->speed) + " KiB/s on " + told_.name(finding.host) + ", " + short_text(node->others) +
+    finding.evidence.push_back(short_text(node->speed) + " KiB/s on " + data_.name(finding.host) + ", " + short_text(node->others) +
                                " KiB/s on the other nodes (medians of " + std::to_string(node->tasks) + " and " +
                                std::to_string(group.entries.size() - node->tasks) + " tasks): " + percent_text(node->slower()) +
                                " slower");
@@ -192,7 +192,7 @@ class Finder {
         finding.evidence.push_back("over all tasks the phase's speed has the correlation " + coefficient_text(rank.correlation) +
                                    " with the task's" + (rank.bottleneck ? ", the most of all phases" : ""));
     for (size_t i = 1; i < finding.phases.size(); ++i)
-      finding.evidence.push_back("its " + told_.name(groups_[finding.phases[i].group].phase) + " is " +
+      finding.evidence.push_back("its " + data_.name(groups_[finding.phases[i].group].phase) + " is " +
                                  percent_text(finding.phases[i].slower) + " slower, too");
   }
 
@@ -207,8 +207,8 @@ class Finder {
     std::map<uint32_t, std::vector<uint32_t>> longer;  // by host
     size_t all = 0;
     for (const uint32_t task : overtaken->tasks) {
-      if (time_of(told_.tasks[task]) <= usual) continue;
-      longer[told_.tasks[task].host].push_back(task);
+      if (time_of(data_.tasks[task]) <= usual) continue;
+      longer[data_.tasks[task].host].push_back(task);
       ++all;
     }
     for (const auto &[host, tasks] : longer) {
@@ -228,7 +228,7 @@ class Finder {
   }
 
   // As those of the graded are: without the wait for maps.
-  double time_of(const Task &task) const { return static_cast<double>(task.work.end_ns() - maps_ends_.begin(task)); }
+  double time_of(const Task &task) const { return static_cast<double>(task.work.end_ns() - map_phase_ends_.begin(task)); }
 
   // Where they are more than chance gives a node of so many attempts, and cost enough.
   void add_overtaken(Finding finding, const Overtaken &overtaken, size_t all) {
@@ -238,7 +238,7 @@ class Finder {
     finding.is_overtaken = true;
     finding.slower = std::numeric_limits<double>::quiet_NaN();  // how far they would have got is not known
     finding.chance = binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
-    for (const uint32_t task : finding.tasks) finding.lost += time_of(told_.tasks[task]) / own.time_ns;
+    for (const uint32_t task : finding.tasks) finding.lost += time_of(data_.tasks[task]) / own.time_ns;
     const auto looked_at = static_cast<double>(std::max(looked_at_[finding.job], overtaken.attempts.size()));
     if (finding.tasks.size() < kFewestOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
     finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
@@ -251,7 +251,7 @@ class Finder {
   std::set<uint32_t> nodes_of_waves(const Group &group) const {
     std::set<uint32_t> hosts;
     for (const Entry &entry : group.entries)
-      if (entry.wave == Wave::later) hosts.insert(told_.tasks[entry.task].host);
+      if (entry.wave == Wave::later) hosts.insert(data_.tasks[entry.task].host);
     return hosts;
   }
 
@@ -275,9 +275,9 @@ class Finder {
       const double distance = middle - std::log(entry.speed);
       if (entry.grade != Grade::lowest || distance < far || distance < std::log(kMuchSlower)) continue;
       if (static_cast<double>(entry.time_ns) < std::max(kMuchSlower * usual, usual + kLeastLostNs) ||
-          named.contains(told_.tasks[entry.task].host))
+          named.contains(data_.tasks[entry.task].host))
         continue;
-      if (entry.wave != Wave::later && warmed_up.contains(told_.tasks[entry.task].host)) continue;
+      if (entry.wave != Wave::later && warmed_up.contains(data_.tasks[entry.task].host)) continue;
       finding.tasks.push_back(entry.task);
       speeds.push_back(entry.speed);
       finding.lost += static_cast<double>(entry.time_ns) - usual;
@@ -310,11 +310,11 @@ class Finder {
     return phase;
   }
 
-  const Told &told_;
+  const JobData &data_;
   const std::vector<Group> &groups_;
   const std::vector<PhaseRank> &ranks_;
   const DetectOptions &options_;
-  const MapsEnds maps_ends_;
+  const MapPhaseEnds map_phase_ends_;
   const OvertakenStages overtaken_;
   std::map<uint32_t, size_t> looked_at_;  // nodes of all groups of a job
   std::vector<Finding> found_;
@@ -322,27 +322,27 @@ class Finder {
 
 }  // namespace
 
-std::string name_of(const Told &told, const Group &group) {
-  const std::string stage = group.stage == 0 ? "tasks" : "stage " + core::in_quotes(told.name(group.stage));
-  return "job " + core::in_quotes(told.name(told.jobs[group.job].id)) + ", " + stage;
+std::string name_of(const JobData &data, const Group &group) {
+  const std::string stage = group.stage == 0 ? "tasks" : "stage " + core::in_quotes(data.name(group.stage));
+  return "job " + core::in_quotes(data.name(data.jobs[group.job].id)) + ", " + stage;
 }
 
-std::string stage_text(const Told &told, uint32_t stage) {
-  return stage == 0 ? "" : told.name(stage) + " ";
+std::string stage_text(const JobData &data, uint32_t stage) {
+  return stage == 0 ? "" : data.name(stage) + " ";
 }
 
-std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
+std::vector<Finding> find_slow(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options) {
-  return Finder(told, groups, ranks, options).find();
+  return Finder(data, groups, ranks, options).find();
 }
 
-std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost> &regions) {
+std::vector<Finding> find_regions(const JobData &data, const std::vector<RegionCost> &regions) {
   std::vector<Finding> found;
   for (const RegionCost &region : regions) {
     if (!region.critical) continue;
     Finding finding{.kind = Finding::Kind::region, .job = region.job, .region = region.name};
     finding.lost = region.share;
-    finding.summary = "critical code region " + told.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
+    finding.summary = "critical code region " + data.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
                       short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " +
                       percent_text(region.share) + " of all regions" +
                       (std::isnan(region.of_tasks) ? "" : ", " + percent_text(region.of_tasks) + " of the time of tasks there");

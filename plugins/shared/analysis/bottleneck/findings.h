@@ -40,13 +40,13 @@ struct Finding {
 };
 
 // Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons: explain.h.
-std::vector<Finding> find_slow(const Told &told, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
+std::vector<Finding> find_slow(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options);
 // For messages: job "j", stage "map".
-std::string name_of(const Told &told, const Group &group);
+std::string name_of(const JobData &data, const Group &group);
 // "map "; "" of tasks of no stage.
-std::string stage_text(const Told &told, uint32_t stage);
+std::string stage_text(const JobData &data, uint32_t stage);
 // The critical code regions.
-std::vector<Finding> find_regions(const Told &told, const std::vector<RegionCost> &regions);
+std::vector<Finding> find_regions(const JobData &data, const std::vector<RegionCost> &regions);
 
 }  // namespace atalaya::bottleneck

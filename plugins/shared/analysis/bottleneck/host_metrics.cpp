@@ -208,7 +208,7 @@ class MetricsReader : public store::PointVisitor {
     std::erase_if(found, [](const store::Series &series) {
       return combine_of(series.metric) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";
     });
-    leave_out_stacked(found);
+    remove_layered_devices(found);
     return found;
   }
 

@@ -32,14 +32,14 @@ std::string_view first_label(std::string_view host) {
   return label.find_first_not_of("0123456789") == std::string_view::npos || label.find(':') != std::string_view::npos ? "" : label;
 }
 
-SameHosts::SameHosts(const std::set<std::string> &told, const std::set<std::string> &stored) {
-  const Labels told_labels = by_label(told);
+SameHosts::SameHosts(const std::set<std::string> &data, const std::set<std::string> &stored) {
+  const Labels told_labels = by_label(data);
   Labels stored_labels;
   for (const auto &[label, hosts] : by_label(stored))
     for (const std::string &host : hosts)
-      if (!told.contains(host)) stored_labels[label].insert(host);
+      if (!data.contains(host)) stored_labels[label].insert(host);
   for (const std::string &host : stored)
-    if (told.contains(host)) told_of_[host] = host;
+    if (data.contains(host)) told_of_[host] = host;
   for (const auto &[label, candidates] : stored_labels) {
     const auto same = told_labels.find(label);
     if (same == told_labels.end()) continue;
@@ -60,10 +60,10 @@ const std::string *SameHosts::told_of(const std::string &stored) const {
 
 std::vector<std::string> SameHosts::notes(const std::string &what) const {
   std::vector<std::string> taken, unclear, notes;
-  for (const auto &[stored, told] : told_of_)
-    if (stored != told) taken.push_back(core::in_quotes(stored) + " for " + core::in_quotes(told));
-  for (const auto &[told, candidates] : unclear_)
-    for (const std::string &candidate : candidates) unclear.push_back(core::in_quotes(told) + " or " + core::in_quotes(candidate));
+  for (const auto &[stored, data] : told_of_)
+    if (stored != data) taken.push_back(core::in_quotes(stored) + " for " + core::in_quotes(data));
+  for (const auto &[data, candidates] : unclear_)
+    for (const std::string &candidate : candidates) unclear.push_back(core::in_quotes(data) + " or " + core::in_quotes(candidate));
   if (!taken.empty()) notes.push_back(what + ": hosts with the same first label are taken for one: " + list_of(taken));
   if (!unclear.empty())
     notes.push_back(what + ": several hosts have the same first label, and which of them are one is not known: " +

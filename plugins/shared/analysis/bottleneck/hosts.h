@@ -16,7 +16,7 @@ std::string_view first_label(std::string_view host);
 class SameHosts {
  public:
   // `told`: as the spans of jobs have them. `stored`: those of what is to be looked at with them.
-  SameHosts(const std::set<std::string> &told, const std::set<std::string> &stored);
+  SameHosts(const std::set<std::string> &data, const std::set<std::string> &stored);
 
   // How the spans call a stored host: the same, or the only one with its first label; nullptr where they do not.
   const std::string *told_of(const std::string &stored) const;

@@ -9,10 +9,10 @@
 
 namespace atalaya::bottleneck {
 
-JobHosts::JobHosts(const Told &told) {
-  JobTimes jobs(told.jobs.size());
+JobHosts::JobHosts(const JobData &data) {
+  JobTimes jobs(data.jobs.size());
   std::set<std::pair<uint32_t, uint32_t>> places;
-  for (const Task &task : told.tasks) {
+  for (const Task &task : data.tasks) {
     JobTime &job = jobs[task.job];
     job.job = task.job;
     job.begin_ns = std::min(job.begin_ns, task.work.start_ns);
@@ -20,7 +20,7 @@ JobHosts::JobHosts(const Told &told) {
     job.end_ns = std::max(job.end_ns, has_end ? task.work.end_ns() : std::numeric_limits<int64_t>::max());
     if (task.host != 0) places.emplace(task.host, task.job);
   }
-  for (const auto &[host, job] : places) times_[told.name(host)].push_back(jobs[job]);
+  for (const auto &[host, job] : places) times_[data.name(host)].push_back(jobs[job]);
   for (const auto &[host, times] : times_) {
     names_.insert(host);
     const std::string_view label = first_label(host);

@@ -25,7 +25,7 @@ using JobTimes = std::vector<JobTime>;
 // The nodes of jobs, and when those jobs ran that had tasks there.
 class JobHosts {
  public:
-  explicit JobHosts(const Told &told);
+  explicit JobHosts(const JobData &data);
   JobHosts(const JobHosts &) = delete;
   JobHosts &operator=(const JobHosts &) = delete;
 

@@ -61,7 +61,7 @@ std::string_view interface_of(const store::Series &series) {
 
 }  // namespace
 
-void leave_out_stacked(std::vector<store::Series> &series) {
+void remove_layered_devices(std::vector<store::Series> &series) {
   std::set<std::string, std::less<>> with_disks, with_interfaces;  // hosts
   for (const store::Series &one : series) {
     if (is_lowest_disk(disk_of(one))) with_disks.emplace(tag_of(one.tags, "host"));

@@ -10,6 +10,6 @@ namespace atalaya::bottleneck {
 
 // What goes through both is to count once: leaves out those that stand on others, by their names and host by host, where another
 // one of the host is told.
-void leave_out_stacked(std::vector<store::Series> &series);
+void remove_layered_devices(std::vector<store::Series> &series);
 
 }  // namespace atalaya::bottleneck

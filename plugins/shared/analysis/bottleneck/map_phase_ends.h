@@ -10,14 +10,14 @@
 
 namespace atalaya::bottleneck {
 
-class MapsEnds {
+class MapPhaseEnds {
  public:
-  explicit MapsEnds(const Told &told) : told_(told), ends_(told.jobs.size(), 0) {
-    for (const Task &task : told.tasks)
-      if (task.is_done() && told.name(task.stage) == "map") ends_[task.job] = std::max(ends_[task.job], task.work.end_ns());
+  explicit MapPhaseEnds(const JobData &data) : data_(data), ends_(data.jobs.size(), 0) {
+    for (const Task &task : data.tasks)
+      if (task.is_done() && data.name(task.stage) == "map") ends_[task.job] = std::max(ends_[task.job], task.work.end_ns());
   }
 
-  bool begins_early(const Task &task) const { return told_.name(task.stage) == "reduce" && task.work.start_ns < ends_[task.job]; }
+  bool begins_early(const Task &task) const { return data_.name(task.stage) == "reduce" && task.work.start_ns < ends_[task.job]; }
   int64_t begin(const Task &task) const { return begin(task, task.work.start_ns, task.work.end_ns()); }
   // From when on the task, or what it did from `start_ns` to `end_ns`, had all that it waited for.
   int64_t begin(const Task &task, int64_t start_ns, int64_t end_ns) const {
@@ -26,7 +26,7 @@ class MapsEnds {
   }
 
  private:
-  const Told &told_;
+  const JobData &data_;
   std::vector<int64_t> ends_;  // by job
 };
 

@@ -17,9 +17,9 @@ Columns columns_of(const Metrics &metrics, const Rows &rows, const query::Budget
   return columns;
 }
 
-void add_tasks(Columns &columns, const Told &told, const std::vector<uint32_t> &tasks) {
+void add_tasks(Columns &columns, const JobData &data, const std::vector<uint32_t> &tasks) {
   const auto add = [&](const char *name, auto &&value) {
-    for (const uint32_t task : tasks) columns[name].push_back(value(told.tasks[task]));
+    for (const uint32_t task : tasks) columns[name].push_back(value(data.tasks[task]));
   };
   const auto part = [](int64_t amount, double of) {
     return amount == kUnknown || of <= 0 ? std::nullopt : std::optional(static_cast<double>(amount) / of);

@@ -21,7 +21,7 @@ using Columns = std::map<std::string, std::vector<std::optional<double>>>;
 // The metrics' averages. Throws TooMuch when the time is over.
 Columns columns_of(const Metrics &metrics, const Rows &rows, const query::Budget &budget);
 // What tasks tell of themselves, a row each, and what their framework counted.
-void add_tasks(Columns &columns, const Told &told, const std::vector<uint32_t> &tasks);
+void add_tasks(Columns &columns, const JobData &data, const std::vector<uint32_t> &tasks);
 void add_counters(Columns &columns, const Counters &counters, const std::vector<uint32_t> &tasks);
 // Columns that (nearly) all rows have, and of those rows that have all of these; of the index what goes with the rows is left.
 Table table_of(const Columns &columns, std::vector<double> &index);

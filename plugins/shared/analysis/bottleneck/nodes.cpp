@@ -22,7 +22,7 @@ void mark_top(std::vector<Node>::iterator begin, std::vector<Node>::iterator end
 
 }  // namespace
 
-std::vector<Node> rank_nodes(const Told &told, const std::vector<Group> &groups) {
+std::vector<Node> rank_nodes(const JobData &data, const std::vector<Group> &groups) {
   std::map<std::pair<uint32_t, uint32_t>, Node> found;
   for (const Group &group : groups) {
     if (group.phase != 0) continue;
@@ -37,8 +37,8 @@ std::vector<Node> rank_nodes(const Told &told, const std::vector<Group> &groups)
   // What reduces fetch comes from nearly all nodes, whatever is wrong: a node would have the more of it the more of them it ran.
   std::set<std::pair<uint32_t, uint32_t>> shuffles;
   for (const Group &group : groups)
-    if (group.phase != 0 && needs_of(told.name(group.phase)).network) shuffles.emplace(group.job, group.stage);
-  for (const Task &task : told.tasks) {
+    if (group.phase != 0 && needs_of(data.name(group.phase)).network) shuffles.emplace(group.job, group.stage);
+  for (const Task &task : data.tasks) {
     if (shuffles.contains({task.job, task.stage})) continue;
     const auto node = found.find({task.job, task.host});
     if (node == found.end() || task.work.remote == kUnknown || task.remote_of == kUnknown) continue;
@@ -52,7 +52,7 @@ std::vector<Node> rank_nodes(const Told &told, const std::vector<Group> &groups)
   }
   const auto order = [&](const Node &node) {
     const auto slow = static_cast<ptrdiff_t>(node.lowest + node.lower), slowest = static_cast<ptrdiff_t>(node.lowest);
-    return std::tuple<uint32_t, ptrdiff_t, ptrdiff_t, const std::string &>(node.job, -slow, -slowest, told.name(node.host));
+    return std::tuple<uint32_t, ptrdiff_t, ptrdiff_t, const std::string &>(node.job, -slow, -slowest, data.name(node.host));
   };
   std::sort(nodes.begin(), nodes.end(), [&](const Node &a, const Node &b) { return order(a) < order(b); });
   for (auto begin = nodes.begin(); begin != nodes.end();) {

@@ -21,6 +21,6 @@ struct Node {
 };
 
 // By job, the most slow tasks first.
-std::vector<Node> rank_nodes(const Told &told, const std::vector<Group> &groups);
+std::vector<Node> rank_nodes(const JobData &data, const std::vector<Group> &groups);
 
 }  // namespace atalaya::bottleneck

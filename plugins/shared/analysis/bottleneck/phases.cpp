@@ -19,9 +19,9 @@ constexpr size_t kFewestTasks = 3;  // for a correlation
 // The groups of one stage: the tasks', then one a phase.
 class Stage {
  public:
-  Stage(const Told &told, const std::vector<Group> &groups, size_t begin, size_t end, std::vector<double> &speeds,
+  Stage(const JobData &data, const std::vector<Group> &groups, size_t begin, size_t end, std::vector<double> &speeds,
         std::vector<size_t> &row_of)
-      : told_(told), groups_(groups), begin_(begin), end_(end), speeds_(speeds), row_of_(row_of) {}
+      : data_(data), groups_(groups), begin_(begin), end_(end), speeds_(speeds), row_of_(row_of) {}
 
   std::vector<PhaseRank> rank() {
     for (const Entry &entry : groups_[begin_].entries) speeds_[entry.task] = entry.speed;
@@ -44,7 +44,7 @@ class Stage {
     double time = 0, all = 0;
     for (const Entry &entry : groups_[number].entries) {
       time += static_cast<double>(entry.time_ns);
-      all += static_cast<double>(told_.tasks[entry.task].work.duration_ns);
+      all += static_cast<double>(data_.tasks[entry.task].work.duration_ns);
       if (std::isnan(speeds_[entry.task])) continue;
       own.push_back(entry.speed);
       of_task.push_back(speeds_[entry.task]);
@@ -78,7 +78,7 @@ class Stage {
         ranks[group - begin_ - 1].loading = component.loadings[i];
   }
 
-  const Told &told_;
+  const JobData &data_;
   const std::vector<Group> &groups_;
   size_t begin_, end_;
   std::vector<double> &speeds_;  // of tasks; NaN between calls
@@ -87,30 +87,30 @@ class Stage {
 
 }  // namespace
 
-std::vector<PhaseRank> rank_phases(const Told &told, const std::vector<Group> &groups) {
-  std::vector<double> speeds(told.tasks.size(), kNone);
-  std::vector<size_t> row_of(told.tasks.size(), 0);
+std::vector<PhaseRank> rank_phases(const JobData &data, const std::vector<Group> &groups) {
+  std::vector<double> speeds(data.tasks.size(), kNone);
+  std::vector<size_t> row_of(data.tasks.size(), 0);
   std::vector<PhaseRank> all;
   for (size_t begin = 0; begin < groups.size();) {
     size_t end = begin + 1;
     while (end < groups.size() && groups[end].phase != 0) ++end;
-    std::vector<PhaseRank> ranks = Stage(told, groups, begin, end, speeds, row_of).rank();
+    std::vector<PhaseRank> ranks = Stage(data, groups, begin, end, speeds, row_of).rank();
     std::move(ranks.begin(), ranks.end(), std::back_inserter(all));
     begin = end;
   }
   return all;
 }
 
-std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
+std::optional<Needs> needs_of_phase(const JobData &data, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
   if (phase == 0) return std::nullopt;
   std::vector<std::string> names;
   bool is_remote = false;
   for (const Group &one : groups) {
     if (one.job != group.job || one.stage != group.stage || one.phase == 0) continue;
-    names.push_back(told.name(one.phase));
+    names.push_back(data.name(one.phase));
     is_remote = is_remote || (one.phase == phase && one.is_remote);
   }
-  Needs needs = needs_of(told.name(phase), names);
+  Needs needs = needs_of(data.name(phase), names);
   needs.input = needs.input || is_remote;
   return needs;
 }

@@ -20,9 +20,9 @@ struct PhaseRank {
 };
 
 // Of each phase, by stage; the largest correlations first.
-std::vector<PhaseRank> rank_phases(const Told &told, const std::vector<Group> &groups);
+std::vector<PhaseRank> rank_phases(const JobData &data, const std::vector<Group> &groups);
 
 // What the phase, one of this group's stage, waits for; nothing of tasks as a whole.
-std::optional<Needs> needs_of_phase(const Told &told, const std::vector<Group> &groups, const Group &group, uint32_t phase);
+std::optional<Needs> needs_of_phase(const JobData &data, const std::vector<Group> &groups, const Group &group, uint32_t phase);
 
 }  // namespace atalaya::bottleneck

@@ -94,9 +94,9 @@ bool is_stored(const std::string &id, store::Store &store) {
   return false;
 }
 
-void check_known(const std::vector<std::string> &ids, const Told &told, store::Store &store) {
+void check_known(const std::vector<std::string> &ids, const JobData &data, store::Store &store) {
   std::set<std::string> found;
-  for (const Job &job : told.jobs) found.insert(told.name(job.id));
+  for (const Job &job : data.jobs) found.insert(data.name(job.id));
   for (const std::string &id : ids) {
     if (found.contains(id)) continue;
     if (is_stored(id, store))
@@ -109,7 +109,7 @@ void check_known(const std::vector<std::string> &ids, const Told &told, store::S
 
 }  // namespace
 
-Told read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
+JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
                store::Store &store, query::Budget &budget) {
   store::Selection selection{
       {}, tags, range};  // all names: to look for four of them in millions takes longer than to read the rest
@@ -126,23 +126,23 @@ Told read_jobs(const std::vector<std::string> &ids, const std::vector<store::Tag
     if (!open.keeps(span)) collector.add(span);
   });
   open.settle(collector, store);
-  Told told = collector.take();
-  told.idle = open.idle();
-  check_known(ids, told, store);
-  add_regions(told, ids, tags, range, store, budget);
-  return told;
+  JobData data = collector.take();
+  data.idle = open.idle();
+  check_known(ids, data, store);
+  add_regions(data, ids, tags, range, store, budget);
+  return data;
 }
 
-Counters read_counters(const Told &told, const std::vector<uint32_t> &tasks, store::Store &store, query::Budget &budget) {
+Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, store::Store &store, query::Budget &budget) {
   Counters counters;
   store::Selection selection;
   store::TagFilter jobs{"job", {}};
   std::set<uint32_t> names;
   int64_t first_ns = std::numeric_limits<int64_t>::max(), last_ns = 0;
   for (const uint32_t number : tasks) {
-    const Task &task = told.tasks[number];
+    const Task &task = data.tasks[number];
     counters[number];
-    if (names.insert(told.jobs[task.job].id).second) jobs.patterns.push_back(query::exactly(told.name(told.jobs[task.job].id)));
+    if (names.insert(data.jobs[task.job].id).second) jobs.patterns.push_back(query::exactly(data.name(data.jobs[task.job].id)));
     first_ns = std::min(first_ns, task.work.start_ns);
     last_ns = std::max(last_ns, task.work.end_ns());
   }
@@ -154,10 +154,10 @@ Counters read_counters(const Told &told, const std::vector<uint32_t> &tasks, sto
     budget.work(1);
     key.clear();
     if (span.name != "task" || !append_key(key, span.tags)) return;
-    const auto task = told.keys.find(key);
-    const auto wanted = task == told.keys.end() ? counters.end() : counters.find(task->second);
+    const auto task = data.keys.find(key);
+    const auto wanted = task == data.keys.end() ? counters.end() : counters.find(task->second);
     if (wanted == counters.end()) return;
-    const Task &one = told.tasks[wanted->first];
+    const Task &one = data.tasks[wanted->first];
     if (one.has_span && one.work.start_ns != span.start_ns) return;  // of an earlier run
     for (const store::Field &field : span.fields)
       if (field.name.starts_with("counter.") && wanted->second.emplace(field.name, field.value).second) budget.hold(1);

@@ -15,11 +15,11 @@
 namespace atalaya::bottleneck {
 
 // All jobs of the time, or those with these ids. Throws as queries do, and Wrong where one of the ids is not in the store.
-Told read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
+JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
                store::Store &store, query::Budget &budget);
 
 // By task, then by name: what the framework counted in these tasks. The spans are read again for it.
 using Counters = std::map<uint32_t, std::map<std::string, double>>;
-Counters read_counters(const Told &told, const std::vector<uint32_t> &tasks, store::Store &store, query::Budget &budget);
+Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, store::Store &store, query::Budget &budget);
 
 }  // namespace atalaya::bottleneck

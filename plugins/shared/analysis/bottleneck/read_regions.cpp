@@ -30,13 +30,13 @@ class RegionsWithoutJob {
     found->second.add(span, budget);
   }
 
-  void give(Told &told) {
+  void give(JobData &data) {
     std::set<std::string> stored;
     for (const auto &[host, found] : found_) stored.insert(host);
     const SameHosts same(hosts_.names(), stored);
     for (const auto &[host, found] : found_)
-      if (const std::string *told_host = same.told_of(host)) found.give(told, told.names.of(*told_host));
-    for (std::string &note : same.notes("code regions")) told.notes.push_back(std::move(note));
+      if (const std::string *told_host = same.told_of(host)) found.give(data, data.names.of(*told_host));
+    for (std::string &note : same.notes("code regions")) data.notes.push_back(std::move(note));
   }
 
  private:
@@ -59,13 +59,13 @@ class RegionsWithoutJob {
       if (is_inside) ++runs_;
     }
 
-    void give(Told &told, uint32_t host) const {
-      told.regions_without_job += runs_;
+    void give(JobData &data, uint32_t host) const {
+      data.regions_without_job += runs_;
       for (size_t i = 0; i < regions_.size(); ++i)
         for (const auto &[name, region] : regions_[i]) {
-          Region &given = told.regions.emplace_back(region);
+          Region &given = data.regions.emplace_back(region);
           given.job = (*times_)[i].job;
-          given.name = told.names.of(name);
+          given.name = data.names.of(name);
           given.host = host;
         }
     }
@@ -104,7 +104,7 @@ class RegionsWithoutJob {
 };
 
 // More than half of what is allowed they do not cost: then they are left out, which a note says.
-void add_regions_without_job(Told &told, const JobHosts &hosts, const std::vector<store::TagFilter> &tags,
+void add_regions_without_job(JobData &data, const JobHosts &hosts, const std::vector<store::TagFilter> &tags,
                              const store::Range &range, store::Store &store, query::Budget &budget) {
   store::Selection selection{{"region"}, tags, range};
   hosts.select(selection);
@@ -117,26 +117,26 @@ void add_regions_without_job(Told &told, const JobHosts &hosts, const std::vecto
       regions.add(span, part);
     });
   } catch (const query::TooMuch &) {
-    told.notes.emplace_back(
+    data.notes.emplace_back(
         "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "
         "allowed; allow more with --max-points and --timeout");
     return;
   }
-  const size_t with_job = told.regions.size();
-  regions.give(told);
-  budget.hold(told.regions.size() - with_job);
+  const size_t with_job = data.regions.size();
+  regions.give(data);
+  budget.hold(data.regions.size() - with_job);
 }
 
 }  // namespace
 
-void add_regions(Told &told, const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags,
+void add_regions(JobData &data, const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags,
                  const store::Range &range, store::Store &store, query::Budget &budget) {
   const store::Selection selection{{}, tags, range};
-  if (ids.empty()) return add_note_on_unseen_runs(told, ids, nullptr, selection, store, budget);
-  const JobHosts hosts(told);
+  if (ids.empty()) return add_note_on_uncaptured_runs(data, ids, nullptr, selection, store, budget);
+  const JobHosts hosts(data);
   const bool is_anywhere = !hosts.names().empty();
-  if (is_anywhere) add_regions_without_job(told, hosts, tags, range, store, budget);
-  add_note_on_unseen_runs(told, ids, is_anywhere ? &hosts : nullptr, selection, store, budget);
+  if (is_anywhere) add_regions_without_job(data, hosts, tags, range, store, budget);
+  add_note_on_uncaptured_runs(data, ids, is_anywhere ? &hosts : nullptr, selection, store, budget);
 }
 
 }  // namespace atalaya::bottleneck

@@ -17,14 +17,14 @@ constexpr double kWorthwhile = 0.1;  // of all regions, and of the tasks' time: 
 
 // By job: of its tasks on the nodes that tell its regions; of all its tasks where it is not known which nodes these are. Regions
 // that say no job stand beside the tasks of all jobs.
-std::map<uint32_t, double> seconds_of_tasks(const Told &told) {
+std::map<uint32_t, double> seconds_of_tasks(const JobData &data) {
   struct Sums {
     std::set<uint32_t> hosts;
     double all = 0, there = 0;
   };
   std::map<uint32_t, Sums> jobs;
-  for (const Region &region : told.regions) jobs[region.job].hosts.insert(region.host);
-  for (const Task &task : told.tasks) {
+  for (const Region &region : data.regions) jobs[region.job].hosts.insert(region.host);
+  for (const Task &task : data.tasks) {
     if (task.work.duration_ns == kUnknown) continue;
     const double seconds = static_cast<double>(task.work.duration_ns) / 1e9;
     for (const uint32_t job : {task.job, kNoJob}) {
@@ -72,9 +72,9 @@ std::string_view severity_text(Severity severity) {
   return kTexts[static_cast<size_t>(severity)];
 }
 
-std::vector<RegionCost> grade_regions(const Told &told, Clustering clustering) {
+std::vector<RegionCost> grade_regions(const JobData &data, Clustering clustering) {
   std::map<std::pair<uint32_t, uint32_t>, RegionCost> found;  // by job and name
-  for (const Region &region : told.regions) {
+  for (const Region &region : data.regions) {
     RegionCost &cost = found[{region.job, region.name}];
     cost.job = region.job;
     cost.name = region.name;
@@ -87,7 +87,7 @@ std::vector<RegionCost> grade_regions(const Told &told, Clustering clustering) {
   std::vector<RegionCost> regions;
   regions.reserve(found.size());
   for (const auto &[key, cost] : found) regions.push_back(cost);
-  const std::map<uint32_t, double> of_tasks = seconds_of_tasks(told);
+  const std::map<uint32_t, double> of_tasks = seconds_of_tasks(data);
   for (auto begin = regions.begin(); begin != regions.end();) {
     const uint32_t job = begin->job;
     const auto end = std::find_if(begin, regions.end(), [job](const RegionCost &region) { return region.job != job; });

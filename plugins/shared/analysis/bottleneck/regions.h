@@ -31,6 +31,6 @@ struct RegionCost {
 };
 
 // The dearest first.
-std::vector<RegionCost> grade_regions(const Told &told, Clustering clustering);
+std::vector<RegionCost> grade_regions(const JobData &data, Clustering clustering);
 
 }  // namespace atalaya::bottleneck

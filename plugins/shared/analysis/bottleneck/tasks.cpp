@@ -15,8 +15,8 @@ namespace atalaya::bottleneck {
 using namespace std::string_view_literals;
 
 // Who a span says it is of, by one walk over its tags.
-struct Who {
-  explicit Who(const store::Tags &tags) {
+struct TaskIdentity {
+  explicit TaskIdentity(const store::Tags &tags) {
     for (const auto &[tag, value] : tags) {
       const std::string_view key = tag;  // which is compared by its length first
       if (key == "job"sv) job = value;
@@ -64,8 +64,8 @@ int64_t sum_of(int64_t a, int64_t b) {
 }
 
 // What the fields of a span say.
-struct Collector::Said {
-  explicit Said(const store::Span &span) {
+struct Collector::SpanValues {
+  explicit SpanValues(const store::Span &span) {
     work.start_ns = span.start_ns;
     work.duration_ns = std::max(span.duration_ns, kUnknown);
     int64_t end = 0;  // of foreign numbers
@@ -95,7 +95,7 @@ std::optional<int64_t> end_of(const store::Span &span) {
 }
 
 bool append_key(std::string &key, const store::Tags &tags) {
-  return Who(tags).append_key(key);
+  return TaskIdentity(tags).append_key(key);
 }
 
 Region run_of(const store::Span &span) {
@@ -130,83 +130,83 @@ uint32_t Collector::job(std::string_view id) {
   return found->second;
 }
 
-Task *Collector::task(const Who &who) {
+Task *Collector::task(const TaskIdentity &identity) {
   key_.clear();
-  if (!who.append_key(key_)) return nullptr;
+  if (!identity.append_key(key_)) return nullptr;
   const auto [found, is_new] = all_.keys.try_emplace(key_, static_cast<uint32_t>(all_.tasks.size()));
   if (is_new) {
     Task task;
-    task.job = job(who.job);
+    task.job = job(identity.job);
     task.key = &found->first;
-    task.task_begin = static_cast<uint32_t>(who.job.size() + 1);
-    task.attempt_begin = static_cast<uint32_t>(task.task_begin + who.task.size() + 1);
+    task.task_begin = static_cast<uint32_t>(identity.job.size() + 1);
+    task.attempt_begin = static_cast<uint32_t>(task.task_begin + identity.task.size() + 1);
     all_.tasks.push_back(task);
   }
   Task &task = all_.tasks[found->second];
-  if (!task.has_span) name(task, who);
+  if (!task.has_span) name(task, identity);
   return &task;
 }
 
-void Collector::name(Task &task, const Who &who) {
+void Collector::name(Task &task, const TaskIdentity &identity) {
   const auto say = [&](uint32_t &name, std::string_view value) {
     if (!value.empty()) name = all_.names.of(value);
   };
-  say(task.stage, who.stage);
-  say(task.host, who.host);
-  say(task.executor, who.executor);
+  say(task.stage, identity.stage);
+  say(task.host, identity.host);
+  say(task.executor, identity.executor);
 }
 
 void Collector::add_job(const store::Span &span) {
   if (tag_of(span.tags, "job").empty()) return;
   Job &job = all_.jobs[this->job(tag_of(span.tags, "job"))];
-  const Said said(span);
+  const SpanValues values(span);
   job.has_span = true;
-  job.work = said.work;
-  job.outcome = outcome_of(said.outcome, span.duration_ns < 0);
+  job.work = values.work;
+  job.outcome = outcome_of(values.outcome, span.duration_ns < 0);
   job.name = all_.names.of(tag_of(span.tags, "name"));
   job.framework = all_.names.of(tag_of(span.tags, "framework"));
 }
 
 void Collector::add_task(const store::Span &span) {
-  const Who who(span.tags);
-  Task *task = this->task(who);
+  const TaskIdentity identity(span.tags);
+  Task *task = this->task(identity);
   if (task == nullptr) {
     ++all_.without_identity;
     return;
   }
-  const Said said(span);
-  if (task->has_span && task->work.start_ns != said.work.start_ns) {
+  const SpanValues values(span);
+  if (task->has_span && task->work.start_ns != values.work.start_ns) {
     // Frameworks number from 0 again when an application is started again. Its later run counts.
-    ++all_.again;
-    task->is_again = true;
-    if (said.work.start_ns < task->work.start_ns) return;
+    ++all_.reruns;
+    task->is_rerun = true;
+    if (values.work.start_ns < task->work.start_ns) return;
   }
   task->has_span = true;
-  name(*task, who);
-  task->work = said.work;
-  task->remote_of = said.work.remote == kUnknown ? kUnknown : said.work.bytes;
-  task->outcome = outcome_of(said.outcome, span.duration_ns < 0);
-  task->locality = all_.names.of(who.locality);
-  task->gc_ms = said.gc_ms;
-  task->spills = said.spills;
-  task->records = said.records;
+  name(*task, identity);
+  task->work = values.work;
+  task->remote_of = values.work.remote == kUnknown ? kUnknown : values.work.bytes;
+  task->outcome = outcome_of(values.outcome, span.duration_ns < 0);
+  task->locality = all_.names.of(identity.locality);
+  task->gc_ms = values.gc_ms;
+  task->spills = values.spills;
+  task->records = values.records;
 }
 
 void Collector::add_phase(const store::Span &span) {
-  const Who who(span.tags);
-  const uint32_t name = all_.names.of(who.phase);
-  const Task *task = name == 0 ? nullptr : this->task(who);
+  const TaskIdentity identity(span.tags);
+  const uint32_t name = all_.names.of(identity.phase);
+  const Task *task = name == 0 ? nullptr : this->task(identity);
   if (task == nullptr) {
     ++all_.without_identity;
     return;
   }
-  const Said said(span);
-  Phase phase{.task = static_cast<uint32_t>(task - all_.tasks.data()), .phase = name, .work = said.work};
-  phase.busy_ns = said.work.duration_ns;
-  if (!who.source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
-    phase.work.remote = who.source == "network" ? phase.work.bytes : 0;
+  const SpanValues values(span);
+  Phase phase{.task = static_cast<uint32_t>(task - all_.tasks.data()), .phase = name, .work = values.work};
+  phase.busy_ns = values.work.duration_ns;
+  if (!identity.source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
+    phase.work.remote = identity.source == "network" ? phase.work.bytes : 0;
   // A line may say that its place was worked out; all else with a quality is a history's.
-  (who.quality.empty() || who.quality == "placed" ? all_.phases : of_history_).push_back(phase);
+  (identity.quality.empty() || identity.quality == "placed" ? all_.phases : history_phases_).push_back(phase);
 }
 
 void Collector::add_region(const store::Span &span) {
@@ -218,14 +218,14 @@ void Collector::add_region(const store::Span &span) {
 }
 
 // Those of tasks that an earlier run of the application had.
-void Collector::leave_out_earlier_runs() {
-  if (all_.again == 0) return;
+void Collector::remove_earlier_runs() {
+  if (all_.reruns == 0) return;
   const auto is_earlier = [&](const Phase &phase) {
     const Task &task = all_.tasks[phase.task];
-    return task.is_again && phase.work.start_ns < task.work.start_ns;
+    return task.is_rerun && phase.work.start_ns < task.work.start_ns;
   };
   std::erase_if(all_.phases, is_earlier);
-  std::erase_if(of_history_, is_earlier);
+  std::erase_if(history_phases_, is_earlier);
 }
 
 // Frameworks do not tell the ends of all tasks when a job ends or its master dies: when its job is over, nothing of it runs.
@@ -297,7 +297,7 @@ void Collector::add_part(Phase &one, const Phase &next) {
 }
 
 // Its phases tell the rest: when it was, where only they were told; the bytes that went through it, where it has none itself.
-void Collector::complete(Task &task, const Phase *begin, const Phase *end, Origin &origin) const {
+void Collector::complete(Task &task, const Phase *begin, const Phase *end, DataSource &data_source) const {
   int64_t bytes = kUnknown, first = begin->work.start_ns, last = first;
   bool is_open = false;
   for (const Phase *phase = begin; phase != end; ++phase) {
@@ -315,22 +315,22 @@ void Collector::complete(Task &task, const Phase *begin, const Phase *end, Origi
     if (task.remote_of == kUnknown) task.remote_of = task.work.bytes;
     return;
   }
-  const auto [remote, of] = origin.remote_of(begin, end);
+  const auto [remote, of] = data_source.remote_of(begin, end);
   if (remote == kUnknown || remote > task.work.bytes) return;
   task.work.remote = remote;
   task.remote_of = of >= remote ? of : task.work.bytes;  // a phase may tell what was remote and no bytes
 }
 
-Told Collector::take() {
-  leave_out_earlier_runs();
-  all_.phases = told_once(std::move(all_.phases), std::move(of_history_), all_, all_.notes);
+JobData Collector::take() {
+  remove_earlier_runs();
+  all_.phases = remove_duplicate_phases(std::move(all_.phases), std::move(history_phases_), all_, all_.notes);
   merge_phases();
-  Origin origin(all_);
+  DataSource data_source(all_);
   const Phase *next = all_.phases.data(), *last = next + all_.phases.size();
   while (next != last) {
     const Phase *begin = next;
     while (next != last && next->task == begin->task) ++next;
-    complete(all_.tasks[begin->task], begin, next, origin);
+    complete(all_.tasks[begin->task], begin, next, data_source);
   }
   close();
   return std::move(all_);

@@ -42,7 +42,7 @@ struct Task {
   uint32_t stage = 0, host = 0, executor = 0, locality = 0;
   Outcome outcome = Outcome::unknown;
   bool has_span = false;  // else only phases told of it
-  bool is_again = false;  // an earlier run of the application had a task of this name: that one is left out
+  bool is_rerun = false;  // an earlier run of the application had a task of this name: that one is left out
   Work work;
   int64_t remote_of = kUnknown;  // the bytes that work.remote is a part of: its own, or those of the phases that told it
   int64_t gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
@@ -81,12 +81,12 @@ struct Region {
 };
 
 // All that was told. It can be moved, not copied.
-struct Told {
-  Told() = default;
-  Told(Told &&) = default;
-  Told &operator=(Told &&) = default;
+struct JobData {
+  JobData() = default;
+  JobData(JobData &&) = default;
+  JobData &operator=(JobData &&) = default;
 
-  Names names;
+  TextIds names;
   std::vector<Job> jobs;
   std::vector<Task> tasks;
   std::vector<Phase> phases;  // by task, in order of their start
@@ -94,7 +94,7 @@ struct Told {
   std::vector<Region> regions;
   std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
   size_t without_identity = 0;                     // spans of tasks and phases without a task
-  size_t again = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
+  size_t reruns = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
 
   std::vector<std::string> idle;   // jobs of which only what had been open before the time is known
   size_t regions_without_job = 0;  // runs that were taken, for they ran on a job's nodes in its time
@@ -112,36 +112,36 @@ Region run_of(const store::Span &span);
 // Who a task is, as the keys have it; false where the tags name none.
 bool append_key(std::string &key, const store::Tags &tags);
 
-struct Who;  // in tasks.cpp
-class Origin;
+struct TaskIdentity;  // in tasks.cpp
+class DataSource;
 
 // Takes span after span, in any order.
 class Collector {
  public:
   void add(const store::Span &span);
   // Once; what is missing of tasks is derived from their phases.
-  Told take();
+  JobData take();
 
  private:
-  struct Said;
+  struct SpanValues;
   uint32_t job(std::string_view id);
-  void name(Task &task, const Who &who);
-  Task *task(const Who &who);
+  void name(Task &task, const TaskIdentity &identity);
+  Task *task(const TaskIdentity &identity);
   void add_job(const store::Span &span);
   void add_task(const store::Span &span);
   void add_phase(const store::Span &span);
   void add_region(const store::Span &span);
-  void leave_out_earlier_runs();
+  void remove_earlier_runs();
   void close();
   using Phases = std::vector<Phase>::iterator;
   void sort_phases();
   void merge_phases();
   Phases merge_phases(Phases begin, Phases end, Phases into);
   void add_part(Phase &one, const Phase &next);
-  void complete(Task &task, const Phase *begin, const Phase *end, Origin &origin) const;
+  void complete(Task &task, const Phase *begin, const Phase *end, DataSource &data_source) const;
 
-  Told all_;
-  std::vector<Phase> of_history_;                // coarser ones than the tasks' own
+  JobData all_;
+  std::vector<Phase> history_phases_;                // coarser ones than the tasks' own
   std::unordered_map<uint32_t, uint32_t> jobs_;  // by the name's number
   std::string key_;
 };

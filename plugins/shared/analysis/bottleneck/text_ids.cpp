@@ -3,11 +3,11 @@
 
 namespace atalaya::bottleneck {
 
-Names::Names() {
+TextIds::TextIds() {
   of("");
 }
 
-uint32_t Names::of(std::string_view text) {
+uint32_t TextIds::of(std::string_view text) {
   const auto found = numbers_.find(text);
   if (found != numbers_.end()) return found->second;
   const auto number = static_cast<uint32_t>(texts_.size());

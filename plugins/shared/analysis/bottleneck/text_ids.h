@@ -10,9 +10,9 @@
 
 namespace atalaya::bottleneck {
 
-class Names {
+class TextIds {
  public:
-  Names();
+  TextIds();
   uint32_t of(std::string_view text);  // 0 is ""
   const std::string &text(uint32_t number) const { return texts_[number]; }
 

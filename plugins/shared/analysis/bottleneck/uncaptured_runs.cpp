@@ -95,7 +95,7 @@ std::string note_on(const std::set<std::string, std::less<>> &names) {
 
 }  // namespace
 
-void add_note_on_unseen_runs(Told &told, const std::vector<std::string> &ids, const JobHosts *hosts,
+void add_note_on_uncaptured_runs(JobData &data, const std::vector<std::string> &ids, const JobHosts *hosts,
                              const store::Selection &selection, store::Store &store, query::Budget &budget) {
   store::Selection of_jobs = selection;
   if (!ids.empty()) {
@@ -106,7 +106,7 @@ void add_note_on_unseen_runs(Told &told, const std::vector<std::string> &ids, co
   query::Budget part = budget.half();
   UnseenRuns unseen(store, part);
   const auto unknown = [&](const std::exception &error) {
-    told.notes.push_back(std::string("whether code regions had runs that are in no span is not known: ") + error.what());
+    data.notes.push_back(std::string("whether code regions had runs that are in no span is not known: ") + error.what());
   };
   try {
     unseen.read(std::move(of_jobs));
@@ -116,7 +116,7 @@ void add_note_on_unseen_runs(Told &told, const std::vector<std::string> &ids, co
   } catch (const store::Error &error) {
     return unknown(error);
   }
-  if (!unseen.names().empty()) told.notes.push_back(note_on(unseen.names()));
+  if (!unseen.names().empty()) data.notes.push_back(note_on(unseen.names()));
 }
 
 }  // namespace atalaya::bottleneck

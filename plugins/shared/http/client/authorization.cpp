@@ -15,7 +15,7 @@ Poco::Net::Context::Ptr tls_context(const TlsFiles &files) {
   params.certificateFile = files.certificate;
   params.privateKeyFile = files.key;
   params.loadDefaultCAs = files.ca.empty();
-  params.verificationMode = Poco::Net::Context::VERIFY_STRICT;  // anything less trusts any name on localhost
+  params.verificationMode = Poco::Net::Context::VERIFY_STRICT;  // weaker modes accept any name on localhost
   try {
     Poco::Net::initializeSSL();
     Poco::Net::Context::Ptr context = new Poco::Net::Context(Poco::Net::Context::TLS_CLIENT_USE, params);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a client shows who it is, and knows whom it talks to.
+// Client credentials and the verification of servers.
 #pragma once
 
 #include <Poco/Net/Context.h>
@@ -15,7 +15,7 @@ struct TlsFiles {
 // Throws Failure (bad_config).
 Poco::Net::Context::Ptr tls_context(const TlsFiles &files);
 
-// The header's value for user:password.
+// The value of the header for user:password.
 std::string basic_authorization(const std::string &credentials);
 
 }  // namespace atalaya::http_client

@@ -48,7 +48,7 @@ class Gzip final : public Compressor {
 
  private:
   void feed(std::string_view piece, int flush) {
-    // zlib reads only, its interface is older than const.
+    // zlib only reads the input; its interface predates const.
     stream_.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(piece.data()));
     stream_.avail_in = static_cast<uInt>(piece.size());
     deflate(&stream_, flush);

@@ -8,7 +8,7 @@
 
 namespace atalaya::http_client {
 
-// Makes a request's body of its pieces; reused, it allocates nothing in steady state.
+// Builds a request body from pieces. Allocates nothing in steady state when reused.
 class Compressor {
  public:
   virtual ~Compressor() = default;
@@ -16,7 +16,7 @@ class Compressor {
   virtual void compress(std::span<const std::string_view> pieces, std::string &out) = 0;
 };
 
-// "gzip", "zstd" or "none". A level that the method does not have becomes its nearest.
+// "gzip", "zstd" or "none". The level is limited to those of the method.
 std::unique_ptr<Compressor> make_compressor(std::string_view method, int level);
 
 }  // namespace atalaya::http_client

@@ -22,8 +22,8 @@ using Poco::Net::HTTPRequest;
 using Poco::Net::HTTPResponse;
 using std::chrono::steady_clock;
 
-constexpr size_t kLongestAnswer = size_t{16} << 20;  // a list of refused points can be long
-constexpr int kMostHeaders = 100;
+constexpr size_t kMaxAnswer = size_t{16} << 20;  // a list of refused points can be long
+constexpr int kMaxHeaders = 100;
 
 Poco::Timespan span_of(std::chrono::nanoseconds time) {
   return std::max<Poco::Timespan::TimeDiff>(1, std::chrono::duration_cast<std::chrono::microseconds>(time).count());
@@ -44,20 +44,20 @@ std::string host_header(const Url &url) {
 
 Url parse_url(const std::string &text, const std::string &default_path) {
   Url url;
-  // What is wrong with a URL is said without quoting what may be a password in it.
+  // Errors of a URL never quote it if it may contain a password.
   try {
     const Poco::URI uri(text);
     if (!uri.getUserInfo().empty())
-      throw Failure(Code::bad_config, "a url holds a password; put it in a file and name that in `basic`");
+      throw Failure(Code::bad_config, "a url contains a password; put it in a file and set `basic`");
     if (uri.getScheme() != "http" && uri.getScheme() != "https")
-      throw Failure(Code::bad_config, "url \"" + text + "\" begins with neither http:// nor https://");
-    if (uri.getHost().empty() || uri.getPort() == 0) throw Failure(Code::bad_config, "url \"" + text + "\" names no host");
+      throw Failure(Code::bad_config, "url \"" + text + "\" must begin with http:// or https://");
+    if (uri.getHost().empty() || uri.getPort() == 0) throw Failure(Code::bad_config, "url \"" + text + "\" has no host");
     url.tls = uri.getScheme() == "https";
     url.host = uri.getHost();
     url.port = uri.getPort();
     url.target = uri.getPathAndQuery();
   } catch (const Poco::Exception &problem) {
-    throw Failure(Code::bad_config, "a url cannot be read (" + problem.displayText() + "); write http://host:port/path");
+    throw Failure(Code::bad_config, "invalid url (" + problem.displayText() + "); write http://host:port/path");
   }
   if (url.target.empty() || url.target == "/") url.target = default_path;
   if (url.target[0] == '?') url.target.insert(0, default_path);
@@ -65,10 +65,10 @@ Url parse_url(const std::string &text, const std::string &default_path) {
   return url;
 }
 
-// On a connected socket. Poco would connect anew by itself, beyond the deadline and the proxy's tunnel: here that is an error.
+// On a connected socket. Poco would reconnect by itself, without the deadline and the proxy's tunnel: here that is an error.
 class Connection::Session final : public Poco::Net::HTTPClientSession {
  public:
-  // The address is never used: a name would be looked up before `connect`.
+  // The address is unused: the name would be looked up before `connect`.
   explicit Session(const Poco::Net::StreamSocket &socket) : HTTPClientSession("127.0.0.1", HTTP_PORT) {
     attachSocket(socket);
     setKeepAlive(true);
@@ -100,7 +100,8 @@ Answer Connection::exchange(const Url &url, const Request &request, const BodyRe
       try {
         return send(url, request, deadline, counted);
       } catch (const Poco::Exception &) {
-        // The server may have closed it while it was idle. Once more on a new one: a point written twice is the same point.
+        // The server may have closed the idle connection. Retry once on a new one: a point that is written twice is the same
+        // point.
         if (begun || steady_clock::now() >= deadline) throw;
       }
     }
@@ -111,7 +112,7 @@ Answer Connection::exchange(const Url &url, const Request &request, const BodyRe
     close();
     if (steady_clock::now() >= deadline) throw NoAnswer("no answer within the deadline");
     throw NoAnswer(problem.displayText());
-  } catch (const std::system_error &problem) {  // a stream's, or no descriptor is left
+  } catch (const std::system_error &problem) {  // a stream's error, or no descriptor available
     close();
     throw NoAnswer(problem.what());
   }
@@ -135,7 +136,7 @@ void Connection::connect(const Url &url, Deadline deadline) {
   connected_to_ = url.text;
 }
 
-// Asks the proxy for a way to the server; what follows on the socket is between the two.
+// Requests a tunnel from the proxy; later bytes go to the server.
 void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadline deadline) {
   const auto way = std::make_shared<Session>(socket);
   way->setTimeout(span_of(patience(deadline)));
@@ -143,7 +144,7 @@ void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadlin
   request.set("Host", host_and_port(url));
   way->sendRequest(request);
   HTTPResponse response;
-  response.setFieldLimit(kMostHeaders);
+  response.setFieldLimit(kMaxHeaders);
   way->receiveResponse(response);
   if (response.getStatus() != HTTPResponse::HTTP_OK)
     throw Poco::Net::HTTPException("the proxy answered " + std::to_string(response.getStatus()) + " " + response.getReason());
@@ -153,7 +154,7 @@ void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadlin
 Answer Connection::send(const Url &url, const Request &request, Deadline deadline, const BodyReader &reader) {
   const Deadlines::Guard guard(deadlines_, session_->socket().impl()->sockfd(), deadline);
   session_->setTimeout(span_of(patience(deadline)));
-  const bool absolute = !options_.proxy_host.empty() && !url.tls;  // a proxy's form
+  const bool absolute = !options_.proxy_host.empty() && !url.tls;  // the form for proxies
   const std::string target = (absolute ? "http://" + host_header(url) : "") + std::string(request.target);
   HTTPRequest head(std::string(request.method), target, HTTPMessage::HTTP_1_1);
   head.set("Host", host_header(url));
@@ -173,7 +174,7 @@ Answer Connection::send(const Url &url, const Request &request, Deadline deadlin
 
 Answer Connection::receive(Deadline deadline, const BodyReader &reader) {
   HTTPResponse head;
-  head.setFieldLimit(kMostHeaders);
+  head.setFieldLimit(kMaxHeaders);
   std::istream &in = session_->receiveResponse(head);
   Answer answer;
   answer.status = head.getStatus();
@@ -188,13 +189,13 @@ Answer Connection::receive(Deadline deadline, const BodyReader &reader) {
     const std::string_view got(piece, static_cast<size_t>(in.gcount()));
     size += got.size();
     if (!in_pieces) answer.body += got;
-    enough = in_pieces ? !got.empty() && !reader(got) : size > kLongestAnswer;
+    enough = in_pieces ? !got.empty() && !reader(got) : size > kMaxAnswer;
     if (!in) break;
   }
   if (session_->networkException() != nullptr) session_->networkException()->rethrow();
   if (steady_clock::now() >= deadline) throw Poco::TimeoutException("the answer took too long");
   if (head.hasContentLength() && std::cmp_less(size, head.getContentLength64()) && !enough)
-    throw Poco::Net::ConnectionResetException("half an answer");
+    throw Poco::Net::ConnectionResetException("incomplete answer");
   if (!head.getKeepAlive() || enough) close();
   return answer;
 }

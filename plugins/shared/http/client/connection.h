@@ -15,7 +15,7 @@
 
 namespace atalaya::http_client {
 
-// Where requests go.
+// The target of requests.
 struct Url {
   bool tls = false;
   std::string host;
@@ -27,12 +27,12 @@ struct Url {
 Url parse_url(const std::string &text, const std::string &default_path);
 
 struct ConnectionOptions {
-  Poco::Net::Context::Ptr tls;  // null: no URL wants it
+  Poco::Net::Context::Ptr tls;  // null: no URL needs it
   std::string proxy_host;       // empty: none
   uint16_t proxy_port = 0;
   bool chunked = false;
-  std::chrono::nanoseconds timeout{};   // until the server moves
-  std::chrono::nanoseconds connect{};   // until there is a connection; 0: as `timeout`
+  std::chrono::nanoseconds timeout{};  // limit for the silence of the server
+  std::chrono::nanoseconds connect{};  // limit for connecting; 0: as `timeout`
   std::chrono::nanoseconds deadline{};  // of a whole exchange
 };
 
@@ -45,10 +45,10 @@ struct Answer {
   std::string body;  // its beginning
 };
 
-// Takes an answer of 2xx piece by piece, in place of `body`; false: the rest is not wanted.
+// Receives the body of a 2xx answer in pieces, instead of `body`; false: stop.
 using BodyReader = std::function<bool(std::string_view piece)>;
 
-// The exchange came to no answer: nobody knows whether the server has taken the request.
+// No complete answer: it is unknown whether the server accepted the request.
 class NoAnswer : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -59,7 +59,7 @@ class Connection {
  public:
   Connection(const ConnectionOptions &options, Deadlines &deadlines) : options_(options), deadlines_(deadlines) {}
 
-  // Connects if need be. Throws NoAnswer.
+  // Connects if necessary. Throws NoAnswer.
   Answer exchange(const Url &url, const Request &request, const BodyReader &reader = nullptr);
   void close();
 
@@ -74,7 +74,7 @@ class Connection {
   const ConnectionOptions &options_;
   Deadlines &deadlines_;
   std::shared_ptr<Session> session_;
-  std::string connected_to_;  // the URL's text
+  std::string connected_to_;  // text of the URL
 };
 
 }  // namespace atalaya::http_client

@@ -20,7 +20,7 @@ Deadlines::~Deadlines() {
 
 Deadlines::Guard::Guard(Deadlines &owner, int socket, Deadline deadline)
     : owner_(owner), socket_(::fcntl(socket, F_DUPFD_CLOEXEC, 0)) {
-  if (!socket_) throw std::system_error(errno, std::generic_category(), "a socket cannot be watched");
+  if (!socket_) throw std::system_error(errno, std::generic_category(), "cannot watch a socket");
   bool first = false;
   {
     const std::lock_guard lock(owner_.mutex_);
@@ -39,7 +39,7 @@ void Deadlines::work() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
     const Deadline now = std::chrono::steady_clock::now();
-    // Shut down once more if it is still there after a while: an entry is its guard's to remove.
+    // Shut down again later if the entry still exists: only its guard removes it.
     static constexpr auto kAgain = std::chrono::seconds(1);
     auto next = Deadline::max();
     for (const auto &[deadline, socket] : watched_) {

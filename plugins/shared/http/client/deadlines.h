@@ -13,8 +13,8 @@ namespace atalaya::http_client {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// Ends the use of sockets at their deadlines by shutting them down: the timeout of a single read or write begins anew with each
-// byte that a slow server sends, in the TLS handshake and the headers too.
+// Shuts down sockets at their deadlines: the timeout of a single read or write restarts with each byte of a slow server, also in
+// the TLS handshake and the headers.
 class Deadlines {
  public:
   Deadlines() : thread_([this] { work(); }) {}
@@ -22,8 +22,8 @@ class Deadlines {
   Deadlines &operator=(const Deadlines &) = delete;
   ~Deadlines();
 
-  // Watches the socket for its own lifetime. The socket may be closed before: what is watched is a second descriptor of it, so that
-  // its number cannot become that of another one.
+  // Watches the socket during the lifetime of this object. Uses a duplicate descriptor, so that the number stays valid if the
+  // socket is closed first.
   class Guard {
    public:
     Guard(Deadlines &owner, int socket, Deadline deadline);
@@ -44,7 +44,7 @@ class Deadlines {
   std::condition_variable changed_;
   std::multimap<Deadline, int> watched_;
   bool ending_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: it uses the other members
 };
 
 }  // namespace atalaya::http_client

@@ -9,7 +9,7 @@ namespace atalaya::http_client {
 
 constexpr size_t kLongestWords = 500;
 
-// What the server says is wrong, for people: its JSON's message if it has one, else the beginning of its text. One line.
+// The server's error message in one line: the message of its JSON, else the beginning of its text.
 std::string words_of(std::string_view body);
 
 }  // namespace atalaya::http_client

@@ -21,9 +21,9 @@ using core::monotonic;
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 constexpr auto kWatchEvery = std::chrono::milliseconds(250);
-constexpr unsigned kOwnFiles = 64;  // descriptors that the agent needs beside the connections
+constexpr unsigned kOwnFiles = 64;  // descriptors that the agent needs in addition to connections
 
-// So many connections, and no more than the limit of open files leaves room for.
+// The wanted connections, limited by the limit of open files.
 unsigned connection_limit(unsigned wanted, const Daemon::Notice &notice) {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= rlim_t{wanted} + kOwnFiles) return wanted;
@@ -40,7 +40,7 @@ std::string_view header(MHD_Connection *connection, const char *name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-// What a connection is doing, and since when, for the watcher.
+// The state of a connection and its start, for the watcher.
 struct Daemon::Connection {
   enum class Doing : uint8_t { opening, receiving, waiting, answering, idle };
   int socket = -1;
@@ -72,7 +72,7 @@ void Daemon::start(Listener listener) {
       {MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(connections), nullptr},
       {MHD_OPTION_CONNECTION_TIMEOUT, static_cast<intptr_t>(seconds), nullptr},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, static_cast<intptr_t>(options_.max_header), nullptr},
-      // A pool of one thread is the daemon itself.
+      // A pool of one thread is the daemon's thread.
       {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, static_cast<intptr_t>(threads), nullptr},
       {MHD_OPTION_END, 0, nullptr},
   };
@@ -92,7 +92,7 @@ void Daemon::start(Listener listener) {
     throw Failure(options_.certificate.empty() ? Code::retry : Code::bad_config,
                   options_.certificate.empty()
                       ? "the HTTP server does not start; too few threads or open files are allowed"
-                      : "the HTTPS server does not start: certificate and key must be PEM and belong together");
+                      : "the HTTPS server does not start: certificate and key must be PEM files that match");
   }
   stopping_ = false;
   watcher_ = std::thread([this] { watch(); });
@@ -160,7 +160,7 @@ void Daemon::on_connection(void *self, MHD_Connection *connection, void **contex
     *context = made.release();
     return;
   }
-  // Under the lock, so that the watcher never shuts down a socket that is another's by now.
+  // Under the lock, so that the watcher never shuts down a socket whose number was reused.
   const std::lock_guard lock(daemon.mutex_);
   const std::unique_ptr<Connection> gone(static_cast<Connection *>(*context));
   daemon.connections_.erase(gone.get());
@@ -171,7 +171,7 @@ MHD_Result Daemon::on_request(void *self, MHD_Connection *connection, const char
   try {
     if (*context == nullptr) connection_of(connection).now(Connection::Doing::receiving);
     return static_cast<Daemon *>(self)->handler_.on_request(connection, url, method, data, size, context);
-  } catch (const std::exception &) {  // out of memory: this connection ends, the others go on
+  } catch (const std::exception &) {  // out of memory: this connection ends, others continue
     return MHD_NO;
   }
 }
@@ -186,12 +186,12 @@ void Daemon::on_completed(void *self, MHD_Connection *connection, void **context
   daemon.wake_.notify_all();
 }
 
-// An inactivity limit alone would let a byte now and then hold a connection for ever: this is the limit for the whole.
+// An inactivity limit alone would let a client hold a connection with single bytes: this limit is for the whole request.
 void Daemon::cut_slow(int64_t now) {
   const std::lock_guard lock(mutex_);
   for (const Connection *connection : connections_) {
     const Connection::Doing doing = connection->doing;
-    if (doing == Connection::Doing::waiting) continue;  // for us
+    if (doing == Connection::Doing::waiting) continue;  // for this process
     const int64_t limit = options_.request_timeout_ns + (doing == Connection::Doing::idle ? options_.idle_timeout_ns : 0);
     if (now - connection->since > limit) ::shutdown(connection->socket, SHUT_RDWR);
   }
@@ -206,7 +206,7 @@ void Daemon::watch() {
     cut_slow(monotonic());
     if (tokens_ == nullptr) continue;
     if (const std::string wrong = tokens_->refresh(); !wrong.empty())
-      notice_("tokens: " + wrong + "; those known so far still hold");
+      notice_("tokens: " + wrong + "; the previous tokens stay valid");
   }
 }
 

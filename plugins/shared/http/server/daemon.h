@@ -18,10 +18,10 @@
 
 namespace atalaya::http_server {
 
-// The value of a request's header; empty when it has none.
+// The value of a request header; empty if absent.
 std::string_view header(MHD_Connection *connection, const char *name);
 
-// Answers requests. Threads of connections; what leaves as an exception ends the connection.
+// Answers requests, on threads of connections. An exception ends the connection.
 class Handler {
  public:
   Handler() = default;
@@ -29,14 +29,14 @@ class Handler {
   Handler &operator=(const Handler &) = delete;
   virtual ~Handler() = default;
 
-  // As libmicrohttpd calls it: first with *context null, then with pieces of the body, then with none.
+  // Called by libmicrohttpd: first with *context null, then with pieces of the body, then with an empty piece.
   virtual MHD_Result on_request(MHD_Connection *connection, const char *url, const char *method, const char *data, size_t *size,
                                 void **context) = 0;
-  // The request is over, answered or not; *context was set.
+  // The request has ended, with or without an answer; *context was set.
   virtual void on_completed(void *context) noexcept = 0;
 };
 
-// HTTP over libmicrohttpd: a few threads with epoll. Everything that a stranger can do to a connection ends at a limit here.
+// HTTP over libmicrohttpd: a few threads with epoll. Every resource that a client can use is limited here.
 class Daemon {
  public:
   using Notice = std::function<void(std::string_view)>;  // for the operator; any thread
@@ -47,18 +47,18 @@ class Daemon {
   ~Daemon();
 
   void start(Listener listener);
-  // No new connections. Those that are there go on.
+  // Refuses new connections; existing ones continue.
   void quiesce();
-  // Ends all connections. Requests that have been answered get a moment for their answer to be sent.
+  // Ends all connections, after a moment for the delivery of answers.
   void stop();
 
-  // Its request is complete and waits for us: no limit of time holds.
+  // The request is complete and waits for this process: its time limit stops.
   static void waits(MHD_Connection *connection);
-  // What it waited for is being sent: its time begins.
+  // The answer is being sent: its time limit starts.
   static void answers(MHD_Connection *connection);
-  // The header Authorization shows one of the tokens, or none is asked for.
+  // The header Authorization has one of the tokens, or no tokens are required.
   bool allows(MHD_Connection *connection) const;
-  // Adds what the answer 401 must say.
+  // Adds the required headers of a 401.
   static void ask_for_token(MHD_Response *response);
 
  private:
@@ -79,7 +79,7 @@ class Daemon {
   Handler &handler_;
   const Notice notice_;
   MHD_Daemon *daemon_ = nullptr;
-  int listener_ = -1;  // ours again after quiesce
+  int listener_ = -1;  // owned again after quiesce
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -15,9 +15,9 @@ namespace {
 
 std::string open_error(const Address &address, int error) {
   std::string where = "listen: " + address.host + ":" + address.port + ": " + core::error_text(error);
-  if (error == EADDRINUSE) return where + "; another program listens there: stop it or choose another port";
+  if (error == EADDRINUSE) return where + "; another program uses this address: stop it or choose another port";
   if (error == EADDRNOTAVAIL) return where + "; this host has no such address";
-  if (error == EACCES) return where + "; ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one";
+  if (error == EACCES) return where + "; ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher port";
   return where;
 }
 
@@ -36,7 +36,7 @@ bool has_version_6() {
   return static_cast<bool>(core::Descriptor(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)));
 }
 
-// A socket of version 6 takes both, on hosts that have version 6.
+// An IPv6 socket accepts both versions, on hosts with IPv6.
 const addrinfo *every_address(const addrinfo *list) {
   const int wanted = has_version_6() ? AF_INET6 : AF_INET;
   for (const addrinfo *entry = list; entry != nullptr; entry = entry->ai_next)
@@ -50,7 +50,7 @@ Address parse_address(std::string_view text) {
   const size_t colon = text.rfind(':');
   const auto wrong = [&] {
     return Failure(Code::bad_config,
-                   "listen: \"" + std::string(text) + "\" is no ADDRESS:PORT, such as 127.0.0.1:4242 or [::1]:4242");
+                   "listen: \"" + std::string(text) + "\" is not ADDRESS:PORT, such as 127.0.0.1:4242 or [::1]:4242");
   };
   if (colon == std::string_view::npos || colon == 0) throw wrong();
   Address address{std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
@@ -96,7 +96,7 @@ Listener open_listener(const Address &address) {
 void check_reach(const Listener &listener, bool asks_for_token, bool open) {
   if (listener.reachable && !asks_for_token && !open)
     throw Failure(Code::bad_config,
-                  "listen: " + listener.name + " can be reached from other hosts; name a file of tokens, or write open = true");
+                  "listen: " + listener.name + " can be reached from other hosts; set tokens to a file, or open = true");
 }
 
 }  // namespace atalaya::http_server

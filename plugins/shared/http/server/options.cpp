@@ -32,7 +32,7 @@ TlsFiles read_tls_files(Host host) {
   if (const auto path = host.find("certificate")) files.certificate = path->text();
   if (const auto path = host.find("key")) files.key = path->text();
   if (files.certificate.empty() != files.key.empty())
-    throw Failure(Code::bad_config, "certificate and key belong together; name both, or none for plain HTTP");
+    throw Failure(Code::bad_config, "certificate and key need each other; set both, or none for plain HTTP");
   return files;
 }
 
@@ -41,7 +41,7 @@ void load_tls(const TlsFiles &files, Options &options) {
   options.certificate = read_pem("certificate", files.certificate);
   struct stat status {};
   if (::stat(files.key.c_str(), &status) == 0 && (status.st_mode & (S_IROTH | S_IWOTH)) != 0)
-    throw Failure(Code::bad_config, "key: " + files.key + ": everyone may read or write it; chmod 640 it, or less");
+    throw Failure(Code::bad_config, "key: " + files.key + ": readable or writable by everyone; run chmod 640");
   options.key = read_pem("key", files.key);
 }
 

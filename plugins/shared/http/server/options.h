@@ -18,15 +18,15 @@ struct Options {
   std::string certificate, key;  // PEM texts; empty: no TLS
 };
 
-// The parameters that every server has, under the same names: max_connections, max_header, request_timeout, idle_timeout. `threads`
-// and the PEM texts are not among them.
+// The parameters that all servers share: max_connections, max_header, request_timeout, idle_timeout. Does not set `threads` and
+// the PEM texts.
 Options read_options(Host host);
-// The paths in `certificate` and `key`. Throws when only one of them is there.
+// The paths in `certificate` and `key`. Throws if only one of them is set.
 struct TlsFiles {
   std::string certificate, key;
 };
 TlsFiles read_tls_files(Host host);
-// Reads the files into the options. Throws with what is wrong.
+// Reads the files into the options. Throws with the reason.
 void load_tls(const TlsFiles &files, Options &options);
 
 }  // namespace atalaya::http_server

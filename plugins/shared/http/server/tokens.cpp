@@ -41,7 +41,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-// How long it takes tells nothing of where two secrets differ.
+// Constant time: the duration does not depend on the position of a difference.
 bool same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char difference = 0;
@@ -58,9 +58,9 @@ Tokens::Tokens(std::string path) : path_(std::move(path)) {
 std::string Tokens::load() {
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0)
-    return path_ + ": " + core::error_text(errno) + "; write a secret a line into it, and chmod 600 it";
+    return path_ + ": " + core::error_text(errno) + "; create it with one secret per line, and run chmod 600";
   stamp_ = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, static_cast<int64_t>(status.st_ino), status.st_size};
-  if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0) return path_ + ": everyone may read or write it; chmod 640 it, or less";
+  if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0) return path_ + ": readable or writable by everyone; run chmod 640";
   auto text = core::read_file(path_, kMaxFile);
   if (!text) return text.error();
   std::vector<std::string> tokens;
@@ -70,7 +70,7 @@ std::string Tokens::load() {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (!line.empty() && !line.starts_with('#')) tokens.emplace_back(line);
   }
-  if (tokens.empty()) return path_ + ": holds no token; write one a line";
+  if (tokens.empty()) return path_ + ": no token; write one per line";
   const std::lock_guard lock(mutex_);
   tokens_ = std::move(tokens);
   return "";
@@ -78,7 +78,7 @@ std::string Tokens::load() {
 
 std::string Tokens::refresh() {
   struct stat status {};
-  if (::stat(path_.c_str(), &status) != 0) return "";  // in the middle of being replaced
+  if (::stat(path_.c_str(), &status) != 0) return "";  // the file is being replaced
   const Stamp now{status.st_mtim.tv_sec, status.st_mtim.tv_nsec, static_cast<int64_t>(status.st_ino), status.st_size};
   return now == stamp_ ? "" : load();
 }

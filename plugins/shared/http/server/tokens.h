@@ -9,15 +9,15 @@
 
 namespace atalaya::http_server {
 
-// The secrets that senders may show, from a file: one a line, lines that begin with # are comments. Any thread.
+// The accepted secrets, from a file: one per line; lines that begin with # are comments. Any thread.
 class Tokens {
  public:
-  // Throws when the file cannot be read, holds none, or others than the owner and the group may read it.
+  // Throws if the file cannot be read, has no token, or is readable by users other than owner and group.
   explicit Tokens(std::string path);
 
   // The value of the header Authorization: "Bearer TOKEN", or "Basic ..." with a token as the password.
   bool allow(std::string_view authorization) const;
-  // Reads the file again when it changed. What is wrong with it, once for each change; the tokens known so far hold then.
+  // Reads a changed file again. Returns its error once per change; the previous tokens then stay valid.
   std::string refresh();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colours of drawings.
+// The colours of nodes and edges.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace atalaya::graph {
 
-// A colour that depends on the text alone: the same in every drawing. "#4e79a7"
+// A colour that depends on the text only, so that all drawings agree. "#4e79a7"
 std::string colour_of(std::string_view text);
-// Of a pair, whichever is named first.
+// The colour of a pair, in either order.
 std::string colour_of(std::string_view a, std::string_view b);
 
 }  // namespace atalaya::graph

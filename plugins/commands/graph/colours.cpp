@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/graph/look.h"
+#include "plugins/commands/graph/colours.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 namespace atalaya::graph {
 namespace {
 
-// FNV-1a: the same on every machine, which std::hash does not promise.
+// FNV-1a: equal on all machines, unlike std::hash.
 uint64_t hash_of(std::string_view text, uint64_t sum = 0xcbf29ce484222325) {
   for (const char c : text) sum = (sum ^ static_cast<uint8_t>(c)) * 0x100000001b3;
   return sum;

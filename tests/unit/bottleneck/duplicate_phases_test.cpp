@@ -49,10 +49,10 @@ Analysis job(const With &with) {
 }
 
 void check_same(const Analysis &a, const Analysis &b) {
-  REQUIRE(a.told.phases.size() == b.told.phases.size());
-  for (size_t i = 0; i < a.told.phases.size(); ++i) {
-    const Phase &one = a.told.phases[i], &other = b.told.phases[i];
-    CHECK(a.told.name(one.phase) == b.told.name(other.phase));
+  REQUIRE(a.data.phases.size() == b.data.phases.size());
+  for (size_t i = 0; i < a.data.phases.size(); ++i) {
+    const Phase &one = a.data.phases[i], &other = b.data.phases[i];
+    CHECK(a.data.name(one.phase) == b.data.name(other.phase));
     CHECK(one.busy_ns == other.busy_ns);
     CHECK(one.work.start_ns == other.work.start_ns);
     CHECK(one.work.duration_ns == other.work.duration_ns);
@@ -72,7 +72,7 @@ TEST_CASE("phases that lines and a history tell count once, as the lines have th
   REQUIRE(both.notes.size() == 1);
   CHECK(both.notes[0] == "phases of 24 tasks are told by their own lines and by a history: the lines count");
   REQUIRE(both.findings.size() == 1);
-  CHECK(both.told.name(both.findings[0].phase) == "spill");
+  CHECK(both.data.name(both.findings[0].phase) == "spill");
   // Spill after spill they add up.
   const Group &spill = group_of(both, "map", "spill");
   CHECK(spill.entries[0].bytes == 1 << 19);
@@ -87,7 +87,7 @@ TEST_CASE("what only the history knows of a phase's bytes stays") {
 }
 
 // Reduces whose lines tell what comes before `reduce`, up to `until`; the history tells shuffle, sort and reduce (12 to 20).
-Told reduces(double until, int with_lines = kTasks) {
+JobData reduces(double until, int with_lines = kTasks) {
   Spans spans;
   for (int i = 0; i < kTasks; ++i) {
     const Tags task = Spans::task("reduce", "r" + std::to_string(i), "n"), coarse = Spans::with(task, "quality", "coarse");
@@ -103,23 +103,23 @@ Told reduces(double until, int with_lines = kTasks) {
   return spans.take();
 }
 
-std::ptrdiff_t count(const Told &told, const std::string &name) {
-  return std::count_if(told.phases.begin(), told.phases.end(), [&](const Phase &one) { return told.name(one.phase) == name; });
+std::ptrdiff_t count(const JobData &data, const std::string &name) {
+  return std::count_if(data.phases.begin(), data.phases.end(), [&](const Phase &one) { return data.name(one.phase) == name; });
 }
 
 TEST_CASE("a history's phase that no line tells, and beside them, stays") {
-  const Told beside = reduces(12.5);
+  const JobData beside = reduces(12.5);
   CHECK(count(beside, "shuffle") == kTasks);
   CHECK(count(beside, "merge") == kTasks);
   CHECK(count(beside, "reduce") == kTasks);
   CHECK(count(beside, "sort") == 0);  // the lines' merge was in that time
   for (const Phase &phase : beside.phases)
     if (beside.name(phase.phase) == "shuffle") CHECK(phase.busy_ns == 7 * kSecond);
-  const Told over = reduces(14);
+  const JobData over = reduces(14);
   CHECK(count(over, "reduce") == 0);
   CHECK(count(over, "merge") == kTasks);
   // Tasks without lines have what can be compared.
-  const Told some = reduces(12.5, 16);
+  const JobData some = reduces(12.5, 16);
   CHECK(count(some, "reduce") == kTasks);
   CHECK(count(some, "shuffle") == 16);
   CHECK(count(some, "sort") == 0);
@@ -154,14 +154,14 @@ TEST_CASE("phases of other names are told beside those of a history") {
     if (i == 0) spans.add("phase", Spans::with(task, "phase", "parse"), 1, 2, {{"span.bytes", 10}});
     if (i == 1) spans.add("phase", Spans::with(task, "phase", "compute"), 1, 2, {{"span.bytes", 10}});
   }
-  const Told told = spans.take();
+  const JobData data = spans.take();
   const auto count = [&](const std::string &name) {
-    return std::count_if(told.phases.begin(), told.phases.end(), [&](const Phase &one) { return told.name(one.phase) == name; });
+    return std::count_if(data.phases.begin(), data.phases.end(), [&](const Phase &one) { return data.name(one.phase) == name; });
   };
   CHECK(count("parse") == 1);
   CHECK(count("compute") == 4);
   CHECK(count("result-fetch") == 3);  // of the task that told `compute` itself it was taken for its own, too
-  CHECK(told.notes.size() == 1);
+  CHECK(data.notes.size() == 1);
 }
 
 TEST_CASE("a task that only a history's phases tell of keeps them") {
@@ -171,10 +171,10 @@ TEST_CASE("a task that only a history's phases tell of keeps them") {
   spans.add("phase", one, 1, 2, {{"span.bytes", 10}});
   spans.add("phase", Spans::with(one, "quality", "coarse"), 0, 8, {{"span.bytes", 10}});
   spans.add("phase", Spans::with(other, "quality", "coarse"), 5, 8, {{"span.bytes", 10}});
-  const Told told = spans.take();
-  REQUIRE(told.phases.size() == 2);
-  CHECK(told.tasks[0].work.duration_ns == 2 * kSecond);
-  CHECK(told.tasks[1].work.duration_ns == 8 * kSecond);
+  const JobData data = spans.take();
+  REQUIRE(data.phases.size() == 2);
+  CHECK(data.tasks[0].work.duration_ns == 2 * kSecond);
+  CHECK(data.tasks[1].work.duration_ns == 8 * kSecond);
 }
 
 }  // namespace

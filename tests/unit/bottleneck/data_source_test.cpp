@@ -34,12 +34,12 @@ TEST_CASE("where the input came from is not known by what was spilled and merged
     add_map_lines(spans, Spans::task("map", "m" + std::to_string(i), host), 20 * wave, host == "n1" ? 1.9 : 1 + 0.01 * (i % 5));
   }
   const Analysis all = analysed(spans);
-  CHECK(all.told.tasks[0].work.bytes == 1000);
-  CHECK(all.told.tasks[0].work.remote == kUnknown);
+  CHECK(all.data.tasks[0].work.bytes == 1000);
+  CHECK(all.data.tasks[0].work.remote == kUnknown);
   for (const Node &node : all.nodes) CHECK_FALSE(node.remote_share());
   REQUIRE_FALSE(all.findings.empty());
   const Finding &finding = all.findings[0];
-  CHECK(all.told.name(finding.phase) == "read");
+  CHECK(all.data.name(finding.phase) == "read");
   CHECK(finding.checks[4].what == Reason::remote_reads);
   CHECK(finding.checks[4].verdict == Verdict::unknown);
 }
@@ -48,9 +48,9 @@ int64_t remote_of(const std::vector<std::pair<Tags, Counts>> &phases) {
   Spans spans;
   double at = 0;
   for (const auto &[tags, counts] : phases) spans.add("phase", tags, at++, 1, counts);
-  const Told told = spans.take();
-  REQUIRE(told.tasks.size() == 1);
-  return told.tasks[0].work.remote;
+  const JobData data = spans.take();
+  REQUIRE(data.tasks.size() == 1);
+  return data.tasks[0].work.remote;
 }
 
 TEST_CASE("a task's remote bytes are those of the phases that read, if all of them tell") {
@@ -87,10 +87,10 @@ TEST_CASE("remote bytes are a part of those that were read, not of the most that
     spans.add("phase", phase_of(task, "collect"), start + read, 2, {{"span.bytes", 400 << 20}});
   }
   const Analysis all = analysed(spans);
-  CHECK(all.told.tasks[1].work.bytes == 400 << 20);
-  CHECK(all.told.tasks[1].work.remote == 128 << 20);
-  CHECK(all.told.tasks[1].remote_of == 128 << 20);
-  for (const Node &node : all.nodes) CHECK(node.remote_share() == doctest::Approx(all.told.name(node.host) == "n1" ? 1 : 0));
+  CHECK(all.data.tasks[1].work.bytes == 400 << 20);
+  CHECK(all.data.tasks[1].work.remote == 128 << 20);
+  CHECK(all.data.tasks[1].remote_of == 128 << 20);
+  for (const Node &node : all.nodes) CHECK(node.remote_share() == doctest::Approx(all.data.name(node.host) == "n1" ? 1 : 0));
   REQUIRE_FALSE(all.findings.empty());
   CHECK(all.findings[0].reason == Reason::remote_reads);
   CHECK(all.findings[0].summary.find("remote reads, 100 % of the bytes") != std::string::npos);
@@ -106,11 +106,11 @@ TEST_CASE("of a task that tells its remote bytes itself they are a part of its o
   spans.add("phase", phase_of(other, "read", "network"), 0, 1, read);
   spans.add("task", third, 0, 9, {{"span.bytes", 800}});
   spans.add("phase", phase_of(third, "read"), 0, 1, {{"span.bytes.remote", 100}});  // of how many it does not say
-  const Told told = spans.take();
-  CHECK(told.tasks[0].remote_of == 800);
-  CHECK(told.tasks[1].remote_of == 1000);
-  CHECK(told.tasks[2].work.remote == 100);
-  CHECK(told.tasks[2].remote_of == 800);
+  const JobData data = spans.take();
+  CHECK(data.tasks[0].remote_of == 800);
+  CHECK(data.tasks[1].remote_of == 1000);
+  CHECK(data.tasks[2].work.remote == 100);
+  CHECK(data.tasks[2].remote_of == 800);
 }
 
 TEST_CASE("a phase that reads remotely on one node reads on the others, too") {
@@ -118,10 +118,10 @@ TEST_CASE("a phase that reads remotely on one node reads on the others, too") {
   spans.add("phase", phase_of(Spans::task("map", "a", "n1"), "load", "network"), 0, 1, {{"span.bytes", 10}});
   spans.add("phase", phase_of(Spans::task("map", "b", "n2"), "load", "disk"), 0, 1, {{"span.bytes", 10}});
   spans.add("phase", phase_of(Spans::task("reduce", "c", "n2"), "load", "disk"), 0, 1, {{"span.bytes", 10}});
-  const Told told = spans.take();
-  CHECK(told.tasks[0].work.remote == 10);
-  CHECK(told.tasks[1].work.remote == 0);
-  CHECK(told.tasks[2].work.remote == kUnknown);
+  const JobData data = spans.take();
+  CHECK(data.tasks[0].work.remote == 10);
+  CHECK(data.tasks[1].work.remote == 0);
+  CHECK(data.tasks[2].work.remote == kUnknown);
 }
 
 }  // namespace
