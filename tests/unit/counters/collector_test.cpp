@@ -121,7 +121,7 @@ TEST_CASE("a CPU that lacks some events tells the rest") {
   machine.calls.lacks(kL1iLoads);
   machine.calls.lacks(kStalledBackend);
   machine.start();
-  CHECK(machine.told("this CPU has no counter for L1-icache-loads, stalled-cycles-backend; what is made of them is absent"));
+  CHECK(machine.told("this CPU has no counter for L1-icache-loads, stalled-cycles-backend; metrics derived from them are absent"));
   machine.collect(ATALAYA_WINDOW_BASELINE);
   machine.calls.at({.cpu = 0}) = counted(1000, {{kCycles, 100}, {kInstructions, 1000}, {kL1iMisses, 7}, {kStalledFrontend, 10}});
   const Seen host = machine.collect().at(0);
@@ -135,10 +135,10 @@ TEST_CASE("nothing that can be counted is no source") {
   Machine machine;
   for (size_t slot = 0; slot < kSlots; ++slot) machine.calls.lacks(slot);
   CHECK_THROWS_WITH(machine.start(),
-                    "this CPU, or the virtual machine, counts none of the groups that are asked for; add \"software\"");
+                    "this CPU or virtual machine counts none of the selected groups; add the group \"software\"");
   machine.calls.lacking.clear();
   machine.calls.denied = EACCES;
-  CHECK_THROWS_WITH(machine.start(), "perf events cannot be opened: Permission denied; run as root or add CAP_PERFMON");
+  CHECK_THROWS_WITH(machine.start(), "cannot open perf events: Permission denied; run as root or grant CAP_PERFMON");
 }
 
 TEST_CASE("CPUs come and go") {
@@ -272,8 +272,8 @@ TEST_CASE("more than are asked for at most") {
   machine.start(options);
   machine.collect(ATALAYA_WINDOW_BASELINE);
   CHECK(machine.collect().size() == 3);
-  CHECK(machine.told("not counted: some processes: more than max_processes = 2 have such names"));
-  CHECK(machine.told("not counted: some cgroups: more than max_cgroups = 1 have such paths"));
+  CHECK(machine.told("not counted: some processes: more than max_processes = 2 match"));
+  CHECK(machine.told("not counted: some cgroups: more than max_cgroups = 1 match"));
   CHECK(machine.fake.log.size() == 2);
 }
 

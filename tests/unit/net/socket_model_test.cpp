@@ -235,10 +235,10 @@ TEST_CASE("calls count since the first, rest twice and are forgotten; datagrams 
   CHECK(find(model, 10)->moved_udp.in_bytes == 300);
   CHECK(find(model, 10)->moved_udp.out_packets == 3);
   CHECK_FALSE(find(model, 10)->tcp);
-  for (const bool rests : {false, true}) {
+  for (const bool idle : {false, true}) {
     model.begin(false, false);
-    CHECK(model.use(key, use(10, IPPROTO_UDP, 300, 100, 3)) == rests);
-    if (rests) model.use(key, use(10, IPPROTO_UDP, 300, 100, 3), true);
+    CHECK(model.use(key, use(10, IPPROTO_UDP, 300, 100, 3)) == idle);
+    if (idle) model.use(key, use(10, IPPROTO_UDP, 300, 100, 3), true);
     model.end();
     CHECK(find(model, 10)->moved_udp.bytes() == 0);  // known to be nothing
     CHECK(model.flows().gathered().empty());
@@ -253,14 +253,14 @@ TEST_CASE("a call that comes while its use is being forgotten counts, and so doe
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   const net_use_key key{5, 10, 0};
-  bool rests = false;
+  bool idle = false;
   for (int i = 0; i < 3; ++i) {
     model.begin(false, false);
-    rests = model.use(key, use(10, IPPROTO_UDP, 0, 100, 1));
-    if (rests) model.use(key, use(10, IPPROTO_UDP, 0, 500, 2), true);  // as it was when the kernel forgot it
+    idle = model.use(key, use(10, IPPROTO_UDP, 0, 100, 1));
+    if (idle) model.use(key, use(10, IPPROTO_UDP, 0, 500, 2), true);  // as it was when the kernel forgot it
     model.end();
   }
-  CHECK(rests);
+  CHECK(idle);
   CHECK(find(model, 10)->moved_udp.out_bytes == 400);
   model.begin(false, false);
   model.use(key, use(10, IPPROTO_UDP, 0, 600, 3));  // anew, from 0
