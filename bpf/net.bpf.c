@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Who talks to whom. The kernel counts what each TCP connection moves: a walk over the open files of all processes reads those
- * counters once a window and finds who holds the socket, and a hook on the connection's states reads them a last time when it ends.
- * Neither is on the path of the data. UDP sockets count nothing, and of a socket that processes share nobody counts who used it: what
- * system calls move is added up in a map, or told one by one, by two hooks that are attached only on request.
+/* Network traffic by process and peer. The kernel counts the bytes of each TCP connection: a walk over the open files of all processes
+ * reads these counters once per window with the holder of the socket, and a hook on the connection's states reads them a last time at
+ * its end. Neither is on the data path. UDP sockets have no counters, and shared sockets have none per process: two hooks, attached
+ * only on request, sum the bytes of system calls in a map, or report each call.
  */
 #include "kernel.h"
 
@@ -21,8 +21,8 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define MSG_PEEK 2
-#define MSG_ERRQUEUE 0x2000  /* what was sent, given back with its time stamp or error */
-#define SOCK_DONE 1          /* include/net/sock.h: the other side's FIN has come */
+#define MSG_ERRQUEUE 0x2000  /* sent data, returned with its time stamp or error */
+#define SOCK_DONE 1          /* include/net/sock.h: the other side's FIN has arrived */
 #define SOCK_BINDPORT_LOCK 8 /* the program has chosen the port */
 
 /* include/net/tcp_states.h */
@@ -31,12 +31,12 @@ enum {
   TCP_LAST_ACK, TCP_LISTEN, TCP_CLOSING
 };
 
-/* Set before loading: whose calls are counted, and whether each is told by itself. */
+/* Set before loading: the protocols whose calls are counted, and whether each call gets a record. */
 const volatile __u8 calls_of_tcp, calls_of_udp, calls_of_unix, every_call; /* not bool: the loader is compiled as C++ */
 const volatile __s32 own_pid;     /* the agent's */
 const volatile __u64 wake_at = 1;                                          /* bytes in the ring from which on its reader is woken */
 
-/* Set before each walk: its number, and whether also connections are told that have not changed. */
+/* Set before each walk: its number, and whether unchanged connections are reported too. */
 __u32 pass;
 __u32 whole;
 
@@ -48,16 +48,16 @@ struct {
   __uint(max_entries, 1 << 20);
 } records SEC(".maps");
 
-/* What is known of a connection while it lives. A connection that is taken inherits who listened for it. */
+/* The state of an open connection. An accepted connection inherits the owner of the listener. */
 struct connection {
-  struct net_owner owner; /* the last process that was seen working on it */
-  __u64 mark;             /* when told last: changes with each packet */
+  struct net_owner owner; /* the last process seen working on it */
+  __u64 mark;             /* at the last report: changes with each packet */
   __u32 pass;
-  __u32 flags;            /* the hook's; the walk has those below, so that neither undoes what the other writes */
-  __u32 told;
-  /* A walk and the end may come at once, on two processors. Each says so first and then looks for the other: either the end knows
-   * that a walk has met it, or the walk that it has ended. */
-  __u32 met, ended;
+  __u32 flags;            /* written by the hook; the walk writes those below, so that neither overwrites the other */
+  __u32 reported;
+  /* A walk and the end may run at once on two processors. Each sets its own mark first and then reads the other: either the end sees
+   * that a walk has seen the connection, or the walk sees that it has ended. */
+  __u32 seen, ended;
 };
 
 struct {
@@ -75,7 +75,7 @@ struct {
   __type(value, struct net_use);
 } uses SEC(".maps");
 
-/* ---- What is read of processes and sockets ---- */
+/* ---- Reading processes and sockets ---- */
 
 static void set_owner(struct net_owner *owner, struct task_struct *task) {
   struct task_struct *leader = task->group_leader;
@@ -84,9 +84,9 @@ static void set_owner(struct net_owner *owner, struct task_struct *task) {
   BPF_CORE_READ_INTO(&owner->comm, leader, comm);
 }
 
-/* While a process works on a socket it holds its lock; what comes from the network is done without. So this tells a change that the
- * current process has caused from one that only happens while it runs. Its last holder may close a file while our walk looks at it: then
- * it is the agent that ends the connection, for somebody else. */
+/* A process that works on a socket holds its lock; processing of incoming packets does not. So the lock distinguishes a change caused
+ * by the current process from one that only happens while it runs. The last holder may close a file while our walk reads it: then the
+ * agent ends the connection for another process. */
 static void take_owner(struct connection *connection, struct sock *sk) {
   if (!sk->sk_lock.owned) return;
   struct task_struct *task = bpf_get_current_task_btf();
@@ -111,7 +111,7 @@ static void set_ends(struct net_ends *ends, const struct sock *sk) {
   }
   ends->space = common->skc_net.net->ns.inum;
   if (common->skc_family == AF_UNIX) return;
-  /* At the end of a connection its port has been given back, and skc_num is 0. */
+  /* At the end of a connection its port has been released, and skc_num is 0. */
   ends->local_port = __builtin_bswap16(BPF_CORE_READ((const struct inet_sock *)sk, inet_sport));
   ends->remote_port = __builtin_bswap16(common->skc_dport);
 }
@@ -137,8 +137,8 @@ static __u64 mark_of(const struct tcp_sock *tcp, __u8 state) {
   return ((__u64)tcp->segs_in << 32 | tcp->segs_out) ^ (__u64)state << 60;
 }
 
-static int tell_listener(struct seq_file *seq, struct task_struct *task, struct sock *sk, __u64 cookie) {
-  /* From now on what it takes inherits from it. */
+static int report_listener(struct seq_file *seq, struct task_struct *task, struct sock *sk, __u64 cookie) {
+  /* Connections accepted from now on inherit its owner. */
   struct connection *connection = bpf_sk_storage_get(&connections, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (connection && !connection->owner.pid) set_owner(&connection->owner, task);
   if (!whole) return 0;
@@ -162,11 +162,11 @@ int every_socket(struct bpf_iter__task_file *ctx) {
   if (!tcp) return 0;
   const __u8 state = sk->__sk_common.skc_state;
   if (state == TCP_CLOSE || state == TCP_SYN_SENT) return 0;
-  if (state == TCP_LISTEN) return tell_listener(ctx->meta->seq, task, sk, bpf_get_socket_cookie(sk));
+  if (state == TCP_LISTEN) return report_listener(ctx->meta->seq, task, sk, bpf_get_socket_cookie(sk));
 
   struct connection *connection = bpf_sk_storage_get(&connections, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (connection) {
-    __sync_fetch_and_add(&connection->met, 1);
+    __sync_fetch_and_add(&connection->seen, 1);
     if (*(volatile __u32 *)&connection->ended) return 0;
   }
   const __u64 mark = mark_of(tcp, state);
@@ -176,13 +176,13 @@ int every_socket(struct bpf_iter__task_file *ctx) {
   set_owner(&record.owner, task);
   set_ends(&record.ends, sk);
   set_amounts(&record.amounts, tcp, sk, state, flags);
-  /* When the buffer is full the kernel calls again for the same file: only what was written counts as told. */
+  /* When the buffer is full the kernel calls again for the same file: only written records count as reported. */
   if (bpf_seq_write(ctx->meta->seq, &record, sizeof(record)) != 0) return 0;
-  if (!connection) return 0; /* the socket's memory is used up: it is told at every walk, and its end is not */
+  if (!connection) return 0; /* no socket storage left: it is reported in every walk, but not its end */
   connection->owner = record.owner;
   connection->mark = mark;
   connection->pass = pass;
-  connection->told = 1;
+  connection->reported = 1;
   return 0;
 }
 
@@ -194,7 +194,7 @@ static void begin(struct sock *sk, __u32 flags) {
   connection->flags = flags;
   connection->mark = 0;
   connection->pass = 0;
-  connection->told = connection->met = connection->ended = 0;
+  connection->reported = connection->seen = connection->ended = 0;
   take_owner(connection, sk);
 }
 
@@ -202,7 +202,7 @@ static void submit(struct net_record *record) {
   bpf_ringbuf_submit(record, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >= wake_at ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-static void tell_end(struct sock *sk, const struct connection *connection, __u32 flags, __u8 before) {
+static void report_end(struct sock *sk, const struct connection *connection, __u32 flags, __u8 before) {
   struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
   if (!tcp) return;
   struct net_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
@@ -241,18 +241,18 @@ int BPF_PROG(state_changes, struct sock *sk, int before, int after) {
   take_owner(connection, sk);
   if (after == TCP_ESTABLISHED) connection->flags |= NET_ESTABLISHED;
   if (after != TCP_CLOSE) return 0;
-  /* It stays with the socket: were it deleted, a walk that is at this socket now would take it for another connection. */
+  /* The state stays with the socket: without it a concurrent walk would treat the socket as a new connection. */
   __sync_fetch_and_add(&connection->ended, 1);
-  const __u32 met = *(volatile __u32 *)&connection->met ? NET_MET : 0;
-  const __u32 flags = connection->flags | met | (connection->told ? NET_TOLD : 0);
-  /* Of one that began before us, and that no walk has met, nobody knows what it had moved then. */
-  if (before != TCP_LISTEN && flags & (NET_BORN | NET_TOLD)) tell_end(sk, connection, flags, before);
+  const __u32 seen = *(volatile __u32 *)&connection->seen ? NET_SEEN : 0;
+  const __u32 flags = connection->flags | seen | (connection->reported ? NET_REPORTED : 0);
+  /* If it began before the start and no walk has seen it, its earlier traffic is unknown. */
+  if (before != TCP_LISTEN && flags & (NET_BORN | NET_REPORTED)) report_end(sk, connection, flags, before);
   return 0;
 }
 
 /* ---- Calls ---- */
 
-/* NET_UNIX, or the protocol of the internet; 0: its calls are not wanted. */
+/* NET_UNIX, or the protocol of the internet; 0: its calls are not counted. */
 static __u32 wanted_protocol(const struct sock *sk) {
   const __u16 family = sk->__sk_common.skc_family, protocol = sk->sk_protocol;
   if (family == AF_UNIX) return calls_of_unix ? NET_UNIX : 0;
@@ -310,7 +310,7 @@ static struct net_use *use_of(struct sock *sk, __u32 protocol, struct task_struc
   struct net_use first = {.protocol = protocol, .flags = flags_of(sk), .peer = peer_of(sk, protocol)};
   set_owner(&first.owner, task);
   set_ends(&first.ends, sk);
-  bpf_map_update_elem(&uses, &key, &first, BPF_NOEXIST); /* another thread may have been quicker */
+  bpf_map_update_elem(&uses, &key, &first, BPF_NOEXIST); /* another thread may have been faster */
   return bpf_map_lookup_elem(&uses, &key);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What net.bpf.c tells the source "net": plain fixed-width types, the same on both sides. */
+/* Records of net.bpf.c for the source "net": plain fixed-width types, the same on both sides. */
 #ifndef ATALAYA_BPF_NET_H
 #define ATALAYA_BPF_NET_H
 
@@ -7,24 +7,24 @@
 
 enum {
   NET_COMM = 16,
-  NET_UNIX = 1000, /* as a protocol, beside IPPROTO_TCP and IPPROTO_UDP: a Unix socket */
+  NET_UNIX = 1000, /* a protocol like IPPROTO_TCP and IPPROTO_UDP: Unix sockets */
 
   /* net_record.kind */
-  NET_OPEN = 1,    /* a connection as it is now, of one of the processes that hold it */
-  NET_LISTENS = 2, /* a socket that takes connections */
+  NET_OPEN = 1,    /* the current state of a connection, for one of the processes that hold it */
+  NET_LISTENS = 2, /* a socket that accepts connections */
   NET_CLOSED = 3,  /* a connection at its end */
-  NET_MOVED = 4,   /* one send or receive: amounts are of this call alone */
+  NET_MOVED = 4,   /* one send or receive: amounts are of this call only */
 };
 
 /* net_record.flags and net_use.flags */
 enum {
-  NET_BORN = 1,        /* it began under our eyes: its amounts are known from the first byte */
+  NET_BORN = 1,        /* its beginning was seen: its amounts are known from the first byte */
   NET_OUTGOING = 2,    /* opened from this side */
-  NET_INCOMING = 4,    /* taken by a socket that listens */
+  NET_INCOMING = 4,    /* accepted by a listening socket */
   NET_ESTABLISHED = 8, /* it was at least once */
-  NET_TOLD = 16,       /* it has been told before as NET_OPEN */
+  NET_REPORTED = 16,   /* reported before as NET_OPEN */
   NET_BOUND = 32,      /* its program chose the local port */
-  NET_MET = 64,        /* a walk has met it: it has been told, or is just being told */
+  NET_SEEN = 64,       /* seen by a walk: it has been reported, or is being reported now */
 };
 
 struct net_owner {
@@ -50,12 +50,12 @@ struct net_amounts {
 
 struct net_record {
   __u32 kind, flags;
-  __u64 cookie; /* the kernel's own number of the socket, never used again */
+  __u64 cookie; /* the kernel's number of the socket, never reused */
   struct net_owner owner;
   struct net_ends ends;
   struct net_amounts amounts;
   __u32 protocol;
-  __s32 peer; /* of a Unix socket: the pid of who opened the other end; 0: unknown */
+  __s32 peer; /* of a Unix socket: the pid of the opener of the other end; 0: unknown */
 };
 
 struct net_use_key {
@@ -64,7 +64,7 @@ struct net_use_key {
   __u32 reserved;
 };
 
-/* What one process has sent and received by one socket, as its system calls say. */
+/* Data sent and received by one process through one socket, by its system calls. */
 struct net_use {
   struct net_owner owner;
   struct net_ends ends;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Every process with what it has used, in one pass over the tasks; and the final account of those that end in between.
+/* Usage of every process, in one pass over the tasks; and the final account of processes that end in between.
  *
- * A full record costs several cache misses, and most processes of a host sleep. What a process has used changes only while it runs,
- * so a process whose CPU time is what it was at its last record gets 8 bytes that say so. What others may change meanwhile (memory
+ * A full record costs several cache misses, and most processes of a host sleep. The usage of a process changes only while it runs,
+ * so a process with the same CPU time as at its last record gets a record of 8 bytes. Values that others may change meanwhile (memory
  * that is reclaimed, a new parent, another cgroup) is read again in turn, once in PROC_TURNS passes.
  */
 #include "kernel.h"
@@ -23,10 +23,10 @@ enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES };
 /* Set before each pass. */
 __u32 pass;
 
-/* Of each pid (modulo) the CPU time at its last record, mixed with who it was. */
+/* By pid (modulo): the CPU time at the last record, mixed with the identity of the process. */
 __u64 seen[PROC_SEEN];
 
-/* What to add to a per-CPU pointer on each CPU; 0 CPUs when that could not be found. */
+/* The offset of per-CPU pointers on each CPU; 0 CPUs when unknown. */
 __u64 cpu_offsets[PROC_MAX_CPUS];
 __u32 cpu_count;
 
@@ -38,7 +38,7 @@ struct {
   __uint(max_entries, 1 << 20);
 } exits SEC(".maps");
 
-/* The oldest make room: zombies, and those few whose freeing the kernel never tells. */
+/* LRU: evicts zombies, and the few processes whose freeing the kernel never reports. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 8192);
@@ -68,14 +68,14 @@ static void add_io(struct proc_counts *to, const struct task_io_accounting *from
   }
 }
 
-/* The same number again only for the same thread without a moment on a CPU in between: how long and when last. */
+/* Equal numbers only for the same thread without CPU time in between: total and last start of execution. */
 static __u64 mark_of_thread(__u64 exec_start, __u64 exec_ns) {
   return exec_start ^ exec_ns * 0x9e3779b97f4a7c15;
 }
 
 struct walk {
   struct list_head *head, *at;
-  struct proc_counts *counts; /* null: only the mark is wanted */
+  struct proc_counts *counts; /* null: only the mark is needed */
   __u64 exec_ns, mark;
   __u32 threads;
 };
@@ -116,7 +116,7 @@ static bool walk_threads(struct walk *walk, const struct signal_struct *signal) 
   return walk->at == walk->head;
 }
 
-/* What the threads that have ended left to their process. They leave no run-queue delay. */
+/* Sums of ended threads, which the process keeps. It keeps no run-queue delay. */
 static void add_ended(struct proc_counts *counts, const struct signal_struct *signal) {
   counts->exec_ns += BPF_CORE_READ(signal, sum_sched_runtime);
   counts->user_ns += BPF_CORE_READ(signal, utime);
@@ -128,7 +128,7 @@ static void add_ended(struct proc_counts *counts, const struct signal_struct *si
   add_io(counts, &signal->ioac);
 }
 
-/* Which counters this kernel has. */
+/* Flags for the counters that this kernel has. */
 static __u32 kernel_flags(void) {
   __u32 flags = 0;
   if (bpf_core_field_exists(struct task_io_accounting, read_bytes)) flags |= PROC_HAS_IO;
@@ -137,9 +137,9 @@ static __u32 kernel_flags(void) {
   return flags;
 }
 
-/* ---- What a process has now ---- */
+/* ---- Current values of a process ---- */
 
-/* A counter of the kernel that is spread over the CPUs: its common part alone may be off by a batch for each of them. */
+/* A per-CPU counter of the kernel: its common part alone may be off by a batch per CPU. */
 static __s64 sum_of(struct percpu_counter *counter) {
   __s64 sum = counter->count;
   __s32 *counters = counter->counters;
@@ -165,7 +165,7 @@ static bool read_memory(struct proc_record *record, struct task_struct *task) {
     record->resident = sum_of(&mm->rss_stat[MM_FILEPAGES]) + sum_of(&mm->rss_stat[MM_ANONPAGES]) + sum_of(&mm->rss_stat[MM_SHMEMPAGES]);
     record->swap = sum_of(&mm->rss_stat[MM_SWAPENTS]);
   }
-  return task->mm == mm; /* else it went away while we looked */
+  return task->mm == mm; /* else it was freed meanwhile */
 }
 
 static __u32 bits(__u64 word) {
@@ -194,7 +194,7 @@ static bool count_files(struct proc_record *record, struct task_struct *task) {
   return task->files == files;
 }
 
-/* The id of the cgroup: of version 2; where nothing is done with that, of version 1's cpu controller. */
+/* The id of the cgroup: of version 2; where that is unused, of version 1's cpu controller. */
 static __u64 cgroup_of(struct task_struct *task) {
   struct css_set *set = task->cgroups;
   struct cgroup *cgroup = set->dfl_cgrp;
@@ -223,10 +223,10 @@ static bool has_one_thread(struct task_struct *leader) {
   return leader->thread_node.next == leader->thread_node.prev;
 }
 
-/* A thread that ends hands its sums over under this lock (__exit_signal in kernel/exit.c): read in between it would count twice, or not
- * at all. Odd while that goes on.
+/* A thread that ends adds its sums to the process under this lock (__exit_signal in kernel/exit.c): a read in between would count it
+ * twice or not at all. Odd during the transfer.
  */
-static __u32 hand_over_count(struct signal_struct *signal) {
+static __u32 transfer_count(struct signal_struct *signal) {
   __u32 sequence = 0;
   bpf_probe_read_kernel(&sequence, sizeof(sequence), (void *)signal + bpf_core_field_offset(struct signal_struct, stats_lock));
   return sequence;
@@ -259,9 +259,9 @@ static void read_counts_once(struct proc_record *record, struct task_struct *tas
 static void read_counts(struct proc_record *record, struct task_struct *task) {
   struct signal_struct *signal = task->signal;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const __u32 before = hand_over_count(signal);
+    const __u32 before = transfer_count(signal);
     read_counts_once(record, task, signal);
-    if (before % 2 == 0 && hand_over_count(signal) == before) return;
+    if (before % 2 == 0 && transfer_count(signal) == before) return;
   }
   record->flags |= PROC_PARTIAL;
 }
@@ -284,9 +284,9 @@ static void fill(struct proc_record *record, struct task_struct *task) {
   read_counts(record, task);
 }
 
-/* Tells whether a process has run, in the way that costs the least memory accesses. */
+/* Changes when the process has run; computed with the fewest memory accesses. */
 static __u64 mark_of(struct task_struct *leader) {
-  const __u64 state = (__u64)state_of(leader) << 32; /* one that waits for a CPU is none that sleeps */
+  const __u64 state = (__u64)state_of(leader) << 32; /* waiting for a CPU is not sleeping */
   if (has_one_thread(leader)) return state ^ mark_of_thread(leader->se.exec_start, leader->se.sum_exec_runtime);
   struct walk walk = {};
   walk_threads(&walk, leader->signal);
@@ -299,7 +299,7 @@ int every_process(struct bpf_iter__task *ctx) {
   if (!task || task->pid != task->tgid) return 0;
   struct seq_file *seq = ctx->meta->seq;
   const __u32 slot = (__u32)task->pid % PROC_SEEN;
-  /* Of another process it is another one; nor is it ever 0, which is in a slot that nobody has used. */
+  /* Differs between processes, and is never 0, the value of unused slots. */
   const __u64 mark = mark_of(task) + (__u64)task->pid * 0xd6e8feb86659fd93;
   if (seen[slot] == mark && ((__u32)task->pid + pass) % PROC_TURNS != 0) {
     struct proc_head head = {.kind = PROC_IDLE, .pid = task->pid};
@@ -308,7 +308,7 @@ int every_process(struct bpf_iter__task *ctx) {
   }
   struct proc_record record = {};
   fill(&record, task);
-  /* When the buffer is full the kernel calls again for the same task: only what was written counts as told. */
+  /* When the buffer is full the kernel calls again for the same task: only written records count as reported. */
   if (bpf_seq_write(seq, &record, sizeof(record)) == 0) seen[slot] = record.flags & PROC_PARTIAL ? ~mark : mark;
   return 0;
 }
@@ -318,7 +318,7 @@ int every_process(struct bpf_iter__task *ctx) {
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exits, struct task_struct *task) {
   struct signal_struct *signal = task->signal;
-  if (signal->live.counter != 0) return 0; /* other threads go on */
+  if (signal->live.counter != 0) return 0; /* other threads still run */
   struct task_struct *leader = task->group_leader;
   const struct proc_key key = {leader->start_boottime, leader->tgid};
   struct proc_leaving entry = {.exit_ns = bpf_ktime_get_ns(),
@@ -330,13 +330,13 @@ int BPF_PROG(process_exits, struct task_struct *task) {
   return 0;
 }
 
-/* Here the last moments on the CPU have been added to the time of the task, which at the exit they have not. */
+/* Here the last CPU time is included in the time of the task; at the exit it is not. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(process_is_freed, struct task_struct *task) {
   if (task->pid != task->tgid) return 0;
   const struct proc_key key = {task->start_boottime, task->tgid};
   const struct proc_leaving *entry = bpf_map_lookup_elem(&leaving, &key);
-  if (!entry) return 0; /* it ended before we came, or was told already as one whose freeing never comes */
+  if (!entry) return 0; /* it ended before the start, or was reported already as a process without freeing */
   struct proc_exit *end = bpf_ringbuf_reserve(&exits, sizeof(*end), 0);
   if (!end) {
     __sync_fetch_and_add(&lost_exits, 1);
@@ -350,7 +350,7 @@ int BPF_PROG(process_is_freed, struct task_struct *task) {
   __builtin_memcpy(end->comm, entry->comm, sizeof(end->comm));
   __builtin_memcpy(end->parent, entry->parent, sizeof(end->parent));
   add_ended(&end->counts, task->signal);
-  /* The process's sums were made before the task's last moments; with no other thread they are the task's alone. */
+  /* The sums of the process lack the task's last CPU time; with one thread the task's own time is exact. */
   if (entry->solo) {
     end->flags |= PROC_SOLO;
     end->counts.exec_ns = task->se.sum_exec_runtime;
@@ -363,8 +363,8 @@ int BPF_PROG(process_is_freed, struct task_struct *task) {
 
 /* ---- Per-CPU memory ---- */
 
-/* A per-CPU pointer and where it leads on a CPU differ by the same amount for all pointers. A map of ours shows both; the loader
- * subtracts, which the verifier lets no program do.
+/* A per-CPU pointer and its address on a CPU differ by the same amount for all pointers. A map of this program shows both; the
+ * loader subtracts them, which the verifier does not allow in a program.
  */
 __u64 anchor_pointer, anchor_values[PROC_MAX_CPUS];
 __u32 anchor_count;
@@ -376,7 +376,7 @@ struct bpf_array {
 SEC("syscall")
 int find_cpu_offsets(void *ctx) {
   const __u32 first = 0;
-  __u64 array[48]; /* the beginning of the kernel's structure of the map; the verifier lets nobody look at its end directly */
+  __u64 array[48]; /* the beginning of the kernel's structure of the map; the verifier does not allow direct access to its end */
   const __u32 at = bpf_core_field_offset(struct bpf_array, pptrs) / sizeof(__u64);
   if (at >= 48 || bpf_probe_read_kernel(array, sizeof(array), &anchor) != 0) return 0;
   anchor_pointer = array[at];

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What proc.bpf.c tells the source "proc": plain fixed-width types, the same on both sides. */
+/* Records of proc.bpf.c for the source "proc": plain fixed-width types, the same on both sides. */
 #ifndef ATALAYA_BPF_PROC_H
 #define ATALAYA_BPF_PROC_H
 
 #include <linux/types.h>
 
 enum {
-  PROC_IDLE = 1, /* the process has not run since its last record: a proc_head and no more */
+  PROC_IDLE = 1, /* the process has not run since its last record: only a proc_head */
   PROC_FULL = 2, /* a proc_record */
 
   PROC_COMM = 16,
-  PROC_SEEN = 1 << 16,    /* slots of the table of what was last told, by pid */
-  PROC_TURNS = 16,        /* a process that does not run is read in full once in so many passes */
+  PROC_SEEN = 1 << 16,    /* slots of the table of last reports, by pid */
+  PROC_TURNS = 16,        /* passes after which an idle process is read in full again */
   PROC_MAX_THREADS = 1024, /* counted without bpf_loop (before 5.17) */
   PROC_MAX_FILES = 64,    /* words of 64 descriptors that are counted */
-  PROC_MAX_CPUS = 64,     /* that the exact memory of a process is summed over */
+  PROC_MAX_CPUS = 64,     /* maximum for exact memory of a process */
 };
 
-/* In a cgroup's id: it is of version 1, whose ids are of another tree. */
+/* Bit of a cgroup's id: version 1, whose ids belong to another hierarchy. */
 #define PROC_CGROUP_V1 (1ULL << 63)
 
 /* Bits of proc_record.flags. */
@@ -29,7 +29,7 @@ enum {
   PROC_HAS_CALLS = 16,  /* rchar to syscw are counted by this kernel */
   PROC_HAS_DELAY = 32,
   PROC_SOLO = 64,       /* it has one thread and never had another one */
-  PROC_PARTIAL = 128,   /* threads ended meanwhile, or are too many to count: the counters are not the whole */
+  PROC_PARTIAL = 128,   /* threads ended meanwhile, or are too many to count: the counters are incomplete */
 };
 
 struct proc_head {
@@ -37,7 +37,7 @@ struct proc_head {
   __s32 pid;
 };
 
-/* Amounts since the process began, of its live threads and of those that have ended. Times are in ns. */
+/* Amounts since the process began, of live and ended threads. Times are in ns. */
 struct proc_counts {
   __u64 exec_ns;                /* on a CPU, exactly */
   __u64 user_ns, system_ns;     /* as the kernel divides it, by ticks */
@@ -66,7 +66,7 @@ struct proc_key {
   __s64 pid;
 };
 
-/* A process between its exit and the moment it is freed: what is known only at the exit. */
+/* A process between its exit and its freeing: values known only at the exit. */
 struct proc_leaving {
   __u64 exit_ns; /* monotonic */
   __u64 cgroup;
@@ -75,7 +75,7 @@ struct proc_leaving {
   char parent[PROC_COMM];
 };
 
-/* A process that has ended, when nothing counts for it any more. */
+/* A process that has ended, with its final values. */
 struct proc_exit {
   __s32 pid;
   __u32 flags;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/sources/inventory/ledger.h"
+#include "plugins/sources/inventory/fact_history.h"
 #include "plugins/sources/inventory/properties.h"
 
 using namespace atalaya::inventory;
@@ -16,15 +16,15 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// What a ledger writes, it reads as the same.
-void check_ledger(std::string_view text) {
-  Ledger ledger;
-  if (!ledger.read(text)) {
-    require(ledger.size() == 0);
+// What a history writes, it reads as the same.
+void check_history(std::string_view text) {
+  FactHistory history;
+  if (!history.read(text)) {
+    require(history.size() == 0);
     return;
   }
-  Ledger again;
-  require(again.read(ledger.text()) && again.open() == ledger.open() && again.ended() == ledger.ended());
+  FactHistory again;
+  require(again.read(history.text()) && again.open() == history.open() && again.ended() == history.ended());
 }
 
 void check_facts(std::string_view text) {
@@ -32,10 +32,10 @@ void check_facts(std::string_view text) {
   for (const Property &property : parse_assignments(text)) facts.add(property.key, property.value);
   for (const Property &property : parse_java_properties(text)) facts.add(property.key, property.value);
   for (const auto &[name, value] : facts.values()) require(!value.empty() && name.size() <= kMaxName && value.size() <= kMaxValue);
-  Ledger ledger;
-  ledger.look(facts, 1);
-  Ledger again;
-  require(again.read(ledger.text()) && again.open() == ledger.open());
+  FactHistory history;
+  history.update(facts, 1);
+  FactHistory again;
+  require(again.read(history.text()) && again.open() == history.open());
 }
 
 }  // namespace
@@ -43,6 +43,6 @@ void check_facts(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
-  data[0] % 2 == 0 ? check_facts(text) : check_ledger(text);
+  data[0] % 2 == 0 ? check_facts(text) : check_history(text);
   return 0;
 }

@@ -10,7 +10,7 @@
 namespace atalaya::power {
 namespace {
 
-// What stands behind "key<blanks>: ".
+// The value after "key<blanks>: ".
 bool keyed(std::string_view line, std::string_view key, std::string_view &value) {
   if (!line.starts_with(key)) return false;
   const size_t colon = line.find(':');
@@ -34,7 +34,7 @@ CpuModel parse_cpuinfo(std::string_view text) {
   std::string_view value;
   while (!text.empty()) {
     const std::string_view line = proc::next_line(text);
-    if (line.empty()) break;  // the others are of the same make
+    if (line.empty()) break;  // the others have the same model
     if (keyed(line, "vendor_id", value))
       model.vendor = value == "GenuineIntel"                              ? Vendor::intel
                      : value == "AuthenticAMD" || value == "HygonGenuine" ? Vendor::amd

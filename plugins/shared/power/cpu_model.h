@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of which make the CPUs are.
+// The vendor and model of the CPUs.
 #pragma once
 
 #include <cstdint>

@@ -31,14 +31,14 @@ void EnergyMeter::change(std::unique_ptr<EnergyCounters> counters) {
   states_ = std::move(states);
 }
 
-bool EnergyMeter::stands_still(size_t zone) const {
-  const Domain domain = zones()[zone].domain;  // parts of a package may rest
+bool EnergyMeter::has_stopped(size_t zone) const {
+  const Domain domain = zones()[zone].domain;  // parts of a package may be idle
   return (domain == Domain::package || domain == Domain::platform) && states_[zone].counts == 0;
 }
 
 bool EnergyMeter::is_too_early() const {
   for (size_t i = 0; i < states_.size(); ++i)
-    if (states_[i].whole && stands_still(i) && states_[i].seconds() < kLongestStillSeconds) return true;
+    if (states_[i].whole && has_stopped(i) && states_[i].seconds() < kMaxStoppedSeconds) return true;
   return false;
 }
 
@@ -46,14 +46,14 @@ std::vector<std::optional<Energy>> EnergyMeter::take(int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   poll_locked(now_ns);
   std::vector<std::optional<Energy>> taken(states_.size());
-  still_.clear();
+  stopped_zone_.clear();
   if (is_too_early()) return taken;
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
     const double seconds = state.seconds();
     const bool is_known = state.whole && seconds > 0;
-    if (is_known && stands_still(i))
-      still_ = zones()[i].name;
+    if (is_known && has_stopped(i))
+      stopped_zone_ = zones()[i].name;
     else if (is_known)
       taken[i] = Energy{static_cast<double>(state.counts) * zones()[i].joules, seconds};
     state.since_ns = state.last_ns;
@@ -71,7 +71,7 @@ void EnergyMeter::poll(int64_t now_ns) {
 void EnergyMeter::poll_locked(int64_t now_ns) {
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
-    if (state.last && now_ns <= state.last_ns) continue;  // the thread was faster than the one that asks
+    if (state.last && now_ns <= state.last_ns) continue;  // the reading thread was faster than the caller
     const std::optional<uint64_t> now = counters_->read(i);
     const double seconds = static_cast<double>(now_ns - state.last_ns) / 1e9;
     const auto counts = now && state.last ? counted(zones()[i], *state.last, *now, seconds) : std::nullopt;

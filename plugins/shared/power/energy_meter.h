@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Energy from counters that start again at 0 when they are full: joules since the last question, without a wrap lost or invented.
+// Energy from counters that wrap around: joules since the last call, exact across wraps.
 #pragma once
 
 #include <condition_variable>
@@ -15,14 +15,14 @@ namespace atalaya::power {
 
 enum class Domain : uint8_t { package, cores, graphics, memory, platform, core };
 
-// AMD's cores are in registers only, one each, so they are read for who asks for them.
+// Energy of AMD cores is only in registers, one per core, so it is read on request.
 enum class Detail : uint8_t { packages, cores };
 
-// More than any package and any machine draws: what a counter says beyond it is no energy but a counter that was set anew. Power
-// limits would be closer, but they are raised and lifted while the machine runs.
+// More than any package or machine draws: a larger growth means that the counter was reset. Power limits would be closer, but they
+// may change while the machine runs.
 constexpr double kMostWatts = 1500, kMostPlatformWatts = 20000;
-// Whatever runs draws something: a counter of a package or a platform that stands still for so long does not measure.
-constexpr double kLongestStillSeconds = 0.1;
+// A counter of a package or platform that does not advance for longer does not measure, because running hardware draws power.
+constexpr double kMaxStoppedSeconds = 0.1;
 
 // One counter of energy.
 struct Zone {
@@ -30,7 +30,7 @@ struct Zone {
   int32_t package = 0;   // of the platform 0
   int32_t core = -1;     // of Domain::core: the lowest CPU number of the core
   std::string name;      // for messages
-  double joules = 1e-6;  // of one count
+  double joules = 1e-6;  // per count
   uint64_t range = 0;    // the highest count; the next one is 0
   double most_watts = kMostWatts;
 
@@ -49,7 +49,7 @@ struct Energy {
   double watts() const { return joules / seconds; }
 };
 
-// Counts from one reading to a later one. Absent: it was set anew, because a wrap cannot have been so far in the time.
+// Counts from one reading to a later one. Absent after a reset, when the growth is too large for the time.
 std::optional<uint64_t> counted(const Zone &zone, uint64_t before, uint64_t now, double seconds);
 
 class EnergyMeter {
@@ -60,22 +60,22 @@ class EnergyMeter {
   ~EnergyMeter() { stop(); }
 
   const std::vector<Zone> &zones() const { return counters_->zones(); }
-  // Others are there now; of those that were there before, the energy goes on.
+  // Replaces the counters; those that existed before keep their energy.
   void change(std::unique_ptr<EnergyCounters> counters);
 
-  // By zone, since the last take. Absent in the first one, when a reading in between failed or went down by a reset, and of a
-  // package or platform that stands still. In less than kLongestStillSeconds it may have nothing to count: then all zones are
-  // absent, and the next take has their energy.
+  // By zone, since the last take. Absent in the first one, when a reading in between failed or was reset, and for a stopped package
+  // or platform. An interval shorter than kMaxStoppedSeconds may be too short to count: then all zones are absent, and the next take
+  // has their energy.
   std::vector<std::optional<Energy>> take(int64_t now_ns);
-  // The zone that stood still in the last take, for the one who takes; "" if none did.
-  const std::string &still() const { return still_; }
-  // A reading in between.
+  // The zone that had stopped in the last take, "" if none; for the thread that calls take.
+  const std::string &stopped_zone() const { return stopped_zone_; }
+  // An additional reading between takes.
   void poll(int64_t now_ns);
   void forget();
 
-  // Readings have to come at least so often, or a wrap is missed.
+  // The maximum interval between readings that misses no wrap.
   int64_t longest_pause_ns() const;
-  // Between takes that are further apart than that, a thread reads. May be called again and again.
+  // Starts a thread that reads in between if the interval is longer than that. May be called repeatedly.
   void keep_up(int64_t interval_ns);
   void stop();
 
@@ -88,7 +88,7 @@ class EnergyMeter {
 
     double seconds() const { return static_cast<double>(last_ns - since_ns) / 1e9; }
   };
-  bool stands_still(size_t zone) const;
+  bool has_stopped(size_t zone) const;
   bool is_too_early() const;
   void poll_locked(int64_t now_ns);
   void run();
@@ -96,7 +96,7 @@ class EnergyMeter {
   std::unique_ptr<EnergyCounters> counters_;
   std::mutex mutex_;
   std::vector<State> states_;
-  std::string still_;
+  std::string stopped_zone_;
 
   std::condition_variable wake_;
   bool stopping_ = false;

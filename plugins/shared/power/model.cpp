@@ -8,7 +8,7 @@
 namespace atalaya::power {
 namespace {
 
-constexpr size_t kLargestStat = size_t{256} << 10;  // the lines of 3,000 cores, which are the first
+constexpr size_t kLargestStat = size_t{256} << 10;  // the first lines, for 3,000 cores
 
 }  // namespace
 
@@ -16,7 +16,7 @@ std::optional<Model> model_of(const Host &host) {
   if (!host.find("model")) return std::nullopt;
   const Model model{host.number("model.idle"), host.number("model.full")};
   if (model.full_watts <= 0 || model.idle_watts > model.full_watts)
-    throw Failure(Code::bad_config, "\"model\": full must be above 0 W and at least idle, such as { idle = 40, full = 180 }");
+    throw Failure(Code::bad_config, "parameter \"model\": full must be above 0 W and at least idle, such as { idle = 40, full = 180 }");
   return model;
 }
 
@@ -42,7 +42,7 @@ std::optional<Busy> BusyTime::take() {
   const auto now = text.ok() ? parse_ticks(text.text) : std::nullopt;
   const auto before = std::exchange(last_, now);
   if (!now || !before || now->busy < before->busy) return std::nullopt;
-  // The kernel takes back some of the time in which it waited for disks.
+  // The kernel may reduce its iowait counter.
   const uint64_t busy = now->busy - before->busy, idle = now->idle - std::min(now->idle, before->idle);
   if (busy + idle == 0) return std::nullopt;
   const uint64_t stolen = now->stolen - std::min(now->stolen, before->stolen);

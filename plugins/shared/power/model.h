@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Power from utilisation, for hosts on which nothing measures: a straight line between two numbers that the operator gives, from a
-// meter at the wall or a data sheet. What comes of it carries the tag quality = model.
+// Power from utilisation, for hosts without a meter: a straight line between two numbers from the operator, measured at the wall or
+// from a data sheet. The results carry the tag quality = model.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -25,10 +25,10 @@ inline constexpr Param kModelParams[] = {
 };
 inline constexpr Param kModelParam =
     param::record("model", kModelParams, "Power from utilisation where no meter exists, tagged quality = model (default: no estimate)");
-// Throws Failure when it makes no sense.
+// Throws Failure for invalid values.
 std::optional<Model> model_of(const Host &host);
 
-// What all cores did: the first lines of /proc/stat, in ticks.
+// CPU time of all cores: the first lines of /proc/stat, in ticks.
 struct Ticks {
   uint64_t busy = 0, idle = 0, stolen = 0;
   size_t cores = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model-specific registers of x86 CPUs. Behind an interface, because a test has none.
+// Model-specific registers of x86 CPUs, behind an interface for tests.
 #pragma once
 
 #include <cstdint>

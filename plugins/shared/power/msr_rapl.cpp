@@ -9,7 +9,7 @@
 namespace atalaya::power {
 namespace {
 
-constexpr uint64_t kCounterRange = 0xffffffff;  // 32 bits count, whatever else is in the register
+constexpr uint64_t kCounterRange = 0xffffffff;  // only 32 bits of the register count
 
 constexpr uint32_t kIntelUnit = 0x606;
 constexpr uint32_t kAmdUnit = 0xc0010299, kAmdCore = 0xc001029a, kAmdPackage = 0xc001029b;
@@ -33,7 +33,7 @@ bool is_one_of(const CpuModel &model, const std::array<int32_t, size> &models) {
 bool counts_microjoules(const CpuModel &model) {
   return is_one_of(model, std::array{0x37, 0x4a, 0x4c, 0x5a});
 }
-// Servers whose memory is counted in 2^-16 J, whatever the unit register says: Haswell, Broadwell, Skylake, Xeon Phi, Ice Lake,
+// Servers that count memory in 2^-16 J, regardless of the unit register: Haswell, Broadwell, Skylake, Xeon Phi, Ice Lake,
 // Sapphire Rapids and later.
 bool has_own_memory_unit(const CpuModel &model) {
   return is_one_of(model, std::array{0x3f, 0x4f, 0x56, 0x55, 0x57, 0x85, 0x6a, 0x6c, 0x8f, 0xcf, 0xad, 0xae});
@@ -51,7 +51,7 @@ class MsrRapl final : public EnergyCounters {
     const auto value = msr_.read(registers_[zone].first, registers_[zone].second);
     return value ? std::optional(*value & kCounterRange) : std::nullopt;
   }
-  // Only registers that are there; one that never counts stays 0 on CPUs that leave a domain out.
+  // Only existing registers; on CPUs without a domain its register stays 0.
   void add(Zone zone, int32_t cpu, uint32_t address) {
     const auto value = msr_.read(cpu, address);
     if (!value || *value == 0) return;
@@ -72,7 +72,7 @@ double joules_of(Domain domain, const RaplUnits &units, const CpuModel &model) {
   return units.joules;
 }
 
-// "package-0", and "package-0-die-1" where it has several, as powercap names them.
+// "package-0", and "package-0-die-1" with several dies, as in powercap.
 std::string name_of(const cpus::Cpu &cpu, const std::vector<cpus::Cpu> &cpus) {
   const std::string package = "package-" + std::to_string(cpu.package);
   const bool several = std::any_of(cpus.begin(), cpus.end(), [&](const cpus::Cpu &other) {
@@ -138,11 +138,11 @@ OpenedCounters open_msr_rapl(Msr &msr, const std::vector<cpus::Cpu> &cpus, const
     add_amd_packages(*rapl, msr, cpus, model);
     if (detail == Detail::cores) add_amd_cores(*rapl, msr, cpus, model);
   } else {
-    return {nullptr, "the CPU is neither Intel's nor AMD's"};
+    return {nullptr, "the CPU is neither from Intel nor from AMD"};
   }
   if (rapl->zones().empty())
     return {nullptr,
-            "no registers of RAPL can be read by /dev/cpu/*/msr: load the module msr and give CAP_SYS_RAWIO; virtual machines have "
+            "cannot read RAPL registers from /dev/cpu/*/msr: load the module msr and grant CAP_SYS_RAWIO; virtual machines have "
             "none"};
   return {std::move(rapl), ""};
 }

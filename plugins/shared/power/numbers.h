@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in the kernel's files and in their names.
+// Numbers in the kernel's files and file names.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace atalaya::power {
 
-// A file with one number that is read again and again.
+// A file with one number that is read repeatedly.
 class NumberFile {
  public:
   explicit NumberFile(std::string path) : file_(std::move(path)) {}
@@ -34,7 +34,7 @@ inline void add_up(std::optional<double> &sum, double more) {
   sum = sum.value_or(0) + more;
 }
 
-// The number behind the prefix: 3 of "package-3".
+// The number after the prefix: 3 in "package-3".
 std::optional<int32_t> number_after(std::string_view text, std::string_view prefix);
 
 }  // namespace atalaya::power

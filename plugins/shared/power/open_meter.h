@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best that this machine has to measure energy with.
+// Opens the best energy meter of this machine.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace atalaya::power {
 
 struct OpenedMeter {
   std::unique_ptr<EnergyMeter> meter;
-  std::string how;  // "powercap", "powercap, cores by msr", "msr"; without a meter why there is none
+  std::string how;  // "powercap", "powercap, cores by msr", "msr"; without a meter the reason
 };
 
-// `rapl` is auto, powercap, msr or off; with auto AMD's cores are read beside the packages of powercap. Tree and registers outlive
+// `rapl` is auto, powercap, msr or off; with auto, AMD's cores are read in addition to the packages of powercap. Tree and registers outlive
 // the meter.
 OpenedMeter open_meter(std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus, Detail detail);
-// When other CPUs are online than before: packages came and went, and registers are read on other CPUs.
+// Call it when the online CPUs have changed: packages may have changed, and registers are read on other CPUs.
 void change_meter(EnergyMeter &meter, std::string_view rapl, const core::Tree &tree, Msr &msr, const std::vector<cpus::Cpu> &cpus,
                   Detail detail);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char *kFolder = "sys/class/powercap/";
 constexpr double kJoulesOfMicrojoule = 1e-6;
-constexpr size_t kMaxText = 4096;  // the kernel gives a page
+constexpr size_t kMaxText = 4096;  // the kernel returns at most a page
 
 class Powercap final : public EnergyCounters {
  public:
@@ -60,7 +60,7 @@ bool place_zone(std::string_view name, std::string_view parent, Zone &zone) {
 
 OpenedCounters open_powercap(const core::Tree &tree) {
   auto opened = std::make_unique<Powercap>(tree);
-  std::set<std::pair<std::string, std::string>> known;  // the same zones may be there a second time, by memory-mapped registers
+  std::set<std::pair<std::string, std::string>> known;  // the same zones may exist twice, also by memory-mapped registers
   std::string unreadable;
   const bool is_amd = read_cpu_model(tree).vendor == Vendor::amd;
   for (const std::string &entry : tree.list(kFolder, "intel-rapl").names) {
@@ -72,7 +72,7 @@ OpenedCounters open_powercap(const core::Tree &tree) {
     const std::string parent = tree.line(kFolder + entry.substr(0, colon) + "/name");
     Zone zone;
     if (!place_zone(name, parent, zone) || known.contains({parent, name})) continue;
-    if (zone.domain == Domain::cores && is_amd) continue;  // there it is the register of one core
+    if (zone.domain == Domain::cores && is_amd) continue;  // on AMD it is the register of one core
     const std::string file = folder + "energy_uj";
     if (const core::Tree::Text energy = tree.read(file, kMaxText); !energy.ok()) {
       if (unreadable.empty()) unreadable = tree.named(file) + ": " + core::error_text(energy.error);
@@ -85,8 +85,8 @@ OpenedCounters open_powercap(const core::Tree &tree) {
     opened->add(std::move(zone), file);
   }
   if (!opened->zones().empty()) return {std::move(opened), ""};
-  if (unreadable.empty()) return {nullptr, tree.named(kFolder) + " has no zones of RAPL"};
-  return {nullptr, unreadable + ", which only root may read: give CAP_DAC_READ_SEARCH"};
+  if (unreadable.empty()) return {nullptr, tree.named(kFolder) + " has no RAPL zones"};
+  return {nullptr, unreadable + "; only root may read it: grant CAP_DAC_READ_SEARCH"};
 }
 
 }  // namespace atalaya::power

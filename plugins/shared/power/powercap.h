@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAPL as the kernel shows it in /sys/class/powercap (Documentation/power/powercap/powercap.rst).
+// RAPL from /sys/class/powercap (Documentation/power/powercap/powercap.rst).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace atalaya::power {
 
-// Counters that can be read, or why there are none.
+// Readable counters, or the reason why there are none.
 struct OpenedCounters {
   std::unique_ptr<EnergyCounters> counters;
   std::string why;
@@ -20,7 +20,7 @@ struct OpenedCounters {
 // `tree` outlives the counters.
 OpenedCounters open_powercap(const core::Tree &tree);
 
-// What a zone's name says, its parent's ("" of the uppermost) given too. False for names that are not known.
+// Derives the zone from its name and the parent's name ("" for a top-level zone). False for unknown names.
 bool place_zone(std::string_view name, std::string_view parent, Zone &zone);
 
 }  // namespace atalaya::power

@@ -36,9 +36,9 @@ Slots only_software(Slots slots) {
 
 std::string reason(int error) {
   std::string text = core::error_text(error);
-  if (error == EACCES || error == EPERM) text += "; run as root or add CAP_PERFMON";
+  if (error == EACCES || error == EPERM) text += "; run as root or grant CAP_PERFMON";
   if (error == EMFILE || error == ENFILE) text += "; choose fewer groups, processes or cgroups, or raise LimitNOFILE";
-  if (error == EINVAL) text += "; threads are followed from Linux 5.13 on, and cgroups by kernels built with CONFIG_CGROUP_PERF";
+  if (error == EINVAL) text += "; processes need Linux 5.13 or later, cgroups a kernel with CONFIG_CGROUP_PERF";
   return text;
 }
 
@@ -63,12 +63,12 @@ Collector::Collector(Host host, Options options, PerfCalls &calls)
 }
 
 void Collector::start() {
-  told_.clear();
+  warnings_.clear();
   pmus_ = find_pmus(options_.root);
   find_events();
   if (!options_.processes.empty()) process_list_.emplace(options_.root, options_.processes);
   if (!options_.cgroups.empty()) cgroup_list_.emplace(options_.root, options_.cgroups, kCgroupDepth);
-  if (cgroup_list_ && !cgroup_list_->any()) tell_left_out("cgroups: no tree of them is mounted", 0);
+  if (cgroup_list_ && !cgroup_list_->any()) warn_skipped("cgroups: no cgroup file system is mounted", 0);
   refresh();
 }
 
@@ -80,7 +80,7 @@ void Collector::stop() {
   cgroup_list_.reset();
 }
 
-// An event that one of the units lacks is left out everywhere: its sum would be of a part of the host.
+// An event missing in one of the units is skipped everywhere: its sum would cover only a part of the host.
 void Collector::find_events() {
   const Slots wanted = slots_of(options_.groups);
   const bool on_cpus = options_.host || !options_.cgroups.empty();
@@ -96,22 +96,22 @@ void Collector::find_events() {
   }
   if (slots_.none())
     throw Failure(Code::unsupported,
-                  error != 0 ? "perf events cannot be opened: " + reason(error)
-                             : "this CPU, or the virtual machine, counts none of the groups that are asked for; add \"software\"");
-  tell_lacking(wanted, slots_);
+                  error != 0 ? "cannot open perf events: " + reason(error)
+                             : "this CPU or virtual machine counts none of the selected groups; add the group \"software\"");
+  log_missing(wanted, slots_);
 }
 
-void Collector::tell_lacking(const Slots &wanted, const Slots &counted) {
+void Collector::log_missing(const Slots &wanted, const Slots &counted) {
   if (only_software(counted) == counted && only_software(wanted) != wanted)
     return host_.log(Level::info,
-                     "this host, perhaps a virtual machine, has no hardware counters: only events of the kernel are told");
-  std::set<std::string_view> lacking;
+                     "this host, perhaps a virtual machine, has no hardware counters: only kernel events are counted");
+  std::set<std::string_view> missing;
   for (size_t slot = 0; slot < kSlots; ++slot)
-    if (wanted[slot] && !counted[slot]) lacking.insert(kEvents[slot].name);
-  if (lacking.empty()) return;
+    if (wanted[slot] && !counted[slot]) missing.insert(kEvents[slot].name);
+  if (missing.empty()) return;
   std::string names;
-  for (const std::string_view name : lacking) names.append(names.empty() ? "" : ", ").append(name);
-  host_.log(Level::info, "this CPU has no counter for " + names + "; what is made of them is absent");
+  for (const std::string_view name : missing) names.append(names.empty() ? "" : ", ").append(name);
+  host_.log(Level::info, "this CPU has no counter for " + names + "; metrics derived from them are absent");
 }
 
 uint32_t Collector::pmu_of(int cpu) const {
@@ -176,7 +176,7 @@ void Collector::refresh() {
   if (cgroup_list_) refresh_cgroups(cpus);
 }
 
-// Those that went are closed, and those that came are opened. The error number of one that cannot be.
+// Closes events of CPUs that went offline and opens those of new ones. Returns 0, or the error number of the first failure.
 int Collector::open_on_cpus(Target &target, const std::vector<int> &cpus, const Place &place, const Slots &slots) {
   if (target.sets.empty()) target.read_ns = host_.monotonic();
   std::vector<int> counted;
@@ -188,7 +188,7 @@ int Collector::open_on_cpus(Target &target, const std::vector<int> &cpus, const 
   for (const int cpu : change.come) {
     EventSet set;
     const int error = set.open(opener_, {.pid = place.pid, .cpu = cpu, .cgroup = place.cgroup}, pmu_of(cpu), slots);
-    if (error == ENODEV) continue;  // it has gone offline again
+    if (error == ENODEV) continue;  // it went offline again
     if (error != 0) return error;
     target.sets.push_back(std::move(set));
   }
@@ -203,7 +203,7 @@ void Collector::refresh_host(const std::vector<int> &cpus) {
   const auto open = [&](int core, const std::vector<int> &of) {
     if (const int error = open_on_cpus(hosts_[core], of, {}, slots); error != 0) {
       hosts_.erase(core);
-      tell_left_out("the host", error);
+      warn_skipped("the host", error);
     }
   };
   if (!options_.cores) return open(kAllCores, cpus);
@@ -222,14 +222,14 @@ void Collector::refresh_processes() {
     }
     if (known != processes_.end()) processes_.erase(known);
     if (processes_.size() >= options_.max_processes)
-      tell_left_out("some processes: more than max_processes = " + std::to_string(options_.max_processes) + " have such names", 0);
+      warn_skipped("some processes: more than max_processes = " + std::to_string(options_.max_processes) + " match", 0);
     else if (const int error = open_process(process); error != 0)
-      tell_left_out("some processes", error);
+      warn_skipped("some processes", error);
   }
   std::erase_if(processes_, [](const auto &item) { return !item.second.target.seen; });
 }
 
-// On a CPU with cores of two kinds a thread's counters pause on those of the other kind, which looks as if they took turns.
+// On a CPU with two kinds of cores, a thread's counters pause on cores of the other kind, as if they were multiplexed.
 int Collector::open_process(const Process &process) {
   const bool two_kinds = pmus_.size() > 1;
   ProcessTarget one{process, {}};
@@ -254,25 +254,25 @@ void Collector::refresh_cgroups(const std::vector<int> &cpus) {
 
 void Collector::keep_cgroup(const std::vector<int> &cpus, std::string_view path, uint64_t inode, int folder) {
   auto known = cgroups_.find(path);
-  if (known != cgroups_.end() && known->second.inode != inode) {  // made anew
+  if (known != cgroups_.end() && known->second.inode != inode) {  // created again
     cgroups_.erase(known);
     known = cgroups_.end();
   }
   if (known == cgroups_.end() && cgroups_.size() >= options_.max_cgroups)
-    return tell_left_out("some cgroups: more than max_cgroups = " + std::to_string(options_.max_cgroups) + " have such paths", 0);
+    return warn_skipped("some cgroups: more than max_cgroups = " + std::to_string(options_.max_cgroups) + " match", 0);
   if (known == cgroups_.end()) known = cgroups_.emplace(std::string(path), CgroupTarget{inode, {}}).first;
   known->second.target.seen = true;
   const int error = open_on_cpus(known->second.target, cpus, {.pid = folder, .cgroup = true}, slots_);
   if (error == 0) return;
   cgroups_.erase(known);
-  tell_left_out("some cgroups", error);
+  warn_skipped("some cgroups", error);
 }
 
-// Once of each.
-void Collector::tell_left_out(std::string_view what, int error) {
-  std::string text = "not counted: " + std::string(what);
+// Logs each text once.
+void Collector::warn_skipped(std::string_view entity, int error) {
+  std::string text = "not counted: " + std::string(entity);
   if (error != 0) text += ": " + reason(error);
-  if (told_.insert(text).second) host_.log(Level::warning, text);
+  if (warnings_.insert(text).second) host_.log(Level::warning, text);
 }
 
 }  // namespace atalaya::counters

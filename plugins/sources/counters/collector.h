@@ -30,7 +30,7 @@ struct Options {
   Groups groups = Groups().set();
   core::MatcherList processes, cgroups;  // empty: none
   size_t max_processes = 50, max_cgroups = 50;
-  size_t max_events = 0;  // descriptors; 0: half of what the program may have
+  size_t max_events = 0;  // descriptors; 0: half of the limit of the program
 };
 
 class Collector {
@@ -41,7 +41,7 @@ class Collector {
   void collect(const Window &window, Batch &batch);
 
  private:
-  // What is counted of one entity, in all its places.
+  // The events of one entity, on all its CPUs or threads.
   struct Target {
     std::vector<EventSet> sets;
     int64_t read_ns = 0;
@@ -60,7 +60,7 @@ class Collector {
   using Tag = std::pair<uint32_t, std::string_view>;
 
   void find_events();
-  void tell_lacking(const Slots &wanted, const Slots &counted);
+  void log_missing(const Slots &wanted, const Slots &counted);
   uint32_t pmu_of(int cpu) const;
   int open_on_cpus(Target &target, const std::vector<int> &cpus, const Place &place, const Slots &slots);
 
@@ -70,7 +70,7 @@ class Collector {
   void refresh_cgroups(const std::vector<int> &cpus);
   int open_process(const Process &process);
   void keep_cgroup(const std::vector<int> &cpus, std::string_view path, uint64_t inode, int folder);
-  void tell_left_out(std::string_view what, int error);
+  void warn_skipped(std::string_view entity, int error);
 
   Values read(Target &target);
   void emit(Batch &batch, std::span<const Metric> metrics, std::span<const uint32_t> ids, const Values &values,
@@ -86,13 +86,13 @@ class Collector {
 
   Opener opener_;
   std::vector<Pmu> pmus_;
-  Slots slots_;  // what is wanted and counted here
+  Slots slots_;  // selected events that this host counts
   std::optional<ProcessList> process_list_;
   std::optional<CgroupList> cgroup_list_;
   std::map<int, Target> hosts_;  // by core; -1: all together
   std::map<int32_t, ProcessTarget> processes_;
   std::map<std::string, CgroupTarget, std::less<>> cgroups_;
-  std::set<std::string> told_;
+  std::set<std::string> warnings_;
 };
 
 }  // namespace atalaya::counters

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processes and cgroups there are, of those that are asked for.
+// The existing processes and cgroups that are selected.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct Process {
 class ProcessList {
  public:
   ProcessList(const std::string &root, core::MatcherList names);
-  // Those whose name is asked for, by pid.
+  // The selected processes, by pid.
   const std::vector<Process> &read();
-  // Of one of them; empty when it has ended.
+  // The threads of a process; empty when it has ended.
   std::vector<int32_t> threads(int32_t pid) const;
 
  private:
@@ -41,11 +41,11 @@ class ProcessList {
 
 class CgroupList {
  public:
-  // A path and its folder: a cgroup made anew has another inode.
+  // A path and its folder: a cgroup created again has another inode.
   using Visit = std::function<void(std::string_view path, uint64_t inode, int folder)>;
 
   CgroupList(const std::string &root, core::MatcherList paths, int64_t depth);
-  // Whether there is a tree of cgroups whose events can be counted.
+  // Whether a hierarchy of cgroups supports perf events.
   bool any() const { return tree_.has_value(); }
   void read(const Visit &visit);
 
@@ -56,7 +56,7 @@ class CgroupList {
   proc::CgroupWalk walk_;
 };
 
-// The tree that perf events know cgroups of: that of version 1 with the controller perf_event, else that of version 2.
+// The hierarchy that perf events use: version 1 with the controller perf_event, else version 2.
 std::optional<std::string> perf_tree(std::string_view mountinfo);
 
 }  // namespace atalaya::counters

@@ -20,13 +20,13 @@ perf_event_attr attributes_of(size_t slot, const Place &place, uint32_t pmu, boo
   if (!is_software(slot)) attributes.config |= uint64_t{pmu} << kPmuShift;
   attributes.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   attributes.exclude_kernel = !kernel;
-  // Of a thread: those that it starts too, not the processes.
+  // Threads that it starts inherit the event, processes do not.
   attributes.inherit = place.cpu < 0;
   attributes.inherit_thread = place.cpu < 0;
   return attributes;
 }
 
-// The hardware has no such counter, or none of it left in this group.
+// The hardware has no such counter, or none is free in this group.
 bool is_lack(int error) {
   return error == ENOENT || error == EOPNOTSUPP || error == EINVAL || error == ENOSPC;
 }
@@ -48,7 +48,7 @@ void Opener::close(int event) {
 int EventSet::open(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted) {
   place_ = place;
   for (size_t slot = 0; slot < kSlots; ++slot) {
-    // Without the kernel's part these would be 0, whatever happens.
+    // Without the kernel's part these would always be 0.
     if (!wanted[slot] || (!opener.kernel() && (slot == kSwitches || slot == kMigrations))) continue;
     if (const int error = add(opener, pmu, slot); error != 0) {
       groups_.clear();
@@ -91,7 +91,7 @@ void EventSet::read(Opener &opener, Group &group, uint64_t most_ns, Tally &tally
   for (size_t i = 0; i < group.events.size(); ++i) {
     Counted &event = group.events[i];
     const uint64_t now = words[kHeader + i];
-    // Those of software do not depend on the times.
+    // Software events do not depend on the times.
     if (whole && now >= event.last && (sound || is_software(event.slot)))
       tally.add(event.slot, {now - event.last, enabled_ns - group.enabled_ns, running_ns - group.running_ns});
     else

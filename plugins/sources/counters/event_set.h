@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of one place: opened in groups, read group by group.
+// The events of a CPU, thread or cgroup: opened in groups, read group by group.
 #pragma once
 
 #include <cstdint>
@@ -50,10 +50,10 @@ class EventFile {
 
 class EventSet {
  public:
-  // 0, or the error number; then nothing is open. Events that do not fit into a group of their own kind with the others lead one.
-  // What is counted from here on is told by the next reading.
+  // 0, or the error number; then nothing is open. Events that do not fit into their group lead a new one. The next reading covers the
+  // time from here on.
   int open(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
-  // Adds what came since the last reading, or since the opening, which was so long ago.
+  // Adds the counts since the last reading, or since the opening, `elapsed_ns` ago.
   void read(Opener &opener, int64_t elapsed_ns, Tally &tally);
   const Place &place() const { return place_; }
 
@@ -74,10 +74,10 @@ class EventSet {
   std::vector<Group> groups_;
 };
 
-// Which of the wanted events the unit counts, each tried alone.
+// The selected events that the unit counts, each tried alone.
 struct Probe {
   Slots counted;
-  int error = 0;  // the last one that is not the lack of an event
+  int error = 0;  // the last error other than a missing event
 };
 Probe probe(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is counted, and what is counted together: a CPU counts all events of a group at the same time or none of them, so that
-// their ratio is exact also where groups take turns. Few events a group: a CPU has four to eight counters.
+// The events and their groups: a CPU counts all events of a group at the same time or none of them, so their ratio is exact even when
+// groups are multiplexed. Few events per group: a CPU has four to eight counters.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -15,7 +15,7 @@ namespace atalaya::counters {
 
 enum class Group : uint8_t { pipeline, branches, cache, llc, l1d, l1i, tlb, software, clock };
 inline constexpr size_t kGroups = 9;
-// Those that can be chosen; the clock goes with the events of software.
+// The groups that can be selected; the clock belongs to the software events.
 inline constexpr std::array<std::string_view, kGroups - 1> kGroupNames = {"pipeline", "branches", "cache", "llc",
                                                                           "l1d",      "l1i",      "tlb",   "software"};
 using Groups = std::bitset<kGroups>;
@@ -48,7 +48,7 @@ enum Slot : size_t {
   kMigrations,
   kFaults,
   kMajorFaults,
-  kClock,  // a group of its own: in a cgroup that is never left kernels let one of two units in a group stand still
+  kClock,  // a separate group: in a cgroup that is never left, kernels stop one of two units in a group
   kSlots,
 };
 using Slots = std::bitset<kSlots>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system calls of perf events, behind one interface: tests answer in place of the kernel.
+// The system calls of perf events behind an interface, so that tests can replace the kernel.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -11,19 +11,19 @@
 
 namespace atalaya::counters {
 
-// What an event counts: a CPU, a thread, or a cgroup on a CPU.
+// The scope of an event: a CPU, a thread, or a cgroup on a CPU.
 struct Place {
-  int pid = -1;  // -1: whatever runs; of a cgroup a descriptor of its folder
-  int cpu = -1;  // -1: wherever it runs
+  int pid = -1;  // -1: all processes; for a cgroup the descriptor of its folder
+  int cpu = -1;  // -1: all CPUs
   bool cgroup = false;
 };
 
 class PerfCalls {
  public:
   virtual ~PerfCalls() = default;
-  // A descriptor, or the negative error number. `leader`: of the group that it joins; -1: it leads one.
+  // A descriptor, or the negative error number. `leader`: that of the group to join; -1: lead a new group.
   virtual int open(const perf_event_attr &attributes, const Place &place, int leader) = 0;
-  // So many words, or the negative error number.
+  // The number of words, or the negative error number.
   virtual ssize_t read(int event, std::span<uint64_t> words) = 0;
   virtual void close(int event) = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which hardware counts on which CPU: one unit on all, but on CPUs of two kinds (performance and efficiency cores) a unit each.
+// The counting units of the CPUs: one for all, or one per kind of core (performance and efficiency cores).
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace atalaya::counters {
 
 struct Pmu {
-  uint32_t type = 0;      // as the kernel numbers it; 0: the only one
+  uint32_t type = 0;      // the kernel's number; 0: the only one
   std::vector<int> cpus;  // empty: all
 };
 
-// From /sys below the root. Without units of two kinds one that stands for all CPUs, whether there is such a unit or not.
+// From /sys below the root. Without two kinds of cores, one unit for all CPUs, even if it does not exist.
 std::vector<Pmu> find_pmus(const std::string &root);
 
 }  // namespace atalaya::counters

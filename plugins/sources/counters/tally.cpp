@@ -67,7 +67,7 @@ void Tally::add(size_t slot, const Growth &growth) {
   sum.running_ns += growth.running_ns;
   if (growth.running_ns == 0 && growth.count == 0) return;
   const auto count = static_cast<double>(growth.count);
-  // Events of software never take turns, and the kernel's time of a cgroup lags behind them.
+  // Software events are never multiplexed, and the kernel's time of a cgroup lags behind them.
   const bool turns = !is_software(slot) && growth.running_ns > 0 && growth.running_ns < growth.enabled_ns;
   sum.count += turns ? count * static_cast<double>(growth.enabled_ns) / static_cast<double>(growth.running_ns) : count;
   sum.counted_ns += growth.enabled_ns;
@@ -78,7 +78,7 @@ std::optional<double> Tally::count(size_t slot) const {
   if (!sum.known || sum.lost) return std::nullopt;
   if (is_software(slot) || sum.enabled_ns == sum.counted_ns) return sum.count;
   if (sum.counted_ns == 0) return std::nullopt;
-  // Short stays on some CPUs may have met only the turns of others.
+  // During short runs on some CPUs, only other groups may have counted.
   return sum.count * static_cast<double>(sum.enabled_ns) / static_cast<double>(sum.counted_ns);
 }
 

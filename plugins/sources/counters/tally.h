@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was counted in a window, on all CPUs or in all threads of one entity, and the numbers that are told of it.
+// The counts of a window, over all CPUs or threads of an entity, and the metrics derived from them.
 //
-// Where a CPU has fewer counters than there are events, groups take turns: one was enabled for some time and counted for a part
-// of it. What it counted is taken for the whole time: an estimate, whose share `running` says.
+// When a CPU has fewer counters than events, groups are multiplexed: a group is enabled for some time and counts for a part of it. Its
+// counts are scaled to the whole time: an estimate, whose quality `running` shows.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace atalaya::counters {
 
-// How far one event came in one place.
+// The growth of one event on one CPU or thread.
 struct Growth {
   uint64_t count = 0, enabled_ns = 0, running_ns = 0;
 };
@@ -23,19 +23,19 @@ struct Growth {
 class Tally {
  public:
   void add(size_t slot, const Growth &growth);
-  // In some place it could not be read, or began anew: the whole is not known.
+  // One of its counters could not be read, or restarted: the sum is unknown.
   void lose(size_t slot) { sums_[slot].lost = true; }
 
-  // Absent if the event is counted nowhere, or was due somewhere and nowhere got a turn.
+  // Absent if the event is not counted, or was enabled but never ran.
   std::optional<double> count(size_t slot) const;
-  // Of the group that got the smallest share of its time, in per cent; absent without one that was due.
+  // The running share of the least active group, in per cent; absent if no group was enabled.
   std::optional<double> running() const;
 
  private:
   struct Sum {
-    double count = 0;  // of the places where it got a turn, each scaled to its time
+    double count = 0;  // sum over CPUs or threads on which it ran, each scaled to its time
     uint64_t enabled_ns = 0, running_ns = 0;
-    uint64_t counted_ns = 0;  // the part of enabled_ns of those places
+    uint64_t counted_ns = 0;  // the part of enabled_ns of those
     bool known = false, lost = false;
   };
   std::array<Sum, kSlots> sums_{};

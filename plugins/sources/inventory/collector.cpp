@@ -27,7 +27,7 @@ int write_all(int file, std::string_view text) {
   return ::fsync(file) == 0 ? 0 : errno;
 }
 
-// Whole or not at all. 0, or the error number.
+// Writes the whole file or nothing. 0, or the error number.
 int replace(const std::string &path, std::string_view text) {
   const std::string fresh = path + ".new";
   const core::Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -49,29 +49,29 @@ Collector::Collector(Host host, Options options)
 
 void Collector::start() {
   if (const core::Status opened = tree_.open(); !opened) throw Failure(Code::bad_config, opened.error());
-  told_.clear();
-  told_all_ns_.reset();
+  warnings_.clear();
+  all_emitted_ns_.reset();
   load();
 }
 
 void Collector::load() {
-  ledger_ = {};
+  history_ = {};
   first_ever_ = true;
   const auto folder = host_.state_dir();
   file_ = folder ? *folder + "/facts" : std::string();
   if (file_.empty() || ::access(file_.c_str(), F_OK) != 0) return;
   auto text = core::read_file(file_, kMaxState);
-  first_ever_ = !text || !ledger_.read(*text);
+  first_ever_ = !text || !history_.read(*text);
   if (first_ever_)
-    tell(file_ + " " + (text ? std::string("is damaged") : "cannot be read: " + text.error()) +
-         "; since when facts hold is not known, all begin now");
+    warn_once((text ? file_ + " is damaged" : "cannot read " + file_ + ": " + text.error()) +
+              "; the start times of facts are lost, all facts begin now");
 }
 
-// Before they are told: what the last look found is told again after a crash.
+// Before the facts are emitted: after a crash, the changes of the last collection are emitted again.
 void Collector::save() {
   if (file_.empty()) return;
-  if (const int error = replace(file_, ledger_.text()); error != 0)
-    tell(file_ + " cannot be written: " + core::error_text(error) + "; after a restart all facts begin anew");
+  if (const int error = replace(file_, history_.text()); error != 0)
+    warn_once("cannot write " + file_ + ": " + core::error_text(error) + "; after a restart all facts begin again");
 }
 
 Facts Collector::read() {
@@ -84,20 +84,20 @@ Facts Collector::read() {
   read_interfaces(tree_, facts);
   read_jdks(tree_, options_.jdks, facts);
   read_configurations(
-      tree_, options_.configurations, [this](const std::string &text) { tell(text); }, facts);
-  if (facts.full()) tell("more than " + std::to_string(kMaxFacts) + " facts: the others are not told; choose fewer keys");
+      tree_, options_.configurations, [this](const std::string &text) { warn_once(text); }, facts);
+  if (facts.full()) warn_once("more than " + std::to_string(kMaxFacts) + " facts: the rest is not reported; choose fewer keys");
   return facts;
 }
 
 void Collector::collect(const Window &window, Batch &batch) {
-  std::vector<Record> records = ledger_.look(read(), window.time_ns);
+  std::vector<Record> records = history_.update(read(), window.time_ns);
   const size_t changes = records.size();
   if (changes > 0) save();
-  const bool all = !told_all_ns_ || window.monotonic_ns - *told_all_ns_ >= options_.repeat_ns;
+  const bool all = !all_emitted_ns_ || window.monotonic_ns - *all_emitted_ns_ >= options_.repeat_ns;
   if (all) {
-    emit(batch, ledger_.ended());
-    records = ledger_.open();
-    told_all_ns_ = window.monotonic_ns;
+    emit(batch, history_.ended());
+    records = history_.open();
+    all_emitted_ns_ = window.monotonic_ns;
   }
   emit(batch, records);
   emit_metrics(batch, first_ever_ ? std::nullopt : std::optional(changes));
@@ -119,14 +119,14 @@ void Collector::emit(Batch &batch, std::span<const Record> records) const {
 
 void Collector::emit_metrics(Batch &batch, std::optional<size_t> changes) const {
   Values values;
-  values.set_count("inventory.facts", ledger_.size());
+  values.set_count("inventory.facts", history_.size());
   values.set_count("inventory.changes", changes);
   emitter_.emit(batch, values, {});
 }
 
-// Once of each.
-void Collector::tell(const std::string &text) {
-  if (told_.size() < kMaxFacts && told_.insert(text).second) host_.log(Level::warning, text);
+// Logs each text once.
+void Collector::warn_once(const std::string &text) {
+  if (warnings_.size() < kMaxFacts && warnings_.insert(text).second) host_.log(Level::warning, text);
 }
 
 }  // namespace atalaya::inventory

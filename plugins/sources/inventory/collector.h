@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "plugins/shared/procfs/tree.h"
-#include "plugins/sources/inventory/ledger.h"
+#include "plugins/sources/inventory/fact_history.h"
 #include "plugins/sources/inventory/inventory_metrics.h"
 #include "plugins/sources/inventory/software.h"
 
@@ -21,7 +21,7 @@ struct Options {
   std::string root = "/";
   std::vector<std::string> jdks;
   Configurations configurations;
-  int64_t repeat_ns = 0;  // how often all that holds is told again
+  int64_t repeat_ns = 0;  // interval at which all facts are emitted again
 };
 
 class Collector {
@@ -37,7 +37,7 @@ class Collector {
   void save();
   void emit(Batch &batch, std::span<const Record> records) const;
   void emit_metrics(Batch &batch, std::optional<size_t> changes) const;
-  void tell(const std::string &text);
+  void warn_once(const std::string &text);
 
   Host host_;
   Options options_;
@@ -45,11 +45,11 @@ class Collector {
   proc::MetricEmitter<kOwnMetrics> emitter_;
 
   core::Tree tree_;
-  Ledger ledger_;
-  std::string file_;        // of what is known; empty: it is not kept
-  bool first_ever_ = true;  // nothing was known before the next look
-  std::optional<int64_t> told_all_ns_;
-  std::set<std::string> told_;
+  FactHistory history_;
+  std::string file_;        // of the history; empty: not stored
+  bool first_ever_ = true;  // no history before the next collection
+  std::optional<int64_t> all_emitted_ns_;
+  std::set<std::string> warnings_;
 };
 
 }  // namespace atalaya::inventory

@@ -11,7 +11,7 @@
 namespace atalaya::inventory {
 namespace {
 
-// FNV-1a: tells two texts apart, keeps no secret.
+// FNV-1a: distinguishes texts, is no cryptographic hash.
 std::string mark_of(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a host at one time: names and values, both texts.
+// Facts about a host at one time: names and values, both texts.
 #pragma once
 
 #include <map>
@@ -14,15 +14,15 @@ inline constexpr size_t kMaxName = 512, kMaxValue = 1024;  // bytes
 
 class Facts {
  public:
-  // Blanks around the value go, control characters become blanks; an empty value is no fact. A long one is cut, and ends with a
-  // mark of the whole so that a change behind the cut is seen.
+  // Trims blanks around the value and replaces control characters by blanks; an empty value is not a fact. A long value is cut and
+  // ends with a hash of the whole, so that a change behind the cut is visible.
   void add(std::string_view name, std::string_view value);
-  // What begins like this could not be read: what was known of it stands.
+  // Facts with this prefix could not be read: their known values stay.
   void unread(std::string_view beginning) { unread_.emplace_back(beginning); }
 
   bool is_unread(std::string_view name) const;
   const std::map<std::string, std::string, std::less<>> &values() const { return values_; }
-  bool full() const { return full_; }  // there were more than there is room for
+  bool full() const { return full_; }  // more facts than the maximum
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

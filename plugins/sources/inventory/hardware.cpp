@@ -32,7 +32,7 @@ void add_line(const core::Tree &tree, std::string_view path, std::string_view na
   facts.add(name, tree.line(path));
 }
 
-// "mq-deadline kyber [bfq] none" -> "bfq"; a text without brackets is the choice itself.
+// "mq-deadline kyber [bfq] none" -> "bfq"; a text without brackets is the choice.
 std::string_view chosen(std::string_view text) {
   const size_t open = text.find('['), close = text.find(']', open == std::string_view::npos ? 0 : open);
   return open == std::string_view::npos || close == std::string_view::npos ? text : text.substr(open + 1, close - open - 1);
@@ -48,7 +48,7 @@ void add_kibibytes(std::string_view text, std::string_view name, Facts &facts) {
   if (proc::next_number(text, kib) && kib <= UINT64_MAX / kKibibyte) facts.add(name, std::to_string(kib * kKibibyte));
 }
 
-// The values of the lines "key : value", all different ones of a key together.
+// The values of the lines "key : value": the distinct values of each key.
 std::map<std::string_view, Texts, std::less<>> cpu_lines(std::string_view text) {
   std::map<std::string_view, Texts, std::less<>> lines;
   while (!text.empty()) {
@@ -170,7 +170,7 @@ void read_disk(const core::Tree &tree, const std::string &disk, Facts &facts) {
 void read_interface(const core::Tree &tree, const std::string &interface, Facts &facts) {
   const std::string folder = "sys/class/net/" + interface, name = "net." + interface;
   const std::string speed = tree.line(folder + "/speed");
-  uint64_t mbit = 0;  // -1: the driver does not know
+  uint64_t mbit = 0;  // -1: unknown to the driver
   if (number_of(speed, mbit)) facts.add(name + ".speed", speed + " Mbit/s");
   add_line(tree, folder + "/duplex", name + ".duplex", facts);
   add_line(tree, folder + "/mtu", name + ".mtu", facts);

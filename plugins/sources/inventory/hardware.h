@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel says of the machine that it runs on: processors, memory, disks, interfaces, and itself.
+// Facts from the kernel: machine, processors, memory, disks, interfaces, and the kernel itself.
 #pragma once
 
 #include "plugins/shared/procfs/tree.h"
@@ -12,6 +12,6 @@ void read_system(const core::Tree &tree, Facts &facts);      // os.*, kernel.*
 void read_processors(const core::Tree &tree, Facts &facts);  // cpu.*
 void read_memory(const core::Tree &tree, Facts &facts);      // memory.*, numa.*
 void read_disks(const core::Tree &tree, Facts &facts);       // disk.NAME.*
-void read_interfaces(const core::Tree &tree, Facts &facts);  // net.NAME.*, those with hardware or a driver of their own behind them
+void read_interfaces(const core::Tree &tree, Facts &facts);  // net.NAME.*, interfaces with a device
 
 }  // namespace atalaya::inventory

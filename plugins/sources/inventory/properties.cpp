@@ -24,7 +24,7 @@ std::string_view unquoted(std::string_view value) {
   return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
-// An odd number of backslashes at the end takes the line's end with it.
+// An odd number of backslashes at the end continues the line.
 bool goes_on(std::string_view line) {
   size_t backslashes = 0;
   while (backslashes < line.size() && line[line.size() - 1 - backslashes] == '\\') ++backslashes;

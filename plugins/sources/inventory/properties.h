@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of keys and values. Pure functions on untrusted bytes.
+// Parses texts of keys and values. Pure functions on untrusted bytes.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace atalaya::inventory {
 
-inline constexpr size_t kMaxProperties = 20000;  // those beyond are not taken
+inline constexpr size_t kMaxProperties = 20000;  // the rest is ignored
 
 struct Property {
   std::string key, value;
@@ -18,7 +18,7 @@ struct Property {
 // os-release, a JDK's release: lines KEY=value or KEY="value", `#` begins a comment.
 std::vector<Property> parse_assignments(std::string_view text);
 // spark-defaults.conf, as Java's Properties reads it: the key ends at a blank, `=` or `:`; `#` or `!` begins a comment, `\` at the
-// end goes on in the next line and elsewhere takes the next character as it is. A key that is set again has the last value.
+// end continues in the next line and elsewhere escapes the next character. A repeated key has the last value.
 std::vector<Property> parse_java_properties(std::string_view text);
 
 }  // namespace atalaya::inventory

@@ -33,15 +33,15 @@ using Identity = std::pair<uint64_t, uint64_t>;
 
 class Reader {
  public:
-  Reader(const core::Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts)
-      : tree_(tree), wanted_(wanted), tell_(tell), facts_(facts) {}
+  Reader(const core::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts)
+      : tree_(tree), wanted_(wanted), warn_(warn), facts_(facts) {}
 
   void read_place(const std::string &place) {
     const core::Tree::Listing folder = tree_.list(place);
     if (folder.error == ENOTDIR) return read_file(place);
     if (folder.error != 0 && !folder.missing()) {
       facts_.unread("config." + place + "/");
-      tell_(place + " cannot be listed: " + core::error_text(folder.error) + "; what is known of its files stands");
+      warn_("cannot list " + place + ": " + core::error_text(folder.error) + "; known facts about its files stay");
     }
     for (const std::string &name : folder.names)
       if (std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end()) read_file(std::string(place).append("/").append(name));
@@ -50,23 +50,23 @@ class Reader {
  private:
   void read_file(const std::string &path) {
     const auto identity = tree_.identity(path);
-    if (identity && !seen_.insert(*identity).second) return;  // another name of it
+    if (identity && !seen_.insert(*identity).second) return;  // another name of the same file
     const core::Tree::Text text = tree_.read(path, hadoop_config::kMaxFile);
     if (text.missing()) return;
-    if (!text.ok()) return leave(path, "cannot be read: " + core::error_text(text.error));
+    if (!text.ok()) return keep_known(path, "cannot read " + path + ": " + core::error_text(text.error));
     if (path.ends_with(".xml")) return read_xml(path, text.text);
     for (const Property &property : parse_java_properties(text.text)) take(path, property.key, property.value);
   }
 
   void read_xml(const std::string &path, std::string_view text) {
     const hadoop_config::Config config = hadoop_config::read_config(text);
-    if (!config.problem.empty()) return leave(path, "is damaged: " + config.problem);
+    if (!config.problem.empty()) return keep_known(path, path + " is damaged: " + config.problem);
     for (const hadoop_config::Property &property : config.properties) take(path, property.key, property.value);
   }
 
-  void leave(const std::string &path, const std::string &why) {
+  void keep_known(const std::string &path, const std::string &problem) {
     facts_.unread("config." + path + ":");
-    tell_(path + " " + why + "; what is known of it stands");
+    warn_(problem + "; known facts about it stay");
   }
 
   void take(const std::string &path, const std::string &key, const std::string &value) {
@@ -77,7 +77,7 @@ class Reader {
 
   const core::Tree &tree_;
   const Configurations &wanted_;
-  const Tell &tell_;
+  const Warn &warn_;
   Facts &facts_;
   std::set<Identity> seen_;
 };
@@ -101,8 +101,8 @@ void read_jdks(const core::Tree &tree, const std::vector<std::string> &folders, 
   }
 }
 
-void read_configurations(const core::Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts) {
-  Reader reader(tree, wanted, tell, facts);
+void read_configurations(const core::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts) {
+  Reader reader(tree, wanted, warn, facts);
   for (const std::string &place : wanted.places) reader.read_place(place);
 }
 

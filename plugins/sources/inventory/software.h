@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is installed, and how it is set up: JDKs, and the configuration files of Hadoop and Spark.
+// Facts about software: JDKs, and the configuration files of Hadoop and Spark.
 #pragma once
 
 #include <functional>
@@ -13,21 +13,21 @@
 
 namespace atalaya::inventory {
 
-// What an operator can do something about.
-using Tell = std::function<void(const std::string &)>;
+// Reports a problem that an operator can fix.
+using Warn = std::function<void(const std::string &)>;
 
-// jdk.PATH.version, jdk.PATH.vendor of each in these folders; links to them are other names of the same.
+// jdk.PATH.version, jdk.PATH.vendor of each in these folders; links count as names of the same JDK.
 void read_jdks(const core::Tree &tree, const std::vector<std::string> &folders, Facts &facts);
 
 struct Configurations {
-  std::vector<std::string> places;  // files, or folders with files that are known by name
-  core::MatcherList keys;           // of those that are told
+  std::vector<std::string> places;  // files, or folders with files of well-known names
+  core::MatcherList keys;           // to report
 };
-// config.PATH:KEY of each file, a file once whatever its names. Keys that name a secret are never told, and in values what may be
-// one is "***".
-void read_configurations(const core::Tree &tree, const Configurations &wanted, const Tell &tell, Facts &facts);
+// config.PATH:KEY of each file, once per file whatever its names. Keys that name a secret are never reported, and possible secrets in
+// values are "***".
+void read_configurations(const core::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts);
 
-// Whether its value may be a password, a token or a key.
+// Whether the value of the key may be a password, a token or a key.
 bool names_secret(std::string_view key);
 
 }  // namespace atalaya::inventory

@@ -26,7 +26,7 @@
 namespace atalaya::net {
 namespace {
 
-// The kernel's buffer of an iterator holds 8 pages; a read gives what is in it, whole records.
+// The kernel's buffer of an iterator holds 8 pages; a read returns its contents, whole records.
 constexpr size_t kBuffer = size_t{64} << 10;
 constexpr uint32_t kUsesAtOnce = 256;
 
@@ -45,13 +45,13 @@ class BpfBackend final : public Backend {
   explicit BpfBackend(const BackendOptions &options)
       : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses, options.merge_ports) {}
 
-  // An empty text when it works. What an older kernel refuses is left out: the calls (before 6.3).
+  // An empty text when it works. Older kernels (before 6.3) refuse to count calls: then they are left out.
   std::string open() {
     bpf::capture_messages();
     bpf::take_message();
     std::string error = load();
     if (!error.empty() && calls_) {
-      lacks_ = "what system calls move is not known, so nothing of UDP: " + error;
+      limitation_ = "no UDP metrics, because the kernel does not allow counting calls: " + error;
       calls_ = false;
       error = load();
     }
@@ -91,7 +91,7 @@ class BpfBackend final : public Backend {
       bpf_map_batch_opts batch{};
       batch.sz = sizeof(batch);
       const int error = bpf_map_lookup_batch(map(), first ? nullptr : &at, &at, keys_.data(), uses_.data(), &count, &batch);
-      if (error != 0 && error != -ENOENT) break;  // the others are told next time: amounts are since the first call
+      if (error != 0 && error != -ENOENT) break;  // the rest follows next time: amounts are since the first call
       more = error == 0;
       for (uint32_t i = 0; i < count; ++i)
         if (take(keys_[i], uses_[i], false)) done_.emplace_back(keys_[i], uses_[i]);
@@ -105,7 +105,7 @@ class BpfBackend final : public Backend {
             counted.lost_calls + missed(skeleton_->progs.socket_sends) + missed(skeleton_->progs.socket_receives)};
   }
   bool sees_ends() const override { return true; }
-  std::string_view lacks() const override { return lacks_; }
+  std::string_view limitation() const override { return limitation_; }
 
  private:
   // The kernel does not run a program within itself on the same processor.
@@ -117,12 +117,12 @@ class BpfBackend final : public Backend {
   }
   int map() const { return bpf_map__fd(skeleton_->maps.uses); }
 
-  // Half a walk would count what was lost with it as still to be told, which it is: the kernel knows what it has written.
+  // The next walk reports the rest: the program only marks written records as reported.
   [[noreturn]] static void fail(int error) {
-    throw Failure(Code::retry, "the kernel's list of sockets cannot be read: " + core::error_text(error));
+    throw Failure(Code::retry, "cannot read the kernel's list of sockets: " + core::error_text(error));
   }
 
-  // A call may have come since it was read; when it is not there any more, what was read was the last.
+  // Calls may have followed the reading; when the entry is missing now, the reading was the last.
   void forget(const net_use_key &key, const net_use &read, const TakeUse &take) const {
     net_use last{};
     const int error = bpf_map_lookup_and_delete_elem(map(), &key, &last);
@@ -130,7 +130,7 @@ class BpfBackend final : public Backend {
   }
 
   std::string load() {
-    for (bpf::Link *link : {&iterator_, &changes_, &sends_, &receives_}) link->reset();  // of an attempt before
+    for (bpf::Link *link : {&iterator_, &changes_, &sends_, &receives_}) link->reset();  // of an earlier attempt
     Skeleton skeleton(net_bpf__open());
     if (!skeleton) return words();
     auto &settings = *skeleton->rodata;
@@ -150,7 +150,7 @@ class BpfBackend final : public Backend {
     return attach();
   }
 
-  // The hooks first: what begins before the first walk is then known from its beginning.
+  // The hooks first: connections that begin before the first walk are then known from their beginning.
   std::string attach() {
     changes_.reset(bpf_program__attach_trace(skeleton_->progs.state_changes));
     if (!changes_) return words();
@@ -174,7 +174,7 @@ class BpfBackend final : public Backend {
   Skeleton skeleton_;
   bpf::Link iterator_, changes_, sends_, receives_;
   RecordRing ring_;
-  std::string lacks_;
+  std::string limitation_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
   std::vector<net_use_key> keys_;
   std::vector<net_use> uses_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of bpf_backend.cpp in a build without BPF.
+// Replaces bpf_backend.cpp in a build without BPF.
 #include "plugins/sources/net/backend.h"
 
 namespace atalaya::net {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kMibitPerByte = 8.0 / (1 << 20);
 constexpr double kNanosecondsPerSecond = 1e9;
-// Every socket is told once in so many walks, those that do nothing too.
+// Interval, in walks, at which idle sockets are reported too.
 constexpr uint64_t kWholeEvery = 16;
 constexpr std::string_view kOther = "other", kUnattributed = "unattributed";
 
@@ -61,7 +61,7 @@ void Collector::start() {
   lost_before_ = lost_ = 0;
 }
 
-// Nothing stays hooked into the kernel.
+// Detaches all hooks.
 void Collector::stop() {
   backend_.reset();
 }
@@ -71,14 +71,14 @@ std::unique_ptr<Backend> Collector::open_backend() {
   if (options_.backend != "diag") {
     auto bpf = open_bpf_backend(options_.sockets);
     if (bpf) {
-      if (!(*bpf)->lacks().empty()) {
-        if (!plain) throw Failure(Code::unsupported, "calls cannot be counted here: " + std::string((*bpf)->lacks()));
-        host_.log(Level::info, (*bpf)->lacks());
+      if (!(*bpf)->limitation().empty()) {
+        if (!plain) throw Failure(Code::unsupported, "calls cannot be counted here: " + std::string((*bpf)->limitation()));
+        host_.log(Level::info, (*bpf)->limitation());
       }
       return std::move(*bpf);
     }
     if (options_.backend == "bpf" || !plain)
-      throw Failure(Code::unsupported, "the programs in the kernel do not work here: " + bpf.error());
+      throw Failure(Code::unsupported, "the BPF programs do not work here: " + bpf.error());
     return open_fallback(bpf.error());
   }
   auto diag = open_diag_backend();
@@ -89,12 +89,12 @@ std::unique_ptr<Backend> Collector::open_backend() {
 std::unique_ptr<Backend> Collector::open_fallback(const std::string &reason) {
   auto diag = open_diag_backend();
   if (!diag) {
-    host_.log(Level::warning, "nothing is known of the network: " + reason + "; " + diag.error());
+    host_.log(Level::warning, "no network metrics: " + reason + "; " + diag.error());
     return nullptr;
   }
   host_.log(
       Level::info,
-      "sockets are read by sock_diag: those that end within a window, other network namespaces and UDP are not seen: " + reason);
+      "sockets are read by sock_diag, without connections within a window, other network namespaces and UDP: " + reason);
   return std::move(*diag);
 }
 
@@ -116,10 +116,10 @@ void Collector::read(const Window &window) {
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0 || previous_ns_ == 0;
   const bool whole = walks_++ % kWholeEvery == 0;
   model_->begin(baseline, whole);
-  const auto tell = [this](const net_record &record) { model_->tell(record); };
-  backend_->walk(whole, tell);
-  model_->walked();
-  backend_->take_ends(tell, [this](const net_record &like, const Traffic &together) { model_->brief(like, together); });
+  const auto add = [this](const net_record &record) { model_->add(record); };
+  backend_->walk(whole, add);
+  model_->end_walk();
+  backend_->take_ends(add, [this](const net_record &like, const Traffic &together) { model_->add_brief(like, together); });
   backend_->take_uses([this](const net_use_key &key, const net_use &use, bool gone) { return model_->use(key, use, gone); });
   model_->end();
   elapsed_ns_ = baseline ? 0 : now_ns - previous_ns_;
@@ -129,7 +129,7 @@ void Collector::read(const Window &window) {
   lost_ += model_->lost() + all - std::exchange(lost_before_, all);
 }
 
-// One without open connections may have ended, and its number be another's.
+// A process without open connections may have ended, and its pid may belong to another one.
 bool Collector::lives(const NetProcess &process) const {
   const int32_t pid = process.owner.pid;
   if (pid <= 0 || (::kill(pid, 0) != 0 && errno != EPERM)) return false;
@@ -144,7 +144,7 @@ bool Collector::lives(const NetProcess &process) const {
   return start_ticks({text.data(), static_cast<size_t>(size)}) == ticks_of(process.owner.start_ns);
 }
 
-// Those that have ended lose their numbers: they are told by name, together.
+// Ended processes lose their pid: those of one name are one sample.
 void Collector::part_processes() {
   living_.clear();
   gone_.clear();
@@ -284,19 +284,19 @@ void Collector::add_number(uint32_t tag, uint64_t number, Sample &sample, Batch 
   batch.tag(sample, tag, {digits.data(), static_cast<size_t>(end - digits.data())});
 }
 
-void Collector::rate(Show what, uint64_t amount, double scale, Sample &sample, Batch &batch) const {
+void Collector::rate(Show metric, uint64_t amount, double scale, Sample &sample, Batch &batch) const {
   const double per_second = static_cast<double>(amount) * kNanosecondsPerSecond / static_cast<double>(elapsed_ns_);
-  batch.field(sample, id(what), round_to(per_second * scale, kNetMetrics[static_cast<size_t>(what)].decimals));
+  batch.field(sample, id(metric), round_to(per_second * scale, kNetMetrics[static_cast<size_t>(metric)].decimals));
 }
 
-void Collector::count(Show what, uint64_t amount, Sample &sample, Batch &batch) const {
-  batch.field(sample, id(what), static_cast<int64_t>(amount));
+void Collector::count(Show metric, uint64_t amount, Sample &sample, Batch &batch) const {
+  batch.field(sample, id(metric), static_cast<int64_t>(amount));
 }
 
-void Collector::mean_rtt(Show what, const Traffic &moved, Sample &sample, Batch &batch) const {
+void Collector::mean_rtt(Show metric, const Traffic &moved, Sample &sample, Batch &batch) const {
   if (moved.rtt_readings == 0) return;
   const double ms = static_cast<double>(moved.rtt_us) / static_cast<double>(moved.rtt_readings) / 1000;
-  batch.field(sample, id(what), round_to(ms, kNetMetrics[static_cast<size_t>(what)].decimals));
+  batch.field(sample, id(metric), round_to(ms, kNetMetrics[static_cast<size_t>(metric)].decimals));
 }
 
 }  // namespace atalaya::net

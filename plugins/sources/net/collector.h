@@ -23,7 +23,7 @@ struct CollectorOptions {
   BackendOptions sockets;
   ModelOptions model;
   bool processes = true, flows = true;
-  size_t exited_groups = 100;  // names of processes that have ended, a window
+  size_t exited_groups = 100;  // names of ended processes per window
 };
 
 class Collector {
@@ -35,18 +35,18 @@ class Collector {
 
  private:
   std::unique_ptr<Backend> open_backend();
-  // Null, and said once, when there is no way at all.
+  // Null, and logged once, when no backend works.
   std::unique_ptr<Backend> open_fallback(const std::string &reason);
   void read(const Window &window);
   void part_processes();
   void add_exited(const NetProcess &process);
-  // At the end of the window.
+  // Whether the process is alive at the end of the window.
   bool lives(const NetProcess &process) const;
   bool is_gone(const Owner &owner) const;
 
   void show(const NetProcess &process, Batch &batch);
   void show_tcp(const NetProcess &process, Sample &sample, Batch &batch);
-  // By the number of its first metric, of four.
+  // Four metrics, from `first` on.
   void show_calls(Show first, const Traffic &moved, Sample &sample, Batch &batch) const;
   void show_flows(Batch &batch);
   void show(const Flow &flow, Batch &batch);
@@ -55,10 +55,10 @@ class Collector {
   void add_owner(const Owner &owner, Sample &sample, Batch &batch) const;
   void add_ends(const FlowKey &key, Sample &sample, Batch &batch) const;
   static void add_number(uint32_t tag, uint64_t number, Sample &sample, Batch &batch);
-  void rate(Show what, uint64_t amount, double scale, Sample &sample, Batch &batch) const;
-  void count(Show what, uint64_t amount, Sample &sample, Batch &batch) const;
-  void mean_rtt(Show what, const Traffic &moved, Sample &sample, Batch &batch) const;
-  uint32_t id(Show what) const { return ids_[static_cast<size_t>(what)]; }
+  void rate(Show metric, uint64_t amount, double scale, Sample &sample, Batch &batch) const;
+  void count(Show metric, uint64_t amount, Sample &sample, Batch &batch) const;
+  void mean_rtt(Show metric, const Traffic &moved, Sample &sample, Batch &batch) const;
+  uint32_t id(Show metric) const { return ids_[static_cast<size_t>(metric)]; }
 
   Host host_;
   CollectorOptions options_;
@@ -71,10 +71,10 @@ class Collector {
   std::unique_ptr<SocketModel> model_;
   FlowTable shown_flows_;
   std::vector<const NetProcess *> living_, gone_;  // of this window
-  std::vector<NetProcess> exited_;                 // the gone ones by name
+  std::vector<NetProcess> exited_;                 // the ended ones by name
   uint64_t walks_ = 0;
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
-  uint64_t lost_before_ = 0, lost_ = 0;       // not told yet
+  uint64_t lost_before_ = 0, lost_ = 0;       // not reported yet
 };
 
 }  // namespace atalaya::net

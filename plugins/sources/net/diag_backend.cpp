@@ -43,17 +43,17 @@ class DiagBackend final : public Backend {
     refreshed_ = false;
     for (const int family : {AF_INET, AF_INET6}) {
       ask(static_cast<uint8_t>(family));
-      receive([&](DiagSocket &socket) { tell(socket, take); });
+      receive([&](DiagSocket &socket) { report(socket, take); });
     }
   }
-  // The last that was seen of those that are not there any more. The kernel's list changes while it is told, so one walk may miss a
-  // socket that is there.
+  // The last readings of sockets that are missing now. The kernel's list changes while it is read, so one walk may miss an
+  // existing socket.
   void take_ends(const Take &take, const TakeBrief & /*take_brief*/) override {
     std::erase_if(known_, [&](const auto &entry) {
       if (walk_ - entry.second.walk < kMissedWalks) return false;
       net_record end = entry.second.record;
       end.kind = NET_CLOSED;
-      end.flags |= NET_TOLD;
+      end.flags |= NET_REPORTED;
       take(end);
       return true;
     });
@@ -70,7 +70,7 @@ class DiagBackend final : public Backend {
   };
 
   [[noreturn]] static void fail(int error) {
-    throw Failure(Code::retry, "the kernel does not tell its sockets (sock_diag): " + core::error_text(error));
+    throw Failure(Code::retry, "cannot list the sockets (sock_diag): " + core::error_text(error));
   }
 
   void ask(uint8_t family) {
@@ -103,13 +103,13 @@ class DiagBackend final : public Backend {
     }
   }
 
-  void tell(DiagSocket &socket, const Take &take) {
+  void report(DiagSocket &socket, const Take &take) {
     net_record &record = socket.record;
     record.ends.space = space_;
     if (record.kind == NET_LISTENS) return take(record);
     const auto [at, fresh] = known_.try_emplace(record.cookie);
     Known &known = at->second;
-    // What the walk before did not show began after it.
+    // A connection missing in the previous walk began after it.
     record.flags = fresh ? (walk_ > 1 ? NET_BORN | NET_ESTABLISHED : NET_ESTABLISHED) : known.record.flags;
     record.owner = known.record.owner;
     if (fresh || known.inode != socket.inode)
@@ -122,8 +122,8 @@ class DiagBackend final : public Backend {
     take(record);
   }
 
-  // A socket that no process holds any more is still its last holder's. Holders come and go, and who may not be seen stays unknown:
-  // all are looked up anew in whole walks only, since that reads the files of every process.
+  // A socket without a holder still belongs to its last one. Holders change, and some may be unreadable: all are looked up again in
+  // whole walks only, because that reads the files of every process.
   void find_owner(DiagSocket &socket, bool anew) {
     if (socket.inode == 0) return;
     const net_owner *owner = anew && !refreshed_ ? nullptr : holders_.find(socket.inode);
@@ -149,8 +149,8 @@ class DiagBackend final : public Backend {
 core::Result<std::unique_ptr<Backend>> open_diag_backend() {
   core::Descriptor socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   if (socket) return std::unique_ptr<Backend>(std::make_unique<DiagBackend>(std::move(socket)));
-  std::string text = "the kernel cannot be asked for its sockets (sock_diag): " + core::error_text(errno);
-  if (errno == EAFNOSUPPORT) text += "; in the service's unit, RestrictAddressFamilies=AF_NETLINK allows it";
+  std::string text = "cannot query the sockets (sock_diag): " + core::error_text(errno);
+  if (errno == EAFNOSUPPORT) text += "; allow it with RestrictAddressFamilies=AF_NETLINK in the service's unit";
   return core::Error{std::move(text)};
 }
 

@@ -7,8 +7,7 @@
 
 namespace atalaya::net {
 
-// The backend "diag": what the kernel tells everybody about TCP sockets, and who holds them by /proc/PID/fd. A sentence when it
-// may not be asked.
+// The backend "diag": TCP sockets from sock_diag, their holders from /proc/PID/fd. The error says why it is not permitted.
 core::Result<std::unique_ptr<Backend>> open_diag_backend();
 
 }  // namespace atalaya::net

@@ -9,7 +9,7 @@
 namespace atalaya::net {
 namespace {
 
-// Flows that are gathered for each one that is kept. With more than that in a window the smallest so far join the others.
+// Flows collected per flow kept. With more in a window, the smallest so far are merged into the others.
 constexpr size_t kGatheredPerKept = 4;
 
 bool moves_more(const Flow &a, const Flow &b) {
@@ -22,7 +22,7 @@ size_t hash_of(const FlowKey &key) {
   const std::hash<std::string_view> hash;
   const std::string_view ends(reinterpret_cast<const char *>(&key.ends), offsetof(net_ends, space));
   size_t sum = hash(ends);
-  // The name tells flows apart only where there is no process any more.
+  // The name only distinguishes flows of ended processes.
   sum = sum * kOdd + (key.owner.pid != 0 ? key.owner.start_ns : hash(key.owner.text()));
   sum = sum * kOdd + static_cast<uint32_t>(key.owner.pid);
   sum = sum * kOdd + static_cast<uint32_t>(key.peer);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moved between whom in a window: sums by process, addresses and port. A window has a bounded number of flows, whatever
-// happens.
+// Traffic of a window, summed by process, addresses and port. The number of flows per window is bounded.
 #pragma once
 
 #include <array>
@@ -15,23 +14,23 @@
 
 namespace atalaya::net {
 
-enum class Direction : uint8_t { out, in };         // who opened it: this side, the other side
+enum class Direction : uint8_t { out, in };         // opened by this side, by the other side
 enum class Protocol : uint8_t { tcp, udp, local };  // local: Unix sockets
 
-// What was moved in a window.
+// Traffic in a window.
 struct Traffic {
   uint64_t in_bytes = 0, out_bytes = 0, in_packets = 0, out_packets = 0, retransmits = 0;
-  uint64_t connections = 0;               // that moved something or began
-  uint64_t rtt_us = 0, rtt_readings = 0;  // sum of the round-trip times of so many connections
+  uint64_t connections = 0;               // active or begun
+  uint64_t rtt_us = 0, rtt_readings = 0;  // sum and number of round-trip times
 
   uint64_t bytes() const { return in_bytes + out_bytes; }
   void add(const Traffic &more);
 };
 
-// Of one connection, since it began.
+// The traffic of one connection since it began.
 Traffic traffic_of(const net_amounts &amounts);
 
-// A process as long as it lives. Without a pid: all of that name that have ended.
+// A live process. Without a pid: all ended processes of that name.
 struct Owner {
   uint64_t start_ns = 0;
   int32_t pid = 0;
@@ -41,27 +40,27 @@ struct Owner {
   explicit Owner(const net_owner &owner);
   Owner(int32_t its_pid, uint64_t its_start_ns, std::string_view its_name);
   std::string_view text() const { return {name.data(), ::strnlen(name.data(), name.size())}; }
-  // Programs and threads change names; a process stays what it is.
+  // Names change with programs and threads; pid and start identify the process.
   bool same_process(const Owner &other) const { return pid == other.pid && start_ns == other.start_ns; }
 };
 
 struct FlowKey {
   Owner owner;
-  net_ends ends{};  // ports that mean nothing to anybody else are 0
+  net_ends ends{};  // ephemeral ports are 0
   Protocol protocol = Protocol::tcp;
   Direction direction = Direction::out;  // of local: unknown
-  int32_t peer = 0;                      // of local: who opened the other end, a pid
-  bool other = false;                    // all flows that have no place of their own; nothing else of the key is known
+  int32_t peer = 0;                      // of local: pid of the opener of the other end
+  bool other = false;                    // all flows without a separate entry; the rest of the key is unknown
 
   uint16_t port() const { return direction == Direction::in ? ends.local_port : ends.remote_port; }
-  // The network namespace is no part of it: it is told beside the flow, as far as it is one.
+  // Does not compare the network namespace: a flow reports it if all its connections share one.
   bool operator==(const FlowKey &with) const;
 };
 
 struct Flow {
   FlowKey key;
   Traffic moved;
-  uint64_t merged = 0;  // of `other`: how many flows it stands for
+  uint64_t merged = 0;  // of `other`: number of merged flows
 };
 
 // At most `max_flows` flows, those with the most bytes, and one for all others. All sums are exact.
@@ -71,9 +70,9 @@ class FlowTable {
 
   void clear();
   void add(const FlowKey &key, const Traffic &moved);
-  // By bytes, the most first, the others last. Ends the window: valid until clear.
+  // In descending order of bytes, the others last. Ends the window: valid until clear.
   std::span<const Flow> flows();
-  // As they came, before flows().
+  // In the order of arrival; call before flows().
   std::span<const Flow> gathered() const { return flows_; }
   const Flow &others() const { return other_; }
   void add_others(const Flow &other);

@@ -25,21 +25,21 @@ size_t RecordRing::BriefHash::operator()(const BriefKey &key) const {
 
 void RecordRing::sort(const net_record &record) {
   if (record.kind == NET_MOVED) return add_call(record);
-  if ((record.flags & (NET_MET | NET_TOLD)) == 0) return add_brief(record);
+  if ((record.flags & (NET_SEEN | NET_REPORTED)) == 0) return add_brief(record);
   if (kept_.size() < max_kept_)
     kept_.push_back(record);
   else
     ++lost_;
 }
 
-// Nobody has heard of it, so nobody asks for it by itself: in a storm of them there is room for all. Where there are too many
-// flows, those that come are summed by process.
+// No walk has reported the connection, so only its sum is needed: in a storm there is room for all. With too many flows, further
+// connections are summed by process.
 void RecordRing::add_brief(const net_record &record) {
   BriefKey key{record.owner, record.ends, record.flags};
   if (merge_ports_) ((record.flags & NET_INCOMING) != 0 ? key.ends.remote_port : key.ends.local_port) = 0;
   auto at = briefs_.find(key);
   if (at == briefs_.end() && briefs_.size() >= max_kept_) {
-    key.ends = {};  // with whom is not known any more
+    key.ends = {};  // the peer is no longer known
     at = briefs_.find(key);
     if (at == briefs_.end() && briefs_.size() >= 2 * max_kept_) {
       ++lost_;
@@ -90,9 +90,9 @@ void RecordRing::take_uses(const Backend::TakeUse &take) {
   const auto lock = ring_.hold();
   std::erase_if(uses_, [&take](const auto &entry) {
     const net_use_key key{entry.first.cookie, entry.first.pid, 0};
-    const bool rests = take(key, entry.second, false);
-    if (rests) take(key, entry.second, true);
-    return rests;
+    const bool idle = take(key, entry.second, false);
+    if (idle) take(key, entry.second, true);
+    return idle;
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel's programs tell of connections and calls, kept until it is taken.
+// Records of connections and calls from the BPF programs, kept until they are taken.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,11 @@ namespace atalaya::net {
 
 class RecordRing {
  public:
-  // At most so many records, as many sums of brief connections, and as many pairs of process and socket, are kept until they are
-  // taken.
+  // `max_kept` limits the records, the sums of brief connections, and the pairs of process and socket, each separately.
   RecordRing(size_t max_kept, bool merge_ports) : max_kept_(max_kept), merge_ports_(merge_ports) {}
   bool open(int map) { return ring_.open(map, "net"); }
 
-  // What has come since the last call, single calls apart.
+  // The records since the last call, without single calls.
   void take(const Backend::Take &take, const Backend::TakeBrief &take_brief);
   // The sums of the single calls.
   void take_uses(const Backend::TakeUse &take);
@@ -58,7 +57,7 @@ class RecordRing {
   Briefs briefs_, taken_briefs_;
   std::unordered_map<Key, net_use, Hash> uses_;
   uint64_t lost_ = 0;
-  bpf::Ring ring_{[this](const void *data, size_t size) { keep(data, size); }};  // goes first: its thread fills what is above
+  bpf::Ring ring_{[this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above
 };
 
 }  // namespace atalaya::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a walk as records. Pure; they come from our own program, but their frame is checked all the same.
+// Parses the records of a walk. Pure; their frame is checked, although they come from our program.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace atalaya::net {
 
-// Takes whole records from the front of the bytes; gives how many bytes those were.
+// Takes whole records from the front of the bytes; returns their size in bytes.
 size_t take_records(std::span<const std::byte> bytes, const Backend::Take &take);
 
 }  // namespace atalaya::net

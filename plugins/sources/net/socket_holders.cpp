@@ -51,7 +51,7 @@ void SocketHolders::refresh() {
     if (const auto pid = whole_number<int32_t>(entry->d_name); pid && *pid > 0) add_process(*pid);
 }
 
-// One that ends meanwhile, or whose files are not for us to see, holds nothing.
+// A process that ends meanwhile, or whose files are not readable, holds nothing.
 void SocketHolders::add_process(int32_t pid) {
   const std::string path = proc_ + "/" + std::to_string(pid);
   const Folder files(::opendir((path + "/fd").c_str()));

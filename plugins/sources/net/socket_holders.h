@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process holds a socket, by the files of /proc.
+// The processes that hold sockets, from /proc/PID/fd.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ std::optional<uint32_t> socket_inode(std::string_view link);
 class SocketHolders {
  public:
   explicit SocketHolders(std::string proc = "/proc") : proc_(std::move(proc)) {}
-  // Looks at the open files of every process, as far as it may: many system calls.
+  // Reads the open files of every process, where permitted: many system calls.
   void refresh();
-  // Null when nobody is known to hold it.
+  // Null when no holder is known.
   const net_owner *find(uint32_t inode) const;
 
  private:

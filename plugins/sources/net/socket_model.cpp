@@ -9,13 +9,13 @@
 namespace atalaya::net {
 namespace {
 
-// A use that nobody has added to for so many windows is forgotten, in the kernel too.
-constexpr uint32_t kRests = 2;
-// A connection that no process holds may still send for minutes; its end is told. When that was lost, it is forgotten after so many
-// whole walks.
+// Idle windows after which a use is forgotten, also in the kernel.
+constexpr uint32_t kIdleWindows = 2;
+// A connection without a holder may still send for minutes, and its end is reported. If the end was lost, it is forgotten after
+// this number of whole walks.
 constexpr uint32_t kForgottenAfter = 16;
 
-// Counters of the kernel's sockets are read while they change, and corrected by a byte here and there: they never fall by more.
+// Counters of sockets are read while they change, and the correction for SYN and FIN varies: they decrease by a few bytes at most.
 uint64_t grown(uint64_t from, uint64_t to) {
   return to > from ? to - from : 0;
 }
@@ -67,7 +67,7 @@ Traffic &moved_by(NetProcess &process, Protocol protocol) {
   return protocol == Protocol::udp ? process.moved_udp : process.moved_tcp;
 }
 
-// With whom is not known.
+// The peer is unknown.
 bool is_nowhere(const net_ends &ends) {
   constexpr net_ends kNowhere{};
   return std::memcmp(&ends, &kNowhere, sizeof(ends)) == 0;
@@ -111,7 +111,7 @@ void SocketModel::begin(bool baseline, bool whole) {
   }
 }
 
-void SocketModel::tell(const net_record &record) {
+void SocketModel::add(const net_record &record) {
   if (record.kind == NET_OPEN) open(record);
   if (record.kind == NET_CLOSED) closed(record);
   if (record.kind == NET_LISTENS) listening_.insert(place_of(record.ends));
@@ -133,12 +133,12 @@ void SocketModel::open(const net_record &record) {
     touched_.push_back(&socket);
     return;
   }
-  // Several processes hold it. It stays with the one that had it, else it goes to the first.
+  // Of several holders, the previous owner keeps it, else the first one gets it.
   socket.now = largest(socket.now, record.amounts);
   if (holder.same_process(socket.owner)) socket.candidate = holder;
 }
 
-void SocketModel::walked() {
+void SocketModel::end_walk() {
   for (Socket *socket : touched_) settle(*socket);
   touched_.clear();
 }
@@ -172,9 +172,9 @@ void SocketModel::own(Socket &socket, const Owner &owner) {
 void SocketModel::closed(const net_record &record) {
   const auto at = sockets_.find(record.cookie);
   if (at == sockets_.end()) {
-    // What was told of it before, and is known no more, must not be counted again.
-    if ((record.flags & NET_TOLD) != 0) ++lost_;
-    if ((record.flags & NET_TOLD) == 0 && (record.flags & NET_BORN) != 0) brief(record, traffic_of(record.amounts));
+    // Traffic that was reported before must not be counted again.
+    if ((record.flags & NET_REPORTED) != 0) ++lost_;
+    if ((record.flags & NET_REPORTED) == 0 && (record.flags & NET_BORN) != 0) add_brief(record, traffic_of(record.amounts));
     return;
   }
   if (at->second.owned) --process_of(at->second.owner).connections;
@@ -185,7 +185,7 @@ void SocketModel::closed(const net_record &record) {
   count(Owner(record.owner), record.ends, direction, growth_of(from, largest(from, record.amounts)));
 }
 
-void SocketModel::brief(const net_record &like, const Traffic &together) {
+void SocketModel::add_brief(const net_record &like, const Traffic &together) {
   if (baseline_) return;
   const Owner owner(like.owner);
   NetProcess &process = process_of(owner);
@@ -223,17 +223,17 @@ bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
   moved.in_bytes = grown(last.in_bytes, use.in_bytes);
   moved.out_bytes = grown(last.out_bytes, use.out_bytes);
   const uint64_t in_calls = grown(last.in_calls, use.in_calls), out_calls = grown(last.out_calls, use.out_calls);
-  last.rests = in_calls + out_calls == 0 ? last.rests + 1 : 0;
-  const bool rests = last.rests >= kRests;
-  const uint32_t windows = last.rests;
+  last.idle_windows = in_calls + out_calls == 0 ? last.idle_windows + 1 : 0;
+  const bool idle = last.idle_windows >= kIdleWindows;
+  const uint32_t windows = last.idle_windows;
   last = {use.in_bytes, use.out_bytes, use.in_calls, use.out_calls, windows};
   if (gone) uses_.erase({key.cookie, key.pid});
-  if (baseline_) return rests;
+  if (baseline_) return idle;
 
   const Protocol protocol = protocol_of(use);
   NetProcess &process = process_of(Owner(use.owner));
   has(process, protocol) = true;
-  if (in_calls + out_calls == 0) return rests;
+  if (in_calls + out_calls == 0) return idle;
   if (protocol != Protocol::tcp) {  // of TCP the sockets count segments; a datagram is a call
     moved.in_packets = in_calls;
     moved.out_packets = out_calls;
@@ -243,7 +243,7 @@ bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
   FlowKey flow = key_of(process.owner, use.ends, protocol, direction_of(key.cookie, use));
   flow.peer = use.peer;
   flows_.add(flow, moved);
-  return rests;
+  return idle;
 }
 
 Direction SocketModel::direction_of(const net_ends &ends, uint32_t flags) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what is told of sockets to what moved in a window: growth, owners, directions. Knows no files, no kernel and no ABI.
+// From records of sockets to the traffic of a window: growth, owners, directions. Independent of files, kernel and ABI.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@
 namespace atalaya::net {
 
 struct ModelOptions {
-  bool merge_ports = true;   // ports that the kernel chose for one connection mean nothing
-  bool amounts = true;       // else only that connections begin and end
-  bool tcp_by_call = false;  // what TCP moves comes from use(), by whoever called
-  size_t max_flows = 10000;  // a window
+  bool merge_ports = true;   // drop ephemeral ports
+  bool amounts = true;       // else only begins and ends of connections
+  bool tcp_by_call = false;  // TCP traffic comes from use(), by caller
+  size_t max_flows = 10000;  // per window
 };
 
-// A process and what it did with the network in this window.
+// A process and its network usage in this window.
 struct NetProcess {
   Owner owner;
   uint64_t connections = 0;  // open ones, of TCP
-  // Whether it has, or had in this window, sockets of the kind, and what it moved by them.
+  // Whether it has, or had in this window, sockets of the kind, and their traffic.
   bool tcp = false, udp = false, local = false;
   Traffic moved_tcp, moved_udp, moved_local;
   uint64_t connects = 0, accepts = 0, failures = 0;
@@ -34,27 +34,27 @@ struct NetProcess {
   void add(const NetProcess &more);
 };
 
-// A window: begin; all that a walk told, then walked; the ends that were told; what was used; end.
+// A window: begin; all records of a walk, then end_walk; the ends; the uses; end.
 class SocketModel {
  public:
   explicit SocketModel(const ModelOptions &options);
 
-  // A baseline takes readings, but nothing moves in it. A whole walk tells of all sockets, others of those that have changed.
+  // A baseline takes readings without traffic. A whole walk reports all sockets, others only changed ones.
   void begin(bool baseline, bool whole);
-  void tell(const net_record &record);
-  // Connections that have ended and that tell() has not told of.
-  void brief(const net_record &like, const Traffic &together);
-  // Who holds each socket is known only at the end of a walk.
-  void walked();
-  // What a process has moved through a socket since the first call that was counted. True when it rests: then it may be told a last
-  // time, as `gone`, and what comes after that counts from 0.
+  void add(const net_record &record);
+  // Ended connections that were never added.
+  void add_brief(const net_record &like, const Traffic &together);
+  // The holder of each socket is known only at the end of a walk.
+  void end_walk();
+  // Traffic of a process through a socket since the first counted call. True when it is idle: then it may be reported a last time,
+  // with `gone` set, and later calls count from 0.
   bool use(const net_use_key &key, const net_use &use, bool gone = false);
   void end();
 
   // Of this window, until the next begin.
   const std::vector<const NetProcess *> &processes() const { return shown_; }
   const FlowTable &flows() const { return flows_; }
-  // Ends in this window of connections that were told of before but are known no more.
+  // Ends in this window of connections that were reported before but have been forgotten.
   uint64_t lost() const { return lost_; }
   size_t sockets() const { return sockets_.size(); }
 
@@ -64,10 +64,10 @@ class SocketModel {
     net_amounts now{};
     net_ends ends{};
     uint32_t flags = 0;
-    uint32_t walk = 0;        // the last one that told of it
-    uint32_t seen_whole = 0;  // the last whole walk that did
+    uint32_t walk = 0;        // the last one that reported it
+    uint32_t seen_whole = 0;  // the last whole walk that reported it
     Owner owner, candidate;
-    std::optional<Direction> direction;  // known since its first window: who listened may listen no more
+    std::optional<Direction> direction;  // fixed in the first window: the listener may close later
     bool owned = false;                  // it counts among the owner's connections
   };
   struct UseKey {
@@ -80,7 +80,7 @@ class SocketModel {
   };
   struct Use {
     uint64_t in_bytes = 0, out_bytes = 0, in_calls = 0, out_calls = 0;
-    uint32_t rests = 0;  // windows
+    uint32_t idle_windows = 0;
   };
 
   void open(const net_record &record);
@@ -99,7 +99,7 @@ class SocketModel {
   uint64_t lost_ = 0;
   uint32_t walk_ = 0, wholes_ = 0;
   std::unordered_map<uint64_t, Socket> sockets_;  // by cookie
-  std::vector<Socket *> touched_;                 // told in this walk
+  std::vector<Socket *> touched_;                 // reported in this walk
   std::unordered_map<UseKey, Use, UseHash> uses_;
   std::unordered_set<uint64_t> listening_;              // network namespace and port
   std::unordered_map<uint64_t, NetProcess> processes_;  // by start and pid

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small texts: of addresses, and of what /proc says about a process.
+// Text of addresses and of /proc/PID/stat.
 #pragma once
 
 #include <array>

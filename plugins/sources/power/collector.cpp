@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMostGpuWatts = 3000;
 
-// The two metrics of a domain that is told by package.
+// The two metrics of a domain with values per package.
 struct DomainNames {
   Domain domain;
   Values::Name energy, power;
@@ -49,12 +49,12 @@ void Collector::start() {
   OpenedMeter opened = open_meter(options_.rapl, tree_, *msr_, cpus, Detail::cores);
   meter_ = std::move(opened.meter);
   if (!meter_ && options_.rapl != "off")
-    tell("no energy of packages (RAPL): " + opened.how + (options_.model ? "" : "; give \"model\" to estimate it"));
+    log_missing("no energy of packages (RAPL): " + opened.how + (options_.model ? "" : "; set \"model\" to estimate it"));
   follow_cpus(cpus);
-  tell_absent();
+  log_missing_parts();
   if (options_.ipmi) open_ipmi();
   if (options_.gpus)
-    if (const std::string wrong = nvml_.open(options_.nvml); !wrong.empty()) tell("no NVIDIA GPUs: " + wrong, Level::debug);
+    if (const std::string error = nvml_.open(options_.nvml); !error.empty()) log_missing("no NVIDIA GPUs: " + error, Level::debug);
   if (options_.model) busy_ = std::make_unique<BusyTime>(tree_);
 }
 
@@ -71,32 +71,32 @@ void Collector::follow_cpus(const std::vector<cpus::Cpu> &cpus) {
   if (options_.sensors) sensors_.follow(cpus);
 }
 
-void Collector::tell_absent() {
+void Collector::log_missing_parts() {
   if (!cpu_states_.has_frequencies())
-    tell("no sys.cpu.mhz: " + tree_.named("sys/devices/system/cpu/cpu*/cpufreq") + " is not there");
+    log_missing("no sys.cpu.mhz: " + tree_.named("sys/devices/system/cpu/cpu*/cpufreq") + " is missing");
   if (options_.cstates && !cpu_states_.has_cstates())
-    tell("no sys.cpu.cstate: " + tree_.named("sys/devices/system/cpu/cpu*/cpuidle") + " is not there");
+    log_missing("no sys.cpu.cstate: " + tree_.named("sys/devices/system/cpu/cpu*/cpuidle") + " is missing");
   if (options_.msr && !msr_works_)
-    tell("no registers (sys.cpu.mhz.busy and sys.cpu.cstate.hardware among them): " + tree_.named("dev/cpu/*/msr") +
-         " cannot be read; it takes an Intel or AMD CPU, the module msr and CAP_SYS_RAWIO");
+    log_missing("no registers, so no sys.cpu.mhz.busy, sys.cpu.cstate.hardware and others: cannot read " +
+                tree_.named("dev/cpu/*/msr") + "; it takes an Intel or AMD CPU, the module msr and CAP_SYS_RAWIO");
   if (options_.sensors && !sensors_.any())
-    tell("no temperatures: neither " + tree_.named("sys/class/hwmon") + " nor " + tree_.named("sys/class/thermal") +
+    log_missing("no temperatures: neither " + tree_.named("sys/class/hwmon") + " nor " + tree_.named("sys/class/thermal") +
          " has sensors");
 }
 
 void Collector::open_ipmi() {
   if (own_ipmi_) {
     auto device = std::make_unique<DeviceIpmi>();
-    if (const std::string wrong = device->open(tree_); !wrong.empty()) return tell("no power by IPMI: " + wrong, Level::debug);
+    if (const std::string error = device->open(tree_); !error.empty()) return log_missing("no power by IPMI: " + error, Level::debug);
     ipmi_ = std::move(device);
   }
-  ipmi_answers_ = read_power(*ipmi_).has_value();
-  if (!ipmi_answers_) tell("no power by IPMI: the controller does not answer DCMI's question for its power reading");
+  ipmi_works_ = read_power(*ipmi_).has_value();
+  if (!ipmi_works_) log_missing("no power by IPMI: the controller does not respond to the DCMI power reading command");
 }
 
-// Once a start: what this host has not is no fault. Most have neither a controller nor a GPU.
-void Collector::tell(const std::string &what_is_absent, Level level) {
-  host_.log(level, what_is_absent);
+// Once per start; a missing part is not an error. Most hosts have neither a controller nor a GPU.
+void Collector::log_missing(const std::string &text, Level level) {
+  host_.log(level, text);
 }
 
 void Collector::stop() {
@@ -127,7 +127,7 @@ void Collector::collect(const Window &window, Batch &batch) {
     power_.meter = sensors_.meter_watts();
     power_.battery = sensors_.battery_watts();
   }
-  if (ipmi_answers_) power_.ipmi = read_power(*ipmi_);
+  if (ipmi_works_) power_.ipmi = read_power(*ipmi_);
   if (nvml_.is_open()) collect_gpus(host_.monotonic(), baseline);
   emit_power();
 }
@@ -136,13 +136,13 @@ void Collector::collect_energy(const Window &window, int64_t now_ns) {
   if (!meter_) return;
   meter_->keep_up(window.interval_ns);
   emit_energy(meter_->take(now_ns));
-  if (!meter_->still().empty() && !std::exchange(still_told_, true))
-    tell("the energy counter of " + meter_->still() + " stands still: it has no energy while it does");
+  if (!meter_->stopped_zone().empty() && !std::exchange(stopped_logged_, true))
+    log_missing("the energy counter of " + meter_->stopped_zone() + " has stopped: no energy until it counts again");
 }
 
 void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
   const std::vector<Zone> &zones = meter_->zones();
-  // Dies of one package are one, where all of them are known.
+  // The dies of a package are summed, if all are known.
   struct Sum {
     Energy energy;
     bool known = true;
@@ -181,8 +181,8 @@ void Collector::emit_energy(const std::vector<std::optional<Energy>> &energy) {
   if (all_packages) power_.packages = packages;
 }
 
-// The first of these that says something; a model only where nothing measures. Where one falls out for a window the next best would
-// be of something else: the tag keeps them apart.
+// Emits the first meter with a value; a model only without any meter. When a meter has no value in a window, the next one covers a
+// different part of the host: the tag separates them.
 void Collector::emit_power() {
   const std::pair<const char *, std::optional<double>> measured[] = {{"ipmi", power_.ipmi},
                                                                      {"meter", power_.meter},
@@ -190,7 +190,7 @@ void Collector::emit_power() {
                                                                      {"battery", power_.battery},
                                                                      {"rapl", power_.packages}};
   for (const auto &[name, watts] : measured) {
-    if (watts.value_or(0) <= 0) continue;  // a host that runs draws something: what says 0 W does not measure
+    if (watts.value_or(0) <= 0) continue;  // a running host draws power: a meter with 0 W does not measure
     out_.values().set("sys.power", watts);
     return out_.meter(name, false);
   }
@@ -220,7 +220,7 @@ void Collector::collect_gpus(int64_t now_ns, bool baseline) {
   for (const GpuProcess &process : nvml_.read_processes()) {
     const std::string name = process_name(tree_, process.pid);
     if (name.empty()) continue;
-    if (!baseline) out_.values().set("proc.gpu.usage", process.usage);  // the first ones reach back to before the window
+    if (!baseline) out_.values().set("proc.gpu.usage", process.usage);  // the first values cover time before the window
     out_.values().set("proc.gpu.mem.used", process.memory_mib);
     out_.gpu_process(process.pid, name, process.gpu);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One window: every part that works here, and of what they say the power of the host.
+// Collects all parts that work on this host, and the power of the host from their meters.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -29,7 +29,7 @@ struct Options {
 
 class Collector {
  public:
-  // Tests bring recorded registers and a recorded controller; else they are those of the tree.
+  // Tests pass recorded registers and a recorded controller; else those of the tree are used.
   Collector(Host host, Options options, std::unique_ptr<Msr> msr = nullptr, std::unique_ptr<Ipmi> ipmi = nullptr);
 
   void start();
@@ -37,7 +37,7 @@ class Collector {
   void collect(const Window &window, Batch &batch);
 
  private:
-  // What measures the power of the host: of all that do in a window the first.
+  // The meters of the host, best first: the first with a value in the window counts.
   struct HostPower {
     std::optional<double> ipmi, meter, platform, battery, packages;
   };
@@ -47,9 +47,9 @@ class Collector {
 
   void follow_cpus();
   void follow_cpus(const std::vector<cpus::Cpu> &cpus);
-  void tell_absent();
+  void log_missing_parts();
   void open_ipmi();
-  void tell(const std::string &what_is_absent, Level level = Level::info);
+  void log_missing(const std::string &text, Level level = Level::info);
   void forget();
   void collect_energy(const Window &window, int64_t now_ns);
   void emit_energy(const std::vector<std::optional<Energy>> &energy);
@@ -63,10 +63,10 @@ class Collector {
   cpus::CpuWatch cpu_watch_;
   std::unique_ptr<Msr> msr_;
   std::unique_ptr<Ipmi> ipmi_;
-  bool own_ipmi_;  // not a test's
-  bool ipmi_answers_ = false;
+  bool own_ipmi_;  // false: passed by a test
+  bool ipmi_works_ = false;
   std::unique_ptr<EnergyMeter> meter_;
-  bool still_told_ = false;
+  bool stopped_logged_ = false;
   std::unique_ptr<BusyTime> busy_;  // for the model
   CpuStates cpu_states_;
   MsrStates msr_states_;

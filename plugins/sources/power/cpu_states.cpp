@@ -11,9 +11,9 @@ namespace {
 constexpr const char *kCpus = "sys/devices/system/cpu/";
 constexpr const char *kUncore = "sys/devices/system/cpu/intel_uncore_frequency/";
 constexpr const char *kDrm = "sys/class/drm/";
-constexpr size_t kFirstBuffer = size_t{64} << 10, kLargestBuffer = size_t{64} << 20;  // a line an interrupt, a column a CPU
+constexpr size_t kFirstBuffer = size_t{64} << 10, kLargestBuffer = size_t{64} << 20;  // a line per interrupt, a column per CPU
 
-// A share of time. The clocks of both are read one after another, so it may seem to be a little over all of it.
+// A share of time. The two clocks are read one after another, so it may be slightly above 100 %.
 std::optional<double> share(std::optional<double> percent) {
   return percent ? std::optional(std::min(*percent, 100.0)) : std::nullopt;
 }
@@ -28,7 +28,7 @@ std::vector<CpuInterrupts> parse_interrupts(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = proc::next_line(text);
     if (!proc::next_word(line).ends_with(":")) continue;
-    // Lines with fewer numbers are of the whole host (ERR, MIS).
+    // Lines with fewer numbers belong to the whole host (ERR, MIS).
     std::string_view numbers = line;
     uint64_t count = 0;
     size_t columns = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel's files say of CPUs: frequency, idle states, throttling, interrupts, Intel's uncore and graphics.
+// CPU values from the kernel's files: frequency, idle states, throttling, interrupts, Intel's uncore and graphics.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ class CpuStates {
   };
   CpuStates(const core::Tree &tree, Wanted wanted) : tree_(tree), wanted_(wanted) {}
 
-  // Of these CPUs from now on; those of them that were there before go on.
+  // Reads these CPUs from now on; known CPUs keep their state.
   void follow(const std::vector<cpus::Cpu> &cpus);
   void forget();
   void collect(int64_t now_ns, Output &out);

@@ -13,7 +13,7 @@ namespace atalaya::power {
 namespace {
 
 constexpr uint8_t kGroupExtension = 0x2c, kGetPowerReading = 0x02, kDcmi = 0xdc, kSystemPower = 0x01;
-constexpr int kPatienceMs = 1000;  // controllers are slow; one that does not answer by then is asked again in the next window
+constexpr int kTimeoutMs = 1000;  // controllers are slow; after a timeout the next window retries
 constexpr size_t kMostAnswers = 16;
 
 }  // namespace
@@ -36,10 +36,10 @@ std::optional<std::vector<uint8_t>> DeviceIpmi::ask(uint8_t function, uint8_t co
   request.msg.data = data.data();
   request.msg.data_len = static_cast<unsigned short>(data.size());
   if (!device_ || ::ioctl(device_.get(), IPMICTL_SEND_COMMAND, &request) != 0) return std::nullopt;
-  // An answer that came too late for its own question may lie before it.
+  // A late response to an earlier request may come first.
   for (size_t i = 0; i < kMostAnswers; ++i) {
     pollfd ready{device_.get(), POLLIN, 0};
-    if (::poll(&ready, 1, kPatienceMs) != 1) return std::nullopt;
+    if (::poll(&ready, 1, kTimeoutMs) != 1) return std::nullopt;
     std::array<uint8_t, IPMI_MAX_MSG_LENGTH> buffer{};
     ipmi_addr from{};
     ipmi_recv answer{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the board's management controller measures at the host's supply: the command "Get Power Reading" of DCMI 1.5, 6.6.1.
+// Power at the host's supply, measured by the board's management controller: the command "Get Power Reading" of DCMI 1.5, 6.6.1.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace atalaya::power {
 class Ipmi {
  public:
   virtual ~Ipmi() = default;
-  // What it answers, the completion code first; absent when it does not.
+  // The response, completion code first; absent without a response.
   virtual std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) = 0;
 };
 
 // /dev/ipmi0 of the module ipmi_devintf.
 class DeviceIpmi final : public Ipmi {
  public:
-  // What is wrong, "" when it is open.
+  // The error, "" when it is open.
   std::string open(const core::Tree &tree);
   std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) override;
 
@@ -33,7 +33,7 @@ class DeviceIpmi final : public Ipmi {
   int64_t last_id_ = 0;
 };
 
-// Watts now; absent when it refused or does not measure.
+// Current watts; absent when the controller refuses or does not measure.
 std::optional<double> parse_power_reading(std::span<const uint8_t> answer);
 std::optional<double> read_power(Ipmi &ipmi);
 

@@ -14,7 +14,7 @@ constexpr uint32_t kThermalStatus = 0x19c, kPackageThermalStatus = 0x1b1, kTempe
 constexpr uint32_t kRaplUnit = 0x606;
 constexpr uint64_t k32Bits = 0xffffffff;
 
-// A share of time. The registers are read one after another, so it may seem to be a little over all of it.
+// A share of time. The registers are read one after another, so it may be slightly above 100 %.
 std::optional<double> percent(std::optional<double> part, std::optional<double> all) {
   if (!part || !all || *all <= 0) return std::nullopt;
   return std::min(100 * *part / *all, 100.0);
@@ -25,7 +25,7 @@ std::optional<double> quotient(std::optional<double> part, std::optional<double>
   return *part / *all;
 }
 
-// Of a thermal status: degrees below the hottest, where it says that they are valid.
+// Degrees below the maximum from a thermal status, if marked as valid.
 std::optional<double> celsius(std::optional<uint64_t> status, std::optional<int64_t> hottest, bool always_valid) {
   if (!status || !hottest || (!always_valid && bits(*status, 31, 31) == 0)) return std::nullopt;
   return static_cast<double>(*hottest) - static_cast<double>(bits(*status, 16, 22));
@@ -80,7 +80,7 @@ MsrStates::Core MsrStates::read_core(const cpus::Cpu &cpu) {
   core.mperf = counter(cpu.number, kMperf);
   if (!intel_) return core;
   if (const auto smi = counter(cpu.number, kSmi)) core.smi = *smi & k32Bits;
-  if (!cpu.first_of_core) return core;  // the others have the same ones
+  if (!cpu.first_of_core) return core;  // the others share its registers
   core.c1 = counter(cpu.number, 0x660);
   core.c3 = counter(cpu.number, 0x3fc);
   core.c6 = counter(cpu.number, 0x3fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registers of x86 CPUs say beside energy: busy frequency, C-states of cores and packages, temperature, throttling.
+// Values from registers of x86 CPUs other than energy: busy frequency, C-states of cores and packages, temperature, throttling.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ class MsrStates {
  public:
   explicit MsrStates(Msr &msr) : msr_(msr) {}
 
-  // Of these CPUs from now on; those of them that were there before go on. False when not even the time stamp counter can be read.
+  // Reads these CPUs from now on; known CPUs keep their state. False when not even the time stamp counter is readable.
   bool follow(const std::vector<cpus::Cpu> &cpus, const CpuModel &model);
   void forget();
-  // `temperatures`: those of Intel's cores too, where no driver shows them.
+  // `temperatures`: also read those of Intel cores, where no driver shows them.
   void collect(int64_t now_ns, bool temperatures, Output &out);
 
  private:
@@ -35,7 +35,7 @@ class MsrStates {
     cpus::Cpu cpu;
     proc::Last<Core> core;
     proc::Last<Package> package;
-    std::optional<int64_t> hottest;  // degrees Celsius at which it is slowed down
+    std::optional<int64_t> hottest;  // degrees Celsius at which it is throttled
   };
 
   proc::Count counter(int32_t cpu, uint32_t address);
@@ -47,7 +47,7 @@ class MsrStates {
 
   Msr &msr_;
   bool intel_ = false;
-  double seconds_of_throttling_ = 0;  // of one count
+  double seconds_of_throttling_ = 0;  // per count
   std::vector<CpuState> cpus_;
 };
 

@@ -97,10 +97,10 @@ std::string Nvml::open(const std::string &library) {
   void *const loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded == nullptr) {
     const char *const text = ::dlerror();
-    return text != nullptr ? text : "it cannot be loaded";
+    return text != nullptr ? text : "cannot load it";
   }
   functions_ = std::make_unique<Functions>(loaded);
-  if (!functions_->complete()) return library + " lacks functions of NVML version 2";
+  if (!functions_->complete()) return library + " does not have the functions of NVML version 2";
   if (const int error = functions_->init(); error != kSuccess)
     return "nvmlInit: " + (functions_->error != nullptr ? std::string(functions_->error(error)) : std::to_string(error));
   open_ = true;
@@ -112,7 +112,7 @@ std::string Nvml::open(const std::string &library) {
   }
   if (!gpus_.empty()) return "";
   close();
-  return "the driver shows no GPU";
+  return "the driver reports no GPU";
 }
 
 void Nvml::close() {
@@ -162,7 +162,7 @@ std::vector<GpuProcess> Nvml::read_processes() {
 void Nvml::add_memory(const Gpu &gpu, std::vector<GpuProcess> &processes) const {
   for (const auto function : {functions_->compute, functions_->graphics}) {
     if (function == nullptr) continue;
-    // It says how much room it needs, which may grow until it is asked again.
+    // It returns the number of entries, which may grow until the next call.
     std::vector<ProcessInfo> list(64);
     int error = kInsufficientSize;
     auto count = static_cast<unsigned>(list.size());
@@ -174,7 +174,7 @@ void Nvml::add_memory(const Gpu &gpu, std::vector<GpuProcess> &processes) const 
     list.resize(std::min<size_t>(count, list.size()));
     for (const ProcessInfo &info : list) {
       GpuProcess &process = process_of(processes, gpu.name, info.pid);
-      if (info.used_memory != kUnknown) process.memory_mib = mib(info.used_memory);  // one that does both is in both lists
+      if (info.used_memory != kUnknown) process.memory_mib = mib(info.used_memory);  // a process that does both is in both lists
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's management library, as its documentation (NVML API Reference Guide) declares it; looked for when the source starts, so
-// that nothing is linked. Only the functions and members that are used.
+// NVIDIA's management library, declared as in its documentation (NVML API Reference Guide) and loaded when the source starts, so that
+// nothing is linked. Only the functions and members that are used.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace atalaya::power {
 
 struct GpuReading {
-  std::string name;  // its number, as nvidia-smi counts
+  std::string name;  // its number, as in nvidia-smi
   std::optional<double> usage, memory_usage, power, temperature, memory_total_mib, memory_used_mib;
   std::optional<uint64_t> energy_mj;
 };
@@ -29,7 +29,7 @@ class Nvml {
   Nvml &operator=(const Nvml &) = delete;
   ~Nvml();
 
-  // What is wrong, "" when it works. The library stays loaded: it has run code.
+  // The error, "" when it works. The library stays loaded: it has run code.
   std::string open(const std::string &library);
   void close();
   bool is_open() const { return open_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of the source put their samples.
+// Output of the samples of all parts of the source.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -32,7 +32,7 @@ class Output {
 
   void begin(Batch &batch) { batch_ = &batch; }
   Values &values() { return values_; }
-  // Ends one sample; without values there is none.
+  // Ends one sample; a sample without values is not emitted.
   void emit(std::initializer_list<Emitter::Tag> tags) {
     emitter_.emit(*batch_, values_, tags);
     values_.clear();

@@ -13,20 +13,20 @@ constexpr const char *kHwmon = "sys/class/hwmon/";
 constexpr const char *kThermal = "sys/class/thermal/";
 constexpr const char *kSupply = "sys/class/power_supply/";
 
-// What no sensor of a host measures: such a reading is of one that is not connected, or is none.
+// Limits of plausible readings: others come from unconnected or faulty sensors.
 constexpr double kColdest = -100, kHottest = 250, kMostSensorWatts = 100000;
-constexpr double kLeastHostWatts = 1e-6;  // the first number above 0: a host that runs draws something
+constexpr double kLeastHostWatts = 1e-6;  // the smallest reading above 0: a running host draws power
 
 std::optional<double> between(std::optional<double> value, double least, double most) {
   return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
-// The driver of the chip measures what the whole host draws: ACPI's power meter, IBM's first servers with one.
+// Whether the driver measures the power of the whole host: ACPI's power meter, and that of early IBM servers.
 bool measures_host(const std::string &driver) {
   return driver == "power_meter" || driver == "aem1";
 }
 
-// The name that a second one of the same gets.
+// The name of a second sensor with the same name.
 template <class Entries, class Name>
 std::string unique(std::string name, const Entries &entries, const Name &name_of) {
   const std::string base = name;
@@ -35,7 +35,7 @@ std::string unique(std::string name, const Entries &entries, const Name &name_of
   return name;
 }
 
-// The first CPUs of each die or package, in the order of these.
+// The first CPU of each die or package, in their order.
 std::vector<cpus::Cpu> firsts(const std::vector<cpus::Cpu> &cpus, bool cpus::Cpu::*is_first) {
   std::vector<cpus::Cpu> found;
   std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(found), [&](const cpus::Cpu &cpu) { return cpu.*is_first; });
@@ -76,7 +76,7 @@ void Sensors::find_chips(const std::vector<cpus::Cpu> &cpus) {
 
 // Absent when it has no sensors.
 std::optional<Sensors::CpuChip> Sensors::find_chip(const std::string &folder, const std::string &driver) {
-  // hwmonN is another one after the next start; the device is not.
+  // hwmonN may change with a reboot; the device does not.
   const std::string device = tree_.link_name(folder + "device");
   const std::string base = device.empty() ? driver : device.starts_with(driver) ? device : driver + "-" + device;
   const std::string chip = unique(base, sensors_, [](const Sensor &sensor) { return sensor.chip; });
@@ -91,7 +91,7 @@ std::optional<Sensors::CpuChip> Sensors::find_chip(const std::string &folder, co
   return sensors_.size() > first ? std::optional(CpuChip{device, first, sensors_.size()}) : std::nullopt;
 }
 
-// A channel's file is its number of now or, where that is not, the driver's mean.
+// The file of a channel: the current value or, without one, the driver's mean.
 void Sensors::find_channels(const std::string &folder, const Kind &kind, std::vector<Sensor> &found) {
   std::vector<std::string> channels;
   for (const std::string &file : tree_.list(folder, kind.prefix).names) {
@@ -113,7 +113,7 @@ void Sensors::find_channels(const std::string &folder, const Kind &kind, std::ve
 }
 
 // coretemp.N is the host's die N, in the order of packages, and its label "Package id N" repeats that number; "Core" is the core's
-// id. Where CPUs that are off hide a die, or a die has no sensors, it is not known which is which.
+// id. If offline CPUs hide a die, or a die has no sensors, the mapping is unknown.
 void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus) {
   const std::vector<cpus::Cpu> dies = firsts(cpus, &cpus::Cpu::first_of_die);
   if (chips.size() != dies.size()) return;
@@ -130,7 +130,7 @@ void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<c
   }
 }
 
-// A device a package, before Zen 2 a die. Tdie is its temperature; Tctl, which fans follow, is where there is no other.
+// One device per package, before Zen 2 per die. Tdie is its temperature; Tctl, which controls fans, is used without Tdie.
 void Sensors::place_amd(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus) {
   std::vector<cpus::Cpu> owners = firsts(cpus, &cpus::Cpu::first_of_package);
   if (chips.size() != owners.size()) owners = firsts(cpus, &cpus::Cpu::first_of_die);
@@ -162,7 +162,7 @@ void Sensors::find_batteries() {
   batteries_.clear();
   for (const std::string &entry : tree_.list(kSupply).names) {
     const std::string folder = kSupply + entry + "/";
-    // Those of mice and keyboards feed no host.
+    // Batteries of mice and keyboards do not supply the host.
     if (tree_.line(folder + "type") != "Battery" || tree_.line(folder + "scope") == "Device") continue;
     batteries_.push_back({entry, folder, NumberFile(folder + "capacity"), NumberFile(folder + "power_now"),
                           NumberFile(folder + "current_now"), NumberFile(folder + "voltage_now")});
@@ -225,7 +225,7 @@ void Sensors::collect_battery(Battery &battery, Output &out) {
     if (current && voltage) watts = *current * *voltage;
   }
   const std::string status = tree_.line(battery.folder + "status");
-  // Drivers differ in the sign; the status says which way it goes. At rest some repeat the last reading.
+  // Drivers differ in the sign; the status has the direction. Without current, some repeat the last reading.
   const bool discharging = status == "Discharging", charging = status == "Charging";
   if (watts && discharging) watts = std::abs(*watts);
   if (watts && charging) watts = -std::abs(*watts);

@@ -19,15 +19,15 @@ class Sensors {
  public:
   explicit Sensors(const core::Tree &tree) : tree_(tree) {}
 
-  // Finds what is there; sensors that were there before go on.
+  // Finds the sensors; known sensors keep their state.
   void follow(const std::vector<cpus::Cpu> &cpus);
   void forget();
   void collect(int64_t now_ns, Output &out);
 
   bool any() const { return !sensors_.empty() || !zones_.empty(); }
-  // A driver shows the temperature of CPUs.
+  // Whether a driver shows the temperature of CPUs.
   bool has_cpu_temperatures() const { return cpu_temperatures_; }
-  // In the last collection: of the meters that measure the whole host, and out of all batteries while they feed it.
+  // In the last collection: watts of the meters of the whole host, and of all batteries while they discharge.
   std::optional<double> meter_watts() const { return meter_watts_; }
   std::optional<double> battery_watts() const { return battery_watts_; }
 
@@ -59,7 +59,7 @@ class Sensors {
     NumberFile capacity, power, current, voltage;
   };
 
-  // What a driver of CPUs shows: sensors_[first] to sensors_[end - 1].
+  // The sensors of a CPU driver: sensors_[first] to sensors_[end - 1].
   struct CpuChip {
     std::string device;
     size_t first, end;

@@ -13,7 +13,7 @@
 namespace atalaya::self {
 namespace {
 
-// The number behind "Name:\t" at the beginning of a line.
+// The number after "Name:\t" at the beginning of a line.
 std::optional<int64_t> number_of(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));

@@ -8,7 +8,7 @@
 
 namespace atalaya::self {
 
-// What /proc/self says; what is not there is absent.
+// Values from /proc/self; missing ones are absent.
 struct Reading {
   std::optional<double> resident_mib;
   std::optional<int64_t> threads, open_files;

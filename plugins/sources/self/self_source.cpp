@@ -6,7 +6,7 @@
 namespace atalaya::self {
 namespace {
 
-// The share of the time between two readings that a counter of nanoseconds advanced by. Absent when either went backwards.
+// The growth of a counter of nanoseconds, as a share of the time between two readings. Absent when either decreased.
 std::optional<double> share(int64_t before, int64_t now, int64_t elapsed) {
   if (elapsed <= 0 || now < before) return std::nullopt;
   return round_to(static_cast<double>(now - before) * 100 / static_cast<double>(elapsed), kPercentDecimals);
@@ -120,7 +120,7 @@ void SelfSource::add_row(const atalaya_ledger_row &row, Batch &batch, Sample &sa
   batch.field(sample, names_.errors, row.errors);
 }
 
-// Also in a baseline window: the next one counts from it.
+// Also called in a baseline window: the next one needs its reading.
 std::optional<double> SelfSource::busy_share(const atalaya_ledger_row &row, int64_t now) {
   key_.begin();
   key_.text(view(row.pipeline));

@@ -24,7 +24,7 @@ class SelfSource final : public Source {
   Code collect(const Window &window, Batch &batch) override;
 
  private:
-  // A counter of nanoseconds, and when it was read.
+  // A counter of nanoseconds, and the time of its reading.
   struct Busy {
     int64_t busy_ns, at_ns;
   };

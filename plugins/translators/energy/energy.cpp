@@ -15,7 +15,7 @@ std::optional<double> given_idle(const Host &host) {
 }  // namespace
 
 std::optional<int32_t> parse_processor(std::string_view stat) {
-  constexpr int kProcessor = 39, kState = 3;  // fields as proc(5) counts; the name before may hold anything
+  constexpr int kProcessor = 39, kState = 3;  // field numbers of proc(5); the name before may contain any bytes
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string_view::npos) return std::nullopt;
   std::string_view rest = stat.substr(name_end + 1);
@@ -55,7 +55,7 @@ void EnergyTranslator::start() {
   const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
   power::OpenedMeter opened = power::open_meter(rapl_, tree_, *msr_, cpus, power::Detail::packages);
   meter_ = std::move(opened.meter);
-  if (!meter_ && !model_) host_.log(Level::info, "no energy of processes: " + opened.how + "; give \"model\" to estimate it");
+  if (!meter_ && !model_) host_.log(Level::info, "no energy of processes: " + opened.how + "; set \"model\" to estimate it");
   find_frequencies(cpus);
   modelled_to_ns_.reset();
 }
@@ -104,8 +104,8 @@ std::optional<EnergyTranslator::Total> EnergyTranslator::modelled(const std::opt
 std::optional<EnergyTranslator::Total> EnergyTranslator::measure(const Window &window) {
   meter_->keep_up(window.interval_ns);
   const auto energy = meter_->take(host_.monotonic());
-  if (!meter_->still().empty() && !std::exchange(still_told_, true))
-    host_.log(Level::warning, "the energy counter of " + meter_->still() + " stands still: no energy of processes while it does");
+  if (!meter_->stopped_zone().empty() && !std::exchange(stopped_logged_, true))
+    host_.log(Level::warning, "the energy counter of " + meter_->stopped_zone() + " has stopped: no energy of processes until it counts again");
   Total total{0, 0};
   for (size_t i = 0; i < energy.size(); ++i) {
     if (meter_->zones()[i].domain != power::Domain::package) continue;
@@ -133,7 +133,7 @@ void EnergyTranslator::find_users(const Batch &batch) {
   }
 }
 
-// Of a process of one thread, where that ran last; those of several are on several CPUs.
+// The frequency of the last CPU of a process with one thread; unknown for several threads, which use several CPUs.
 std::optional<double> EnergyTranslator::frequency_of(const Sample &sample) {
   if (frequencies_.empty()) return std::nullopt;
   const atalaya_field *const threads = find_field(sample, threads_);
@@ -157,13 +157,14 @@ void EnergyTranslator::write(const Window &window, Batch &batch, const Total &to
   const double idle = idle_watts * total.seconds;
   const Shares shares = divide(total.joules - idle, users_, busy.percent);
   if (!meter_) batch.reserve(users_.size() + 1);
-  for (size_t i = 0; i < users_.size(); ++i) give(batch, i, shares.users[i]);
-  tell_host(window, batch, total, idle, shares.unattributed);
+  for (size_t i = 0; i < users_.size(); ++i) emit_user(batch, i, shares.users[i]);
+  emit_host(window, batch, total, idle, shares.unattributed);
   host_.created(meter_ ? 1 : users_.size() + 1);
 }
 
-// What is measured goes into the process's sample; a model is told by a sample of its own, because its tag is not true of the rest.
-void EnergyTranslator::give(Batch &batch, size_t user, double energy) {
+// Measured energy is added to the sample of the process; energy from the model is a separate sample, because the tag quality does not
+// apply to the other fields.
+void EnergyTranslator::emit_user(Batch &batch, size_t user, double energy) {
   const double value = round_to(energy, kJouleDecimals);
   if (meter_) return batch.field(batch.samples()[samples_[user]], energy_, value);
   const Sample of = batch.samples()[samples_[user]];
@@ -175,7 +176,7 @@ void EnergyTranslator::give(Batch &batch, size_t user, double energy) {
   batch.field(sample, energy_, value);
 }
 
-void EnergyTranslator::tell_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed) {
+void EnergyTranslator::emit_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed) {
   Sample &sample = batch.add(ATALAYA_METRICS, 2, 4);
   sample.time_ns = window.time_ns;
   sample.duration_ns = window.duration_ns;

@@ -23,7 +23,7 @@ inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::i
                                             metric::identity("quality")};
 inline constexpr MetricTag kHostTags[] = {metric::identity("host"), metric::identity("quality")};
 
-// The CPU that /proc/PID/stat says a process ran on last; absent when it is cut off before.
+// The last CPU of a process, from /proc/PID/stat; absent when the text ends before it.
 std::optional<int32_t> parse_processor(std::string_view stat);
 
 // Divides the energy of packages among the processes of the batch.
@@ -61,7 +61,7 @@ class EnergyTranslator final : public Translator {
                                               .metrics = kMetrics,
                                               .needs = kNeeds};
 
-  // A test brings recorded registers.
+  // Tests pass recorded registers.
   explicit EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr = nullptr);
   void start() override;
   void stop() override;
@@ -79,8 +79,8 @@ class EnergyTranslator final : public Translator {
   void find_users(const Batch &batch);
   std::optional<double> frequency_of(const Sample &sample);
   void write(const Window &window, Batch &batch, const Total &total, const power::Busy &busy);
-  void give(Batch &batch, size_t user, double energy);
-  void tell_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed);
+  void emit_user(Batch &batch, size_t user, double energy);
+  void emit_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed);
 
   Host host_;
   core::Tree tree_;
@@ -88,7 +88,7 @@ class EnergyTranslator final : public Translator {
   std::unique_ptr<power::Msr> msr_;
   std::string rapl_;
   bool weigh_;
-  bool still_told_ = false;
+  bool stopped_logged_ = false;
   std::optional<power::Model> model_;
   IdlePower idle_;
   uint32_t user_, kernel_, threads_, pid_, process_, host_tag_, quality_;  // names
@@ -99,10 +99,10 @@ class EnergyTranslator final : public Translator {
   std::map<int32_t, power::NumberFile> frequencies_;  // by CPU
   std::map<int32_t, std::optional<double>> mhz_;      // in this window
   std::optional<int64_t> modelled_to_ns_;
-  std::string host_name_;  // as the samples have it
+  std::string host_name_;  // from the samples
 
   std::vector<User> users_;
-  std::vector<size_t> samples_;  // of the users: their places in the batch
+  std::vector<size_t> samples_;  // of the users: their positions in the batch
 };
 
 }  // namespace atalaya::energy

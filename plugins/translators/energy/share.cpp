@@ -6,9 +6,9 @@
 namespace atalaya::energy {
 namespace {
 
-constexpr double kIdleShare = 0.05;  // a window that is less busy is an idle one
+constexpr double kIdleShare = 0.05;  // below it a window counts as idle
 
-// Of those whose frequency is known, by their time: all of them together weigh what their time does, as the others do.
+// The mean frequency of users with a known one, by time: together their weight equals their time, as for the others.
 double mean_mhz(std::span<const User> users) {
   double time = 0, cycles = 0;
   for (const User &user : users) {

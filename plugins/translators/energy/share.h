@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the energy of packages is divided: what they draw with nothing to do apart, the rest by who used CPU time. Pure.
+// Divides the energy of packages: idle energy first, the rest by CPU time. Pure.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace atalaya::energy {
 
-// What packages draw with nothing to do, in watts: the operator's number, else what the least power of an idle window says; until
-// there was one, the idle share of the CPUs' time has its share of the power.
+// Power of the idle packages in watts: the operator's number, else the least power of an idle window; before the first idle window,
+// the idle share of CPU time takes the same share of the power.
 class IdlePower {
  public:
   explicit IdlePower(std::optional<double> given) : given_(given) {}
-  // Of a window with this power and this share of all CPU time busy; never above the power.
+  // For a window with this power and busy share of CPU time; never above the power.
   double of(double watts, double busy_share);
 
  private:
@@ -22,15 +22,14 @@ class IdlePower {
 
 struct User {
   double percent = 0;         // CPU time in the window; 100 is one core
-  std::optional<double> mhz;  // where it ran, if that is known
+  std::optional<double> mhz;  // of its CPU, if known
 };
 
 struct Shares {
   std::vector<double> users;  // in their order
-  double unattributed = 0;    // of CPU time that no user had
+  double unattributed = 0;    // of CPU time of no user
 };
-// Divides all of `amount` by CPU time, and by frequency among those whose it is known. `busy_percent` is what all CPUs were busy
-// with.
+// Divides `amount` by CPU time, weighted by frequency among users with a known one. `busy_percent` is the busy time of all CPUs.
 Shares divide(double amount, std::span<const User> users, double busy_percent);
 
 }  // namespace atalaya::energy

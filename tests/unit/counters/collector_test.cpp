@@ -47,7 +47,7 @@ struct Machine {
     fake.now_ns += kSecond;
     return proc::test::collect(fake, *collector, batch, flags);
   }
-  bool told(std::string_view part) const {
+  bool logged(std::string_view part) const {
     for (const std::string &line : fake.log)
       if (line.find(part) != std::string::npos) return true;
     return false;
@@ -106,7 +106,7 @@ TEST_CASE("without a PMU there are the kernel's own events, and it is said once 
   for (size_t slot = 0; slot < kSlots; ++slot)
     if (!is_software(slot)) machine.calls.lacks(slot);
   machine.start();
-  CHECK(machine.told("has no hardware counters: only events of the kernel are told"));
+  CHECK(machine.logged("has no hardware counters: only kernel events are counted"));
   machine.collect(ATALAYA_WINDOW_BASELINE);
   machine.calls.at({.cpu = 0}) = counted(1000, {{kSwitches, 7}, {kFaults, 9}});
   const auto samples = machine.collect();
@@ -121,7 +121,7 @@ TEST_CASE("a CPU that lacks some events tells the rest") {
   machine.calls.lacks(kL1iLoads);
   machine.calls.lacks(kStalledBackend);
   machine.start();
-  CHECK(machine.told("this CPU has no counter for L1-icache-loads, stalled-cycles-backend; what is made of them is absent"));
+  CHECK(machine.logged("this CPU has no counter for L1-icache-loads, stalled-cycles-backend; metrics derived from them are absent"));
   machine.collect(ATALAYA_WINDOW_BASELINE);
   machine.calls.at({.cpu = 0}) = counted(1000, {{kCycles, 100}, {kInstructions, 1000}, {kL1iMisses, 7}, {kStalledFrontend, 10}});
   const Seen host = machine.collect().at(0);
@@ -135,10 +135,10 @@ TEST_CASE("nothing that can be counted is no source") {
   Machine machine;
   for (size_t slot = 0; slot < kSlots; ++slot) machine.calls.lacks(slot);
   CHECK_THROWS_WITH(machine.start(),
-                    "this CPU, or the virtual machine, counts none of the groups that are asked for; add \"software\"");
+                    "this CPU or virtual machine counts none of the selected groups; add the group \"software\"");
   machine.calls.lacking.clear();
   machine.calls.denied = EACCES;
-  CHECK_THROWS_WITH(machine.start(), "perf events cannot be opened: Permission denied; run as root or add CAP_PERFMON");
+  CHECK_THROWS_WITH(machine.start(), "cannot open perf events: Permission denied; run as root or grant CAP_PERFMON");
 }
 
 TEST_CASE("CPUs come and go") {
@@ -254,7 +254,7 @@ TEST_CASE("what there are no descriptors for is left out whole, and said once") 
   machine.collect(ATALAYA_WINDOW_BASELINE);
   CHECK(machine.collect().size() == 3);
   REQUIRE(machine.fake.log.size() == 1);
-  CHECK(machine.told(
+  CHECK(machine.logged(
       "not counted: some processes: Too many open files; choose fewer groups, processes or cgroups, or raise LimitNOFILE"));
 }
 
@@ -272,8 +272,8 @@ TEST_CASE("more than are asked for at most") {
   machine.start(options);
   machine.collect(ATALAYA_WINDOW_BASELINE);
   CHECK(machine.collect().size() == 3);
-  CHECK(machine.told("not counted: some processes: more than max_processes = 2 have such names"));
-  CHECK(machine.told("not counted: some cgroups: more than max_cgroups = 1 have such paths"));
+  CHECK(machine.logged("not counted: some processes: more than max_processes = 2 match"));
+  CHECK(machine.logged("not counted: some cgroups: more than max_cgroups = 1 match"));
   CHECK(machine.fake.log.size() == 2);
 }
 

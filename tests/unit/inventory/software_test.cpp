@@ -25,7 +25,7 @@ struct Machine {
     auto list = core::MatcherList::parse(keys);
     REQUIRE(list.ok());
     read_configurations(
-        tree, {places, std::move(*list)}, [this](const std::string &text) { told.push_back(text); }, facts);
+        tree, {places, std::move(*list)}, [this](const std::string &text) { warnings.push_back(text); }, facts);
   }
   std::string operator[](std::string_view name) const {
     const auto found = facts.values().find(name);
@@ -34,7 +34,7 @@ struct Machine {
   TempRoot root;
   core::Tree tree{root.path()};
   Facts facts;
-  std::vector<std::string> told;
+  std::vector<std::string> warnings;
 };
 
 }  // namespace
@@ -62,7 +62,7 @@ TEST_CASE("configuration files in folders and by name, each once") {
   CHECK(machine["config./etc/hadoop/conf/hdfs-site.xml:dfs.replication"] == "3");
   CHECK(machine["config./srv/my.xml:c"] == "d");
   CHECK(machine["config./opt/spark/conf/spark-defaults.conf:spark.executor.memory"] == "8g");
-  CHECK(machine.told.empty());
+  CHECK(machine.warnings.empty());
 }
 
 TEST_CASE("only keys that are asked for") {
@@ -72,7 +72,7 @@ TEST_CASE("only keys that are asked for") {
   CHECK(machine.facts.values().size() == 1);
 }
 
-TEST_CASE("secrets are never told, whatever keys are asked for") {
+TEST_CASE("secrets are never reported, whatever the keys") {
   Machine machine;
   machine.root.write("a/core-site.xml", site({{"fs.s3a.access.key", "AKIAXXXXXXXXXXXXXXXX"},
                                               {"fs.s3a.secret.key", "hunter2"},
@@ -102,9 +102,9 @@ TEST_CASE("a file that is damaged or cannot be read leaves what is known") {
   machine.read({"/a"});
   CHECK(machine.facts.is_unread("config./a/core-site.xml:x"));
   CHECK(machine.facts.is_unread("config./a/yarn-site.xml:x"));
-  REQUIRE(machine.told.size() == 2);
-  CHECK(machine.told[0].starts_with("/a/core-site.xml is damaged: "));
-  CHECK(machine.told[1] == "/a/yarn-site.xml cannot be read: Is a directory; what is known of it stands");
+  REQUIRE(machine.warnings.size() == 2);
+  CHECK(machine.warnings[0].starts_with("/a/core-site.xml is damaged: "));
+  CHECK(machine.warnings[1] == "cannot read /a/yarn-site.xml: Is a directory; known facts about it stay");
 }
 
 }  // namespace atalaya::inventory

@@ -71,9 +71,9 @@ class Pair {
 };
 
 // Of the connections with that port, by whether it is the local one.
-std::map<bool, net_record> told(const std::function<void(const Backend::Take &)> &tell, uint32_t kind, uint16_t port) {
+std::map<bool, net_record> reported(const std::function<void(const Backend::Take &)> &report, uint32_t kind, uint16_t port) {
   std::map<bool, net_record> ends;
-  tell([&](const net_record &record) {
+  report([&](const net_record &record) {
     if (record.kind != kind) return;
     if (record.ends.local_port == port) ends[true] = record;
     if (record.ends.remote_port == port) ends[false] = record;
@@ -82,7 +82,7 @@ std::map<bool, net_record> told(const std::function<void(const Backend::Take &)>
 }
 
 std::map<bool, net_record> walk(Backend &backend, uint16_t port, bool whole = false) {
-  return told([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
+  return reported([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
 }
 
 TEST_CASE("both backends say the same of a connection") {
@@ -115,7 +115,7 @@ TEST_CASE("both backends say the same of a connection") {
   CHECK((kernel[false].flags & (NET_BORN | NET_OUTGOING)) == (NET_BORN | NET_OUTGOING));
 }
 
-TEST_CASE("a connection is told when it has changed, or when all are asked for; its end is told once") {
+TEST_CASE("a connection is reported when it has changed, or in a whole walk; its end is reported once") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   uint16_t port = 0;
@@ -132,13 +132,13 @@ TEST_CASE("a connection is told when it has changed, or when all are asked for; 
     const bool ours = like.ends.local_port == port || like.ends.remote_port == port;
     CHECK_FALSE(ours);  // a walk has met them
   };
-  const auto take_ends = [&] { return told([&](const Backend::Take &take) { bpf->take_ends(take, none); }, NET_CLOSED, port); };
+  const auto take_ends = [&] { return reported([&](const Backend::Take &take) { bpf->take_ends(take, none); }, NET_CLOSED, port); };
   auto ends = take_ends();
   REQUIRE(ends.size() == 2);
   CHECK(ends[true].amounts.in_bytes == 10);
   CHECK(ends[false].amounts.out_bytes == 10);
   CHECK(ends[true].owner.pid == ::getpid());
-  CHECK((ends[true].flags & NET_TOLD) != 0);
+  CHECK((ends[true].flags & NET_REPORTED) != 0);
   CHECK(take_ends().empty());
   CHECK(walk(*bpf, port, true).empty());
 }
@@ -150,16 +150,16 @@ TEST_CASE("more flows than there is room for are summed by process, and none is 
   if (!bpf) return;
   constexpr uint64_t kPairs = 1000;
   for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a port of its own
-  Traffic told, nowhere;
+  Traffic reported, nowhere;
   const auto count = [&](const net_record &like, const Traffic &together) {
     if (like.owner.pid != ::getpid()) return;
-    told.add(together);
+    reported.add(together);
     const bool known = like.ends.local_port != 0 || like.ends.remote_port != 0;
     if (!known) nowhere.add(together);
   };
   bpf->take_ends([](const net_record &) {}, count);
-  CHECK(told.connections == 2 * kPairs);
-  CHECK(told.in_bytes == kPairs);
+  CHECK(reported.connections == 2 * kPairs);
+  CHECK(reported.in_bytes == kPairs);
   CHECK(nowhere.connections > 0);
   CHECK(bpf->lost().records == 0);
 }
@@ -231,8 +231,8 @@ TEST_CASE("calls are counted by socket, and those of sockets without room too") 
   options.udp = true;
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
-  if (!bpf->lacks().empty()) {
-    MESSAGE("calls are not counted here: skipped: " << bpf->lacks());
+  if (!bpf->limitation().empty()) {
+    MESSAGE("calls are not counted here: skipped: " << bpf->limitation());
     return;
   }
   const Descriptor receiver(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records as the kernel's programs tell them.
+// Records as the BPF programs emit them.
 #pragma once
 
 #include <netinet/in.h>

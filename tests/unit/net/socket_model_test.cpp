@@ -16,10 +16,10 @@ constexpr uint32_t kOut = NET_BORN | NET_OUTGOING | NET_ESTABLISHED, kIn = NET_B
 void window(SocketModel &model, std::initializer_list<net_record> records, bool baseline = false, bool whole = false) {
   model.begin(baseline, whole);
   for (const net_record &record : records)
-    if (record.kind != NET_CLOSED) model.tell(record);
-  model.walked();
+    if (record.kind != NET_CLOSED) model.add(record);
+  model.end_walk();
   for (const net_record &record : records)
-    if (record.kind == NET_CLOSED) model.tell(record);
+    if (record.kind == NET_CLOSED) model.add(record);
   model.end();
 }
 
@@ -56,14 +56,14 @@ TEST_CASE("a connection that was there before counts from the first look on, one
   CHECK(find(model, 11)->connections == 1);
 }
 
-TEST_CASE("a connection within a window is told by its end, once; one that was told before adds what is left") {
+TEST_CASE("a connection within a window is reported by its end, once; one reported before adds what is left") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   window(model, {record(NET_OPEN, 2, owner(10, "long"), kOut, 100, 0), record(NET_CLOSED, 3, owner(11, "short"), kIn, 10, 20)});
   CHECK(find(model, 11)->moved_tcp.in_bytes == 10);
   CHECK(find(model, 11)->accepts == 1);
   CHECK(find(model, 11)->connections == 0);
-  window(model, {record(NET_CLOSED, 2, owner(10, "long"), kOut | NET_TOLD, 150, 1)});
+  window(model, {record(NET_CLOSED, 2, owner(10, "long"), kOut | NET_REPORTED, 150, 1)});
   CHECK(find(model, 10)->moved_tcp.in_bytes == 50);
   CHECK(find(model, 10)->connects == 0);
   CHECK(find(model, 10)->connections == 0);
@@ -72,10 +72,10 @@ TEST_CASE("a connection within a window is told by its end, once; one that was t
   CHECK(model.processes().empty());
 }
 
-TEST_CASE("what was told of a connection before and is forgotten is not counted again") {
+TEST_CASE("a connection reported before and forgotten is not counted again") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
-  window(model, {record(NET_CLOSED, 7, owner(10, "x"), kOut | NET_TOLD, 1000, 1000)});
+  window(model, {record(NET_CLOSED, 7, owner(10, "x"), kOut | NET_REPORTED, 1000, 1000)});
   CHECK(model.processes().empty());
   CHECK(model.lost() == 1);  // what it moved since
   window(model, {record(NET_CLOSED, 8, owner(10, "x"), NET_ESTABLISHED, 1000, 1000)});
@@ -91,8 +91,8 @@ TEST_CASE("brief connections with whom is not known count for their process, and
   together.out_bytes = 700;
   together.connections = 7;
   model.begin(false, false);
-  model.walked();
-  model.brief(like, together);
+  model.end_walk();
+  model.add_brief(like, together);
   model.end();
   CHECK(find(model, 10)->connects == 7);
   CHECK(find(model, 10)->moved_tcp.out_bytes == 700);
@@ -109,9 +109,9 @@ TEST_CASE("brief connections together are as many as they are") {
   together.in_bytes = 700;
   together.connections = 7;
   model.begin(false, false);
-  model.walked();
-  model.brief(like, together);
-  model.brief(record(NET_CLOSED, 0, owner(10, "x"), NET_BORN | NET_OUTGOING, 0, 0), together);
+  model.end_walk();
+  model.add_brief(like, together);
+  model.add_brief(record(NET_CLOSED, 0, owner(10, "x"), NET_BORN | NET_OUTGOING, 0, 0), together);
   model.end();
   CHECK(find(model, 10)->connects == 7);
   CHECK(find(model, 10)->failures == 7);
@@ -205,7 +205,7 @@ TEST_CASE("a connection keeps its direction when its listener has gone") {
   REQUIRE(model.flows().gathered().size() == 1);
   CHECK(model.flows().gathered()[0].key.direction == Direction::in);
   old.kind = NET_CLOSED;
-  old.flags = NET_TOLD;
+  old.flags = NET_REPORTED;
   old.amounts.out_bytes = 15;
   window(model, {old});
   REQUIRE(model.flows().gathered().size() == 1);
@@ -235,10 +235,10 @@ TEST_CASE("calls count since the first, rest twice and are forgotten; datagrams 
   CHECK(find(model, 10)->moved_udp.in_bytes == 300);
   CHECK(find(model, 10)->moved_udp.out_packets == 3);
   CHECK_FALSE(find(model, 10)->tcp);
-  for (const bool rests : {false, true}) {
+  for (const bool idle : {false, true}) {
     model.begin(false, false);
-    CHECK(model.use(key, use(10, IPPROTO_UDP, 300, 100, 3)) == rests);
-    if (rests) model.use(key, use(10, IPPROTO_UDP, 300, 100, 3), true);
+    CHECK(model.use(key, use(10, IPPROTO_UDP, 300, 100, 3)) == idle);
+    if (idle) model.use(key, use(10, IPPROTO_UDP, 300, 100, 3), true);
     model.end();
     CHECK(find(model, 10)->moved_udp.bytes() == 0);  // known to be nothing
     CHECK(model.flows().gathered().empty());
@@ -253,14 +253,14 @@ TEST_CASE("a call that comes while its use is being forgotten counts, and so doe
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   const net_use_key key{5, 10, 0};
-  bool rests = false;
+  bool idle = false;
   for (int i = 0; i < 3; ++i) {
     model.begin(false, false);
-    rests = model.use(key, use(10, IPPROTO_UDP, 0, 100, 1));
-    if (rests) model.use(key, use(10, IPPROTO_UDP, 0, 500, 2), true);  // as it was when the kernel forgot it
+    idle = model.use(key, use(10, IPPROTO_UDP, 0, 100, 1));
+    if (idle) model.use(key, use(10, IPPROTO_UDP, 0, 500, 2), true);  // as it was when the kernel forgot it
     model.end();
   }
-  CHECK(rests);
+  CHECK(idle);
   CHECK(find(model, 10)->moved_udp.out_bytes == 400);
   model.begin(false, false);
   model.use(key, use(10, IPPROTO_UDP, 0, 600, 3));  // anew, from 0
@@ -275,8 +275,8 @@ TEST_CASE("by system call, bytes are the caller's and segments the holder's") {
   SocketModel model{options};
   window(model, {}, true, true);
   model.begin(false, false);
-  model.tell(record(NET_OPEN, 1, owner(10, "holder"), kOut, 0, 3000));
-  model.walked();
+  model.add(record(NET_OPEN, 1, owner(10, "holder"), kOut, 0, 3000));
+  model.end_walk();
   model.use({1, 11, 0}, use(11, IPPROTO_TCP, 0, 3000, 2));
   model.end();
   CHECK(find(model, 10)->moved_tcp.out_bytes == 0);
@@ -296,7 +296,7 @@ TEST_CASE("without amounts each connection counts once") {
   CHECK(model.flows().gathered()[0].moved.bytes() == 0);
   window(model, {record(NET_OPEN, 1, owner(10, "x"), kOut, 20, 20)});
   CHECK(model.flows().gathered().empty());
-  window(model, {record(NET_CLOSED, 1, owner(10, "x"), kOut | NET_TOLD, 20, 20)});
+  window(model, {record(NET_CLOSED, 1, owner(10, "x"), kOut | NET_REPORTED, 20, 20)});
   CHECK(model.flows().gathered().empty());
 }
 

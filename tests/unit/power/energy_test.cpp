@@ -65,9 +65,9 @@ TEST_CASE("what is above idle is divided by CPU time, and idle is apart") {
                      "pid=4 process=d | proc.mem.resident=7",
                      "| sys.energy.packages=300 sys.energy.idle=100 sys.energy.processes=200 sys.energy.unattributed=0"});
   CHECK(server.bench->surroundings.created == 1);
-  const atalaya_sample &told = server.bench->batch.raw().samples[5];
-  CHECK(told.time_ns == testing::kWindowTime);
-  CHECK(told.duration_ns == testing::kSecond);
+  const atalaya_sample &reported = server.bench->batch.raw().samples[5];
+  CHECK(reported.time_ns == testing::kWindowTime);
+  CHECK(reported.duration_ns == testing::kSecond);
 }
 
 TEST_CASE("when the CPU that a package was read on is switched off, another one of it is read") {
@@ -197,7 +197,7 @@ TEST_CASE("a day: processes, idle and unattributed are the package's energy, ove
   std::mt19937 random(3);
   std::uniform_real_distribution<double> part(0, 60);
   server.window(0, 0, {});
-  double used = 0, told = 0;
+  double used = 0, reported = 0;
   for (int window = 0; window < 86400 / 60; ++window) {
     double percent = 0;
     Lines in;
@@ -215,10 +215,10 @@ TEST_CASE("a day: processes, idle and unattributed are the package's energy, ove
     REQUIRE(processes == Approx(value(out.back(), "sys.energy.processes")).epsilon(1e-5));
     const double all = processes + value(out.back(), "sys.energy.idle") + value(out.back(), "sys.energy.unattributed");
     REQUIRE(all == Approx(joules).epsilon(0.001));
-    told += all;
+    reported += all;
   }
   CHECK(used > 10 * 65'532);
-  CHECK(told == Approx(used).epsilon(0.001));
+  CHECK(reported == Approx(used).epsilon(0.001));
 }
 
 TEST_CASE("where nothing measures nothing is added, and why is said once") {
@@ -228,7 +228,7 @@ TEST_CASE("where nothing measures nothing is added, and why is said once") {
   for (int i = 0; i < 3; ++i)
     CHECK(bench.process({"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
   CHECK(bench.surroundings.logged.find("test: no energy of processes: ") == 0);
-  CHECK(bench.surroundings.logged.find("give \"model\" to estimate it\n") == bench.surroundings.logged.size() - 28);
+  CHECK(bench.surroundings.logged.find("set \"model\" to estimate it\n") == bench.surroundings.logged.size() - 27);
 }
 
 TEST_CASE("a model where nothing measures: samples of its own, tagged so") {

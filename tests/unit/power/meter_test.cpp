@@ -53,7 +53,7 @@ TEST_CASE("a package or platform that stands still is not measured; what is a pa
     const bool draws = domain == Domain::package || domain == Domain::platform;
     CHECK(still.has_value() == !draws);
     if (still) CHECK(still->joules == 0);
-    CHECK(one.meter.still() == (draws ? counts.name : ""));
+    CHECK(one.meter.stopped_zone() == (draws ? counts.name : ""));
     const auto again = one.take(15'000'000, 10);
     REQUIRE(again);
     CHECK(again->joules == Approx(10));
@@ -235,12 +235,12 @@ TEST_CASE("a meter reads by itself when windows are longer than the counter last
   CHECK(watched.readings() == read + 1);
 }
 
-TEST_CASE("a day of windows: what is told is what was used, over every wrap, and never more than the package can draw") {
+TEST_CASE("a day of windows: the report is the usage, over every wrap, and never more than the package can draw") {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> load(5, 290);
   Zone amd = zone(65'532'610'987, 300);  // wraps after 4 to 200 minutes
   Metered one(amd);
-  double used = 0, told = 0;
+  double used = 0, reported = 0;
   uint64_t counts = 65'000'000'000;
   one.take(counts, 0);
   int wraps = 0;
@@ -253,10 +253,10 @@ TEST_CASE("a day of windows: what is told is what was used, over every wrap, and
     const auto energy = one.take(counts, second);
     REQUIRE(energy);
     REQUIRE(energy->watts() <= 300);
-    told += energy->joules;
+    reported += energy->joules;
   }
   CHECK(wraps > 100);
-  CHECK(told == Approx(used).epsilon(0.001));
+  CHECK(reported == Approx(used).epsilon(0.001));
 }
 
 }  // namespace

@@ -73,12 +73,12 @@ TEST_CASE("NVML: what is wrong is said, and what was opened is closed") {
     Nvml nvml;
     CHECK(nvml.open("/no/such/libnvidia-ml.so.1").find("/no/such/libnvidia-ml.so.1: cannot open shared object file") !=
           std::string::npos);
-    CHECK(nvml.open("libm.so.6") == "libm.so.6 lacks functions of NVML version 2");
+    CHECK(nvml.open("libm.so.6") == "libm.so.6 does not have the functions of NVML version 2");
     fake.set(9);
     CHECK(nvml.open(FAKE_NVML) == "nvmlInit: Driver Not Loaded");
     CHECK_FALSE(nvml.is_open());
     fake.set(0, 0);
-    CHECK(nvml.open(FAKE_NVML) == "the driver shows no GPU");
+    CHECK(nvml.open(FAKE_NVML) == "the driver reports no GPU");
     CHECK(fake.opened() == 0);
     fake.set();
     CHECK(nvml.open(FAKE_NVML).empty());

@@ -81,7 +81,7 @@ TEST_CASE("files that are not as they should be make no zones") {
 TEST_CASE("why there is no powercap is said") {
   MachineTree vm;
   make_vm(vm);
-  CHECK(Zones(vm).opened.why == vm.path() + "/sys/class/powercap/ has no zones of RAPL");
+  CHECK(Zones(vm).opened.why == vm.path() + "/sys/class/powercap/ has no RAPL zones");
 
   // As a file that only root may read: here one that nobody can.
   MachineTree closed;
@@ -89,8 +89,8 @@ TEST_CASE("why there is no powercap is said") {
   closed.remove("sys/class/powercap/intel-rapl:0/energy_uj");
   closed.write("sys/class/powercap/intel-rapl:0/energy_uj/x", "");
   CHECK(Zones(closed).opened.why == closed.path() +
-                                        "/sys/class/powercap/intel-rapl:0/energy_uj: Is a directory, which only root may read: "
-                                        "give CAP_DAC_READ_SEARCH");
+                                        "/sys/class/powercap/intel-rapl:0/energy_uj: Is a directory; only root may read it: "
+                                        "grant CAP_DAC_READ_SEARCH");
 }
 
 TEST_CASE("/proc/cpuinfo") {
@@ -233,8 +233,8 @@ TEST_CASE("the meter is the first that works, or says why none does") {
   const OpenedMeter none = open("auto");
   CHECK_FALSE(none.meter);
   CHECK(none.how == root.path() +
-                        "/sys/class/powercap/ has no zones of RAPL; no registers of RAPL can be read by /dev/cpu/*/msr: load the "
-                        "module msr and give CAP_SYS_RAWIO; virtual machines have none");
+                        "/sys/class/powercap/ has no RAPL zones; cannot read RAPL registers from /dev/cpu/*/msr: load the "
+                        "module msr and grant CAP_SYS_RAWIO; virtual machines have none");
   CHECK(open("off").how == "rapl = \"off\"");
   registers[{0, 0xc0010299}] = 0xa1003;
   registers[{0, 0xc001029b}] = 1;

@@ -128,7 +128,7 @@ TEST_CASE("a baseline window gives gauges only") {
   CHECK_FALSE(job["cgroup.pressure.io.some.stall"]);
 }
 
-TEST_CASE("depth and number are bounded, and the bound is told once") {
+TEST_CASE("depth and number are bounded, and the bound is logged once") {
   Machine shallow("laptop/a", 1000, 1);
   const std::vector<Seen> samples = shallow.collect();
   CHECK(with_tag(samples, "cgroup", kJob).fields.empty());
@@ -138,7 +138,7 @@ TEST_CASE("depth and number are bounded, and the bound is told once") {
   few.collect();
   CHECK(few.collect().size() == 1);
   CHECK(few.fake.log == std::vector<std::string>{
-                            "more than 1 cgroups: the others have no samples and count in their parents only; raise max_cgroups"});
+                            "more than 1 cgroups: the rest has no samples and counts in the parents only; raise max_cgroups"});
 }
 
 TEST_CASE("a host without cgroups says so and goes on") {

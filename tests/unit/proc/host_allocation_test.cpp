@@ -44,13 +44,13 @@ TEST_CASE("a window like the one before allocates nothing") {
 }
 
 TEST_CASE("asking the same file systems again allocates nothing") {
-  FileSystemSpaces spaces({.ask = [](const std::string &) { return Space{}; }, .patience = std::chrono::seconds(60)});
+  FileSystemSpaces spaces({.query = [](const std::string &) { return Space{}; }, .timeout = std::chrono::seconds(60)});
   spaces.start();
   const auto mounts = std::make_shared<const std::vector<FileSystem>>(3);
   uint64_t before = 0;
   for (int i = 0; i < 4; ++i) {
     before = allocations_of_all_threads();
-    REQUIRE(spaces.ask(mounts));
+    REQUIRE(spaces.query(mounts));
     REQUIRE(spaces.answers().size() == 3);
   }
   CHECK(allocations_of_all_threads() == before);

@@ -260,9 +260,9 @@ TEST_CASE("an old kernel leaves out what it does not have, and says so once") {
   CHECK(with_field(samples, "sys.pressure.cpu.some").fields.empty());
   CHECK(old.fake.log ==
         std::vector<std::string>{
-            old.root.path() + "/proc/pressure/cpu cannot be read: No such file or directory; sys.pressure.cpu is absent",
-            old.root.path() + "/proc/pressure/memory cannot be read: No such file or directory; sys.pressure.memory is absent",
-            old.root.path() + "/proc/pressure/io cannot be read: No such file or directory; sys.pressure.io is absent"});
+            "cannot read " + old.root.path() + "/proc/pressure/cpu: No such file or directory; sys.pressure.cpu is absent",
+            "cannot read " + old.root.path() + "/proc/pressure/memory: No such file or directory; sys.pressure.memory is absent",
+            "cannot read " + old.root.path() + "/proc/pressure/io: No such file or directory; sys.pressure.io is absent"});
 }
 
 TEST_CASE("a recorded virtual machine") {
@@ -315,7 +315,7 @@ TEST_CASE("a folder that is no root is refused with a sentence") {
   options.root = "/nonexistent";
   HostCollector collector(fake.host(), options);
   CHECK_THROWS_WITH_AS(collector.start(),
-                       "root \"/nonexistent\" cannot be opened: No such file or directory; name a folder that holds proc", Failure);
+                       "cannot open root \"/nonexistent\": No such file or directory; name a folder that holds proc", Failure);
 }
 
 TEST_CASE("below another root the network is that of process 1") {
@@ -328,13 +328,13 @@ TEST_CASE("below another root the network is that of process 1") {
 }
 
 // A root below which the kernel of this host is, as in a container, or another one.
-std::vector<Seen> with_clock(FakeHost &fake, const std::string &boot, AskClock ask) {
+std::vector<Seen> with_clock(FakeHost &fake, const std::string &boot, ReadClock read_clock) {
   TempRoot root;
   root.load("laptop/a");
   root.write("proc/sys/kernel/random/boot_id", boot);
   HostOptions options;
   options.root = root.path();
-  HostCollector collector(fake.host(), options, {}, ask);
+  HostCollector collector(fake.host(), options, {}, read_clock);
   collector.start();
   core::Batch batch;
   collect(fake, collector, batch);
@@ -347,7 +347,7 @@ std::string own_boot() {
 }
 
 TEST_CASE("the clock, of the kernel that this process runs on only") {
-  const AskClock ask = [](timex *clock) {
+  const ReadClock read_clock = [](timex *clock) {
     CHECK(clock->modes == 0);
     clock->status = STA_PLL | STA_NANO;
     clock->offset = -1'500'000;
@@ -355,22 +355,22 @@ TEST_CASE("the clock, of the kernel that this process runs on only") {
     return TIME_OK;
   };
   FakeHost fake;
-  const Seen clock = with_field(with_clock(fake, own_boot(), ask), "sys.clock.synced");
+  const Seen clock = with_field(with_clock(fake, own_boot(), read_clock), "sys.clock.synced");
   CHECK(clock["sys.clock.synced"] == 1);
   CHECK(clock["sys.clock.offset"] == -1.5);
   CHECK(clock["sys.clock.error"] == 20.5);
-  CHECK_FALSE(with_field(with_clock(fake, "another", ask), "sys.clock.synced")["sys.clock.synced"]);
+  CHECK_FALSE(with_field(with_clock(fake, "another", read_clock), "sys.clock.synced")["sys.clock.synced"]);
 }
 
-TEST_CASE("a clock that may not be asked is absent, and told once") {
+TEST_CASE("a clock that may not be read is absent, and logged once") {
   FakeHost fake;
   const std::vector<Seen> samples = with_clock(fake, own_boot(), [](timex *) {
     errno = EPERM;
     return -1;
   });
   CHECK_FALSE(with_field(samples, "sys.clock.synced")["sys.clock.synced"]);
-  const auto told = [](const std::string &line) { return line.find("sys.clock is absent") != std::string::npos; };
-  CHECK(std::count_if(fake.log.begin(), fake.log.end(), told) == 1);
+  const auto logged = [](const std::string &line) { return line.find("sys.clock is absent") != std::string::npos; };
+  CHECK(std::count_if(fake.log.begin(), fake.log.end(), logged) == 1);
 }
 
 TEST_CASE("this host, twice: declared names only, and percentages that can be") {
@@ -378,7 +378,7 @@ TEST_CASE("this host, twice: declared names only, and percentages that can be") 
   core::Batch batch;
   HostOptions options;
   options.file_systems = {"ext4", "xfs", "btrfs", "overlay", "tmpfs"};
-  HostCollector collector(fake.host(), options, {.patience = std::chrono::seconds(60)});
+  HostCollector collector(fake.host(), options, {.timeout = std::chrono::seconds(60)});
   collector.start();
   collect(fake, collector, batch);
   fake.now_ns += kSecond;

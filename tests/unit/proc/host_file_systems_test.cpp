@@ -20,9 +20,9 @@ using namespace test;
 // File systems of which one can be made to hang.
 class Kernel {
  public:
-  std::optional<Space> ask(const std::string &mount) {
+  std::optional<Space> query(const std::string &mount) {
     std::unique_lock lock(mutex_);
-    ++asked_[mount];
+    ++queries_[mount];
     changed_.notify_all();
     changed_.wait(lock, [&] { return mount != hanging_; });
     return mount == "/broken" ? std::nullopt : std::optional(Space{4096, 100, 50, 50, 0, 0});
@@ -36,26 +36,26 @@ class Kernel {
     hanging_.clear();
     changed_.notify_all();
   }
-  int asked(const std::string &mount) {
+  int queries(const std::string &mount) {
     const std::lock_guard lock(mutex_);
-    return asked_[mount];
+    return queries_[mount];
   }
-  void await_question(const std::string &mount) {
+  void await_query(const std::string &mount) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return asked_[mount] > 0; });
+    changed_.wait(lock, [&] { return queries_[mount] > 0; });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string hanging_;
-  std::map<std::string, int> asked_;
+  std::map<std::string, int> queries_;
 };
 
 constexpr std::chrono::seconds kLong{60};
 
-FileSystemQuestions questions(const std::shared_ptr<Kernel> &kernel, std::chrono::milliseconds patience) {
-  return {.ask = [kernel](const std::string &mount) { return kernel->ask(mount); }, .patience = patience};
+FileSystemQueryOptions query_options(const std::shared_ptr<Kernel> &kernel, std::chrono::milliseconds timeout) {
+  return {.query = [kernel](const std::string &mount) { return kernel->query(mount); }, .timeout = timeout};
 }
 
 FileSystemSpaces::Mounts mounts(std::initializer_list<const char *> paths) {
@@ -64,54 +64,54 @@ FileSystemSpaces::Mounts mounts(std::initializer_list<const char *> paths) {
   return std::make_shared<const std::vector<FileSystem>>(all);
 }
 
-// Asks until there is an answer; the test's own time limit ends it when none comes.
-template <class Ask>
-void ask_until(Ask &&answered) {
+// Queries until there is an answer; the test's own time limit ends it when none comes.
+template <class Query>
+void query_until(Query &&answered) {
   while (!answered()) std::this_thread::yield();
 }
 
 TEST_CASE("answers come in the order of the mounts; one that fails has none") {
-  FileSystemSpaces spaces(questions(std::make_shared<Kernel>(), kLong));
+  FileSystemSpaces spaces(query_options(std::make_shared<Kernel>(), kLong));
   spaces.start();
-  REQUIRE(spaces.ask(mounts({"/", "/broken", "/var"})));
+  REQUIRE(spaces.query(mounts({"/", "/broken", "/var"})));
   REQUIRE(spaces.answers().size() == 3);
   CHECK(spaces.answers()[0]->blocks == 100);
   CHECK_FALSE(spaces.answers()[1]);
   CHECK(spaces.answers()[2]);
 }
 
-TEST_CASE("while one hangs it is named and nothing more is asked; then answers come again") {
+TEST_CASE("while one hangs it is named and nothing more is queried; then answers come again") {
   const auto kernel = std::make_shared<Kernel>();
-  FileSystemSpaces spaces(questions(kernel, std::chrono::milliseconds(1)));
+  FileSystemSpaces spaces(query_options(kernel, std::chrono::milliseconds(1)));
   spaces.start();
   kernel->hang("/nfs");
   const auto all = mounts({"/", "/nfs", "/var"});
-  CHECK_FALSE(spaces.ask(all));
-  kernel->await_question("/nfs");
+  CHECK_FALSE(spaces.query(all));
+  kernel->await_query("/nfs");
   for (int window = 0; window < 3; ++window) {
-    CHECK_FALSE(spaces.ask(mounts({"/other"})));
-    CHECK(spaces.silent() == "/nfs");
+    CHECK_FALSE(spaces.query(mounts({"/other"})));
+    CHECK(spaces.unresponsive() == "/nfs");
   }
-  CHECK(kernel->asked("/nfs") == 1);
-  CHECK(kernel->asked("/var") == 0);
+  CHECK(kernel->queries("/nfs") == 1);
+  CHECK(kernel->queries("/var") == 0);
   kernel->release();
-  ask_until([&] { return spaces.ask(all); });
+  query_until([&] { return spaces.query(all); });
   CHECK(spaces.answers().size() == 3);
-  CHECK(kernel->asked("/other") == 0);
+  CHECK(kernel->queries("/other") == 0);
 }
 
 TEST_CASE("a hanging file system holds up neither the stop nor a new start") {
   const auto kernel = std::make_shared<Kernel>();
   kernel->hang("/nfs");
   {
-    FileSystemSpaces spaces(questions(kernel, std::chrono::milliseconds(1)));
+    FileSystemSpaces spaces(query_options(kernel, std::chrono::milliseconds(1)));
     spaces.start();
-    CHECK_FALSE(spaces.ask(mounts({"/nfs"})));
-    kernel->await_question("/nfs");
+    CHECK_FALSE(spaces.query(mounts({"/nfs"})));
+    kernel->await_query("/nfs");
     spaces.stop();
     spaces.stop();
     spaces.start();
-    ask_until([&] { return spaces.ask(mounts({"/var"})); });
+    query_until([&] { return spaces.query(mounts({"/var"})); });
   }
   kernel->release();
 }
@@ -122,12 +122,12 @@ TEST_CASE("a collector beside a hanging file system: everything else is there, a
   core::Batch batch;
   HostOptions options;
   options.file_systems = {"ext4", "xfs", "btrfs", "overlay", "tmpfs"};
-  HostCollector collector(fake.host(), options, questions(kernel, std::chrono::milliseconds(20)));
+  HostCollector collector(fake.host(), options, query_options(kernel, std::chrono::milliseconds(20)));
   collector.start();
   const auto window = [&] { return collect(fake, collector, batch); };
   const auto answered = [&] { return !with_field(window(), "sys.fs.size").fields.empty(); };
   std::string mount;
-  ask_until([&] {
+  query_until([&] {
     const Seen seen = with_field(window(), "sys.fs.size");
     if (!seen.fields.empty()) mount = seen.tags.at("mount");
     return !mount.empty();
@@ -142,10 +142,10 @@ TEST_CASE("a collector beside a hanging file system: everything else is there, a
     CHECK_FALSE(with_field(samples, "sys.load.1m").fields.empty());
   }
   CHECK(fake.log == std::vector<std::string>{"the file system at " + mount +
-                                             " does not answer: sys.fs is absent until it does; repair or unmount it, or "
-                                             "leave its type out of the parameter file_systems"});
+                                             " does not respond: sys.fs is absent until it does; repair or unmount it, or "
+                                             "remove its type from the parameter file_systems"});
   kernel->release();
-  ask_until(answered);
+  query_until(answered);
   kernel->hang(mount);
   window();
   CHECK(fake.log.size() == 2);  // it hangs anew

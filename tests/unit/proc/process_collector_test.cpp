@@ -223,10 +223,10 @@ TEST_CASE("broken and ended processes are absent, said once, and harm no other")
   }
   REQUIRE(collector.host.logged.size() == 2);
   CHECK(collector.host.logged[1] ==
-        "the CPU time of the host cannot be read from /proc/stat: the processes irq and unattributed are absent");
+        "cannot read the CPU time of the host from /proc/stat: the processes irq and unattributed are absent");
   CHECK(
       collector.host.logged[0] ==
-      "/proc/PID/stat of some processes is not of the form that proc(5) describes: they are absent; is the root a recorded tree?");
+      "/proc/PID/stat of some processes does not have the format of proc(5): they have no samples; is root a recorded tree?");
 }
 
 TEST_CASE("what the host was busy with beyond its processes is unattributed, after interrupts") {
@@ -312,7 +312,7 @@ TEST_CASE("a root without procfs is refused with what to do") {
   ProcessCollector collector(host.host(), {.root = "/nonexistent"});
   CHECK_THROWS_WITH_AS(
       collector.start(),
-      "cannot open the folder proc below /nonexistent: No such file or directory; mount procfs there or change the "
+      "cannot open the folder proc in /nonexistent: No such file or directory; mount procfs there or change the "
       "parameter root",
       Failure);
 }
@@ -416,8 +416,8 @@ bool drop_capabilities() {
 }
 
 std::string refused_to_root(const std::string &pid) {
-  return "the kernel refuses /proc/PID/io of some processes to root too, the first is process " + pid +
-         ": proc.disk.* and proc.io.* are absent for them; if they are many, add CAP_SYS_PTRACE";
+  return "the kernel refuses /proc/PID/io of some processes even to root, the first is process " + pid +
+         ": proc.disk.* and proc.io.* are absent for them; grant CAP_SYS_PTRACE if you need them";
 }
 
 TEST_CASE("who refuses io is said once: to root not that root is needed, but the first process") {
@@ -431,8 +431,8 @@ TEST_CASE("who refuses io is said once: to root not that root is needed, but the
   const auto to_user = logged_in_child({.root = tree.path()}, [] { return ::geteuid() != 0 || ::setuid(65534) == 0; });
   if (to_user != skipped)
     CHECK(to_user ==
-          std::vector<std::string>{"/proc/PID/io of other users may not be read: proc.disk.* and proc.io.* are absent for "
-                                   "their processes; run as root or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"});
+          std::vector<std::string>{"cannot read /proc/PID/io of other users: proc.disk.* and proc.io.* are absent for "
+                                   "their processes; run as root or grant CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"});
   const auto to_root = logged_in_child({.root = tree.path()}, [] { return ::geteuid() == 0 && drop_capabilities(); });
   if (to_root == skipped) {
     MESSAGE("needs root: skipped");

@@ -135,8 +135,8 @@ TEST_CASE("each short-lived process is told once, with its name and its parent's
     CHECK(found[0].last.counters.has(Counter::kernel_ns));
   }
   CHECK(of_pid(host.drain(), pids.front()).empty());
-  CHECK(host.listener.trouble().lost == 0);
-  CHECK(host.listener.trouble().malformed == 0);
+  CHECK(host.listener.errors().lost == 0);
+  CHECK(host.listener.errors().malformed == 0);
 }
 
 TEST_CASE("what is told of a process is what its parent learns from wait") {
@@ -292,7 +292,7 @@ TEST_CASE("records that find no room are counted, and later ones arrive again") 
   constexpr size_t kExits = 200;
   for (size_t i = 0; i < kExits; ++i) run_child([] {});
   const size_t seen = host.drain().size();
-  const uint64_t lost = host.listener.trouble().lost;
+  const uint64_t lost = host.listener.errors().lost;
   CHECK(seen < kExits);
   CHECK(lost > 0);
   CHECK(seen + lost >= kExits);  // other processes of this host end too
@@ -303,7 +303,7 @@ TEST_CASE("records that find no room are counted, and later ones arrive again") 
     arrived = of_pid(host.drain(), pid).size() == 1;
   }
   CHECK(arrived);
-  CHECK(host.listener.trouble().malformed == 0);
+  CHECK(host.listener.errors().malformed == 0);
 }
 
 TEST_CASE("after a stop nothing is told, and it can be started again") {

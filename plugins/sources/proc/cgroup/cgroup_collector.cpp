@@ -22,7 +22,7 @@ CgroupCollector::CgroupCollector(Host host, CgroupOptions options)
 
 void CgroupCollector::start() {
   reader_.open();
-  Input mountinfo{KeptFile(reader_.process_path("mountinfo")), "the mounts of cgroups are not known, cgroup samples are"};
+  Input mountinfo{KeptFile(reader_.process_path("mountinfo")), "cgroup samples are"};
   if (const auto text = reader_.read(mountinfo)) {
     std::vector<Mount> mounts;
     parse_mountinfo(*text, mounts);
@@ -53,7 +53,7 @@ void CgroupCollector::collect(const Window &window, Batch &batch) {
   }
 }
 
-// One that is in several trees is timed where its CPU time is read.
+// A cgroup in several hierarchies gets the time stamp of its CPU time.
 bool CgroupCollector::visit(const Hierarchy &hierarchy, std::string_view path, int folder) {
   Cgroup *const cgroup = cgroup_of(path);
   if (cgroup == nullptr) return false;
@@ -78,10 +78,10 @@ CgroupCollector::Cgroup *CgroupCollector::cgroup_of(std::string_view path) {
   const auto found = cgroups_.find(path);
   if (found != cgroups_.end()) return &found->second;
   if (cgroups_.size() < static_cast<size_t>(options_.max_cgroups)) return &cgroups_.emplace(path, Cgroup{}).first->second;
-  if (!told_too_many_)
+  if (!limit_logged_)
     host_.log(Level::warning, "more than " + std::to_string(options_.max_cgroups) +
-                                  " cgroups: the others have no samples and count in their parents only; raise max_cgroups");
-  told_too_many_ = true;
+                                  " cgroups: the rest has no samples and counts in the parents only; raise max_cgroups");
+  limit_logged_ = true;
   return nullptr;
 }
 
@@ -138,7 +138,7 @@ void CgroupCollector::read_v1(const Hierarchy &hierarchy, int folder, CgroupRead
   }
 }
 
-// Older kernels have only the files without the cgroups within.
+// Older kernels only have the files without nested cgroups.
 void CgroupCollector::read_io_v1(int folder, CgroupCounters &out) {
   const auto read = [this, folder](const char *recursive, const char *own) {
     const auto text = reader_.read(folder, recursive);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of cgroups, of version 1, version 2 or both: one a path, whichever trees it is found in.
+// Samples of cgroups of version 1, version 2 or both: one per path, whichever hierarchies have it.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -28,7 +28,7 @@ class CgroupCollector {
     CgroupReading reading;
     int64_t at_ns = 0;
     uint64_t round = 0;
-    uint64_t identity = 0, last_identity = 0;  // of its folders: a cgroup made anew has the same path
+    uint64_t identity = 0, last_identity = 0;  // of its folders: a cgroup created again has the same path
     CgroupHistory history;
   };
 
@@ -50,7 +50,7 @@ class CgroupCollector {
   CgroupWalk walk_;
   std::map<std::string, Cgroup, std::less<>> cgroups_;
   uint64_t round_ = 0;
-  bool told_too_many_ = false;
+  bool limit_logged_ = false;
   CgroupValues values_;
 };
 

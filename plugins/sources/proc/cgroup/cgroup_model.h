@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readings of a cgroup mean, as values under the declared names.
+// From readings of a cgroup to values under the declared names.
 #pragma once
 
 #include "plugins/sources/proc/cgroup/cgroup_metrics.h"
@@ -7,7 +7,7 @@
 
 namespace atalaya::proc {
 
-// The readings of one cgroup that rates are made of.
+// The counters of one cgroup.
 struct CgroupHistory {
   Last<CgroupCounters> counters;
   Last<PressureTotals> cpu, memory, io;

@@ -24,7 +24,7 @@ void CgroupPaths::open(const std::string &root) {
   parse_mountinfo(read_path(root_.get(), "proc/self/mountinfo", buffer).text, mounts);
   for (const Hierarchy &tree : find_hierarchies(mounts)) {
     if (tree.v2) v2_ = tree;
-    // The one that the kernel program numbers.
+    // The hierarchy that the BPF program numbers.
     if (!tree.v2 && tree.cpu) v1_ = tree;
   }
 }
@@ -59,7 +59,7 @@ void CgroupPaths::look() {
   if (v1_) look_in(*v1_, kCgroupV1);
 }
 
-// A number is never used again, so that its path stays what it is.
+// Numbers are never reused, so a known path stays valid.
 void CgroupPaths::add(uint64_t id, std::string_view path) {
   const auto [at, added] = cgroups_.try_emplace(id);
   if (!added) return;
@@ -71,7 +71,7 @@ void CgroupPaths::add(uint64_t id, std::string_view path) {
 void CgroupPaths::look_in(const Hierarchy &tree, uint64_t mark) {
   walk_.run(root_.get(), tree.path, [this, mark](std::string_view path, int folder) {
     struct stat info {};
-    // The number is that of the folder's inode (kernfs).
+    // The number is the inode of the folder (kernfs).
     if (::fstat(folder, &info) == 0) add(info.st_ino | mark, path);
     return cgroups_.size() <= 2 * kMaxPaths;
   });

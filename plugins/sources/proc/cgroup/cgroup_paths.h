@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the kernel's number of a cgroup to its path.
+// Paths of cgroups by the kernel's number.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace atalaya::proc {
 
-// Numbers are unique in one tree: those of version 1 carry this bit.
+// Numbers are unique in one hierarchy: those of version 1 carry this bit.
 inline constexpr uint64_t kCgroupV1 = uint64_t{1} << 63;
 
 class CgroupPaths {
  public:
-  // Finds the trees; without any all paths are unknown.
+  // Finds the hierarchies; without any, all paths are unknown.
   void open(const std::string &root);
-  // From here on a number that is not known makes us look once.
+  // Starts a pass: an unknown number causes at most one search per pass.
   void begin() { looked_ = false; }
-  // Empty: unknown. A cgroup that has been removed keeps its path while there is room. Valid until the next call.
+  // Empty: unknown. A removed cgroup keeps its path while there is room. Valid until the next call.
   std::string_view path(uint64_t id);
   // One number for all cgroups that had the same path, one after the other; 0 where the path is unknown.
   uint64_t same(uint64_t id);
@@ -42,7 +42,7 @@ class CgroupPaths {
   std::optional<Hierarchy> v1_, v2_;
   CgroupWalk walk_{64};
   std::unordered_map<uint64_t, Cgroup> cgroups_;
-  std::unordered_map<std::string_view, uint64_t> first_;  // with that path; the keys lie in the cgroups
+  std::unordered_map<std::string_view, uint64_t> first_;  // with that path; the keys point into the cgroups
   bool looked_ = false;
 };
 

@@ -18,7 +18,7 @@ uint64_t ticks_per_second() {
   return ticks > 0 ? static_cast<uint64_t>(ticks) : 100;
 }
 
-// By so much may ticks and nanoseconds differ at any time: a tick of the files (longer than one of the kernel) on each core.
+// Maximum difference between ticks and nanoseconds at any time: a tick of the files (longer than one of the kernel) per core.
 uint64_t noise_ns() {
   const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
   return static_cast<uint64_t>(kNanosecondsPerSecond) / ticks_per_second() * static_cast<uint64_t>(cores > 0 ? cores : 1);
@@ -64,7 +64,7 @@ void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pas
       unattributed_.add(busy, {live.user_ns + exited_.user_ns, live.kernel_ns + exited_.kernel_ns}, first || pass.baseline);
 }
 
-// Those that cannot be accounted for, as nobody saw them before, are in the remainder.
+// Ended processes of unknown usage are in the remainder.
 void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
   exits_.begin();
   cgroups_.begin();
@@ -75,7 +75,7 @@ void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
     exited_.user_ns += known(used, Counter::user_ns);
     exited_.kernel_ns += known(used, Counter::kernel_ns);
     if (!options_.exited) return;
-    // A sample shows the path: two groups that differ in the number alone would be one series, of which the last one wins.
+    // A sample has the path as tag: groups with equal paths but different numbers would be one series, and the last one would win.
     ExitReading shown = exit;
     shown.cgroup = cgroups_.same(exit.cgroup);
     exits_.add(shown, used);
@@ -85,13 +85,13 @@ void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
 }
 
 bool ExitCollector::read_busy(HostBusy &busy) {
-  std::array<char, 256> buffer{};  // the first line says it all
+  std::array<char, 256> buffer{};  // the first line is enough
   const FileText text = stat_.read(folder_.get(), buffer);
   if (text.ok() && parse_busy(text.text, ticks_per_second(), busy)) return true;
-  if (!told_stat_)
+  if (!stat_logged_)
     host_.log(Level::warning,
-              "the CPU time of the host cannot be read from /proc/stat: the processes irq and unattributed are absent");
-  told_stat_ = true;
+              "cannot read the CPU time of the host from /proc/stat: the processes irq and unattributed are absent");
+  stat_logged_ = true;
   return false;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What live processes do not show: those that ended in the window, and the host's CPU time that is in no process's account.
+// Samples of processes that ended in the window, and of CPU time that is charged to no process.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -28,10 +28,10 @@ class ExitCollector {
  public:
   ExitCollector(Host host, ExitOptions options);
   void start();
-  // Between the reading of the processes and the end of the model's pass. The window begins where the last call was.
+  // Call between the reading of the processes and the end of the model's pass. The window begins at the last call.
   void take(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
   size_t max_samples() const { return options_.max_groups + 3; }
-  // The samples of what was taken.
+  // Emits the samples of the last call of take.
   void emit(Batch &batch);
 
  private:
@@ -57,7 +57,7 @@ class ExitCollector {
   uint64_t lost_before_ = 0;
   std::optional<uint64_t> lost_;              // in this window
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
-  bool told_stat_ = false;
+  bool stat_logged_ = false;
 };
 
 }  // namespace atalaya::proc

@@ -10,7 +10,7 @@
 namespace atalaya::proc {
 namespace {
 
-// Groups that are gathered for each one that is kept. With more names than that in a window the smallest so far join the others.
+// Groups collected per group kept. With more names in a window, the smallest so far are merged into the others.
 constexpr size_t kGatheredPerKept = 4;
 
 void add_counters(Counters &sum, const Counters &more) {
@@ -77,7 +77,7 @@ ExitGroup &ExitModel::group_of(const ExitReading &exit) {
   return group;
 }
 
-// The rest joins the others.
+// Merges the rest into the others.
 void ExitModel::keep_largest() {
   if (groups_.size() <= max_groups_) return;
   const auto kept_end = groups_.begin() + static_cast<std::ptrdiff_t>(max_groups_);

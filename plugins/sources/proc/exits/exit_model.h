@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that ended within a window, summed by who they were: on a busy host hundreds end every second.
+// Sums over processes that ended within a window, by identity: on a busy host hundreds end every second.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace atalaya::proc {
 struct ExitGroup {
   Name name, parent;
   uint64_t cgroup = 0;
-  bool other = false;  // all that have no group of their own; without name, parent and cgroup
+  bool other = false;  // all processes without a separate group; no name, parent and cgroup
   uint64_t exits = 0;
-  Counters used;  // since their last readings: of each counter the sum of those that know it
+  Counters used;  // since their last readings: each counter is summed over the processes that have it
 
   uint64_t cpu_ns() const;
 };
 
-// A window has at most `max_groups` groups, those that used the most CPU, and one for all others. All sums are exact.
-// Nothing is allocated after the construction.
+// A window has at most `max_groups` groups, those with the most CPU time, and one for all others. All sums are exact.
+// Nothing is allocated after construction.
 class ExitModel {
  public:
   explicit ExitModel(size_t max_groups);
 
   void begin();
-  // `used` is what it used since its last reading, of each counter that is known (ProcessModel::last_growth).
+  // `used`: usage since the last reading, of each known counter (ProcessModel::last_growth).
   void add(const ExitReading &exit, const Counters &used);
-  // By CPU, the most first, the group of all others last; the same sums give the same order. Ends the window: valid until begin.
+  // In descending order of CPU time, the group of all others last; the order is deterministic. Ends the window: valid until begin.
   std::span<const ExitGroup> groups();
 
  private:

@@ -7,7 +7,7 @@
 
 namespace atalaya::proc {
 
-// What is known of a process that has ended, read when nothing can change it any more.
+// The final reading of an ended process.
 struct ExitReading {
   ProcessReading last;  // no gauges; start_ns 0: unknown
   Name parent;          // its name when the process ended; empty: unknown

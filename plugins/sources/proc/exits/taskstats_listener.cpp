@@ -25,15 +25,15 @@ namespace {
 // A message has at most two records, of half a KiB each in version 16.
 constexpr size_t kMessageBytes = 4096;
 constexpr size_t kMessages = 32;          // received at once
-constexpr size_t kMaxReceives = 1 << 13;  // in a drain: exits that never pause must not hold up the pass
+constexpr size_t kMaxReceives = 1 << 13;  // per drain: a constant stream of exits must not block the pass
 constexpr uint16_t kFirstVersionWithProcesses = 12;
 constexpr uint64_t kStartTolerance_ns = 1'000'000'000;
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
-// The kernel's seconds of the clock may lag by a tick.
+// The kernel's clock in seconds may lag by a tick.
 constexpr int64_t kSecondsLag_ns = 10'000'000;
 
-core::Error unavailable(std::string_view what, int error, std::string_view advice) {
-  return {"taskstats: " + std::string(what) + ": " + core::error_text(error) + "; " + std::string(advice)};
+core::Error unavailable(std::string_view problem, int error, std::string_view advice) {
+  return {"taskstats: " + std::string(problem) + ": " + core::error_text(error) + "; " + std::string(advice)};
 }
 
 Bytes bytes_of(const std::string &text) {
@@ -65,7 +65,7 @@ core::Status TaskstatsListener::start() {
 }
 
 void TaskstatsListener::stop() {
-  // Without this the kernel would send to the next socket that gets this one's address.
+  // Without this the kernel would send to the next socket with this address.
   if (!cpus_.empty())
     request(family_, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK, bytes_of(cpus_), [](const NetlinkMessage &) {});
   cpus_.clear();
@@ -77,10 +77,10 @@ core::Status TaskstatsListener::open_socket() {
   socket_ = core::Descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_GENERIC));
   if (!socket_) return unavailable("no netlink socket", errno, "allow AF_NETLINK to this service, or use BPF");
   const int size = settings_.receive_buffer_bytes, on = 1;
-  // Beyond the limit of net.core.rmem_max only with CAP_NET_ADMIN, which is needed below anyway.
+  // Exceeding net.core.rmem_max takes CAP_NET_ADMIN, which is needed below anyway.
   if (::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) != 0)
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-  // Records that find no room are counted by the socket; with the error of one of them the kernel would also stop sending.
+  // The socket counts records without room; if it also returned an error for them, the kernel would stop sending.
   if (::setsockopt(socket_.get(), SOL_NETLINK, NETLINK_NO_ENOBUFS, &on, sizeof(on)) != 0)
     return unavailable("NETLINK_NO_ENOBUFS", errno, "use BPF");
   sockaddr_nl address{};
@@ -97,10 +97,10 @@ core::Status TaskstatsListener::find_family() {
                               if (const auto family = family_of(message)) family_ = *family;
                             });
   if (family_ != 0) return core::Done{};
-  return unavailable("not offered by this kernel", error, "it takes one with CONFIG_TASKSTATS, or BPF");
+  return unavailable("not offered by this kernel", error, "use a kernel with CONFIG_TASKSTATS, or BPF");
 }
 
-// A look at this process also tells whether we may.
+// Querying this process also checks the permission.
 core::Status TaskstatsListener::check_version() {
   const auto pid = static_cast<uint32_t>(::getpid());
   uint16_t version = 0;
@@ -111,12 +111,12 @@ core::Status TaskstatsListener::check_version() {
   if (error != 0) return unavailable("refused", error, "run as root or with CAP_NET_ADMIN, in the host's user namespace");
   if (version >= kFirstVersionWithProcesses) return core::Done{};
   return core::Error{"taskstats: version " + std::to_string(version) +
-                     " of this kernel does not tell processes from threads; it takes Linux 5.19, or BPF"};
+                     " of this kernel does not distinguish processes from threads; use Linux 5.19 or later, or BPF"};
 }
 
 core::Status TaskstatsListener::listen() {
   const core::Result<std::string> possible = core::read_file("/sys/devices/system/cpu/possible", 4096);
-  if (!possible.ok()) return core::Error{"taskstats: the CPUs are not known: " + possible.error() + "; mount sysfs"};
+  if (!possible.ok()) return core::Error{"taskstats: unknown CPUs: " + possible.error() + "; mount sysfs"};
   const std::string cpus = possible.value().substr(0, possible.value().find('\n'));
   const int error =
       request(family_, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, bytes_of(cpus), [](const NetlinkMessage &) {});
@@ -127,8 +127,8 @@ core::Status TaskstatsListener::listen() {
   return core::Done{};
 }
 
-// In another network namespace everything succeeds, but the kernel sends to whoever has this address in the host's. A thread that
-// ends here must be heard of.
+// In another network namespace everything succeeds, but the kernel sends to the owner of this address in the host's namespace. To
+// check this, a thread ends here and its record must arrive.
 core::Status TaskstatsListener::check_arrival() {
   pthread_t thread{};
   if (::pthread_create(
@@ -143,7 +143,7 @@ core::Status TaskstatsListener::check_arrival() {
       "taskstats: no records arrive; run it in the host's network namespace, not in a container's or with PrivateNetwork="};
 }
 
-// The kernel answers within the call, between records of threads that end meanwhile. Gives the errno of its answer.
+// The kernel responds within the call, between records of threads that end meanwhile. Returns the errno of the response.
 int TaskstatsListener::request(uint16_t type, uint8_t command, uint16_t attribute, Bytes value, const TakeMessage &take) {
   Request head{};
   const size_t length = sizeof(head) + value.size();
@@ -170,7 +170,7 @@ int TaskstatsListener::request(uint16_t type, uint8_t command, uint16_t attribut
   return result;
 }
 
-// Some messages that are there; false when there are no more.
+// Receives available messages; false when there are no more.
 bool TaskstatsListener::receive(const TakeMessage &take) {
   std::array<iovec, kMessages> parts{};
   std::array<sockaddr_nl, kMessages> senders{};
@@ -186,7 +186,7 @@ bool TaskstatsListener::receive(const TakeMessage &take) {
     Bytes datagram(buffer_.data() + i * kMessageBytes, headers[i].msg_len);
     NetlinkMessage message;
     while (next_message(datagram, message)) take(message);
-    if (!datagram.empty()) ++trouble_.malformed;
+    if (!datagram.empty()) ++errors_.malformed;
   }
   return static_cast<size_t>(count) == kMessages;
 }
@@ -210,7 +210,7 @@ void TaskstatsListener::drain(const NameOf &name_of, const Take &take) {
     if (const auto end = task_end(message.payload))
       sums_.add(*end, take_process);
     else
-      ++trouble_.malformed;
+      ++errors_.malformed;
   };
   for (size_t i = 0; i < kMaxReceives && receive(take_message); ++i) {
   }
@@ -233,13 +233,13 @@ void TaskstatsListener::count_lost() {
   std::array<uint32_t, SK_MEMINFO_VARS> info{};
   socklen_t size = sizeof(info);
   if (::getsockopt(socket_.get(), SOL_SOCKET, SO_MEMINFO, info.data(), &size) != 0) return;
-  trouble_.lost += info[SK_MEMINFO_DROPS] - drops_;  // modulo 2^32, as the kernel counts
+  errors_.lost += info[SK_MEMINFO_DROPS] - drops_;  // modulo 2^32, as the kernel counts
   drops_ = info[SK_MEMINFO_DROPS];
 }
 
-// It ended since the last drain and within the second that its record tells: in the middle of that, as best as can be said. Where
-// it may have been born since the last drain it was: of an older one its last reading tells the start (see matches). When the two
-// do not meet (the clock was set) the start is unknown.
+// The process ended since the last drain and within the second of its record: the estimate is the middle of that interval. If it
+// may have been born since the last drain, it was: the start of an older process comes from its last reading (see matches). If the
+// intervals do not overlap (the clock was set), the start is unknown.
 uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
   const int64_t second_ns = end.end_s * kNanosecondsPerSecond - boot_ns_;
   const int64_t first = std::max(previous_drain_ns_, second_ns);
@@ -250,7 +250,7 @@ uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
   return static_cast<uint64_t>(std::max(start_ns, std::min(previous_drain_ns_, last - lived_ns)));
 }
 
-// A parent that ended too is found among the ended ones; it is known by no pass when it lived for less than one.
+// A parent that ended too is found among the ended processes; no pass saw it if it lived for less than one.
 void TaskstatsListener::add_names(const NameOf &name_of) {
   by_pid_.clear();
   for (size_t i = 0; i < ended_.size(); ++i) by_pid_.emplace_back(ended_[i].reading.last.pid, static_cast<uint32_t>(i));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends of processes by the kernel's taskstats interface, for hosts without BPF. What it does not know: the cgroup, and the last
-// moments on the CPU (up to a tick of each thread), as the kernel sends the record before it adds them.
+// Ends of processes from the kernel's taskstats interface, for hosts without BPF. It does not report the cgroup, nor the last
+// CPU time (up to a tick per thread), because the kernel sends the record before adding it.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@
 namespace atalaya::proc {
 
 struct TaskstatsSettings {
-  // Records wait here from one pass to the next; the kernel counts 1 to 2 KiB for each thread that ends.
+  // Buffer for records between passes; the kernel uses 1 to 2 KiB per ended thread.
   int receive_buffer_bytes = 16 << 20;
-  size_t max_processes = 2048;  // that have lost threads and go on
+  size_t max_processes = 2048;  // still running, with ended threads
 };
 
 class TaskstatsListener {
  public:
-  using NameOf = std::function<Name(int32_t pid)>;  // empty for a process that is not known
+  using NameOf = std::function<Name(int32_t pid)>;  // empty for an unknown process
   using Take = std::function<void(const ExitReading &)>;
 
-  // Since the start. Threads, not processes.
-  struct Trouble {
-    uint64_t lost = 0;       // there was no room for their records
-    uint64_t malformed = 0;  // records that are none
+  // Counts of threads, not processes, since the start.
+  struct Errors {
+    uint64_t lost = 0;       // records without room in the buffer
+    uint64_t malformed = 0;  // malformed records
   };
 
   explicit TaskstatsListener(const TaskstatsSettings &settings) : settings_(settings), sums_(settings.max_processes) {}
@@ -38,15 +38,15 @@ class TaskstatsListener {
   TaskstatsListener &operator=(const TaskstatsListener &) = delete;
   ~TaskstatsListener() { stop(); }
 
-  // An error says why this host does not offer it and what to do.
+  // The error says why taskstats is unavailable on this host, and the remedy.
   core::Status start();
   void stop();
-  // Hands on the processes that have ended since the start or the last drain. Never waits. `name_of` is asked for parents, and for
-  // processes whose own name was lost.
+  // Passes on the processes that ended since the start or the last drain. Never waits. `name_of` is called for parents, and for
+  // processes whose name was lost.
   void drain(const NameOf &name_of, const Take &take);
 
-  const Trouble &trouble() const { return trouble_; }
-  // The clock of start times runs while the host is suspended, the one of taskstats does not: by how much they differ now.
+  const Errors &errors() const { return errors_; }
+  // The clock of start times runs while the host is suspended, that of taskstats does not: their current difference.
   uint64_t suspended_ns() const { return suspended_ns_; }
 
  private:
@@ -72,11 +72,11 @@ class TaskstatsListener {
 
   TaskstatsSettings settings_;
   core::Descriptor socket_;
-  std::string cpus_;  // that it is registered on
+  std::string cpus_;  // registered CPUs
   uint16_t family_ = 0;
   uint32_t sequence_ = 0;
   uint32_t drops_ = 0;
-  Trouble trouble_;
+  Errors errors_;
   ThreadSums sums_;
   std::vector<std::byte> buffer_;
   std::vector<Ended> ended_;                          // in this drain
@@ -86,8 +86,8 @@ class TaskstatsListener {
   uint64_t suspended_ns_ = 0;
 };
 
-// Whether this is the end of the process of that pid that is known to have started then. taskstats tells when a process ended to a
-// second, and how long it lived without the time that the host was suspended.
+// Whether this is the end of the known process of that pid and start time. taskstats reports the end time to a second, and the
+// lifetime without time of suspension.
 bool matches(uint64_t start_ns, const ExitReading &exit, uint64_t suspended_ns);
 
 }  // namespace atalaya::proc

@@ -8,7 +8,7 @@ namespace atalaya::proc {
 namespace {
 
 constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
-// Two ends tell the same start of their process to within the rounding of both to seconds.
+// Two ends of one process have equal start times to within the rounding of both to seconds.
 constexpr int64_t kStartTolerance_s = 2;
 
 int64_t start_of(const TaskEnd &end) {
@@ -73,7 +73,7 @@ void ThreadSums::finish(const Take &take) {
 ThreadSums::Sum &ThreadSums::sum_of(const TaskEnd &end, const Take &take) {
   const int64_t start_s = start_of(end);
   size_t index = index_of(end.process);
-  // With another start its pid is another process's now, and the record of its end was lost.
+  // With another start the pid belongs to another process now, and the record of the old end was lost.
   if (index < pids_.size() && std::abs(sums_[index].start_s - start_s) > kStartTolerance_s) {
     remove(index, take);
     index = pids_.size();
@@ -95,11 +95,11 @@ size_t ThreadSums::index_of(int32_t pid) const {
   return static_cast<size_t>(std::find(pids_.begin(), pids_.end(), pid) - pids_.begin());
 }
 
-// Handed on when the process has ended, else forgotten.
+// Passed on when the process has ended, else forgotten.
 void ThreadSums::remove(size_t index, const Take &take) {
   Sum &sum = sums_[index];
   if (sum.total) {
-    // The kernel sums a thread's time a moment before it makes the thread's record: of the same threads the records tell no less.
+    // The kernel sums a thread's time just before it creates the thread's record: the records of the same threads sum to no less.
     if (sum.cpu.exec_ns < sum.total->exec_ns) sum.process.counters = {};
     if (sum.total->delay_ns) sum.process.counters.set(Counter::delay_ns, *sum.total->delay_ns);
     sum.cpu.exec_ns = std::max(sum.cpu.exec_ns, sum.total->exec_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From ends of threads to ends of processes. Knows no sockets.
+// From ends of threads to ends of processes. Independent of sockets.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct ProcessEnd {
   Known<Counter, kCounters> counters;
 };
 
-// The kernel sums only the CPU time of a process for us; what its threads used otherwise is summed here, from the first record of
-// one of them on. It is given only when no record is missing: those of threads that ended before anyone listened, and lost ones.
+// The kernel sums only the CPU time of a process; other usage of its threads is summed here, from the first record of a thread on.
+// The sum is reported only if no record is missing: records are missing for threads that ended before the start, and lost ones.
 class ThreadSums {
  public:
   using Take = std::function<void(const ProcessEnd &)>;
 
-  // Of so many processes that have lost threads; of more, those are forgotten whose last record is the oldest.
+  // Maximum number of running processes with ended threads; beyond it, those with the oldest last record are forgotten.
   explicit ThreadSums(size_t max_processes);
 
-  // A process of one thread is handed on at once.
+  // A process with one thread is passed on at once.
   void add(const TaskEnd &end, const Take &take);
-  // Hands on the other processes that have ended. After all records that are there: that of the last thread may overtake others,
-  // as each CPU sends its own.
+  // Passes on the other ended processes. Call it after all available records: that of the last thread may overtake others, because
+  // each CPU sends separately.
   void finish(const Take &take);
   size_t size() const { return pids_.size(); }
 
@@ -54,7 +54,7 @@ class ThreadSums {
   size_t max_processes_;
   uint64_t order_ = 0;
   size_t ended_ = 0;
-  std::vector<int32_t> pids_;  // beside the sums: these are searched
+  std::vector<int32_t> pids_;  // parallel to the sums, for searches
   std::vector<Sum> sums_;
 };
 

@@ -16,13 +16,13 @@ namespace {
 
 constexpr uint64_t kNanosecondsPerMicrosecond = 1000;
 constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
-// Beyond these a number is no time: the year 2106, and 35 years.
+// Limits of valid times: the year 2106, and 35 years.
 constexpr int64_t kMaxTime_s = int64_t{1} << 32;
 constexpr uint64_t kMaxLife_us = uint64_t{1} << 50;
 constexpr int32_t kKthreadd = 2;  // the parent of all kernel threads
 constexpr double kMaxTime_ns = 0x1p63;
 
-// Offsets in struct taskstats. Not from the header: the running kernel's version counts, not the one of this build.
+// Offsets in struct taskstats. Not from the header: they depend on the running kernel, not on that of the build.
 // Version 15 put new members between the old ones (kernel commit 658eb5ab916d), version 16 moved them to the end; all others
 // append.
 enum : size_t {
@@ -58,7 +58,7 @@ enum : size_t {
   kSize14 = 432,
 };
 
-// How far members lie behind their places in version 14.
+// Displacement of members relative to version 14.
 struct Layout {
   size_t accounting = 0;  // kCpuRunVirtual to kSwitchesInvoluntary
   size_t begin_time_64 = 0;
@@ -91,7 +91,7 @@ std::optional<Bytes> attribute(Bytes attributes, uint16_t wanted) {
   return std::nullopt;
 }
 
-// Version 15 has one or two members more for each of eight delays: three of them lie before the accounting, two after it and before
+// Version 15 has one or two members more for each of eight delays: three of them are before the accounting, two after it and before
 // the 64-bit begin time, one before the process.
 std::optional<Layout> layout_of(uint16_t version, size_t size) {
   constexpr size_t kMember = sizeof(uint64_t);
@@ -117,11 +117,11 @@ void take_counters(Bytes stats, const Layout &layout, bool has_memory, TaskEnd &
   take(Counter::switches_voluntary, kSwitchesVoluntary);
   take(Counter::switches_involuntary, kSwitchesInvoluntary);
   if (load<uint64_t>(stats, kCpuCount) > 0) end.counters.set(Counter::delay_ns, load<uint64_t>(stats, kCpuDelay));
-  // A kernel without extended accounting leaves all this 0; it would have told the size of the memory of a program.
+  // A kernel without extended accounting leaves all this 0; with it, the memory of a program is not 0.
   if (!has_memory) return;
   take(Counter::disk_reads_bytes, kReadBytes);
   take(Counter::disk_writes_bytes, kWriteBytes);
-  // The kernel rounds these down to 1024 (xacct_add_tsk), the numbers of calls too: 0 says nothing, and calls not at all.
+  // The kernel rounds these down to 1024 (xacct_add_tsk), numbers of calls too: 0 bytes are unknown, calls always.
   if (load<uint64_t>(stats, kReadChars + layout.accounting) > 0) take(Counter::reads_bytes, kReadChars);
   if (load<uint64_t>(stats, kWriteChars + layout.accounting) > 0) take(Counter::writes_bytes, kWriteChars);
 }
@@ -163,7 +163,7 @@ std::optional<TaskEnd> parse_stats(Bytes stats) {
   return end;
 }
 
-// The record of all threads has what delay accounting sums, and nothing else: it does not even tell its version everywhere.
+// The record of all threads only has the sums of delay accounting; not every kernel fills in its version.
 std::optional<ThreadsTotal> parse_total(Bytes stats, uint16_t version) {
   const std::optional<Layout> layout = layout_of(version, stats.size());
   if (!layout) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel's taskstats interface sends when a task (a thread) ends: netlink messages, and in them the records of
+// Messages of the kernel's taskstats interface when a task (a thread) ends: netlink messages with the records of
 // linux/taskstats.h. Pure functions on untrusted bytes.
 #pragma once
 
@@ -22,21 +22,21 @@ struct NetlinkMessage {
 
 // Takes the first message from the front of a datagram. False at its end, and, with `datagram` not empty, where it is malformed.
 bool next_message(Bytes &datagram, NetlinkMessage &message);
-// What an NLMSG_ERROR says: an errno, or 0 for "done". Empty for other messages.
+// The content of an NLMSG_ERROR: an errno, or 0 for "done". Empty for other messages.
 std::optional<int> result_of(const NetlinkMessage &message);
-// The id in the generic netlink controller's answer to CTRL_CMD_GETFAMILY.
+// The id in the generic netlink controller's response to CTRL_CMD_GETFAMILY.
 std::optional<uint16_t> family_of(const NetlinkMessage &message);
 
-// CPU time as the kernel has it: exactly, and by ticks, which say how to divide it.
+// CPU time of the kernel: exact, and in ticks, by which it is divided.
 struct TaskCpu {
   uint64_t exec_ns = 0;
   uint64_t user_us = 0, kernel_us = 0;
 };
-// Divides it as /proc/PID/stat does. Without a tick it is all user time, but for a kernel thread; without the exact time the ticks
+// Divides it as /proc/PID/stat does. Without a tick all is user time, except for a kernel thread; without the exact time the ticks
 // are the time.
 void set_cpu(const TaskCpu &cpu, bool kernel_thread, Known<Counter, kCounters> &counters);
 
-// What threads that have ended used together. The kernel sums it itself, whoever listened.
+// The usage of all ended threads together, summed by the kernel.
 struct ThreadsTotal {
   uint64_t exec_ns = 0;
   std::optional<uint64_t> delay_ns;
@@ -46,10 +46,10 @@ struct ThreadsTotal {
 struct TaskEnd {
   uint16_t version = 0;
   int32_t pid = 0;
-  int32_t process = 0;  // the pid of its process; 0: this kernel does not say (before version 12)
+  int32_t process = 0;  // the pid of its process; 0: not reported (before version 12)
   int32_t parent = 0;   // of the process
   bool kernel_thread = false;
-  bool last = false;  // with it the process has ended
+  bool last = false;  // the process ended with it
   Name name;
   uint64_t elapsed_us = 0, process_elapsed_us = 0;
   int64_t end_s = 0;  // Unix time, rounded down
@@ -58,7 +58,7 @@ struct TaskEnd {
   std::optional<ThreadsTotal> total;   // when it is the last one of several
 };
 
-// A record of a thread's end, from a message of the taskstats family. Empty for what is none or is malformed.
+// A record of a thread's end, from a message of the taskstats family. Empty for other or malformed messages.
 std::optional<TaskEnd> task_end(Bytes payload);
 
 }  // namespace atalaya::proc

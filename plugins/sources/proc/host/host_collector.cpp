@@ -10,7 +10,7 @@
 namespace atalaya::proc {
 namespace {
 
-// Asking for a link's speed takes the kernel's lock of all interfaces, and it changes about never.
+// Reading a link's speed takes the kernel's lock of all interfaces, and the speed rarely changes.
 constexpr int64_t kLinkAgeNs = int64_t{60} * 1'000'000'000;
 
 constexpr std::array<PressureNames<HostValues>, 3> kPressureNames = {{
@@ -19,7 +19,7 @@ constexpr std::array<PressureNames<HostValues>, 3> kPressureNames = {{
     {"sys.pressure.io.some", "sys.pressure.io.some.stall", "sys.pressure.io.full", "sys.pressure.io.full.stall"},
 }};
 
-// The kernel's name of a block device ("8:1" -> "sda1"), which is also what /proc/diskstats calls it.
+// The kernel's name of a block device ("8:1" -> "sda1"), as in /proc/diskstats.
 std::optional<std::string> block_device_name(int root, const std::string &device) {
   std::array<char, PATH_MAX> target{};
   const ssize_t size = ::readlinkat(root, ("sys/dev/block/" + device).c_str(), target.data(), target.size());
@@ -30,7 +30,7 @@ std::optional<std::string> block_device_name(int root, const std::string &device
 
 }  // namespace
 
-HostCollector::HostCollector(Host host, HostOptions options, FileSystemQuestions questions, AskClock ask_clock)
+HostCollector::HostCollector(Host host, HostOptions options, FileSystemQueryOptions file_systems, ReadClock read_clock)
     : host_(host),
       options_(std::move(options)),
       reader_(host, options_.root),
@@ -39,8 +39,8 @@ HostCollector::HostCollector(Host host, HostOptions options, FileSystemQuestions
       disk_(host.intern("disk")),
       interface_(host.intern("interface")),
       mount_(host.intern("mount")),
-      spaces_(std::move(questions)),
-      ask_clock_(ask_clock) {
+      spaces_(std::move(file_systems)),
+      read_clock_(read_clock) {
   units_.ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
   units_.page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
@@ -49,7 +49,7 @@ void HostCollector::start() {
   reader_.open();
   net_dev_input_.emplace(Input{KeptFile(reader_.process_path("net/dev")), "sys.net is"});
   has_clock_ = is_of_this_kernel();
-  // Below another root a mount point names a folder of this host, not of that one.
+  // Below another root, mount points are paths of the other host: statvfs would read folders of this one.
   if (!reader_.is_host()) return;
   mountinfo_input_.emplace(Input{KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
   spaces_.start();
@@ -164,7 +164,7 @@ const Link &HostCollector::link_of(std::string_view interface, int64_t now_ns) {
   const std::string folder = "sys/class/net/" + std::string(interface) + "/";
   std::array<char, 64> buffer{};
   Link link;
-  // Wireless links answer with an error and virtual ones with -1: neither is a count.
+  // Wireless links return an error and virtual links -1: neither is a speed.
   if (const FileText speed = read_path(reader_.folder(), (folder + "speed").c_str(), buffer); speed.ok())
     take_counts(speed.text, {&link.mbit_per_second});
   if (const FileText duplex = read_path(reader_.folder(), (folder + "duplex").c_str(), buffer); duplex.ok())
@@ -188,13 +188,13 @@ void HostCollector::collect_file_systems(Batch &batch) {
 }
 
 bool HostCollector::all_answer() {
-  const bool answered = spaces_.ask(file_systems_);
-  if (!answered && !told_silent_)
+  const bool answered = spaces_.query(file_systems_);
+  if (!answered && !unresponsive_logged_)
     host_.log(Level::warning,
-              "the file system at " + spaces_.silent() +
-                  " does not answer: sys.fs is absent until it does; repair or unmount it, or leave its type out of "
+              "the file system at " + spaces_.unresponsive() +
+                  " does not respond: sys.fs is absent until it does; repair or unmount it, or remove its type from "
                   "the parameter file_systems");
-  told_silent_ = !answered;
+  unresponsive_logged_ = !answered;
   return answered;
 }
 
@@ -227,14 +227,14 @@ void HostCollector::collect_load(Batch &batch) {
   emitter_.emit(batch, values_, {});
 }
 
-// What refuses the call once, such as a filter of system calls, goes on to.
+// A system that refuses the call once, such as a system call filter, refuses it always.
 void HostCollector::collect_clock(Batch &batch) {
   if (!has_clock_) return;
-  timex clock{};  // modes 0: it asks, and sets nothing
-  if (ask_clock_(&clock) < 0) {
+  timex clock{};  // modes 0: reads the clock, changes nothing
+  if (read_clock_(&clock) < 0) {
     has_clock_ = false;
-    host_.log(Level::info, "the kernel does not say how right its clock is: " + core::error_text(errno) +
-                               "; sys.clock is absent, allow the system calls adjtimex and clock_adjtime");
+    host_.log(Level::info, "cannot read the state of the clock: " + core::error_text(errno) +
+                               "; sys.clock is absent; allow the system calls adjtimex and clock_adjtime");
     return;
   }
   values_.clear();

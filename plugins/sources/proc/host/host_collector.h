@@ -19,12 +19,12 @@
 
 namespace atalaya::proc {
 
-// adjtimex(2), which says why not in errno.
-using AskClock = int (*)(timex *);
+// adjtimex(2); on failure errno has the reason.
+using ReadClock = int (*)(timex *);
 
 class HostCollector {
  public:
-  HostCollector(Host host, HostOptions options, FileSystemQuestions questions = {}, AskClock ask_clock = ::adjtimex);
+  HostCollector(Host host, HostOptions options, FileSystemQueryOptions file_systems = {}, ReadClock read_clock = ::adjtimex);
   void start();
   void stop() { spaces_.stop(); }
   void collect(const Window &window, Batch &batch);
@@ -40,7 +40,7 @@ class HostCollector {
   void collect_load(Batch &batch);
   void collect_clock(Batch &batch);
 
-  // Whether the root is that of the kernel that this process runs on.
+  // Whether the root belongs to the kernel that this process runs on.
   bool is_of_this_kernel();
   bool wanted(DiskType type) const;
   const Link &link_of(std::string_view interface, int64_t now_ns);
@@ -75,10 +75,10 @@ class HostCollector {
   int64_t links_at_ns_ = 0;
 
   std::optional<Input> mountinfo_input_;
-  std::string mountinfo_;  // as last understood
+  std::string mountinfo_;  // as last parsed
   FileSystemSpaces::Mounts file_systems_;
   FileSystemSpaces spaces_;
-  bool told_silent_ = false;
+  bool unresponsive_logged_ = false;
 
   std::array<Input, 3> pressure_inputs_{{{KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
                                          {KeptFile("proc/pressure/memory"), "sys.pressure.memory is"},
@@ -88,7 +88,7 @@ class HostCollector {
   Input loadavg_input_{KeptFile("proc/loadavg"), "sys.load and sys.tasks.total are"};
   Input uptime_input_{KeptFile("proc/uptime"), "sys.uptime is"};
 
-  AskClock ask_clock_;
+  ReadClock read_clock_;
   bool has_clock_ = false;
 };
 

@@ -12,7 +12,7 @@
 namespace atalaya::proc {
 namespace {
 
-constexpr std::chrono::milliseconds kStopPatience{200};
+constexpr std::chrono::milliseconds kStopTimeout{200};
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::optional<Space> space_at(const std::string &mount) {
 struct FileSystemSpaces::Shared {
   std::mutex mutex;
   std::condition_variable wake, done;
-  decltype(FileSystemQuestions::ask) ask;
+  decltype(FileSystemQueryOptions::query) query;
   Mounts mounts;
   std::vector<std::optional<Space>> answers;
   bool busy = false, stopping = false, ended = false;
@@ -36,7 +36,7 @@ struct FileSystemSpaces::Shared {
 void FileSystemSpaces::start() {
   stop();
   const auto shared = std::make_shared<Shared>();
-  shared->ask = questions_.ask;
+  shared->query = options_.query;
   shared->thread = std::thread([shared] { work(*shared); });
   shared_ = shared;
 }
@@ -46,7 +46,7 @@ void FileSystemSpaces::stop() {
   std::unique_lock lock(shared_->mutex);
   shared_->stopping = true;
   shared_->wake.notify_one();
-  const bool ended = shared_->done.wait_for(lock, kStopPatience, [this] { return shared_->ended; });
+  const bool ended = shared_->done.wait_for(lock, kStopTimeout, [this] { return shared_->ended; });
   lock.unlock();
   if (ended)
     shared_->thread.join();
@@ -55,16 +55,16 @@ void FileSystemSpaces::stop() {
   shared_.reset();
 }
 
-bool FileSystemSpaces::ask(const Mounts &mounts) {
+bool FileSystemSpaces::query(const Mounts &mounts) {
   std::unique_lock lock(shared_->mutex);
   if (!shared_->busy) {
     shared_->mounts = mounts;
     shared_->answers.clear();
     shared_->busy = true;
     shared_->wake.notify_one();
-    if (shared_->done.wait_for(lock, questions_.patience, [this] { return !shared_->busy; })) return true;
+    if (shared_->done.wait_for(lock, options_.timeout, [this] { return !shared_->busy; })) return true;
   }
-  silent_ = (*shared_->mounts)[shared_->answers.size()].mount;
+  unresponsive_ = (*shared_->mounts)[shared_->answers.size()].mount;
   return false;
 }
 
@@ -80,7 +80,7 @@ void FileSystemSpaces::work(Shared &shared) {
     while (!shared.stopping && shared.answers.size() < shared.mounts->size()) {
       const std::string &mount = (*shared.mounts)[shared.answers.size()].mount;
       lock.unlock();
-      const std::optional<Space> answer = shared.ask(mount);
+      const std::optional<Space> answer = shared.query(mount);
       lock.lock();
       shared.answers.push_back(answer);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The space of file systems, asked on a thread of its own: one that hangs (FUSE, NFS) keeps its caller in the kernel, for ever if
-// its server does not come back.
+// The space of file systems, queried on a separate thread: a file system that hangs (FUSE, NFS) blocks its caller in the kernel,
+// possibly forever.
 #pragma once
 
 #include <chrono>
@@ -14,42 +14,42 @@
 
 namespace atalaya::proc {
 
-// What statvfs(3) says of the file system at a mount point; nothing when it fails.
+// The result of statvfs(3) for a mount point; nothing when it fails.
 std::optional<Space> space_at(const std::string &mount);
 
-struct FileSystemQuestions {
-  std::function<std::optional<Space>(const std::string &mount)> ask = space_at;
-  std::chrono::milliseconds patience{20};  // of the caller, for all mounts together
+struct FileSystemQueryOptions {
+  std::function<std::optional<Space>(const std::string &mount)> query = space_at;
+  std::chrono::milliseconds timeout{20};  // of the caller, for all mounts together
 };
 
 class FileSystemSpaces {
  public:
   using Mounts = std::shared_ptr<const std::vector<FileSystem>>;
 
-  explicit FileSystemSpaces(FileSystemQuestions questions) : questions_(std::move(questions)) {}
+  explicit FileSystemSpaces(FileSystemQueryOptions options) : options_(std::move(options)) {}
   FileSystemSpaces(const FileSystemSpaces &) = delete;
   FileSystemSpaces &operator=(const FileSystemSpaces &) = delete;
   ~FileSystemSpaces() { stop(); }
 
   void start();
-  // Does not wait for a file system that hangs: its thread is left behind, and ends when the kernel lets it.
+  // Does not wait for a file system that hangs: its thread is detached and ends when the kernel returns.
   void stop();
 
-  // Of one mount or more. True when all have answered in time; when not, nothing more is asked until the one that is silent has
-  // answered or failed.
-  bool ask(const Mounts &mounts);
-  // After ask gave true, until the next: in the order of the mounts.
+  // Queries one mount or more. True when all responded in time; else no further query is sent until the unresponsive one has
+  // responded or failed.
+  bool query(const Mounts &mounts);
+  // After query returned true, until the next query: in the order of the mounts.
   const std::vector<std::optional<Space>> &answers() const;
-  // After ask gave false: the mount point that does not answer.
-  const std::string &silent() const { return silent_; }
+  // After query returned false: the mount point that does not respond.
+  const std::string &unresponsive() const { return unresponsive_; }
 
  private:
   struct Shared;
   static void work(Shared &shared);
 
-  FileSystemQuestions questions_;
+  FileSystemQueryOptions options_;
   std::shared_ptr<Shared> shared_;  // with the thread, which may outlive this
-  std::string silent_;
+  std::string unresponsive_;
 };
 
 }  // namespace atalaya::proc

@@ -145,7 +145,7 @@ void clock_values(const timex &clock, HostValues &out) {
   const auto status = static_cast<unsigned>(clock.status);
   const bool synced = (status & STA_UNSYNC) == 0;
   out.set_count("sys.clock.synced", synced ? 1 : 0);
-  if (!synced) return;  // nobody has told the kernel, which has 0 and 16 s then
+  if (!synced) return;  // the kernel has its defaults then: 0 and 16 s
   const double per_ms = (status & STA_NANO) != 0 ? 1e6 : 1e3;
   out.set("sys.clock.offset", static_cast<double>(clock.offset) / per_ms);
   out.set("sys.clock.error", static_cast<double>(clock.maxerror) / 1e3);
@@ -163,7 +163,7 @@ void space_values(const Space &space, HostValues &out) {
   out.set("sys.fs.available", mib(space.available));
   out.set("sys.fs.usage",
           quotient(100.0 * static_cast<double>(used), static_cast<double>(used) + static_cast<double>(space.available)));
-  if (space.inodes == 0) return;  // btrfs and vfat make inodes as needed
+  if (space.inodes == 0) return;  // btrfs and vfat allocate inodes dynamically
   out.set_count("sys.fs.inodes.total", space.inodes);
   out.set_count("sys.fs.inodes.free", space.free_inodes);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readings of the host mean, as values under the declared names.
+// From readings of the host to values under the declared names.
 #pragma once
 
 #include <sys/timex.h>
@@ -20,7 +20,7 @@ struct Units {
   double page_bytes = 4096;
 };
 
-// What an interface's link can carry; absent where the driver does not say.
+// The speed of an interface's link; absent where the driver does not report it.
 struct Link {
   Count mbit_per_second;
   bool half_duplex = false;
@@ -62,8 +62,8 @@ void space_values(const Space &space, HostValues &out);
 struct FileSystem {
   std::string device, disk, mount;  // "8:1", "sda1" (the mount's source without /dev/), "/var"
 };
-// The mounts of the given types, each device once: where its root is mounted if anywhere, else the first bind mount of it. What
-// another mount on the same folder hides is left out.
+// The mounts of the given types, each device once: where its root is mounted if anywhere, else the first bind mount of it. A
+// mount hidden by another one on the same folder is left out.
 std::vector<FileSystem> select_file_systems(const std::vector<Mount> &mounts, const std::vector<std::string> &types);
 
 }  // namespace atalaya::proc

@@ -18,7 +18,7 @@ void TextReader::open() {
   folder_ = open_root(root_, "");
   if (!folder_)
     throw Failure(Code::bad_config,
-                  "root \"" + root_ + "\" cannot be opened: " + core::error_text(errno) + "; name a folder that holds proc");
+                  "cannot open root \"" + root_ + "\": " + core::error_text(errno) + "; name a folder that holds proc");
   if (buffer_.empty()) buffer_.resize(kFirstSize);
 }
 
@@ -35,10 +35,10 @@ FileText TextReader::read_all(Read &&read) {
 std::optional<std::string_view> TextReader::read(Input &input) {
   const FileText text = read_all([&] { return input.file.read(folder_.get(), buffer_); });
   if (text.ok()) return text.text;
-  if (!input.told) {
-    host_.log(Level::warning, (is_host() ? "/" : root_ + "/") + input.file.path() +
-                                  " cannot be read: " + core::error_text(text.error) + "; " + std::string(input.loss) + " absent");
-    input.told = true;
+  if (!input.logged) {
+    host_.log(Level::warning, "cannot read " + (is_host() ? "/" : root_ + "/") + input.file.path() + ": " +
+                                  core::error_text(text.error) + "; " + std::string(input.loss) + " absent");
+    input.logged = true;
   }
   return std::nullopt;
 }

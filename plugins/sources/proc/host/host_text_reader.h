@@ -15,28 +15,28 @@
 
 namespace atalaya::proc {
 
-// A kept file, and what is lost without it.
+// A kept file, and the loss without it.
 struct Input {
   KeptFile file;
   std::string_view loss;  // "sys.load is"
-  bool told = false;
+  bool logged = false;
 };
 
 class TextReader {
  public:
   TextReader(Host host, std::string root) : host_(host), root_(std::move(root)) {}
 
-  // Opens the root; throws Failure when it is no folder.
+  // Opens the root; throws Failure when it is not a folder.
   void open();
   int folder() const { return folder_.get(); }
   bool is_host() const { return root_ == "/"; }
 
-  // The text is valid until the next read. The first failure of each input is logged, with what is lost.
+  // The text is valid until the next read. The first failure of each input is logged, with the loss.
   std::optional<std::string_view> read(Input &input);
   // A file that may well be missing; nothing is logged.
   std::optional<std::string_view> read(int folder, const char *path);
-  // A file of a process that sees the host as it is: below another root that is process 1, as /proc/self leads into this one's
-  // namespaces.
+  // A file of a process in the namespaces of the host: below another root process 1, because /proc/self is in the namespaces of
+  // this process.
   std::string process_path(const std::string &name) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend "bpf": bpf/proc.bpf.c in the kernel, and what user space does with it.
+// The backend "bpf": loads bpf/proc.bpf.c and reads its records.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 namespace atalaya::proc {
 namespace {
 
-// The kernel's buffer of an iterator holds 8 pages; a read gives what is in it, whole records.
+// The kernel's buffer of an iterator holds 8 pages; a read returns its contents, whole records.
 constexpr size_t kBuffer = size_t{64} << 10;
 constexpr uint64_t kUnfreedAfter = 3'000'000'000;
 constexpr size_t kMaxUnfreed = 8192;  // the map's size: a walk through a map that changes may meet a key twice
@@ -49,12 +49,12 @@ class BpfBackend final : public ProcessBackend {
   // An empty text when it works.
   std::string open(bool exits) {
     bpf::capture_messages();
-    // What an older kernel refuses is left out: first the exact memory (5.14 and 5.18), then the ends of processes.
+    // Older kernels refuse parts of the program: first leave out exact memory (5.14 and 5.18), then ends of processes.
     std::string error;
     for (const Parts parts : {Parts{exits, true}, Parts{exits, false}, Parts{false, false}}) {
       bpf::take_message();
       if (load(parts)) {
-        if (exits && !parts.exits) lacks_ = "processes that end are not known, their CPU time is in unattributed: " + error;
+        if (exits && !parts.exits) limitation_ = "ended processes have no samples, their CPU time is in unattributed: " + error;
         error.clear();
         break;
       }
@@ -65,14 +65,14 @@ class BpfBackend final : public ProcessBackend {
     return error;
   }
 
-  std::string_view lacks() const override { return lacks_; }
+  std::string_view limitation() const override { return limitation_; }
 
   std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(core::clock_ns(CLOCK_BOOTTIME)); }
 
   void read(ProcessModel &model) override {
     ++skeleton_->bss->pass;
     const core::Descriptor pass(bpf_iter_create(bpf_link__fd(iterator_.get())));
-    if (!pass) throw Failure(Code::retry, "the kernel's list of processes cannot be read: " + core::error_text(errno));
+    if (!pass) throw Failure(Code::retry, "cannot read the kernel's list of processes: " + core::error_text(errno));
     size_t kept = 0;
     for (;;) {
       const ssize_t size = ::read(pass.get(), buffer_.data() + kept, buffer_.size() - kept);
@@ -104,14 +104,14 @@ class BpfBackend final : public ProcessBackend {
     bool exits, exact_memory;
   };
 
-  // Half a list would say that the others have ended. What was lost with it is told in full at the next pass.
+  // With half a list the other processes would seem ended. The next pass reports all that this one lost.
   [[noreturn]] void give_up(int error) {
     std::fill(std::begin(skeleton_->bss->seen), std::end(skeleton_->bss->seen), 0);
-    throw Failure(Code::retry, "the kernel's list of processes cannot be read: " + core::error_text(error));
+    throw Failure(Code::retry, "cannot read the kernel's list of processes: " + core::error_text(error));
   }
 
   bool load(Parts parts) {
-    exit_.reset();  // of an attempt before
+    exit_.reset();  // of an earlier attempt
     free_.reset();
     ring_.reset();
     Skeleton skeleton(proc_bpf__open());
@@ -152,8 +152,8 @@ class BpfBackend final : public ProcessBackend {
     return 0;
   }
 
-  // The freeing of a few processes in a thousand is never told (seen with Linux 6.18). They have ended all the same, only what they
-  // used since their last reading is unknown.
+  // The kernel does not report the freeing of a few processes in a thousand (seen with Linux 6.18). They have ended, only their
+  // usage since the last reading is unknown.
   void take_unfreed(const ProcessModel &model, const TakeExit &take) {
     const auto time = static_cast<uint64_t>(core::monotonic());
     if (time < next_sweep_ns_) return;
@@ -165,10 +165,10 @@ class BpfBackend final : public ProcessBackend {
     for (const proc_key *last = nullptr; bpf_map_get_next_key(map, last, &key) == 0 && unfreed_.size() < kMaxUnfreed; last = &key) {
       if (bpf_map_lookup_elem(map, &key, &entry) != 0 || entry.exit_ns + kUnfreedAfter > time) continue;
       if (model.find(static_cast<int32_t>(key.pid)) == nullptr)
-        unfreed_.emplace_back(key, entry);  // else it is a zombie, or its number is in use again
+        unfreed_.emplace_back(key, entry);  // else it is a zombie, or its pid is in use again
     }
-    for (const auto &[who, end] : unfreed_)
-      if (bpf_map_delete_elem(map, &who) == 0) take(reading_of(who, end));
+    for (const auto &[ended_key, end] : unfreed_)
+      if (bpf_map_delete_elem(map, &ended_key) == 0) take(reading_of(ended_key, end));
   }
 
   void update(ProcessModel &model, const proc_record &record) {
@@ -177,7 +177,7 @@ class BpfBackend final : public ProcessBackend {
     model.update(reading);
   }
 
-  // Of kernel threads the kernel keeps longer names than fit its usual place, and shows them only in procfs. There are few.
+  // Names of kernel threads may be longer than the comm field; only procfs shows them in full. There are few.
   const Name &whole_name(const ProcessReading &reading) {
     LongName &known = long_names_[reading.pid];
     if (known.start_ns == reading.start_ns) return known.name;
@@ -198,7 +198,7 @@ class BpfBackend final : public ProcessBackend {
   bpf::Link iterator_, exit_, free_;
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   const TakeExit *take_exit_ = nullptr;
-  std::string lacks_;
+  std::string limitation_;
   uint64_t next_sweep_ns_ = 0;
   std::vector<std::pair<proc_key, proc_leaving>> unfreed_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);

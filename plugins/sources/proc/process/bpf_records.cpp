@@ -83,7 +83,7 @@ ExitReading reading_of(const proc_exit &end) {
   reading.last.start_ns = end.start_ns;
   reading.last.counters = counters_of(end.counts, end.flags);
   reading.last.exec_ns = end.counts.exec_ns;
-  // Without having been alone, what it waited for a CPU died with its threads.
+  // With several threads, the waiting time of ended threads is lost.
   if ((end.flags & PROC_SOLO) == 0) reading.last.counters.forget(Counter::delay_ns);
   reading.parent = name_of(end.parent);
   reading.cgroup = end.cgroup;

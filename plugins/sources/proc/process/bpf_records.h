@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bpf/proc.bpf.c says, as readings. Pure; the records come from our own program, but their frame is checked all the same.
+// From records of bpf/proc.bpf.c to readings. Pure; the frame of the records is checked, although they come from our program.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ ProcessReading reading_of(const proc_record &record);
 ExitReading reading_of(const proc_exit &end);
 ExitReading reading_of(const proc_key &key, const proc_leaving &end);  // no counters are known
 
-// Takes whole records from the front of the bytes; gives how many bytes those were.
+// Takes whole records from the front of the bytes; returns their size in bytes.
 size_t take_records(std::span<const std::byte> bytes, const std::function<void(const proc_record &)> &full,
                     const std::function<void(int32_t)> &idle);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How processes are read: the part that differs between the kernel's own iterator (BPF) and the files of procfs.
+// The interface of a process reader: the kernel's iterator (BPF) or the files of procfs.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ class ProcessBackend {
 
   // Uptime in the clock of the start times; nothing when it is unknown.
   virtual std::optional<uint64_t> uptime() = 0;
-  // Shows the model every process once, between its begin and end.
+  // Passes every process to the model once, between its begin and end.
   virtual void read(ProcessModel &model) = 0;
 
   using TakeExit = std::function<void(const ExitReading &)>;
-  // Processes that have ended since the last call, each once; the model knows them as they were, their start times are its own.
+  // Processes that ended since the last call, each once; their start times are those of the model.
   virtual void take_exits(const ProcessModel &model, const TakeExit &take) = 0;
-  // Since the start: ends that there was no room to tell; nothing when none are told at all.
+  // Ends lost since the start because a buffer was full; nothing when ends are not reported at all.
   virtual std::optional<uint64_t> lost_exits() const = 0;
-  // What it has to do without here, and why; empty: nothing.
-  virtual std::string_view lacks() const { return {}; }
+  // Missing features on this host and the reason; empty: none.
+  virtual std::string_view limitation() const { return {}; }
 };
 
-// The iterator; or a sentence that says why it does not work here. Without `exits` nothing is hooked, and no ends are told.
+// The iterator, or the reason why it does not work here. Without `exits` no hooks are attached and no ends are reported.
 core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool exits = true);
 
 }  // namespace atalaya::proc

@@ -13,7 +13,7 @@
 namespace atalaya::proc {
 namespace {
 
-// procfs shows start times in these, and whoever compares them should find the same.
+// The unit of start times in procfs, so that both can be compared.
 constexpr uint64_t kTickNs = 10'000'000;
 
 bool listed(const std::vector<std::string> &names, std::string_view name) {
@@ -34,8 +34,8 @@ ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
               options_.commands}),
       turns_(options_.expensive_budget) {
   if (options_.backend == "bpf" && options_.root != "/")
-    throw Failure(Code::bad_config, "backend \"bpf\" asks the running kernel, not the tree below " + options_.root +
-                                        "; leave out root or the backend");
+    throw Failure(Code::bad_config, "backend \"bpf\" reads the running kernel, not the tree below " + options_.root +
+                                        "; omit root or the backend");
   for (size_t i = 0; i < kExtraTags; ++i) {
     if (i == kCommand ? options_.commands.allow.empty() : !listed(options_.tags, kTagNames[i])) continue;
     extra_ids_[i] = host.intern(kTagNames[i]);
@@ -53,7 +53,7 @@ void ProcessCollector::start() {
   exits_.start();
 }
 
-// Nothing stays hooked into the kernel.
+// Detaches all hooks.
 void ProcessCollector::stop() {
   backend_.reset();
 }
@@ -63,7 +63,7 @@ std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
   if (options_.backend != "procfs" && options_.root == "/") {
     auto bpf = open_bpf_backend(options_.exited || options_.unattributed);
     counts_files_ = bpf.ok();
-    if (bpf && !(*bpf)->lacks().empty()) host_.log(Level::info, (*bpf)->lacks());
+    if (bpf && !(*bpf)->limitation().empty()) host_.log(Level::info, (*bpf)->limitation());
     if (bpf) return std::move(*bpf);
     if (options_.backend == "bpf") throw Failure(Code::unsupported, "backend \"bpf\" does not work here: " + bpf.error());
     host_.log(Level::info, "processes are read from procfs, at a higher cost: " + bpf.error());
@@ -72,7 +72,7 @@ std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
 }
 
 void ProcessCollector::read_boot_time() {
-  // The line stands behind one as long as the host has kinds of interrupts, thousands on a large one.
+  // The line follows one with a number per interrupt, thousands on a large host.
   std::vector<char> large(1 << 20);
   const FileText text = read_path(folder_.get(), "stat", large);
   int64_t seconds = 0;

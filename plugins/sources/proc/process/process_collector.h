@@ -25,10 +25,10 @@ struct ProcessOptions {
   bool kernel_threads = true;
   bool active_only = false;
   std::vector<std::string> tags;  // extra ones
-  CommandLines commands;          // the extra tag of those that are allowed
-  size_t expensive_budget = 32;   // processes a window
+  CommandLines commands;          // the extra tag of allowed processes
+  size_t expensive_budget = 32;   // processes per window
   bool exited = true, unattributed = true;
-  size_t exited_groups = 100;  // a window
+  size_t exited_groups = 100;  // per window
 };
 
 // The samples of processes.
@@ -56,13 +56,13 @@ class ProcessCollector {
   Host host_;
   ProcessOptions options_;
   uint32_t pid_id_, process_id_, start_id_;
-  std::array<uint32_t, kExtraTags> extra_ids_{};  // 0: not wanted
+  std::array<uint32_t, kExtraTags> extra_ids_{};  // 0: not selected
   size_t extra_count_ = 0;
   std::array<uint32_t, kCounters> rate_ids_{};
   std::array<uint32_t, kGauges> gauge_ids_{};
 
   std::unique_ptr<ProcessBackend> backend_;
-  bool counts_files_ = false;  // the backend does
+  bool counts_files_ = false;  // the backend reports them
   core::Descriptor folder_;    // proc below the root
   ProcessModel model_;
   ExitCollector exits_;

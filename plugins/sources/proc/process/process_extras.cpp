@@ -79,7 +79,7 @@ void ProcessTextCache::read(int folder, const Process &process, Entry &entry) {
   entry.texts.command = read_command(folder, process);
 }
 
-// What was read is wiped: it may hold secrets.
+// The buffer is wiped: it may hold secrets.
 std::string ProcessTextCache::read_command(int folder, const Process &process) {
   if (!wanted_.commands.allows(process.now.name.text())) return {};
   std::array<char, 32> path{};
@@ -103,7 +103,7 @@ const std::vector<const Process *> &Turns::choose(std::span<const Process *const
   std::partial_sort(candidates_.begin(), middle, candidates_.end(),
                     [](const Process *a, const Process *b) { return busy(*a) > busy(*b); });
   chosen_.assign(candidates_.begin(), middle);
-  // The others by pid, from the one after the last turn on and round.
+  // The others by pid, round robin from the one after the last turn.
   const auto later = [this](const Process *process) {
     return static_cast<uint32_t>(process->now.pid) - static_cast<uint32_t>(last_pid_) - 1;
   };

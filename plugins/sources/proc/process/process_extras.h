@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read of a process only when it is asked for or its turn comes: names of users, cgroup, command line, open files.
+// Data of a process that is read on demand or in turn: names of users, cgroup, command line, open files.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +24,8 @@ using containers::container_of;
 using containers::parse_cgroup;
 using containers::unit_of;
 
-// Names of user ids from the passwd file below the root, read again when it changes: a recorded tree has users of its own, and the
-// host's name services may ask the network.
+// Names of user ids from the passwd file below the root, read again when it changes: a recorded tree has its users, and the
+// host's name services may query the network.
 class Users {
  public:
   explicit Users(const std::string &root) : path_(root + "/etc/passwd") {}
@@ -39,7 +39,7 @@ class Users {
   std::unordered_map<int64_t, std::string> names_;
 };
 
-// Texts of a process that are read when it appears, when its name changes (it runs another program) and when its turn comes.
+// Texts of a process that are read when it appears, when its name changes (it runs another program) and in turn.
 struct ProcessTexts {
   std::string cgroup, command;
 };
@@ -71,7 +71,7 @@ class ProcessTextCache {
   std::vector<char> buffer_ = std::vector<char>(16384);
 };
 
-// Whose turn it is in this window: the busiest for a half of the budget, the others in turn by pid.
+// Selects the processes of this window: the busiest for half of the budget, the others in turn by pid.
 class Turns {
  public:
   explicit Turns(size_t budget) : budget_(budget) {}
@@ -84,7 +84,7 @@ class Turns {
   std::vector<const Process *> chosen_, candidates_;
 };
 
-// Descriptors that a process has open; nothing when they may not be seen or it has ended.
+// Number of open descriptors of a process; nothing when access is denied or it has ended.
 std::optional<uint64_t> count_open_files(int folder, int32_t pid);
 
 }  // namespace atalaya::proc

@@ -7,8 +7,8 @@ namespace atalaya::proc {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
-// The kernel frees a process, which is when its end is told, up to this long after it has gone from the list of processes.
-constexpr int64_t kEndIsTold = 5'000'000'000;
+// Maximum delay between the removal of a process from the list of processes and its freeing, which reports its end.
+constexpr int64_t kMaxEndDelay = 5'000'000'000;
 
 uint64_t grown(const ProcessReading *before, const ProcessReading &after, Counter counter) {
   const uint64_t from = before == nullptr || !before->counters.has(counter) ? 0 : before->counters.get(counter);
@@ -20,8 +20,8 @@ std::optional<double> user_share(double user, double kernel) {
   return user + kernel > 0 ? std::optional(user / (user + kernel)) : std::nullopt;
 }
 
-// Of the time on a CPU the part in user mode: by the ticks of the same time, else by those of its life, else as usual; without any
-// the kernel itself says all was user mode (cputime_adjust in kernel/sched/cputime.c).
+// The share of CPU time in user mode: by the ticks of the same interval, else by those since birth, else the usual share. Without
+// any it is 1, as in the kernel (cputime_adjust in kernel/sched/cputime.c).
 double user_share(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual) {
   if (after.kernel_thread) return 0;
   const auto since = [&](const ProcessReading *from) {
@@ -43,7 +43,7 @@ uint64_t cpu_of(const ProcessReading &reading) {
   return reading.counters.get(Counter::user_ns) + reading.counters.get(Counter::kernel_ns);
 }
 
-// Both parts are known, and one of them went down though the sum did not: who made the division thought again.
+// Both parts are known, and one of them decreased but the sum did not: the kernel changed the division.
 bool shifted(const ProcessReading *before, const ProcessReading &after, const Counters &growth) {
   if (before == nullptr || growth.has(Counter::user_ns) == growth.has(Counter::kernel_ns)) return false;
   for (const Counter counter : {Counter::user_ns, Counter::kernel_ns})
@@ -58,7 +58,7 @@ void divide_cpu_time(const ProcessReading *before, const ProcessReading &after, 
   }
   growth.forget(Counter::user_ns);
   growth.forget(Counter::kernel_ns);
-  if (before != nullptr && before->partial && before->exec_ns == 0) return;  // it never had a whole reading
+  if (before != nullptr && before->partial && before->exec_ns == 0) return;  // it never had a complete reading
   const uint64_t from = before == nullptr ? 0 : before->exec_ns;
   if (after.exec_ns >= from) set_cpu_time(growth, after.exec_ns - from, user_share(before, after, usual));
 }
@@ -75,7 +75,7 @@ Counters growth_of(const ProcessReading *before, const ProcessReading &after, co
     if (to >= from) growth.set(counter, to - from);
   }
   divide_cpu_time(before, after, usual, growth);
-  // A thread that ends takes the time it waited for a CPU with it.
+  // The waiting time of a thread is lost when it ends.
   if (after.ended_threads_ns != (before == nullptr ? 0 : before->ended_threads_ns)) growth.forget(Counter::delay_ns);
   return growth;
 }
@@ -125,7 +125,7 @@ void ProcessModel::update(const ProcessReading &reading) {
   live_.push_back(&process);
 }
 
-// The next whole reading tells what was used since the last whole one: nothing is lost, and nothing counts from the birth on.
+// Keeps the counters of the last complete reading, so that the next one covers the time since then.
 void ProcessModel::keep_counters(Process &process, const ProcessReading &reading) const {
   ProcessReading &now = process.now;
   if (process.unread) now.monotonic_ns = previous_->monotonic_ns;
@@ -158,12 +158,12 @@ bool ProcessModel::born_since_previous_pass(uint64_t start_ns) const {
 
 void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
   const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;
-  // Nothing is known of one that existed at the previous pass, but had no reading.
+  // Unknown for a process that existed at the previous pass without a reading.
   if (!known && !born_since_previous_pass(reading.start_ns)) return;
   const Counters growth = growth_of(known ? &process.now : nullptr, reading);
   if (growth.has(Counter::user_ns)) used_.user_ns += growth.get(Counter::user_ns);
   if (growth.has(Counter::kernel_ns)) used_.kernel_ns += growth.get(Counter::kernel_ns);
-  // Of one that rested it is known that it used nothing until the previous pass.
+  // A process that rested used nothing until the previous pass.
   const bool read_before = known && !process.unread;
   const int64_t elapsed_ns = reading.monotonic_ns - (read_before ? process.now.monotonic_ns : previous_->monotonic_ns);
   if (elapsed_ns <= 0) return;
@@ -184,16 +184,16 @@ std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
   return growth_of(nullptr, last, ended_ticks_);
 }
 
-// Nobody has seen it. Had it lived during a pass, it would still be known.
+// It was never seen. Had it lived during a pass, it would still be known.
 bool ProcessModel::lived_between_passes(uint64_t start_ns) const {
   return first_uptime_ns_ && now_.uptime_ns && start_ns >= *first_uptime_ns_ &&
-         static_cast<int64_t>(*now_.uptime_ns - start_ns) < kEndIsTold;
+         static_cast<int64_t>(*now_.uptime_ns - start_ns) < kMaxEndDelay;
 }
 
 void ProcessModel::end() {
   if (places_.size() == live_.size()) return;
   std::erase_if(places_, [this](const Place &place) {
-    if (place.process->pass == passes_ || now_.monotonic_ns - place.process->seen_ns < kEndIsTold) return false;
+    if (place.process->pass == passes_ || now_.monotonic_ns - place.process->seen_ns < kMaxEndDelay) return false;
     free_.push_back(place.process);
     return true;
   });

@@ -12,7 +12,7 @@
 
 namespace atalaya::proc {
 
-// One look at all processes, as of just before its first reading.
+// One pass over all processes; the time is just before its first reading.
 struct Pass {
   int64_t monotonic_ns = 0;
   std::optional<uint64_t> uptime_ns;  // in the clock of the start times
@@ -22,18 +22,17 @@ struct Pass {
 using Counters = Known<Counter, kCounters>;
 using Rates = Known<Counter, kCounters, double>;  // amounts per second
 
-// What was used between two readings of a process; without an earlier one since its birth. A counter that went down was reset: it
-// is unknown, as are those that one of the readings lacks. CPU time that is known exactly is divided by the ticks of the same time:
-// the division of the whole since birth is not monotonic.
-// Without a tick at all `usual` divides it; without that too it was user time, as the kernel itself has it.
+// Usage between two readings of a process; without an earlier one, since its birth. A counter that decreased was reset: it is
+// unknown, as are counters missing in one of the readings. Exact CPU time is divided by the ticks of the same interval, because
+// the division since birth is not monotonic. Without a tick `usual` divides it; without that too it is user time, as in the kernel.
 struct CpuTime {
   uint64_t user_ns = 0, kernel_ns = 0;
 };
 Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual = {});
 
-// Most processes of a host rest, and once a window all of this is cold memory: what is asked of them comes first.
+// Most processes of a host are idle, and their memory is cold in each window: the fields used most come first.
 struct Process {
-  uint64_t pass = 0;  // the last one that it was seen in, and when that was
+  uint64_t pass = 0;  // the last one that saw it, and its time
   int64_t seen_ns = 0;
   bool unread = false;  // in that pass there was no reading: nothing has changed since the last one
   bool rested = false;  // nor was it a baseline: the rates of all its counters are 0
@@ -51,20 +50,20 @@ class ProcessModel {
   void begin(const Pass &pass);
   // One reading of one process, after begin.
   void update(const ProcessReading &reading);
-  // In place of a reading: the process is there and has not run since the last one. False when there was none.
+  // Instead of a reading: the process exists and has not run since the last one. False when there was none.
   bool rests(int32_t pid);
-  // Forgets the processes that have not been seen for some seconds: until then their ends may still be told.
+  // Forgets processes not seen for some seconds: until then their ends may still be reported.
   void end();
 
-  // What a process that has ended used since its last reading, between begin and end. One that was never seen lived between two
-  // passes and counts whole. Unknown for one that was there before the first pass, and for a start that is unknown.
+  // Usage of an ended process since its last reading; call between begin and end. A process that was never seen lived between
+  // two passes: all its usage counts. Unknown for a process older than the first pass, and for an unknown start.
   std::optional<Counters> last_growth(const ProcessReading &last);
 
   // Those that had a reading, in the order of the readings. Valid until the next begin.
   std::span<const Process *const> live() const { return live_; }
-  // Null for a pid that is not live.
+  // Null for a pid that is not alive.
   const Process *find(int32_t pid) const;
-  // Of one that is live or was some seconds ago; else null.
+  // Of a process that is alive or was some seconds ago; else null.
   const ProcessReading *last_reading(int32_t pid) const;
   // CPU time of all live processes in this pass.
   const CpuTime &used() const { return used_; }
@@ -84,13 +83,13 @@ class ProcessModel {
   void set_rates(Process &process, const ProcessReading &reading);
   void keep_counters(Process &process, const ProcessReading &reading) const;
 
-  std::deque<Process> processes_;  // never move; the forgotten ones are used again
+  std::deque<Process> processes_;  // never move; forgotten ones are reused
   std::vector<Process *> free_;
   Places places_;      // by pid
   size_t cursor_ = 0;  // behind the place of the last reading
   std::vector<const Process *> live_;
   CpuTime used_;
-  CpuTime ended_ticks_;  // of all that ended: most live for less than a tick, and ticks fall on them by chance
+  CpuTime ended_ticks_;  // of all ended processes: most live for less than a tick, so single ones have no reliable ticks
   Pass now_;
   std::optional<uint64_t> first_uptime_ns_;  // from when on every process was seen that lived during a pass
   std::optional<Pass> previous_;

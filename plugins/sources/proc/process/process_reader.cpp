@@ -75,7 +75,7 @@ bool ProcessReader::read_process(int32_t pid, Kept &kept) {
   if (status.error == ESRCH) return false;
   parse_status(status.text, kept.reading);
   if (kept.reading.gauges.get(Gauge::threads) == 1) return true;
-  // These are of the main thread: the process's own only while there is no other.
+  // These numbers belong to the main thread: they are those of the process only while it has one thread.
   kept.reading.counters.forget(Counter::switches_voluntary);
   kept.reading.counters.forget(Counter::switches_involuntary);
   return true;
@@ -84,19 +84,19 @@ bool ProcessReader::read_process(int32_t pid, Kept &kept) {
 bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
   FileText stat = read_file(pid, kept, kStat);
   if (stat.error == ESRCH && kept.pass != 0) {
-    // The process of the kept descriptors has ended; another one may have its number.
+    // The process of the kept descriptors has ended; another one may have its pid.
     close(kept);
     stat = read_file(pid, kept, kStat);
   }
   if (!stat.ok()) {
-    trouble_.denied += has_ended(stat.error) ? 0 : 1;
+    errors_.denied += has_ended(stat.error) ? 0 : 1;
     return false;
   }
   const uint64_t start_before = kept.reading.start_ns;
   kept.reading.pid = pid;
   kept.reading.monotonic_ns = options_.clock();
   if (!parse_stat(stat.text, options_.ticks_per_second, kept.reading, kept.mark)) {
-    ++trouble_.malformed;
+    ++errors_.malformed;
     return false;
   }
   if (kept.reading.start_ns != start_before) {
@@ -106,14 +106,14 @@ bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
   return true;
 }
 
-// Reading io and status costs more than stat, and most processes of a host sleep. What these files say changes by what the process
-// does, except its memory, which the kernel may take; and memory shows in stat.
+// Reading io and status costs more than stat, and most processes of a host sleep. These files change only when the process runs,
+// except its memory, which the kernel may reclaim; and stat shows memory.
 bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const MemoryMark &mark_before) {
   const uint64_t ran_before = kept.ran_ns;
-  // A process with other threads runs in them too, and they have a file each: too many to look at.
+  // Other threads have a file each: too many to read.
   const bool alone = kept.reading.gauges.get(Gauge::threads) == 1;
   kept.ran_ns = parse_schedstat(alone ? read_file(pid, kept, kSchedstat).text : std::string_view(), kept.reading);
-  // One that is on a CPU just now has run for longer than the kernel has counted yet.
+  // The counter of a process that is on a CPU lags.
   return kept.ran_ns != 0 && kept.ran_ns == ran_before && kept.mark == mark_before && kept.reading.gauges.get(Gauge::state) != 'R';
 }
 
@@ -123,7 +123,7 @@ void ProcessReader::read_io(int32_t pid, Kept &kept) {
   parse_io(io.text, kept.reading);
   if (io.error != EACCES && io.error != EPERM) return;
   kept.denied_io = true;
-  if (trouble_.denied_io++ == 0) trouble_.denied_io_pid = pid;
+  if (errors_.denied_io++ == 0) errors_.denied_io_pid = pid;
 }
 
 FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
@@ -135,8 +135,8 @@ FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
   core::Descriptor opened(::openat(folder_.get(), path.data(), O_RDONLY | O_CLOEXEC));
   if (!opened) return {{}, errno};
   const FileText text = read_once(opened.get(), buffer_);
-  // Kept while there is room, by the first that come: with one pass after another over all, the least recently used one is always
-  // the next one needed, so making room for others would keep none in time.
+  // First come, first kept: each pass reads all processes in order, so evicting the least recently used descriptor would always
+  // evict the next one needed.
   if (text.ok() && kept_files_ < options_.max_kept_files) {
     descriptor = std::move(opened);
     ++kept_files_;
@@ -153,7 +153,7 @@ void ProcessReader::close(Kept &kept) {
 }
 
 void ProcessReader::forget_ended() {
-  if (kept_.size() == seen_) return;  // the usual case, without a walk through memory that is cold by now
+  if (kept_.size() == seen_) return;  // the usual case, without a walk through cold memory
   for (auto at = kept_.begin(); at != kept_.end();) {
     if (at->second.pass == pass_) {
       ++at;

@@ -23,50 +23,50 @@ struct ReaderOptions {
   std::function<int64_t()> clock;  // monotonic ns
 };
 
-// A half of the descriptors that the program may have: the others are for sinks and stores.
+// Half of the descriptors that the program may open: the others are for sinks and stores.
 size_t default_kept_files();
 
 class ProcessReader {
  public:
   using Take = std::function<void(const ProcessReading &)>;
 
-  // What kept readings from being whole, since the start. Processes that end during a pass are no trouble and in none of them.
-  struct Trouble {
-    uint64_t denied_io = 0;     // processes whose io may not be read
+  // Errors since the start. Processes that end during a pass do not count.
+  struct Errors {
+    uint64_t denied_io = 0;     // processes with denied access to io
     int32_t denied_io_pid = 0;  // the first of them
-    uint64_t denied = 0;        // reads of other files that were refused
-    uint64_t malformed = 0;     // readings with a stat that is none
+    uint64_t denied = 0;        // denied reads of other files
+    uint64_t malformed = 0;     // stat files that cannot be parsed
   };
 
   explicit ProcessReader(ReaderOptions options) : options_(std::move(options)) {}
 
   // The error number, 0 when the folder is open.
   int open();
-  // Reads all processes once and hands each on.
+  // Reads all processes once and passes each to `take`.
   void read(const Take &take);
   // Since boot, in the clock of the processes' start times; false when unknown.
   bool uptime(uint64_t &ns);
 
-  const Trouble &trouble() const { return trouble_; }
+  const Errors &errors() const { return errors_; }
   size_t kept_files() const { return kept_files_; }
 
  private:
   enum File : size_t { kStat, kSchedstat, kIo, kStatus, kFiles };
-  // What is kept of a process between passes.
+  // State of a process between passes.
   struct Kept {
     std::array<core::Descriptor, kFiles> files;
     ProcessReading reading;
     MemoryMark mark;
     uint64_t ran_ns = 0;  // by its only thread; 0: unknown
     uint64_t pass = 0;
-    bool denied_io = false;  // asked once: who may read it does not change while it lives
+    bool denied_io = false;  // tried once: permission does not change while the process lives
   };
 
   void list_processes();
   // False when it has ended or cannot be read.
   bool read_process(int32_t pid, Kept &kept);
   bool read_stat(int32_t pid, Kept &kept);
-  // True when nothing but what stat says can have changed since the last reading.
+  // True when only the contents of stat can have changed since the last reading.
   bool has_not_run(int32_t pid, Kept &kept, const MemoryMark &mark_before);
   void read_io(int32_t pid, Kept &kept);
   FileText read_file(int32_t pid, Kept &kept, File file);
@@ -81,7 +81,7 @@ class ProcessReader {
   size_t kept_files_ = 0;
   size_t seen_ = 0;  // processes read in this pass
   uint64_t pass_ = 0;
-  Trouble trouble_;
+  Errors errors_;
   std::array<char, 16384> buffer_{};
 };
 

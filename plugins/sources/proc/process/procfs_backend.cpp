@@ -14,20 +14,20 @@ ReaderOptions reader_options(Host host, const std::string &root) {
           .clock = [host] { return host.monotonic(); }};
 }
 
-// In a container or sandbox root is not all-powerful.
+// In a container or sandbox even root may be refused.
 std::string denied_io_text(int32_t first_pid) {
   if (::geteuid() != 0)
-    return "/proc/PID/io of other users may not be read: proc.disk.* and proc.io.* are absent for their processes; run as root or "
-           "with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
-  return "the kernel refuses /proc/PID/io of some processes to root too, the first is process " + std::to_string(first_pid) +
-         ": proc.disk.* and proc.io.* are absent for them; if they are many, add CAP_SYS_PTRACE";
+    return "cannot read /proc/PID/io of other users: proc.disk.* and proc.io.* are absent for their processes; run as root or "
+           "grant CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
+  return "the kernel refuses /proc/PID/io of some processes even to root, the first is process " + std::to_string(first_pid) +
+         ": proc.disk.* and proc.io.* are absent for them; grant CAP_SYS_PTRACE if you need them";
 }
 
 }  // namespace
 
 ProcfsBackend::ProcfsBackend(Host host, const std::string &root, bool exits) : host_(host), reader_(reader_options(host, root)) {
   if (const int error = reader_.open(); error != 0)
-    throw Failure(Code::unsupported, "cannot open the folder proc below " + root + ": " + core::error_text(error) +
+    throw Failure(Code::unsupported, "cannot open the folder proc in " + root + ": " + core::error_text(error) +
                                          "; mount procfs there or change the parameter root");
   if (exits && root == "/") listen();
 }
@@ -38,7 +38,7 @@ void ProcfsBackend::listen() {
   if (listening) return;
   listener_.reset();
   host_.log(Level::info,
-            "processes that end between two windows are not known, their CPU time is in unattributed: " + listening.error());
+            "processes that end within a window have no samples, their CPU time is in unattributed: " + listening.error());
 }
 
 void ProcfsBackend::take_exits(const ProcessModel &model, const TakeExit &take) {
@@ -48,7 +48,7 @@ void ProcfsBackend::take_exits(const ProcessModel &model, const TakeExit &take) 
     return known == nullptr ? Name() : known->name;
   };
   listener_->drain(name_of, [&](const ExitReading &exit) {
-    // The listener knows start times to half a second.
+    // Start times of the listener are exact to half a second.
     const ProcessReading *known = model.last_reading(exit.last.pid);
     if (known == nullptr || !matches(known->start_ns, exit, listener_->suspended_ns())) return take(exit);
     ExitReading same = exit;
@@ -64,20 +64,20 @@ std::optional<uint64_t> ProcfsBackend::uptime() {
 
 void ProcfsBackend::read(ProcessModel &model) {
   reader_.read([&model](const ProcessReading &reading) { model.update(reading); });
-  report_trouble();
+  log_errors();
 }
 
-void ProcfsBackend::report_trouble() {
-  const auto tell = [this](bool &told, uint64_t count, std::string_view text) {
-    if (count == 0 || told) return;
-    told = true;
+void ProcfsBackend::log_errors() {
+  const auto log_once = [this](bool &logged, uint64_t count, std::string_view text) {
+    if (count == 0 || logged) return;
+    logged = true;
     host_.log(Level::warning, text);
   };
-  const ProcessReader::Trouble &trouble = reader_.trouble();
-  if (trouble.denied_io > 0 && !told_denied_io_) tell(told_denied_io_, trouble.denied_io, denied_io_text(trouble.denied_io_pid));
-  tell(told_denied_, trouble.denied, "/proc/PID/stat of some processes may not be read: they are absent; run as root");
-  tell(told_malformed_, trouble.malformed,
-       "/proc/PID/stat of some processes is not of the form that proc(5) describes: they are absent; is the root a recorded tree?");
+  const ProcessReader::Errors &errors = reader_.errors();
+  if (errors.denied_io > 0 && !denied_io_logged_) log_once(denied_io_logged_, errors.denied_io, denied_io_text(errors.denied_io_pid));
+  log_once(denied_logged_, errors.denied, "cannot read /proc/PID/stat of some processes: they have no samples; run as root");
+  log_once(malformed_logged_, errors.malformed,
+           "/proc/PID/stat of some processes does not have the format of proc(5): they have no samples; is root a recorded tree?");
 }
 
 }  // namespace atalaya::proc

@@ -15,24 +15,24 @@ namespace atalaya::proc {
 
 class ProcfsBackend final : public ProcessBackend {
  public:
-  // Throws Failure when there is no procfs. Ends of processes are told by the running kernel (taskstats): only for its own root.
+  // Throws Failure when there is no procfs. The running kernel reports ends of processes (taskstats), only for its root.
   ProcfsBackend(Host host, const std::string &root, bool exits);
 
   std::optional<uint64_t> uptime() override;
   void read(ProcessModel &model) override;
   void take_exits(const ProcessModel &model, const TakeExit &take) override;
   std::optional<uint64_t> lost_exits() const override {
-    return listener_ ? std::optional(listener_->trouble().lost) : std::nullopt;
+    return listener_ ? std::optional(listener_->errors().lost) : std::nullopt;
   }
 
  private:
   void listen();
-  void report_trouble();
+  void log_errors();
 
   Host host_;
   ProcessReader reader_;
   std::optional<TaskstatsListener> listener_;
-  bool told_denied_io_ = false, told_denied_ = false, told_malformed_ = false;
+  bool denied_io_logged_ = false, denied_logged_ = false, malformed_logged_ = false;
 };
 
 }  // namespace atalaya::proc

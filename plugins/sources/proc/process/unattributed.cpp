@@ -43,8 +43,8 @@ std::optional<Remainder> Unattributed::add(const HostBusy &busy, const CpuTime &
   return Remainder{static_cast<uint64_t>(irq), static_cast<uint64_t>(user), static_cast<uint64_t>(kernel)};
 }
 
-// When the host has caught up, what is still owed of the interrupts is what tasks were charged with too much, but for the noise.
-// Kept as owed it would one day pass for time that was lost.
+// When the host has caught up, the interrupt time still owed was charged to tasks, except for noise. If it stayed owed, it would
+// later be reported as lost time.
 void Unattributed::settle_charged_irq() {
   const int64_t debt = -(user_owed_ + kernel_owed_ + irq_owed_);
   const int64_t charged = irq_owed_ - debt - noise_ns_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU time that the host counted and no process was charged with, so that the sum over processes is the host's.
+// CPU time of the host that is charged to no process, so that the sum over processes is that of the host.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,21 @@
 namespace atalaya::proc {
 
 struct Remainder {
-  uint64_t irq_ns = 0;                  // handled interrupts that no task was charged with
+  uint64_t irq_ns = 0;                  // interrupts charged to no task
   uint64_t user_ns = 0, kernel_ns = 0;  // unattributed
 };
 
-// /proc/stat counts ticks and processes nanoseconds, so that in one pass processes may have used more than the host was busy. Such
-// a debt is carried: nothing is told until the host has caught up. Over time attributed + remainders is the host's busy time,
-// within a tick of each core. Interrupts are told first. Some kernels charge them to the task that they interrupt; those were told
-// with that task.
+// /proc/stat counts ticks and processes nanoseconds, so in one pass processes may have used more than the host. This debt is
+// carried: nothing is reported until the host has caught up. Over time attributed + remainders is the busy time of the host, to
+// within a tick per core. Interrupts are reported first. Some kernels charge them to the interrupted task, which reports them then.
 class Unattributed {
  public:
-  // By how much the two ways of counting may differ at any time: a tick of each core.
+  // Maximum difference between the two counts at any time: a tick per core.
   explicit Unattributed(uint64_t noise_ns) : noise_ns_(static_cast<int64_t>(noise_ns)) {}
 
-  // One pass; `attributed` is what processes used since the one before, those that live and those that ended. Empty where there is
-  // nothing to compare with: at the first pass, at a baseline (the host was suspended, or passes were missed), and when a counter
-  // of the host went down. These begin anew, without the debt.
+  // One pass; `attributed` is the usage of live and ended processes since the last pass. Empty without a pass to compare with: at
+  // the first pass, at a baseline (the host was suspended, or passes were missed), and when a counter of the host decreased.
+  // These start again without debt.
   std::optional<Remainder> add(const HostBusy &busy, const CpuTime &attributed, bool baseline);
 
  private:
@@ -34,7 +33,7 @@ class Unattributed {
 
   int64_t noise_ns_;
   std::optional<HostBusy> previous_;
-  // Counted, and neither attributed nor told yet. Below 0: more was attributed than was counted.
+  // Counted, but not yet attributed or reported. Below 0: more was attributed than counted.
   int64_t user_owed_ = 0, kernel_owed_ = 0, irq_owed_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/inventory/ledger.h"
+#include "plugins/sources/inventory/fact_history.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace atalaya::inventory {
 namespace {
 
-// A line each, "START DURATION NAME=VALUE"; of a name `=` and `%` are percent-encoded. Facts hold no line ends.
+// One line per record, "START DURATION NAME=VALUE"; `=` and `%` in names are percent-encoded. Facts contain no line ends.
 constexpr std::string_view kFirstLine = "atalaya inventory 1";
 constexpr std::string_view kHex = "0123456789abcdef";
 
@@ -58,12 +58,12 @@ bool parse(std::string_view line, Record &record) {
 
 }  // namespace
 
-std::vector<Record> Ledger::look(const Facts &facts, int64_t now_ns) {
+std::vector<Record> FactHistory::update(const Facts &facts, int64_t now_ns) {
   std::vector<Record> ended, begun;
   for (auto at = known_.begin(); at != known_.end();) {
     const auto found = facts.values().find(at->first);
-    const bool stands = found == facts.values().end() ? facts.is_unread(at->first) : found->second == at->second.value;
-    if (stands) {
+    const bool valid = found == facts.values().end() ? facts.is_unread(at->first) : found->second == at->second.value;
+    if (valid) {
       ++at;
       continue;
     }
@@ -78,13 +78,13 @@ std::vector<Record> Ledger::look(const Facts &facts, int64_t now_ns) {
   return ended;
 }
 
-std::vector<Record> Ledger::open() const {
+std::vector<Record> FactHistory::open() const {
   std::vector<Record> records;
   for (const auto &[name, known] : known_) records.push_back({name, known.value, known.start_ns, kOpen});
   return records;
 }
 
-std::string Ledger::text() const {
+std::string FactHistory::text() const {
   std::string text(kFirstLine);
   text += '\n';
   for (const Record &record : open()) append(text, record);
@@ -92,7 +92,7 @@ std::string Ledger::text() const {
   return text;
 }
 
-bool Ledger::read(std::string_view text) {
+bool FactHistory::read(std::string_view text) {
   known_.clear();
   ended_.clear();
   bool good = proc::next_line(text) == kFirstLine;

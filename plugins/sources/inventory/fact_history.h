@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Since when each fact holds: what changed between two looks, also when the agent was away in between.
+// The start of each fact, and its changes between two readings, also across restarts of the agent.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ inline constexpr int64_t kOpen = -1;
 
 struct Record {
   std::string name, value;
-  int64_t start_ns = 0, duration_ns = kOpen;  // Unix time; kOpen: it holds
+  int64_t start_ns = 0, duration_ns = kOpen;  // Unix time; kOpen: still valid
   bool operator==(const Record &) const = default;
 };
 
-class Ledger {
+class FactHistory {
  public:
-  // What ended and what began by this look. A fact that changed ends and begins with the look that found it.
-  std::vector<Record> look(const Facts &facts, int64_t now_ns);
-  // All that hold.
+  // The facts that ended and those that began with this reading. A changed fact ends and begins with it.
+  std::vector<Record> update(const Facts &facts, int64_t now_ns);
+  // All current facts.
   std::vector<Record> open() const;
-  // What ended by the last look that found something: after a crash nobody may have heard of it.
+  // The facts that ended with the last reading that had changes: after a crash they are emitted again.
   const std::vector<Record> &ended() const { return ended_; }
   size_t size() const { return known_.size(); }
 
-  // The whole as text, and from it. False, with nothing known, for a text that is not one of these.
+  // Serializes and parses the history. For an invalid text, read returns false and leaves an empty history.
   std::string text() const;
   bool read(std::string_view text);
 
