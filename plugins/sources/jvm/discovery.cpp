@@ -13,7 +13,7 @@
 
 #include "core/base/files.h"
 #include "core/base/now.h"
-#include "plugins/shared/jvm/facts.h"
+#include "plugins/shared/jvm/attach_support.h"
 
 namespace atalaya::jvm {
 namespace {

@@ -28,8 +28,8 @@ constexpr size_t kMostNodes = size_t{1} << 20, kMostBytes = size_t{64} << 20;
 // Stacks of thousands of threads; what is longer costs more than it tells.
 constexpr Call kThreadDump{.operation = "threaddump",
                            .argument = {},
-                           .oldest_version = 6,
-                           .purpose = "can be asked for their threads",
+                           .min_version = 6,
+                           .purpose = "dump threads",
                            .max_answer = size_t{8} << 20};
 
 // It answers when it is continued.
