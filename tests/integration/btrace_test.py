@@ -128,7 +128,7 @@ class Btrace(AgentCase):
         self.append("number = 3\n")
         agent = self.run_agent(self.lua())
         self.until(lambda: self.numbers() == [1, 2, 3], "all numbers")
-        agent.wait_line("is its copy and read on")
+        agent.wait_line("is its copy and is read to its end")
         os.truncate(self.log, 0)
         self.append("number = 4\n")
         self.until(lambda: self.numbers() == [1, 2, 3, 4], "fourth number")
@@ -232,7 +232,7 @@ class Btrace(AgentCase):
             with open(damaged, "r+b") as file:
                 file.truncate(os.path.getsize(damaged) - 3)
             agent = self.run_agent(self.lua())
-            agent.wait_line(f"{damaged} is not complete; it is now {damaged}.damaged; " +
+            agent.wait_line(f"{damaged} is incomplete; renamed to {damaged}.damaged; " +
                             ("all files are read" if damaged == journal else "what was read since"))
             self.assertTrue(os.path.exists(damaged + ".damaged"))
             self.until(lambda: os.path.exists(journal + ".recent"), "changes in the journal")
