@@ -550,7 +550,7 @@ class Refusals(JvmCase):
         self.check_pretender("hang", "does not answer")
 
     def test_a_jvm_that_dies_while_it_answers_costs_one_failure(self):
-        self.check_pretender("half", "broke off its answer")
+        self.check_pretender("half", "sent an incomplete answer")
 
     def test_a_jvm_that_answers_without_end_is_cut_off(self):
         self.check_pretender("flood", "sent an answer of more than")
