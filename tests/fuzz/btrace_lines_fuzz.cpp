@@ -36,7 +36,7 @@ std::string described(const btrace::Record &record) {
 std::vector<std::string> read(std::string_view text, const std::vector<btrace::RuleText> &texts, bool restarts) {
   auto rules = btrace::Rules::make(texts);
   if (!rules) std::abort();  // pattern_problem found nothing wrong
-  const btrace::ReaderOptions options{.tell_open = true, .max_open = 3};
+  const btrace::ReaderOptions options{.report_open = true, .max_open = 3};
   const auto fresh = [&] { return std::make_unique<btrace::LineReader>(options, *rules, [](const std::string &) {}); };
   auto reader = fresh();
   const tail::FileId file{1, 2};

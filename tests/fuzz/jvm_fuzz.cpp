@@ -8,7 +8,7 @@
 #include "plugins/sources/jvm/discovery.h"
 #include "plugins/sources/jvm/numbers.h"
 #include "plugins/sources/jvm/profile.h"
-#include "plugins/sources/jvm/shared.h"
+#include "plugins/sources/jvm/jvm_counters.h"
 
 using namespace atalaya::jvm;
 
@@ -55,11 +55,11 @@ void check_frame(std::string_view text) {
 // The first half and the second as two readings.
 void check_shared(std::string_view text) {
   (void)parse_identity(text);
-  const auto before = parse_shared(text.substr(0, text.size() / 2)), now = parse_shared(text);
+  const auto before = parse_counters(text.substr(0, text.size() / 2)), now = parse_counters(text);
   if (!now) return;
   const Reading first = before ? Reading{*before, 0} : first_reading(*now, 0), last{*now, 1'000'000'000};
-  for (const Shown &shown : kShown)
-    for (const Reading *other : {static_cast<const Reading *>(nullptr), &first}) (void)number_of(shown, last, other);
+  for (const CounterMetric &metric : kCounterMetrics)
+    for (const Reading *other : {static_cast<const Reading *>(nullptr), &first}) (void)number_of(metric, last, other);
   (void)collections(*now);
   require(now->exports.size() <= kMaxExports);
   for (const Export &one : now->exports) {
@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       check_shared(text);
       break;
     case 'm':
-      require(look_at_maps(text, 77).shared_path.size() <= text.size());
+      require(parse_jvm_maps(text, 77).shared_path.size() <= text.size());
       require(comm_in(text).size() <= text.size());
       break;
     default:

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "plugins/shared/jvm/attach.h"
-#include "plugins/shared/jvm/facts.h"
+#include "plugins/shared/jvm/attach_support.h"
 #include "plugins/sources/perf/ring_records.h"
 #include "plugins/shared/symbols/demangle.h"
 #include "plugins/shared/symbols/elf_symbols.h"
@@ -106,7 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       (void)atalaya::jvm::parse_answer(text);
       break;
     case 'f':
-      atalaya::jvm::parse_facts(text);
+      atalaya::jvm::parse_attach_support(text);
       break;
     case 'h':
       require(atalaya::jvm::shared_path_in(text, 77).size() <= text.size());

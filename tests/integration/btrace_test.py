@@ -128,7 +128,7 @@ class Btrace(AgentCase):
         self.append("number = 3\n")
         agent = self.run_agent(self.lua())
         self.until(lambda: self.numbers() == [1, 2, 3], "all numbers")
-        agent.wait_line("is its copy and read on")
+        agent.wait_line("is its copy and is read to its end")
         os.truncate(self.log, 0)
         self.append("number = 4\n")
         self.until(lambda: self.numbers() == [1, 2, 3, 4], "fourth number")
@@ -138,7 +138,7 @@ class Btrace(AgentCase):
     def orphans(self):
         return self.rows("SELECT coalesce(sum(value), 0) FROM points WHERE metric = 'btrace.spans.orphans'")[0][0]
 
-    def lines_told(self):
+    def lines_read(self):
         return self.rows("SELECT coalesce(sum(value), 0) FROM points WHERE metric = 'btrace.lines'")[0][0]
 
     def test_begins_of_programs_that_were_killed_are_given_up(self):
@@ -177,11 +177,11 @@ class Btrace(AgentCase):
             os.utime(os.path.join(files, f"task_{i}.log"), (1, 1))
         lua = self.lua().replace('"20ms"', '"1h"')
         agent = self.run_agent(lua)
-        self.until(lambda: self.lines_told() > 0, "begin of the backlog")
+        self.until(lambda: self.lines_read() > 0, "begin of the backlog")
         self.assertEqual(agent.stop(), 0, agent.errors())
         self.run_agent(lua)
         self.until(lambda: self.numbers() == [1], "end of the backlog")
-        self.assertEqual(self.lines_told(), 1_000_001)
+        self.assertEqual(self.lines_read(), 1_000_001)
         self.agents[-1].kill()
         self.log, self.store = files, self.path("files.db")
         self.run_agent(self.lua("max_files = 4").replace('"20ms"', '"1h"'))
@@ -206,7 +206,7 @@ class Btrace(AgentCase):
         status = agent.wait_status(lambda status: os.path.exists(out) and agent.row("logs", "source btrace", status)["out"] > 0
                                    and agent.row("logs", "sink file", status)["out"] > 0)
         self.assertEqual(agent.row("logs", "source btrace", status)["reasons"],
-                         {"end without a begin": 1, "line that cannot be": 1, "dropped by BTrace": 7})
+                         {"end without a begin": 1, "invalid line": 1, "dropped by BTrace": 7})
         agent.wait_line('"nonsense" is not KEY=VALUE')
         self.assert_balanced(status)
         self.assertEqual(agent.stop(), 0)
@@ -232,8 +232,8 @@ class Btrace(AgentCase):
             with open(damaged, "r+b") as file:
                 file.truncate(os.path.getsize(damaged) - 3)
             agent = self.run_agent(self.lua())
-            agent.wait_line(f"{damaged} is not complete; it is now {damaged}.damaged; " +
-                            ("all files are read" if damaged == journal else "what was read since"))
+            agent.wait_line(f"{damaged} is incomplete; renamed to {damaged}.damaged; " +
+                            ("all files are read" if damaged == journal else "lines read since"))
             self.assertTrue(os.path.exists(damaged + ".damaged"))
             self.until(lambda: os.path.exists(journal + ".recent"), "changes in the journal")
             self.assertEqual(agent.stop(), 0)

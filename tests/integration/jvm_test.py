@@ -498,14 +498,14 @@ class Refusals(JvmCase):
 
     def test_a_jvm_that_takes_no_commands_is_left_alone(self):
         child = self.idle("-XX:+DisableAttachMechanism")
-        found = self.check_left_alone(child, self.watch(), "takes no commands: -XX:+DisableAttachMechanism")
+        found = self.check_left_alone(child, self.watch(), "accepts no commands (-XX:+DisableAttachMechanism)")
         self.assertIn("jvm.heap.used", of(found, child.pid)[-1]["fields"])
 
     def test_a_jvm_that_shares_nothing_is_left_alone(self):
         child = self.idle("-XX:-UsePerfData")
         agent = self.watch()
         found = self.until(agent, lambda all: any(sample["fields"].get("jvm.unshared") for sample in all), "JVM that shares nothing")
-        agent.wait_line("does not say whether it takes commands")
+        agent.wait_line("does not report whether it accepts commands")
         self.assertTrue(self.said_nothing(child))
 
     def test_a_jvm_that_is_stopped_is_not_asked_and_asked_again_when_it_goes_on(self):
@@ -550,10 +550,10 @@ class Refusals(JvmCase):
         self.check_pretender("hang", "does not answer")
 
     def test_a_jvm_that_dies_while_it_answers_costs_one_failure(self):
-        self.check_pretender("half", "broke off its answer")
+        self.check_pretender("half", "sent an incomplete answer")
 
     def test_a_jvm_that_answers_without_end_is_cut_off(self):
-        self.check_pretender("flood", "answers with more than")
+        self.check_pretender("flood", "sent an answer of more than")
 
     def test_a_jvm_that_is_killed_is_forgotten(self):
         child, other = self.idle(), self.idle()

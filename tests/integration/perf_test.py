@@ -269,10 +269,10 @@ class Perf(AgentCase):
         self.assertEqual(self.said(said), "")
 
     def test_a_jvm_that_takes_no_commands_is_left_alone(self):
-        self.check_refusal("takes no commands: -XX:+DisableAttachMechanism", "-XX:+DisableAttachMechanism")
+        self.check_refusal("accepts no commands (-XX:+DisableAttachMechanism)", "-XX:+DisableAttachMechanism")
 
     def test_a_jvm_that_does_not_say_whether_it_takes_commands_is_left_alone(self):
-        self.check_refusal("does not say whether it takes commands (-XX:-UsePerfData?)", "-XX:-UsePerfData")
+        self.check_refusal("does not report whether it accepts commands (-XX:-UsePerfData?)", "-XX:-UsePerfData")
 
     def test_a_jvm_that_is_not_wanted_is_not_asked(self):
         child, said = self.start_java("-XX:+PreserveFramePointer")

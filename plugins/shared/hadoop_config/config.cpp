@@ -21,7 +21,7 @@ struct Pending {
   bool has_value = false, too_long = false;
 };
 
-// What the handlers of one parser share. Exceptions must not cross expat's frames: they are kept and end the parsing.
+// The state of one parser. Exceptions must not cross expat's frames: handlers store them and stop parsing.
 class Reader {
  public:
   explicit Reader(Config &out) : out_(out), parser_(XML_ParserCreate(nullptr)) {
@@ -70,7 +70,7 @@ class Reader {
   }
   static void XMLCALL on_entity(void *self, const XML_Char *, int, const XML_Char *, int, const XML_Char *, const XML_Char *,
                                 const XML_Char *, const XML_Char *) {
-    guarded(self, [](Reader &reader) { reader.stop("it declares an entity, which no configuration of Hadoop does"); });
+    guarded(self, [](Reader &reader) { reader.stop("entity declarations are not allowed"); });
   }
 
   void stop(const char *why) {
@@ -137,8 +137,8 @@ class Reader {
   std::unique_ptr<XML_ParserStruct, Free> parser_;
   std::unordered_map<std::string, Known> known_;
   std::optional<Pending> pending_;  // the property that is open
-  std::string *into_ = nullptr;     // what text goes to
-  std::string stopped_;             // why we ended it ourselves
+  std::string *into_ = nullptr;     // destination of text
+  std::string stopped_;             // reason why a handler stopped the parsing
   size_t depth_ = 0, bytes_ = 0;
   bool out_of_memory_ = false;
 };
@@ -148,7 +148,7 @@ class Reader {
 Config read_config(std::string_view xml) {
   Config config;
   if (xml.size() > kMaxFile) {
-    config.problem = "it has more than " + std::to_string(kMaxFile >> 20) + " MiB";
+    config.problem = "larger than " + std::to_string(kMaxFile >> 20) + " MiB";
     return config;
   }
   Reader(config).read(xml);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kKept = UINT32_MAX;
 
-// The system calls themselves: those of the C library change all threads.
+// Raw system calls: the C library's wrappers change all threads.
 bool set_user(uint32_t user) {
   return ::syscall(SYS_setresuid, kKept, user, kKept) == 0;
 }
@@ -28,12 +28,12 @@ bool capabilities(long call, Data &data) {
   return ::syscall(call, &header, data.data()) == 0;
 }
 
-// Whether the process can be looked into is the process's, not the thread's: the last thread that goes back restores what the
-// first one found.
+// The dumpable flag belongs to the process, not to the thread: the last thread to switch back restores the value that the first one
+// saved.
 std::mutex dumpable_mutex;
 int users = 0, dumpable = 0;
 
-void note_dumpable() {
+void save_dumpable() {
   const std::lock_guard lock(dumpable_mutex);
   if (users++ == 0) dumpable = ::prctl(PR_GET_DUMPABLE);
 }
@@ -50,13 +50,13 @@ AsUser::AsUser(uint32_t user, uint32_t group) : own_user_(::geteuid()), own_grou
     is_user_ = true;
     return;
   }
-  // What leads back is tried before anything changes.
+  // Tries the calls that switch back before anything changes.
   if (!capabilities(SYS_capget, own_capabilities_) || !capabilities(SYS_capset, own_capabilities_)) return;
   if (!set_group(own_group_) || !set_user(own_user_)) return;
-  // From root back to another user all capabilities would go, those that may be taken up again too.
-  keeps_ = ::prctl(PR_GET_KEEPCAPS);
+  // Without this, switching from root to another user would clear all capabilities, including the permitted ones.
+  keep_capabilities_ = ::prctl(PR_GET_KEEPCAPS);
   if (::prctl(PR_SET_KEEPCAPS, 1) != 0) return;
-  note_dumpable();
+  save_dumpable();
   has_changed_ = true;
   is_user_ = change(user, group);
   if (is_user_) return;
@@ -81,13 +81,14 @@ AsUser::~AsUser() {
   errno = error;
 }
 
-// What is permitted may be taken up again, and from root back to another user it is lost once more. That all this is possible was
-// tried a moment ago; a thread that the kernel has no memory for waits here, as it must do nothing else as that user.
+// Raises the permitted capabilities; switching from root back to another user clears the effective ones, so they are raised again. The
+// constructor has tried these calls; if the kernel is out of memory, the thread retries here, because it must do no other work as that
+// user.
 void AsUser::change_back() {
   static constexpr timespec kPause{0, 100'000'000};
-  const auto take_up = [this] { return capabilities(SYS_capset, own_capabilities_); };
-  while (!take_up() || !set_group(own_group_) || !set_user(own_user_) || !take_up()) ::nanosleep(&kPause, nullptr);
-  ::prctl(PR_SET_KEEPCAPS, keeps_);
+  const auto raise = [this] { return capabilities(SYS_capset, own_capabilities_); };
+  while (!raise() || !set_group(own_group_) || !set_user(own_user_) || !raise()) ::nanosleep(&kPause, nullptr);
+  ::prctl(PR_SET_KEEPCAPS, keep_capabilities_);
   restore_dumpable();
   has_changed_ = false;
 }

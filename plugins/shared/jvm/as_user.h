@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// This thread, and no other, as another user: what it makes belongs to that user, and servers see that user. The user cannot look
-// into the process meanwhile, nor signal it. The thread's capabilities have no effect meanwhile; its other groups and its real ids
-// stay.
+// Switches only this thread to another user: it creates files as that user, and servers see that user. During this time the user can
+// neither trace nor signal the process, and the thread has no effective capabilities. Supplementary groups and real ids are
+// unchanged.
 #pragma once
 
 #include <linux/capability.h>
@@ -14,8 +14,8 @@ namespace atalaya::jvm {
 
 class AsUser {
  public:
-  // Effective ids. It takes CAP_SETUID and CAP_SETGID unless they are the thread's own, and that the thread may set its ids and
-  // capabilities back, which filters of system calls can forbid. False: nothing has changed, errno says why.
+  // Effective ids. Requires CAP_SETUID and CAP_SETGID unless they are the thread's own, and permission to restore ids and
+  // capabilities, which system call filters can deny. False: nothing has changed, errno is set.
   AsUser(uint32_t user, uint32_t group);
   AsUser(const AsUser &) = delete;
   AsUser &operator=(const AsUser &) = delete;
@@ -32,7 +32,7 @@ class AsUser {
   uid_t own_user_;
   gid_t own_group_;
   Capabilities own_capabilities_{};
-  int keeps_ = 0;
+  int keep_capabilities_ = 0;
   bool is_user_ = false, has_changed_ = false;
 };
 

@@ -21,21 +21,21 @@
 
 #include "core/base/now.h"
 #include "plugins/shared/jvm/as_user.h"
-#include "plugins/shared/jvm/facts.h"
+#include "plugins/shared/jvm/attach_support.h"
 #include "plugins/shared/symbols/process_root.h"
 
 namespace atalaya::jvm {
 namespace {
 
 constexpr int64_t kMilli = 1'000'000;
-constexpr int64_t kLookAgain = 20 * kMilli;
+constexpr int64_t kPollInterval = 20 * kMilli;
 
-std::string who(const Target &target) {
+std::string label(const Target &target) {
   return "the JVM " + std::to_string(target.pid);
 }
 
 core::Error another_users(const Target &target) {
-  return {who(target) + " is another user's; run as root, or add CAP_SETUID and CAP_SETGID"};
+  return {label(target) + " belongs to another user; run as root, or add CAP_SETUID and CAP_SETGID"};
 }
 
 std::string name_of(const Target &target, std::string_view name) {
@@ -45,11 +45,11 @@ std::string name_of(const Target &target, std::string_view name) {
 // The JVM's own /tmp.
 core::Descriptor folder_of(const Target &target, const symbols::ProcessRoot &root) {
   core::Descriptor folder = root.open("tmp", O_PATH | O_DIRECTORY);
-  // Whose it was when it was opened.
+  // Checks that the pid still belonged to this JVM after opening.
   return symbols::read_mark(target.pid) == target.mark ? std::move(folder) : core::Descriptor();
 }
 
-// The socket by the number that the JVM knows itself by; closed: it is not there.
+// The JVM's attach socket, named by its pid in its namespace; closed: missing.
 core::Descriptor find_socket(const Target &target, const core::Descriptor &folder) {
   const std::string name = name_of(target, ".java_pid");
   core::Descriptor socket(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -58,7 +58,7 @@ core::Descriptor find_socket(const Target &target, const core::Descriptor &folde
   return good ? std::move(socket) : core::Descriptor();
 }
 
-// The socket that is there now and was not then.
+// A socket other than `old`; closed: none.
 core::Descriptor find_another(const Target &target, const core::Descriptor &folder, const core::Descriptor &old) {
   core::Descriptor found = find_socket(target, folder);
   struct stat now {
@@ -68,8 +68,8 @@ core::Descriptor find_another(const Target &target, const core::Descriptor &fold
   return is_same ? core::Descriptor() : std::move(found);
 }
 
-// By the name that JVMs give the thread: with one, a JVM takes the signal for the wish to see its threads if a socket is there,
-// even one of the dead.
+// Detects the JVM's listener thread by its name. A JVM with one prints its threads on SIGQUIT if a socket exists, even a stale
+// socket.
 bool has_listener(const Target &target) {
   const std::string tasks = "/proc/" + std::to_string(target.pid) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR *)> folder(::opendir(tasks.c_str()), ::closedir);
@@ -80,23 +80,23 @@ bool has_listener(const Target &target) {
   return !folder;
 }
 
-// A JVM looks into its working folder first, and takes no notice of another file when it finds one there that is somebody else's.
-bool others_call(const Target &target) {
+// Whether another tool has created a trigger file: a JVM checks its working folder first and ignores other trigger files then.
+bool has_other_trigger(const Target &target) {
   const std::string path = "/proc/" + std::to_string(target.pid) + "/cwd/" + name_of(target, ".attach_pid");
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 || errno != ENOENT;
 }
 
-// Until the deadline. False: it has passed.
-bool wait_for(int file, short what, int64_t deadline_ns) {
+// False: the deadline has passed.
+bool wait_for(int file, short events, int64_t deadline_ns) {
   const int64_t left = deadline_ns - core::monotonic();
   if (left <= 0) return false;
-  pollfd wanted{file, what, 0};
+  pollfd wanted{file, events, 0};
   return ::poll(&wanted, 1, static_cast<int>(left / kMilli) + 1) > 0;
 }
 
-// It handles SIGQUIT, which else would end it, and runs: the signal would come when it is continued, and by then nobody waits.
-bool takes_signal(const Target &target) {
+// Whether it handles SIGQUIT, which otherwise would end it, and is not stopped: a stopped JVM would handle the signal too late.
+bool handles_signal(const Target &target) {
   static constexpr uint64_t kQuit = uint64_t{1} << (SIGQUIT - 1);
   const auto status = symbols::read_status(target.pid);
   auto stat = core::read_file("/proc/" + std::to_string(target.pid) + "/stat", 4096);
@@ -106,24 +106,24 @@ bool takes_signal(const Target &target) {
 }
 
 core::Status signal_it(const Target &target, const core::Descriptor &process) {
-  if (!takes_signal(target)) return core::Error{who(target) + " is stopped, has ended, or does not listen to signals (-Xrs)"};
+  if (!handles_signal(target)) return core::Error{label(target) + " is stopped, has ended, or ignores SIGQUIT (-Xrs)"};
   const AsUser user(target.status.user, target.status.group);
   if (!user) return another_users(target);
   if (::syscall(SYS_pidfd_send_signal, process.get(), SIGQUIT, nullptr, 0) != 0)
-    return core::Error{who(target) + " cannot be signalled: " + core::error_text(errno)};
+    return core::Error{label(target) + " cannot be signalled: " + core::error_text(errno)};
   return core::Done{};
 }
 
-// Whether it would take the signal as a call.
+// Whether it would treat the signal as an attach request.
 core::Status check(const Target &target, const Call &call, const symbols::ProcessRoot &root) {
-  const auto facts = read_facts(target.pid, target.status, root);
-  if (!facts || facts->version == 0)
-    return core::Error{who(target) + " does not say whether it takes commands (-XX:-UsePerfData?); `jcmd " +
-                       std::to_string(target.pid) + " VM.version` once makes it listen"};
-  if (!facts->takes_calls) return core::Error{who(target) + " takes no commands: -XX:+DisableAttachMechanism"};
-  if (facts->version < call.oldest_version)
-    return core::Error{who(target) + " is of version " + std::to_string(facts->version) + ", and only those from " +
-                       std::to_string(call.oldest_version) + " on " + std::string(call.purpose)};
+  const auto support = read_attach_support(target.pid, target.status, root);
+  if (!support || support->version == 0)
+    return core::Error{label(target) + " does not report whether it accepts commands (-XX:-UsePerfData?); run `jcmd " +
+                       std::to_string(target.pid) + " VM.version` once to make it listen"};
+  if (!support->accepts_commands) return core::Error{label(target) + " accepts no commands (-XX:+DisableAttachMechanism)"};
+  if (support->version < call.min_version)
+    return core::Error{label(target) + " has version " + std::to_string(support->version) + "; version " +
+                       std::to_string(call.min_version) + " or later is required to " + std::string(call.purpose)};
   return core::Done{};
 }
 
@@ -133,40 +133,40 @@ core::Result<core::Descriptor> connect_to(const Target &target, const core::Desc
   address.sun_family = AF_UNIX;
   const std::string path = "/proc/self/fd/" + std::to_string(found.get());
   std::memcpy(address.sun_path, path.data(), path.size());
-  // It answers its own user, and root.
+  // The JVM answers only its own user and root.
   const AsUser user(target.status.user, target.status.group);
   if (!user) return another_users(target);
   core::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return core::Error{"no socket: " + core::error_text(errno)};
+  if (!socket) return core::Error{"cannot create a socket: " + core::error_text(errno)};
   while (::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) != 0) {
     is_refused = errno == ECONNREFUSED;
-    if (errno != EAGAIN || core::monotonic() > deadline_ns)  // EAGAIN: others wait for it too
-      return core::Error{who(target) + " cannot be reached: " + core::error_text(errno)};
-    const timespec pause{0, kLookAgain};
+    if (errno != EAGAIN || core::monotonic() > deadline_ns)  // EAGAIN: the JVM's backlog is full
+      return core::Error{label(target) + " refuses the connection: " + core::error_text(errno)};
+    const timespec pause{0, kPollInterval};
     ::nanosleep(&pause, nullptr);
   }
   ucred peer{};
   socklen_t size = sizeof(peer);
   const bool known = ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-  if (!known || peer.pid != target.pid) return core::Error{who(target) + ": another process has its socket"};
+  if (!known || peer.pid != target.pid) return core::Error{label(target) + ": another process owns its socket"};
   return socket;
 }
 
-core::Status talk(const Target &target, int socket, const Call &call, int64_t deadline_ns, std::string &answer) {
-  const core::Error silent{who(target) + " does not answer"};
+core::Status exchange(const Target &target, int socket, const Call &call, int64_t deadline_ns, std::string &answer) {
+  const core::Error timed_out{label(target) + " does not answer"};
   const std::string request = request_bytes(call.operation, call.argument);
-  if (!wait_for(socket, POLLOUT, deadline_ns)) return silent;
+  if (!wait_for(socket, POLLOUT, deadline_ns)) return timed_out;
   if (::send(socket, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
-    return core::Error{who(target) + " takes no command: " + core::error_text(errno)};
+    return core::Error{label(target) + " accepts no command: " + core::error_text(errno)};
   std::array<char, 16384> buffer{};
   while (answer.size() <= call.max_answer) {
-    if (!wait_for(socket, POLLIN, deadline_ns)) return silent;
+    if (!wait_for(socket, POLLIN, deadline_ns)) return timed_out;
     const ssize_t got = ::recv(socket, buffer.data(), buffer.size(), 0);
     if (got == 0) return core::Done{};
-    if (got < 0 && errno != EAGAIN && errno != EINTR) return core::Error{who(target) + ": " + core::error_text(errno)};
+    if (got < 0 && errno != EAGAIN && errno != EINTR) return core::Error{label(target) + ": " + core::error_text(errno)};
     answer.append(buffer.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
   }
-  return core::Error{who(target) + " answers with more than " + std::to_string(call.max_answer) + " bytes"};
+  return core::Error{label(target) + " sent an answer of more than " + std::to_string(call.max_answer) + " bytes"};
 }
 
 }  // namespace
@@ -188,10 +188,10 @@ core::Status may_write_map(const Target &target) {
   struct stat info {};
   const bool own = found && ::fstat(found.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
   if (own && info.st_uid == target.status.user) return core::Done{};
-  return core::Error{who(target) + " is not asked for names: its /" + name + " is no plain file of its own user; remove it"};
+  return core::Error{label(target) + " cannot write its perf map: its /" + name + " is not a regular file of the JVM's user; remove it"};
 }
 
-// Version, command and three arguments, each ended by a zero.
+// Version, command and three arguments, each terminated by a NUL.
 std::string request_bytes(std::string_view operation, std::string_view argument) {
   std::string bytes("1\0", 2);
   bytes += operation;
@@ -203,7 +203,7 @@ std::string request_bytes(std::string_view operation, std::string_view argument)
 
 core::Result<std::string_view> parse_answer(std::string_view bytes) {
   const size_t end = bytes.find('\n');
-  if (end == std::string_view::npos) return core::Error{"it answered nothing"};
+  if (end == std::string_view::npos) return core::Error{"empty answer"};
   const std::string_view text = bytes.substr(end + 1);
   if (bytes.substr(0, end) == "0") return text;
   return core::Error{"it refused: " + std::string(text.substr(0, std::min<size_t>(text.find('\n'), 200)))};
@@ -226,31 +226,31 @@ Trigger::~Trigger() {
 
 core::Result<core::Descriptor> Attachment::wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
                                                 const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns) {
-  if (signalled_) return core::Error{who(target) + " was called before and has opened no socket for commands"};
+  if (signalled_) return core::Error{label(target) + " was signalled before and has not opened its attach socket"};
   const core::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, target.pid, 0)));
-  if (!process) return core::Error{who(target) + " has ended"};
+  if (!process) return core::Error{label(target) + " has ended"};
   if (auto good = check(target, call, root); !good) return core::Error{good.error()};
-  if (others_call(target)) return core::Error{who(target) + " is being called by somebody else"};
+  if (has_other_trigger(target)) return core::Error{label(target) + " is being attached to by another process"};
   if (old && has_listener(target))
-    return core::Error{who(target) + " listens, but not to the socket in its /tmp; it is not called"};
+    return core::Error{label(target) + " listens, but not at the socket in its /tmp; it is not signalled"};
   if (auto sent = signal(target, process, folder, old); !sent) {
     trigger_.reset();
     return core::Error{sent.error()};
   }
   for (;;) {
     if (core::Descriptor found = find_another(target, folder, old)) return found;
-    if (core::monotonic() > deadline_ns) return core::Error{who(target) + " opens no socket for commands"};
-    const timespec pause{0, kLookAgain};
+    if (core::monotonic() > deadline_ns) return core::Error{label(target) + " did not open its attach socket"};
+    const timespec pause{0, kPollInterval};
     ::nanosleep(&pause, nullptr);
   }
 }
 
-// Whoever has made the file is the only one who calls. Another one may have called, and taken its file away, since we looked: a JVM
-// that listens by now would print its threads.
+// Only the process that created the trigger file signals. Another process may have attached and removed its file since the check: a
+// JVM that listens now would print its threads.
 core::Status Attachment::signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
                                 const core::Descriptor &old) {
   trigger_.emplace(core::Descriptor(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), target);
-  if (!trigger_->made()) return core::Error{who(target) + ": no file can be made in its /tmp: " + core::error_text(errno)};
+  if (!trigger_->made()) return core::Error{label(target) + ": cannot create a file in its /tmp: " + core::error_text(errno)};
   if (find_another(target, folder, old)) return core::Done{};
   auto sent = signal_it(target, process);
   signalled_ = static_cast<bool>(sent);
@@ -260,17 +260,17 @@ core::Status Attachment::signal(const Target &target, const core::Descriptor &pr
 core::Result<std::string> Attachment::run(const Target &target, std::string_view command, int64_t timeout_ns) {
   std::string bytes;
   const Call call{
-      .operation = "jcmd", .argument = command, .oldest_version = kOldestVersion, .purpose = "write the names of their code"};
+      .operation = "jcmd", .argument = command, .min_version = kMinVersion, .purpose = "write a perf map"};
   auto text = ask(target, call, timeout_ns, bytes);
   if (!text) return core::Error{text.error()};
   return std::string(*text);
 }
 
-// A socket that nobody listens at is left over: from a JVM that was killed, and had this one's number in its container.
+// A socket that refuses connections is stale: from a killed JVM that had the same pid in its container.
 core::Result<core::Descriptor> Attachment::connection(const Target &target, const Call &call, int64_t deadline_ns) {
   const symbols::ProcessRoot root(target.pid);
   const core::Descriptor folder = folder_of(target, root);
-  if (!folder) return core::Error{who(target) + " has ended, or its /tmp cannot be opened"};
+  if (!folder) return core::Error{label(target) + " has ended, or its /tmp cannot be opened"};
   core::Descriptor old = find_socket(target, folder);
   bool is_refused = !old;
   if (old) {
@@ -289,9 +289,9 @@ core::Result<std::string_view> Attachment::ask(const Target &target, const Call 
   auto socket = connection(target, call, deadline);
   if (!socket) return core::Error{socket.error()};
   trigger_.reset();
-  if (auto told = talk(target, socket->get(), call, deadline, bytes); !told) return core::Error{told.error()};
+  if (auto done = exchange(target, socket->get(), call, deadline, bytes); !done) return core::Error{done.error()};
   auto text = parse_answer(bytes);
-  if (!text) return core::Error{who(target) + ": " + text.error()};
+  if (!text) return core::Error{label(target) + ": " + text.error()};
   return text;
 }
 

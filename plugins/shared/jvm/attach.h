@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HotSpot's attach protocol: a socket that a JVM opens in its /tmp when it is asked to by a file and SIGQUIT. One command a
-// connection. A JVM that does not take the signal so prints the stacks of its threads instead, among what the application prints:
-// nothing is sent unless the JVM says that it listens, and never twice.
+// HotSpot's attach protocol: a JVM opens a socket in its /tmp on request, which is a trigger file and SIGQUIT. One command per
+// connection. A JVM that does not treat the signal as an attach request prints its thread stacks into the application's output instead:
+// so the signal is sent only to JVMs that accept it, and never twice.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct Target {
   symbols::ProcessStatus status;
 };
 
-// Whether it surely has: what cannot be read now, for want of descriptors or memory, says nothing.
+// True only if it certainly has: a failed read for lack of descriptors or memory proves nothing.
 bool has_ended(const Target &target);
 
-// The file that tells a JVM what the signal means. Gone with this.
+// The trigger file, by which the JVM recognises the signal as an attach request. The destructor removes it.
 class Trigger {
  public:
-  // In the JVM's /tmp, belonging to the JVM's user.
+  // Creates it in the JVM's /tmp, owned by the JVM's user.
   Trigger(core::Descriptor folder, const Target &target);
   Trigger(const Trigger &) = delete;
   Trigger &operator=(const Trigger &) = delete;
@@ -42,29 +42,29 @@ class Trigger {
   bool made_ = false;
 };
 
-// What a JVM is asked.
+// A command to a JVM.
 struct Call {
   std::string_view operation, argument;
-  int oldest_version = 0;      // that can answer
-  std::string_view purpose{};  // "write the names of their code"
+  int min_version = 0;         // that supports the command
+  std::string_view purpose{};  // "write a perf map"
   size_t max_answer = size_t{64} << 10;
 };
 
-// What has passed between this process and one JVM. Lives as long as the JVM is of interest.
+// The attach state of one JVM. Keep it as long as the JVM is of interest.
 class Attachment {
  public:
-  // What the JVM answered to the command of jcmd, such as "Compiler.perfmap". Waits so long at most. An error when it is not there,
-  // does not answer, or says that it could not.
+  // The JVM's answer to a jcmd command such as "Compiler.perfmap". An error if the JVM has ended, does not answer before the timeout, or
+  // reports a failure.
   core::Result<std::string> run(const Target &target, std::string_view command, int64_t timeout_ns);
-  // The same of any call. The answer's text lies in `bytes`, whose room is used again.
+  // The same for any call. The answer's text points into `bytes`, a reusable buffer.
   core::Result<std::string_view> ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);
 
-  // Signalled, and it has not answered yet: the signal may still be waiting for it.
+  // Signalled without an answer yet: the signal may still be pending.
   bool is_waiting() const { return trigger_.has_value(); }
 
  private:
   core::Result<core::Descriptor> connection(const Target &target, const Call &call, int64_t deadline_ns);
-  // Makes it open a socket, another one than this.
+  // Makes the JVM open a socket other than `old`.
   core::Result<core::Descriptor> wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
                                       const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns);
   core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
@@ -74,13 +74,13 @@ class Attachment {
   std::optional<Trigger> trigger_;
 };
 
-// The oldest version that knows Compiler.perfmap.
-inline constexpr int kOldestVersion = 17;
+// The first version with Compiler.perfmap.
+inline constexpr int kMinVersion = 17;
 
-// Whether the JVM would write its perf map to a file of its own. It follows what link lies there, and else nobody would have asked.
+// Whether the JVM would write its perf map to a regular file of its user: it follows symbolic links, which an attacker could place.
 core::Status may_write_map(const Target &target);
 
-// The bytes of a request, and the text of an answer; the first line of that is a number, 0 when all went well. Pure.
+// The bytes of a request, and the text of an answer, whose first line is a number, 0 on success. Pure.
 std::string request_bytes(std::string_view operation, std::string_view argument);
 core::Result<std::string_view> parse_answer(std::string_view bytes);
 

@@ -7,7 +7,7 @@
 
 namespace atalaya::jvm {
 
-// One thing that a JVM shares. Its parts lie in the file's bytes; empty where they would lie outside.
+// One entry that a JVM shares. Its members point into the file's bytes; empty if they would be outside.
 struct SharedValue {
   std::string_view name, bytes;
   char type = 0;
@@ -16,8 +16,8 @@ struct SharedValue {
   std::optional<std::string_view> text() const;
 };
 
-// All that a JVM shares, from the bytes of its file hsperfdata_USER/PID, one after the other, until the file ends or is not what it
-// should be.
+// Iterates over the entries that a JVM shares, in the bytes of its file hsperfdata_USER/PID, until the end or a malformed
+// entry.
 class SharedReader {
  public:
   explicit SharedReader(std::string_view file);
@@ -28,12 +28,12 @@ class SharedReader {
   uint32_t left_ = 0;
 };
 
-// A text that a JVM shares under this name, from the bytes of its file hsperfdata_USER/PID. The JVM cuts it after 1023 bytes.
-// Nothing when the file does not say, is of another byte order or version, or is not what it should be. The text lies in `file`.
+// The text that a JVM shares under this name, from the bytes of its file hsperfdata_USER/PID. The JVM truncates it to 1023 bytes.
+// Nothing if it is missing or the file has another byte order or version or is malformed. The text points into `file`.
 std::optional<std::string_view> text_in(std::string_view file, std::string_view name);
 
-// What a JVM was started with, its main class or jar and their arguments with blanks between them (sun.rt.javaCommand), from the
-// same bytes. Nothing also when it is empty.
+// The JVM's command: main class or jar and its arguments, separated by spaces (sun.rt.javaCommand), from the
+// same bytes. Nothing if it is empty.
 std::optional<std::string_view> java_command_in(std::string_view file);
 
 }  // namespace atalaya::jvm

@@ -13,8 +13,8 @@
 namespace atalaya::jvm {
 namespace {
 
-constexpr int64_t kLongestPause = 3'600'000'000'000;
-constexpr size_t kMostKnown = 1024;
+constexpr int64_t kMaxPause = 3'600'000'000'000;
+constexpr size_t kMaxKnown = 1024;
 
 }  // namespace
 
@@ -22,10 +22,10 @@ void PerfMapRefresh::next_window() {
   spent_ns_ = 0;
   const bool waiting =
       std::any_of(known_.begin(), known_.end(), [](const auto &entry) { return entry.second.attachment.is_waiting(); });
-  if (waiting || known_.size() >= kMostKnown) forget_ended();
+  if (waiting || known_.size() >= kMaxKnown) forget_ended();
 }
 
-// Only those: a JVM that was signalled is remembered as long as it lives.
+// Forgets only ended JVMs: a signalled JVM must not be signalled again.
 void PerfMapRefresh::forget_ended() {
   std::erase_if(known_, [](const auto &entry) {
     const auto mark = symbols::read_mark(entry.first.first);
@@ -33,31 +33,31 @@ void PerfMapRefresh::forget_ended() {
   });
 }
 
-// Null: there are too many.
+// Null: too many JVMs.
 PerfMapRefresh::Known *PerfMapRefresh::known_of(int32_t pid, const symbols::ProcessMark &mark) {
   const auto known = known_.find({pid, mark.start_ticks});
   if (known != known_.end()) return &known->second;
-  return known_.size() < kMostKnown ? &known_[{pid, mark.start_ticks}] : nullptr;
+  return known_.size() < kMaxKnown ? &known_[{pid, mark.start_ticks}] : nullptr;
 }
 
-// A JVM answers its own user.
-bool PerfMapRefresh::may_ask(const symbols::ProcessStatus &status) {
+// A JVM answers only its own user.
+bool PerfMapRefresh::can_become_user(const symbols::ProcessStatus &status) {
   const AsUser user(status.user, status.group);
   const int error = errno;
   if (user) return true;
   if (!std::exchange(refused_, true))
-    tell_("the names of other users' Java code are missing: a JVM answers its own user, and this process cannot become it: " +
+    report_("no names of Java code in other users' JVMs: a JVM answers only its own user, and switching to that user failed: " +
           core::error_text(error) + "; run as root, or link the drop-in perf-jvm");
   return false;
 }
 
-core::Result<std::string> PerfMapRefresh::ask(const Target &target, Known &known) const {
+core::Result<std::string> PerfMapRefresh::request(const Target &target, Known &known) const {
   if (auto good = may_write_map(target); !good) return core::Error{good.error()};
   return known.attachment.run(target, "Compiler.perfmap", options_.timeout_ns);
 }
 
-void PerfMapRefresh::tell_of(Known &known, const std::string &error) {
-  if (std::exchange(known.told, error) != error) tell_("the names of Java code are missing: " + error);
+void PerfMapRefresh::report_error(Known &known, const std::string &error) {
+  if (std::exchange(known.last_error, error) != error) report_("no names of Java code: " + error);
 }
 
 void PerfMapRefresh::refresh(int32_t pid, const symbols::ProcessMark &mark, const std::optional<symbols::ProcessStatus> &status) {
@@ -66,15 +66,15 @@ void PerfMapRefresh::refresh(int32_t pid, const symbols::ProcessMark &mark, cons
   Known *known = known_of(pid, mark);
   if (known == nullptr || begin < known->next_ns) return;
   core::Result<std::string> answer = core::Error{};
-  const bool asked = may_ask(*status);
-  if (asked) answer = ask({pid, mark, *status}, *known);
+  const bool asked = can_become_user(*status);
+  if (asked) answer = request({pid, mark, *status}, *known);
   const int64_t end = core::monotonic();
   spent_ns_ += end - begin;
-  known->pause_ns = answer ? options_.every_ns : std::clamp(known->pause_ns * 2, options_.every_ns, kLongestPause);
+  known->pause_ns = answer ? options_.every_ns : std::clamp(known->pause_ns * 2, options_.every_ns, kMaxPause);
   known->next_ns = end + known->pause_ns;
   if (answer) return;
   ++failures_;
-  if (asked) tell_of(*known, answer.error());
+  if (asked) report_error(*known, answer.error());
 }
 
 }  // namespace atalaya::jvm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks JVMs to write the names of their compiled code to their perf map (Compiler.perfmap, JDK 17 and later): each now and then,
-// all of them together no longer than a window's budget, those that do not answer ever more seldom.
+// Requests JVMs to write the names of their compiled code to their perf map (Compiler.perfmap, JDK 17 and later): each JVM at an
+// interval, all together within a time budget per window. The interval of JVMs that do not answer grows.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class PerfMapRefresh {
     int64_t timeout_ns = 2'000'000'000;  // for one JVM
     int64_t budget_ns = 4'000'000'000;   // for all of a window
   };
-  using Tell = std::function<void(std::string_view)>;
+  using Report = std::function<void(std::string_view)>;
 
-  PerfMapRefresh(Options options, Tell tell) : options_(options), tell_(std::move(tell)) {}
+  PerfMapRefresh(Options options, Report report) : options_(options), report_(std::move(report)) {}
 
   void next_window();
-  // Asks the JVM if it is its turn.
+  // Sends the request if it is due.
   void refresh(int32_t pid, const symbols::ProcessMark &mark, const std::optional<symbols::ProcessStatus> &status);
   // Since the last call.
   uint64_t take_failures() { return std::exchange(failures_, 0); }
@@ -36,21 +36,21 @@ class PerfMapRefresh {
   struct Known {
     Attachment attachment;
     int64_t next_ns = 0, pause_ns = 0;
-    std::string told;  // what was wrong last
+    std::string last_error;
   };
   Known *known_of(int32_t pid, const symbols::ProcessMark &mark);
   void forget_ended();
-  // False: it is told, once of all of them.
-  bool may_ask(const symbols::ProcessStatus &status);
-  core::Result<std::string> ask(const Target &target, Known &known) const;
-  void tell_of(Known &known, const std::string &error);
+  // False: this process cannot become the JVM's user; reported once for all JVMs.
+  bool can_become_user(const symbols::ProcessStatus &status);
+  core::Result<std::string> request(const Target &target, Known &known) const;
+  void report_error(Known &known, const std::string &error);
 
   Options options_;
-  Tell tell_;
+  Report report_;
   int64_t spent_ns_ = 0;
   uint64_t failures_ = 0;
   bool refused_ = false;
-  std::map<std::pair<int32_t, uint64_t>, Known> known_;  // by number and start
+  std::map<std::pair<int32_t, uint64_t>, Known> known_;  // by pid and start
 };
 
 }  // namespace atalaya::jvm

@@ -5,8 +5,8 @@
 
 namespace atalaya::jvm {
 
-// The name of a class as it is in every JVM: without what tells a lambda's or a hidden class' copies apart, which a JVM numbers as
-// they come. "T$$Lambda$14/0x00007f7a30000a08" and "T$$Lambda/0x00007f" are "T$$Lambda"; "T/0x0000000800c03000" is "T". A part of
+// The class name that is the same in every JVM: without the numbers and addresses of lambdas and hidden classes.
+// "T$$Lambda$14/0x00007f7a30000a08" and "T$$Lambda/0x00007f" become "T$$Lambda"; "T/0x0000000800c03000" becomes "T". A part of
 // `name`.
 std::string_view plain_type(std::string_view name);
 

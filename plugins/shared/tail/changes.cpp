@@ -10,22 +10,22 @@
 namespace atalaya::tail {
 namespace {
 
-// Who writes on at the old place after a truncation leaves a hole; that may be after the look that saw the file empty.
-void pass_hole(File &file) {
+// A program that continues at its old offset after a truncation leaves a hole, possibly after a scan that saw the file empty.
+void skip_hole(File &file) {
   place(file, std::max<int64_t>(::lseek(file.fd.get(), 0, SEEK_DATA), 0));
 }
 
-void begin_anew(File &file) {
+void start_again(File &file) {
   file.at.skipping = false;
   file.at.size = 0;
-  pass_hole(file);
+  skip_hole(file);
 }
 
 int64_t size_of(const File &file) {
   return ::lseek(file.fd.get(), 0, SEEK_END);
 }
 
-// While the original is whole, by the first and last bytes; else by what is known of it.
+// Compares the first and last bytes while the original is intact, otherwise its recorded marks.
 bool may_copy(const File &copy, const File &original) {
   if (copy.number == original.number || copy.found.family != original.found.family) return false;
   const int64_t size = size_of(copy), bytes = std::min(size, kMarkBytes);
@@ -40,7 +40,7 @@ bool may_copy(const File &copy, const File &original) {
 }
 
 void continue_in(File &copy, const Position &original) {
-  copy.unjudged = false;
+  copy.maybe_copy = false;
   copy.at.skipping = original.skipping;
   copy.continues = original.id;
   place(copy, std::min(original.offset, size_of(copy)));
@@ -48,22 +48,22 @@ void continue_in(File &copy, const Position &original) {
 
 }  // namespace
 
-void Changes::look() {
-  for (const bool rotated : {true, false})  // copies first: who was truncated looks for them
+void Changes::scan() {
+  for (const bool rotated : {true, false})  // copies first: truncated() searches for them
     for (auto &[number, file] : files_.all())
       if (file->found.rotated() == rotated) check(*file);
   for (auto &[number, file] : files_.all())
-    if (file->unjudged) judge(*file);
+    if (file->maybe_copy) check_copy(*file);
 }
 
 void Changes::check(File &file) {
   if (!file.fd) return;
-  const auto now = about(file.fd.get());
+  const auto now = status_of(file.fd.get());
   if (!now) return;
   const bool changed = now->size != file.at.size || now->written_ns != file.written_ns;
   if (changed) file.changed_ns = context_.now_ns;
   if (changed && file.at.offset == 0)
-    pass_hole(file);
+    skip_hole(file);
   else if (changed && (now->size < file.at.offset || !holds(file.fd.get(), file.at)))
     truncated(file);
   file.seen = *now;
@@ -71,11 +71,11 @@ void Changes::check(File &file) {
   file.written_ns = now->written_ns;
 }
 
-// The last one that was.
+// The latest copy.
 File *Changes::copy_made_of(const File &file) {
   File *copy = nullptr;
   for (auto &[number, other] : files_.all()) {
-    if (!other->unjudged || !other->fd || (copy != nullptr && other->written_ns < copy->written_ns)) continue;
+    if (!other->maybe_copy || !other->fd || (copy != nullptr && other->written_ns < copy->written_ns)) continue;
     if (other->copy_of == file.number || may_copy(*other, file)) copy = other.get();
   }
   return copy;
@@ -83,49 +83,49 @@ File *Changes::copy_made_of(const File &file) {
 
 void Changes::truncated(File &file) {
   const Position was = file.at;
-  if (file.found.rotated()) {  // rotation has put another file in its place, with the same inode: perhaps a copy
-    file.unjudged = true;
-    return begin_anew(file);
+  if (file.found.rotated()) {  // rotation reused the inode for another file, perhaps a copy
+    file.maybe_copy = true;
+    return start_again(file);
   }
   ++context_.losses.truncations;
   File *copy = copy_made_of(file);
   int64_t unseen = std::max(int64_t{0}, was.size - was.offset);
-  std::string text = core::in_quotes(was.path) + " was truncated or written anew";
+  std::string text = core::in_quotes(was.path) + " was truncated or rewritten";
   if (copy != nullptr) {
     continue_in(*copy, was);
     unseen = std::max(int64_t{0}, was.size - std::max(was.offset, size_of(*copy)));
-    text += "; " + core::in_quotes(copy->at.path) + " is its copy and read on, what was written in between is lost";
+    text += "; " + core::in_quotes(copy->at.path) + " is its copy and is read to its end; lines written between copy and truncation are lost";
   } else {
-    text += "; what was written to it since the last look is lost, at least " + std::to_string(unseen) + " bytes";
+    text += "; lines written since the last scan are lost, at least " + std::to_string(unseen) + " bytes";
   }
   context_.losses.unseen_bytes += unseen;
-  context_.say(text + ". Rotate by renaming: that loses nothing");
-  begin_anew(file);
+  context_.log(text + ". Rotate by renaming to avoid loss");
+  start_again(file);
 }
 
 File *Changes::original_of(const File &copy) {
   for (auto &[number, file] : files_.all())
-    if (!file->unjudged && may_copy(copy, *file)) return file.get();
+    if (!file->maybe_copy && may_copy(copy, *file)) return file.get();
   return nullptr;
 }
 
-// A file with the begin of another is read when it goes on otherwise; a copy is read on when its original is truncated.
-void Changes::judge(File &file) {
+// A file that starts like another one is read once it differs; a copy is continued when its original is truncated.
+void Changes::check_copy(File &file) {
   if (!file.fd) return;
   const bool settled = context_.now_ns - file.changed_ns >= context_.options.linger_ns;
   if (file.at.size == 0) {
-    if (settled) file.fd.reset();  // until there is something in it
+    if (settled) file.fd.reset();  // reopened when it has content
     return;
   }
   const File *original = original_of(file);
   file.copy_of = original == nullptr ? 0 : original->number;
   if (original == nullptr) {
-    file.unjudged = false;
+    file.maybe_copy = false;
   } else if (settled) {
-    file.unjudged = false;
-    if (file.at.size < kSurelyCopy) return;
-    context_.say(core::in_quotes(file.at.path) + " is a copy of " + core::in_quotes(original->at.path) +
-                 "; only what follows is read");
+    file.maybe_copy = false;
+    if (file.at.size < kMinCopyBytes) return;
+    context_.log(core::in_quotes(file.at.path) + " is a copy of " + core::in_quotes(original->at.path) +
+                 "; only further lines are read");
     continue_in(file, original->at);
   }
 }

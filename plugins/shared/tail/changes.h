@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of the content of files since the last look: more of it, a truncation, or the copy that was made before one.
+// Detects changes of file contents since the last scan: appends, truncations, and copies made before a truncation.
 #pragma once
 
 #include "plugins/shared/tail/known_files.h"
@@ -10,14 +10,14 @@ class Changes {
  public:
   Changes(Context &context, KnownFiles &files) : context_(context), files_(files) {}
 
-  void look();
+  void scan();
 
  private:
   void check(File &file);
   void truncated(File &file);
   File *copy_made_of(const File &file);
   File *original_of(const File &copy);
-  void judge(File &file);
+  void check_copy(File &file);
 
   Context &context_;
   KnownFiles &files_;

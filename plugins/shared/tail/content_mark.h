@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells one file from another: a few bytes of its content. Inodes are used again, and truncated files keep theirs.
+// Identifies files by a few bytes of their content, because inodes are reused and truncated files keep theirs.
 #pragma once
 
 #include <compare>
@@ -15,28 +15,28 @@ struct FileId {
   bool operator<(const FileId &other) const { return device < other.device || (device == other.device && inode < other.inode); }
 };
 
-// A checksum of so many bytes.
+// A checksum of `size` bytes.
 struct Mark {
   uint32_t size = 0, crc = 0;
   bool operator==(const Mark &) const = default;
 };
 
 inline constexpr int64_t kMarkBytes = 256;
-// A whole file that equals the begin of another is a copy if it is at least so long; short ones may be alike by chance.
-inline constexpr int64_t kSurelyCopy = 1024;
+// Minimum size of a file to count as a copy of another; shorter files may be equal by chance.
+inline constexpr int64_t kMinCopyBytes = 1024;
 
-// How far a file has been read, and the bytes by which that place is known again.
+// The position up to which a file has been read, with marks to recognise it.
 struct Position {
   FileId id;
   std::string path;
-  int64_t offset = 0;     // all lines before it were handed on
-  int64_t size = 0;       // when it was last looked at
-  bool skipping = false;  // the offset lies within a line that is too long
-  Mark head, tail;        // of the first bytes, and of those before the offset
+  int64_t offset = 0;     // all lines before it were passed on
+  int64_t size = 0;       // at the last scan
+  bool skipping = false;  // the offset is within a line that is too long
+  Mark head, tail;        // of the first bytes, and of the bytes before the offset
   bool operator==(const Position &) const = default;
 };
 
-// A part of a file that was handed on, and the marks of its end.
+// A part of a file that was passed on, with the marks at its end.
 struct Segment {
   FileId id;
   int64_t from = 0, to = 0;
@@ -46,15 +46,15 @@ struct Segment {
 
 // Up to `size` bytes from `offset` on; fewer where the file ends or cannot be read.
 std::string bytes_at(int fd, int64_t offset, int64_t size);
-// The marks of a position at `offset`. A file that is shorter gives smaller ones.
+// The marks of a position at `offset`; smaller for a shorter file.
 Mark head_of(int fd, int64_t offset);
 Mark tail_of(int fd, int64_t offset);
 Mark mark_of(std::string_view bytes);
-// Whether the file still has the bytes that were there when the position was taken.
+// Whether the file still has the bytes of the position's marks.
 bool holds(int fd, const Position &position);
 // gzip, bzip2, xz, zstd, lz4, compress or zip, by the first bytes.
 bool is_compressed(int fd);
-// Behind the last newline before `size`: where a line begins.
+// The offset after the last newline before `size`.
 int64_t last_line_begin(int fd, int64_t size);
 
 }  // namespace atalaya::tail

@@ -19,9 +19,9 @@ namespace {
 
 using namespace std::literals;
 
-constexpr std::string_view kBehindName = ".-_";  // what separates a name from what rotation adds
+constexpr std::string_view kSeparators = ".-_";  // between a name and the suffix of rotation
 
-// A number, a date, a time, or "old". Anything else is a file of its own: app.log is none of app's.
+// A number, a date, a time, or "old". With any other suffix it is a separate file: app.log is not a rotated file of app.
 bool adds_rotation(std::string_view added) {
   return added == "old" || (added.find_first_not_of("0123456789-_.:T") == std::string_view::npos &&
                             added.find_first_of("0123456789") != std::string_view::npos);
@@ -32,7 +32,7 @@ bool is_regular(const std::string &path) {
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
-// Whoever writes logs may not choose what else is read: links are followed only where the operator's path leads to them.
+// Programs that write logs must not choose other files to read: only links matched by the operator's path are followed.
 bool is_regular_itself(const std::string &path) {
   struct stat about {};
   return ::lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
@@ -54,8 +54,8 @@ core::Result<std::vector<std::string>> names_in(const std::string &folder) {
   };
   const std::unique_ptr<DIR, Close> open(::opendir(folder.c_str()));
   std::vector<std::string> names;
-  if (!open && (errno == ENOENT || errno == ENOTDIR)) return names;  // not yet, or not any more
-  if (!open) return core::Error{"folder " + folder + ": " + core::error_text(errno) + "; let the agent's user read it"};
+  if (!open && (errno == ENOENT || errno == ENOTDIR)) return names;  // the folder does not exist now
+  if (!open) return core::Error{"folder " + folder + ": " + core::error_text(errno) + "; give the agent's user read access"};
   while (const dirent *entry = ::readdir(open.get()))
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   std::sort(names.begin(), names.end());
@@ -68,7 +68,7 @@ core::Result<std::vector<std::string>> matches(const std::string &pattern) {
   std::vector<std::string> paths;
   for (size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
   ::globfree(&found);
-  if (code == GLOB_NOSPACE || code == GLOB_ABORTED) return core::Error{"glob " + pattern + ": cannot be read"};
+  if (code == GLOB_NOSPACE || code == GLOB_ABORTED) return core::Error{"cannot expand the glob " + pattern};
   return paths;
 }
 
@@ -94,8 +94,8 @@ core::Result<std::vector<std::string>> asked_for(const std::string &path) {
   return matches(path);
 }
 
-// The number that a name ends with; -1: none.
-int64_t number_behind(const Found &file) {
+// The number at the end of a name; -1: none.
+int64_t number_after(const Found &file) {
   const std::string_view behind = std::string_view(file.path).substr(std::min(file.family.size() + 1, file.path.size()));
   int64_t number = -1;
   const auto read = std::from_chars(behind.data(), behind.data() + behind.size(), number);
@@ -105,7 +105,7 @@ int64_t number_behind(const Found &file) {
 }  // namespace
 
 std::string_view family_of(std::string_view name, const std::vector<std::string> &bases) {
-  for (size_t at = name.find_first_of(kBehindName, 1); at != std::string_view::npos; at = name.find_first_of(kBehindName, at + 1)) {
+  for (size_t at = name.find_first_of(kSeparators, 1); at != std::string_view::npos; at = name.find_first_of(kSeparators, at + 1)) {
     const std::string_view base = name.substr(0, at);
     if (adds_rotation(name.substr(at + 1)) && std::binary_search(bases.begin(), bases.end(), base, std::less<>())) return base;
   }
@@ -114,7 +114,7 @@ std::string_view family_of(std::string_view name, const std::vector<std::string>
 
 bool older_name(const Found &a, const Found &b) {
   if (a.rotated() != b.rotated()) return a.rotated();
-  const int64_t number_a = number_behind(a), number_b = number_behind(b);
+  const int64_t number_a = number_after(a), number_b = number_after(b);
   if (number_a != number_b) return number_a > number_b;
   return a.path < b.path;
 }

@@ -6,7 +6,7 @@
 namespace atalaya::tail {
 namespace {
 
-About about_of(const struct stat &status) {
+FileStatus file_status(const struct stat &status) {
   return {.id = {status.st_dev, status.st_ino},
           .size = status.st_size,
           .written_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
@@ -15,16 +15,16 @@ About about_of(const struct stat &status) {
 
 }  // namespace
 
-std::optional<About> about(const std::string &path) {
+std::optional<FileStatus> status_of(const std::string &path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  return about_of(status);
+  return file_status(status);
 }
 
-std::optional<About> about(int fd) {
+std::optional<FileStatus> status_of(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return std::nullopt;
-  return about_of(status);
+  return file_status(status);
 }
 
 void place(File &file, int64_t offset) {

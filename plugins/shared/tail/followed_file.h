@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of one file that is followed, and what all who follow it share.
+// The state of one followed file, and the context that the parts of a Tail share.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace atalaya::tail {
 
 struct Options {
   std::string path;                    // a file, a folder, or a glob
-  bool from_begin = true;              // files that are there at the first look: read them, or only what is appended
-  int64_t max_line = 65536;            // longer lines are told of, not handed on
-  int64_t linger_ns = 10'000'000'000;  // a renamed or deleted file that has not grown for so long is finished
+  bool from_begin = true;              // files that exist at the first scan: read them, or only appended lines
+  int64_t max_line = 65536;            // longer lines are counted and skipped
+  int64_t linger_ns = 10'000'000'000;  // time without growth after which a renamed or deleted file is finished
   size_t max_files = 1000;             // open at the same time
 };
 
-// What could not be handed on, since the start.
+// Losses since the start.
 struct Losses {
-  int64_t unseen_bytes = 0;  // at least; they were truncated or deleted before they were read
+  int64_t unseen_bytes = 0;  // truncated or deleted before they were read; a lower bound
   int64_t truncations = 0;
   int64_t long_lines = 0;
   bool operator==(const Losses &) const = default;
@@ -33,48 +33,48 @@ struct Losses {
 
 struct Context {
   const Options options;
-  const std::function<void(const std::string &)> say;  // for the operator
+  const std::function<void(const std::string &)> log;  // for the operator
   int64_t now_ns = 0, realtime_ns = 0;                 // of the last scan; now: monotonic
   Losses losses;
 };
 
-// What the file system says of a file; nothing where it cannot.
-struct About {
+// A file's status; nothing on error.
+struct FileStatus {
   FileId id;
   int64_t size = 0, written_ns = 0;
   bool regular = false;
 };
-std::optional<About> about(const std::string &path);
-std::optional<About> about(int fd);
+std::optional<FileStatus> status_of(const std::string &path);
+std::optional<FileStatus> status_of(int fd);
 
 struct File {
   uint32_t number = 0;
-  Found found;          // by its last known path
-  bool listed = false;  // by the last scan
-  // Monotonic, since when no scan has listed it; 0: it is listed. A rename may run while names are listed, so one scan says little.
+  Found found;          // with its last known path
+  bool listed = false;  // found by the last scan
+  // Monotonic time since which no scan has found it; 0: found. One scan is not enough: a rename may happen while it lists names.
   int64_t unlisted_ns = 0;
-  About seen;             // by the last scan that listed it
-  bool restored = false;  // and not seen since: its disk may not be there yet
-  bool wanted = false;    // until the first look is over: it has lines to replay
+  FileStatus seen;        // at the last scan that found it
+  bool restored = false;  // and not found since: its disk may not be mounted yet
+  bool wanted = false;    // has lines to replay; reset after the first scan
   core::Descriptor fd;
-  Position at;                  // marks: of the offset, as of the end of the last part
-  int64_t segment = 0;          // from where on take_segments tells
-  int64_t read_to = 0;          // what is between the offset and here is a line that has no end yet
+  Position at;                  // marks: of the offset at the end of the last part
+  int64_t segment = 0;          // begin of the next segment of take_segments
+  int64_t read_to = 0;          // bytes between the offset and here are a line without an end yet
   int64_t written_ns = 0;       // mtime
-  int64_t changed_ns = 0;       // monotonic, when a scan last saw a change
-  bool unjudged = false;        // may be a copy of another; nothing is read of it until that is known
+  int64_t changed_ns = 0;       // monotonic time of the last change seen by a scan
+  bool maybe_copy = false;      // may be a copy of another file; not read until this is known
   bool began_skipping = false;  // at the begin of the segment to replay
-  FileId continues;             // the truncated file that this is the copy of, or what it was called before a restart
-  uint32_t copy_of = 0;         // unjudged: the number of the file that it equalled when both were last compared
+  FileId continues;             // the truncated file of which this is the copy, or its id before a restart
+  uint32_t copy_of = 0;         // maybe_copy: the number of the file that it equalled at the last comparison
 };
 
 using Files = std::map<uint32_t, std::unique_ptr<File>>;
 
-// It is read on from this offset.
+// Continues reading the file at this offset.
 void place(File &file, int64_t offset);
-// Whether the first was written last before the second was.
+// Whether the last write to the first file was before that to the second.
 bool written_before(int64_t written_a, const Found &a, int64_t written_b, const Found &b);
-// No program writes to it any more, or its name is another's now.
+// Deleted or rotated: no program should write to it any more.
 inline bool leaves(const File &file) {
   return !file.listed || file.found.rotated();
 }

@@ -11,9 +11,9 @@
 namespace atalaya::tail {
 namespace {
 
-// A line a thing: "written NS", "began NS", "file DEVICE INODE OFFSET SIZE SKIPPING HEAD-SIZE HEAD-CRC TAIL-SIZE TAIL-CRC PATH",
-// "batch NS", "part DEVICE INODE FROM TO" and the marks, "own TEXT", and last "crc NUMBER" of all before it. What has changed
-// since: "over NS", "gone DEVICE INODE", and the same lines but the first.
+// One item per line: "written NS", "began NS", "file DEVICE INODE OFFSET SIZE SKIPPING HEAD-SIZE HEAD-CRC TAIL-SIZE TAIL-CRC PATH",
+// "batch NS", "part DEVICE INODE FROM TO" and the marks, "own TEXT", and last "crc NUMBER" of all lines before it. Changes
+// have "over NS", "gone DEVICE INODE", and the same lines except the first.
 constexpr std::string_view kHeader = "atalaya-tail 1\n", kCrc = "crc ";
 
 template <class... Numbers>
@@ -22,7 +22,7 @@ void put(std::string &out, std::string_view word, Numbers... numbers) {
   ((out += ' ', out += std::to_string(numbers)), ...);
 }
 
-// Takes words off a line.
+// Splits a line into words.
 class Words {
  public:
   explicit Words(std::string_view line) : rest_(line) {}
@@ -99,7 +99,7 @@ bool parse_line(std::string_view line, Text &text) {
 
 core::Result<Text> parse_text(std::string_view text) {
   const size_t end = text.rfind(kCrc);
-  if (!text.starts_with(kHeader) || end == std::string_view::npos || !text.ends_with('\n')) return core::Error{"is not complete"};
+  if (!text.starts_with(kHeader) || end == std::string_view::npos || !text.ends_with('\n')) return core::Error{"is incomplete"};
   uint32_t crc = 0;
   Words last(text.substr(end + kCrc.size(), text.size() - end - kCrc.size() - 1));
   last.number(crc);
@@ -108,7 +108,7 @@ core::Result<Text> parse_text(std::string_view text) {
   for (size_t at = kHeader.size(); at < end;) {
     const size_t newline = text.find('\n', at);
     const std::string_view line = text.substr(at, newline - at);
-    if (!parse_line(line, parsed)) return core::Error{"has a line that is not known: " + std::string(line.substr(0, 100))};
+    if (!parse_line(line, parsed)) return core::Error{"has an unknown line: " + std::string(line.substr(0, 100))};
     at = newline + 1;
   }
   return parsed;
@@ -189,14 +189,14 @@ std::string recent_text(const Recent &changes) {
 core::Result<Journal> parse_journal(std::string_view text) {
   auto parsed = parse_text(text);
   if (!parsed) return core::Error{parsed.error()};
-  if (parsed->over_ns || !parsed->gone.empty()) return core::Error{"tells changes only"};
+  if (parsed->over_ns || !parsed->gone.empty()) return core::Error{"has changes only"};
   return std::move(parsed->journal);
 }
 
 core::Result<Recent> parse_recent(std::string_view text) {
   auto parsed = parse_text(text);
   if (!parsed) return core::Error{parsed.error()};
-  if (!parsed->over_ns) return core::Error{"does not say of what it tells the changes"};
+  if (!parsed->over_ns) return core::Error{"does not name the journal that it changes"};
   return Recent{*parsed->over_ns, std::move(parsed->gone), std::move(parsed->journal)};
 }
 

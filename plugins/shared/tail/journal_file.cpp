@@ -18,29 +18,29 @@
 namespace atalaya::tail {
 namespace {
 
-core::Error trouble(const std::string &what, const std::string &path) {
+core::Error system_error(const std::string &what, const std::string &path) {
   return core::Error{what + " " + path + ": " + core::error_text(errno)};
 }
 
 core::Status replace(const std::string &path, const std::string &text) {
   if (text.size() > kMaxJournalBytes)
-    return core::Error{path + " would have " + std::to_string(text.size()) +
-                       " bytes, more than can be read back; it stays as it was"};
+    return core::Error{path + " not written: its size of " + std::to_string(text.size()) +
+                       " bytes exceeds the maximum"};
   const std::string fresh = path + ".new";
   {
     const core::Descriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
-    if (!fd) return trouble("cannot write", fresh);
+    if (!fd) return system_error("cannot write", fresh);
     for (size_t done = 0; done < text.size();) {
       const ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
-      if (n < 0 && errno != EINTR) return trouble("cannot write", fresh);
+      if (n < 0 && errno != EINTR) return system_error("cannot write", fresh);
       if (n > 0) done += static_cast<size_t>(n);
     }
-    if (::fdatasync(fd.get()) != 0) return trouble("cannot sync", fresh);
+    if (::fdatasync(fd.get()) != 0) return system_error("cannot sync", fresh);
   }
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) return trouble("cannot rename to", path);
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) return system_error("cannot rename to", path);
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const core::Descriptor names(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!names || ::fsync(names.get()) != 0) return trouble("cannot sync the folder of", path);
+  if (!names || ::fsync(names.get()) != 0) return system_error("cannot sync the folder of", path);
   return core::Done{};
 }
 
@@ -53,10 +53,10 @@ std::string damaged(const std::string &path) {
   return path + ".damaged";
 }
 
-// Keeps a file that cannot be used; the problem, and where it is now.
+// Renames an unusable file; returns the problem and the new name.
 std::string set_aside(const std::string &path, const std::string &problem) {
   std::rename(path.c_str(), damaged(path).c_str());
-  return problem + "; it is now " + damaged(path);
+  return problem + "; renamed to " + damaged(path);
 }
 
 template <class T>
@@ -83,29 +83,29 @@ JournalFile::Kept JournalFile::read() {
   Kept kept;
   if (!is_there(path_)) {
     if (is_there(recent_path_))
-      kept.problem = tail::set_aside(recent_path_, recent_path_ + " tells changes to " + path_ + ", which is gone");
+      kept.problem = tail::set_aside(recent_path_, recent_path_ + " has changes to " + path_ + ", which is missing");
     return kept;
   }
   auto journal = parsed(path_, parse_journal);
   if (!journal) {
     set_aside();
-    kept.problem = journal.error() + "; it is now " + damaged(path_);
+    kept.problem = journal.error() + "; renamed to " + damaged(path_);
     return kept;
   }
   kept.journal = std::move(*journal);
-  written_ns_ = kept.journal.written_ns;  // the next one is later, also when the clock was set back
+  written_ns_ = kept.journal.written_ns;  // the next time is later, even if the clock was set back
   if (is_there(recent_path_)) kept.problem = add_recent(kept.journal);
   return kept;
 }
 
-// What is damaged; "": nothing is.
+// Returns the damage; "": none.
 std::string JournalFile::add_recent(Journal &journal) const {
   auto recent = parsed(recent_path_, parse_recent);
   if (!recent) return tail::set_aside(recent_path_, recent.error());
   if (recent->over_ns > journal.written_ns)
-    return tail::set_aside(recent_path_, recent_path_ + " tells changes to another journal than " + path_);
+    return tail::set_aside(recent_path_, recent_path_ + " has changes to another journal than " + path_);
   if (recent->over_ns == journal.written_ns) journal = changed(std::move(journal), std::move(*recent));
-  return "";  // those to the one before are in this one
+  return "";  // changes to an earlier journal are already in this one
 }
 
 core::Status JournalFile::write(const Journal &journal) {
@@ -113,7 +113,7 @@ core::Status JournalFile::write(const Journal &journal) {
   if (!changes) return write_whole(journal);
   std::string text = recent_text(*changes);
   if (text == recent_) return core::Done{};
-  if (!is_there(path_)) return write_whole(journal);  // somebody took it away
+  if (!is_there(path_)) return write_whole(journal);  // it was deleted
   auto done = replace(recent_path_, text);
   recent_ = done ? std::move(text) : std::string();
   return done;
@@ -140,7 +140,7 @@ std::optional<Recent> JournalFile::changes_to(const Journal &journal) const {
 }
 
 core::Status JournalFile::write_whole(Journal journal) {
-  whole_.reset();  // what fails half-way may be there or not
+  whole_.reset();  // after a failed write the contents are unknown
   journal.written_ns = written_ns_ = std::max(core::realtime(), written_ns_ + 1);
   if (auto done = replace(path_, journal_text(journal)); !done) return done;
   whole_.emplace();
@@ -150,7 +150,7 @@ core::Status JournalFile::write_whole(Journal journal) {
   }
   journal.positions.clear();
   recent_ = recent_text({written_ns_, {}, std::move(journal)});
-  std::remove(recent_path_.c_str());  // it is of the one before
+  std::remove(recent_path_.c_str());  // it belongs to the previous journal
   return core::Done{};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal on disk: PATH has all of it, and PATH.recent what has changed since that was written. So a look at thousands of files
-// that are read to their end writes only of those that are not.
+// The journal on disk: PATH has the whole journal, PATH.recent the changes since PATH was written. So with thousands of files, only
+// changed positions are written.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace atalaya::tail {
 
-// A longer one is neither written nor read.
+// Maximum size; a larger journal is neither written nor read.
 inline constexpr size_t kMaxJournalBytes = size_t{64} << 20;
 
 class JournalFile {
@@ -24,26 +24,26 @@ class JournalFile {
 
   struct Kept {
     Journal journal;
-    std::string problem;  // what is damaged and set aside; "": nothing is
+    std::string problem;  // damage, with the new name of the file; "": none
   };
-  // An empty journal when there is none. Of changes that are damaged the journal remains that they were of.
+  // An empty journal if the file is missing. If the changes are damaged, the journal without them.
   Kept read();
-  // All or nothing, also when the power fails; nothing is written where nothing has changed.
+  // Atomic, also on power failure; does not write if nothing has changed.
   core::Status write(const Journal &journal);
-  // What cannot be used is kept for those who want to know why: it is PATH.damaged then.
+  // Renames unusable files to PATH.damaged for inspection.
   void set_aside();
 
  private:
   core::Status write_whole(Journal journal);
-  // Nothing: they are so many that all is written anew.
+  // Nothing: too many changes; write the whole journal.
   std::optional<Recent> changes_to(const Journal &journal) const;
   std::string add_recent(Journal &journal) const;
 
   std::string path_, recent_path_;
-  // What PATH has, where this one wrote it; nothing before, and where it is not known.
+  // The contents of PATH if this object wrote it; nothing if unknown.
   std::optional<std::map<FileId, Position>> whole_;
   int64_t written_ns_ = 0;
-  std::string recent_;  // as it reads in PATH.recent, or would if there were changes
+  std::string recent_;  // the text of PATH.recent, or its text without changes
 };
 
 }  // namespace atalaya::tail

@@ -12,10 +12,10 @@
 namespace atalaya::tail {
 namespace {
 
-// A file of an earlier run that was not there again for so long is gone; until then its disk may just not be mounted.
-constexpr int64_t kAbsent_ns = 86'400'000'000'000;
-// After so long without a file that waits, the next one is news.
-constexpr int64_t kCalm_ns = 3'600'000'000'000;
+// Time after which a missing file of an earlier run counts as deleted; until then its disk may just not be mounted.
+constexpr int64_t kMaxAbsence_ns = 86'400'000'000'000;
+// Minimum time without waiting files before the next one is logged.
+constexpr int64_t kLogInterval_ns = 3'600'000'000'000;
 
 bool in_family(const std::string &path, const std::string &family) {
   return path.starts_with(family) && (path == family || !family_of(path, {family}).empty());
@@ -32,7 +32,7 @@ void KnownFiles::restore(const std::vector<Position> &positions, int64_t began_n
     file.restored = true;
     place(file, position.offset);
   }
-  // As if they had arrived: so a file that was truncated since then is found to be another, and its copy is read on behind them.
+  // Treats them as read, so that a file truncated since then is detected and its copy is continued after them.
   for (const Segment &segment : segments) {
     File *file = by_id(segment.id);
     if (file == nullptr) {
@@ -48,7 +48,7 @@ void KnownFiles::restore(const std::vector<Position> &positions, int64_t began_n
   }
 }
 
-// Listed, until a look says otherwise.
+// A new file counts as listed until the next scan.
 File &KnownFiles::add(const Found &found, const FileId &id) {
   File &file = *files_.emplace(++last_number_, std::make_unique<File>()).first->second;
   file.number = last_number_;
@@ -75,30 +75,30 @@ std::vector<std::string> KnownFiles::families() const {
   return {known.begin(), known.end()};
 }
 
-void KnownFiles::look() {
+void KnownFiles::scan() {
   if (began_ns_ == 0) began_ns_ = context_.realtime_ns;
   waiting_ = 0;
-  before_ = std::exchange(said_, {});
+  before_ = std::exchange(logged_, {});
   const auto found = find_files(context_.options.path, families());
-  if (!found) return say_once(found.error());
-  say_nothing_there(found.value());
+  if (!found) return log_once(found.error());
+  log_no_match(found.value());
   for (auto &[number, file] : files_) file->listed = false;
   std::vector<Fresh> fresh;
   for (const Found &one : found.value()) look_at(one, fresh);
-  // Now it is known which of the old ones are not there. The older ones first, so that of a family none is read before them.
+  // Missing files are known now. Older files of a family come first, so that they are read first.
   std::sort(fresh.begin(), fresh.end(), [](const Fresh &a, const Fresh &b) {
-    return written_before(a.about.written_ns, *a.found, b.about.written_ns, *b.found);
+    return written_before(a.status.written_ns, *a.found, b.status.written_ns, *b.found);
   });
   Room room(files_, context_);
   const auto others = wanted_first(fresh);
-  for (auto one = fresh.begin(); one != others; ++one) meet(*one->found, room);
+  for (auto one = fresh.begin(); one != others; ++one) add_new(*one->found, room);
   open_changed(room);
-  for (auto one = others; one != fresh.end(); ++one) meet(*one->found, room);
+  for (auto one = others; one != fresh.end(); ++one) add_new(*one->found, room);
   for (auto &[number, file] : files_) file->wanted = false;
   first_ = false;
 }
 
-// What may be a wanted file under another number, or the copy of one; and where the others begin.
+// Moves files to the front that may be a wanted file under another inode, or a copy of one; returns the first of the others.
 std::vector<KnownFiles::Fresh>::iterator KnownFiles::wanted_first(std::vector<Fresh> &fresh) const {
   std::vector<const File *> wanted;
   for (const auto &[number, file] : files_)
@@ -109,8 +109,8 @@ std::vector<KnownFiles::Fresh>::iterator KnownFiles::wanted_first(std::vector<Fr
 }
 
 void KnownFiles::look_at(const Found &found, std::vector<Fresh> &fresh) {
-  const auto now = about(found.path);
-  if (!now) return;  // gone since it was listed
+  const auto now = status_of(found.path);
+  if (!now) return;  // deleted since it was listed
   File *file = by_id(now->id);
   if (file == nullptr) return fresh.push_back({&found, *now});
   if (file->listed) return;  // another link to it
@@ -125,31 +125,31 @@ core::Descriptor KnownFiles::open_found(const Found &found) {
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (found.asked ? 0 : O_NOFOLLOW);
   core::Descriptor fd(::open(found.path.c_str(), flags));
   if (!fd && errno != ENOENT)
-    say_once(core::in_quotes(found.path) + ": " + core::error_text(errno) + "; its lines wait until the agent may read it");
+    log_once(core::in_quotes(found.path) + ": " + core::error_text(errno) + "; give the agent read access; until then its lines wait");
   return fd;
 }
 
 void KnownFiles::wait(const File &file) {
-  if (waiting_++ == 0 && (!waited_ns_ || context_.now_ns - *waited_ns_ >= kCalm_ns))
-    context_.say("more than max_files = " + std::to_string(context_.options.max_files) + " files have lines; " +
-                 core::in_quotes(file.at.path) + ", and perhaps others, wait until others are read and have not grown for linger");
+  if (waiting_++ == 0 && (!waited_ns_ || context_.now_ns - *waited_ns_ >= kLogInterval_ns))
+    context_.log("more than max_files = " + std::to_string(context_.options.max_files) + " files have unread lines; " +
+                 core::in_quotes(file.at.path) + " and possibly others wait until another file is read to its end and has not grown for linger");
   waited_ns_ = context_.now_ns;
 }
 
-// What goes on is said when it begins.
-void KnownFiles::say_once(const std::string &text) {
-  const bool begins = said_.insert(text).second && before_.count(text) == 0;
-  if (begins) context_.say(text);
+// Logs a problem when it begins.
+void KnownFiles::log_once(const std::string &text) {
+  const bool begins = logged_.insert(text).second && before_.count(text) == 0;
+  if (begins) context_.log(text);
 }
 
-// At the first look, as the path may be wrong; later nobody waits for a word of a file that rotation took away.
-void KnownFiles::say_nothing_there(const std::vector<Found> &found) {
+// Only at the first scan, because the path may be wrong; later, rotation may have moved all files.
+void KnownFiles::log_no_match(const std::vector<Found> &found) {
   const bool any = std::any_of(found.begin(), found.end(), [](const Found &one) { return one.asked; });
   if (!std::exchange(looked_, true) && !any)
-    context_.say("path " + core::in_quotes(context_.options.path) + " matches no file yet; it is waited for");
+    context_.log("path " + core::in_quotes(context_.options.path) + " matches no file yet; waiting for one");
 }
 
-// What was closed is opened when it has changed, or when its last line may now be read that has no end.
+// Opens closed files that have changed, or whose last line without a newline may be read now.
 void KnownFiles::open_changed(Room &room) {
   std::vector<File *> closed;
   for (const auto &[number, file] : files_) {
@@ -163,17 +163,17 @@ void KnownFiles::open_changed(Room &room) {
   });
   for (File *file : closed) {
     if (!file->wanted && !room.any()) {
-      file->at.size = std::max(file->at.size, file->seen.size);  // its lines are counted if it is never opened
-      file->written_ns = 0;                                      // it has changed until it is
+      file->at.size = std::max(file->at.size, file->seen.size);  // counts its lines as unread if it is never opened
+      file->written_ns = 0;                                      // counts as changed until it is opened
       wait(*file);
     } else if (core::Descriptor fd = open_found(file->found)) {
-      const auto now = about(fd.get());
+      const auto now = status_of(fd.get());
       if (now && now->id == file->at.id) room.take(), file->fd = std::move(fd);
     }
   }
 }
 
-// Numbers of devices, and on some file systems of inodes, are others after a reboot or remount. What was read is not.
+// Device numbers, and on some file systems inodes, change at a reboot or remount; the contents do not.
 File *KnownFiles::restored_as(const Found &found, int fd, const FileId &id) {
   File *best = nullptr;
   for (auto &[number, file] : files_) {
@@ -181,8 +181,8 @@ File *KnownFiles::restored_as(const Found &found, int fd, const FileId &id) {
     if (!file->restored || file->listed || at.offset == 0) continue;
     const bool same_path = at.path == found.path;
     const bool moved = at.id.device != id.device && in_family(at.path, found.family);
-    if (!moved && !(same_path && at.offset >= kSurelyCopy)) continue;
-    if (!holds(fd, at)) continue;  // last: it reads
+    if (!moved && !(same_path && at.offset >= kMinCopyBytes)) continue;
+    if (!holds(fd, at)) continue;  // last, because it reads the file
     if (best == nullptr || same_path || (best->at.path != found.path && at.offset > best->at.offset)) best = file.get();
   }
   return best;
@@ -203,12 +203,12 @@ File *KnownFiles::adopt(const Found &found, core::Descriptor &fd, const FileId &
   return file;
 }
 
-// One that is not to be read is closed again.
-File &KnownFiles::begin(const Found &found, core::Descriptor fd, const About &now) {
-  // What rotation left behind before we came was never asked for; since then, it was a file that we did not see in time.
+// A file that is not to be read is closed again.
+File &KnownFiles::begin(const Found &found, core::Descriptor fd, const FileStatus &now) {
+  // Files rotated before the first scan are not wanted; files rotated since then were not seen in time.
   const bool old = !found.asked && (first_ || now.written_ns < began_ns_);
   const bool compressed = is_compressed(fd.get());
-  if (compressed) context_.say(core::in_quotes(found.path) + " is compressed and not read");
+  if (compressed) context_.log(core::in_quotes(found.path) + " is compressed and is not read");
   File &file = add(found, now.id);
   file.changed_ns = context_.now_ns;
   file.fd = std::move(fd);
@@ -220,21 +220,21 @@ File &KnownFiles::begin(const Found &found, core::Descriptor fd, const About &no
   } else if (first_ && !context_.options.from_begin) {
     place(file, last_line_begin(file.fd.get(), now.size));
   } else {
-    file.unjudged = !first_ && found.rotated();
+    file.maybe_copy = !first_ && found.rotated();
   }
   return file;
 }
 
-void KnownFiles::meet(const Found &found, Room &room) {
+void KnownFiles::add_new(const Found &found, Room &room) {
   core::Descriptor fd = open_found(found);
-  const auto now = fd ? about(fd.get()) : std::nullopt;
-  if (!now || !now->regular || by_id(now->id) != nullptr) return;  // the next look sees it
+  const auto now = fd ? status_of(fd.get()) : std::nullopt;
+  if (!now || !now->regular || by_id(now->id) != nullptr) return;  // the next scan handles it
   File *file = adopt(found, fd, now->id);
   if (file == nullptr) file = &begin(found, std::move(fd), *now);
   if (!file->fd) return;
   if (file->wanted || room.any()) return room.take();
   file->fd.reset();
-  file->at.size = std::max(file->at.size, now->size);  // its lines are counted if it is never opened
+  file->at.size = std::max(file->at.size, now->size);  // counts its lines as unread if it is never opened
   wait(*file);
 }
 
@@ -242,20 +242,20 @@ bool KnownFiles::forgotten(File &file) const {
   if (file.listed) file.unlisted_ns = 0;
   if (file.listed) return false;
   if (file.unlisted_ns == 0) file.unlisted_ns = context_.now_ns;
-  if (file.fd) return file.unjudged;
-  return context_.now_ns - file.unlisted_ns >= (file.restored ? kAbsent_ns : context_.options.linger_ns);
+  if (file.fd) return file.maybe_copy;
+  return context_.now_ns - file.unlisted_ns >= (file.restored ? kMaxAbsence_ns : context_.options.linger_ns);
 }
 
-void KnownFiles::drop_gone() {
+void KnownFiles::drop_deleted() {
   for (auto it = files_.begin(); it != files_.end();) {
     File &file = *it->second;
     if (!forgotten(file)) {
       ++it;
       continue;
     }
-    if (!file.unjudged && file.at.size > file.at.offset) {
+    if (!file.maybe_copy && file.at.size > file.at.offset) {
       context_.losses.unseen_bytes += file.at.size - file.at.offset;
-      context_.say(core::in_quotes(file.at.path) + " is gone; at least " + std::to_string(file.at.size - file.at.offset) +
+      context_.log(core::in_quotes(file.at.path) + " was deleted; at least " + std::to_string(file.at.size - file.at.offset) +
                    " bytes of it were not read");
     }
     forget_id(file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files there are: finds them, knows them again under other names and numbers, opens them, and forgets those that are gone.
+// The set of followed files: finds them, recognises them under other names and inodes, opens them, and drops deleted ones.
 #pragma once
 
 #include <map>
@@ -18,19 +18,19 @@ class KnownFiles {
   explicit KnownFiles(Context &context) : context_(context) {}
 
   void restore(const std::vector<Position> &positions, int64_t began_ns, const std::vector<Segment> &segments);
-  void look();
-  void drop_gone();
+  void scan();
+  void drop_deleted();
 
   Files &all() { return files_; }
   const Files &all() const { return files_; }
-  // Files with lines that could not be opened, as too many are.
+  // Files with unread lines that cannot be opened because of max_files.
   size_t waiting() const { return waiting_; }
   int64_t began_ns() const { return began_ns_; }
 
  private:
   struct Fresh {
     const Found *found;
-    About about;
+    FileStatus status;
   };
 
   File &add(const Found &found, const FileId &id);
@@ -43,22 +43,22 @@ class KnownFiles {
   core::Descriptor open_found(const Found &found);
   File *restored_as(const Found &found, int fd, const FileId &id);
   File *adopt(const Found &found, core::Descriptor &fd, const FileId &id);
-  File &begin(const Found &found, core::Descriptor fd, const About &now);
-  void meet(const Found &found, Room &room);
+  File &begin(const Found &found, core::Descriptor fd, const FileStatus &now);
+  void add_new(const Found &found, Room &room);
   bool forgotten(File &file) const;
   void wait(const File &file);
-  void say_once(const std::string &text);
-  void say_nothing_there(const std::vector<Found> &found);
+  void log_once(const std::string &text);
+  void log_no_match(const std::vector<Found> &found);
 
   Context &context_;
   Files files_;
   std::map<FileId, File *> ids_;
   uint32_t last_number_ = 0;
-  bool first_ = true, looked_ = false;  // the first look of all, one of this run
+  bool first_ = true, looked_ = false;  // the very first scan; a scan of this run
   int64_t began_ns_ = 0;                // realtime
   size_t waiting_ = 0;
-  std::optional<int64_t> waited_ns_;     // monotonic, when a file last had to
-  std::set<std::string> said_, before_;  // what goes on, in this scan and the one before it
+  std::optional<int64_t> waited_ns_;     // monotonic time at which a file last had to wait
+  std::set<std::string> logged_, before_;  // current problems, in this scan and the previous one
 };
 
 }  // namespace atalaya::tail

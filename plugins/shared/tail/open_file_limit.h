@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many files may still be opened. At the limit, those that are read to their end and have not grown for a while make room.
+// The limit of open files. At the limit, files that are read to their end and have not grown for a while are closed.
 #pragma once
 
 #include <vector>
@@ -8,17 +8,17 @@
 
 namespace atalaya::tail {
 
-// Nothing is lost by closing it: it is opened again when it changes. Renamed ones end by themselves.
+// It can be closed without loss: it is opened again when it changes. Renamed files are closed when finished.
 bool idle(const File &file, const Context &context);
 // Whether more can be opened.
 bool has_room(const Files &files, const Context &context);
 
-// Of one scan, as of its begin.
+// The free places during one scan.
 class Room {
  public:
   Room(const Files &files, const Context &context);
   bool any() const { return open_ < max_open_ || !idle_.empty(); }
-  // For one. If there is none it is one too many: for a file that must be opened.
+  // Takes a place for one file. Exceeds the limit if none is free: for a file that must be opened.
   void take();
 
  private:

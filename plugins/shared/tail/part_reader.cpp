@@ -12,7 +12,7 @@ constexpr int64_t kReadBytes = 256 << 10;
 
 }  // namespace
 
-// The bytes before the place come by the same read, so that nothing can be in between.
+// Reads the bytes before the offset in the same call, so that no change can happen in between.
 void PartReader::open(File &file, int64_t to, bool last_line) {
   file_ = &file;
   to_ = to;
@@ -23,19 +23,19 @@ void PartReader::open(File &file, int64_t to, bool last_line) {
   buffered_to_ += static_cast<int64_t>(buffer_.size());
   if (file.at.head.size < kMarkBytes) first_bytes_ = buffer_.substr(0, kMarkBytes);
   const Mark head = mark_of(bytes_at(file.fd.get(), 0, file.at.head.size));
-  sound_ = head == file.at.head && mark_of(std::string_view(buffer_).substr(0, begin_)) == file.at.tail;
+  unchanged_ = head == file.at.head && mark_of(std::string_view(buffer_).substr(0, begin_)) == file.at.tail;
 }
 
 void PartReader::close() {
   if (!is_open()) return;
   mark();
-  if (sound_ && buffered_to_ >= to_) file_->read_to = to_;
+  if (unchanged_ && buffered_to_ >= to_) file_->read_to = to_;
   file_ = nullptr;
 }
 
-// From what was read, not from the file: it may have been truncated by now, and must be found to differ.
+// Uses the bytes that were read, not the file: it may have been truncated since, which the marks must reveal.
 void PartReader::mark() {
-  if (!sound_) return;
+  if (!unchanged_) return;
   Position &at = file_->at;
   if (at.head.size < kMarkBytes) at.head = mark_of(std::string_view(first_bytes_).substr(0, static_cast<size_t>(at.offset)));
   const auto bytes = static_cast<size_t>(std::min(at.offset, kMarkBytes));
@@ -43,7 +43,7 @@ void PartReader::mark() {
 }
 
 bool PartReader::next(Line &line) {
-  if (!sound_) return false;
+  if (!unchanged_) return false;
   do {
     if (next_line(line)) return true;
   } while (read_more());
@@ -53,7 +53,7 @@ bool PartReader::next(Line &line) {
   return true;
 }
 
-// Reads the last bytes again beside the new ones: a file that was truncated and has grown in between differs.
+// Reads the last bytes again with the new ones: they differ if the file was truncated and has grown in between.
 bool PartReader::read_more() {
   const int64_t left = to_ - buffered_to_;
   if (left <= 0) return false;
@@ -77,25 +77,25 @@ void PartReader::skip(size_t bytes) {
 
 void PartReader::give(Line &line, size_t length, size_t consumed) {
   line.text = std::string_view(buffer_).substr(begin_, length);
-  line.text.remove_prefix(std::min(line.text.find_first_not_of('\0'), line.text.size()));  // of a hole
+  line.text.remove_prefix(std::min(line.text.find_first_not_of('\0'), line.text.size()));  // skips the bytes of a hole
   line.file = file_->at.id;
   line.first = file_->at.offset == 0;
   skip(consumed);
 }
 
-// False: no whole line is buffered. Lines that are too long are passed over.
+// False: no complete line is buffered. Skips lines that are too long.
 bool PartReader::next_line(Line &line) {
   Position &at = file_->at;
-  const auto longest = static_cast<size_t>(context_.options.max_line);
+  const auto max_length = static_cast<size_t>(context_.options.max_line);
   for (;;) {
     const std::string_view rest = std::string_view(buffer_).substr(begin_);
     const size_t newline = rest.find('\n');
     const bool whole = newline != std::string_view::npos;
-    if (whole && !at.skipping && newline <= longest) return give(line, newline, newline + 1), true;
-    if (!at.skipping && std::min(newline, rest.size()) > longest) {
+    if (whole && !at.skipping && newline <= max_length) return give(line, newline, newline + 1), true;
+    if (!at.skipping && std::min(newline, rest.size()) > max_length) {
       ++context_.losses.long_lines;
-      context_.say(core::in_quotes(at.path) + ": a line is longer than max_line = " + std::to_string(longest) +
-                   " bytes and left out");
+      context_.log(core::in_quotes(at.path) + ": a line is longer than max_line = " + std::to_string(max_length) +
+                   " bytes and is skipped");
       at.skipping = true;
     }
     if (!at.skipping) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of a part of a file. What is read lies side by side with what was read before, so that a file that is truncated
-// meanwhile is found out.
+// Reads the lines of a part of a file. Each read overlaps the previous one, so that a truncation during the reading is
+// detected.
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ class PartReader {
  public:
   explicit PartReader(Context &context) : context_(context) {}
 
-  // From the file's offset to `to`. `last_line`: what follows the last newline is one, too.
+  // From the file's offset to `to`. `last_line`: the text after the last newline counts as a line.
   void open(File &file, int64_t to, bool last_line);
   bool is_open() const { return file_ != nullptr; }
-  // False: the part is over.
+  // False: end of the part.
   bool next(Line &line);
-  // Brings the marks of the file to its offset.
+  // Updates the file's marks for its offset.
   void mark();
   void close();
 
@@ -39,10 +39,10 @@ class PartReader {
   File *file_ = nullptr;
   int64_t to_ = 0;
   bool last_line_ = false;
-  bool sound_ = false;       // the file was what it was when the part was opened
-  std::string first_bytes_;  // of the file, where it has no whole head mark yet
+  bool unchanged_ = false;   // the file had the expected marks when the part was opened
+  std::string first_bytes_;  // of the file, while its head mark is incomplete
   std::string buffer_;       // its end is at buffered_to_; begins kMarkBytes before begin_, or at the file's begin
-  size_t begin_ = 0;         // of what was not handed on in it
+  size_t begin_ = 0;         // of the unread bytes in it
   int64_t buffered_to_ = 0;
 };
 

@@ -8,13 +8,13 @@
 namespace atalaya::tail {
 namespace {
 
-// Of a file in one look, so that no other waits for its whole backlog and new ones are seen in time.
+// Maximum bytes per file and round, so that a backlog of one file delays neither other files nor the next scan.
 constexpr int64_t kPartBytes = 16 << 20;
 
 }  // namespace
 
-Tail::Tail(Options options, std::function<void(const std::string &)> say)
-    : context_{.options = std::move(options), .say = std::move(say), .losses = {}},
+Tail::Tail(Options options, std::function<void(const std::string &)> log)
+    : context_{.options = std::move(options), .log = std::move(log), .losses = {}},
       files_(context_),
       changes_(context_, files_),
       reader_(context_) {}
@@ -27,9 +27,9 @@ void Tail::scan(int64_t realtime_ns, int64_t monotonic_ns) {
   reader_.close();
   context_.now_ns = monotonic_ns;
   context_.realtime_ns = realtime_ns;
-  files_.look();
-  changes_.look();
-  files_.drop_gone();
+  files_.scan();
+  changes_.scan();
+  files_.drop_deleted();
   make_round();
 }
 
@@ -43,10 +43,10 @@ void Tail::make_round() {
   begin_round();
   std::vector<File *> ready;
   for (auto &[number, file] : files_.all())
-    if (file->fd && !file->unjudged) ready.push_back(file.get());
+    if (file->fd && !file->maybe_copy) ready.push_back(file.get());
   std::sort(ready.begin(), ready.end(),
             [](const File *a, const File *b) { return written_before(a->written_ns, a->found, b->written_ns, b->found); });
-  std::set<std::string_view> waiting;  // families with an older file that is not read to its end
+  std::set<std::string_view> waiting;  // families with an older file that is not fully read
   for (File *file : ready) {
     if (waiting.count(file->found.family) > 0) continue;
     const int64_t to = std::min(file->at.size, file->at.offset + kPartBytes);
@@ -60,7 +60,7 @@ void Tail::make_round() {
 
 void Tail::replay(const std::vector<Segment> &segments) {
   begin_round();
-  more_ = true;  // what the scan found
+  more_ = true;  // the scan found new lines
   for (const Segment &segment : segments) {
     const auto has = [&](const File &file) { return file.fd && file.at.offset == segment.to && file.at.tail == segment.tail; };
     const auto found = std::find_if(files_.all().begin(), files_.all().end(), [&](const auto &entry) {
@@ -68,8 +68,8 @@ void Tail::replay(const std::vector<Segment> &segments) {
       return has(file) && (file.at.id == segment.id || file.continues == segment.id);
     });
     if (found == files_.all().end()) {
-      context_.say("the last lines before the agent ended cannot be read again (" + std::to_string(segment.to - segment.from) +
-                   " bytes): their file is gone or was truncated; if no sink has them they are lost");
+      context_.log("cannot read the last lines before the restart again (" + std::to_string(segment.to - segment.from) +
+                   " bytes): their file was deleted or truncated; lines that no sink holds are lost");
       continue;
     }
     File &file = *found->second;
@@ -101,7 +101,7 @@ bool Tail::behind() const {
 std::vector<Position> Tail::positions() const {
   std::vector<Position> result;
   for (const auto &[number, file] : files_.all())
-    if (!file->unjudged) result.push_back(file->at);
+    if (!file->maybe_copy) result.push_back(file->at);
   return result;
 }
 

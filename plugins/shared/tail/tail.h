@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows files that programs write lines to. Renamed files are read to their end, in the order in which they were written; of a
-// file that was copied and truncated the copy is read on from where the file was; what nobody can read any more is counted.
+// Follows files that programs write lines to. Renamed files are read to their end, in the order in which they were written. If a
+// file is copied and truncated, its copy is read from the file's position. Lost bytes are counted.
 //
-// Looks at the files when it is told to (scan) and waits for nothing: that works on every file system, costs a stat a file, and no
-// queue of events can overflow between two looks.
+// Checks the files only in scan() and never waits: this works on every file system, costs one stat per file, and has no event
+// queue that could overflow between two scans.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,27 @@ namespace atalaya::tail {
 
 class Tail {
  public:
-  // `say`: for the operator.
-  Tail(Options options, std::function<void(const std::string &)> say);
+  // `log`: messages for the operator.
+  Tail(Options options, std::function<void(const std::string &)> log);
   Tail(const Tail &) = delete;
   Tail &operator=(const Tail &) = delete;
 
-  // What an earlier Tail had read, when it began, and what it had handed on beyond that without hearing that it arrived. Before the
-  // first scan, behind which replay must be called if there are such segments.
+  // Restores the state of an earlier Tail: its positions, its start, and the segments that it passed on without an acknowledgement.
+  // Call it before the first scan; if there are such segments, call replay after that scan.
   void restore(const std::vector<Position> &positions, int64_t began_ns, const std::vector<Segment> &segments);
-  // Looks at all files. Times: CLOCK_REALTIME and CLOCK_MONOTONIC.
+  // Checks all files. Times: CLOCK_REALTIME and CLOCK_MONOTONIC.
   void scan(int64_t realtime_ns, int64_t monotonic_ns);
-  // Only these parts are handed on by this look.
+  // Passes on only these parts in this round.
   void replay(const std::vector<Segment> &segments);
-  // False: the look is over.
+  // False: end of the round.
   bool next(Line &line);
 
-  // When a look is over: the next one has something at once, and need not wait until more is written.
+  // After a round: whether the next scan has unread lines at once.
   bool behind() const;
 
-  // Where each file is, behind the lines that were handed on.
+  // The position of each file, after the lines that were passed on.
   std::vector<Position> positions() const;
-  // What was handed on since the last call.
+  // The segments passed on since the last call.
   std::vector<Segment> take_segments();
   int64_t began_ns() const { return files_.began_ns(); }
   const Losses &losses() const { return context_.losses; }
@@ -48,9 +48,9 @@ class Tail {
   struct Part {
     File *file;
     int64_t from, to;
-    bool whole = false;     // as much as there was
-    bool finished = false;  // nothing will follow: behind the last newline is a line, too
-    bool replayed = false;  // as it was handed on before
+    bool whole = false;     // up to the file's end
+    bool finished = false;  // nothing will follow: the text after the last newline is a line
+    bool replayed = false;  // passed on before
   };
 
   void begin_round();
@@ -62,7 +62,7 @@ class Tail {
   PartReader reader_;
   std::vector<Part> round_;
   size_t part_ = 0;
-  bool more_ = false;              // there is more than the round had
+  bool more_ = false;              // there are more bytes than this round reads
   std::vector<uint32_t> touched_;  // since take_segments, in order
 };
 

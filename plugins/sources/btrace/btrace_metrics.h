@@ -3,76 +3,54 @@
 
 #include <atalaya/plugin.hpp>
 
-#include <array>
-
 namespace atalaya::btrace {
 
-inline constexpr int kIsCount = -1;
+inline constexpr MetricTag kBlockTags[] = {metric::identity("host"), metric::identity("name")};
+inline constexpr MetricTag kSpanTags[] = {metric::identity("host"),     metric::identity("framework"), metric::identity("job"),
+                                          metric::identity("stage"),    metric::identity("task"),      metric::identity("attempt"),
+                                          metric::identity("phase"),    metric::identity("name"),      metric::identity("source"),
+                                          metric::identity("locality"), metric::identity("executor"),  metric::identity("quality")};
 
-inline constexpr std::array kHostTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}};
-inline constexpr std::array kBlockTags = {MetricTag{"host"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"name"_str, ATALAYA_TAG_IDENTITY}};
-inline constexpr std::array kSpanTags = {
-    MetricTag{"host"_str, ATALAYA_TAG_IDENTITY},     MetricTag{"framework"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"job"_str, ATALAYA_TAG_IDENTITY},      MetricTag{"stage"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"task"_str, ATALAYA_TAG_IDENTITY},     MetricTag{"attempt"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"phase"_str, ATALAYA_TAG_IDENTITY},    MetricTag{"name"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"source"_str, ATALAYA_TAG_IDENTITY},   MetricTag{"locality"_str, ATALAYA_TAG_IDENTITY},
-    MetricTag{"executor"_str, ATALAYA_TAG_IDENTITY}, MetricTag{"quality"_str, ATALAYA_TAG_IDENTITY}};
-
-template <size_t tags>
-constexpr Metric metric(atalaya_str name, atalaya_str unit, uint32_t kind, const std::array<MetricTag, tags> &keys,
-                        atalaya_str source, atalaya_str summary) {
-  return {name, unit, kind, kIsCount, keys.data(), tags, sizeof(MetricTag), source, summary};
-}
-constexpr Metric account(atalaya_str name, uint32_t kind, atalaya_str source, atalaya_str summary) {
-  return metric(name, "1"_str, kind, kHostTags, source, summary);
-}
-constexpr Metric profile(atalaya_str name, atalaya_str column, atalaya_str summary) {
-  return metric(name, "ns"_str, ATALAYA_TOTAL, kBlockTags, column, summary);
-}
-constexpr Metric profile_gauge(atalaya_str name, atalaya_str column, atalaya_str summary) {
-  return metric(name, "ns"_str, ATALAYA_GAUGE, kBlockTags, column, summary);
-}
-constexpr Metric of_span(atalaya_str name, atalaya_str unit, atalaya_str source, atalaya_str summary) {
-  return metric(name, unit, ATALAYA_GAUGE, kSpanTags, source, summary);
-}
-
-inline constexpr std::array kMetrics = {
-    of_span("span.bytes"_str, "B"_str, "bytes="_str, "What the span's work processed."_str),
-    of_span("span.bytes.remote"_str, "B"_str, "remote="_str, "Of these, what came over the network."_str),
-    of_span("span.records"_str, "1"_str, "records="_str, "Records that it processed."_str),
-    of_span("span.outcome"_str, "1"_str, "outcome="_str, "0 succeeded, 1 failed, 2 killed."_str),
-    of_span("span.spills"_str, "1"_str, "spills="_str, "Spills to disk."_str),
-    of_span(
-        "span.given_up"_str, "1"_str, "open_spans"_str,
-        "1: it was told open, and then given up: too many were open, its end did not come, or was before its begin. Its length is not known."_str),
-    of_span("span.gc.time"_str, "ms"_str, "gc="_str, "Time in garbage collection."_str),
-    metric("btrace.profile.invocations"_str, "1"_str, ATALAYA_TOTAL, kBlockTags, "Invocations"_str,
-           "Calls of a block that BTrace's profiler measures, as printSnapshot writes them."_str),
-    profile("btrace.profile.self.total"_str, "SelfTime.Total"_str, "Time in the block itself."_str),
-    profile_gauge("btrace.profile.self.avg"_str, "SelfTime.Avg"_str, "Its mean a call."_str),
-    profile_gauge("btrace.profile.self.min"_str, "SelfTime.Min"_str, "Its least."_str),
-    profile_gauge("btrace.profile.self.max"_str, "SelfTime.Max"_str, "Its most."_str),
-    profile("btrace.profile.wall.total"_str, "WallTime.Total"_str, "Time in the block and all that it called."_str),
-    profile_gauge("btrace.profile.wall.avg"_str, "WallTime.Avg"_str, "Its mean a call."_str),
-    profile_gauge("btrace.profile.wall.min"_str, "WallTime.Min"_str, "Its least."_str),
-    profile_gauge("btrace.profile.wall.max"_str, "WallTime.Max"_str, "Its most."_str),
-    account("btrace.lines"_str, ATALAYA_DELTA, "the files"_str, "Lines that were read."_str),
-    account("btrace.lines.plain"_str, ATALAYA_DELTA, "the files"_str, "Of these, texts that say nothing that is known."_str),
-    account("btrace.lines.bad"_str, ATALAYA_DELTA, "the files"_str, "Phase lines and lines of rules whose values cannot be."_str),
-    account("btrace.lines.long"_str, ATALAYA_DELTA, "the files"_str, "Lines longer than max_line, which were left out."_str),
-    account("btrace.truncations"_str, ATALAYA_DELTA, "size and content"_str,
-            "Files that were truncated or written anew in place."_str),
-    metric("btrace.unseen.bytes"_str, "B"_str, ATALAYA_DELTA, kHostTags, "size"_str,
-           "Bytes that were truncated or deleted before they were read; at least so many."_str),
-    account("btrace.spans.open"_str, ATALAYA_GAUGE, "begin lines"_str, "Spans that have begun and not ended."_str),
-    account("btrace.spans.orphans"_str, ATALAYA_DELTA, "begin and end lines"_str,
-            "Ends without a begin, and before it, and begins whose end did not come for max_age."_str),
-    account("btrace.spans.evicted"_str, ATALAYA_DELTA, "max_open"_str, "Begins that were given up, as too many were open."_str),
-    account("btrace.errors"_str, ATALAYA_DELTA, "! ERROR"_str, "Errors that BTrace wrote of its script."_str),
-    account("btrace.dropped"_str, ATALAYA_DELTA, "Dropped N commands"_str,
-            "Outputs that BTrace dropped, as its queue was full."_str),
-    account("btrace.overflows"_str, ATALAYA_DELTA, "speculative buffer overflow"_str, "Speculative buffers that overflowed."_str),
+inline constexpr Metric kMetrics[] = {
+    metric::gauge("span.bytes", "By", metric::count, kSpanTags, "bytes=", "Bytes that the span's work processed"),
+    metric::gauge("span.bytes.remote", "By", metric::count, kSpanTags, "remote=", "Bytes of span.bytes read over the network"),
+    metric::gauge("span.records", "1", metric::count, kSpanTags, "records=", "Records that the span's work processed"),
+    metric::gauge("span.outcome", "1", metric::count, kSpanTags, "outcome=", "0 succeeded, 1 failed, 2 killed"),
+    metric::gauge("span.spills", "1", metric::count, kSpanTags, "spills=", "Spills to disk"),
+    metric::gauge("span.given_up", "1", metric::count, kSpanTags, "open_spans",
+                  "1: given up after it was reported open: max_open, no end, or an end before its begin. Its length is unknown."),
+    metric::gauge("span.gc.time", "ms", metric::count, kSpanTags, "gc=", "Time of garbage collection"),
+    metric::total("btrace.profile.invocations", "1", metric::count, kBlockTags, "Invocations",
+                  "Calls of a block that BTrace's profiler measures, as printed by printSnapshot"),
+    metric::total("btrace.profile.self.total", "ns", metric::count, kBlockTags, "SelfTime.Total", "Time in the block itself"),
+    metric::gauge("btrace.profile.self.avg", "ns", metric::count, kBlockTags, "SelfTime.Avg", "Mean self time per call"),
+    metric::gauge("btrace.profile.self.min", "ns", metric::count, kBlockTags, "SelfTime.Min", "Minimum self time of a call"),
+    metric::gauge("btrace.profile.self.max", "ns", metric::count, kBlockTags, "SelfTime.Max", "Maximum self time of a call"),
+    metric::total("btrace.profile.wall.total", "ns", metric::count, kBlockTags, "WallTime.Total",
+                  "Time in the block and its callees"),
+    metric::gauge("btrace.profile.wall.avg", "ns", metric::count, kBlockTags, "WallTime.Avg", "Mean elapsed time per call"),
+    metric::gauge("btrace.profile.wall.min", "ns", metric::count, kBlockTags, "WallTime.Min", "Minimum elapsed time of a call"),
+    metric::gauge("btrace.profile.wall.max", "ns", metric::count, kBlockTags, "WallTime.Max", "Maximum elapsed time of a call"),
+    metric::delta("btrace.lines", "1", metric::count, metric::host_tags, "the files", "Lines read"),
+    metric::delta("btrace.lines.plain", "1", metric::count, metric::host_tags, "the files", "Lines that match no known form"),
+    metric::delta("btrace.lines.bad", "1", metric::count, metric::host_tags, "the files",
+                  "Phase lines and lines of rules with invalid values"),
+    metric::delta("btrace.lines.long", "1", metric::count, metric::host_tags, "the files",
+                  "Lines longer than max_line, which were skipped"),
+    metric::delta("btrace.truncations", "1", metric::count, metric::host_tags, "size and content",
+                  "Files that were truncated or rewritten in place"),
+    metric::delta("btrace.unseen.bytes", "By", metric::count, metric::host_tags, "size",
+                  "Bytes truncated or deleted before they were read; a lower bound"),
+    metric::gauge("btrace.spans.open", "1", metric::count, metric::host_tags, "begin lines", "Open spans"),
+    metric::delta("btrace.spans.orphans", "1", metric::count, metric::host_tags, "begin and end lines",
+                  "Ends without a begin or before it, and begins without an end within max_age"),
+    metric::delta("btrace.spans.evicted", "1", metric::count, metric::host_tags, "max_open",
+                  "Begins given up because of max_open"),
+    metric::delta("btrace.errors", "1", metric::count, metric::host_tags, "! ERROR", "Errors of the script reported by BTrace"),
+    metric::delta("btrace.dropped", "1", metric::count, metric::host_tags, "Dropped N commands",
+                  "Outputs dropped by BTrace because its queue was full"),
+    metric::delta("btrace.overflows", "1", metric::count, metric::host_tags, "speculative buffer overflow",
+                  "Overflows of speculative buffers"),
 };
 
 }  // namespace atalaya::btrace

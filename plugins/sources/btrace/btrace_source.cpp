@@ -11,9 +11,9 @@ namespace {
 
 constexpr uint64_t kBatchSamples = 10'000;
 constexpr int64_t kBatchBytes = 8 << 20;
-// Between two looks there is so many times what one takes of a core, that a folder of thousands of files costs 3 % of one at most.
-constexpr int64_t kPausePerLook = 30;
-// What the sinks get in time needs not be told again after a restart.
+// The pause after a scan is at least this multiple of its CPU time, so scans of thousands of files cost at most 3 % of a core.
+constexpr int64_t kPausePerScan = 30;
+// Time to wait at stop for the sinks' answer; acknowledged lines are not read again after a restart.
 constexpr auto kLastAnswer = std::chrono::seconds(2);
 
 tail::Options tail_options(Host host) {
@@ -27,12 +27,12 @@ tail::Options tail_options(Host host) {
 ReaderOptions reader_options(Host host) {
   return {.phase_lines = host.boolean("phase_lines"),
           .forms = host.boolean("forms"),
-          .tell_open = host.boolean("open_spans"),
+          .report_open = host.boolean("open_spans"),
           .max_open = static_cast<size_t>(host.integer("max_open")),
           .max_age_ns = host.integer("max_age")};
 }
 
-// Of a begin and its end, one is missing or wrong.
+// Spans whose begin or end is missing or wrong.
 int64_t orphans(const SpanCounts &counts) {
   return counts.orphans + counts.backwards + counts.expired;
 }
@@ -46,7 +46,7 @@ BtraceSource::BtraceSource(Host host)
       rules_(read_rules(host)),
       poll_ns_(host.integer("poll")),
       builder_(host, static_cast<size_t>(host.integer("max_names"))) {
-  if (tail_options_.path.empty()) throw Failure(Code::bad_config, "parameter \"path\" is empty; it is a file, a folder or a glob");
+  if (tail_options_.path.empty()) throw Failure(Code::bad_config, "parameter \"path\" is empty; set it to a file, a folder or a glob");
 }
 
 void BtraceSource::start() {
@@ -64,30 +64,30 @@ void BtraceSource::read_journal() {
   if (const auto done = probe.restore(journal.own); !done) {
     journal_file_->set_aside();
     journal = {};
-    problem = "the journal is damaged, and set aside: " + done.error();
+    problem = "the journal is damaged and was renamed: " + done.error();
   }
   journal_ = std::move(journal);
   if (problem.empty()) return;
-  const std::string anew =
-      std::string("all files are read as at the very first start: from their ") + (tail_options_.from_begin ? "begin" : "end");
+  const std::string all =
+      std::string("all files are read as at the first start, from their ") + (tail_options_.from_begin ? "begin" : "end");
   host_.log(Level::error,
-            problem + "; " + (journal_.began_ns == 0 ? anew : "what was read since the journal that remains comes twice"));
+            problem + "; " + (journal_.began_ns == 0 ? all : "lines read since the remaining journal are duplicated"));
 }
 
 void BtraceSource::write_journal() {
   if (!journal_file_) return;
   if (const auto done = journal_file_->write(journal_); !done)
-    host_.log(Level::error, done.error() + "; if the agent is killed now, lines come twice");
+    host_.log(Level::error, done.error() + "; if the agent is killed now, lines are duplicated");
 }
 
-// From what the sinks hold, also when an earlier run has failed half-way.
+// Starts after the last acknowledged lines, also after a failed run.
 void BtraceSource::make_readers() {
-  const auto say = [host = host_](const std::string &text) { host.log(Level::warning, text); };
-  tail_.emplace(tail_options_, say);
+  const auto log = [host = host_](const std::string &text) { host.log(Level::warning, text); };
+  tail_.emplace(tail_options_, log);
   if (journal_.began_ns != 0) tail_->restore(journal_.positions, journal_.began_ns, journal_.segments);
-  reader_.emplace(reader_options_, rules_, say);
+  reader_.emplace(reader_options_, rules_, log);
   if (const auto done = reader_->restore(journal_.own); !done) throw Failure(Code::permanent, done.error());
-  told_ = {};
+  reported_ = {};
   if (batch_ != nullptr) batch_->count = 0;
 }
 
@@ -103,26 +103,26 @@ int64_t BtraceSource::batch_time() {
 Code BtraceSource::run() {
   make_readers();
   for (;;) {
-    const int64_t before_look_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const int64_t before_scan_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
     tail_->scan(host_.realtime(), core::monotonic());
-    const int64_t look_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_look_ns;
+    const int64_t scan_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_scan_ns;
     if (journal_.batch_time_ns != 0) replay();
     if (stopping()) return Code::ok;
     settle();
     while (next_lines(batch_time(), true)) {
     }
     const bool behind = tail_->behind();
-    // Not before the lines that may be their ends.
+    // After all lines, which may contain their ends.
     while (!behind && !stopping() && next_expired(batch_time())) {
     }
     write_journal();
     std::unique_lock lock(mutex_);
-    const std::chrono::nanoseconds pause(behind ? 0 : std::max(poll_ns_, kPausePerLook * look_ns));
+    const std::chrono::nanoseconds pause(behind ? 0 : std::max(poll_ns_, kPausePerScan * scan_ns));
     if (wake_.wait_for(lock, pause, [this] { return stopping_; })) return Code::ok;
   }
 }
 
-// The batch that was under way when the agent ended, as it was.
+// Builds the batch in flight at the agent's end again.
 void BtraceSource::replay() {
   if (journal_.segments.empty()) {
     next_expired(journal_.batch_time_ns);
@@ -148,7 +148,7 @@ bool BtraceSource::next_lines(int64_t time_ns, bool limited) {
     bytes += static_cast<int64_t>(line.text.size()) + 1;
     reader_->take(line.file, line.text, line.first, builder_.next_time_ns(), add);
   }
-  if (totals().lines.lines == told_.lines.lines && totals().losses == told_.losses) return false;
+  if (totals().lines.lines == reported_.lines.lines && totals().losses == reported_.losses) return false;
   journal_.segments = tail_->take_segments();
   return deliver(before, !journal_.segments.empty());
 }
@@ -161,7 +161,7 @@ bool BtraceSource::next_expired(int64_t time_ns) {
   return deliver(before, true);
 }
 
-// Samples that there are not, by reason.
+// Counts lost samples by reason.
 void BtraceSource::count_drops(const Totals &before) {
   const Totals now = totals();
   const auto drop = [this](std::string_view reason, int64_t count) { host_.dropped(reason, static_cast<uint64_t>(count)); };
@@ -169,16 +169,16 @@ void BtraceSource::count_drops(const Totals &before) {
   drop("end before its begin", now.spans.backwards - before.spans.backwards);
   drop("begin without an end", now.spans.expired - before.spans.expired);
   drop("more than max_open", now.spans.evicted - before.spans.evicted);
-  drop("line that cannot be", now.lines.bad - before.lines.bad);
-  drop("line too long", now.losses.long_lines - told_.losses.long_lines);
+  drop("invalid line", now.lines.bad - before.lines.bad);
+  drop("line too long", now.losses.long_lines - reported_.losses.long_lines);
   drop("dropped by BTrace", now.lines.forms.dropped - before.lines.forms.dropped);
   if (builder_.names_full())
     host_.log(Level::warning,
-              "lines have used max_names different names of metrics and tags; samples with further ones are dropped");
+              "lines have used max_names distinct names of metrics and tags; samples with further names are dropped");
 }
 
 void BtraceSource::add_account() {
-  const Totals now = totals(), &old = told_;
+  const Totals now = totals(), &old = reported_;
   Record record;
   const auto put = [&record](std::string_view name, int64_t count) { record.fields.emplace_back(name, count_of(count)); };
   put("btrace.lines", now.lines.lines - old.lines.lines);
@@ -194,7 +194,7 @@ void BtraceSource::add_account() {
   put("btrace.dropped", now.lines.forms.dropped - old.lines.forms.dropped);
   put("btrace.overflows", now.lines.forms.overflows - old.lines.forms.overflows);
   builder_.add(record);
-  told_ = now;
+  reported_ = now;
 }
 
 bool BtraceSource::deliver(const Totals &before, bool replayable) {
@@ -204,13 +204,13 @@ bool BtraceSource::deliver(const Totals &before, bool replayable) {
   journal_.began_ns = tail_->began_ns();
   journal_.batch_time_ns = replayable ? batch_time_ns_ : 0;
   write_journal();
-  if (!hand_over()) return false;
+  if (!emit_batch()) return false;
   settle();
   return true;
 }
 
-// False: the host is stopping, and what the sinks do not have is told again when the agent is back.
-bool BtraceSource::hand_over() {
+// False: the host is stopping; lines that the sinks do not hold are read again after the restart.
+bool BtraceSource::emit_batch() {
   const uint64_t samples = builder_.samples();
   {
     const std::lock_guard lock(mutex_);
@@ -224,7 +224,7 @@ bool BtraceSource::hand_over() {
   emitting_ = false;
   if (code == ATALAYA_END) stopping_ = true;
   if (code == ATALAYA_END) return false;
-  if (code == ATALAYA_RETRY) throw Failure(Code::retry, "the host had no room for a batch of lines; they are read again");
+  if (code == ATALAYA_RETRY) throw Failure(Code::retry, "the host had no memory for a batch of lines; they are read again");
   if (code == ATALAYA_OK) {
     in_flight_ = id;
     if (early_ && early_->first == id) answer_ = early_->second;
@@ -234,12 +234,12 @@ bool BtraceSource::hand_over() {
   }
   const bool held = code == ATALAYA_OK && *answer_ == Code::ok;
   lock.unlock();
-  if (code != ATALAYA_OK) host_.dropped("batch that the host refused", samples);
-  if (!held) host_.log(Level::error, "a sink refused a batch of lines, or it was dropped on the way; see the ledger");
+  if (code != ATALAYA_OK) host_.dropped("batch refused by the host", samples);
+  if (!held) host_.log(Level::error, "a batch of lines was refused by a sink or dropped; see the ledger");
   return true;
 }
 
-// All that was handed on is held by the sinks.
+// The sinks hold all emitted lines.
 void BtraceSource::settle() {
   journal_.began_ns = tail_->began_ns();
   journal_.positions = tail_->positions();

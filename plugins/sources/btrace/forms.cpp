@@ -29,7 +29,7 @@ bool split_entry(std::string_view line, std::string_view &key, std::string_view 
   return !key.empty();
 }
 
-// The last word of a line, and what is before it.
+// The last word of a line, and the text before it.
 std::string_view take_last_word(std::string_view &line) {
   line = core::trimmed(line);
   const size_t space = line.find_last_of(" \t");
@@ -39,7 +39,7 @@ std::string_view take_last_word(std::string_view &line) {
   return word;
 }
 
-// Columns are padded with blanks, of which a name may have some, too: they count as one.
+// Columns are padded with spaces; repeated spaces within a name become one.
 void append_columns(std::string &out, std::string_view text) {
   bool blank = false;
   for (const char c : core::trimmed(text)) {
@@ -81,26 +81,26 @@ std::string_view Forms::metric(std::string_view name) {
   return name_;
 }
 
-void Forms::tell(std::string_view name, Number number, const Output &out) {
+void Forms::emit(std::string_view name, Number number, const Output &out) {
   record_.fields.emplace_back(metric(name), number);
   record_.time_ns = time_ns_;
   out(record_);
 }
 
 void Forms::interrupt(FormCounts &counts) {
-  if (std::exchange(state_, State::none) == State::heading) ++counts.plain;  // it was the name of nothing
+  if (std::exchange(state_, State::none) == State::heading) ++counts.plain;  // the heading was followed by nothing
 }
 
 void Forms::take(std::string_view line, int64_t time_ns, bool message, FormCounts &counts, const Output &out) {
   time_ns_ = time_ns;
   if (line.ends_with('\r')) line.remove_suffix(1);
   record_.clear();
-  if (!message && go_on(line, out)) return;
+  if (!message && continue_form(line, out)) return;
   interrupt(counts);
   begin(line, message, counts, out);
 }
 
-bool Forms::go_on(std::string_view line, const Output &out) {
+bool Forms::continue_form(std::string_view line, const Output &out) {
   switch (state_) {
     case State::none:
       return false;
@@ -113,7 +113,7 @@ bool Forms::go_on(std::string_view line, const Output &out) {
         state_ = State::table;
         return row(line, out), true;
       }
-      // A heading with blanks is a message: who prints "tasks done" and then a number does not print a map.
+      // A heading with spaces is a message: a text "tasks done" followed by a number is not a map.
       if (heading_.find(' ') != std::string::npos || line.find(" = ") == std::string_view::npos) return false;
       state_ = State::map;
       return entry(line, out);
@@ -149,15 +149,15 @@ void Forms::begin(std::string_view line, bool message, FormCounts &counts, const
   }
 }
 
-// Of a map, or a number on its own. A text instead of a number says nothing that a metric could.
+// An entry of a map, or a single number. Texts cannot become a metric.
 bool Forms::entry(std::string_view line, const Output &out) {
   std::string_view key, value;
   if (!split_entry(line, key, value)) return false;
   const auto number = parse_number(value);
   if (!number) return !heading_.empty();
-  if (heading_.empty()) return tell(key, *number, out), true;
+  if (heading_.empty()) return emit(key, *number, out), true;
   record_.tags.emplace_back("key", key);
-  tell(heading_, *number, out);
+  emit(heading_, *number, out);
   return true;
 }
 
@@ -168,10 +168,10 @@ void Forms::row(std::string_view line, const Output &out) {
   append_columns(key_, number ? columns : line);
   if (!number) return;  // its distribution follows
   if (!key_.empty()) record_.tags.emplace_back("key", key_);
-  tell(heading_, *number, out);
+  emit(heading_, *number, out);
 }
 
-// "              8 |@@@@                                     3", each a tab behind the line's begin.
+// "              8 |@@@@                                     3", after a tab at the begin of the line.
 bool Forms::distribution(std::string_view line, const Output &out) {
   const size_t bar = line.find('|');
   if (bar == std::string_view::npos) return line.find("Distribution") != std::string_view::npos;
@@ -181,7 +181,7 @@ bool Forms::distribution(std::string_view line, const Output &out) {
   if (!parse_integer(bucket) || !count) return false;
   if (!key_.empty()) record_.tags.emplace_back("key", key_);
   record_.tags.emplace_back("bucket", bucket);
-  tell(heading_, count_of(*count), out);
+  emit(heading_, count_of(*count), out);
   return true;
 }
 
@@ -221,7 +221,7 @@ bool Forms::fields(std::string_view line, const Output &out) {
   return true;
 }
 
-// "[3, 5, ]": a sample for each number, with its place.
+// "[3, 5, ]": a sample for each number, with its index.
 bool Forms::array(std::string_view line, const Output &out) {
   if (!line.starts_with('[') || !line.ends_with(", ]")) return false;
   std::string_view rest = line.substr(1, line.size() - 4);
@@ -233,7 +233,7 @@ bool Forms::array(std::string_view line, const Output &out) {
     const std::string index = std::to_string(i);
     record_.clear();
     record_.tags.emplace_back("index", index);
-    tell("array", *number, out);
+    emit("array", *number, out);
   }
   return true;
 }
@@ -243,7 +243,7 @@ std::string Forms::line() const {
 }
 
 core::Status Forms::restore(std::string_view line) {
-  const core::Error wrong{"what was read last cannot be read: " + std::string(line.substr(0, 100))};
+  const core::Error wrong{"malformed state: " + std::string(line.substr(0, 100))};
   const size_t first = line.find(' '), second = line.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return wrong;
   const auto state = parse_integer(line.substr(0, first));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BTrace's own print functions write: numbers, maps, fields, arrays, aggregations, snapshots, errors.
+// Parses the output of BTrace's print functions: numbers, maps, fields, arrays, aggregations, snapshots, errors.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 namespace atalaya::btrace {
 
 struct FormCounts {
-  int64_t plain = 0;      // texts that say nothing that is known
+  int64_t plain = 0;      // unknown texts
   int64_t errors = 0;     // "! ERROR"
   int64_t dropped = 0;    // N of "Dropped N commands"
   int64_t overflows = 0;  // "speculative buffer overflow"
 };
 
-// Reads the lines of one file. What it must know of the lines before is a few words, which survive a restart.
+// Reads the lines of one file. Its small state is kept over restarts.
 class Forms {
  public:
-  // `message`: the line had BTrace's time before it; then it is a message, and no part of a map or table.
+  // `message`: the line had BTrace's time prefix, so it is a message and not part of a map or table.
   void take(std::string_view line, int64_t time_ns, bool message, FormCounts &counts, const Output &out);
-  // Another line came between that was no form.
+  // A line of another kind came in between.
   void interrupt(FormCounts &counts);
 
   bool idle() const { return state_ == State::none; }
@@ -32,7 +32,7 @@ class Forms {
  private:
   enum class State { none, heading, map, table, snapshot, error };
 
-  bool go_on(std::string_view line, const Output &out);
+  bool continue_form(std::string_view line, const Output &out);
   void begin(std::string_view line, bool message, FormCounts &counts, const Output &out);
   bool entry(std::string_view line, const Output &out);
   void row(std::string_view line, const Output &out);
@@ -41,10 +41,10 @@ class Forms {
   bool fields(std::string_view line, const Output &out);
   bool array(std::string_view line, const Output &out);
   std::string_view metric(std::string_view name);
-  void tell(std::string_view name, Number number, const Output &out);
+  void emit(std::string_view name, Number number, const Output &out);
 
   State state_ = State::none;
-  std::string heading_;  // heading, map, table: its name
+  std::string heading_;  // name of the heading, map or table
   std::string key_;      // table: of the row whose distribution follows
   Record record_;
   std::string name_;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kOpen = "open ", kForm = "form ";
 
-// All 64 bits count: some file systems make inodes of hashes.
+// Uses all 64 bits: some file systems use hashes as inodes.
 bool parse_id(std::string_view text, uint64_t &id) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), id);
   return read.ec == std::errc() && read.ptr == text.data() + text.size();
@@ -22,11 +22,11 @@ bool parse_id(std::string_view text, uint64_t &id) {
 
 }  // namespace
 
-LineReader::LineReader(ReaderOptions options, Rules rules, std::function<void(const std::string &)> say)
+LineReader::LineReader(ReaderOptions options, Rules rules, std::function<void(const std::string &)> log)
     : options_(options),
       rules_(std::move(rules)),
-      say_(std::move(say)),
-      spans_(options.max_open, options.max_open_bytes, options.tell_open) {}
+      log_(std::move(log)),
+      spans_(options.max_open, options.max_open_bytes, options.report_open) {}
 
 void LineReader::take(const tail::FileId &file, std::string_view line, bool first, int64_t now_ns, const Output &out) {
   ++counts_.lines;
@@ -48,7 +48,7 @@ void LineReader::take(const tail::FileId &file, std::string_view line, bool firs
 
 void LineReader::bad(std::string_view line) {
   ++counts_.bad;
-  say_("line " + core::in_quotes(line) + ": " + problem_);
+  log_("line " + core::in_quotes(line) + ": " + problem_);
 }
 
 bool LineReader::take_rule(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out) {
@@ -77,19 +77,19 @@ bool LineReader::take_phase(std::string_view line, int64_t time_ns, int64_t now_
 void LineReader::take_event(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out) {
   const SpanCounts before = spans_.counts();
   spans_.take(event_, time_ns != 0 ? time_ns : now_ns, now_ns, out);
-  if (spans_.counts().orphans > before.orphans) say_orphan(line);
+  if (spans_.counts().orphans > before.orphans) log_orphan(line);
   if (spans_.counts().evicted > before.evicted)
-    say_("more than max_open = " + std::to_string(options_.max_open) + " spans, or " +
-         std::to_string(options_.max_open_bytes >> 20) + " MiB of them, are open; the oldest is given up");
+    log_("more than max_open = " + std::to_string(options_.max_open) + " spans, or " +
+         std::to_string(options_.max_open_bytes >> 20) + " MiB of them, are open; giving up the oldest");
 }
 
-// Once: ends of what began before the log was followed are nobody's mistake.
-void LineReader::say_orphan(std::string_view line) {
-  if (std::exchange(orphan_said_, true)) return;
-  say_("line " + core::in_quotes(line) +
-       ": an end whose begin was not read gives no span. Each job, stage, task, attempt, phase, name and seq of a begin has to "
-       "be on its end, and no other. Where the begin was written before the log was followed, all is well. This is said once; "
-       "all are counted (btrace.spans.orphans)");
+// Logs once: ends of spans that began before the log was followed are normal.
+void LineReader::log_orphan(std::string_view line) {
+  if (std::exchange(orphan_logged_, true)) return;
+  log_("line " + core::in_quotes(line) +
+       ": no span, because its begin was not read. The end must have the same job, stage, task, attempt, phase, name and seq as "
+       "the begin. This is normal if the begin was written before the log was followed. Logged once; "
+       "btrace.spans.orphans counts all");
 }
 
 std::vector<std::string> LineReader::state(const std::vector<tail::Position> &files) {
@@ -112,11 +112,11 @@ core::Status LineReader::restore(const std::vector<std::string> &state) {
     }
     const size_t first = line.find(' '), second = line.find(' ', first + 1), third = line.find(' ', second + 1);
     if (!line.starts_with(kForm) || third == std::string_view::npos)
-      return core::Error{"a line is not known: " + std::string(line.substr(0, 100))};
+      return core::Error{"unknown line: " + std::string(line.substr(0, 100))};
     tail::FileId file;
     if (!parse_id(line.substr(first + 1, second - first - 1), file.device) ||
         !parse_id(line.substr(second + 1, third - second - 1), file.inode))
-      return core::Error{"a file is not known: " + std::string(line.substr(0, 100))};
+      return core::Error{"unknown file: " + std::string(line.substr(0, 100))};
     if (auto done = forms_[file].restore(line.substr(third + 1)); !done) return done;
   }
   return core::Done{};

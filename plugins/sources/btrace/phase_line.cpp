@@ -18,7 +18,7 @@ using namespace std::literals;
 constexpr std::array kTags = {"host"sv, "job"sv,    "stage"sv,     "task"sv,     "attempt"sv,  "phase"sv,
                               "name"sv, "source"sv, "framework"sv, "locality"sv, "executor"sv, "quality"sv};
 
-// Of these tags the values that there are; of others any.
+// Allowed values of these tags; other tags accept any value.
 struct Words {
   std::string_view key;
   std::vector<std::string_view> values;
@@ -26,7 +26,7 @@ struct Words {
 const Words &words_of(std::string_view key) {
   static const Words all[] = {{"source", {"memory", "disk", "network", "cache"}},
                               {"locality", {"node", "rack", "datacenter", "remote", "process"}},
-                              {"quality", {"placed"}},  // the span's place was worked out, not seen
+                              {"quality", {"placed"}},  // the span's position was estimated, not observed
                               {"", {}}};
   return *std::find_if(std::begin(all), std::end(all) - 1, [&](const Words &one) { return one.key == key; });
 }
@@ -75,7 +75,7 @@ bool set_number(SpanEvent &event, std::string_view key, std::string_view value) 
 }
 
 bool set_tag(SpanEvent &event, std::string_view key, std::string_view value) {
-  std::erase_if(event.tags, [&](const Tag &tag) { return tag.first == key; });  // the last one counts
+  std::erase_if(event.tags, [&](const Tag &tag) { return tag.first == key; });  // the last one wins
   if (value.empty()) return true;
   const auto &known = words_of(key).values;
   if (!known.empty() && std::find(known.begin(), known.end(), value) == known.end()) return false;
@@ -88,14 +88,14 @@ bool is_number_key(std::string_view key) {
          std::any_of(std::begin(kCounts), std::end(kCounts), [&](const auto &known) { return known.first == key; });
 }
 
-// Behind "KEY cannot be VALUE".
-std::string what_it_is(std::string_view key) {
+// The end of "invalid VALUE of KEY; expected ...".
+std::string expected(std::string_view key) {
   if (key == "time" || key == "start" || key == "end") return "Unix time in s, ms, us or ns; seconds may have a fraction";
   if (key == "outcome") return "0 or succeeded, 1 or failed, 2 or killed";
   if (key.starts_with("counter.")) return "a number";
-  if (key == "gc") return "a whole number of milliseconds";
-  if (key == "bytes" || key == "remote") return "a whole number of bytes";
-  if (is_number_key(key)) return "a whole number";
+  if (key == "gc") return "an integer number of milliseconds";
+  if (key == "bytes" || key == "remote") return "an integer number of bytes";
+  if (is_number_key(key)) return "an integer";
   std::string text;
   const auto &known = words_of(key).values;
   for (size_t i = 0; i < known.size(); ++i) (text += i == 0 ? "" : i + 1 < known.size() ? ", " : " or ") += known[i];
@@ -119,10 +119,10 @@ bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std
   } else if (is_number_key(key)) {
     good = set_number(event, key, value);
   } else {
-    problem = "the word " + core::in_quotes(key) + " is not known";
+    problem = "unknown key " + core::in_quotes(key);
     return false;
   }
-  if (!good) problem = std::string(key) + " cannot be " + core::in_quotes(value) + "; it is " + what_it_is(key);
+  if (!good) problem = "invalid value " + core::in_quotes(value) + " of " + std::string(key) + "; expected " + expected(key);
   return good;
 }
 
@@ -144,7 +144,7 @@ bool PhaseLineReader::read_words(std::string_view words, SpanEvent &event, std::
     bool good = true;
     const std::string_view value = decoded(words.substr(equals + 1, end - equals - 1), good);
     if (!good) {
-      problem = core::in_quotes(words.substr(0, end)) + " has a % that no two hexadecimal digits follow; write %25";
+      problem = core::in_quotes(words.substr(0, end)) + " has a % without two hexadecimal digits; write %25";
       return false;
     }
     if (!set_key(event, words.substr(0, equals), value, problem)) return false;
@@ -167,13 +167,13 @@ Parsed PhaseLineReader::read(std::string_view line, SpanEvent &event, std::strin
   used_ = 0;
   event.begin_line(verb->second, line.substr(0, line.find(' ')));
   if (!is_level(event.level)) {
-    problem = "the level " + core::in_quotes(event.level) + " is not known; it is job, stage, task, phase or region";
+    problem = "unknown level " + core::in_quotes(event.level) + "; use job, stage, task, phase or region";
     return Parsed::bad;
   }
   line.remove_prefix(event.level.size());
   if (!read_words(line, event, problem)) return Parsed::bad;
   if (event.kind == SpanEvent::Kind::whole && (event.begin_ns == 0 || event.end_ns == 0)) {
-    problem = "a span needs start= and end=";
+    problem = "a span requires start= and end=";
     return Parsed::bad;
   }
   return Parsed::event;

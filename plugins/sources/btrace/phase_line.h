@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documented line that our BTrace scripts print (docs/how-to/phase-lines.md):
+// The documented format of lines that the BTrace scripts print (docs/how-to/phase-lines.md):
 //   atalaya begin phase job=job_1 task=task_1 phase=spill time=1700000000123
 //   atalaya end phase job=job_1 task=task_1 phase=spill time=1700000000456 bytes=4096
 //   atalaya span region name=parse start=1700000000123 end=1700000000124
@@ -15,20 +15,20 @@ namespace atalaya::btrace {
 
 enum class Parsed { none, event, bad };
 
-// What every kind of line can say of a span, by its word: job, phase, bytes, time ... One way for phase lines and rules.
-// False: the word is not known, or the value is not what it should be.
+// Sets a property of a span by its key: job, phase, bytes, time ... Used by phase lines and rules.
+// False: unknown key, or invalid value.
 bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std::string &problem);
 
 class PhaseLineReader {
  public:
-  // `bad`: it is one, but says something that cannot be; `problem` has what.
+  // `bad`: a phase line with an invalid value; `problem` has the reason.
   Parsed read(std::string_view line, SpanEvent &event, std::string &problem);
 
  private:
   bool read_words(std::string_view words, SpanEvent &event, std::string &problem);
   std::string_view decoded(std::string_view text, bool &good);
 
-  std::deque<std::string> texts_;  // decoded values of the line at hand
+  std::deque<std::string> texts_;  // decoded values of the current line
   size_t used_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a line says, before it is a sample of a batch: text that points into the line.
+// The contents of a line before they become a sample; texts point into the line.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -26,7 +26,7 @@ using Field = std::pair<std::string_view, Number>;
 
 struct Record {
   uint32_t kind = ATALAYA_METRICS;
-  int64_t time_ns = 0;  // 0: when the line was read
+  int64_t time_ns = 0;  // 0: time of reading
   int64_t duration_ns = 0;
   std::string_view text;
   std::vector<Tag> tags;
@@ -47,7 +47,7 @@ inline constexpr Number count_of(int64_t count) {
   return {true, count, 0};
 }
 
-// A whole number exactly, another one as a double; nothing for NaN, Infinity, what overflows and what is no number.
+// An integer exactly, other numbers as double; nothing for NaN, Infinity, overflow and other texts.
 std::optional<Number> parse_number(std::string_view text);
 std::optional<int64_t> parse_integer(std::string_view text);
 

@@ -29,7 +29,7 @@ void RecordBuilder::add(const Record &record) {
   ++time_ns_;
   sample.duration_ns = record.duration_ns;
   sample.text = batch_->copy(record.text);
-  // A tag without a name would make two series one, so the sample is left out then.
+  // Without a tag two series could merge, so the sample is dropped.
   bool whole = true;
   for (const auto &[key, value] : record.tags) {
     const uint32_t id = id_of(key);

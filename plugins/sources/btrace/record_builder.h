@@ -12,12 +12,12 @@
 
 namespace atalaya::btrace {
 
-// Puts records into a batch. Names come from files, so there is a limit to how many.
+// Adds records to a batch. Names come from files, so their number is limited.
 class RecordBuilder {
  public:
   RecordBuilder(Host host, size_t max_names) : host_(host), max_names_(max_names) {}
 
-  // Samples without a time of their own get `time_ns` and then a nanosecond more each: those of one series stay apart.
+  // Samples without a time get `time_ns`, increased by a nanosecond each, so that samples of one series differ.
   void begin_batch(atalaya_batch *batch, int64_t time_ns);
   void add(const Record &record);
   uint64_t samples() const { return batch_->samples().size(); }
@@ -31,7 +31,7 @@ class RecordBuilder {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
 
-  uint32_t id_of(std::string_view name);  // 0: no room
+  uint32_t id_of(std::string_view name);  // 0: limit reached
 
   Host host_;
   const size_t max_names_;

@@ -43,13 +43,13 @@ Search search(std::string_view line, const std::string &pattern, std::vector<std
   return Search::nothing;
 }
 
-// Behind the single character or set at `at`; npos: it does not end.
+// The end of the single character or set at `at`; npos: unterminated.
 size_t item_end(std::string_view pattern, size_t at) {
   if (pattern[at] == '%') return at + 2 <= pattern.size() ? at + 2 : std::string_view::npos;
   if (pattern[at] != '[') return at + 1;
   ++at;
   if (at < pattern.size() && pattern[at] == '^') ++at;
-  do {  // a ']' in the first place belongs to the set
+  do {  // a leading ']' belongs to the set
     if (at >= pattern.size()) return std::string_view::npos;
     at += pattern[at] == '%' ? 2 : 1;
   } while (at >= pattern.size() || pattern[at] != ']');
@@ -100,10 +100,10 @@ core::Result<Rules::Target> Rules::make_target(const std::string &text, bool met
   if (metrics && text == "time") return Target{Kind::key, text};
   SpanEvent event;
   std::string problem;
-  // A word that is known takes some value: "1" is a time, a count and an outcome, and every tag may be left out.
+  // Every known key accepts "1" (a time, count or outcome) or an empty value (a tag).
   if (!metrics && (set_key(event, text, "1", problem) || set_key(event, text, "", problem))) return Target{Kind::key, text};
-  return core::Error{"captures: " + core::in_quotes(text) + " is not known; write tag.NAME, field.NAME, _ to ignore it, or " +
-                     (metrics ? "time" : "a word of the phase line such as job, task, phase, time, start, end, bytes, outcome")};
+  return core::Error{"captures: unknown word " + core::in_quotes(text) + "; write tag.NAME, field.NAME, _ to ignore it, or " +
+                     (metrics ? "time" : "a key of phase lines such as job, task, phase, time, start, end, bytes, outcome")};
 }
 
 core::Result<Rules::Rule> Rules::make_rule(const RuleText &text) {
@@ -117,10 +117,10 @@ core::Result<Rules::Rule> Rules::make_rule(const RuleText &text) {
   for (const auto &[word, emit] : kEmits)
     if (text.emit == word) rule.emit = emit;
   const bool span = rule.emit == Emit::begin || rule.emit == Emit::end || rule.emit == Emit::span;
-  if (span && !is_level(text.level)) return core::Error{"level: a span has one: job, stage, task, phase or region"};
+  if (span && !is_level(text.level)) return core::Error{"level: missing; a span requires job, stage, task, phase or region"};
   if (captures != text.captures.size())
-    return core::Error{"captures: the pattern " + core::in_quotes(text.match) + " has " + std::to_string(captures) + ", and " +
-                       std::to_string(text.captures.size()) + " are named"};
+    return core::Error{"captures: " + std::to_string(text.captures.size()) + " listed, but the pattern " +
+                       core::in_quotes(text.match) + " has " + std::to_string(captures)};
   for (const std::string &one : text.captures) {
     auto target = make_target(one, rule.emit == Emit::metrics);
     if (!target) return core::Error{target.error()};
@@ -155,14 +155,14 @@ bool Rules::set(const Rule &rule, const Target &target, std::string_view value, 
   if (target.kind == Target::Kind::field) {
     const auto number = parse_number(value);
     if (number) (metrics ? record.fields : event.fields).emplace_back(target.name, *number);
-    if (!number) problem = target.name + " cannot be " + core::in_quotes(value);
+    if (!number) problem = "invalid number " + core::in_quotes(value) + " of " + target.name;
     return number.has_value();
   }
   if (target.kind == Target::Kind::ignored) return true;
   if (!is_time(target.name)) return set_key(event, target.name, value, problem);
   const auto time = rule.time_format.empty() ? parse_epoch(value) : parse_time(value, rule.time_format, rule.utc);
   if (!time) {
-    problem = core::in_quotes(value) + " is no time by " + core::in_quotes(rule.time_format.empty() ? "epoch" : rule.time_format);
+    problem = "invalid time " + core::in_quotes(value) + " for the format " + core::in_quotes(rule.time_format.empty() ? "epoch" : rule.time_format);
   } else if (metrics) {
     record.time_ns = *time;
   } else {
@@ -180,11 +180,11 @@ bool Rules::apply(const Rule &rule, const std::vector<std::string_view> &capture
   for (size_t i = 0; i < rule.targets.size() && i < captures.size(); ++i)
     if (!set(rule, rule.targets[i], captures[i], record, event, problem)) return false;
   if (rule.emit == Emit::span && (event.begin_ns == 0 || event.end_ns == 0)) {
-    problem = "a span needs the captures start and end";
+    problem = "a span requires the captures start and end";
     return false;
   }
   if (rule.emit == Emit::metrics && record.fields.empty()) {
-    problem = "it has no field";
+    problem = "the rule has no field";
     return false;
   }
   return true;

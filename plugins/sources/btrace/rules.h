@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator's rules: Lua patterns that turn lines into fields and spans.
+// The operator's rules: Lua patterns that turn lines into fields and spans.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace atalaya::btrace {
 
-// A rule as it is written.
+// A rule as in the configuration.
 struct RuleText {
   std::string match;
   std::string emit;   // metrics, begin, end, span, drop
@@ -23,7 +23,7 @@ struct RuleText {
   bool utc = false;
 };
 
-// What is wrong with a Lua pattern, "" for nothing; and how many captures it has.
+// The error of a Lua pattern, "" for none, and its number of captures.
 std::string pattern_problem(std::string_view pattern, size_t &captures);
 
 class Rules {
@@ -32,8 +32,8 @@ class Rules {
 
   static core::Result<Rules> make(const std::vector<RuleText> &texts);
 
-  // The first rule that matches says what the line is: `record` (metrics) or `event` is then filled. `bad`: one matched and its
-  // values cannot be, or a search took too long; `problem` has what.
+  // Applies the first matching rule, which fills `record` (metrics) or `event`. `bad`: a rule matched with invalid values, or a
+  // search took too long; `problem` has the reason.
   Found read(std::string_view line, Record &record, SpanEvent &event, std::string &problem);
 
  private:
@@ -60,7 +60,7 @@ class Rules {
                   std::string &problem);
 
   std::vector<Rule> rules_;
-  std::vector<std::string_view> captures_;  // of the line at hand
+  std::vector<std::string_view> captures_;  // of the current line
 };
 
 }  // namespace atalaya::btrace

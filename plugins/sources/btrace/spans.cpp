@@ -13,7 +13,7 @@ namespace {
 using namespace std::literals;
 
 constexpr std::array kLevels = {"job"sv, "stage"sv, "task"sv, "phase"sv, "region"sv};
-// A begin and its end have these in common; what else a begin has goes into the span.
+// Tags that pair a begin and its end; other tags of a begin are added to the span.
 constexpr std::array kKeyTags = {"job"sv, "stage"sv, "task"sv, "attempt"sv, "phase"sv, "name"sv};
 
 void make_key(std::string &key, std::string_view level, std::string_view seq, const auto &tags) {
@@ -36,7 +36,7 @@ void set(List &list, const Name &name, const Value &value) {
   }
 }
 
-// What a journal has around each.
+// Additional bytes per span in a journal.
 constexpr size_t kLineBytes = std::string_view("own open%20\n").size();
 
 // The words of a line, unescaped.
@@ -83,7 +83,7 @@ void Spans::begin(const SpanEvent &event, int64_t begin_ns, int64_t read_ns, con
   open.read_ns = read_ns;
   for (const auto &[key, value] : event.tags) set(open.tags, key, std::string(value));
   for (const auto &[name, number] : event.fields) set(open.fields, name, number);
-  if (tell_open_) tell(open, -1, {}, out);
+  if (report_open_) emit(open, -1, {}, out);
   add(std::move(open));
   while (open_.size() > max_open_ || bytes_ > max_bytes_) {
     ++counts_.evicted;
@@ -92,7 +92,7 @@ void Spans::begin(const SpanEvent &event, int64_t begin_ns, int64_t read_ns, con
   }
 }
 
-// Who killed a program left its begins behind. One that was read before the clock was set back is taken for a new one.
+// Begins of killed programs have no end. A begin read before the clock was set back counts as new.
 void Spans::expire(int64_t read_before_ns, int64_t now_ns, size_t most, const Output &out) {
   for (auto place = open_.begin(); place != open_.end() && most > 0;) {
     if (place->read_ns > now_ns) {
@@ -108,9 +108,9 @@ void Spans::expire(int64_t read_before_ns, int64_t now_ns, size_t most, const Ou
   }
 }
 
-// Who was told that it is open must hear that nobody waits for its end any more.
+// If the span was reported open, reports that its end is no longer awaited.
 void Spans::give_up(const Open &open, int64_t end_ns, const Output &out) {
-  if (tell_open_) tell(open, std::max<int64_t>(end_ns - open.begin_ns, 0), {{"span.given_up", count_of(1)}}, out);
+  if (report_open_) emit(open, std::max<int64_t>(end_ns - open.begin_ns, 0), {{"span.given_up", count_of(1)}}, out);
 }
 
 void Spans::add(Open open) {
@@ -128,7 +128,7 @@ void Spans::remove(Place place) {
   open_.erase(place);
 }
 
-// Of begins that are alike, the first one ends first.
+// Of several equal begins, the first one ends first.
 void Spans::end(const SpanEvent &event, int64_t end_ns, const Output &out) {
   make_key(key_, event.level, event.seq, event.tags);
   const auto found = by_key_.find(key_);
@@ -138,7 +138,7 @@ void Spans::end(const SpanEvent &event, int64_t end_ns, const Output &out) {
   }
   const Place place = found->second.front();
   if (end_ns >= place->begin_ns) {
-    tell(*place, end_ns - place->begin_ns, event.fields, out);
+    emit(*place, end_ns - place->begin_ns, event.fields, out);
   } else {
     ++counts_.backwards;
     give_up(*place, place->begin_ns, out);
@@ -146,7 +146,7 @@ void Spans::end(const SpanEvent &event, int64_t end_ns, const Output &out) {
   remove(place);
 }
 
-void Spans::tell(const Open &open, int64_t duration_ns, const std::vector<Field> &more, const Output &out) {
+void Spans::emit(const Open &open, int64_t duration_ns, const std::vector<Field> &more, const Output &out) {
   record_.clear();
   record_.kind = ATALAYA_SPAN;
   record_.text = open.level;
@@ -178,7 +178,7 @@ std::vector<std::string> Spans::lines() const {
 }
 
 core::Status Spans::restore(std::string_view line) {
-  const core::Error wrong{"an open span cannot be read: " + std::string(line.substr(0, 100))};
+  const core::Error wrong{"malformed open span: " + std::string(line.substr(0, 100))};
   std::vector<std::string> words;
   if (!split(line, words) || words.size() < 5 || !is_level(words[0])) return wrong;
   Open open;

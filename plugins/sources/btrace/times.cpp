@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000, kDay = 86'400 * kSecond;
 
-// ".5" or ",123456" in ns; -1: is none.
+// ".5" or ",123456" in ns; -1: invalid.
 int64_t fraction(std::string_view text) {
   if (text.size() < 2 || text.size() > 19 || (text[0] != '.' && text[0] != ',')) return -1;
   int64_t ns = 0, unit = kSecond;
@@ -23,7 +23,7 @@ int64_t fraction(std::string_view text) {
   return ns;
 }
 
-// Nothing where it is more than 64 bits hold: the year 2262.
+// Nothing on overflow of 64 bits: the year 2262.
 std::optional<int64_t> times(int64_t count, int64_t unit) {
   int64_t whole = 0;
   if (__builtin_mul_overflow(count, unit, &whole)) return std::nullopt;

@@ -8,14 +8,14 @@
 
 namespace atalaya::btrace {
 
-// Unix time in s, ms, us or ns, told apart by its size; seconds may have a fraction. In ns; nothing for what is none.
+// Unix time in s, ms, us or ns, distinguished by magnitude; seconds may have a fraction. In ns; nothing if invalid.
 std::optional<int64_t> parse_epoch(std::string_view text);
 
 // By a format of strptime; a fraction may follow ("...,123" or "....123456"). In local time or UTC.
 std::optional<int64_t> parse_time(std::string_view text, const std::string &format, bool utc);
 
-// "HH:mm:ss:SSS : ", which BTrace writes before messages: its length, 0 for none, and the time nearest to `about_ns` at which a
-// clock of this host's zone shows it.
+// The prefix "HH:mm:ss:SSS : " of BTrace's messages: its length, 0 for none, and the time nearest to `about_ns` that matches it in
+// this host's time zone.
 size_t message_time(std::string_view line, int64_t about_ns, int64_t &time_ns);
 
 }  // namespace atalaya::btrace

@@ -12,8 +12,8 @@
 namespace atalaya::jvm {
 namespace {
 
-constexpr std::string_view kModel = "model";  // of what is told by an assumption
-// Names stay for as long as the agent runs, and any program may make new ones.
+constexpr std::string_view kModel = "model";  // quality of values that rest on an assumption
+// Interned names are never freed, and any program may create new ones.
 constexpr size_t kMaxExportNames = 4096;
 
 double percent(int64_t part_ns, int64_t whole_ns) {
@@ -34,15 +34,15 @@ bool is_baseline(const Window &window) {
 
 std::vector<uint32_t> intern_all(Host host) {
   std::vector<uint32_t> ids;
-  ids.reserve(kShown.size());
-  for (const Shown &shown : kShown) ids.push_back(host.intern(view(shown.name)));
+  ids.reserve(kCounterMetrics.size());
+  for (const CounterMetric &metric : kCounterMetrics) ids.push_back(host.intern(metric.name));
   return ids;
 }
 
 }  // namespace
 
 Collector::Names::Names(Host host)
-    : shown(intern_all(host)),
+    : counters(intern_all(host)),
       process(host.intern("process")),
       pid(host.intern("pid")),
       cause(host.intern("cause")),
@@ -94,16 +94,16 @@ void Collector::stop() {
   sampler_cpu_ns_ = 0;
 }
 
-Collector::Who Collector::who(int32_t pid, std::string_view comm, Batch &batch) const {
+Collector::JvmTags Collector::jvm_tags(int32_t pid, std::string_view comm, Batch &batch) const {
   std::array<char, 12> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), pid).ptr;
   return {batch.copy(comm), batch.copy({digits.data(), static_cast<size_t>(end - digits.data())})};
 }
 
-Sample &Collector::sample(uint32_t kind, const Who &who, uint32_t tags, uint32_t fields, Batch &batch) const {
+Sample &Collector::sample(uint32_t kind, const JvmTags &jvm_tags, uint32_t tags, uint32_t fields, Batch &batch) const {
   Sample &sample = batch.add(kind, tags + 2, fields);
-  batch.tag_shared(sample, names_.process, who.process);
-  batch.tag_shared(sample, names_.pid, who.pid);
+  batch.tag_shared(sample, names_.process, jvm_tags.process);
+  batch.tag_shared(sample, names_.pid, jvm_tags.pid);
   return sample;
 }
 
@@ -116,15 +116,15 @@ bool Collector::is_wanted(const FoundJvm &jvm, std::string_view bytes) const {
 
 void Collector::collect(const Window &window, Batch &batch) {
   const int64_t begin = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  const std::vector<Seen> all = read_all(window);
+  const std::vector<JvmReading> all = read_all(window);
   const int64_t passed = is_baseline(window) ? 0 : window.monotonic_ns - last_ns_;
   last_ns_ = window.monotonic_ns;
   std::map<JvmId, Profiled> profiles = take_profiles(passed > 0);
-  for (const Seen &seen : all) {
+  for (const JvmReading &seen : all) {
     const auto profile = profiles.extract(id_of(seen.jvm));
-    // While nobody asked it there is nothing to tell of that.
-    const bool was_asked = !profile.empty() && (profile.mapped().is_whole || profile.mapped().has_news());
-    emit(seen, was_asked ? &profile.mapped() : nullptr, passed, batch);
+    // Without any thread dump in the window there are no values of the profile.
+    const bool was_sampled = !profile.empty() && (profile.mapped().is_whole || profile.mapped().has_news());
+    emit(seen, was_sampled ? &profile.mapped() : nullptr, passed, batch);
   }
   for (const auto &[id, profile] : profiles)
     emit(read_ended(profile, window), profile.has_news() ? &profile : nullptr, passed, batch);
@@ -135,7 +135,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   emit_account(all.size(), own + sampler_cpu - std::exchange(sampler_cpu_ns_, sampler_cpu), passed, batch);
 }
 
-// Without a window there is nothing to tell them in.
+// Without a window the profiles are discarded.
 std::map<JvmId, Profiled> Collector::take_profiles(bool is_window) {
   if (!options_.profile) return {};
   if (is_window) return sampler_.take_window(spent_);
@@ -143,24 +143,24 @@ std::map<JvmId, Profiled> Collector::take_profiles(bool is_window) {
   return {};
 }
 
-std::vector<Collector::Seen> Collector::read_all(const Window &window) {
-  std::vector<Seen> wanted;
+std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
+  std::vector<JvmReading> wanted;
   unshared_ = 0;
-  for (const FoundJvm &jvm : discovery_.look()) {
-    const SharedFile file(jvm);
+  for (const FoundJvm &jvm : discovery_.find()) {
+    const HsperfdataFile file(jvm);
     const std::string_view bytes = bytes_.read(file);
     if (is_wanted(jvm, bytes)) wanted.push_back(read(jvm, bytes, window));
   }
   bytes_.wipe();
-  if (discovery_.closed_pid() != 0 && !std::exchange(is_told_, true))
-    host_.log(Level::warning, "JVMs of other users may be missing: the kernel does not let this process look at process " +
+  if (discovery_.closed_pid() != 0 && !std::exchange(logged_missing_, true))
+    host_.log(Level::warning, "JVMs of other users may be missing: this process must not read process " +
                                   std::to_string(discovery_.closed_pid()) +
-                                  ", perhaps others; run as root, or link the drop-in jvm-others");
+                                  " and possibly others; run as root, or link the drop-in jvm-others");
   return wanted;
 }
 
-// One that began in this window has counted from 0 since.
-std::optional<Reading> Collector::before(const Known &known, const Shared &now, bool is_new, const Window &window) const {
+// For a JVM that started in this window, all counters started at 0.
+std::optional<Reading> Collector::before(const Known &known, const JvmCounters &now, bool is_new, const Window &window) const {
   if (is_baseline(window)) return std::nullopt;
   if (!is_new) return known.before;
   const int64_t age = window.time_ns - known.identity.begin_ns;
@@ -177,12 +177,12 @@ Collector::Known &Collector::known_of(const FoundJvm &jvm, bool &is_new) {
   return known;
 }
 
-Collector::Seen Collector::read(const FoundJvm &jvm, std::string_view bytes, const Window &window) {
+Collector::JvmReading Collector::read(const FoundJvm &jvm, std::string_view bytes, const Window &window) {
   bool is_new = false;
   Known &known = known_of(jvm, is_new);
   known.seen_ns = window.time_ns;
-  Seen seen{jvm, known.start_ns, std::nullopt, std::nullopt};
-  auto shared = parse_shared(bytes);
+  JvmReading seen{jvm, known.start_ns, std::nullopt, std::nullopt};
+  auto shared = parse_counters(bytes);
   if (shared) {
     if (known.windows < 2) known.identity = parse_identity(bytes);
     seen.before = before(known, *shared, is_new, window);
@@ -194,11 +194,11 @@ Collector::Seen Collector::read(const FoundJvm &jvm, std::string_view bytes, con
   return seen;
 }
 
-// What it shared last is what there is.
-Collector::Seen Collector::read_ended(const Profiled &profiled, const Window &window) {
+// Uses the counters of its last reading.
+Collector::JvmReading Collector::read_ended(const Profiled &profiled, const Window &window) {
   bool is_new = false;
   Known &known = known_of(profiled.jvm, is_new);
-  Seen seen{profiled.jvm, known.start_ns, std::nullopt, std::nullopt};
+  JvmReading seen{profiled.jvm, known.start_ns, std::nullopt, std::nullopt};
   if (is_new) known.identity = profiled.identity;
   const auto &last = profiled.last;
   if (!last || (known.before && known.before->time_ns >= last->time_ns)) return seen;
@@ -208,38 +208,38 @@ Collector::Seen Collector::read_ended(const Profiled &profiled, const Window &wi
   return seen;
 }
 
-void Collector::emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch) {
+void Collector::emit(const JvmReading &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch) {
   if (!seen.now && profiled == nullptr) return;
-  const Who who = this->who(seen.jvm.target.pid, seen.jvm.comm, batch);
+  const JvmTags jvm_tags = this->jvm_tags(seen.jvm.target.pid, seen.jvm.comm, batch);
   const size_t exports = seen.now ? seen.now->shared.exports.size() : 0;
-  Sample &sample = this->sample(ATALAYA_METRICS, who, 0, static_cast<uint32_t>(kShown.size() + exports + 14), batch);
+  Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 0, static_cast<uint32_t>(kCounterMetrics.size() + exports + 14), batch);
   batch.field(sample, names_.start, seen.start_ns);
   if (seen.now) {
     put_shared(seen, sample, batch);
     put_exports(seen, sample, batch);
   }
   if (profiled != nullptr) put_profile(*profiled, passed_ns, sample, batch);
-  emit_cause(seen, who, batch);
+  emit_cause(seen, jvm_tags, batch);
   if (profiled == nullptr) return;
-  emit_functions(profiled->profile, passed_ns, who, batch);
-  emit_stacks(profiled->profile, who, batch);
+  emit_functions(profiled->profile, passed_ns, jvm_tags, batch);
+  emit_stacks(profiled->profile, jvm_tags, batch);
 }
 
-void Collector::put_shared(const Seen &seen, Sample &sample, Batch &batch) {
-  for (size_t i = 0; i < kShown.size(); ++i) {
-    const auto number = number_of(kShown[i], *seen.now, seen.before ? &*seen.before : nullptr);
-    if (number) std::visit([&](auto value) { batch.field(sample, names_.shown[i], value); }, *number);
+void Collector::put_shared(const JvmReading &seen, Sample &sample, Batch &batch) {
+  for (size_t i = 0; i < kCounterMetrics.size(); ++i) {
+    const auto number = number_of(kCounterMetrics[i], *seen.now, seen.before ? &*seen.before : nullptr);
+    if (number) std::visit([&](auto value) { batch.field(sample, names_.counters[i], value); }, *number);
   }
 }
 
-void Collector::put_exports(const Seen &seen, Sample &sample, Batch &batch) {
-  const Shared &shared = seen.now->shared;
+void Collector::put_exports(const JvmReading &seen, Sample &sample, Batch &batch) {
+  const JvmCounters &shared = seen.now->shared;
   for (const Export &one : shared.exports)
     if (const auto id = export_id(one.name)) batch.field(sample, *id, one.value);
-  if (!shared.has_more_exports || std::exchange(is_told_of_exports_, true)) return;
+  if (!shared.has_more_exports || std::exchange(logged_exports_, true)) return;
   host_.log(Level::warning, "process " + std::to_string(seen.jvm.target.pid) + " exports more than " + std::to_string(kMaxExports) +
                                 " fields of BTrace scripts, or names of more than " + std::to_string(kMaxExportName) +
-                                " bytes: the others are left out, of other JVMs too");
+                                " bytes; further ones are left out, also of other JVMs");
 }
 
 std::optional<uint32_t> Collector::export_id(const std::string &name) {
@@ -247,17 +247,17 @@ std::optional<uint32_t> Collector::export_id(const std::string &name) {
   const bool is_full = export_ids_.size() == kMaxExportNames;
   const uint32_t id = is_full ? 0 : host_.intern(name);
   if (id != 0) return export_ids_.emplace(name, id).first->second;
-  if (!std::exchange(is_told_of_names_, true))
-    host_.log(Level::warning, "JVMs have exported fields of BTrace scripts under more than " + std::to_string(kMaxExportNames) +
-                                  " names: further ones are left out until the agent is started again");
+  if (!std::exchange(logged_names_, true))
+    host_.log(Level::warning, "JVMs export fields of BTrace scripts under more than " + std::to_string(kMaxExportNames) +
+                                  " names; further ones are left out until the agent restarts");
   return std::nullopt;
 }
 
-void Collector::emit_cause(const Seen &seen, const Who &who, Batch &batch) {
+void Collector::emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batch &batch) {
   if (!seen.now || !seen.before || collections(seen.now->shared) <= collections(seen.before->shared)) return;
   const std::string &cause = seen.now->shared.last_cause;
   if (cause.empty() || cause == "No GC") return;  // concurrent ones have none
-  Sample &sample = this->sample(ATALAYA_METRICS, who, 1, 1, batch);
+  Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 1, 1, batch);
   batch.tag(sample, names_.cause, cause);
   batch.field(sample, names_.cause_seen, int64_t{1});
 }
@@ -282,33 +282,33 @@ void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &s
   batch.field(sample, names_.sleeping, as_count(threads->sleeping));
 }
 
-// The stack of each is a stack of its own kind, not to be added to others: it is told once more among them.
-void Collector::emit_functions(const Profile::Window &profile, int64_t passed_ns, const Who &who, Batch &batch) {
+// A function's stack has a profile kind of its own, because it is also among the other stacks and must not be summed with them.
+void Collector::emit_functions(const Profile::Window &profile, int64_t passed_ns, const JvmTags &jvm_tags, Batch &batch) {
   for (const FunctionTime &function : profile.tree.functions(options_.top)) {
-    Sample &sample = this->sample(ATALAYA_METRICS, who, 2, 1, batch);
+    Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 2, 1, batch);
     batch.tag(sample, names_.function, function.name);
     if (profile.is_model) batch.tag(sample, names_.quality, kModel);
     batch.field(sample, names_.self, round_to(static_cast<double>(function.self.ns) / static_cast<double>(passed_ns), 6));
     sample.text = batch.copy(function.trace);
     if (options_.stacks == 0) continue;
-    Sample &stack = emit_stack("exemplar", function.stack, function.self, profile.is_model, who, batch);
+    Sample &stack = emit_stack("exemplar", function.stack, function.self, profile.is_model, jvm_tags, batch);
     batch.tag(stack, names_.function, function.name);
   }
 }
 
-// By the time that threads were in them, the CPU time in them has a field of its own.
-void Collector::emit_stacks(const Profile::Window &profile, const Who &who, Batch &batch) {
+// With all threads, profile.ns is the elapsed time and profile.cpu the CPU time.
+void Collector::emit_stacks(const Profile::Window &profile, const JvmTags &jvm_tags, Batch &batch) {
   if (options_.stacks == 0) return;
   const bool all = options_.sampler.all_threads;
   for (const StackTime &stack : profile.tree.stacks(options_.stacks, !all)) {
-    Sample &sample = emit_stack("wall", stack.text, all ? stack.wall : stack.on_cpu, profile.is_model, who, batch);
+    Sample &sample = emit_stack("wall", stack.text, all ? stack.wall : stack.on_cpu, profile.is_model, jvm_tags, batch);
     if (all) batch.field(sample, names_.on_cpu, stack.on_cpu.ns);
   }
 }
 
-Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who,
+Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const JvmTags &jvm_tags,
                               Batch &batch) {
-  Sample &sample = this->sample(ATALAYA_STACK, who, 4, 3, batch);
+  Sample &sample = this->sample(ATALAYA_STACK, jvm_tags, 4, 3, batch);
   batch.tag(sample, names_.profile, kind);
   batch.tag(sample, names_.bias, "safepoint");
   if (is_model) batch.tag(sample, names_.quality, kModel);
@@ -319,8 +319,8 @@ Sample &Collector::emit_stack(const char *kind, const std::string &text, const T
 }
 
 void Collector::emit_span(const JvmId &id, const Known &known, int64_t until_ns, Batch &batch) {
-  const Who who = this->who(id.first, known.comm, batch);
-  Sample &span = sample(ATALAYA_SPAN, who, 4, 0, batch);
+  const JvmTags jvm_tags = this->jvm_tags(id.first, known.comm, batch);
+  Sample &span = sample(ATALAYA_SPAN, jvm_tags, 4, 0, batch);
   const auto tag = [&](uint32_t key, const std::string &value) {
     if (!value.empty()) batch.tag(span, key, value);
   };
@@ -333,7 +333,7 @@ void Collector::emit_span(const JvmId &id, const Known &known, int64_t until_ns,
   span.text = batch.copy("jvm");
 }
 
-// Each window its span is longer, so that nobody has to end it. From the second window on: by then translators know its name.
+// Each window extends the span, so it needs no end. Starts in the second window, when translators know the JVM's name.
 void Collector::emit_spans(const Window &window, Batch &batch) {
   for (auto entry = known_.begin(); entry != known_.end();) {
     auto &[id, known] = *entry;

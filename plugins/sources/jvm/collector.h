@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window of all JVMs: what they share, and what their threads were seen doing, as samples.
+// Turns the counters and thread dumps of all JVMs in a window into samples.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -35,7 +35,7 @@ class Collector {
   void collect(const Window &window, Batch &batch);
 
  private:
-  // What was known of a JVM at the last window.
+  // The state of a JVM at the last window.
   struct Known {
     std::optional<Reading> before;
     Identity identity;
@@ -46,60 +46,60 @@ class Collector {
   };
   struct Names {
     explicit Names(Host host);
-    std::vector<uint32_t> shown;  // as kShown
+    std::vector<uint32_t> counters;  // in the order of kCounterMetrics
     uint32_t process, pid, cause, function, profile, bias, version, vm, collector, flags;
     uint32_t start, quality, cause_seen, running, native, blocked, waiting, sleeping;
     uint32_t rate, cost, pause, cpu, unseen, failures, skipped, lost, self, samples, ns, on_cpu, count, unshared, source_cost;
   };
   // The tags of one JVM, in the batch.
-  struct Who {
+  struct JvmTags {
     atalaya_str process, pid;
   };
-  // What a JVM shares in this window; nothing: it shares nothing.
-  struct Seen {
+  // A JVM's counters in this window; nothing: it shares none.
+  struct JvmReading {
     FoundJvm jvm;
     int64_t start_ns = 0;
     std::optional<Reading> now, before;
   };
 
   bool is_wanted(const FoundJvm &jvm, std::string_view bytes) const;
-  // Those that are wanted.
-  std::vector<Seen> read_all(const Window &window);
-  Seen read(const FoundJvm &jvm, std::string_view bytes, const Window &window);
-  // One that has ended since it was profiled.
-  Seen read_ended(const Profiled &profiled, const Window &window);
+  // The selected JVMs.
+  std::vector<JvmReading> read_all(const Window &window);
+  JvmReading read(const FoundJvm &jvm, std::string_view bytes, const Window &window);
+  // For a JVM that has ended since it was profiled.
+  JvmReading read_ended(const Profiled &profiled, const Window &window);
   Known &known_of(const FoundJvm &jvm, bool &is_new);
-  std::optional<Reading> before(const Known &known, const Shared &now, bool is_new, const Window &window) const;
+  std::optional<Reading> before(const Known &known, const JvmCounters &now, bool is_new, const Window &window) const;
   std::map<JvmId, Profiled> take_profiles(bool is_window);
-  void emit(const Seen &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch);
-  void put_shared(const Seen &seen, Sample &sample, Batch &batch);
-  void put_exports(const Seen &seen, Sample &sample, Batch &batch);
-  // Nothing: too many have been named.
+  void emit(const JvmReading &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch);
+  void put_shared(const JvmReading &seen, Sample &sample, Batch &batch);
+  void put_exports(const JvmReading &seen, Sample &sample, Batch &batch);
+  // Nothing: too many names.
   std::optional<uint32_t> export_id(const std::string &name);
   void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
-  void emit_cause(const Seen &seen, const Who &who, Batch &batch);
-  void emit_functions(const Profile::Window &profile, int64_t passed_ns, const Who &who, Batch &batch);
-  void emit_stacks(const Profile::Window &profile, const Who &who, Batch &batch);
-  Sample &emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const Who &who, Batch &batch);
+  void emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batch &batch);
+  void emit_functions(const Profile::Window &profile, int64_t passed_ns, const JvmTags &jvm_tags, Batch &batch);
+  void emit_stacks(const Profile::Window &profile, const JvmTags &jvm_tags, Batch &batch);
+  Sample &emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const JvmTags &jvm_tags, Batch &batch);
   void emit_span(const JvmId &id, const Known &known, int64_t until_ns, Batch &batch);
   void emit_spans(const Window &window, Batch &batch);
   void emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch);
-  Who who(int32_t pid, std::string_view comm, Batch &batch) const;
-  Sample &sample(uint32_t kind, const Who &who, uint32_t tags, uint32_t fields, Batch &batch) const;
+  JvmTags jvm_tags(int32_t pid, std::string_view comm, Batch &batch) const;
+  Sample &sample(uint32_t kind, const JvmTags &jvm_tags, uint32_t tags, uint32_t fields, Batch &batch) const;
 
   Host host_;
   Options options_;
   Names names_;
   Discovery discovery_;
   Sampler sampler_;
-  SharedBytes bytes_;
+  HsperfdataBytes bytes_;
   std::map<JvmId, Known> known_;
   std::map<std::string, uint32_t> export_ids_;
   size_t unshared_ = 0;
-  bool is_told_ = false;                                        // that JVMs are missing
-  bool is_told_of_exports_ = false, is_told_of_names_ = false;  // that some are left out
+  bool logged_missing_ = false;                                // JVMs of other users may be missing
+  bool logged_exports_ = false, logged_names_ = false;         // a limit was reached
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
-  double spent_ = 0;  // of a core, by this thread in the last window
+  double spent_ = 0;  // share of a core that this thread used in the last window
 };
 
 }  // namespace atalaya::jvm

@@ -13,15 +13,15 @@
 
 #include "core/base/files.h"
 #include "core/base/now.h"
-#include "plugins/shared/jvm/facts.h"
+#include "plugins/shared/jvm/attach_support.h"
 
 namespace atalaya::jvm {
 namespace {
 
-// A launcher loads the library, and the JVM makes its file, within moments.
+// A launcher loads the library, and the JVM creates its file, within a moment.
 constexpr int64_t kSettledAfter = 30'000'000'000;
-// A process that is no JVM may become one, or its number another's; most do not.
-constexpr int64_t kLookAgain = 10'000'000'000;
+// Interval of checks of other processes: one may become a JVM by exec, or its pid may be reused.
+constexpr int64_t kCheckInterval = 10'000'000'000;
 constexpr size_t kMaxMaps = size_t{32} << 20, kMaxStat = 4096;
 
 std::string path_of(int32_t pid, const char *file) {
@@ -35,10 +35,10 @@ int64_t begin_ns(const symbols::ProcessMark &mark) {
 
 }  // namespace
 
-MapsSay look_at_maps(std::string_view maps, int32_t inner_pid) {
-  MapsSay say{.is_jvm = maps.find("/libjvm.so") != std::string_view::npos, .shared_path = {}};
-  if (say.is_jvm) say.shared_path = shared_path_in(maps, inner_pid);
-  return say;
+JvmMaps parse_jvm_maps(std::string_view maps, int32_t inner_pid) {
+  JvmMaps result{.is_jvm = maps.find("/libjvm.so") != std::string_view::npos, .shared_path = {}};
+  if (result.is_jvm) result.shared_path = shared_path_in(maps, inner_pid);
+  return result;
 }
 
 std::string_view comm_in(std::string_view stat) {
@@ -54,37 +54,37 @@ void Discovery::read(int32_t pid, std::string_view stat, Known &known) {
   if (!maps || maps->find("/libjvm.so") == std::string::npos) return;
   const auto status = symbols::read_status(pid);
   if (!status) return;
-  const MapsSay say = look_at_maps(*maps, status->inner_pid);
+  const JvmMaps mapped = parse_jvm_maps(*maps, status->inner_pid);
   const std::string_view comm = comm_in(stat);
-  known.is_jvm = say.is_jvm;
+  known.is_jvm = mapped.is_jvm;
   known.jvm = {.target = {pid, known.mark, *status},
                .comm = std::string(comm.empty() ? "unknown" : comm),
-               .shared_path = std::string(say.shared_path)};
+               .shared_path = std::string(mapped.shared_path)};
 }
 
-// What is not a JVM by then is none.
+// After this delay a process counts as not being a JVM.
 bool Discovery::is_settled(const Known &known, int64_t now_ns) {
   if (known.is_jvm && !known.jvm.shared_path.empty()) return true;
   return known.looks > 1 && now_ns - known.since_ns >= kSettledAfter;
 }
 
-bool Discovery::may_wait(int32_t pid, int64_t now_ns) {
+bool Discovery::can_skip(int32_t pid, int64_t now_ns) {
   const auto known = known_.find(pid);
   if (known == known_.end()) return false;
   const Known &process = known->second;
-  if (process.is_jvm || !process.is_settled || now_ns - process.looked_ns >= kLookAgain) return false;
+  if (process.is_jvm || !process.is_settled || now_ns - process.looked_ns >= kCheckInterval) return false;
   known->second.seen = round_;
   return true;
 }
 
-// What cannot be read now, for want of descriptors, is what it was, unless it has ended.
+// If a process cannot be read for lack of descriptors, its state is kept unless it has ended.
 void Discovery::keep(int32_t pid) {
   const auto known = known_.find(pid);
   if (known != known_.end() && known->second.is_jvm && !has_ended(known->second.jvm.target)) known->second.seen = round_;
 }
 
-void Discovery::look_at(int32_t pid, int64_t now_ns) {
-  if (may_wait(pid, now_ns)) return;
+void Discovery::check(int32_t pid, int64_t now_ns) {
+  if (can_skip(pid, now_ns)) return;
   auto stat = core::read_file(path_of(pid, "stat"), kMaxStat);
   const auto mark = stat ? symbols::parse_mark(*stat) : std::nullopt;
   if (!mark) return keep(pid);
@@ -99,7 +99,7 @@ void Discovery::look_at(int32_t pid, int64_t now_ns) {
   known.is_settled = is_settled(known, now_ns);
 }
 
-const std::vector<FoundJvm> &Discovery::look() {
+const std::vector<FoundJvm> &Discovery::find() {
   const int64_t now = core::clock_ns(CLOCK_BOOTTIME);
   const std::unique_ptr<DIR, int (*)(DIR *)> folder(::opendir("/proc"), ::closedir);
   if (!folder) return found_;
@@ -109,7 +109,7 @@ const std::vector<FoundJvm> &Discovery::look() {
     const std::string_view name(static_cast<const char *>(entry->d_name));
     int32_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && end == name.data() + name.size()) look_at(pid, now);
+    if (error == std::errc() && end == name.data() + name.size()) check(pid, now);
   }
   std::erase_if(known_, [this](const auto &entry) { return entry.second.seen != round_; });
   for (const auto &[pid, known] : known_)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the JVMs of this host, those in containers too: processes that have HotSpot's library mapped. None is started, asked or
-// changed for it.
+// Finds the JVMs of this host, including those in containers: processes that have HotSpot's library mapped. It neither contacts nor
+// changes them.
 #pragma once
 
 #include <cstdint>
@@ -16,37 +16,37 @@ namespace atalaya::jvm {
 struct FoundJvm {
   Target target;
   std::string comm;         // the kernel's name of it, "java"
-  std::string shared_path;  // of its file hsperfdata_USER/PID, as it sees it; empty: it has none, or not yet
+  std::string shared_path;  // of its file hsperfdata_USER/PID in its root; empty: none, or not yet
 };
 
-// What /proc/PID/maps says of a process: whether it is a JVM, and its file's path. Pure.
-struct MapsSay {
+// Whether a process is a JVM, and the path of its hsperfdata file, from /proc/PID/maps. Pure.
+struct JvmMaps {
   bool is_jvm = false;
   std::string_view shared_path;
 };
-MapsSay look_at_maps(std::string_view maps, int32_t inner_pid);
+JvmMaps parse_jvm_maps(std::string_view maps, int32_t inner_pid);
 // The name of a process in /proc/PID/stat. Pure.
 std::string_view comm_in(std::string_view stat);
 
 class Discovery {
  public:
-  // Those that run now, by number. One that has just begun is found when it has made its file, or has had time to.
-  const std::vector<FoundJvm> &look();
-  // A process that this one may not look at, a JVM perhaps; 0: there was none.
+  // The running JVMs, by pid. A new JVM is found once its file exists, or after a delay.
+  const std::vector<FoundJvm> &find();
+  // A process that this one must not read, possibly a JVM; 0: none.
   int32_t closed_pid() const { return closed_pid_; }
 
  private:
   struct Known {
     symbols::ProcessMark mark;
-    int64_t since_ns = 0;  // of this program, since boot
+    int64_t since_ns = 0;  // start of this program, since boot
     bool is_jvm = false, is_settled = false;
     int64_t looked_ns = 0;
     uint64_t looks = 0, seen = 0;
     FoundJvm jvm;
   };
-  void look_at(int32_t pid, int64_t now_ns);
+  void check(int32_t pid, int64_t now_ns);
   void keep(int32_t pid);
-  bool may_wait(int32_t pid, int64_t now_ns);
+  bool can_skip(int32_t pid, int64_t now_ns);
   void read(int32_t pid, std::string_view stat, Known &known);
   static bool is_settled(const Known &known, int64_t now_ns);
 

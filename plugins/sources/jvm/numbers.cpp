@@ -4,19 +4,19 @@
 namespace atalaya::jvm {
 namespace {
 
-bool is_since(How how) {
-  return how == How::delta || how == How::share;
+bool needs_before(Conversion conversion) {
+  return conversion == Conversion::delta || conversion == Conversion::share;
 }
 
-// Of those that the JVM has. Nothing: it has none, or one went down.
-std::optional<int64_t> sum(const Shown &shown, const Shared &now, const Shared *before) {
+// The sum of the counters that the JVM has. Nothing: none, or one decreased.
+std::optional<int64_t> sum(const CounterMetric &metric, const JvmCounters &now, const JvmCounters *before) {
   std::optional<int64_t> sum;
-  for (uint8_t i = 0; i < shown.counter_count; ++i) {
-    const auto &number = now[shown.counters[i]];
+  for (uint8_t i = 0; i < metric.counter_count; ++i) {
+    const auto &number = now[metric.counters[i]];
     if (!number) continue;
     int64_t part = *number;
     if (before != nullptr) {
-      const auto &other = (*before)[shown.counters[i]];
+      const auto &other = (*before)[metric.counters[i]];
       if (!other || *other > part) return std::nullopt;
       part -= *other;
     }
@@ -29,28 +29,28 @@ std::optional<int64_t> sum(const Shown &shown, const Shared &now, const Shared *
 
 }  // namespace
 
-std::optional<Number> number_of(const Shown &shown, const Reading &now, const Reading *before) {
-  if (is_since(shown.how) && before == nullptr) return std::nullopt;
-  const auto value = sum(shown, now.shared, is_since(shown.how) ? &before->shared : nullptr);
+std::optional<Number> number_of(const CounterMetric &metric, const Reading &now, const Reading *before) {
+  if (needs_before(metric.conversion) && before == nullptr) return std::nullopt;
+  const auto value = sum(metric, now.shared, needs_before(metric.conversion) ? &before->shared : nullptr);
   if (!value) return std::nullopt;
-  if (shown.how != How::seconds && shown.how != How::share) return *value;
+  if (metric.conversion != Conversion::seconds && metric.conversion != Conversion::share) return *value;
   const int64_t frequency = now.shared[Counter::frequency].value_or(0);
   if (frequency <= 0) return std::nullopt;
   const double seconds = static_cast<double>(*value) / static_cast<double>(frequency);
-  if (shown.how == How::seconds) return round_to(seconds, kSecondDecimals);
+  if (metric.conversion == Conversion::seconds) return round_to(seconds, kSecondDecimals);
   const int64_t passed = now.time_ns - before->time_ns;
   if (passed <= 0) return std::nullopt;
   return round_to(seconds * 1e9 / static_cast<double>(passed) * 100, kPercentDecimals);
 }
 
-int64_t collections(const Shared &shared) {
+int64_t collections(const JvmCounters &shared) {
   uint64_t sum = 0;
   for (const Counter counter : {Counter::young_count, Counter::full_count, Counter::concurrent_count})
     sum += static_cast<uint64_t>(shared[counter].value_or(0));
   return static_cast<int64_t>(sum);
 }
 
-Reading first_reading(const Shared &now, int64_t time_ns) {
+Reading first_reading(const JvmCounters &now, int64_t time_ns) {
   Reading first{now, time_ns};
   for (auto &number : first.shared.numbers)
     if (number) number = 0;

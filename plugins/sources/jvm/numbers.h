@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JVM's counters as what is told of it. Pure.
+// Computes metrics from a JVM's counters. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 #include <variant>
 
 #include "plugins/sources/jvm/jvm_metrics.h"
-#include "plugins/sources/jvm/shared.h"
+#include "plugins/sources/jvm/jvm_counters.h"
 
 namespace atalaya::jvm {
 
 struct Reading {
-  Shared shared;
+  JvmCounters shared;
   int64_t time_ns = 0;  // CLOCK_MONOTONIC
 };
 
 using Number = std::variant<int64_t, double>;
-// Absent: the JVM does not count it, has counted down since `before`, or there is no reading before.
-std::optional<Number> number_of(const Shown &shown, const Reading &now, const Reading *before);
+// Absent: the JVM lacks the counter, it decreased since `before`, or there is no earlier reading.
+std::optional<Number> number_of(const CounterMetric &metric, const Reading &now, const Reading *before);
 // Collections of all kinds since the JVM's start.
-int64_t collections(const Shared &shared);
-// What a JVM that began at this time said then.
-Reading first_reading(const Shared &now, int64_t time_ns);
+int64_t collections(const JvmCounters &shared);
+// The reading of a JVM at its start at this time: all counters 0.
+Reading first_reading(const JvmCounters &now, int64_t time_ns);
 
 }  // namespace atalaya::jvm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often something may be done that costs CPU time. Pure.
+// Computes pauses that limit the CPU time of repeated work. Pure.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@ class Pace {
  public:
   explicit Pace(uint64_t seed) : random_(seed | 1) {}
 
-  // The pause behind what has cost so much, so that cost / (cost + pause) is `share`, and `least` at least. It varies by half,
-  // which evens out but at `least`: programs do things regularly too.
+  // The pause after work of this cost, so that cost / (cost + pause) is `share`; at least `least_ns`. It varies randomly by half,
+  // to avoid lockstep with periodic programs; the mean is right unless limited by `least_ns`.
   int64_t pause(int64_t cost_ns, double share, int64_t least_ns) {
     const double even = static_cast<double>(std::max<int64_t>(cost_ns, 0)) * (1 - share) / share;
     const auto least = static_cast<double>(least_ns);
-    const double wanted = std::clamp(even, std::min(least, kLongest), kLongest);
+    const double wanted = std::clamp(even, std::min(least, kMaxPause), kMaxPause);
     return static_cast<int64_t>(std::max(wanted * (0.5 + fraction()), least));
   }
 
  private:
-  static constexpr double kLongest = 3600e9;
+  static constexpr double kMaxPause = 3600e9;
 
   double fraction() {
     random_ ^= random_ << 13;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source "jvm": every JVM of the host, its heap, its collections, and where its threads spend their time.
+// The source "jvm": heap, collections and hot functions of every JVM of the host.
 #include <atalaya/plugin.hpp>
 
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,100 +32,48 @@ Options options_of(const Host &host) {
           .flags = host.boolean("flags")};
 }
 
-constexpr Param kPattern[] = {
-    {.name = "pattern"_str, .type = ATALAYA_STRING, .summary = "A name, glob or ~regular expression."_str}};
+constexpr Param kPattern[] = {param::string("pattern", "A name, glob or ~regular expression")};
 
-class Jvm final : public Source {
+class Jvm final : public CollectingSource<Collector> {
  public:
-  static constexpr std::array params = {
-      Param{.name = "processes"_str,
-            .type = ATALAYA_LIST,
-            .summary = "Only JVMs in processes of these names, as the kernel has them (15 bytes)."_str,
-            .items = kPattern,
-            .item_count = 1,
-            .item_size = sizeof(Param)},
-      Param{.name = "main"_str,
-            .type = ATALAYA_LIST,
-            .summary = "Only JVMs of these main classes or files of jars, as they were started with."_str,
-            .items = kPattern,
-            .item_count = 1,
-            .item_size = sizeof(Param)},
-      Param{.name = "profile"_str,
-            .type = ATALAYA_BOOL,
-            .default_text = "true"_str,
-            .summary = "JVMs are asked for thread dumps; false: nothing but what they share is read, and they notice nothing."_str},
-      Param{
-          .name = "budget"_str,
-          .type = ATALAYA_NUMBER,
-          .flags = ATALAYA_BOUNDED,
-          .default_text = "2"_str,
-          .unit = "% of a core"_str,
-          .summary =
-              "What it all may cost, here and in all JVMs together: thread dumps come as often as that allows, each JVM has the same part."_str,
-          .min = 0.001,
-          .max = 50},
-      Param{.name = "interval"_str,
-            .type = ATALAYA_DURATION,
-            .flags = ATALAYA_BOUNDED,
-            .default_text = "10ms"_str,
-            .summary = "A JVM is not asked more often, however cheap its dumps are."_str,
-            .min = 1e6,
-            .max = 3600e9},
-      Param{.name = "timeout"_str,
-            .type = ATALAYA_DURATION,
-            .flags = ATALAYA_BOUNDED,
-            .default_text = "2s"_str,
-            .summary = "How long a JVM may take to answer; one that takes longer is asked again much later."_str,
-            .min = 1e8,
-            .max = 10e9},
-      Param{.name = "threads"_str,
-            .type = ATALAYA_ENUM,
-            .default_text = "running"_str,
-            .allowed = "running|all"_str,
-            .summary = "Stacks of threads on CPUs, by CPU time, or of all, by the time they were in them."_str},
-      Param{.name = "top"_str,
-            .type = ATALAYA_INT,
-            .flags = ATALAYA_BOUNDED,
-            .default_text = "32"_str,
-            .unit = "functions"_str,
-            .summary = "Of each JVM so many are told, those with most CPU time of their own."_str,
-            .min = 0,
-            .max = 10000},
-      Param{.name = "stacks"_str,
-            .type = ATALAYA_INT,
-            .flags = ATALAYA_BOUNDED,
-            .default_text = "1000"_str,
-            .summary = "Stacks of a JVM and window, those with most time; what the others took is told as [other]. 0: none."_str,
-            .min = 0,
-            .max = 65536},
-      Param{.name = "flags"_str,
-            .type = ATALAYA_BOOL,
-            .default_text = "false"_str,
-            .summary = "Tells the options -X... that a JVM was started with; properties, agents and arguments are never told."_str},
+  static constexpr Param params[] = {
+      param::list("processes", kPattern, "Only JVMs in processes of these names, as the kernel has them (15 bytes)"),
+      param::list("main", kPattern, "Only JVMs with these main classes or jar files, as on their command line"),
+      param::boolean("profile", "Takes thread dumps; false: only reads shared counters, without any effect on the JVMs")
+          .defaults("true"),
+      param::number("budget", "Maximum CPU cost, here and in all JVMs; limits the rate of thread dumps, equally for each JVM")
+          .defaults("2")
+          .unit("% of a core")
+          .range(0.001, 50),
+      param::duration("interval", "Minimum time between thread dumps of one JVM").defaults("10ms").range(1e6, 3600e9),
+      param::duration("timeout", "Maximum time for an answer; after a timeout the JVM is retried much later")
+          .defaults("2s")
+          .range(1e8, 10e9),
+      param::choice("threads", "running|all", "Stacks of running threads by CPU time, or of all threads by elapsed time")
+          .defaults("running"),
+      param::integer("top", "Functions reported per JVM: those with most CPU time of their own")
+          .defaults("32")
+          .unit("functions")
+          .range(0, 10000),
+      param::integer("stacks", "Maximum stacks per JVM and window, by time; the others are reported as [other]. 0: none.")
+          .defaults("1000")
+          .range(0, 65536),
+      param::boolean("flags", "Reports the -X options of a JVM; properties, agents and arguments are never reported")
+          .defaults("false"),
   };
   static constexpr Need needs[] = {
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SYS_PTRACE"_str, "JVMs of other users"_str, "others"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SETUID"_str, "the same: a JVM answers its own user"_str, "others"_str},
-      {ATALAYA_NEED_CAPABILITY, 1, "CAP_SETGID"_str, "the same"_str, "others"_str},
+      need::optional_capability("CAP_SYS_PTRACE", "no JVMs of other users", "others"),
+      need::optional_capability("CAP_SETUID", "no JVMs of other users; a JVM answers only its own user", "others"),
+      need::optional_capability("CAP_SETGID", "no JVMs of other users", "others"),
   };
-  static constexpr Description description = {
-      .name = "jvm"_str,
-      .summary = "Heap, collections and hot functions of every JVM, nothing loaded into it"_str,
-      .params = params,
-      .metrics = kMetrics,
-      .needs = needs,
-      .flags = ATALAYA_BLOCKING};
+  static constexpr Description description = {.name = "jvm"_str,
+                                              .summary = "Read heap, collections and hot functions of every JVM, without an agent"_str,
+                                              .params = params,
+                                              .metrics = kMetrics,
+                                              .needs = needs,
+                                              .flags = ATALAYA_BLOCKING};
 
-  explicit Jvm(Host host) : collector_(host, options_of(host)) {}
-  void start() override { collector_.start(); }
-  void stop() override { collector_.stop(); }
-  Code collect(const Window &window, Batch &batch) override {
-    collector_.collect(window, batch);
-    return Code::ok;
-  }
-
- private:
-  Collector collector_;
+  explicit Jvm(Host host) : CollectingSource(host, options_of(host)) {}
 };
 
 }  // namespace

@@ -14,14 +14,14 @@ constexpr std::string_view kAnswering = "Attach Listener";
 
 std::optional<int64_t> Profile::taken(const DumpedThread &thread, Known &known, bool is_new) const {
   if (!thread.cpu_ns) return std::nullopt;
-  // A thread that was not there at the last dump has begun since, if all were looked at.
+  // A thread that was missing in the last dump has started since, unless that dump exceeded the limit of threads.
   const int64_t before = is_new ? 0 : known.cpu_ns;
   const bool is_known = last_ns_.has_value() && *thread.cpu_ns >= before && !(is_new && was_full_);
   known.cpu_ns = *thread.cpu_ns;
   return is_known ? known.cpu_ns - before : 0;
 }
 
-// In native code a thread is RUNNABLE also while it waits for a socket: there it runs if it took half of the time at least.
+// In native code a thread is RUNNABLE also while it waits for a socket: it counts as running if it used at least half of the time.
 bool Profile::is_running(const DumpedThread &thread, const Known &known, std::optional<int64_t> cpu, int64_t passed_ns) const {
   if (thread.state != State::runnable) return false;
   const bool is_in_native = is_native(thread.frames.front());
@@ -30,7 +30,7 @@ bool Profile::is_running(const DumpedThread &thread, const Known &known, std::op
 }
 
 void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
-  if (threads_.size() >= kMostThreads && !threads_.contains(thread.id)) {
+  if (threads_.size() >= kMaxThreads && !threads_.contains(thread.id)) {
     is_full_ = true;
     return;
   }
@@ -40,7 +40,7 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   const bool has_code = !thread.frames.empty() && thread.state != State::none;
   known.is_java = known.is_java || has_code;
   const auto cpu = taken(thread, known, is_new);
-  says_cpu_ = says_cpu_ || cpu;
+  has_cpu_ = has_cpu_ || cpu;
   if (thread.name == kAnswering) answering_ns_ = cpu.value_or(0);
   if (known.is_java) {
     known.owed_ns += cpu.value_or(0);
@@ -85,9 +85,9 @@ void Profile::give_up(Known &known, int64_t ns) {
   known.old_ns = known.owed_ns;
 }
 
-// What a thread took minutes ago is no word of what it does now.
+// CPU time from minutes ago is not attributed to the current stack.
 void Profile::give_up_old() {
-  if (last_ns_.value_or(0) - aged_ns_ < kOldDebt) return;
+  if (last_ns_.value_or(0) - aged_ns_ < kMaxDebtAge) return;
   aged_ns_ = *last_ns_;
   for (auto &[id, known] : threads_) give_up(known, known.old_ns);
 }
@@ -106,7 +106,7 @@ void Profile::take(std::string_view dump, int64_t time_ns) {
   std::erase_if(threads_, [this](const auto &entry) { return entry.second.dump != dumps_; });
   if (last_ns_) {
     window_.threads = counts_;
-    if (says_cpu_) window_.cpu_ns = window_.cpu_ns.value_or(0) + dump_cpu_ns_;
+    if (has_cpu_) window_.cpu_ns = window_.cpu_ns.value_or(0) + dump_cpu_ns_;
   }
   last_ns_ = time_ns;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What thread dumps of one JVM, one after the other, say of where its time went. Pure.
+// Computes the profile of one JVM from successive thread dumps. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,40 @@
 
 namespace atalaya::jvm {
 
-// How many threads did what at one dump. Only those that run Java code.
+// Numbers of threads by state at one dump; only threads with Java code.
 struct ThreadCounts {
-  uint64_t running = 0;  // took CPU time
-  uint64_t native = 0;   // RUNNABLE, and took none: in a system call mostly
+  uint64_t running = 0;  // used CPU time
+  uint64_t native = 0;   // RUNNABLE without CPU time, mostly in a system call
   uint64_t blocked = 0, waiting = 0, sleeping = 0;
 };
 
 class Profile {
  public:
-  // Further ones of a dump are not looked at.
-  static constexpr size_t kMostThreads = 16384;
-  // What a thread took is told as not seen running when it was seen so for no moment in that long, or in twice that long.
-  static constexpr int64_t kOldDebt = 300'000'000'000;
+  // Further threads of a dump are ignored.
+  static constexpr size_t kMaxThreads = 16384;
+  // A thread's CPU time is reported as not seen running if it was not seen running for this long, at most twice as long.
+  static constexpr int64_t kMaxDebtAge = 300'000'000'000;
 
-  // all_threads: the tree has the stacks of threads that wait too.
+  // all_threads: include the stacks of waiting threads.
   explicit Profile(bool all_threads, const StackTree::Limits &limits = {}) : all_threads_(all_threads) {
     window_.tree = StackTree(limits);
   }
 
-  // A whole dump, and when it was asked for. A thread that runs is given the CPU time that it took since it was last seen running,
-  // so that its CPU time is given to what it was seen doing. The first dump says what later ones are compared with.
+  // Adds a complete dump, requested at time_ns. The CPU time of a thread since it was last seen running is attributed to its
+  // current stack when it is seen running. The first dump is the baseline.
   void take(std::string_view dump, int64_t time_ns);
-  // A dump is missing: nobody knows what threads did meanwhile.
+  // A dump is missing: the threads' activity since the last one is unknown.
   void interrupt();
 
   // Of the dumps since the last call.
   struct Window {
     StackTree tree;
     uint64_t dumps = 0;
-    std::optional<int64_t> cpu_ns;        // that threads with Java code took between them; nothing: unknown
+    std::optional<int64_t> cpu_ns;        // CPU time of threads with Java code between them; nothing: unknown
     std::optional<ThreadCounts> threads;  // at the last of them
-    bool is_model = false;                // the JVM does not say what CPU time threads take
+    bool is_model = false;                // the JVM does not report the CPU time of threads
   };
-  // The next one's tree is of these limits.
+  // `limits`: of the next window's tree.
   Window take_window(const StackTree::Limits &limits);
   // CPU time of the thread that answers, between the last two dumps.
   int64_t answering_ns() const { return answering_ns_; }
@@ -55,13 +55,13 @@ class Profile {
  private:
   struct Known {
     int64_t cpu_ns = 0;
-    int64_t owed_ns = 0;  // taken, and not yet given to a stack
-    int64_t old_ns = 0;   // of that, what was owed for long
-    uint64_t dump = 0;    // the last one it was in
+    int64_t owed_ns = 0;  // CPU time not yet attributed to a stack
+    int64_t old_ns = 0;   // the part of owed_ns that is old
+    uint64_t dump = 0;    // the last dump that contained it
     bool is_java = false;
   };
 
-  // CPU time since the last dump. Nothing: the JVM does not say.
+  // CPU time since the last dump. Nothing: not reported by the JVM.
   std::optional<int64_t> taken(const DumpedThread &thread, Known &known, bool is_new) const;
   void take_thread(const DumpedThread &thread, int64_t passed_ns);
   bool is_running(const DumpedThread &thread, const Known &known, std::optional<int64_t> cpu, int64_t passed_ns) const;
@@ -75,12 +75,12 @@ class Profile {
   std::optional<int64_t> last_ns_;
   uint64_t dumps_ = 0;
   int64_t answering_ns_ = 0, aged_ns_ = 0;
-  // Of the dump that is taken.
+  // Of the current dump.
   ThreadCounts counts_;
   uint64_t running_ = 0;
   int64_t dump_cpu_ns_ = 0;
-  bool says_cpu_ = false, is_full_ = false, was_full_ = false;
-  DumpedThread thread_;  // its room is used again
+  bool has_cpu_ = false, is_full_ = false, was_full_ = false;
+  DumpedThread thread_;  // a reused buffer
 };
 
 }  // namespace atalaya::jvm

@@ -8,18 +8,18 @@ namespace atalaya::jvm {
 namespace {
 
 constexpr std::string_view kTruncated = "[truncated]";
-constexpr size_t kLongestText = size_t{256} << 10;  // of one stack
+constexpr size_t kMaxText = size_t{256} << 10;  // of one stack
 
 uint64_t key_of(uint32_t parent, uint32_t frame) {
   return uint64_t{parent} << 32 | frame;
 }
 
-// Between frames is ';', and a line ends a trace's frame.
+// Replaces the separator ';' and line ends.
 void append_name(std::string &text, std::string_view name) {
   for (const char byte : name) text += byte == ';' ? ':' : static_cast<unsigned char>(byte) < ' ' ? ' ' : byte;
 }
 
-// A native method's file is not told: a class lies in the file that is called like the outermost class around it.
+// A dump lacks the file of a native method: a class is in the file named after its outermost class.
 std::string place_of(const Frame &frame) {
   std::string place(frame.file);
   if (place.empty() && frame.line == -2) {
@@ -47,7 +47,7 @@ void append_line(std::string &text, const Frame &frame) {
   text += ')';
 }
 
-// The first `most` of the order are the largest; those alike as they came.
+// Orders indexes so that the first `most` are the largest; equal ones keep their order.
 template <class Larger>
 std::vector<uint32_t> largest(size_t count, size_t most, Larger larger) {
   std::vector<uint32_t> order(count);
@@ -113,7 +113,7 @@ void StackTree::add(std::span<const std::string_view> frames, bool is_cut, const
   nodes_[node].wall.add(wall);
 }
 
-// Frames are lines of functions.
+// Maps frames, which have line numbers, to functions.
 std::vector<uint32_t> StackTree::function_of_frames(std::vector<std::string> &names) const {
   std::vector<uint32_t> functions;
   functions.reserve(frames_.size());
@@ -168,13 +168,13 @@ std::vector<FunctionTime> StackTree::functions(size_t most) const {
   size_t room = limits_.bytes;
   for (const uint32_t function : largest(names.size(), most, [&](uint32_t a, uint32_t b) { return self[a].ns > self[b].ns; })) {
     if (found.size() == most || self[function].ns == 0) break;
-    found.push_back(function_time(names[function], self[function], exemplars[function], std::min(room, kLongestText)));
+    found.push_back(function_time(names[function], self[function], exemplars[function], std::min(room, kMaxText)));
     room -= std::min(room, found.back().trace.size());
   }
   return found;
 }
 
-// "java.lang.System identityHashCode" is told with a dot, as in profiles of perf.
+// "java.lang.System identityHashCode" is written with a dot, as in profiles of perf.
 std::string StackTree::text_of(uint32_t node, const std::vector<std::string> &names, size_t room) const {
   const std::vector<uint32_t> path = path_to(node);
   std::string text;
@@ -186,7 +186,7 @@ std::string StackTree::text_of(uint32_t node, const std::vector<std::string> &na
   return text.size() <= room ? text : std::string();
 }
 
-// Its nodes, too, have their parents before them.
+// Its nodes also have their parents before them.
 StackTree StackTree::of_functions(const std::vector<uint32_t> &function_of) const {
   StackTree tree({.nodes = nodes_.size(), .frames = 0, .frame_bytes = 0, .bytes = 0});
   std::vector<uint32_t> node_of(nodes_.size());
@@ -216,7 +216,7 @@ std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
   for (const uint32_t number : largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a) > time_of(b); })) {
     const Node &node = tree.nodes_[number];
     if (time_of(number) == 0) continue;
-    std::string text = found.size() < most ? tree.text_of(number, names, std::min(room, kLongestText)) : std::string();
+    std::string text = found.size() < most ? tree.text_of(number, names, std::min(room, kMaxText)) : std::string();
     if (text.empty()) {
       others.on_cpu.add(node.on_cpu);
       others.wall.add(node.wall);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stacks of one JVM in one window: a prefix tree of frames, each with how long threads were seen in it. Pure.
+// The stacks of one JVM in one window: a prefix tree of frames, each with the time of threads in it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -27,37 +27,37 @@ struct StackTime {
   Time on_cpu, wall;
 };
 
-// A function by its self-time, with the stack that most of it was in.
+// A function with its self-time and its most frequent stack.
 struct FunctionTime {
   std::string name;  // "java.lang.System identityHashCode"
   Time self;
   std::string trace;  // lines "java.lang.System identityHashCode (System.java:-2)", the innermost first
-  std::string stack;  // the same, root first, between them ';'
+  std::string stack;  // the same, root first, separated by ';'
 };
 
 class StackTree {
  public:
   struct Limits {
     size_t nodes = 65536, frames = 32768, frame_bytes = 1024;
-    size_t bytes = size_t{4} << 20;  // of all frames, and of all texts that are told
+    size_t bytes = size_t{4} << 20;  // of all frames, and of all reported texts
   };
   StackTree() : StackTree(Limits{}) {}
   explicit StackTree(Limits limits) : limits_(limits) {}
 
-  // Frames as ThreadDump has them; is_cut: there are more at the root, told as "[truncated]". What there is no room for is told as
-  // "[stack lost]". Allocates for what is new only.
+  // Frames as in ThreadDump; is_cut: further frames at the root are missing, reported as "[truncated]". Stacks beyond the limits are
+  // reported as "[stack lost]". Allocates only for new frames.
   void add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall);
-  // CPU time that is in no stack, told as "[not seen running]".
+  // CPU time without a stack, reported as "[not seen running]".
   void add_unseen(const Time &time) { unseen_.add(time); }
 
-  // The functions that took most time on CPUs. What does not fit of their stacks is told as "[truncated]".
+  // The functions with most CPU time. Parts of their stacks that do not fit are reported as "[truncated]".
   std::vector<FunctionTime> functions(size_t most) const;
-  // The stacks with most time, on CPUs or altogether, without line numbers; of the others, and of those too long to be told, the
-  // sum, as "[other]".
+  // The stacks with most time, on CPUs or elapsed, without line numbers; the sum of the others, and of too long ones, as
+  // "[other]".
   std::vector<StackTime> stacks(size_t most, bool on_cpu) const;
-  const Time &on_cpu() const { return on_cpu_; }  // the sum of what was added with a stack
+  const Time &on_cpu() const { return on_cpu_; }  // the sum of times added with a stack
   const Time &unseen() const { return unseen_; }
-  uint64_t lost() const { return lost_; }  // samples without room
+  uint64_t lost() const { return lost_; }  // samples beyond the limits
 
  private:
   struct Node {
@@ -74,8 +74,8 @@ class StackTree {
   uint32_t add_frame(std::string_view line, const Frame &frame);
   uint32_t child_of(uint32_t parent, uint32_t frame);
   void lose(const Time &on_cpu, const Time &wall);
-  std::vector<uint32_t> path_to(uint32_t node) const;  // from there to the root
-  // These stacks of functions of such names; empty: it is longer than `room`.
+  std::vector<uint32_t> path_to(uint32_t node) const;  // from the node to the root
+  // The stack of a tree of functions with these names; empty: longer than `room`.
   std::string text_of(uint32_t node, const std::vector<std::string> &names, size_t room) const;
   StackTree of_functions(const std::vector<uint32_t> &function_of) const;
   void add_rest(std::vector<StackTime> &found, const StackTime &others) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread's lines; those that begin with "- " are about locks:
+// The lines of a thread; those that begin with "- " concern locks:
 //   "name" #1 daemon prio=5 os_prio=0 cpu=46.00ms elapsed=1.28s tid=0x00007f nid=0x6de2 waiting on condition  [0x00007f]
 //      java.lang.Thread.State: TIMED_WAITING (sleeping)
 //   <tab>at java.lang.Thread.sleep(java.base@17.0.15/Native Method)
@@ -19,15 +19,15 @@ namespace {
 
 constexpr std::string_view kNative = "Native Method)", kState = "   java.lang.Thread.State: ", kFrame = "\tat ";
 
-// What stands behind `label`; empty: it is not there.
-std::string_view word_behind(std::string_view line, std::string_view label) {
+// The word after `label`; empty: missing.
+std::string_view word_after(std::string_view line, std::string_view label) {
   const size_t at = line.rfind(label);
   if (at == std::string_view::npos) return {};
   line.remove_prefix(at + label.size());
   return line.substr(0, line.find_first_of(" \t"));
 }
 
-// "46.00ms"; JVMs write it as their locale has it: "46,00ms".
+// "46.00ms"; in some locales "46,00ms".
 std::optional<int64_t> milliseconds(std::string_view text) {
   std::array<char, 32> word_of{};
   if (text.size() > word_of.size()) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<int64_t> milliseconds(std::string_view text) {
   return std::llround(number * 1e6);
 }
 
-// "0x6de2"; newer ones write nid as a plain number
+// "0x6de2"; newer JVMs write nid in decimal
 uint64_t number(std::string_view word) {
   const int base = word.starts_with("0x") ? 16 : 10;
   if (base == 16) word.remove_prefix(2);
@@ -60,14 +60,14 @@ State state_of(std::string_view word) {
   return State::none;
 }
 
-// A name may hold anything, quotes and line ends too.
+// A name may contain anything, even quotes and line ends.
 void begin(std::string_view line, DumpedThread &thread) {
   static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
   const size_t end = line.rfind("\" ");
   thread.name = line.substr(1, std::max<size_t>(end, 1) - 1);
   line.remove_prefix(end);
-  thread.id = number(word_behind(line, " tid=")) * kFactor + number(word_behind(line, " nid="));
-  thread.cpu_ns = milliseconds(word_behind(line, " cpu="));
+  thread.id = number(word_after(line, " tid=")) * kFactor + number(word_after(line, " nid="));
+  thread.cpu_ns = milliseconds(word_after(line, " cpu="));
   thread.state = State::none;
   thread.frames.clear();
 }
@@ -93,13 +93,13 @@ std::string_view ThreadDump::next_line() {
 }
 
 void ThreadDump::take(std::string_view line, DumpedThread &thread) {
-  if (line.starts_with(kFrame) && thread.frames.size() < kMostFrames)
+  if (line.starts_with(kFrame) && thread.frames.size() < kMaxFrames)
     thread.frames.push_back(line.substr(kFrame.size()));
   else if (line.starts_with(kState))
     thread.state = state_of(line.substr(kState.size()));
 }
 
-// A name with a line's end goes on in the next line: a thread's line ends where its number is. Empty: there is none.
+// A name with a line end continues on the next line: a thread's header ends with the line that has its id. Empty: none.
 std::string_view ThreadDump::next_header() {
   const std::string_view begin = rest_;
   while (!rest_.empty()) {

@@ -52,25 +52,25 @@ TEST_CASE("phase lines: each source and locality that there is") {
   CHECK(bench.said.empty());
 }
 
-TEST_CASE("phase lines: what cannot be is said and counted, and nothing of it is taken") {
+TEST_CASE("phase lines: invalid lines are logged and counted, and have no effect") {
   const std::pair<const char *, const char *> cases[] = {
-      {"atalaya begin phse task=t", "the level \"phse\" is not known; it is job, stage, task, phase or region"},
-      {"atalaya begin phase tsak=t", "the word \"tsak\" is not known"},
+      {"atalaya begin phse task=t", "unknown level \"phse\"; use job, stage, task, phase or region"},
+      {"atalaya begin phase tsak=t", "unknown key \"tsak\""},
       {"atalaya begin phase task=t time=yesterday",
-       "time cannot be \"yesterday\"; it is Unix time in s, ms, us or ns; seconds may have a fraction"},
-      {"atalaya end phase task=t bytes=-1", "bytes cannot be \"-1\"; it is a whole number of bytes"},
-      {"atalaya end phase task=t bytes=1MB", "bytes cannot be \"1MB\"; it is a whole number of bytes"},
-      {"atalaya end phase task=t gc=0.5", "gc cannot be \"0.5\"; it is a whole number of milliseconds"},
-      {"atalaya end phase task=t spills=x", "spills cannot be \"x\"; it is a whole number"},
-      {"atalaya end phase task=t counter.a.b=x", "counter.a.b cannot be \"x\"; it is a number"},
-      {"atalaya end phase task=t outcome=3", "outcome cannot be \"3\"; it is 0 or succeeded, 1 or failed, 2 or killed"},
-      {"atalaya begin phase task=t quality=good", "quality cannot be \"good\"; it is placed"},
-      {"atalaya begin phase task=t source=disc", "source cannot be \"disc\"; it is memory, disk, network or cache"},
+       "invalid value \"yesterday\" of time; expected Unix time in s, ms, us or ns; seconds may have a fraction"},
+      {"atalaya end phase task=t bytes=-1", "invalid value \"-1\" of bytes; expected an integer number of bytes"},
+      {"atalaya end phase task=t bytes=1MB", "invalid value \"1MB\" of bytes; expected an integer number of bytes"},
+      {"atalaya end phase task=t gc=0.5", "invalid value \"0.5\" of gc; expected an integer number of milliseconds"},
+      {"atalaya end phase task=t spills=x", "invalid value \"x\" of spills; expected an integer"},
+      {"atalaya end phase task=t counter.a.b=x", "invalid value \"x\" of counter.a.b; expected a number"},
+      {"atalaya end phase task=t outcome=3", "invalid value \"3\" of outcome; expected 0 or succeeded, 1 or failed, 2 or killed"},
+      {"atalaya begin phase task=t quality=good", "invalid value \"good\" of quality; expected placed"},
+      {"atalaya begin phase task=t source=disc", "invalid value \"disc\" of source; expected memory, disk, network or cache"},
       {"atalaya begin phase task=t locality=NODE_LOCAL",
-       "locality cannot be \"NODE_LOCAL\"; it is node, rack, datacenter, remote or process"},
+       "invalid value \"NODE_LOCAL\" of locality; expected node, rack, datacenter, remote or process"},
       {"atalaya end phase task", "\"task\" is not KEY=VALUE"},
-      {"atalaya end phase task=%4", "\"task=%4\" has a % that no two hexadecimal digits follow; write %25"},
-      {"atalaya span region name=x start=1700000000", "a span needs start= and end="}};
+      {"atalaya end phase task=%4", "\"task=%4\" has a % without two hexadecimal digits; write %25"},
+      {"atalaya span region name=x start=1700000000", "a span requires start= and end="}};
   LineBench bench;
   for (const auto &[line, problem] : cases) {
     bench.said.clear();

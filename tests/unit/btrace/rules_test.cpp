@@ -127,16 +127,16 @@ TEST_CASE("rules: where data came from and how far it was can be captured, in th
         Lines{"span phase 1700000000000000000+1000000000 [phase=map source=disk locality=rack]"});
 }
 
-TEST_CASE("rules: values that cannot be and searches without end are told and counted") {
+TEST_CASE("rules: invalid values and searches beyond the limit are logged and counted") {
   LineBench bench({}, {{.match = "^v (%S+)", .emit = "metrics", .captures = {"field.v"}},
                        {.match = "^t (%S+)", .emit = "begin", .level = "job", .captures = {"time"}},
                        {.match = "^b (%S+)", .emit = "end", .level = "job", .captures = {"bytes"}},
                        {.match = "^a.-a.-a.-a.-b", .emit = "drop"}});
   CHECK(bench.read({"v x", "t x", "b x", std::string(60000, 'a')}).empty());
   CHECK(bench.counts().bad == 4);
-  CHECK(bench.said[0] == "line \"v x\": v cannot be \"x\"");
-  CHECK(bench.said[1] == "line \"t x\": \"x\" is no time by \"epoch\"");
-  CHECK(bench.said[2] == "line \"b x\": bytes cannot be \"x\"; it is a whole number of bytes");
+  CHECK(bench.said[0] == "line \"v x\": invalid number \"x\" of v");
+  CHECK(bench.said[1] == "line \"t x\": invalid time \"x\" for the format \"epoch\"");
+  CHECK(bench.said[2] == "line \"b x\": invalid value \"x\" of bytes; expected an integer number of bytes");
   CHECK(bench.said[3].find("pattern too expensive") != std::string::npos);
 }
 
@@ -153,11 +153,11 @@ TEST_CASE("rules: what is wrong with one is said before it runs") {
   CHECK(refused({.match = "a%", .emit = "drop"}).ends_with("ends with %"));
   CHECK(refused({.match = "%b(", .emit = "drop"}).ends_with("ends within %b"));
   CHECK(refused({.match = "%fa", .emit = "drop"}).ends_with("has a %f without a [set]"));
-  CHECK(refused({.match = "(a)", .emit = "metrics"}) == "rules[2].captures: the pattern \"(a)\" has 1, and 0 are named");
-  CHECK(refused({.match = "a", .emit = "begin"}) == "rules[2].level: a span has one: job, stage, task, phase or region");
+  CHECK(refused({.match = "(a)", .emit = "metrics"}) == "rules[2].captures: 0 listed, but the pattern \"(a)\" has 1");
+  CHECK(refused({.match = "a", .emit = "begin"}) == "rules[2].level: missing; a span requires job, stage, task, phase or region");
   CHECK(refused({.match = "(a)", .emit = "metrics", .captures = {"job"}}) ==
-        "rules[2].captures: \"job\" is not known; write tag.NAME, field.NAME, _ to ignore it, or time");
-  CHECK(refused({.match = "(a)", .emit = "begin", .level = "job", .captures = {"jop"}}).find("\"jop\" is not known") !=
+        "rules[2].captures: unknown word \"job\"; write tag.NAME, field.NAME, _ to ignore it, or time");
+  CHECK(refused({.match = "(a)", .emit = "begin", .level = "job", .captures = {"jop"}}).find("unknown word \"jop\"") !=
         std::string::npos);
   CHECK(refused({.match = "()%d[]x]%b()%f[%w](_)", .emit = "begin", .level = "job", .captures = {"_", "tag.x"}}).empty());
 }

@@ -11,7 +11,7 @@ TEST_CASE("btrace: the metric table has each fixed name that lines give") {
   declared.reserve(btrace::kMetrics.size());
   for (const Metric &metric : btrace::kMetrics) declared.emplace_back(view(metric.name));
   const auto known = [&](std::string_view name) { return std::find(declared.begin(), declared.end(), name) != declared.end(); };
-  LineBench bench({.tell_open = true, .max_open = 1});
+  LineBench bench({.report_open = true, .max_open = 1});
   std::vector<std::string> seen;
   const auto see = [&](const btrace::Record &record) {
     for (const auto &[name, number] : record.fields) seen.emplace_back(name);

@@ -42,7 +42,7 @@ TEST_CASE("spans: ends without a begin and before it are counted and give nothin
   CHECK(bench.reader->spans().open() == 0);
 }
 
-TEST_CASE("spans: an end that lacks a key of its begin, or has one more, is told once") {
+TEST_CASE("spans: an end that lacks a key of its begin, or has one more, is logged once") {
   LineBench bench;
   const std::string first = "atalaya end job job=etl time=" + at(2);
   CHECK(
@@ -52,20 +52,20 @@ TEST_CASE("spans: an end that lacks a key of its begin, or has one more, is told
           .empty());
   REQUIRE(bench.said.size() == 1);
   CHECK(bench.said[0].starts_with("line \"" + first +
-                                  "\": an end whose begin was not read gives no span. Each job, stage, task, "
-                                  "attempt, phase, name and seq of a begin has to be on its end, and no other. "));
+                                  "\": no span, because its begin was not read. "
+                                  "The end must have the same job, stage, task, attempt, "));
   CHECK(bench.reader->spans().counts().orphans == 2);
   CHECK(bench.reader->spans().open() == 2);
 }
 
-TEST_CASE("spans: open ones are told if asked for, and the oldest goes when there are too many") {
-  LineBench bench({.tell_open = true, .max_open = 2});
+TEST_CASE("spans: open spans are reported on request, and the oldest is given up beyond the limit") {
+  LineBench bench({.report_open = true, .max_open = 2});
   CHECK(bench.read({"atalaya begin task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2),
                     "atalaya begin task task=c time=" + at(3)}) ==
         Lines{"span task " + at(1) + "000000000+open [task=a]", "span task " + at(2) + "000000000+open [task=b]",
               "span task " + at(3) + "000000000+open [task=c]", span("task", 1, 2, "[task=a] span.given_up=1i")});
   CHECK(bench.reader->spans().counts().evicted == 1);
-  CHECK(bench.said == Lines{"more than max_open = 2 spans, or 32 MiB of them, are open; the oldest is given up"});
+  CHECK(bench.said == Lines{"more than max_open = 2 spans, or 32 MiB of them, are open; giving up the oldest"});
   CHECK(bench.read({"atalaya end task task=a time=" + at(4), "atalaya end task task=c time=" + at(5)}) ==
         Lines{span("task", 3, 2, "[task=c]")});
   // One whose end cannot be is not left open either.
@@ -85,7 +85,7 @@ TEST_CASE("spans: those that are open are bounded in bytes, so that what is writ
 }
 
 TEST_CASE("spans: a begin whose end does not come is given up, counted from when it was read") {
-  LineBench bench({.tell_open = true, .max_age_ns = 100 * kSecond});
+  LineBench bench({.report_open = true, .max_age_ns = 100 * kSecond});
   const int64_t read = kNow;
   bench.read({"atalaya begin task task=old time=" + at(-1'000'000), "atalaya begin task task=b time=" + at(1)});
   CHECK(bench.expire(read + 100 * kSecond).empty());
@@ -119,7 +119,7 @@ TEST_CASE("spans: begins that were read before the clock was set back wait no lo
              kNow + 1'000'000 * kSecond);
   CHECK(bench.expire(kNow).empty());
   CHECK(bench.reader->spans().open() == 2);
-  CHECK(bench.expire(kNow + 101 * kSecond).empty());  // none was told open
+  CHECK(bench.expire(kNow + 101 * kSecond).empty());  // none was reported open
   CHECK(bench.reader->spans().open() == 0);
   CHECK(bench.reader->spans().counts().expired == 2);
 }

@@ -20,12 +20,12 @@ namespace atalaya::jvm {
 TEST_CASE("a process with HotSpot's library is a JVM, whatever it is called") {
   const std::string library = "7f00-7f10 r-xp 00000000 fe:01 12 /opt/jdk/lib/server/libjvm.so\n";
   const std::string file = "7f10-7f20 rw-s 00000000 fe:01 13 /tmp/hsperfdata_me/77\n";
-  CHECK(look_at_maps(library + file, 77).is_jvm);
-  CHECK(look_at_maps(library + file, 77).shared_path == "/tmp/hsperfdata_me/77");
-  CHECK(look_at_maps(library, 77).is_jvm);
-  CHECK(look_at_maps(library, 77).shared_path.empty());
-  CHECK_FALSE(look_at_maps(file, 77).is_jvm);
-  CHECK_FALSE(look_at_maps("", 77).is_jvm);
+  CHECK(parse_jvm_maps(library + file, 77).is_jvm);
+  CHECK(parse_jvm_maps(library + file, 77).shared_path == "/tmp/hsperfdata_me/77");
+  CHECK(parse_jvm_maps(library, 77).is_jvm);
+  CHECK(parse_jvm_maps(library, 77).shared_path.empty());
+  CHECK_FALSE(parse_jvm_maps(file, 77).is_jvm);
+  CHECK_FALSE(parse_jvm_maps("", 77).is_jvm);
 }
 
 TEST_CASE("names of processes may hold anything") {
@@ -55,7 +55,7 @@ class Mapped {
 };
 
 std::optional<FoundJvm> own(Discovery &discovery) {
-  for (const FoundJvm &jvm : discovery.look())
+  for (const FoundJvm &jvm : discovery.find())
     if (jvm.target.pid == ::getpid()) return jvm;
   return std::nullopt;
 }

@@ -12,16 +12,16 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-Shared shared(std::initializer_list<std::pair<Counter, int64_t>> numbers) {
-  Shared made;
+JvmCounters shared(std::initializer_list<std::pair<Counter, int64_t>> numbers) {
+  JvmCounters made;
   for (const auto &[counter, number] : numbers) made.numbers[static_cast<size_t>(counter)] = number;
   made.numbers[static_cast<size_t>(Counter::frequency)] = kSecond;
   return made;
 }
 
-const Shown &named(std::string_view name) {
-  const auto *found = std::find_if(kShown.begin(), kShown.end(), [&](const Shown &shown) { return view(shown.name) == name; });
-  REQUIRE(found != kShown.end());
+const CounterMetric &named(std::string_view name) {
+  const auto *found = std::find_if(kCounterMetrics.begin(), kCounterMetrics.end(), [&](const CounterMetric &metric) { return metric.name == name; });
+  REQUIRE(found != kCounterMetrics.end());
   return *found;
 }
 

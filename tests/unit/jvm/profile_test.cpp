@@ -121,11 +121,11 @@ TEST_CASE("all CPU time is told: what functions take, and what was not seen runn
 TEST_CASE("what a thread took minutes ago is not told of what it runs now") {
   Profile profile(false);
   profile.take(thread("t", "WAITING (parking)", 0, kWork), 0);
-  profile.take(thread("t", "WAITING (parking)", 50, kWork), Profile::kOldDebt);
+  profile.take(thread("t", "WAITING (parking)", 50, kWork), Profile::kMaxDebtAge);
   CHECK(profile.take_window({}).tree.unseen().ns == 0);
-  profile.take(thread("t", "WAITING (parking)", 51, kWork), 2 * Profile::kOldDebt);
+  profile.take(thread("t", "WAITING (parking)", 51, kWork), 2 * Profile::kMaxDebtAge);
   CHECK(profile.take_window({}).tree.unseen().ns == 50 * kMilli);
-  profile.take(thread("t", "RUNNABLE", 60, kWork), 2 * Profile::kOldDebt + kMilli);
+  profile.take(thread("t", "RUNNABLE", 60, kWork), 2 * Profile::kMaxDebtAge + kMilli);
   CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 10}});
 }
 
@@ -141,17 +141,17 @@ TEST_CASE("before there are two dumps nobody knows who runs") {
 TEST_CASE("threads without end are not kept") {
   Profile profile(false);
   std::string dump;
-  for (size_t i = 0; i < Profile::kMostThreads + 10; ++i)
+  for (size_t i = 0; i < Profile::kMaxThreads + 10; ++i)
     dump += "\"t\" cpu=1.00ms tid=" + std::to_string(i) + " nid=1\n   java.lang.Thread.State: RUNNABLE\n" + kWork + "\n";
   profile.take(dump, 0);
   profile.take(dump, 100 * kMilli);
-  CHECK(profile.take_window({}).threads->native == Profile::kMostThreads);
+  CHECK(profile.take_window({}).threads->native == Profile::kMaxThreads);
 }
 
 TEST_CASE("stacks that are cut have a root that says so") {
   Profile profile(false);
   std::string frames;
-  for (size_t i = 0; i < ThreadDump::kMostFrames; ++i) frames += kWork;
+  for (size_t i = 0; i < ThreadDump::kMaxFrames; ++i) frames += kWork;
   profile.take(thread("t", "RUNNABLE", 0, frames), 0);
   profile.take(thread("t", "RUNNABLE", 10, frames), 100 * kMilli);
   const auto window = profile.take_window({});

@@ -124,10 +124,10 @@ TEST_CASE("a name with line ends, and a line that is no thread's") {
 
 TEST_CASE("a stack without end is cut") {
   std::string text = "\"t\" tid=0x1 nid=0x2\n   java.lang.Thread.State: RUNNABLE\n";
-  for (size_t i = 0; i < ThreadDump::kMostFrames + 10; ++i) text += "\tat a.B.c(B.java:1)\n";
+  for (size_t i = 0; i < ThreadDump::kMaxFrames + 10; ++i) text += "\tat a.B.c(B.java:1)\n";
   const auto all = threads_in(text);
   REQUIRE(all.size() == 1);
-  CHECK(all[0].frames.size() == ThreadDump::kMostFrames);
+  CHECK(all[0].frames.size() == ThreadDump::kMaxFrames);
   CHECK(all[0].is_cut());
 }
 

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "plugins/shared/jvm/as_user.h"
-#include "plugins/shared/jvm/facts.h"
+#include "plugins/shared/jvm/attach_support.h"
 #include "tests/unit/names/hsperfdata_maker.h"
 
 namespace atalaya::jvm {
@@ -114,20 +114,20 @@ TEST_CASE("requests to a JVM, and what it answers") {
   CHECK(request_bytes("jcmd", "Compiler.perfmap") == std::string("1\0jcmd\0Compiler.perfmap\0\0\0", 26));
   CHECK(request_bytes("threaddump", "") == std::string("1\0threaddump\0\0\0\0", 16));
   CHECK(*parse_answer("0\ndone\n") == "done\n");
-  CHECK(parse_answer("").error() == "it answered nothing");
+  CHECK(parse_answer("").error() == "empty answer");
   CHECK(parse_answer("1\njava.lang.IllegalArgumentException: Unknown diagnostic command\n").error() ==
         "it refused: java.lang.IllegalArgumentException: Unknown diagnostic command");
 }
 
 TEST_CASE("what a JVM says of itself") {
-  CHECK(parse_facts(jdk("17.0.15")).version == 17);
-  CHECK(parse_facts(jdk("1.8.0_292")).version == 8);
-  CHECK(parse_facts(jdk("22-ea")).version == 22);
-  CHECK(parse_facts("").version == 0);
-  CHECK(parse_facts(jdk("17")).takes_calls);
-  CHECK_FALSE(parse_facts(jdk("17", "-Xmx1g -XX:+DisableAttachMechanism")).takes_calls);
-  CHECK_FALSE(parse_facts(jdk("17")).is_cut);
-  CHECK(parse_facts(jdk("17", std::string(1023, 'x'))).is_cut);
+  CHECK(parse_attach_support(jdk("17.0.15")).version == 17);
+  CHECK(parse_attach_support(jdk("1.8.0_292")).version == 8);
+  CHECK(parse_attach_support(jdk("22-ea")).version == 22);
+  CHECK(parse_attach_support("").version == 0);
+  CHECK(parse_attach_support(jdk("17")).accepts_commands);
+  CHECK_FALSE(parse_attach_support(jdk("17", "-Xmx1g -XX:+DisableAttachMechanism")).accepts_commands);
+  CHECK_FALSE(parse_attach_support(jdk("17")).options_truncated);
+  CHECK(parse_attach_support(jdk("17", std::string(1023, 'x'))).options_truncated);
   CHECK(is_refused_in(std::string("java\0-XX:+DisableAttachMechanism", 32)));
   CHECK_FALSE(is_refused_in("java -XX:-DisableAttachMechanism"));
 }
@@ -141,17 +141,17 @@ TEST_CASE("the file that a JVM shares is found by its number") {
   CHECK(shared_path_in("7f10-7f20 rw-s 0 0:0 13 /tmp/hsperfdata_a/77 (deleted)\n", 77).empty());
 }
 
-TEST_CASE("a JVM that does not answer is signalled once, and what explains the signal stays until then") {
+TEST_CASE("a JVM that does not answer is signalled once, and its trigger file stays until then") {
   const Pretender jvm(jdk("17.0.15"));
   const std::string trigger = jvm.trigger("/tmp");
   {
     Attachment attachment;
-    CHECK(attachment.run(jvm.target(), "VM.version", kTimeout).error().ends_with("opens no socket for commands"));
+    CHECK(attachment.run(jvm.target(), "VM.version", kTimeout).error().ends_with("did not open its attach socket"));
     CHECK(attachment.is_waiting());
     CHECK(exists(trigger));
     CHECK(attachment.run(jvm.target(), "VM.version", kTimeout)
               .error()
-              .ends_with("was called before and has opened no socket for commands"));
+              .ends_with("was signalled before and has not opened its attach socket"));
     CHECK(jvm.signals() == 1);
   }
   CHECK_FALSE(exists(trigger));
@@ -183,9 +183,9 @@ TEST_CASE("a JVM in whose place a socket is left over is signalled, unless it li
   const Pretender jvm(jdk("17")), listens(jdk("17"), "/", "Attach Listener");
   const LeftOver one(jvm.target().pid), other(listens.target().pid);
   Attachment attachment, another;
-  CHECK(attachment.run(jvm.target(), "VM.version", kTimeout).error().ends_with("opens no socket for commands"));
+  CHECK(attachment.run(jvm.target(), "VM.version", kTimeout).error().ends_with("did not open its attach socket"));
   CHECK(jvm.signals() == 1);
-  CHECK(another.run(listens.target(), "VM.version", kTimeout).error().ends_with("not to the socket in its /tmp; it is not called"));
+  CHECK(another.run(listens.target(), "VM.version", kTimeout).error().ends_with("not at the socket in its /tmp; it is not signalled"));
   CHECK(listens.signals() == 0);
 }
 
@@ -212,13 +212,13 @@ TEST_CASE("a JVM that would not take the signal as a call is not sent it") {
     return answer.error();
   };
   const std::string who = "the JVM ";
-  CHECK(refused(Pretender(jdk("17", "-XX:+DisableAttachMechanism"))).ends_with("takes no commands: -XX:+DisableAttachMechanism"));
-  CHECK(refused(Pretender(jdk("11.0.2"))).find("is of version 11, and only those from 17 on") != std::string::npos);
-  CHECK(refused(Pretender("")).find("does not say whether it takes commands") != std::string::npos);
+  CHECK(refused(Pretender(jdk("17", "-XX:+DisableAttachMechanism"))).ends_with("accepts no commands (-XX:+DisableAttachMechanism)"));
+  CHECK(refused(Pretender(jdk("11.0.2"))).find("has version 11; version 17 or later is required") != std::string::npos);
+  CHECK(refused(Pretender("")).find("does not report whether it accepts commands") != std::string::npos);
 
   const Pretender called(jdk("17"), "/var/tmp");
   std::ofstream(called.trigger("/var/tmp")) << "";
-  CHECK(refused(called).ends_with("is being called by somebody else"));
+  CHECK(refused(called).ends_with("is being attached to by another process"));
   ::unlink(called.trigger("/var/tmp").c_str());
   std::ofstream(called.trigger("/tmp")) << "";
   CHECK(refused(called).ends_with("File exists"));
@@ -236,7 +236,7 @@ TEST_CASE("a process that does not handle SIGQUIT, or is another one by now, is 
   while (::waitpid(target.pid, nullptr, WUNTRACED) != target.pid) continue;
   CHECK(attachment.run(jvm.target(), "VM.version", kTimeout)
             .error()
-            .ends_with("is stopped, has ended, or does not listen to signals (-Xrs)"));
+            .ends_with("is stopped, has ended, or ignores SIGQUIT (-Xrs)"));
   ::kill(target.pid, SIGCONT);
   CHECK(jvm.signals() == 0);
   CHECK(jvm.is_alive());

@@ -61,7 +61,7 @@ TEST_CASE("tail: no journal is an empty one; one that is cut or changed is an er
     changed[i] = static_cast<char>(changed[i] ^ 1);
     CHECK_FALSE(tail::parse_journal(changed).ok());
   }
-  const std::string said = path + " is not complete; it is now " + path + ".damaged";
+  const std::string said = path + " is incomplete; renamed to " + path + ".damaged";
   for (const char *other : {"something else", ""}) {
     std::ofstream(path) << other;
     const auto kept = tail::JournalFile(path).read();
@@ -165,11 +165,11 @@ TEST_CASE("tail: a journal is later than the one before, also when the clock was
   CHECK(back_from(path).written_ns > kFuture);
 }
 
-TEST_CASE("tail: of changes that are damaged the journal remains that they were of") {
+TEST_CASE("tail: if the changes are damaged, the journal is used without them") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/journal", recent = path + ".recent";
   const tail::Journal journal = journal_of(20);
-  const std::string said = recent + " is not complete; it is now " + recent + ".damaged";
+  const std::string said = recent + " is incomplete; renamed to " + recent + ".damaged";
   for (const bool is_empty : {false, true}) {
     tail::JournalFile file(path);
     REQUIRE(file.write(journal).ok());
@@ -198,14 +198,14 @@ TEST_CASE("tail: changes to a journal that is gone, or an older one, are none") 
   write();
   std::filesystem::copy_file(older, path, std::filesystem::copy_options::overwrite_existing);
   CHECK(tail::JournalFile(path).read().problem ==
-        recent + " tells changes to another journal than " + path + "; it is now " + recent + ".damaged");
+        recent + " has changes to another journal than " + path + "; renamed to " + recent + ".damaged");
   std::filesystem::remove(path);
   write();  // who took it away finds it made again
   check_same(back_from(path), journal);
   write();
   std::filesystem::remove(path);
   CHECK(tail::JournalFile(path).read().problem ==
-        recent + " tells changes to " + path + ", which is gone; it is now " + recent + ".damaged");
+        recent + " has changes to " + path + ", which is missing; renamed to " + recent + ".damaged");
 }
 
 }  // namespace atalaya::testing

@@ -114,7 +114,7 @@ TEST_CASE("tail: a batch under way is made again, however many older files there
   other.write("4\n");
   CHECK(reader.drain(1) == Lines{"4"});
   CHECK(reader.drain(100).empty());
-  CHECK(!reader.heard("cannot be read again"));
+  CHECK(!reader.heard("cannot read the last lines"));
 }
 
 TEST_CASE("tail: a batch under way is made again with fewer files open than it has") {
@@ -251,7 +251,7 @@ TEST_CASE("tail: an empty rotated file keeps no other waiting, and is read when 
   CHECK(reader.look(10) == Lines{"late"});
 }
 
-TEST_CASE("tail: what cannot be opened is told of once, and read when it can be") {
+TEST_CASE("tail: a file that cannot be opened is logged once, and read later") {
   const TemporaryFolder folder;
   Writer(folder.path() + "/a").write("a\n");
   Writer(folder.path() + "/b").write("b\n");
@@ -267,7 +267,7 @@ TEST_CASE("tail: what cannot be opened is told of once, and read when it can be"
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
   CHECK(lines == Lines{"a"});
   CHECK(reader.said.size() == 2);  // the file, and then the folder
-  CHECK(reader.heard("b\": Too many open files; its lines wait"));
+  CHECK(reader.heard("b\": Too many open files; give the agent read access"));
   CHECK(reader.look() == Lines{"b"});
 }
 

@@ -26,9 +26,9 @@ class Schedule {
     finish_line();
     for (int i = 0; i < 3; ++i) look();
     look_at_all();
-    for (const auto &told : lines_) {
-      const State &state = told.second;
-      INFO(told.first);
+    for (const auto &entry : lines_) {
+      const State &state = entry.second;
+      INFO(entry.first);
       CHECK(state.seen <= 1);
       CHECK((state.seen == 1 || state.may_be_lost));
     }

@@ -33,7 +33,7 @@ TEST_CASE("tail: a file that is there at the first look is read from its begin, 
   CHECK(folder_on.look() == Lines{"from its begin"});
 }
 
-TEST_CASE("tail: a path that matches no file is told of at the first look of a run, and waited for") {
+TEST_CASE("tail: a path that matches no file is logged at the first scan of a run") {
   const TemporaryFolder folder;
   std::string path = folder.path();
   SUBCASE("a file") {
@@ -47,10 +47,10 @@ TEST_CASE("tail: a path that matches no file is told of at the first look of a r
     path += "/later/log";
   }
   Reader reader({.path = path});
-  const Lines told = {"path \"" + path + "\" matches no file yet; it is waited for"};
+  const Lines expected = {"path \"" + path + "\" matches no file yet; waiting for one"};
   CHECK(reader.look().empty());
   CHECK(reader.look().empty());
-  CHECK(reader.said == told);
+  CHECK(reader.said == expected);
   fs::create_directory(folder.path() + "/later");
   const std::string log = path.ends_with("/later/log") ? path : folder.path() + "/log";
   Writer(log).write("line\n");
@@ -59,7 +59,7 @@ TEST_CASE("tail: a path that matches no file is told of at the first look of a r
   CHECK(reader.look().empty());
   fs::remove(log);
   CHECK(reader.look(1'000'000).empty());
-  CHECK(reader.said == told);
+  CHECK(reader.said == expected);
 }
 
 TEST_CASE("tail: a renamed file is read to its end, before the one that follows it") {
@@ -103,7 +103,7 @@ TEST_CASE("tail: files that were made and renamed between two looks are found by
   CHECK(reader.look(100).empty());
 }
 
-TEST_CASE("tail: a deleted file is read to its end; one that is gone after a restart is told of") {
+TEST_CASE("tail: a deleted file is read to its end; one that is missing after a restart is logged") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
   Reader reader({.path = writer.path()});
@@ -125,7 +125,7 @@ TEST_CASE("tail: a deleted file is read to its end; one that is gone after a res
   CHECK(reader.tail->losses().unseen_bytes == 0);  // its disk may come yet
   CHECK(reader.look(86'400).empty());
   CHECK(reader.tail->losses().unseen_bytes == 4);
-  CHECK(reader.heard("is gone; at least 4 bytes"));
+  CHECK(reader.heard("was deleted; at least 4 bytes"));
 }
 
 TEST_CASE("tail: files are known again when their device has another number after a reboot") {
@@ -237,7 +237,7 @@ TEST_CASE("tail: the copy of a truncated file is read on, nothing twice") {
   fs::resize_file(writer.path(), 0);
   writer.write("third\n");
   CHECK(reader.look() == Lines{"unseen before the copy", "third"});
-  CHECK(reader.heard("is its copy and read on"));
+  CHECK(reader.heard("is its copy and is read to its end"));
 }
 
 TEST_CASE("tail: after a restart, too, and with a path that does not name the copy") {
@@ -405,13 +405,13 @@ TEST_CASE("tail: a batch that nobody has confirmed is read again as it was") {
     fs::resize_file(writer.path(), 0);
     writer.write("6\n7\n");
     CHECK(restart().empty());
-    CHECK(reader.heard("cannot be read again (4 bytes)"));
+    CHECK(reader.heard("before the restart again (4 bytes)"));
     CHECK(reader.look() == Lines{"6", "7"});
   }
   SUBCASE("its file is gone") {
     fs::remove(writer.path());
     CHECK(restart().empty());
-    CHECK(reader.heard("cannot be read again (4 bytes)"));
+    CHECK(reader.heard("before the restart again (4 bytes)"));
   }
 }
 

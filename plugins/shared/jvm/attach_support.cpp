@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/shared/jvm/facts.h"
+#include "plugins/shared/jvm/attach_support.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ int version_in(std::string_view text) {
   return version;
 }
 
-// Options carry secrets: they are wiped when they were looked at.
+// Options may contain secrets: the memory is cleared after use.
 class Wiped {
  public:
   explicit Wiped(std::string text) : text_(std::move(text)) {}
@@ -53,26 +53,26 @@ std::string read_process_file(int32_t pid, std::string_view name, size_t max_byt
 }
 
 core::Descriptor open_shared(const core::Descriptor &found, const symbols::ProcessStatus &status) {
-  const AsUser user(status.user, status.group);  // nobody else may read it
+  const AsUser user(status.user, status.group);  // only this user may read it
   return symbols::reopened_if_regular(found);
 }
 
 }  // namespace
 
-bool is_refused_in(std::string_view options) {
+bool disables_attach(std::string_view options) {
   return options.find("+DisableAttachMechanism") != std::string_view::npos;
 }
 
-Facts parse_facts(std::string_view shared) {
-  static constexpr size_t kLongest = 1023;  // of a text that a JVM shares
-  Facts facts;
-  if (const auto text = text_in(shared, "java.property.java.version")) facts.version = version_in(*text);
+AttachSupport parse_attach_support(std::string_view shared) {
+  static constexpr size_t kMaxSharedText = 1023;  // maximum length of a shared text
+  AttachSupport support;
+  if (const auto text = text_in(shared, "java.property.java.version")) support.version = version_in(*text);
   for (const std::string_view name : {"java.rt.vmArgs", "java.rt.vmFlags"}) {
     const auto text = text_in(shared, name);
-    if (text && is_refused_in(*text)) facts.takes_calls = false;
-    if (text && text->size() >= kLongest) facts.is_cut = true;
+    if (text && disables_attach(*text)) support.accepts_commands = false;
+    if (text && text->size() >= kMaxSharedText) support.options_truncated = true;
   }
-  return facts;
+  return support;
 }
 
 std::string_view shared_path_in(std::string_view maps, int32_t inner_pid) {
@@ -87,7 +87,7 @@ std::string_view shared_path_in(std::string_view maps, int32_t inner_pid) {
   return {};
 }
 
-std::optional<Facts> read_facts(int32_t pid, const symbols::ProcessStatus &status, const symbols::ProcessRoot &root) {
+std::optional<AttachSupport> read_attach_support(int32_t pid, const symbols::ProcessStatus &status, const symbols::ProcessRoot &root) {
   const std::string maps = read_process_file(pid, "maps", kMaxMaps);
   const std::string path(shared_path_in(maps, status.inner_pid));
   const core::Descriptor found = path.empty() ? core::Descriptor() : root.open(path, O_PATH | O_NOFOLLOW);
@@ -95,9 +95,9 @@ std::optional<Facts> read_facts(int32_t pid, const symbols::ProcessStatus &statu
   if (!found || ::fstat(found.get(), &info) != 0 || info.st_uid != status.user) return std::nullopt;
   const core::Descriptor file = open_shared(found, status);
   if (!file) return std::nullopt;
-  Facts facts = parse_facts(Wiped(read_shared(file.get())));
-  if (facts.is_cut && is_refused_in(Wiped(read_process_file(pid, "cmdline", kMaxText)))) facts.takes_calls = false;
-  return facts;
+  AttachSupport support = parse_attach_support(Wiped(read_shared(file.get())));
+  if (support.options_truncated && disables_attach(Wiped(read_process_file(pid, "cmdline", kMaxText)))) support.accepts_commands = false;
+  return support;
 }
 
 }  // namespace atalaya::jvm

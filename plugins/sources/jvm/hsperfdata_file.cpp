@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/jvm/shared_file.h"
+#include "plugins/sources/jvm/hsperfdata_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,27 +17,27 @@ constexpr size_t kMaxShared = 256 << 10;
 
 }  // namespace
 
-SharedFile::SharedFile(const FoundJvm &jvm) {
+HsperfdataFile::HsperfdataFile(const FoundJvm &jvm) {
   if (jvm.shared_path.empty()) return;
   const symbols::ProcessRoot root(jvm.target.pid);
   const core::Descriptor found = root.open(jvm.shared_path, O_PATH | O_NOFOLLOW);
   struct stat info {};
   if (!found || ::fstat(found.get(), &info) != 0 || info.st_uid != jvm.target.status.user) return;
-  if (symbols::read_mark(jvm.target.pid) != jvm.target.mark) return;   // its root may be another's by now
-  const AsUser user(jvm.target.status.user, jvm.target.status.group);  // nobody else may read it
+  if (symbols::read_mark(jvm.target.pid) != jvm.target.mark) return;   // the pid may belong to another process now
+  const AsUser user(jvm.target.status.user, jvm.target.status.group);  // only this user may read it
   file_ = symbols::reopened_if_regular(found);
 }
 
-std::string_view SharedBytes::read(const SharedFile &file) {
+std::string_view HsperfdataBytes::read(const HsperfdataFile &file) {
   wipe();
   if (!file) return {};
-  room_.resize(kMaxShared);
-  used_ = static_cast<size_t>(std::max<ssize_t>(::pread(file.get(), room_.data(), room_.size(), 0), 0));
-  return std::string_view(room_).substr(0, used_);
+  buffer_.resize(kMaxShared);
+  used_ = static_cast<size_t>(std::max<ssize_t>(::pread(file.get(), buffer_.data(), buffer_.size(), 0), 0));
+  return std::string_view(buffer_).substr(0, used_);
 }
 
-void SharedBytes::wipe() {
-  ::explicit_bzero(room_.data(), used_);
+void HsperfdataBytes::wipe() {
+  ::explicit_bzero(buffer_.data(), used_);
   used_ = 0;
 }
 

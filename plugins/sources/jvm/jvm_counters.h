@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a JVM counts of itself, from the bytes of its file hsperfdata_USER/PID. Pure.
+// A JVM's own counters, from the bytes of its file hsperfdata_USER/PID. Pure.
 #pragma once
 
 #include <array>
@@ -51,40 +51,40 @@ enum class Counter : uint8_t {
   made_ms,
 };
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::made_ms) + 1;
-// The name under which JVMs share it.
+// The counter's name in the file.
 std::string_view shared_name(Counter counter);
 
 // A field that a BTrace script shares (@Export).
 struct Export {
-  std::string name;  // btrace.CLASS.FIELD, as a metric is called
+  std::string name;  // btrace.CLASS.FIELD, a valid metric name
   int64_t value = 0;
   bool operator==(const Export &) const = default;
 };
-// Any program may share as many, and call them as it likes.
+// Limits, because any program may share fields of any number and name.
 inline constexpr size_t kMaxExports = 64, kMaxExportName = 256;
 
-// Absent: this JVM does not say.
-struct Shared {
+// Absent numbers: not reported by this JVM.
+struct JvmCounters {
   std::array<std::optional<int64_t>, kCounters> numbers;
-  std::string last_cause;  // of the last collection that has ended
+  std::string last_cause;  // of the last completed collection
   std::vector<Export> exports;
-  bool has_more_exports = false;  // than kMaxExports, or such with longer names
+  bool has_more_exports = false;  // more than kMaxExports, or longer names
   const std::optional<int64_t> &operator[](Counter counter) const { return numbers[static_cast<size_t>(counter)]; }
 };
-// Nothing: these are no bytes of such a file.
-std::optional<Shared> parse_shared(std::string_view bytes);
+// Nothing: not the bytes of such a file.
+std::optional<JvmCounters> parse_counters(std::string_view bytes);
 
-// Whether it has come up: before, it takes no calls.
-bool is_up(const Shared &shared);
+// Whether it has started: before, it accepts no commands.
+bool is_up(const JvmCounters &shared);
 
-// What changes seldom, or never.
+// Properties that rarely or never change.
 struct Identity {
   std::string version;    // "17.0.15"
   std::string vm;         // "OpenJDK 64-Bit Server VM 17.0.15+6-Debian-1deb12u1"
-  std::string collector;  // "G1", "Serial", "Parallel", "ZGC"; of others what the JVM calls it
+  std::string collector;  // "G1", "Serial", "Parallel", "ZGC"; otherwise the JVM's name for it
   std::string main;       // main class or file of the jar, without arguments
   std::string flags;      // options that begin with -X
-  int64_t begin_ns = 0;   // since 1970, as the JVM has it; 0: unknown
+  int64_t begin_ns = 0;   // Unix time of the JVM's start, as it reports it; 0: unknown
   bool operator==(const Identity &) const = default;
 };
 Identity parse_identity(std::string_view bytes);

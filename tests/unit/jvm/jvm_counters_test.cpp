@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/jvm/shared.h"
+#include "plugins/sources/jvm/jvm_counters.h"
 
 #include <doctest/doctest.h>
 
@@ -21,7 +21,7 @@ TEST_CASE("the counters of a JVM; what it does not share is absent") {
       shared_file_of({shared_number("sun.gc.generation.0.space.0.used", 334848),
                       shared_entry({"sun.gc.lastCause", "Allocation Failure"}), shared_number("sun.gc.collector.0.invocations", 0),
                       shared_number("java.threads.live", -1), shared_number("sun.unknown", 5)});
-  const auto shared = parse_shared(bytes);
+  const auto shared = parse_counters(bytes);
   REQUIRE(shared);
   CHECK((*shared)[Counter::eden_used] == 334848);
   CHECK((*shared)[Counter::young_count] == 0);
@@ -31,7 +31,7 @@ TEST_CASE("the counters of a JVM; what it does not share is absent") {
 }
 
 TEST_CASE("fields that BTrace scripts export, the class with slashes or dots; texts are left out") {
-  const auto shared = parse_shared(shared_file_of(
+  const auto shared = parse_counters(shared_file_of(
       {shared_number("btrace.org/shop/Cart$Trace.requests", 12), shared_number("btrace.org.shop.Cart$Trace.requests", 13),
        shared_number("btrace.Cart.balance", -5), shared_entry({"btrace.Cart.name", "text"}), shared_number("btrace.", 1),
        shared_number("btraced.Cart.other", 1)}));
@@ -43,14 +43,14 @@ TEST_CASE("fields that BTrace scripts export, the class with slashes or dots; te
 TEST_CASE("more exports than there may be, and names that are too long") {
   std::vector<std::string> entries;
   for (size_t i = 0; i < kMaxExports; ++i) entries.push_back(shared_number("btrace.T.f" + std::to_string(i), 1));
-  auto shared = parse_shared(shared_file_of(entries));
+  auto shared = parse_counters(shared_file_of(entries));
   REQUIRE(shared);
   CHECK(shared->exports.size() == kMaxExports);
   CHECK_FALSE(shared->has_more_exports);
 
   entries.push_back(shared_number("btrace.T.more", 1));
   entries.push_back(shared_number("java.threads.live", 7));
-  shared = parse_shared(shared_file_of(entries));
+  shared = parse_counters(shared_file_of(entries));
   REQUIRE(shared);
   CHECK(shared->exports.size() == kMaxExports);
   CHECK(shared->exports.back().name == "btrace.T.f63");
@@ -58,31 +58,31 @@ TEST_CASE("more exports than there may be, and names that are too long") {
   CHECK((*shared)[Counter::threads_live] == 7);
 
   const std::string longest = "btrace." + std::string(kMaxExportName - 7, 'x');
-  shared = parse_shared(shared_file_of({shared_number(longest + 'x', 1), shared_number(longest, 2)}));
+  shared = parse_counters(shared_file_of({shared_number(longest + 'x', 1), shared_number(longest, 2)}));
   REQUIRE(shared);
   CHECK(shared->exports == std::vector<Export>{{longest, 2}});
   CHECK(shared->has_more_exports);
 }
 
 TEST_CASE("a JVM that has not come up yet") {
-  CHECK_FALSE(is_up(*parse_shared(shared_file_of({shared_number("java.threads.live", 0)}))));
-  CHECK_FALSE(is_up(*parse_shared(shared_file_of({shared_number("sun.rt.createVmEndTime", 0)}))));
-  CHECK(is_up(*parse_shared(shared_file_of({shared_number("sun.rt.createVmEndTime", 1795334045547)}))));
+  CHECK_FALSE(is_up(*parse_counters(shared_file_of({shared_number("java.threads.live", 0)}))));
+  CHECK_FALSE(is_up(*parse_counters(shared_file_of({shared_number("sun.rt.createVmEndTime", 0)}))));
+  CHECK(is_up(*parse_counters(shared_file_of({shared_number("sun.rt.createVmEndTime", 1795334045547)}))));
 }
 
 TEST_CASE("bytes that are none of a JVM's, and a file that breaks off at each byte") {
-  CHECK_FALSE(parse_shared(""));
-  CHECK_FALSE(parse_shared(std::string(100, 'x')));
+  CHECK_FALSE(parse_counters(""));
+  CHECK_FALSE(parse_counters(std::string(100, 'x')));
   const std::string bytes = shared_file_of({shared_number("java.threads.live", 7), shared_number("java.threads.daemon", 3)});
   for (size_t size = 0; size < bytes.size(); ++size) {
-    const auto shared = parse_shared(std::string_view(bytes).substr(0, size));
+    const auto shared = parse_counters(std::string_view(bytes).substr(0, size));
     if (shared && (*shared)[Counter::threads_live]) CHECK((*shared)[Counter::threads_live] == 7);
   }
 }
 
 TEST_CASE("a number where a text should be is none, and the other way round") {
   const auto shared =
-      parse_shared(shared_file_of({shared_entry({"java.threads.live", "12345678"}), shared_number("sun.gc.lastCause", 1)}));
+      parse_counters(shared_file_of({shared_entry({"java.threads.live", "12345678"}), shared_number("sun.gc.lastCause", 1)}));
   REQUIRE(shared);
   CHECK((*shared)[Counter::threads_live] == std::nullopt);
   CHECK(shared->last_cause.empty());

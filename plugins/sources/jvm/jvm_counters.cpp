@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/jvm/shared.h"
+#include "plugins/sources/jvm/jvm_counters.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -51,7 +51,7 @@ constexpr std::array<std::string_view, kCounters> kNames = {
     "sun.rt.createVmEndTime",
 };
 
-const std::unordered_map<std::string_view, size_t> &places() {
+const std::unordered_map<std::string_view, size_t> &indexes() {
   static const std::unordered_map<std::string_view, size_t> all = [] {
     std::unordered_map<std::string_view, size_t> made;
     for (size_t i = 0; i < kNames.size(); ++i) made.emplace(kNames[i], i);
@@ -60,8 +60,8 @@ const std::unordered_map<std::string_view, size_t> &places() {
   return all;
 }
 
-// By the first of its collectors, or its policy: they are called as the code that they run.
-std::string collector_called(std::string_view collector, std::string_view policy) {
+// Maps the JVM's internal name of its first collector, or of its policy, to the usual name.
+std::string collector_name(std::string_view collector, std::string_view policy) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCollectors = {{{"G1 ", "G1"},
                                                                                                 {"PSScavenge", "Parallel"},
                                                                                                 {"Parallel ", "Parallel"},
@@ -75,14 +75,14 @@ std::string collector_called(std::string_view collector, std::string_view policy
   return std::string(policy.empty() ? collector : policy);
 }
 
-// Agents, commands and files: they carry secrets.
+// Options with agents, commands or files, which may contain secrets.
 bool is_secret(std::string_view option) {
   static constexpr std::array<std::string_view, 6> kSecret = {
       "-Xrun", "-Xbootclasspath", "-XX:OnError=", "-XX:OnOutOfMemoryError=", "-XX:Flags=", "-XX:VMOptionsFile="};
   return std::any_of(kSecret.begin(), kSecret.end(), [&](std::string_view begin) { return option.starts_with(begin); });
 }
 
-// Properties, agents and class paths carry secrets: they are left out.
+// Leaves out properties, agents and class paths, which may contain secrets.
 std::string flags_in(std::string_view options) {
   std::string flags;
   while (!options.empty()) {
@@ -97,7 +97,7 @@ std::string flags_in(std::string_view options) {
 
 constexpr std::string_view kExport = "btrace.";
 
-// BTrace's class is with slashes, or with dots.
+// BTrace writes the class with slashes or with dots.
 std::string export_name(std::string_view shared) {
   std::string dotted(shared), name;
   std::replace(dotted.begin(), dotted.end(), '/', '.');
@@ -105,7 +105,7 @@ std::string export_name(std::string_view shared) {
   return name;
 }
 
-void take_export(const SharedValue &value, Shared &shared) {
+void take_export(const SharedValue &value, JvmCounters &shared) {
   const auto number = value.number();
   if (!number || value.name.size() == kExport.size()) return;
   if (shared.exports.size() == kMaxExports || value.name.size() > kMaxExportName) {
@@ -123,22 +123,22 @@ std::string_view shared_name(Counter counter) {
   return kNames[static_cast<size_t>(counter)];
 }
 
-std::optional<Shared> parse_shared(std::string_view bytes) {
-  Shared shared;
+std::optional<JvmCounters> parse_counters(std::string_view bytes) {
+  JvmCounters shared;
   bool is_any = false;
   SharedReader reader(bytes);
   for (SharedValue value; reader.next(value);) {
     is_any = true;
     if (value.name == "sun.gc.lastCause") shared.last_cause = value.text().value_or("");
-    const auto place = places().find(value.name);
-    const auto number = place == places().end() ? std::nullopt : value.number();
-    if (number && *number >= 0) shared.numbers[place->second] = number;
+    const auto index = indexes().find(value.name);
+    const auto number = index == indexes().end() ? std::nullopt : value.number();
+    if (number && *number >= 0) shared.numbers[index->second] = number;
     if (value.name.starts_with(kExport)) take_export(value, shared);
   }
   return is_any ? std::optional(std::move(shared)) : std::nullopt;
 }
 
-bool is_up(const Shared &shared) {
+bool is_up(const JvmCounters &shared) {
   return shared[Counter::made_ms].value_or(0) > 0;
 }
 
@@ -157,7 +157,7 @@ Identity parse_identity(std::string_view bytes) {
     if (value.name == shared_name(Counter::begin_ms))
       all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
   }
-  all.collector = collector_called(collector, policy);
+  all.collector = collector_name(collector, policy);
   return all;
 }
 
