@@ -40,7 +40,7 @@ std::vector<std::string> names_of(const Analysis &all) {
   return names;
 }
 
-TEST_CASE("a job that only its tasks, phases or regions tell of is known in all of the store") {
+TEST_CASE("a job that only its tasks, phases or regions mention is found in the whole store") {
   SpanStore store;
   add_jobs(store, {"of-tasks"});
   store.add_span("phase", {{"job", "of-phases"}, {"task", "t"}, {"phase", "read"}}, 0, 1);
@@ -116,7 +116,7 @@ TEST_CASE("regions of several jobs are graded by job") {
   add({{"job", "second"}}, "parse", 1010, 4);
   add({{"job", "second"}}, "write", 1050, 30);
   add({}, "parse", 2000, 50);  // of no job's time
-  const auto told = [](const Analysis &all) {
+  const auto rows_of = [](const Analysis &all) {
     std::vector<std::string> rows;
     for (const RegionCost &region : all.regions)
       rows.push_back((region.job == kNoJob ? "" : all.told.name(all.told.jobs[region.job].id)) + " " + all.told.name(region.name) +
@@ -126,22 +126,22 @@ TEST_CASE("regions of several jobs are graded by job") {
   };
   const std::vector<std::string> first = {"first parse 2 60 2048 92 % 60 % critical", "first write 1 5 1024 7.7 % 5.0 %"};
   const std::vector<std::string> second = {"second write 1 30 1024 88 % 30 % critical", "second parse 1 4 1024 12 % 4.0 %"};
-  CHECK(told(read(store, {"first"})) == first);
-  CHECK(told(read(store, {"second"})) == second);
+  CHECK(rows_of(read(store, {"first"})) == first);
+  CHECK(rows_of(read(store, {"second"})) == second);
   // As --compare asks: side by side, and each as it is alone.
   const Analysis both = read(store, {"first", "second"});
-  CHECK(told(both) == std::vector<std::string>{first[0], second[0], first[1], second[1]});
+  CHECK(rows_of(both) == std::vector<std::string>{first[0], second[0], first[1], second[1]});
   REQUIRE(both.findings.size() == 2);
   CHECK(both.told.name(both.told.jobs[both.findings[0].job].id) == "first");
   CHECK(both.findings[0].summary ==
         "critical code region parse: very severe, 60 s in 2 runs, 92 % of all regions, 60 % of the time of tasks there");
   CHECK(both.told.name(both.told.jobs[both.findings[1].job].id) == "second");
-  // Of all of a time also what says no job, beside the tasks of all.
-  CHECK(told(read(store, {})) ==
+  // A read of the whole range also has the regions without a job, next to all tasks.
+  CHECK(rows_of(read(store, {})) ==
         std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
 }
 
-// A window a second on n1, as a source has it that counts the runs of which it tells no spans: so many in each.
+// Windows of 1 s on n1, from a source that counts runs without spans: the same number in each window.
 void add_unseen(SpanStore &store, const std::string &metric, Tags tags, int first, int last, double runs) {
   query::test::Values values;
   for (int second = first; second <= last; ++second) values.emplace_back(second, runs);
@@ -177,7 +177,7 @@ TEST_CASE("a note names the regions that had runs that are in no span") {
   add_unseen(store, "region.dropped", {{"name", "parse"}, {"job", "second"}, {"host", "n2"}}, 1001, 1010, 7);
   CHECK(read(store, {"first"}).notes == first.notes);
   CHECK(read(store, {"second"}).notes.back() == unseen("\"hot\", \"parse\""));
-  CHECK(read(store, {"first", "second"}).notes.back() == unseen("\"hot\", \"parse\""));  // as --compare: not what lies between
+  CHECK(read(store, {"first", "second"}).notes.back() == unseen("\"hot\", \"parse\""));  // as --compare: without the time between the two jobs
   CHECK(read(store, {}).notes.back() == unseen("\"between\", \"elsewhere\", \"hot\" and 2 more"));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("of regions only the metrics of hosts whose name is clear are looked a
 TEST_CASE("runs of regions that were rolled up are of the time in which their windows were") {
   class RolledStore : public SpanStore {
    public:
-    // Windows of 1 s that ended from the first to the last of these seconds, told at the end of their step.
+    // Windows of 1 s that ended from the first to the last of these seconds, reported at the end of their step.
     void scan(std::span<const store::Series> series, const store::Range &, store::PointVisitor &visitor) override {
       const int64_t end = kT0 + 1800 * kSecond, length = 20 * kSecond;
       const double value = 5000;

@@ -127,7 +127,7 @@ TEST_CASE("rules: where data came from and how far it was can be captured, in th
         Lines{"span phase 1700000000000000000+1000000000 [phase=map source=disk locality=rack]"});
 }
 
-TEST_CASE("rules: values that cannot be and searches without end are told and counted") {
+TEST_CASE("rules: invalid values and searches without end are reported and counted") {
   LineBench bench({}, {{.match = "^v (%S+)", .emit = "metrics", .captures = {"field.v"}},
                        {.match = "^t (%S+)", .emit = "begin", .level = "job", .captures = {"time"}},
                        {.match = "^b (%S+)", .emit = "end", .level = "job", .captures = {"bytes"}},
@@ -140,7 +140,7 @@ TEST_CASE("rules: values that cannot be and searches without end are told and co
   CHECK(bench.said[3].find("pattern too expensive") != std::string::npos);
 }
 
-TEST_CASE("rules: what is wrong with one is said before it runs") {
+TEST_CASE("rules: errors in a rule are reported before it runs") {
   const auto refused = [](const RuleText &text) {
     const auto rules = btrace::Rules::make({{.match = "good", .emit = "drop"}, text});
     return rules ? std::string() : rules.error();

@@ -48,7 +48,7 @@ struct Machine {
       }
     }
   }
-  bool told(const std::string &words) const {
+  bool logged(const std::string &words) const {
     return std::any_of(fake.log.begin(), fake.log.end(),
                        [&](const std::string &line) { return line.find(words) != std::string::npos; });
   }
@@ -129,7 +129,7 @@ TEST_CASE("an AMD machine: Tdie is the package's temperature") {
   CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.temp")["sys.cpu.temp"] == 55);
   CHECK(with_tags(samples, {{"chip", "k10temp-0000:00:18.3"}, {"sensor", "Tctl"}}, "sys.sensor.temp")["sys.sensor.temp"] == 65);
   CHECK(with_tags(samples, {{"chip", "nct6797"}, {"sensor", "fan1"}}, "sys.sensor.fan")["sys.sensor.fan"] == 1200);
-  CHECK(amd.told("no energy of packages (RAPL)"));
+  CHECK(amd.logged("no energy of packages (RAPL)"));
 }
 
 TEST_CASE("an AMD machine with powercap and registers: the package once, and each core") {
@@ -151,7 +151,7 @@ TEST_CASE("an AMD machine with powercap and registers: the package once, and eac
   CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 10);
 }
 
-// A management controller that measures what a test sets.
+// A management controller with the measurements that a test sets.
 class Controller final : public Ipmi {
  public:
   explicit Controller(std::shared_ptr<const uint8_t> watts) : watts_(std::move(watts)) {}
@@ -182,7 +182,7 @@ TEST_CASE("a meter of the host that says 0 W does not measure: the next one coun
   CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 200);
 }
 
-TEST_CASE("a package that stands still has no power, nor has the host by it") {
+TEST_CASE("a package with an unchanged counter has no power, nor has the host by it") {
   Options options;
   options.sensors = false;
   Machine server(make_intel_server, options);
@@ -195,13 +195,13 @@ TEST_CASE("a package that stands still has no power, nor has the host by it") {
   CHECK(with_field(samples, "sys.power").fields.empty());
 }
 
-TEST_CASE("a virtual machine: nothing is told, and why, once a start") {
+TEST_CASE("a virtual machine: no power is reported, and the reason is logged once per start") {
   Machine vm(make_vm);
   for (int i = 0; i < 3; ++i) CHECK(vm.next(5).empty());
   for (const char *words : {"no energy of packages (RAPL)", "no sys.cpu.mhz", "no sys.cpu.cstate", "no registers",
                             "no temperatures", "no power by IPMI", "no NVIDIA GPUs"})
-    CHECK_MESSAGE(vm.told(words), words);
-  CHECK(vm.told("virtual machines have none; give \"model\" to estimate it"));
+    CHECK_MESSAGE(vm.logged(words), words);
+  CHECK(vm.logged("virtual machines have none; give \"model\" to estimate it"));
   CHECK(vm.fake.log.size() == 7);
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("a model where nothing measures, tagged so") {
   for (const Seen &seen : server.next(5)) CHECK_FALSE(seen.tags.contains("quality"));
 }
 
-TEST_CASE("after a suspend nothing is told of the time before") {
+TEST_CASE("after a suspend nothing is reported of the time before") {
   Machine laptop(make_laptop);
   laptop.collect();
   laptop.root.energy("intel-rapl:0", 10'000'000);
@@ -266,7 +266,7 @@ TEST_CASE("throttling and interrupts") {
   CHECK(with_tags(samples, {{"core", "1"}}, "sys.cpu.interrupts")["sys.cpu.interrupts"] == 1);
 }
 
-TEST_CASE("a day of a server in windows of a minute: what is told is what was used, over every wrap") {
+TEST_CASE("a day of a server in windows of a minute: the reported energy is the used energy, over every wrap") {
   Options options;
   options.cstates = false;
   Machine server(make_intel_server, options);
@@ -274,7 +274,7 @@ TEST_CASE("a day of a server in windows of a minute: what is told is what was us
   std::uniform_real_distribution<double> watts(20, 290);
   server.collect();
   uint64_t counts = 0;
-  double used = 0, told = 0;
+  double used = 0, reported = 0;
   for (int window = 0; window < 1440; ++window) {
     const double joules = watts(random) * 60;
     used += joules;
@@ -282,14 +282,14 @@ TEST_CASE("a day of a server in windows of a minute: what is told is what was us
     server.root.energy("intel-rapl:0", counts);
     const Seen package = with_tags(server.next(60), {{"package", "0"}}, "sys.cpu.energy");
     REQUIRE(package["sys.cpu.energy"]);
-    told += *package["sys.cpu.energy"];
+    reported += *package["sys.cpu.energy"];
     REQUIRE(*package["sys.cpu.energy"] / 60 <= 300);
   }
   CHECK(used > 10 * 262'143);
-  CHECK(told == Approx(used).epsilon(0.001));
+  CHECK(reported == Approx(used).epsilon(0.001));
 }
 
-TEST_CASE("limits that are raised while it runs, and a machine of kilowatts, are told") {
+TEST_CASE("limits that are raised while it runs, and a machine of kilowatts, are reported") {
   Machine laptop(make_laptop);  // its limit was 15 W at the start
   laptop.collect();
   laptop.root.energy("intel-rapl:0", 240'000'000);

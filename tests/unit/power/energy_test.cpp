@@ -26,7 +26,7 @@ double value(const std::string &line, const std::string &field) {
   return std::stod(line.substr(at + field.size() + 2));
 }
 
-// A server of one package; what its counters say next.
+// A server of one package, and the next readings of its counters.
 struct Server {
   explicit Server(std::optional<double> idle_watts = 20) {
     make_amd(root);
@@ -53,7 +53,7 @@ struct Server {
   std::optional<Bench<EnergyTranslator>> bench;
 };
 
-TEST_CASE("what is above idle is divided by CPU time, and idle is apart") {
+TEST_CASE("power above idle is divided by CPU time, and idle power is separate") {
   Server server;
   CHECK(server.window(0, 0, {"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
   const Lines out =
@@ -65,9 +65,9 @@ TEST_CASE("what is above idle is divided by CPU time, and idle is apart") {
                      "pid=4 process=d | proc.mem.resident=7",
                      "| sys.energy.packages=300 sys.energy.idle=100 sys.energy.processes=200 sys.energy.unattributed=0"});
   CHECK(server.bench->surroundings.created == 1);
-  const atalaya_sample &told = server.bench->batch.raw().samples[5];
-  CHECK(told.time_ns == testing::kWindowTime);
-  CHECK(told.duration_ns == testing::kSecond);
+  const atalaya_sample &reported = server.bench->batch.raw().samples[5];
+  CHECK(reported.time_ns == testing::kWindowTime);
+  CHECK(reported.duration_ns == testing::kSecond);
 }
 
 TEST_CASE("when the CPU that a package was read on is switched off, another one of it is read") {
@@ -102,7 +102,7 @@ TEST_CASE("when the CPU that a package was read on is switched off, another one 
   CHECK(value(out[0], "sys.energy.packages") == 40);
 }
 
-TEST_CASE("a package that stands still gives no process an energy of 0") {
+TEST_CASE("a package with an unchanged counter gives no process an energy of 0") {
   Server server;
   const Lines in = {"pid=1 process=a | proc.cpu.user=100"};
   server.window(0, 0, {});
@@ -145,7 +145,7 @@ TEST_CASE("idle power is never above the power") {
   CHECK(value(out[0], "proc.cpu.energy") == 0);
 }
 
-TEST_CASE("idle power is learned in idle windows, and a load then has what it adds") {
+TEST_CASE("idle power is learned in idle windows, and a load then has the power that it adds") {
   Server server(std::nullopt);
   server.window(0, 0, {});
   // Busy from the start: until an idle window was seen, idle time has its share.
@@ -197,7 +197,7 @@ TEST_CASE("a day: processes, idle and unattributed are the package's energy, ove
   std::mt19937 random(3);
   std::uniform_real_distribution<double> part(0, 60);
   server.window(0, 0, {});
-  double used = 0, told = 0;
+  double used = 0, reported = 0;
   for (int window = 0; window < 86400 / 60; ++window) {
     double percent = 0;
     Lines in;
@@ -215,10 +215,10 @@ TEST_CASE("a day: processes, idle and unattributed are the package's energy, ove
     REQUIRE(processes == Approx(value(out.back(), "sys.energy.processes")).epsilon(1e-5));
     const double all = processes + value(out.back(), "sys.energy.idle") + value(out.back(), "sys.energy.unattributed");
     REQUIRE(all == Approx(joules).epsilon(0.001));
-    told += all;
+    reported += all;
   }
   CHECK(used > 10 * 65'532);
-  CHECK(told == Approx(used).epsilon(0.001));
+  CHECK(reported == Approx(used).epsilon(0.001));
 }
 
 TEST_CASE("where nothing measures nothing is added, and why is said once") {
@@ -256,7 +256,7 @@ TEST_CASE("a model that makes no sense is refused") {
         std::string::npos);
 }
 
-TEST_CASE("what the CPUs were busy with: /proc/stat") {
+TEST_CASE("busy CPU time: /proc/stat") {
   MachineTree root;
   core::Tree tree(root.path());
   REQUIRE(tree.open());
