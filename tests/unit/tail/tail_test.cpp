@@ -33,7 +33,7 @@ TEST_CASE("tail: a file that is there at the first look is read from its begin, 
   CHECK(folder_on.look() == Lines{"from its begin"});
 }
 
-TEST_CASE("tail: a path that matches no file is told of at the first look of a run, and waited for") {
+TEST_CASE("tail: a path that matches no file is reported at the first look of a run, and waited for") {
   const TemporaryFolder folder;
   std::string path = folder.path();
   SUBCASE("a file") {
@@ -43,14 +43,14 @@ TEST_CASE("tail: a path that matches no file is told of at the first look of a r
     path += "/l*g";
   }
   SUBCASE("a folder") {}
-  SUBCASE("a file in a folder that is not there") {
+  SUBCASE("a file in a missing folder") {
     path += "/later/log";
   }
   Reader reader({.path = path});
-  const Lines told = {"path \"" + path + "\" matches no file yet; it is waited for"};
+  const Lines expected = {"path \"" + path + "\" matches no file yet; it is waited for"};
   CHECK(reader.look().empty());
   CHECK(reader.look().empty());
-  CHECK(reader.said == told);
+  CHECK(reader.said == expected);
   fs::create_directory(folder.path() + "/later");
   const std::string log = path.ends_with("/later/log") ? path : folder.path() + "/log";
   Writer(log).write("line\n");
@@ -59,7 +59,7 @@ TEST_CASE("tail: a path that matches no file is told of at the first look of a r
   CHECK(reader.look().empty());
   fs::remove(log);
   CHECK(reader.look(1'000'000).empty());
-  CHECK(reader.said == told);
+  CHECK(reader.said == expected);
 }
 
 TEST_CASE("tail: a renamed file is read to its end, before the one that follows it") {
@@ -103,7 +103,7 @@ TEST_CASE("tail: files that were made and renamed between two looks are found by
   CHECK(reader.look(100).empty());
 }
 
-TEST_CASE("tail: a deleted file is read to its end; one that is gone after a restart is told of") {
+TEST_CASE("tail: a deleted file is read to its end; one that is gone after a restart is reported") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
   Reader reader({.path = writer.path()});
@@ -225,8 +225,8 @@ TEST_CASE("tail: the copy of a truncated file is read on, nothing twice") {
   writer.write("behind the copy\n");
   CHECK(reader.look() == Lines{"behind the copy"});
   fs::resize_file(writer.path(), 0);
-  writer.write("anew\n");
-  CHECK(reader.look() == Lines{"anew"});
+  writer.write("again\n");
+  CHECK(reader.look() == Lines{"again"});
   CHECK(reader.look(100).empty());
   CHECK(reader.tail->losses().truncations == 1);
   CHECK(reader.tail->losses().unseen_bytes == 0);
@@ -255,7 +255,7 @@ TEST_CASE("tail: after a restart, too, and with a path that does not name the co
   CHECK(reader.tail->losses().truncations == 1);
 }
 
-TEST_CASE("tail: what a truncation took is counted; a hole is no line") {
+TEST_CASE("tail: lines lost by a truncation are counted; a hole is no line") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
   Reader reader({.path = writer.path()});
