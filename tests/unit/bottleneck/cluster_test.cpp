@@ -16,7 +16,7 @@ namespace {
 double least_cost(std::vector<double> values, size_t count) {
   std::sort(values.begin(), values.end());
   const size_t size = values.size();
-  std::vector<double> sums = {0};  // of the first so many
+  std::vector<double> sums = {0};  // sums[n]: sum of the first n
   for (const double value : values) sums.push_back(sums.back() + value);
   const auto cost = [&](size_t begin, size_t end) {
     const size_t middle = begin + (end - begin) / 2;

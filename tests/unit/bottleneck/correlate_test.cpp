@@ -25,7 +25,7 @@ std::vector<double> wave(size_t number) {
   return column;
 }
 
-// Exactly this correlation with the first wave, none in what is left with any other number.
+// Exactly this correlation with the first wave, and none with any other number in the residual.
 std::vector<double> column_with(double coefficient, size_t number) {
   const std::vector<double> index = wave(1), rest = wave(number);
   std::vector<double> column;
@@ -94,7 +94,7 @@ TEST_CASE("columns are normalised, and those that do not change are left out") {
   }
 }
 
-TEST_CASE("the components of two columns are what the formula says") {
+TEST_CASE("the components of two columns match the formula") {
   // Of a correlation matrix (1 r; r 1) the variances are 1 + r and 1 - r, the loadings the square roots of half of them.
   const double r = 0.6;
   const auto components = principal_components(normalised({{"a", "b"}, {wave(1), column_with(r, 2)}}));

@@ -13,7 +13,7 @@ Tags phase_of(const Tags &task, const std::string &phase, const std::string &sou
   return source.empty() ? tags : Spans::with(tags, "source", source);
 }
 
-// What examples/btrace/HadoopMap.java prints of a task.
+// Output of examples/btrace/HadoopMap.java for a task.
 void add_map_lines(Spans &spans, const Tags &task, double start = 0, double factor = 1) {
   const auto add = [&](const Tags &tags, double begin, double length, int64_t bytes) {
     spans.add("phase", tags, start + factor * begin, factor * length, {{"span.bytes", bytes}});
@@ -26,7 +26,7 @@ void add_map_lines(Spans &spans, const Tags &task, double start = 0, double fact
   add(phase_of(task, "merge", "disk"), 9, 1, 600);
 }
 
-TEST_CASE("where the input came from is not known by what was spilled and merged") {
+TEST_CASE("spilled and merged bytes do not show where the input came from") {
   Spans spans;
   for (int i = 0; i < 24; ++i) {
     const std::string host = "n" + std::to_string(i % 4);
@@ -53,7 +53,7 @@ int64_t remote_of(const std::vector<std::pair<Tags, Counts>> &phases) {
   return data.tasks[0].work.remote;
 }
 
-TEST_CASE("a task's remote bytes are those of the phases that read, if all of them tell") {
+TEST_CASE("a task's remote bytes are the sum of its reading phases if each phase reports them") {
   const Tags task = Spans::task("map", "t", "n");
   const Counts some = {{"span.bytes", 1000}}, part = {{"span.bytes", 1000}, {"span.bytes.remote", 300}};
   const auto one = [&](const std::string &phase, const std::string &source) { return phase_of(task, phase, source); };
@@ -61,7 +61,7 @@ TEST_CASE("a task's remote bytes are those of the phases that read, if all of th
   CHECK(remote_of({{one("read", "network"), some}, {one("spill", "memory"), some}}) == 1000);
   CHECK(remote_of({{one("read", "disk"), some}, {one("merge", "disk"), some}}) == 0);
   CHECK(remote_of({{one("read", "cache"), some}}) == 0);
-  // A part of the reading whose source is not told may have been all remote.
+  // A part of the input with an unreported source may have been all remote.
   CHECK(remote_of({{one("read", "disk"), some}, {one("read", ""), some}, {one("read", "disk"), some}}) == kUnknown);
   CHECK(remote_of({{one("read", "disk"), some}, {one("read", ""), {}}}) == 0);
   // Histories of Hadoop: `map` reads, where nothing else does.
@@ -72,7 +72,7 @@ TEST_CASE("a task's remote bytes are those of the phases that read, if all of th
   CHECK(remote_of({{one("shuffle-read", "network"), part}, {one("compute", ""), some}}) == kUnknown);
   // Reduces by lines: their shuffle.
   CHECK(remote_of({{one("shuffle", "network"), some}, {one("merge", "memory"), some}, {one("sort", ""), some}}) == 1000);
-  // What has no usual name reads if it tells remote bytes.
+  // A phase with an unusual name counts as reading if it reports remote bytes.
   CHECK(remote_of({{one("load", "network"), some}, {one("store", "disk"), some}}) == 1000);
   CHECK(remote_of({{one("load", "disk"), some}}) == kUnknown);
 }
@@ -96,7 +96,7 @@ TEST_CASE("remote bytes are a part of those that were read, not of the most that
   CHECK(all.findings[0].summary.find("remote reads, 100 % of the bytes") != std::string::npos);
 }
 
-TEST_CASE("of a task that tells its remote bytes itself they are a part of its own") {
+TEST_CASE("remote bytes that a task reports itself are a part of its own bytes") {
   Spans spans;
   const Tags task = Spans::task("map", "t", "n"), other = Spans::task("map", "u", "n"), third = Spans::task("map", "v", "n");
   const Counts read = {{"span.bytes", 1000}};

@@ -20,7 +20,7 @@ struct Cluster {
   std::array<double, 5> seconds = {2, 4, 0.5, 2, 1.5};
   double noise = 0.1;
   uint64_t seed = 1;
-  // Takes so many times as long.
+  // Multiplies the duration by this factor.
   std::string slow_node, slow_phase;
   double factor = 1;
 
@@ -52,21 +52,21 @@ TEST_CASE("the first algorithm on ten tasks by hand") {
     int64_t kib;
     double seconds;
     Grade grade;
-  } tasks_told[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
+  } expected[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
                     {"b", 600, 10, Grade::medium},  {"c", 305, 5, Grade::medium},  {"c", 300, 10, Grade::lower},
                     {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest}, {"e", 220, 20, Grade::lowest},
                     {"a", 1000, 5, Grade::highest}};
   for (const Clustering clustering : {Clustering::pam, Clustering::kmeans}) {
     Spans spans;
-    for (size_t i = 0; i < std::size(tasks_told); ++i)
-      spans.add("task", Spans::task("map", "t" + std::to_string(i), tasks_told[i].host), static_cast<double>(i),
-                tasks_told[i].seconds, {{"span.bytes", tasks_told[i].kib * kKibi}});
+    for (size_t i = 0; i < std::size(expected); ++i)
+      spans.add("task", Spans::task("map", "t" + std::to_string(i), expected[i].host), static_cast<double>(i),
+                expected[i].seconds, {{"span.bytes", expected[i].kib * kKibi}});
     const Analysis all = analysed(spans, {.clustering = clustering});
     const Group &group = group_of(all, "map", "");
-    REQUIRE(group.entries.size() == std::size(tasks_told));
-    for (size_t i = 0; i < std::size(tasks_told); ++i) {
-      CHECK(group.entries[i].speed == doctest::Approx(static_cast<double>(tasks_told[i].kib) / tasks_told[i].seconds));
-      CHECK(grade_text(group.entries[i].grade) == grade_text(tasks_told[i].grade));
+    REQUIRE(group.entries.size() == std::size(expected));
+    for (size_t i = 0; i < std::size(expected); ++i) {
+      CHECK(group.entries[i].speed == doctest::Approx(static_cast<double>(expected[i].kib) / expected[i].seconds));
+      CHECK(grade_text(group.entries[i].grade) == grade_text(expected[i].grade));
     }
     // Lowest and lower: e 2, c 1, d 1. One of five nodes is the top 20 %.
     REQUIRE(all.nodes.size() == 5);
@@ -189,7 +189,7 @@ TEST_CASE("two slow nodes of five are both named, the one that lost more first")
   CHECK(all.findings[0].summary.starts_with("map tasks are slow on node n3: "));
 }
 
-TEST_CASE("a node's remote share is of what was input, not of what reduces fetched") {
+TEST_CASE("a node's remote share is of the input, not of the bytes that reduces fetched") {
   Spans spans;
   for (int i = 0; i < 12; ++i) {
     const std::string node = "n" + std::to_string(i % 4);
@@ -256,7 +256,7 @@ TEST_CASE("one phase without bytes does not make those of the other tasks unknow
   for (const Entry &entry : group.entries) CHECK(entry.speed == doctest::Approx(2));
 }
 
-// Forty tasks on four nodes, in waves of two a node; some take so many times as long.
+// Forty tasks on four nodes, in waves of two per node; some take a multiple of the time.
 Spans with_slow_tasks(const std::vector<int> &slow, double factor) {
   Spans spans;
   for (int i = 0; i < 40; ++i) {
@@ -269,7 +269,7 @@ Spans with_slow_tasks(const std::vector<int> &slow, double factor) {
   return spans;
 }
 
-TEST_CASE("a task that is slow by itself is named, with what it tells") {
+TEST_CASE("a slow task is named with its measurements") {
   Spans spans = with_slow_tasks({17}, 5);
   const Analysis all = analysed(spans);
   REQUIRE(all.findings.size() == 1);

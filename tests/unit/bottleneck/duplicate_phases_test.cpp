@@ -12,7 +12,7 @@ namespace {
 constexpr int kTasks = 24;
 
 struct With {
-  int lines = kTasks;  // so many of the tasks print lines
+  int lines = kTasks;  // number of tasks that print lines
   bool history = false, map_bytes = true;
 };
 
@@ -65,7 +65,7 @@ void check_same(const Analysis &a, const Analysis &b) {
   for (size_t i = 0; i < a.findings.size(); ++i) CHECK(a.findings[i].summary == b.findings[i].summary);
 }
 
-TEST_CASE("phases that lines and a history tell count once, as the lines have them") {
+TEST_CASE("phases that lines and a history both report count once, with the values of the lines") {
   const Analysis lines = job({}), both = job({.history = true});
   check_same(both, lines);
   CHECK(lines.notes.empty());
@@ -80,7 +80,7 @@ TEST_CASE("phases that lines and a history tell count once, as the lines have th
   for (const PhaseRank &rank : both.ranks) CHECK(rank.share < 1);
 }
 
-TEST_CASE("what only the history knows of a phase's bytes stays") {
+TEST_CASE("bytes that only the history reports for a phase are kept") {
   const Analysis both = job({.history = true, .map_bytes = false});
   check_same(both, job({}));
   CHECK_FALSE(group_of(both, "map", "map").bytes_of_task);
@@ -144,7 +144,7 @@ TEST_CASE("tasks without lines are not compared with those that have some") {
         "lines");
 }
 
-TEST_CASE("phases of other names are told beside those of a history") {
+TEST_CASE("phases of other names are reported next to those of a history") {
   Spans spans;
   for (int i = 0; i < 4; ++i) {
     const Tags task = Spans::task("3", std::to_string(i), "n"), model = Spans::with(task, "quality", "model");
@@ -164,7 +164,7 @@ TEST_CASE("phases of other names are told beside those of a history") {
   CHECK(data.notes.size() == 1);
 }
 
-TEST_CASE("a task that only a history's phases tell of keeps them") {
+TEST_CASE("a task that only a history's phases mention keeps them") {
   Spans spans;
   const Tags one = Spans::with(Spans::task("map", "a", "n"), "phase", "map");
   const Tags other = Spans::with(Spans::task("map", "b", "n"), "phase", "map");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four nodes with tasks in waves, and what their hosts measured meanwhile.
+// Four nodes with tasks in waves, and the measurements of their hosts.
 #pragma once
 
 #include <doctest/doctest.h>

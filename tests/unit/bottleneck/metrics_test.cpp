@@ -23,7 +23,7 @@ TEST_CASE("findings that would cost too much stay without a reason, and none cos
   CHECK(only_finding(all).summary == "spill of map tasks is slow on node GD43: to look for the reason costs more than is allowed");
   REQUIRE(all.notes.size() == 1);
   CHECK(all.notes[0].starts_with("node GD43, job \"j\", stage \"map\": not all metrics were looked at: "));
-  // What one finding needs is enough for any number of them.
+  // The metrics that one finding needs are enough for any number of findings.
   query::Budget enough({.points = 60'000});
   const std::vector<Window> windows = {{"GD43", kT0, kT0 + 60 * kSecond}, {"GD44", kT0, kT0 + 60 * kSecond}};
   for (int i = 0; i < 100; ++i) CHECK(Metrics::read({windows}, {}, store, enough).has("sys.disk.write.mb"));
@@ -43,7 +43,7 @@ TEST_CASE("metrics are read once for all findings of a job, and one by one where
   AskedStore store;
   add_usual(store);
   add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
-  const auto tell = [](Spans &spans) {
+  const auto add_spans = [](Spans &spans) {
     for (const char *stage : {"one", "two"})
       for (int i = 0; i < 24; ++i) {
         const std::string &host = kHosts[static_cast<size_t>(i) % 4];
@@ -55,13 +55,13 @@ TEST_CASE("metrics are read once for all findings of a job, and one by one where
       }
   };
   Spans spans;
-  tell(spans);
+  add_spans(spans);
   const Analysis all = analysed(spans, store);
   REQUIRE(all.findings.size() == 2);
   CHECK(store.scans == 1);
   for (const Finding &finding : all.findings) CHECK(finding.reason == Reason::disk);
   Spans again;
-  tell(again);
+  add_spans(again);
   query::Budget budget({.points = 18'000});
   const Analysis apart = analyse(again.take(), {}, store, budget);
   CHECK(store.scans == 3);
@@ -92,7 +92,7 @@ TEST_CASE("a short window in a long job has its own time only") {
   CHECK(Metrics::read({many}, {}, store, budget).mean("sys.cpu.usage", many) == doctest::Approx(10 + 80 / 30.0).epsilon(0.02));
 }
 
-TEST_CASE("a phase in several spans is measured in these, not in what lies between") {
+TEST_CASE("a phase in several spans is measured in these spans, not in the gaps between them") {
   MemoryStore store;
   std::map<std::string, query::test::Values> values;
   Spans spans;
@@ -230,7 +230,7 @@ TEST_CASE("of disks and interfaces that stand on others only the lowest of each 
   // b: neither.
   add("sys.disk.write.mb", "disk", "b", "nvme0n1", 100);
   add("sys.net.in.mb", "interface", "b", "enp3s0", 400);
-  // c: of the lowest nothing is told.
+  // c: nothing is reported for the lowest.
   for (const char *disk : {"dm-0", "dm-1"}) add("sys.disk.write.mb", "disk", "c", disk, 50);
   add("sys.disk.write.mb", "disk", "c", "zram0", 0);
   add("sys.net.in.mb", "interface", "c", "bond0", 400);

@@ -31,7 +31,7 @@ bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("the table begins with what is wrong") {
+TEST_CASE("the table begins with the findings") {
   const Analysis all = two_jobs();
   const std::string table = as_table({all, Change{0, 1}, "memory", "now"});
   CHECK(table.starts_with("* before (<b>sort</b>): spill of map tasks is slow on node n1<x>: "));
@@ -50,7 +50,7 @@ TEST_CASE("the table begins with what is wrong") {
   CHECK(as_table({analysed(healthy), {}, "memory", "now"}).starts_with("no bottleneck found\n"));
 }
 
-TEST_CASE("of what was not measured there is no zero") {
+TEST_CASE("unmeasured values are not printed as zero") {
   Spans spans;  // as Spark's PythonPi: nothing is read or written
   for (int i = 0; i < 10; ++i) {
     const Tags task = Spans::task("0", std::to_string(i), "n" + std::to_string(i % 2));

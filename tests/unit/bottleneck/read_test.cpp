@@ -40,7 +40,7 @@ std::vector<std::string> names_of(const Analysis &all) {
   return names;
 }
 
-TEST_CASE("a job that only its tasks, phases or regions tell of is known in all of the store") {
+TEST_CASE("a job that only its tasks, phases or regions mention is found in the whole store") {
   SpanStore store;
   add_jobs(store, {"of-tasks"});
   store.add_span("phase", {{"job", "of-phases"}, {"task", "t"}, {"phase", "read"}}, 0, 1);
@@ -141,7 +141,7 @@ TEST_CASE("regions of several jobs are graded by job") {
         std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
 }
 
-// A window a second on n1, as a source has it that counts the runs of which it tells no spans: so many in each.
+// Windows of 1 s on n1, from a source that counts runs without spans: the same number in each window.
 void add_unseen(SpanStore &store, const std::string &metric, Tags tags, int first, int last, double runs) {
   query::test::Values values;
   for (int second = first; second <= last; ++second) values.emplace_back(second, runs);
@@ -177,7 +177,7 @@ TEST_CASE("a note names the regions that had runs that are in no span") {
   add_unseen(store, "region.dropped", {{"name", "parse"}, {"job", "second"}, {"host", "n2"}}, 1001, 1010, 7);
   CHECK(read(store, {"first"}).notes == first.notes);
   CHECK(read(store, {"second"}).notes.back() == unseen("\"hot\", \"parse\""));
-  CHECK(read(store, {"first", "second"}).notes.back() == unseen("\"hot\", \"parse\""));  // as --compare: not what lies between
+  CHECK(read(store, {"first", "second"}).notes.back() == unseen("\"hot\", \"parse\""));  // as --compare: without the time between the two jobs
   CHECK(read(store, {}).notes.back() == unseen("\"between\", \"elsewhere\", \"hot\" and 2 more"));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("of regions only the metrics of hosts whose name is clear are looked a
 TEST_CASE("runs of regions that were rolled up are of the time in which their windows were") {
   class RolledStore : public SpanStore {
    public:
-    // Windows of 1 s that ended from the first to the last of these seconds, told at the end of their step.
+    // Windows of 1 s that ended from the first to the last of these seconds, reported at the end of their step.
     void scan(std::span<const store::Series> series, const store::Range &, store::PointVisitor &visitor) override {
       const int64_t end = kT0 + 1800 * kSecond, length = 20 * kSecond;
       const double value = 5000;

@@ -94,7 +94,7 @@ TEST_CASE("a program that takes nothing away from the tasks does not hide a worn
         "on the other nodes (but little of what its disks move)");
 }
 
-TEST_CASE("what a program may use is a part of the node's cores and disks, and must be short there") {
+TEST_CASE("a program may use a part of the node's cores and disks, and they must be short") {
   const struct {
     int cores;
     double cpu, disk;
@@ -106,7 +106,7 @@ TEST_CASE("what a program may use is a part of the node's cores and disks, and m
                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // nobody waits
                {1, 25, 0, "cgroup.cpu.throttled.time", 600, 610, Reason::programs},   // a small node at its limit, as all are
                {1, 25, 0, "proc.cpu.delay", 10, 60, Reason::programs},                // the tasks wait for a CPU
-               {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},     // most of what the disk moves
+               {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},     // most of the disk's traffic
                {2, 0, 90, "sys.disk.write.await", 5, 5, Reason::none}};               // the disk keeps up
   for (const auto &one : cases) {
     CAPTURE(one.cores);
@@ -123,7 +123,7 @@ TEST_CASE("what a program may use is a part of the node's cores and disks, and m
   }
 }
 
-TEST_CASE("phases that histories tell hold what no other phase is named for") {
+TEST_CASE("phases from histories cover work that no other phase is named for") {
   CHECK(needs_of("map", {"map", "merge"}).input);
   CHECK(needs_of("map", {"map", "merge"}).reads);
   CHECK(needs_of("map", {"map", "merge"}).writes);
@@ -148,7 +148,7 @@ TEST_CASE("phases that histories tell hold what no other phase is named for") {
   CHECK(only_finding(analysed(writing, worn)).reason == Reason::disk);
 }
 
-TEST_CASE("remote reads are not ruled out by a phase's name where the shares differ, and do not hide what it waits for") {
+TEST_CASE("different shares of remote reads are not ruled out by the phase's name and do not hide the resource it waits for") {
   const std::map<std::string, double> shares = {{"GD43", 0.4}, {"GD41", 0.02}, {"GD42", 0.02}, {"GD44", 0.02}};
   MemoryStore store;
   add_usual(store);
@@ -171,7 +171,7 @@ TEST_CASE("a low rate of a disk that answers as fast as the others is not its fa
   CHECK(only_finding(analysed(spans, store)).reason == Reason::none);
 }
 
-TEST_CASE("what is read over a network that brings less is not slow by its disks") {
+TEST_CASE("disks are not the reason when a slower network limits the reads") {
   const auto reason = [](double received, double received_here) {
     MemoryStore store;
     add_metric(store, "sys.net.in.mb", received, {{"GD41", received_here}}, {{"interface", "eth0"}});
@@ -181,7 +181,7 @@ TEST_CASE("what is read over a network that brings less is not slow by its disks
     return only_finding(analysed(spans, store)).reason;
   };
   CHECK(reason(800, 400) == Reason::network);
-  CHECK(reason(20, 10) == Reason::disk);  // that is hardly what the tasks read
+  CHECK(reason(20, 10) == Reason::disk);  // hardly more than the tasks read
 }
 
 TEST_CASE("a node without LVM or a bond among nodes that have them moves no less") {

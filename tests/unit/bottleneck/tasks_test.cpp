@@ -28,7 +28,7 @@ TEST_CASE("a task is its span, and its phases are the sums of theirs") {
   CHECK(one.attempt() == "t1");
   CHECK(one.outcome == Outcome::succeeded);
   CHECK(one.work.duration_ns == 8 * kSecond);
-  CHECK(one.work.bytes == 400);  // its own it does not tell: the most that a phase had
+  CHECK(one.work.bytes == 400);  // it reports no bytes itself: the maximum of its phases
   CHECK(one.work.remote == 100);
   CHECK(one.gc_ms == 250);
   REQUIRE(data.phases.size() == 2);
@@ -41,7 +41,7 @@ TEST_CASE("a task is its span, and its phases are the sums of theirs") {
   CHECK(data.name(data.jobs[0].name) == "wordcount");
 }
 
-TEST_CASE("a task that only its phases tell of has their time") {
+TEST_CASE("a task that only its phases mention has their time") {
   Spans spans;
   const Tags task = Spans::task("map", "t1", "n1");
   spans.add("phase", Spans::with(task, "phase", "read"), 2, 3, {{"span.bytes", 10}});
@@ -53,7 +53,7 @@ TEST_CASE("a task that only its phases tell of has their time") {
   CHECK(data.tasks[0].is_done());
 }
 
-TEST_CASE("what runs, failed or was killed is not compared") {
+TEST_CASE("running, failed and killed tasks are not compared") {
   Spans spans;
   spans.add("task", Spans::task("map", "open", "n1"), 0, -1, {{"span.bytes", 10}});
   spans.add("task", Spans::task("map", "failed", "n1"), 0, 1, {{"span.bytes", 10}, {"span.outcome", 1}});
@@ -70,7 +70,7 @@ TEST_CASE("what runs, failed or was killed is not compared") {
   CHECK(outcome_text(all.data.tasks[0].outcome) == "running");
 }
 
-TEST_CASE("what has no end is not running any more when its job is over") {
+TEST_CASE("a task without an end is not running any more when its job is over") {
   Spans spans;
   spans.add("task", Spans::task("map", "open", "n1"), 0, -1);
   spans.add("task", Spans::task("map", "good", "n1"), 0, 1, {{"span.bytes", 10}, {"span.outcome", 0}});
@@ -125,7 +125,7 @@ class SpanStore : public query::test::MemoryStore {
   }
 };
 
-TEST_CASE("what was left open by a job that ended before is not of every later day") {
+TEST_CASE("spans left open by an ended job do not belong to later days") {
   SpanStore store;
   const auto task = [](const std::string &job, const std::string &id) {
     return Spans::with(Spans::task("map", id, "n"), "job", job);
@@ -144,7 +144,7 @@ TEST_CASE("what was left open by a job that ended before is not of every later d
   CHECK(data.idle == std::vector<std::string>{"crashed"});
 }
 
-TEST_CASE("attempts at a task are told apart, as are equal tasks of two jobs") {
+TEST_CASE("attempts at a task are distinct, and so are equal tasks of two jobs") {
   Spans spans;
   Tags tags = Spans::task("map", "t", "n1");
   spans.add("task", tags, 0, 1);
@@ -157,7 +157,7 @@ TEST_CASE("attempts at a task are told apart, as are equal tasks of two jobs") {
   CHECK(data.jobs.size() == 2);
 }
 
-TEST_CASE("foreign numbers do no harm, and what has no task is counted") {
+TEST_CASE("unexpected numbers do no harm, and spans without a task are counted") {
   Spans spans;
   spans.add("task", {{"job", "j"}}, 0, 1);
   spans.add("phase", Spans::task("map", "t", "n"), 0, 1);
@@ -180,7 +180,7 @@ TEST_CASE("an open span has no end, nor has one of foreign numbers") {
   CHECK_FALSE(end(5, INT64_MAX).has_value());
 }
 
-TEST_CASE("regions are graded by what they cost") {
+TEST_CASE("regions are graded by their cost") {
   Spans spans;
   const double seconds[] = {100, 60, 20, 5, 1};
   for (int i = 0; i < 5; ++i)

@@ -122,7 +122,7 @@ TEST_CASE("a node whose attempts are overtaken by copies on other nodes is found
   for (const uint32_t task : finding.tasks) CHECK(all.bottlenecks[task]);
 }
 
-TEST_CASE("metrics tell why attempts were overtaken") {
+TEST_CASE("metrics show why attempts were overtaken") {
   query::test::MemoryStore store;
   for (int node = 0; node < 4; ++node) {
     query::test::Values values;
@@ -181,7 +181,7 @@ TEST_CASE("attempts that name no task have no copies") {
   CHECK(analysed(spans).findings.empty());
 }
 
-TEST_CASE("how often chance gives so many") {
+TEST_CASE("probability of this many by chance") {
   CHECK(binomial_tail(0, 5, 0.3) == 1);
   CHECK(binomial_tail(6, 5, 0.3) == 0);
   CHECK(binomial_tail(5, 5, 0.5) == doctest::Approx(1.0 / 32));

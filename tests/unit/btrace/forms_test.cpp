@@ -75,7 +75,7 @@ TEST_CASE("btrace forms: distributions") {
     for (std::string &line : again.read({lines.begin() + static_cast<ptrdiff_t>(cut), lines.end()})) got.push_back(std::move(line));
     CHECK_MESSAGE(got == expected, "cut at " << cut);
   }
-  // What was known of a file that is gone is forgotten.
+  // The state of a deleted file is removed.
   bench.read({"Heading"});
   CHECK(bench.reader->state({{.id = {1, 1}}}).size() == 1);
   CHECK(bench.reader->state({{.id = {1, 2}}}).empty());
@@ -105,7 +105,7 @@ TEST_CASE("btrace forms: a snapshot of the profiler") {
             "[name=idle] btrace.profile.invocations=0i", "btrace.x=1i"});
 }
 
-TEST_CASE("btrace forms: errors, what was dropped, and buffers that overflowed are counted") {
+TEST_CASE("btrace forms: errors, dropped lines and overflowed buffers are counted") {
   LineBench bench;
   CHECK(bench.read({"! ERROR", "java.lang.NullPointerException: x = 5", "\tat a.B.c(B.java:3)", "Caused by: java.lang.Error",
                     "\t... 3 more", "requests = 5", "Dropped 17 commands", "Dropped 3 commands", "speculative buffer overflow: 4",

@@ -140,7 +140,7 @@ TEST_CASE("rules: invalid values and searches beyond the limit are logged and co
   CHECK(bench.said[3].find("pattern too expensive") != std::string::npos);
 }
 
-TEST_CASE("rules: what is wrong with one is said before it runs") {
+TEST_CASE("rules: errors in a rule are reported before it runs") {
   const auto refused = [](const RuleText &text) {
     const auto rules = btrace::Rules::make({{.match = "good", .emit = "drop"}, text});
     return rules ? std::string() : rules.error();

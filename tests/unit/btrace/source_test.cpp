@@ -5,7 +5,7 @@
 
 namespace atalaya::testing {
 
-// What phase lines, snapshots and the account emit under fixed names is what the table says, no more and no less.
+// Phase lines, snapshots and the account emit exactly the metrics of the table.
 TEST_CASE("btrace: the metric table has each fixed name that lines give") {
   std::vector<std::string> declared;
   declared.reserve(btrace::kMetrics.size());

@@ -72,7 +72,7 @@ TEST_CASE("spans: open spans are reported on request, and the oldest is given up
   CHECK(bench.read({"atalaya end task task=b time=" + at(1)}) == Lines{span("task", 2, 0, "[task=b] span.given_up=1i")});
 }
 
-TEST_CASE("spans: those that are open are bounded in bytes, so that what is written of them can be read back") {
+TEST_CASE("spans: open ones are bounded in bytes, so that their saved state can be read back") {
   LineBench bench({.max_open = 1'000'000, .max_open_bytes = 100'000});
   for (int i = 0; i < 100; ++i)
     bench.read({"atalaya begin task task=" + std::to_string(i) + std::string(5000, 'x') + "%20 time=" + at(i)});
@@ -97,7 +97,7 @@ TEST_CASE("spans: a begin whose end does not come is given up, counted from when
   CHECK(bench.reader->spans().open() == 1);
   CHECK(bench.reader->spans().counts().expired == 2);
   CHECK(bench.reader->state({}).size() == 1);
-  // What ends after all has no begin any more; the rest goes on.
+  // A late end has no begin any more; the other spans continue.
   CHECK(bench.read({"atalaya end task task=b time=" + at(102), "atalaya end task task=later time=" + at(102)}) ==
         Lines{span("task", 2, 100, "[task=later]")});
   CHECK(bench.reader->spans().counts().orphans == 1);
@@ -134,7 +134,7 @@ TEST_CASE("spans: an inode may have all 64 bits") {
   CHECK(bench.reader->state({{file, "/x", 0, 0, false, {}, {}}}) == state);
 }
 
-TEST_CASE("spans: what is open survives a restart") {
+TEST_CASE("spans: open ones survive a restart") {
   LineBench bench;
   bench.read({"atalaya begin task task=a%20b name=%ff host=h bytes=5 time=" + at(1),
               "atalaya begin region name=r seq=7 counter.a.b=0.1 time=" + at(2),

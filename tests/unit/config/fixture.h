@@ -37,7 +37,7 @@ struct Pull final : atalaya::Source {
   atalaya::Code collect(const atalaya::Window &, atalaya::Batch &) override { return atalaya::Code::ok; }
 };
 struct Push final : atalaya::PushSource {
-  static constexpr atalaya::Description description = {.name = "push"_str, .summary = "A source that tells."_str};
+  static constexpr atalaya::Description description = {.name = "push"_str, .summary = "Push source of the tests"_str};
   explicit Push(atalaya::Host) {}
   atalaya::Code run() override { return atalaya::Code::end; }
   void interrupt() noexcept override {}

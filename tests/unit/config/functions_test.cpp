@@ -81,7 +81,7 @@ std::string error_of(const std::string &code) {
 
 }  // namespace
 
-TEST_CASE("a function keeps what it returns and drops the rest") {
+TEST_CASE("a function keeps the samples it returns and drops the rest") {
   Inline function("function(s) if s.tags.process == 'backup' then return nil end return s end");
   for (const char *process : {"java", "backup", "python", "backup", "bash"}) function.add(process);
   const auto result = function.apply();
@@ -260,7 +260,7 @@ TEST_CASE("a sample that is kept after its call raises") {
   CHECK(tags.apply().failed == 1);
 }
 
-TEST_CASE("a mistake is told with its line; the sample is dropped, or passes as it was") {
+TEST_CASE("an error is reported with its line; the sample is dropped, or passes unchanged") {
   CHECK(error_of("function(s)\n  return s.fields['proc.cpu.user'] > s.fields.missing\nend") ==
         "test.lua:2: attempt to compare nil with number");
   CHECK(error_of("function(s) return {} end") ==
@@ -330,7 +330,7 @@ TEST_CASE("a function that hoards memory fails, and frees it for the next call")
 constexpr char kAddsTooMuch[] =
     "test.lua:1: more than a function may add to a batch: 16 MiB, and 4 KiB for each of its samples; set shorter texts";
 
-TEST_CASE("what a function adds to a batch is limited, and the next batch has the whole limit") {
+TEST_CASE("additions of a function to a batch are limited, and the next batch has the whole limit") {
   for (const std::string endless : {"for i = 1, 1e9 do s.tags.x = big end", "for i = 1, 1e9 do s.text = big end"}) {
     CAPTURE(endless);
     Inline function("(function() local big = ('x'):rep(1e6) return function(s) if s.tags.process == 'bad' then " + endless +
@@ -348,7 +348,7 @@ TEST_CASE("what a function adds to a batch is limited, and the next batch has th
   }
 }
 
-TEST_CASE("copies of arrays are within what a function may add to a batch") {
+TEST_CASE("copies of arrays count toward the limit of additions to a batch") {
   Inline function("function(s) s.tags.process = 'x' return s end");
   auto &first = function.add();
   function.batch.reserve(first, 60'000, 0);
@@ -372,7 +372,7 @@ TEST_CASE("functions may add more to a batch of more samples") {
   CHECK(function.batch.used_bytes() == before + size_t{200} * 87000);
 }
 
-TEST_CASE("a function that ignores the limit of what it may add still ends") {
+TEST_CASE("a function that ignores the limit of additions still ends") {
   Inline function("function(s) local big = ('x'):rep(1e6) while true do pcall(function() s.tags.x = big end) end end");
   function.add();
   const size_t before = function.batch.used_bytes();

@@ -175,14 +175,14 @@ TEST_CASE("values that would grow without end when they are read are refused") {
   CHECK(file.errors.front().find("main.lua:3: pipeline \"p\": source \"pull\": processes[") == 0);
 }
 
-TEST_CASE("what is not used is a warning, not an error") {
+TEST_CASE("an unused definition is a warning, not an error") {
   Loader loader;
   const auto file = loader.load("local db = a.sink.store {}\na.pipeline 'p' { a.source.push {}, a.sink.store { path = 'x' } }");
   CHECK(file.description);
   CHECK(file.warnings == std::vector<std::string>{"main.lua:2: sink \"store\" is not used by any pipeline"});
 }
 
-TEST_CASE("editors learn every component, its parameters, and what sinks share") {
+TEST_CASE("editors learn every component, its parameters, and the common options of sinks") {
   Registry registry = config_test::registry();
   const std::string stubs = editor_stubs(registry);
   for (const char *part :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline file cannot do: leave its state, run for ever, or take all memory. Each of these would hang or grow without the
-// limits; the test's own time limit in ctest is what fails then.
+// Limits of a pipeline file: it cannot leave its state, run for ever, or take all memory. Each test would hang or grow without
+// the limits; then the test's own time limit in ctest fails.
 #include "core/config/lua_state.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ constexpr int64_t kLimit_ns = 200'000'000;
 
 struct Run {
   bool ok = false;
-  std::string text;  // what it returned as a string, or why it failed
+  std::string text;  // the returned string, or the error
   int line = 0;
 };
 
@@ -107,7 +107,7 @@ TEST_CASE("library functions do not run for ever in C") {
   CHECK(run("local t = { 5, 4, 3, 2, 1 } table.sort(t, function() return true end) return #t").text == "5");
 }
 
-TEST_CASE("memory is bounded, and the file's line is told") {
+TEST_CASE("memory is bounded, and the file's line is reported") {
   for (const char *code :
        {"local t = {}\nfor i = 1, 1e9 do t[i] = i end", "local t = {}\nwhile true do t = { t } end",
         "local s = 'x'\nwhile true do s = s .. s end", "local t = {}\nfor i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end"}) {

@@ -95,7 +95,7 @@ std::string problem(const std::string &name, const Value &value) {
 
 }  // namespace
 
-TEST_CASE("nothing written gives the defaults; what has none is absent") {
+TEST_CASE("an empty table yields the defaults; a parameter without default is absent") {
   const auto result = resolve({});
   CHECK(result.problems.empty());
   CHECK(result.parameters.find("on")->i64 == 1);
@@ -137,7 +137,7 @@ TEST_CASE("values are read in the schema's types, and found by path") {
   CHECK(result.parameters.find("spool.nothing") == nullptr);
 }
 
-TEST_CASE("a wrong value is named with what was expected, its unit, its default and what came") {
+TEST_CASE("a wrong value is named with the expected type, its unit, its default and the actual value") {
   CHECK(problem("on", integer(1)) == "on|expected true or false (default true), got 1 (number)");
   CHECK(problem("top", text("x")) == "top|expected a whole number (default 10), got \"x\" (string)");
   CHECK(problem("top", number(1.5)) == "top|expected a whole number (default 10), got 1.5 (number)");
@@ -168,7 +168,7 @@ TEST_CASE("a wrong value is named with what was expected, its unit, its default 
   CHECK(problem("proc.cpu", text("high")) == "proc.cpu|expected a number, got \"high\" (string)");
 }
 
-TEST_CASE("all problems come in one run, and what is right is kept") {
+TEST_CASE("all problems come in one run, and valid values are kept") {
   const auto result = resolve(table({{"interval", integer(5)}, {"share", number(0.5)}, {"top", integer(0)}}, {text("x")}));
   CHECK(result.problems.size() == 3);
   CHECK(result.parameters.find("share")->f64 == 0.5);

@@ -14,7 +14,7 @@ using namespace atalaya::core;
 
 namespace {
 
-// Returns a function that applies all four functions to a subject and a pattern and tells what came of it, errors too.
+// Returns a function that applies all four functions to a subject and a pattern and returns the results, errors too.
 constexpr char kStrings[] = R"lua(
 local function show(...)
   local t = table.pack(...)
@@ -43,11 +43,11 @@ return function(seed, values)
   local function random(n) state = (state * 1103515245 + 12345) % 2147483648 return state // 65536 % n + 1 end
   local function add(...) out[#out + 1] = table.concat({ ... }, ",") end
   for step = 1, values do
-    local what = random(6)
-    if what <= 2 then table.insert(list, random(100))
-    elseif what == 3 then add(tostring(pcall(table.insert, list, random(20) - 2, random(100))))
-    elseif what == 4 then local ok, v = pcall(table.remove, list, random(20) - 2) add(tostring(ok), ok and tostring(v) or "")
-    elseif what == 5 then add(tostring(table.remove(list)))
+    local action = random(6)
+    if action <= 2 then table.insert(list, random(100))
+    elseif action == 3 then add(tostring(pcall(table.insert, list, random(20) - 2, random(100))))
+    elseif action == 4 then local ok, v = pcall(table.remove, list, random(20) - 2) add(tostring(ok), ok and tostring(v) or "")
+    elseif action == 5 then add(tostring(table.remove(list)))
     else table.move(list, random(5), random(10), random(10)) end
     for i = #list + 1, 40 do list[i] = nil end
     add(table.unpack(list, 1, #list))
@@ -73,10 +73,10 @@ class Pair {
     }
   }
   template <class Push>
-  void compare(Push push, const std::string &what) {
+  void compare(Push push, const std::string &description) {
     const std::string ours = result(ours_.raw(), push);
     const std::string stock = result(stock_.get(), push);
-    INFO(what);
+    INFO(description);
     CHECK(ours == stock);
   }
 
@@ -105,7 +105,7 @@ std::string random_text(std::mt19937 &random, const std::vector<std::string> &pi
 
 }  // namespace
 
-TEST_CASE("patterns give what Lua's own functions give") {
+TEST_CASE("patterns return the same as Lua's own functions") {
   Pair pair(kStrings);
   std::mt19937 random(7);
   const std::vector<std::string> letters = {"a", "b", "c", "1", " ", "(", ")", "x", "A", std::string(1, '\0'), "\xc3\xa4"};
@@ -132,7 +132,7 @@ TEST_CASE("patterns give what Lua's own functions give") {
   }
 }
 
-TEST_CASE("the table functions give what Lua's own give") {
+TEST_CASE("the table functions return the same as Lua's own") {
   Pair pair(kTables);
   for (lua_Integer seed = 1; seed <= 200; ++seed) {
     pair.compare(

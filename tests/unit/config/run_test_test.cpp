@@ -53,7 +53,7 @@ TEST_CASE("samples go through the stages and are compared, whatever their order"
   CHECK(outcome.value().notes.empty());
 }
 
-TEST_CASE("what is missing and what is unexpected is shown, an integer is no real number") {
+TEST_CASE("missing and unexpected samples are shown, an integer is no real number") {
   Tests tests;
   const auto outcome = tests.run(R"(a.test "t" { pipeline = "p", time = 7,
     input = { { tags = { process = "java" }, fields = { n = 5 } } },

@@ -23,7 +23,7 @@ struct Files {
   Tree tree{root.path()};
 };
 
-TEST_CASE("a root that is no folder is named, and what to do") {
+TEST_CASE("a root that is no folder is named, with the fix") {
   Files files;
   files.write("file", "");
   CHECK(Tree(files.root / "nowhere").open().error() ==
@@ -49,7 +49,7 @@ TEST_CASE("texts, lines and numbers of files") {
   CHECK(Tree("/").named("sys/a") == "/sys/a");
 }
 
-TEST_CASE("what is no file is not read, and does not block") {
+TEST_CASE("a special file is not read, and does not block") {
   Files files;
   files.write("sys/a", "");
   REQUIRE(::mkfifo((files.root / "pipe").c_str(), 0600) == 0);
@@ -67,7 +67,7 @@ TEST_CASE("names are in the order of their numbers") {
   CHECK(files.tree.list("online").error == ENOTDIR);
 }
 
-TEST_CASE("links: where they lead, and that names of one file are told as one") {
+TEST_CASE("links: their targets, and names of one file are reported as one") {
   Files files;
   files.write("devices/coretemp.0/x", "");
   std::filesystem::create_directory_symlink("devices/coretemp.0", files.root / "device");

@@ -33,7 +33,7 @@ TEST_CASE("sizes are read in bytes") {
   CHECK(parse_size("0 B").value() == 0);
 }
 
-TEST_CASE("what is no duration or size says what to write") {
+TEST_CASE("an invalid duration or size is refused with the valid form") {
   CHECK(parse_duration("").error() == R"("" is not a duration; write a number and a unit, such as "5s")");
   CHECK(parse_duration("-5s").error() == R"("-5s" is not a duration; write a number and a unit, such as "5s")");
   CHECK(parse_duration("5").error() == R"("5" has no unit; write "5s" (units: ns us ms s m h d w y))");
@@ -59,7 +59,7 @@ TEST_CASE("durations and sizes are written in the shortest exact form") {
   CHECK(format_size(1) == "1 B");
 }
 
-TEST_CASE("what is written is read back") {
+TEST_CASE("a written value reads back the same") {
   std::mt19937_64 random(1);
   for (int i = 0; i < 10'000; ++i) {
     const auto number = static_cast<int64_t>(random() >> (1 + random() % 63));

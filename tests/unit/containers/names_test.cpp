@@ -74,7 +74,7 @@ TEST_CASE("each runtime's containers have the names that their runtime gave them
   }
 }
 
-TEST_CASE("what Compose and Kubernetes say of a container") {
+TEST_CASE("labels of Compose and Kubernetes") {
   ContainerNames names({.root = kHost + "/"});
   const Container compose = names.find(docker_place(id("d1")), 0);
   CHECK(compose.project == "shop");
@@ -143,7 +143,7 @@ TEST_CASE("a user cannot rename the system's containers, nor those of another") 
   CHECK_FALSE(names.find(home.place("libpod-" + id("a1") + ".scope"), 0).known);
 }
 
-TEST_CASE("a name that comes late is found within half the time that it was missing, and the id stands for it until then") {
+TEST_CASE("a late name is found within half the time that it was missing, and the id replaces it until then") {
   for (const int64_t late : {kSecond / 10, 2 * kSecond, 8 * kSecond}) {
     const testing::TemporaryFolder root;
     ContainerNames names({.root = root.path()});
@@ -228,62 +228,62 @@ TEST_CASE("no more containers are kept than the capacity: the one not asked for 
   CHECK_FALSE(names.find(docker_place(id("d2")), 0).known);
 }
 
-struct Told {
+struct Fixture {
   testing::TemporaryFolder root;
   std::vector<std::string> lines;
   ContainerNames names{{.root = root.path()}, [this](std::string_view line) { lines.emplace_back(line); }};
-  void ask_for_a_minute(const Place &place) {
+  void find_for_a_minute(const Place &place) {
     for (int64_t now = 0; now <= 60 * kSecond; now += kSecond) names.find(place, now);
   }
 };
 
-TEST_CASE("a reason for missing names is told once, with the file and what to do") {
-  Told told;
-  const std::string file = docker_path(told.root.path(), id("d1"));
+TEST_CASE("a reason for missing names is reported once, with the file and the fix") {
+  Fixture fixture;
+  const std::string file = docker_path(fixture.root.path(), id("d1"));
   write(file, "{\"ID\":");
-  write(docker_path(told.root.path(), id("d2")), "nonsense");
-  told.names.find(docker_place(id("d1")), 0);
-  CHECK(told.lines.empty());  // it may be being written
-  told.ask_for_a_minute(docker_place(id("d1")));
-  told.ask_for_a_minute(docker_place(id("d2")));
-  REQUIRE(told.lines.size() == 1);
-  CHECK(told.lines[0] == "names of containers are missing, their ids stand for them: " + file + ": it is not what docker writes");
+  write(docker_path(fixture.root.path(), id("d2")), "nonsense");
+  fixture.names.find(docker_place(id("d1")), 0);
+  CHECK(fixture.lines.empty());  // it may be being written
+  fixture.find_for_a_minute(docker_place(id("d1")));
+  fixture.find_for_a_minute(docker_place(id("d2")));
+  REQUIRE(fixture.lines.size() == 1);
+  CHECK(fixture.lines[0] == "names of containers are missing, their ids stand for them: " + file + ": it is not what docker writes");
 }
 
-TEST_CASE("no state at all is nothing to tell of") {
-  Told told;
-  told.ask_for_a_minute(place_of("/odd/" + id("d1")));
-  CHECK(told.lines.empty());
+TEST_CASE("a host without any state files reports no error") {
+  Fixture fixture;
+  fixture.find_for_a_minute(place_of("/odd/" + id("d1")));
+  CHECK(fixture.lines.empty());
 }
 
 TEST_CASE("a hostile list: too large, not JSON, a link, and the others go on") {
-  Told told;
-  const std::string folder = told.root / "var/lib/containers/storage/";
+  Fixture fixture;
+  const std::string folder = fixture.root / "var/lib/containers/storage/";
   write(folder + "overlay-containers/containers.json", std::string((size_t{4} << 20) + 1, ' '));
   write(folder + "overlay-containers/volatile-containers.json", std::string(1 << 20, '['));
   fs::create_directories(folder + "vfs-containers");
   fs::create_symlink(folder + "good", folder + "vfs-containers/containers.json");
   write(folder + "zfs-containers/containers.json", R"([{"id":")" + id("b1") + R"(","names":["web"]}])");
-  CHECK(told.names.find(place_of("/machine.slice/libpod-" + id("b1") + ".scope"), 0).name == "web");
-  told.ask_for_a_minute(place_of("/machine.slice/libpod-" + id("b2") + ".scope"));
-  REQUIRE(told.lines.size() == 1);
-  CHECK(told.lines[0].ends_with("overlay-containers/containers.json: it is larger than 4194304 bytes"));
+  CHECK(fixture.names.find(place_of("/machine.slice/libpod-" + id("b1") + ".scope"), 0).name == "web");
+  fixture.find_for_a_minute(place_of("/machine.slice/libpod-" + id("b2") + ".scope"));
+  REQUIRE(fixture.lines.size() == 1);
+  CHECK(fixture.lines[0].ends_with("overlay-containers/containers.json: it is larger than 4194304 bytes"));
 }
 
-TEST_CASE("without the right to read, it is said once what would give it") {
+TEST_CASE("missing permission to read is reported once, with the fix") {
   if (::geteuid() != 0) {
     MESSAGE("skipped: only root can give up rights");
     return;
   }
-  Told told;
-  write(docker_path(told.root.path(), id("d1")), docker_config(id("d1"), "web"));
-  fs::permissions(told.root.path(), fs::perms::others_exec, fs::perm_options::add);
-  fs::permissions(told.root / "var/lib/docker", fs::perms::owner_all);
+  Fixture fixture;
+  write(docker_path(fixture.root.path(), id("d1")), docker_config(id("d1"), "web"));
+  fs::permissions(fixture.root.path(), fs::perms::others_exec, fs::perm_options::add);
+  fs::permissions(fixture.root / "var/lib/docker", fs::perms::owner_all);
   REQUIRE(::seteuid(65534) == 0);
-  told.ask_for_a_minute(docker_place(id("d1")));
+  fixture.find_for_a_minute(docker_place(id("d1")));
   REQUIRE(::seteuid(0) == 0);
-  REQUIRE(told.lines.size() == 1);
-  CHECK(told.lines[0].ends_with(": it may not be read; run as root or with CAP_DAC_READ_SEARCH"));
+  REQUIRE(fixture.lines.size() == 1);
+  CHECK(fixture.lines[0].ends_with(": it may not be read; run as root or with CAP_DAC_READ_SEARCH"));
 }
 
 TEST_CASE("state that comes and goes while it is read: the name or the id, nothing else") {

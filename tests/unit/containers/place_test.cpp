@@ -89,7 +89,7 @@ TEST_CASE("LXC and nspawn name the container in its path") {
   }
 }
 
-TEST_CASE("what only looks like a container is none") {
+TEST_CASE("a path that only resembles a container is none") {
   const char *const paths[] = {
       "/docker/IDd",                                    // 65 digits
       "/docker/dID",                                    //

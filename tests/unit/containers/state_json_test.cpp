@@ -20,7 +20,7 @@ TEST_CASE("docker: the name without its slash, odd ones exactly") {
   CHECK(out.name == "a \"b\"\n\xc3\xa9");
 }
 
-TEST_CASE("docker: what has no name, is not JSON or of another container names nothing") {
+TEST_CASE("docker: state that has no name, is not JSON or belongs to another container names nothing") {
   const auto reading = [](const std::string &json) {
     Container out;
     const Reading result = read_docker_config(json, id("d1"), out);
@@ -69,7 +69,7 @@ TEST_CASE("an OCI configuration names its container in annotations, or does not"
   CHECK(read_oci_config("{\"annotations\":{", out) == Reading::malformed);
 }
 
-TEST_CASE("a storage list: what is no container with a name is passed over") {
+TEST_CASE("a storage list: an entry that is no container with a name is skipped") {
   StorageList list;
   const std::string json = R"([7,null,[],{},{"id":"short","names":["a"]},{"id":")" + id("b1") + R"("},{"id":")" + id("b2") +
                            R"(","names":[]},{"id":")" + id("b3") + R"(","names":["web","also"]},{"id":")" + id("b4") +
@@ -85,7 +85,7 @@ TEST_CASE("a storage list: what is no container with a name is passed over") {
   CHECK(none.empty());
 }
 
-TEST_CASE("docker's data folder is what daemon.json says, if it is a folder's path") {
+TEST_CASE("docker's data folder is the one in daemon.json, if it is a folder's path") {
   CHECK(read_docker_data_root(R"({"data-root":"/data/docker"})") == "/data/docker");
   CHECK_FALSE(read_docker_data_root("{}"));
   CHECK_FALSE(read_docker_data_root(R"({"data-root":"docker"})"));

@@ -101,7 +101,7 @@ TEST_CASE("a sample of each core") {
   CHECK(with_tag(samples, "core", "1")["sys.counters.ipc"] == 3);
 }
 
-TEST_CASE("without a PMU there are the kernel's own events, and it is said once what is absent") {
+TEST_CASE("without a PMU there are the kernel's own events, and the absent events are reported once") {
   Machine machine;
   for (size_t slot = 0; slot < kSlots; ++slot)
     if (!is_software(slot)) machine.calls.lacks(slot);
@@ -116,7 +116,7 @@ TEST_CASE("without a PMU there are the kernel's own events, and it is said once 
   CHECK(samples[0]["sys.counters.faults"] == 9);
 }
 
-TEST_CASE("a CPU that lacks some events tells the rest") {
+TEST_CASE("a CPU that lacks some events reports the rest") {
   Machine machine;
   machine.calls.lacks(kL1iLoads);
   machine.calls.lacks(kStalledBackend);
@@ -195,7 +195,7 @@ TEST_CASE("processes by name, with all their threads, to their last moment") {
   CHECK(samples[0].tags.at("process") == "java");
   CHECK(samples[0]["proc.counters.ipc"] == 2.5);
   CHECK(samples[0]["proc.counters.cpu"] == 50);
-  // It ends: what it did since is told, and then nothing more.
+  // It ends: its counts since then are reported, and then nothing more.
   machine.root.remove("proc/50");
   machine.calls.at({.pid = 50}).counts[kCycles] = 300;
   samples = machine.collect();
@@ -244,7 +244,7 @@ TEST_CASE("cgroups by path, on every CPU, until they vanish") {
   CHECK(machine.calls.events.empty());
 }
 
-TEST_CASE("what there are no descriptors for is left out whole, and said once") {
+TEST_CASE("a cgroup or process without enough descriptors is left out completely, and reported once") {
   Machine machine;
   for (int pid = 50; pid < 55; ++pid) machine.add_process(pid, "java", 100, {pid});
   Options options;

@@ -25,7 +25,7 @@ TEST_CASE("CPUs that came and CPUs that went") {
   CHECK(online_cpus().size() == static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-TEST_CASE("a change of CPUs is told once more: their files come a little later") {
+TEST_CASE("a change of CPUs is reported once more: their files come a little later") {
   proc::test::TempRoot root;
   const std::string online = "sys/devices/system/cpu/online";
   root.write(online, "0-1\n");

@@ -53,7 +53,7 @@ TEST_CASE("every event is opened in a group of its kind") {
   }
 }
 
-TEST_CASE("readings before and after make what was counted between them") {
+TEST_CASE("the difference of two readings is the count between them") {
   Kernel kernel;
   REQUIRE(kernel.open(all()) == 0);
   kernel.calls.at(kCpu0) = {100, 100, {{kCycles, 1000}, {kInstructions, 700}}};
@@ -102,7 +102,7 @@ TEST_CASE("beyond the limit of descriptors nothing stays open") {
   CHECK(other.calls.events.empty());
 }
 
-TEST_CASE("what cannot be opened says why") {
+TEST_CASE("an event that cannot be opened returns the reason") {
   Kernel kernel;
   kernel.calls.gone = {42};
   CHECK(kernel.open(all(), {.pid = 42}) == ESRCH);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel whose counters the test sets: what each place has counted so far, and for how long it was enabled and running.
+// A kernel whose counters the test sets: the count of each place so far, and how long it was enabled and running.
 #pragma once
 
 #include <algorithm>

@@ -124,7 +124,7 @@ TEST_CASE("unknown is absent and never 0") {
   CHECK_FALSE(values_of(tally, 0)[kValueCycles]);
 }
 
-TEST_CASE("what did not run counted nothing, and has no ratio") {
+TEST_CASE("an event that did not run counted nothing, and has no ratio") {
   Tally tally;
   tally.add(kCycles, {0, 0, 0});
   tally.add(kInstructions, {0, 0, 0});

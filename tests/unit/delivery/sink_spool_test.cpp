@@ -69,7 +69,7 @@ TEST_CASE("a pushed batch is acknowledged when the spool has it, though the sink
   CHECK(row.counts.dropped == 0);
 }
 
-TEST_CASE("what one engine leaves the next one delivers, in order, and its ledger goes on") {
+TEST_CASE("batches that one engine leaves the next one delivers, in order, and its ledger continues") {
   script().reset();
   const TemporaryFolder folder;
   int64_t accepted = 0;
@@ -167,7 +167,7 @@ TEST_CASE("a reload hands the spool to the sink's successor, and the ledger coun
   CHECK(static_cast<int64_t>(script().kept[1].size()) == script().given);
 }
 
-TEST_CASE("what a sink refuses, and what does not fit, is counted for good") {
+TEST_CASE("refused batches, and batches that do not fit, are counted permanently") {
   script().reset();
   script().write_code = ATALAYA_PERMANENT;
   const TemporaryFolder folder;

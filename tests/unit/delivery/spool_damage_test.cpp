@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files cut off and changed at every place: what is whole is delivered, what is not is counted.
+// Files cut off and changed at every place: whole records are delivered, damaged ones are counted.
 #include <algorithm>
 #include <cstring>
 
@@ -38,7 +38,7 @@ Left reopen(const std::string &dir) {
   const auto spool = open_spool(limits_in(dir));
   Left left;
   left.got = drain(*spool);
-  // It works on: what is new is delivered, too.
+  // It still works: new records are delivered, too.
   append(*spool, 1000, kSamples, "even");
   CHECK(drain(*spool) == numbers(1000, 1001));
   for (const SpoolCounts &counts : spool->counts()) {
@@ -84,7 +84,7 @@ TEST_CASE("a bit flipped anywhere in a segment costs one batch at most, and exac
   }
 }
 
-TEST_CASE("a segment cut off anywhere keeps what is before the cut; all that is behind it is counted") {
+TEST_CASE("a segment cut off anywhere keeps the records before the cut; all records behind it are counted") {
   const TemporaryFolder folder;
   make_spool(folder / "whole", 0);
   const auto segments = segments_in(folder / "whole");
@@ -121,11 +121,11 @@ TEST_CASE("a state changed anywhere costs no data: the older one counts, or all 
       CHECK(left.damaged == 0);
     }
   }
-  for (const char *what : {"gone", "zero", "noise"}) {
+  for (const char *damage : {"gone", "zero", "noise"}) {
     copy(folder / "whole", folder / "broken");
     std::filesystem::remove(folder / "broken/state");
-    if (*what == 'z') write_all(folder / "broken/state", std::string(131072, '\0'));
-    if (*what == 'n') write_all(folder / "broken/state", std::string(131072, 'x'));
+    if (*damage == 'z') write_all(folder / "broken/state", std::string(131072, '\0'));
+    if (*damage == 'n') write_all(folder / "broken/state", std::string(131072, 'x'));
     const Left left = reopen(folder / "broken");
     CHECK(left.got == numbers(0, kBatches));
     CHECK(left.damaged == 0);
@@ -215,7 +215,7 @@ TEST_CASE("a segment of another version from which all was delivered is no reaso
   CHECK(left.damaged == 0);
 }
 
-TEST_CASE("a crash between two segments: what the first one got since the state was stored is counted") {
+TEST_CASE("a crash between two segments: records that the first one got since the state was stored are counted") {
   const TemporaryFolder folder;
   for (const std::string &begun : {std::string(), std::string("ATLS\x01")}) {
     CAPTURE(begun);

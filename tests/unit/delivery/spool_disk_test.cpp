@@ -29,8 +29,8 @@ std::optional<std::string> on_small_disk(const std::string &mount_point, const s
         ::mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=1m") != 0)
       ::_exit(kNoTmpfs);
     const std::string text = checks();
-    const bool told = ::write(answer[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    ::_exit(told ? 0 : 1);
+    const bool written = ::write(answer[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    ::_exit(written ? 0 : 1);
   }
   ::close(answer[1]);
   std::string text;
@@ -64,7 +64,7 @@ std::string fill(const std::string &dir, WhenFull policy) {
     }
     if (full != (policy == WhenFull::block)) return "full only when it blocks";
     if (!spool.sync()) return "a full disk can still be synced";
-    // Delivery goes on, and what is delivered gives room back.
+    // Delivery continues, and delivered records give room back.
     SpoolDrops drops;
     for (int i = 0; i < 400; ++i) {
       if (!spool.take(drops)) return "nothing to take";

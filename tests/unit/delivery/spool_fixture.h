@@ -30,7 +30,7 @@ inline std::unique_ptr<Spool> open_spool(const SpoolLimits &limits) {
   return std::move(*spool);
 }
 
-// A payload that tells its number and has a size that depends on it.
+// A payload that contains its number and has a size that depends on it.
 inline std::string payload_of(uint64_t number) {
   return "batch " + std::to_string(number) + " " + std::string(100 + number % 7 * 300, static_cast<char>('a' + number % 26));
 }

@@ -12,7 +12,7 @@ using namespace atalaya::core;
 using namespace atalaya::core::test;
 using atalaya::testing::TemporaryFolder;
 
-TEST_CASE("what goes in comes out in order, also after it was closed and opened, and the counters go on") {
+TEST_CASE("records come out in order, also after the spool was closed and opened, and the counters continue") {
   const TemporaryFolder folder;
   const SpoolLimits limits = limits_in(folder / "made/spool");
   {
@@ -39,7 +39,7 @@ TEST_CASE("what goes in comes out in order, also after it was closed and opened,
   CHECK(counts_of(*spool).appended == 1100);
 }
 
-TEST_CASE("a record in flight comes again when its fate was never heard, and first") {
+TEST_CASE("a record in flight without a result comes again, and first") {
   const TemporaryFolder folder;
   SpoolDrops drops;
   {
@@ -79,7 +79,7 @@ TEST_CASE("only a complete payload begins a segment, and inherited segments are 
   CHECK(inherited == std::vector<uint64_t>{0, 1});
 }
 
-TEST_CASE("a folder has one owner, and the second is told") {
+TEST_CASE("a folder has one owner, and the second one gets an error") {
   const TemporaryFolder folder;
   auto first = open_spool(limits_in(folder / "s"));
   const auto second = Spool::open(limits_in(folder / "s"));
@@ -166,7 +166,7 @@ TEST_CASE("a batch larger than the spool is dropped, one as large as it fits, ag
   CHECK(counts_of(*spool).delivered == 9);
 }
 
-TEST_CASE("what waits too long is dropped, also behind a record that the sink does not take") {
+TEST_CASE("a record that waits too long is dropped, also behind a record that the sink does not take") {
   const TemporaryFolder folder;
   SpoolLimits limits = limits_in(folder / "s");
   limits.max_age_ns = 3'600'000'000'000;
@@ -189,7 +189,7 @@ TEST_CASE("what waits too long is dropped, also behind a record that the sink do
   CHECK(drain(*spool) == numbers(5, 6));
 }
 
-TEST_CASE("segments that are delivered go; the folder does not grow with what went through it") {
+TEST_CASE("delivered segments are deleted; the folder does not grow with the total of records") {
   const TemporaryFolder folder;
   SpoolLimits limits = limits_in(folder / "s");
   limits.max_bytes = int64_t{1} << 20;
@@ -216,7 +216,7 @@ TEST_CASE("eviction around the record in flight: it is settled all the same, and
       REQUIRE(spool->take(drops));
       for (uint64_t i = 1; i < 2000; ++i) append(*spool, i);
       CHECK(counts_of(*spool).dropped_total() > 0);
-      std::filesystem::copy(folder / "s", copy / "s");  // what a crash would leave now
+      std::filesystem::copy(folder / "s", copy / "s");  // files that a crash would leave now
       if (!crash) spool->settle({.delivered = 10, .dead_letter = 0, .dropped = {}});
     }
     limits.dir = crash ? copy / "s" : folder / "s";

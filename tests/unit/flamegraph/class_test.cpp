@@ -18,7 +18,7 @@ TEST_CASE("the kernel is system, in any company") {
   }
 }
 
-TEST_CASE("what stands for frames that nobody knows is none of the three") {
+TEST_CASE("a placeholder for unknown frames is none of the three") {
   for (const char *name : {"[unwind failed]", "[truncated]", "[stack lost]", "[unknown]"})
     CHECK(class_of(name, kJvm) == Class::unknown);
 }
@@ -45,13 +45,13 @@ TEST_CASE("in a JVM: Java is the application, HotSpot manages, libraries are sys
     CHECK_MESSAGE(class_of(name, kJvm) == Class::system, name);
 }
 
-TEST_CASE("where another runtime made code, what is native manages it") {
+TEST_CASE("where another runtime made code, native code manages it") {
   CHECK(class_of("LazyCompile:*f /x.js:1_[j]", kNode) == Class::application);
   CHECK(class_of("v8::internal::Heap::CollectGarbage", kNode) == Class::runtime);
   CHECK(class_of("uv_run", kNode) == Class::system);
 }
 
-TEST_CASE("in a program of its own, what is native is the application") {
+TEST_CASE("in a separate program, native code is the application") {
   for (const char *name : {"main", "shop::Cart::thirty(int)", "std::sort", "[shares]", "f.part.0"})
     CHECK_MESSAGE(class_of(name, kAlone) == Class::application, name);
   for (const char *name : {"_start", "__libc_start_main", "start_thread", "clone3", "[libc.so.6]", "[vdso]", "_dl_relocate_object"})
@@ -78,7 +78,7 @@ TEST_CASE("a process is one by its frames, whichever come first") {
   CHECK(!classes.in_jvm(app));
 }
 
-TEST_CASE("below hosts, processes are told apart as well") {
+TEST_CASE("below hosts, processes are distinguished as well") {
   Tree tree;
   const uint32_t java = tree.leaf("h1;java-1;memcpy");
   const uint32_t native = tree.leaf("h1;shop-1;memcpy");

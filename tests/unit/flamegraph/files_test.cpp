@@ -26,7 +26,7 @@ TEST_CASE("all lines are added up, also the last one without an end") {
   CHECK(folded_of(tree, false) == "a;b 3\nc 4\n");
 }
 
-TEST_CASE("what is no stack is left out, and a file of nothing else is refused") {
+TEST_CASE("a line that is no stack is left out, and a file without stacks is refused") {
   CHECK(read("# made by x\na;b 1\n").root().shown() == 1);
   CHECK(read("").root().shown() == 0);
   CHECK_THROWS_WITH_AS(read("\nELF?\nb\n"), "x.folded:2: not a folded stack (\"a;b;c 12\")", Failure);
@@ -36,7 +36,7 @@ TEST_CASE("a line without an end takes no more than a line") {
   CHECK_THROWS_AS(read(std::string((size_t{16} << 20) + 10, 'a') + " 1\n"), Failure);
 }
 
-TEST_CASE("a file that is not there") {
+TEST_CASE("a missing file") {
   Tree tree;
   CHECK_THROWS_WITH_AS(add_folded_file(tree, Side::shown, "/no/such.folded"), "/no/such.folded: No such file or directory",
                        Failure);

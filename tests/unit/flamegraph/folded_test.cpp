@@ -22,7 +22,7 @@ TEST_CASE("a line is a stack and a number") {
   check("a 1e3", "a", 1000);
 }
 
-TEST_CASE("what is no stack with a number") {
+TEST_CASE("lines that are no stack with a number") {
   for (const char *line :
        {"", " ", "a", "12", "a;b", "a b", "a -1", "a nan", "a inf", "a 1x", "a 0x10", " 12", ";; 12", "a 1e999"}) {
     INFO(line);
@@ -62,7 +62,7 @@ TEST_CASE("nothing is an empty tree") {
   CHECK(json_of(tree, true) == "{\"name\":\"all\",\"value\":0,\"delta\":0,\"children\":[]}\n");
 }
 
-TEST_CASE("what is written is read again") {
+TEST_CASE("written stacks read back the same") {
   const std::string text = "a 1\na;b 9007199254740991\na;b;c 0.25\n";
   Tree tree;
   for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {

@@ -82,7 +82,7 @@ TEST_CASE("thread dumps count their time: there are more of one JVM than of anot
   CHECK(folded(store, {.profile = "wall"}) == "java-1;a 5000000000\n");
 }
 
-TEST_CASE("only one kind of profile is asked for, beside what else is wanted") {
+TEST_CASE("only one kind of profile is read, in addition to the other filters") {
   Stacks store({});
   CHECK(folded(store, {.tags = {{"host", {"h1"}}}, .profile = "wall"}).empty());
   REQUIRE(store.selection.tags.size() == 2);

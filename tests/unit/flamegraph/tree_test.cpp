@@ -33,7 +33,7 @@ TEST_CASE("stacks that begin alike are together, and all values stay") {
   CHECK(folded_of(tree, false) == "a;b 2\na;b;c 6\na;d 1\n");
 }
 
-TEST_CASE("a function that is called again, by itself or by others, stands where it was called") {
+TEST_CASE("a function that is called again, by itself or by others, is at its position in the stack") {
   Tree tree;
   add(tree, "a;b;a", 3);
   add(tree, "a;a;a", 2);
@@ -51,7 +51,7 @@ TEST_CASE("frames without a name are left out") {
   CHECK(folded_of(tree, false) == "a;b 3\n");
 }
 
-TEST_CASE("what is too deep is cut where it is deep, and its value stays") {
+TEST_CASE("a stack that is too deep is cut where it is deep, and its value stays") {
   Tree tree({.depth = 3});
   add(tree, "a;b;c;d;e", 3);
   add(tree, "a;b;c", 1);
@@ -60,7 +60,7 @@ TEST_CASE("what is too deep is cut where it is deep, and its value stays") {
   CHECK(folded_of(tree, false) == "a;b;c 4\n");
 }
 
-TEST_CASE("what is too different is cut, and its value stays") {
+TEST_CASE("stacks that are too different are cut, and their value stays") {
   Tree tree({.nodes = 4});
   add(tree, "a;b", 1);
   add(tree, "a;c", 2);

@@ -55,7 +55,7 @@ TEST_CASE("height is memory, the line CPU, and the width of an edge bytes both w
   CHECK(has(line_of(drawing.text, "n0 -- n2"), R"(label="1000 B\n ")"));
 }
 
-TEST_CASE("edges with a small share are left out, with what only they touch") {
+TEST_CASE("edges with a small share are left out, with the nodes that only they touch") {
   const Drawing drawing = as_dot(example(), 0.5);
   CHECK(drawing.shown == 1);
   CHECK(drawing.hidden == 1);
@@ -95,13 +95,13 @@ TEST_CASE("a question that is too large is answered with options that its comman
   CHECK(query::advised("2001 are more", query::kAskForLessTime) == "2001 are more");
 }
 
-TEST_CASE("a time is told to the second") {
+TEST_CASE("a time has a resolution of one second") {
   constexpr int64_t kTime = 1'700'000'000'895'658'614;
   CHECK(query::span_text({kTime, kTime + 60'000'000'000}) == "2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z");
   CHECK(query::span_text({kTime, kTime + 1'000'000}) == "2023-11-14T22:13:20.895658614Z to 2023-11-14T22:13:20.896658614Z");
 }
 
-TEST_CASE("a long name of control characters is cut to what is seen of it") {
+TEST_CASE("a long name of control characters is cut to its visible part") {
   Graph graph = example();
   graph.nodes[0].name = std::string(40, '\x01');
   CHECK(line_of(as_dot(graph, 0).text, "n0 [").find(" height") < 120);

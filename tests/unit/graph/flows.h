@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows as hosts tell them, in few words.
+// Flows as hosts report them, in short form.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace atalaya::graph::test {
 
-// What `process` of `host` opened from `local` to `remote`.
+// A flow that `process` of `host` opened from `local` to `remote`.
 inline Flow opens(const std::string &host, const std::string &process, const std::string &local, const std::string &remote,
                   const std::string &port, double out, double in) {
   Flow flow;
@@ -24,7 +24,7 @@ inline Flow opens(const std::string &host, const std::string &process, const std
   return flow;
 }
 
-// What it took at `local` from `remote`.
+// A flow that it accepted at `local` from `remote`.
 inline Flow takes(const std::string &host, const std::string &process, const std::string &local, const std::string &remote,
                   const std::string &port, double out, double in) {
   Flow flow = opens(host, process, local, remote, port, out, in);

@@ -43,7 +43,7 @@ std::string shown(const Graph &graph) {
   return text;
 }
 
-TEST_CASE("by host: what goes between hosts, stays within, and leaves") {
+TEST_CASE("by host: traffic between hosts, within a host, and to the outside") {
   const Graph graph = graph_by(By::host);
   CHECK(shown(graph) == "a>b 11\na>192.0.2.7 70\na>2001:db8::9 2\nb>a 1001\nb>b 405\n192.0.2.7>a 3\n2001:db8::9>a 6\n");
   CHECK(graph.total == 1498);
@@ -75,7 +75,7 @@ TEST_CASE("by process nodes have their resources") {
   for (const Node &node : graph.nodes) CHECK(node.name != "silent");
 }
 
-TEST_CASE("what goes to a private address that the own host has does not leave it") {
+TEST_CASE("traffic to a private address of the same host does not leave it") {
   const std::vector<Flow> flows = {opens("a", "client", "172.17.0.1", "172.17.0.2", "80", 10, 20),
                                    takes("a", "other", "172.17.0.2", "172.17.0.9", "90", 0, 1),
                                    takes("b", "other", "172.17.0.2", "172.17.0.9", "90", 0, 2)};
@@ -103,7 +103,7 @@ TEST_CASE("samples meet flows by pid, whatever else they have") {
   CHECK(graph.nodes[0].used.memory == 100);
 }
 
-TEST_CASE("replicas have the colour of what runs in them") {
+TEST_CASE("replicas have the colour of their program") {
   std::vector<Flow> flows = {opens("a", "java", "10.0.0.1", "10.0.0.2", "80", 10, 0),
                              opens("a", "sh", "10.0.0.1", "10.0.0.2", "80", 1, 0)};
   for (Flow &flow : flows) flow.container = "worker-1";
@@ -147,10 +147,10 @@ TEST_CASE("flows and workers are read from a store") {
   REQUIRE(workers.size() == 2);
   CHECK(workers[0].used.cpu == 0.75);
   CHECK(workers[0].used.memory == 150);
-  CHECK(workers[1].used.memory == 300);  // its host told of the second half only
+  CHECK(workers[1].used.memory == 300);  // its host reported the second half only
 }
 
-// What a fork of `pid` moved: both ends, window by window as source net tells it.
+// Traffic of a fork of `pid`: both ends, window by window as source net reports it.
 void add_flow(query::test::MemoryStore &store, query::Tags tags, const char *process, const char *pid, const char *way,
               const query::test::Values &out, const query::test::Values &in) {
   const bool opened = std::string(way) == "out";
@@ -164,7 +164,7 @@ void add_flow(query::test::MemoryStore &store, query::Tags tags, const char *pro
   store.add("flow.in.bytes", tags, in);
 }
 
-TEST_CASE("a process that is called otherwise after its first window is one, by the name last told") {
+TEST_CASE("a process with a new name after its first window is one, by the name last reported") {
   query::test::MemoryStore store;
   add_flow(store, {}, "python3", "31748", "in", {{1, 198}}, {{1, 4}});
   add_flow(store, {{"container", "web"}}, "http.server", "31748", "in", {{2, 201}}, {{2, 5}});

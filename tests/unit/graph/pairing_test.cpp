@@ -41,7 +41,7 @@ TEST_CASE("bytes on their way when the time ended do not make a second peer") {
                takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 995)}) == "client>server 1000/0");
 }
 
-TEST_CASE("what one end alone counted is nobody's that is known") {
+TEST_CASE("traffic that one end alone counted has no known peer") {
   CHECK(shown({opens("a", "client", "10.0.0.1", "10.0.0.2", "80", 400, 0),
                takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 1000)}) == "client>server 400/0; ?>server 600/0");
 }
@@ -93,7 +93,7 @@ TEST_CASE("with both ports nothing needs to be divided, and a port that is used 
                takes("b", "server", "10.0.0.2:80", "10.0.0.1:50001", "80", 0, 130)}) == "first>server 100/0; second>server 30/0");
 }
 
-TEST_CASE("a host that tells ports meets one that merges them") {
+TEST_CASE("a host that reports ports meets one that merges them") {
   CHECK(shown({opens("a", "client", "10.0.0.1:50001", "10.0.0.2:80", "80", 100, 0),
                takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 100)}) == "client>server 100/0");
 }
@@ -137,12 +137,12 @@ TEST_CASE("a Unix socket that was inherited is known by who is named, and by who
   CHECK(shown({unix_flow("client", "900", "400", 70, 5), unix_flow("backend", "500", "900", 5, 70),
                unix_flow("other", "800", "400", 6, 2), unix_flow("postmaster", "400", "800", 2, 6)}) ==
         "postmaster>other 2/6; client>backend 70/5");
-  // With two names in the time: both flows have moved what the one of the other end has.
+  // With two names in the time: both flows have moved the traffic of the one at the other end.
   CHECK(shown({unix_flow("sh", "10", "20", 30, 0), unix_flow("worker", "10", "20", 70, 0), unix_flow("log", "20", "10", 0, 100)}) ==
         "sh>log 30/0; worker>log 70/0");
 }
 
-TEST_CASE("what is left of a flow meets its other ends in another way") {
+TEST_CASE("the remainder of a flow meets its other ends in another way") {
   Translations translations;
   add_translations("tcp 6 9 ESTABLISHED src=10.0.0.1 dst=10.96.0.7 sport=5 dport=80 src=10.1.0.3 dst=10.0.0.1 sport=8080 dport=5",
                    translations);
@@ -152,13 +152,13 @@ TEST_CASE("what is left of a flow meets its other ends in another way") {
               translations) == "direct>server 10/0; by name>server 1000/0");
 }
 
-TEST_CASE("what several flows saw more than their other end is divided by estimate") {
+TEST_CASE("a surplus that several flows saw over their other end is divided by estimate") {
   CHECK(shown({opens("a", "one", "10.0.0.1", "10.0.0.2", "80", 600, 0), opens("a", "two", "10.0.0.1", "10.0.0.2", "80", 400, 0),
                takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 400)}) ==
         "one>server ~240/0; two>server ~160/0; one>? ~360/0; two>? ~240/0");
 }
 
-TEST_CASE("datagram servers are told apart by address and network namespace, and the own host comes first") {
+TEST_CASE("datagram servers are distinguished by address and network namespace, and the own host comes first") {
   const auto udp = [](Flow flow, const char *netns = "") {
     flow.protocol = "udp";
     flow.netns = netns;
@@ -224,7 +224,7 @@ TEST_CASE("addresses with ports, and without") {
   CHECK(endpoint_of("").address.empty());
 }
 
-TEST_CASE("more than can be paired ends with what to do") {
+TEST_CASE("more flows than can be paired end with the fix") {
   std::vector<Flow> flows;
   flows.reserve(2200);
   for (int i = 0; i < 1100; ++i) {

@@ -20,7 +20,7 @@ AvroSchema schema_of(const std::string &fields) {
 std::string field(const std::string &type) {
   return R"({"name":"x","type":)" + type + "}";
 }
-// What one field's bytes are as JSON; the code where they are none.
+// The bytes of one field as JSON, or the error code if there are none.
 std::string decoded(const std::string &type, const std::string &bytes) {
   size_t used = 0;
   std::string json;
@@ -66,7 +66,7 @@ TEST_CASE("avro: bytes that are cut wait, bytes that cannot be are refused") {
   CHECK(decoded("[\"null\",\"R\"]", std::string(200, '\x02')) == "malformed");
 }
 
-TEST_CASE("avro: what is no schema is refused") {
+TEST_CASE("avro: an invalid schema is refused") {
   AvroSchema schema;
   std::string why;
   for (const char *text :
@@ -81,7 +81,7 @@ TEST_CASE("avro: what is no schema is refused") {
   CHECK_FALSE(schema.read(R"({"type":"record","name":"R","fields":[{"name":"x","type":)" + deep, why));
 }
 
-TEST_CASE("avro: a binary history that is damaged keeps what stands before") {
+TEST_CASE("avro: a damaged binary history keeps the records before the damage") {
   const std::string schema =
       R"({"type":"record","name":"Event","fields":[{"name":"type","type":{"type":"enum","name":"T","symbols":["JOB_SUBMITTED","JOB_FINISHED"]}},)"
       R"({"name":"event","type":[{"type":"record","name":"J","fields":[{"name":"jobid","type":"string"},{"name":"submitTime","type":"long"},)"
@@ -89,7 +89,7 @@ TEST_CASE("avro: a binary history that is damaged keeps what stands before") {
   const std::string head = "Avro-Binary\n" + schema + "\n", submitted = "\0\0\x0ejob_1_2\x02\0"s,
                     finished = "\x02\0\x0ejob_1_2\0\x08"s;
   const Read whole(head + submitted + finished);
-  CHECK(told(whole.spans) == std::vector<std::string>{"job 1+3 job=job_1_2 | outcome:0"});
+  CHECK(texts(whole.spans) == std::vector<std::string>{"job 1+3 job=job_1_2 | outcome:0"});
   const Read damaged(head + submitted + finished + "\x7f");
   CHECK(damaged.spans.size() == 1);
   CHECK(damaged.history.broken());

@@ -14,7 +14,7 @@ std::string property(const std::string &key, const std::string &value) {
   return "<property><name>" + key + "</name><value>" + value + "</value></property>";
 }
 
-std::string told(const Config &config) {
+std::string text_of(const Config &config) {
   std::string text;
   for (const Property &one : config.properties) text += one.key + "=" + one.value + ";";
   return text;
@@ -25,7 +25,7 @@ TEST_CASE("configuration: keys and values as written, keys without the blanks ar
       read_config(wrapped("<property>\n <name> fs.defaultFS </name>\n <value>hdfs://n1:8020</value>\n"
                           " <description>the <b>first</b></description></property>" +
                           property("dir", " ${user.home}/a &amp; &lt;b&gt;\xc3\xa9 ") + property("empty", "")));
-  CHECK(told(config) == "fs.defaultFS=hdfs://n1:8020;dir= ${user.home}/a & <b>\xc3\xa9 ;empty=;");
+  CHECK(text_of(config) == "fs.defaultFS=hdfs://n1:8020;dir= ${user.home}/a & <b>\xc3\xa9 ;empty=;");
   CHECK(config.skipped == 0);
   CHECK(config.problem.empty());
 }
@@ -34,26 +34,26 @@ TEST_CASE("configuration: values as attributes, a job's sources") {
   const Config config =
       read_config(wrapped("<property name=\"a\" value=\"1\"/><property><name>b</name><value>2</value><final>false</final>"
                           "<source>job.xml</source><source>programmatically</source></property>"));
-  CHECK(told(config) == "a=1;b=2;");
+  CHECK(text_of(config) == "a=1;b=2;");
 }
 
 TEST_CASE("configuration: the last value holds, unless an earlier one is final") {
-  CHECK(told(read_config(wrapped(property("a", "1") + property("b", "x") + property("a", "2")))) == "a=2;b=x;");
-  CHECK(told(read_config(
+  CHECK(text_of(read_config(wrapped(property("a", "1") + property("b", "x") + property("a", "2")))) == "a=2;b=x;");
+  CHECK(text_of(read_config(
             wrapped("<property><name>a</name><value>1</value><final> true </final></property>" + property("a", "2")))) == "a=1;");
 }
 
 TEST_CASE("configuration: a property without a key or value is counted") {
   const Config config =
       read_config(wrapped("<property><name>a</name></property><property><value>b</value></property>" + property("c", "3")));
-  CHECK(told(config) == "c=3;");
+  CHECK(text_of(config) == "c=3;");
   CHECK(config.skipped == 2);
   CHECK(config.problem.empty());
 }
 
-TEST_CASE("configuration: what stands before the damage is kept, and its line said") {
+TEST_CASE("configuration: entries before the damage are kept, and the line of the damage is reported") {
   const Config config = read_config("<configuration>\n" + property("a", "1") + "\n<property><name>b</nam");
-  CHECK(told(config) == "a=1;");
+  CHECK(text_of(config) == "a=1;");
   CHECK(config.problem == "line 3: unclosed token");
   CHECK(read_config("").problem == "line 1: no element found");
   CHECK(read_config("Meta VERSION=\"1\" .").problem == "line 1: syntax error");
@@ -72,7 +72,7 @@ TEST_CASE("configuration: limits of size, depth, number and length") {
   for (int i = 0; i < 17; ++i) deep += "<a>";
   CHECK(read_config(deep).problem == "line 1: elements are nested too deeply");
   const Config lengths = read_config(wrapped(property("long", std::string(kMaxText + 1, 'x')) + property("a", "1")));
-  CHECK(told(lengths) == "a=1;");
+  CHECK(text_of(lengths) == "a=1;");
   CHECK(lengths.skipped == 1);
   std::string many;
   for (size_t i = 0; i < kMaxProperties + 2; ++i) many += property(std::to_string(i), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sinks refuse is sent again, and given up when that cannot be.
+// Samples that sinks refuse are sent again, and given up when that is impossible.
 #include "plugins/sources/hadoop/delivery.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where histories are, and what has been taken of them.
+// Locations of histories, and read positions in them.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -67,7 +67,7 @@ TEST_CASE("topology: a domain that metrics do not say") {
 // ---- finding
 // --------------------------------------------------------------------------------------------------------------------------
 
-TEST_CASE("finder: files of a folder and below, the oldest first, without what is none; links are not followed") {
+TEST_CASE("finder: files of a folder and its subfolders, oldest first, histories only; links are not followed") {
   const TemporaryFolder folder;
   for (const char *name : {"b.jhist", "sub/deeper/a", ".hidden", "x.crc", "job_1_2_conf.xml", "site.xml", "appstatus_x"})
     put(folder / name, "text");
@@ -137,11 +137,11 @@ TEST_CASE("finder: a link that took a file's or a folder's place since it was li
   // In the middle of a path, too.
   CHECK_THROWS_AS(storage->look(folder / "named/sub/file"), Linked);
   CHECK_THROWS_AS(storage->look(folder / "named/sub"), Linked);
-  // Whoever names a link means what is behind it.
+  // A link that the operator names is followed.
   CHECK(make_local_storage({folder / "logs/file"})->read(folder / "logs/file", 0, 10) == "text");
 }
 
-TEST_CASE("places: what a pattern matches; what stands before it is the operator's") {
+TEST_CASE("places: matches of a pattern; the folder before the pattern is trusted") {
   const TemporaryFolder folder;
   for (const char *name : {"a.log", "b.log", "c.txt"}) put(folder / name, "text");
   CHECK(globbed(folder / "*.log") == Lines{folder / "a.log", folder / "b.log"});
@@ -199,7 +199,7 @@ TEST_CASE("discovery: the name nodes of a service that has several, by TLS where
   CHECK(path("hdfs:///d", "") == "webhdfs://ns:9870/d");
 }
 
-TEST_CASE("discovery: what cannot be used is said") {
+TEST_CASE("discovery: unusable files are reported") {
   const TemporaryFolder root;
   put(root / "etc/hadoop/core-site.xml",
       "<configuration>" + property("fs.defaultFS", "s3a://bucket") + property("mapreduce.jobhistory.done-dir", "${none}/x") + "<");
@@ -228,7 +228,7 @@ TEST_CASE("discovery: Spark's configuration") {
 // ---- WebHDFS
 // -----------------------------------------------------------------------------------------------------------------------------
 
-TEST_CASE("webhdfs: what the server says, and what it had better not") {
+TEST_CASE("webhdfs: valid and invalid responses of the server") {
   const std::vector<Entry> list = read_file_list(
       R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"a","type":"FILE","length":5,"modificationTime":7},{"pathSuffix":"b","type":"DIRECTORY","length":0,"modificationTime":8},)"
       R"({"pathSuffix":"..","type":"FILE","length":5,"modificationTime":7},{"pathSuffix":"x/y","type":"FILE","length":5,"modificationTime":7},)"
@@ -264,7 +264,7 @@ TEST_CASE("positions: only go on, and files are forgotten when they are gone") {
   CHECK_FALSE(positions.of("a"));
 }
 
-TEST_CASE("positions: a damaged file is made anew") {
+TEST_CASE("positions: a damaged file is written again") {
   const TemporaryFolder folder;
   put(folder / "p.db", std::string(5000, 'x'));
   Positions positions(folder / "p.db");
@@ -325,8 +325,8 @@ TEST_CASE("reading: goes on where it was; another one, where the sinks are") {
   CHECK(third.read().empty());
 }
 
-// As HDFS: who asks for what is behind the bytes that it lists is refused, unless it lists none; what an open file has behind them
-// is given all the same.
+// As HDFS: a request for bytes behind the listed length is refused, unless it lists none; bytes of an open file behind it
+// are returned.
 class StrictStorage final : public Storage {
  public:
   explicit StrictStorage(std::string written, uint64_t listed) : text(std::move(written)), size(listed) {}
@@ -378,7 +378,7 @@ TEST_CASE("reading: nothing is asked for at the end of a file whose server refus
   CHECK(remote.storage.asked == 1);
 }
 
-TEST_CASE("reading: what a server does not list of an open file is read") {
+TEST_CASE("reading: bytes of an open file that the server does not list are read") {
   Remote remote(kStart + stage(1), 0, "app.inprogress");
   CHECK(remote.read() == "1 ");
   CHECK(remote.read().empty());
@@ -387,7 +387,7 @@ TEST_CASE("reading: what a server does not list of an open file is read") {
   CHECK(remote.read() == "2 ");
   remote.storage.text += stage(3).substr(20);
   CHECK(remote.read() == "3 ");
-  // Its first block is full: the server lists that, and gives no more of it than lies in the next one when it lists that, too.
+  // Its first block is full: the server lists that block, and returns bytes of the next block only when it lists that one, too.
   remote.storage.size = remote.storage.text.size() - 1;
   remote.storage.text += stage(4);
   CHECK(remote.read().empty());
@@ -396,7 +396,7 @@ TEST_CASE("reading: what a server does not list of an open file is read") {
   CHECK(remote.read() == "4 5 ");
 }
 
-TEST_CASE("reading: of a closed file no more is asked for than is listed, of an idle one nothing open is told") {
+TEST_CASE("reading: a closed file is read up to its listed length; an idle file reports no open spans") {
   Remote remote(kStart + stage(1), 0, "app");
   CHECK(remote.read().empty());
   CHECK(remote.storage.asked == 0);

@@ -99,7 +99,7 @@ TEST_CASE("codecs: whole, in pieces, one stream after the other") {
         "abcdefghijabcdefghijabcdefghijxyabcdefghijabcdefghijabcdefghij");
 }
 
-TEST_CASE("codecs: what is not complete waits; what was there before is given") {
+TEST_CASE("codecs: incomplete input waits; output before it is returned") {
   const std::string text = sample();
   for (const std::string &packed : {zstd(text), lz4_block(text), snappy_stream(text), lzf_chunk()}) {
     const Result result = inflate(packed.substr(0, packed.size() - 3), 100);
@@ -129,15 +129,15 @@ TEST_CASE("codecs: damage is said and ends the reading") {
   CHECK(damage(lzf_chunk(), 20, '\x60') == "its LZF data is damaged");  // a copy from before the beginning
 }
 
-TEST_CASE("codecs: what grows beyond all measure is refused") {
+TEST_CASE("codecs: output that grows beyond the limit is refused") {
   const Result result = inflate(zstd(std::string(size_t{64} << 20, 'a')), 4096);
   CHECK_FALSE(result.good);
   CHECK(result.why == "it grows to more than 500 times its size when decompressed");
   CHECK(result.text.size() < size_t{19} << 20);
 }
 
-// What was harmless before does not make it so.
-TEST_CASE("codecs: what grows beyond all measure behind harmless data is refused, and is never in memory as a whole") {
+// Harmless data before it does not make it harmless.
+TEST_CASE("codecs: output that grows beyond the limit behind harmless data is refused, and is never in memory as a whole") {
   std::string harmless;
   for (uint32_t i = 1; harmless.size() < size_t{8} << 20; i = i * 1664525 + 1013904223) put_big(harmless, i, 4);
   const std::string bomb(size_t{256} << 20, 'a');

@@ -102,7 +102,7 @@ TEST_CASE("jhist: how jobs and attempts end") {
   CHECK(outcome("JOB_ERROR", "") == "job 80+100 job=job_1_2 name=n | outcome:1");
 }
 
-TEST_CASE("jhist: what goes on is told once, and has the same identity when it ends") {
+TEST_CASE("jhist: a running task is reported once, and has the same identity when it ends") {
   Read read(kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":"n")") +
             task_started("m", "MAP", "n1,n2") +
             event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"n1")")));
@@ -118,7 +118,7 @@ TEST_CASE("jhist: what goes on is told once, and has the same identity when it e
   CHECK(read.lines() == Lines{"task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " locality=node | outcome:1"});
 }
 
-TEST_CASE("jhist: attempts that run when the job ends, end with it, told before or not") {
+TEST_CASE("jhist: attempts that run when the job ends, end with it, reported before or not") {
   const std::string text = kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":"n")") +
                            event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"n1")")) +
                            event("REDUCE_ATTEMPT_STARTED", attempt("r", R"("startTime":300,"trackerName":"n1")"));
@@ -133,7 +133,7 @@ TEST_CASE("jhist: attempts that run when the job ends, end with it, told before 
   CHECK(followed.lines() == closed);
 }
 
-TEST_CASE("jhist: what runs is closed once, however often the job ends") {
+TEST_CASE("jhist: running tasks are closed once, however often the job ends") {
   const std::string end = event("JOB_KILLED", R"("jobid":"job_1_2","finishTime":180)");
   CHECK(
       Read(kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"n1")")) + end + end + end).lines() ==
@@ -171,7 +171,7 @@ TEST_CASE("jhist: a stage that was not done when its job broke off ends with it,
         Lines{"stage 90+60 stage=map | outcome:0", "stage 90+90 stage=reduce | outcome:2"});
 }
 
-TEST_CASE("jhist: an attempt whose host is not known is told when it ends") {
+TEST_CASE("jhist: an attempt with an unknown host is reported when it ends") {
   Read read(kHead + event("MAP_ATTEMPT_STARTED", attempt("m", R"("startTime":100,"trackerName":"")")));
   read.history.open(read.spans);
   CHECK(read.spans.empty());
@@ -179,7 +179,7 @@ TEST_CASE("jhist: an attempt whose host is not known is told when it ends") {
   CHECK(read.lines() == Lines{"task 100+50 host=n7 job=job_1_2 stage=map " + kTaskOf2 + " | outcome:1"});
 }
 
-TEST_CASE("jhist: what is wrong is counted, the first named, the rest kept") {
+TEST_CASE("jhist: errors are counted, the first is named, the rest is kept") {
   const Read read(kHead + "{\"type\":\n" + event("MAP_ATTEMPT_FAILED", attempt("m", R"("finishTime":150)")) +
                   "{\"type\":\"TASK_STARTED\"}\n" + R"({"type":"TASK_STARTED","event":{}})" + "\n" +
                   event("TASK_STARTED", R"("startTime":5)") +
@@ -225,7 +225,7 @@ TEST_CASE("history: a line beyond the limit is passed over and counted") {
   CHECK(history.damage().first == "line 3: it is longer than 32 MiB");
 }
 
-TEST_CASE("history: what is none is not taken for one") {
+TEST_CASE("history: other files are not taken for a history") {
   for (const std::string &text :
        {std::string(100, 'a'), std::string("<configuration>") + std::string(100, ' '), std::string(100, '\0')}) {
     const Read read(text);
@@ -273,7 +273,7 @@ TEST_CASE("old text: a map is one phase, for no time says when it merged; a redu
                               "phase 125+25" + reduce + " phase=reduce quality=coarse |", "task 100+50" + reduce + " | outcome:0"});
 }
 
-TEST_CASE("old text: cut counters leave the rest, a missing quotation mark does not hide what follows for ever") {
+TEST_CASE("old text: cut counters keep the rest, and a missing quotation mark does not hide all later records") {
   const std::string begin = "Meta VERSION=\"1\" .\nJob JOBID=\"job_1_2\" SUBMIT_TIME=\"80\" .\n";
   const Read cut(begin + "Job JOBID=\"job_1_2\" FINISH_TIME=\"180\" JOB_STATUS=\"SUCCESS\" COUNTERS=\"{(g)(g)[(a)(a)(1)][(b\" .\n");
   CHECK(cut.lines() == Lines{"job 80+100 job=job_1_2 | outcome:0 g/a=1"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves the source as samples.
+// Samples that the source emits.
 #include <atalaya/plugin.hpp>
 
 #include <set>

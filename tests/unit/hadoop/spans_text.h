@@ -10,7 +10,7 @@
 
 namespace atalaya::hadoop {
 
-inline std::string told(const Span &span) {
+inline std::string text_of(const Span &span) {
   std::string out =
       span.text + " " + std::to_string(span.start_ms) + (span.duration_ms < 0 ? "..." : "+" + std::to_string(span.duration_ms));
   for (const auto &[name, value] : {std::pair<const char *, const std::string &>{"host", span.host},
@@ -40,10 +40,10 @@ inline std::string told(const Span &span) {
   return out;
 }
 
-inline std::vector<std::string> told(const Spans &spans) {
+inline std::vector<std::string> texts(const Spans &spans) {
   std::vector<std::string> out;
   out.reserve(spans.size());
-  for (const Span &span : spans) out.push_back(told(span));
+  for (const Span &span : spans) out.push_back(text_of(span));
   return out;
 }
 
@@ -60,7 +60,7 @@ struct Read {
     }
     history.end_of_file(spans);
   }
-  std::vector<std::string> lines() const { return told(spans); }
+  std::vector<std::string> lines() const { return texts(spans); }
 
   History history;
   Spans spans;

@@ -28,7 +28,7 @@ Lines without_counters(Read read) {
 
 const std::string kPhase = " host=n1 job=app-1 stage=3 task=3.2 attempt=7 phase=";
 
-TEST_CASE("spark: phases one after the other, before what the driver took to fetch the result") {
+TEST_CASE("spark: phases one after the other, before the time that the driver took to fetch the result") {
   CHECK(without_counters(Read(ended(
             R"("Executor Deserialize Time":50,"Executor Run Time":600,"Result Serialization Time":10,)"
             R"("Shuffle Read Metrics":{"Fetch Wait Time":100,"Remote Bytes Read":5,"Local Bytes Read":6,"Total Records Read":2},)"
@@ -44,7 +44,7 @@ TEST_CASE("spark: phases one after the other, before what the driver took to fet
                   "bytes:11 records:2 remote:5 outcome:0"});
 }
 
-TEST_CASE("spark: an input of nothing beside a shuffle says nothing of what was computed") {
+TEST_CASE("spark: an empty input next to a shuffle is no measurement of the computed bytes") {
   const auto compute = [](const std::string &shuffle, int input) {
     const Lines lines = without_counters(Read(ended(R"("Executor Run Time":600,"Input Metrics":{"Bytes Read":)" +
                                                     std::to_string(input) + R"(,"Records Read":0})" + shuffle)));
@@ -142,7 +142,7 @@ TEST_CASE("spark: every number of a task is a counter, accumulators of one name 
       "| outcome:0 Task Metrics/Result Size=1 Push Based Shuffle/Merged Fetch Fallback Count=2 Accumulables/rows=7"));
 }
 
-TEST_CASE("spark: what runs is told once; a log without an id is called by its file") {
+TEST_CASE("spark: a running task is reported once; a log without an id is named after its file") {
   Read read(R"({"Event":"SparkListenerApplicationStart","App Name":"n","Timestamp":100})"
             "\n" +
             task("Start", R"("Locality":"PROCESS_LOCAL","Finish Time":0)") +
@@ -156,7 +156,7 @@ TEST_CASE("spark: what runs is told once; a log without an id is called by its f
   CHECK(read.spans.empty());
 }
 
-TEST_CASE("spark: an application's second run numbers from 0 again; its tasks and stages are told apart") {
+TEST_CASE("spark: an application's second run numbers from 0 again; its tasks and stages are distinct") {
   const auto run = [](const std::string &attempt) {
     return without_counters(Read(
         R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100)" + attempt + "}\n" +
@@ -173,7 +173,7 @@ TEST_CASE("spark: an application's second run numbers from 0 again; its tasks an
               "stage 200+100 job=app-1 stage=2/3.1 | outcome:0"});
 }
 
-TEST_CASE("spark: what runs when the application ends, ends with it, told before or not") {
+TEST_CASE("spark: tasks that run when the application ends, end with it, reported before or not") {
   const std::string text = kBegin + R"({"Event":"SparkListenerStageSubmitted","Stage Info":{"Stage ID":3,"Submission Time":200}})" +
                            "\n" + task("Start", R"("Finish Time":0)");
   const std::string end = R"({"Event":"SparkListenerApplicationEnd","Timestamp":5000})"
@@ -208,7 +208,7 @@ TEST_CASE("spark: a task whose end was not logged is there until its stage is co
         Lines{stage, "task 1000+3000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:0", job});
 }
 
-TEST_CASE("spark: what runs is closed once, however often the application ends") {
+TEST_CASE("spark: running tasks are closed once, however often the application ends") {
   const auto end = [](int at) { return R"({"Event":"SparkListenerApplicationEnd","Timestamp":)" + std::to_string(at) + "}\n"; };
   const std::string text = kBegin + task("Start", R"("Finish Time":0)");
   CHECK(Read(text + end(50) + end(5000) + end(6000) + end(7000)).lines() ==
@@ -230,7 +230,7 @@ TEST_CASE("spark: settings that were chosen are facts of the application, secret
   CHECK(rules.facts.wants("spark." + std::string(250, 'x'), "1"));
 }
 
-TEST_CASE("spark: what is wrong is counted, what is of no interest is not") {
+TEST_CASE("spark: invalid events are counted, irrelevant events are not") {
   const Read read(kBegin + "{\"Event\":\"SparkListenerTaskEnd\",\n" + task("End", R"("Finish Time":1)") +
                   R"({"Event":"SparkListenerTaskStart","Stage ID":1})"
                   "\n"
@@ -247,7 +247,7 @@ TEST_CASE("spark: what is wrong is counted, what is of no interest is not") {
   CHECK(read.spans.empty());
 }
 
-TEST_CASE("facts: what may hold a secret is no fact") {
+TEST_CASE("facts: a value that may hold a secret is no fact") {
   for (const char *key :
        {"hive.Password", "fs.s3a.secret.key", "a.token", "mapred.child.java.opts", "spark.executorEnv.A", "x.keytab", "y.auth.z"})
     CHECK(may_be_secret(key, "1"));

@@ -81,7 +81,7 @@ std::vector<std::string> points_of(const std::string &body, const std::set<size_
   return points;
 }
 
-// As OpenTSDB answers when these points could not be stored: what is wrong with which is told to those who ask for details.
+// As OpenTSDB answers when these points could not be stored: requests with details get the error of each point.
 std::string opentsdb(const Asked &asked, const std::set<size_t> &pids, const std::string &error) {
   const std::vector<std::string> points = points_of(asked.body, pids);
   if (points.empty()) return answer("204 No Content");
@@ -97,7 +97,7 @@ std::string opentsdb(const Asked &asked, const std::set<size_t> &pids, const std
   return answer("400 Bad Request", R"({"failed":)" + std::to_string(points.size()) + R"(,"errors":[)" + text + "]}");
 }
 
-// One that refuses a point with these words for so many times.
+// One that refuses a point with these words this number of times.
 struct Throttle {
   std::set<size_t> pids;
   int times;

@@ -11,7 +11,7 @@ using atalaya::http_client::testing::Server;
 
 namespace {
 
-// What a proxy hears first on the way to the url.
+// The first request to a proxy on the way to the url.
 std::string connect_line(const char *url) {
   Server proxy([](const auto &) { return answer("403 Forbidden"); });
   Deadlines deadlines;
@@ -27,7 +27,7 @@ std::string connect_line(const char *url) {
 
 }  // namespace
 
-TEST_CASE("http: a proxy is told host and port, an address of IPv6 in brackets") {
+TEST_CASE("http: a proxy gets host and port, an address of IPv6 in brackets") {
   for (const auto &[url, authority] :
        {std::pair("https://hub.example", "hub.example:443"), std::pair("https://hub.example:4242", "hub.example:4242"),
         std::pair("https://[2001:db8::1]", "[2001:db8::1]:443"), std::pair("https://[2001:db8::1]:4242/x", "[2001:db8::1]:4242")}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server on loopback that answers as a test tells it.
+// A server on loopback with the responses that a test sets.
 #pragma once
 
 #include <arpa/inet.h>

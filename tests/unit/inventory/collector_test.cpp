@@ -88,7 +88,7 @@ using Spans = std::vector<Seen>;
 
 }  // namespace
 
-TEST_CASE("all at the start, then what changes, all again at times") {
+TEST_CASE("all facts at the start, then changes, all facts again at intervals") {
   Machine machine;
   CHECK(machine.look(1000) == Spans{{"kernel.release", "6.1", 1000, -1}});
   CHECK(machine.metrics["inventory.facts"] == 1);
@@ -102,7 +102,7 @@ TEST_CASE("all at the start, then what changes, all again at times") {
   CHECK(machine.look(1110).empty());
 }
 
-TEST_CASE("a restart begins nothing anew, and sees what changed meanwhile") {
+TEST_CASE("a restart ends no fact, and detects the changes meanwhile") {
   Machine machine;
   machine.look(1000);
   machine.start();
@@ -125,7 +125,7 @@ TEST_CASE("without a state folder it works until it ends") {
   CHECK(machine.host.fake.log.empty());
 }
 
-TEST_CASE("a damaged state is said, and all begins anew") {
+TEST_CASE("a damaged state is reported, and all facts start again") {
   Machine machine;
   machine.look(1000);
   machine.state.write("facts", "nonsense");

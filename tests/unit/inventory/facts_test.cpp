@@ -12,13 +12,13 @@ TEST_CASE("facts are plain texts") {
   facts.add("a", "  one\ttwo\n");
   facts.add("b", " \n");
   facts.add("", "x");
-  facts.add("a", "another");  // the first stands
+  facts.add("a", "another");  // the first one is kept
   REQUIRE(facts.values().size() == 1);
   CHECK(facts.values().at("a") == "one two");
   CHECK_FALSE(facts.full());
 }
 
-TEST_CASE("long values are cut, and still told apart") {
+TEST_CASE("long values are cut, and still distinct") {
   const std::string long_text(5000, 'x');
   Facts first, second;
   first.add("a", long_text + "1");
@@ -36,14 +36,14 @@ TEST_CASE("long values are cut, and still told apart") {
   CHECK(whole.substr(whole.find(" ... ") - 2, 2) == "\xc3\xa4");
 }
 
-TEST_CASE("there is room for so many") {
+TEST_CASE("the number of facts is limited") {
   Facts facts;
   for (size_t i = 0; i <= kMaxFacts; ++i) facts.add("f" + std::to_string(i), "x");
   CHECK(facts.values().size() == kMaxFacts);
   CHECK(facts.full());
 }
 
-TEST_CASE("what could not be read is not known to be gone") {
+TEST_CASE("a fact that could not be read is not known to be gone") {
   Facts facts;
   facts.unread("disk.");
   CHECK(facts.is_unread("disk.sda.bytes"));

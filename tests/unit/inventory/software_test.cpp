@@ -39,7 +39,7 @@ struct Machine {
 
 }  // namespace
 
-TEST_CASE("JDKs by what they say of themselves") {
+TEST_CASE("JDKs by their release files") {
   Machine machine;
   machine.root.write("usr/lib/jvm/java-17/release", "IMPLEMENTOR=\"Debian\"\nJAVA_VERSION=\"17.0.15\"\n");
   machine.root.write("usr/lib/jvm/other/readme", "");
@@ -95,7 +95,7 @@ TEST_CASE("secrets are never reported, whatever the keys") {
   CHECK(machine.facts.values().size() == 4);
 }
 
-TEST_CASE("a file that is damaged or cannot be read leaves what is known") {
+TEST_CASE("a file that is damaged or cannot be read keeps the known facts") {
   Machine machine;
   machine.root.write("a/core-site.xml", "<configuration><property>");
   std::filesystem::create_directory(machine.root / "a/yarn-site.xml");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host believes of a batch that another process left in shared memory.
+// The parts that a host accepts of a batch that another process left in shared memory.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -82,7 +82,7 @@ TEST_CASE_FIXTURE(Memory, "a sound batch arrives whole, and is the host's own") 
   CHECK(view_of(to.raw().samples[0].tags[2].value) == "more");
 }
 
-TEST_CASE_FIXTURE(Memory, "what lies outside is refused") {
+TEST_CASE_FIXTURE(Memory, "references to the outside are refused") {
   SUBCASE("samples before the memory") {
     batch.samples = kBase - 64;
   }
@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(Memory, "what lies outside is refused") {
   SUBCASE("more samples than fit") {
     batch.count = 1000;
   }
-  SUBCASE("so many that their size overflows") {
+  SUBCASE("a number whose size overflows") {
     batch.count = uint64_t{1} << 60;
   }
   SUBCASE("tags outside") {
@@ -164,7 +164,7 @@ TEST_CASE_FIXTURE(Memory, "texts of no size need no place") {
   CHECK(refused() == "");
 }
 
-TEST_CASE_FIXTURE(Memory, "what changes while it is read is taken as one thing or the other, or refused") {
+TEST_CASE_FIXTURE(Memory, "a value that changes while it is read is taken in one state or the other, or refused") {
   std::atomic<bool> done{false};
   sample().tag_count = 1;
   std::thread scribbler([this, &done] {

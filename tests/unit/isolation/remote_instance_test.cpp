@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(Fixture, "declarations of metrics cross both ways") {
   CHECK(unit_seen(id) == "{number}");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a sink reads names that it has never heard of") {
+TEST_CASE_FIXTURE(Fixture, "a sink reads names that are new to it") {
   const std::string got = folder / "got";
   auto instance = make(ATALAYA_SINK, "faulty", {{"got", got}});
   REQUIRE(instance->start().ok());
@@ -271,7 +271,7 @@ TEST_CASE_FIXTURE(Fixture, "a batch that does not fit is refused, and the compon
   CHECK(instance->process(window(), small).ok());
 }
 
-TEST_CASE_FIXTURE(Fixture, "what create and start answer comes back as it would from here") {
+TEST_CASE_FIXTURE(Fixture, "results of create and start come back as from this process") {
   auto witness = make(ATALAYA_SINK, "witness", {{"got", "/nonexistent/folder/got"}});
   const Outcome outcome = witness->start();
   CHECK(outcome.code == ATALAYA_BAD_CONFIG);

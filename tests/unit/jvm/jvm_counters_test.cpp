@@ -16,7 +16,7 @@ using testing::shared_number;
 
 }  // namespace
 
-TEST_CASE("the counters of a JVM; what it does not share is absent") {
+TEST_CASE("the counters of a JVM; counters that it does not share are absent") {
   const std::string bytes =
       shared_file_of({shared_number("sun.gc.generation.0.space.0.used", 334848),
                       shared_entry({"sun.gc.lastCause", "Allocation Failure"}), shared_number("sun.gc.collector.0.invocations", 0),
@@ -88,7 +88,7 @@ TEST_CASE("a number where a text should be is none, and the other way round") {
   CHECK(shared->last_cause.empty());
 }
 
-TEST_CASE("who a JVM is, without what may be secret") {
+TEST_CASE("identity of a JVM, without possible secrets") {
   const auto identity = parse_identity(shared_file_of(
       {shared_entry({"java.property.java.version", "17.0.15"}), shared_entry({"java.property.java.vm.name", "OpenJDK"}),
        shared_entry({"sun.rt.javaCommand", "org.shop.Main --password secret"}),

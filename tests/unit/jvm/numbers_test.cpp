@@ -47,7 +47,7 @@ TEST_CASE("gauges and totals need one reading, amounts and shares two") {
   CHECK_FALSE(value("jvm.gc.full.count", now, &before));  // this JVM has none
 }
 
-TEST_CASE("sums are of what there is") {
+TEST_CASE("sums are of the known values") {
   const Reading now{shared({{Counter::old_used, 5}, {Counter::young_ticks, kSecond}, {Counter::concurrent_ticks, kSecond / 2}}),
                     kSecond};
   CHECK(value("jvm.heap.used", now, nullptr) == Number(int64_t{5}));

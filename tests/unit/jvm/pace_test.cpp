@@ -5,7 +5,7 @@
 
 namespace atalaya::jvm {
 
-TEST_CASE("what costs more is done less often, so that its share is the same") {
+TEST_CASE("expensive work runs less often, so that its share is the same") {
   for (const int64_t cost : {1'000'000, 50'000'000}) {
     Pace pace(7);
     int64_t all = 0, spent = 0;
@@ -17,7 +17,7 @@ TEST_CASE("what costs more is done less often, so that its share is the same") {
   }
 }
 
-TEST_CASE("what is cheap is not done without end, and what is dear is done again some day") {
+TEST_CASE("the rate of cheap work is bounded, and expensive work runs again eventually") {
   Pace pace(7);
   for (int i = 0; i < 1000; ++i) {
     const int64_t pause = pace.pause(0, 0.02, 10'000'000);

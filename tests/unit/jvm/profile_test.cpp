@@ -30,7 +30,7 @@ using Times = std::map<std::string, int64_t>;
 
 }  // namespace
 
-TEST_CASE("a thread's CPU time goes to what it is seen running, all of it, and nothing before the second dump") {
+TEST_CASE("a thread's CPU time is charged to the function seen running, all of it, and nothing before the second dump") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
   CHECK(functions(profile.take_window({}).tree).empty());
@@ -48,7 +48,7 @@ TEST_CASE("a thread in native code waits, unless it takes CPU time there") {
   profile.take(thread("t", "RUNNABLE", 0, kPoll), 0);
   profile.take(thread("t", "RUNNABLE", 10, kPoll), 100 * kMilli);
   CHECK(profile.take_window({}).threads->native == 1);
-  profile.take(thread("t", "RUNNABLE", 15, kWork), 200 * kMilli);  // what it took meanwhile is work
+  profile.take(thread("t", "RUNNABLE", 15, kWork), 200 * kMilli);  // its CPU time meanwhile is work
   profile.take(thread("t", "RUNNABLE", 105, kPoll), 300 * kMilli);
   CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 15}, {"sun.nio.ch.EPoll wait", 90}});
 }
@@ -97,7 +97,7 @@ TEST_CASE("all threads, by the time they were there") {
   CHECK(window.threads->waiting == 1);
 }
 
-TEST_CASE("all CPU time is told: what functions take, and what was not seen running") {
+TEST_CASE("all CPU time is reported: that of functions, and that of unseen code") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork) + thread("ends", "WAITING (parking)", 10, kWork), 0);
   profile.take(thread("t", "RUNNABLE", 1060, kWork) + thread("ends", "WAITING (parking)", 15, kWork), 100 * kMilli);
@@ -108,7 +108,7 @@ TEST_CASE("all CPU time is told: what functions take, and what was not seen runn
   CHECK(window.tree.unseen().ns == 5 * kMilli);
   CHECK(window.tree.stacks(10, true).back().text == "[not seen running]");
 
-  profile.take(thread("t", "RUNNABLE", 1080, kOther), 300 * kMilli);  // with what it owed from the window before
+  profile.take(thread("t", "RUNNABLE", 1080, kOther), 300 * kMilli);  // with the debt of the window before
   const auto next = profile.take_window({});
   CHECK(next.cpu_ns == 10 * kMilli);
   CHECK(functions(next.tree) == Times{{"a.B other", 20}});
@@ -118,7 +118,7 @@ TEST_CASE("all CPU time is told: what functions take, and what was not seen runn
   CHECK(profile.take_window({}).tree.unseen().ns == 7 * kMilli);
 }
 
-TEST_CASE("what a thread took minutes ago is not told of what it runs now") {
+TEST_CASE("a thread's CPU time of minutes ago is not charged to its current function") {
   Profile profile(false);
   profile.take(thread("t", "WAITING (parking)", 0, kWork), 0);
   profile.take(thread("t", "WAITING (parking)", 50, kWork), Profile::kMaxDebtAge);
@@ -160,7 +160,7 @@ TEST_CASE("stacks that are cut have a root that says so") {
   CHECK(window.tree.functions(1).front().trace.ends_with("a.B work (B.java:1)\n[truncated]"));
 }
 
-TEST_CASE("the thread that answers tells what the answer before cost") {
+TEST_CASE("the thread that answers reports the cost of the previous response") {
   Profile profile(false);
   profile.take(thread("Attach Listener", "RUNNABLE", 10, ""), 0);
   CHECK(profile.answering_ns() == 0);

@@ -49,7 +49,7 @@ TEST_CASE("self-time is of the innermost function alone, recursion counts once")
   CHECK(tree.functions(0).empty());
 }
 
-TEST_CASE("stacks lose their lines and are added up, and those beyond the most are told as one") {
+TEST_CASE("stacks lose their lines and are added up, and those beyond the maximum are reported as one") {
   StackTree tree;
   add(tree, {kFib, kRun}, 50);
   add(tree, {kFibLater, kRun}, 20);
@@ -61,7 +61,7 @@ TEST_CASE("stacks lose their lines and are added up, and those beyond the most a
   CHECK(texts(tree.stacks(1, false), false) == std::vector<std::string>{"a.Main.run_[j];a.Fib.fib_[j] 140", "[other] 62"});
 }
 
-TEST_CASE("what waits is in no function") {
+TEST_CASE("waiting time is in no function") {
   StackTree tree;
   tree.add(Frames{kRead, kRun}, false, {}, {1, 10});
   CHECK(tree.functions(10).empty());
@@ -69,7 +69,7 @@ TEST_CASE("what waits is in no function") {
   CHECK(texts(tree.stacks(10, false)).size() == 1);
 }
 
-TEST_CASE("what there is no room for is told, and nothing of the sum is lost") {
+TEST_CASE("stacks beyond the limit are reported, and nothing of the sum is lost") {
   StackTree tree({.nodes = 3, .frames = 2, .frame_bytes = 30, .bytes = 1000});
   add(tree, {kFib, kRun}, 1);
   add(tree, {kRead, kRun}, 2);                                // too many frames
@@ -83,7 +83,7 @@ TEST_CASE("what there is no room for is told, and nothing of the sum is lost") {
   CHECK(tree.lost() == 4);
 }
 
-TEST_CASE("texts have room for so many bytes: stacks are told as others then, traces are cut at their roots") {
+TEST_CASE("texts are limited in bytes: excess stacks are reported as others, traces are cut at their roots") {
   StackTree tree({.nodes = 100, .frames = 100, .frame_bytes = 100, .bytes = 65});
   add(tree, {kFib, kFib, kFib, kRun}, 50);
   add(tree, {kRun}, 20);
@@ -95,7 +95,7 @@ TEST_CASE("texts have room for so many bytes: stacks are told as others then, tr
   CHECK(tree.lost() == 1);
 }
 
-TEST_CASE("names that would break a stack or a trace are mended") {
+TEST_CASE("names that would break a stack or a trace are fixed") {
   StackTree tree;
   add(tree, {"a.B.c;d\te(B.java:1)"}, 1);
   CHECK(tree.stacks(1, true).front().text == "a.B.c:d e_[j]");

@@ -68,7 +68,7 @@ TEST_CASE("jvms: functions by self time over all hosts, beside samples of CPUs")
   CHECK(all.other_samples == 25);  // node and other programs are none of it
 }
 
-TEST_CASE("jvms: without what all threads took, shares are of what is told of") {
+TEST_CASE("jvms: without the total of all threads, shares are of the reported time") {
   TwoHosts store(false);
   CHECK(*overview(store).functions[0].self_share == doctest::Approx(6.0 / 7));
 }

@@ -94,7 +94,7 @@ TEST_CASE("jvms: JSON has the same, and the bias beside every figure of thread d
         std::string::npos);
 }
 
-TEST_CASE("jvms: what is not known is not shown") {
+TEST_CASE("jvms: unknown values are not shown") {
   Overview overview;
   overview.range = TwoHosts::range(0, 10);
   overview.jvms.push_back({.host = "h", .pid = "1", .process = "a\nb"});

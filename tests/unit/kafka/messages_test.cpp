@@ -89,7 +89,7 @@ TEST_CASE("kafka: the key is the host and a hash of the tags that never changes"
   CHECK(fixture.load({.key = KeyBy::none}).key(2).empty());
 }
 
-TEST_CASE("kafka: what has no form leaves nothing behind") {
+TEST_CASE("kafka: a sample without a form leaves nothing behind") {
   Fixture fixture;
   fixture.maker.field(fixture.maker.add(ATALAYA_METRICS, {{"host", "vm"}}), "a.b", std::nan(""));
   fixture.process("1");

@@ -36,7 +36,7 @@ std::string problem_of(const KafkaConfig &config) {
 
 }  // namespace
 
-TEST_CASE("kafka: the producer promises what the sink does") {
+TEST_CASE("kafka: the producer's settings keep the promise of the sink") {
   const Conf conf = make_conf(config());
   CHECK(value(conf, "bootstrap.servers") == "a:9092,b:9092");
   CHECK(value(conf, "enable.idempotence") == "true");

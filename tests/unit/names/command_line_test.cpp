@@ -51,7 +51,7 @@ TEST_CASE("a command line is its words, as they are") {
   CHECK(words_of("gunicorn: worker [x]\0\0\0\0\0"sv) == Words{"gunicorn: worker [x]"});
 }
 
-TEST_CASE("the program of a JVM stands behind the options and their values") {
+TEST_CASE("the program of a JVM is behind the options and their values") {
   CHECK(java("java org.apache.hadoop.hdfs.server.namenode.NameNode") == "NameNode");
   CHECK(java("java -Xmx1g -XX:+UseG1GC -Dproc_namenode -cp /a:/b/* com.x.Main$Inner arg") == "Main$Inner");
   CHECK(java("java -classpath /a --add-opens java.base/java.lang=ALL-UNNAMED --add-modules=ALL-SYSTEM a.B") == "B");
@@ -73,7 +73,7 @@ TEST_CASE("the program of a JVM stands behind the options and their values") {
     CHECK(java(none) == "-");
 }
 
-TEST_CASE("a JVM's own word tells which word of the command line is its program") {
+TEST_CASE("the word that a JVM reports shows which word of the command line is its program") {
   const auto both = [](std::string_view said, const Words &words) { return described(java_program(said, words)); };
   CHECK(both("kafka.Kafka a b", {"java", "-cp", "/x", "kafka.Kafka", "a", "b"}) == "Kafka|a|b");
   CHECK(both("/opt/my app/an x.jar a b", {"java", "-jar", "/opt/my app/an x.jar", "a b"}) == "an x|a b");
@@ -86,7 +86,7 @@ TEST_CASE("a JVM's own word tells which word of the command line is its program"
   CHECK(both(("a.B " + longest).substr(0, 1023), {"java", "a.B", longest, "d"}) == "B|" + longest + "|d");
 }
 
-TEST_CASE("a JVM's own word stands alone where the options are in a file") {
+TEST_CASE("the word that a JVM reports is used alone if the options are in a file") {
   const auto alone = [](std::string_view said) { return described(java_program(said, {"java", "@all", "y"})); };
   CHECK(alone("a.B x y") == "B|x|y");
   CHECK(alone("m/a.B x") == "B|x");

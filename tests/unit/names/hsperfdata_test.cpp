@@ -16,7 +16,7 @@ std::optional<std::string> java_command_in(const std::string &file) {
 
 }  // namespace
 
-TEST_CASE("what a JVM was started with is in its shared file") {
+TEST_CASE("the arguments of a JVM are in its shared file") {
   CHECK(java_command_in(shared_file_saying("kafka.Kafka config/server.properties")) == "kafka.Kafka config/server.properties");
   CHECK(java_command_in(shared_file_saying("\xc3\xa9t\xc3\xa9 \"x\"\n(y)")) == "\xc3\xa9t\xc3\xa9 \"x\"\n(y)");
   CHECK_FALSE(java_command_in(shared_file_saying("")));
@@ -48,7 +48,7 @@ TEST_CASE("a shared file that is cut or hostile is read within its bounds") {
     const auto command = java_command_in(std::string(good, 0, size));
     CHECK((!command || command == "a.B c"));
   }
-  // Each number of each entry, in turn the largest: whatever comes of it lies in the file.
+  // Each number of each entry, in turn the maximum: any result is within the file.
   for (size_t at = 24; at + 4 <= good.size(); at += 4)
     for (const uint32_t number : {0xffffffffU, 0x7fffffffU, 0U, 1U, 19U, static_cast<uint32_t>(good.size())}) {
       std::string file = good;

@@ -18,7 +18,7 @@ using Process = FakeProcesses::Process;
 
 namespace {
 
-// What a.translate.names gets from a pipeline file.
+// Parameters of a.translate.names in a pipeline file.
 core::Value written(const std::string &root, const std::string &parameters) {
   const TemporaryFolder folder;
   const std::string file = folder / "file.lua";
@@ -82,7 +82,7 @@ class Host {
 
 }  // namespace
 
-TEST_CASE("a process passes with its name at once, and with what it runs a window later") {
+TEST_CASE("a process passes with its name at once, and with its program a window later") {
   Host host;
   host.put({.pid = 7, .name = "java", .words = {"java", "-Xmx1g", "org.apache.hadoop.yarn.server.nodemanager.NodeManager"}});
   host.put({.pid = 8, .name = "python3", .words = {"python3", "/opt/x/job.py"}});
@@ -93,7 +93,7 @@ TEST_CASE("a process passes with its name at once, and with what it runs a windo
   CHECK(host.window(in) == Lines{"process=NodeManager", "process=job.py", "process=sh", "process=sshd"});
 }
 
-TEST_CASE("what a JVM says of itself comes first, its exact command line where that is not exact") {
+TEST_CASE("values that a JVM reports come first, its exact command line where they are not exact") {
   Host host;
   host.put({.pid = 7, .name = "java", .words = {"java", "@options", "argument"}});
   host.fake.say(7, 7, "kafka.Kafka server.properties");
@@ -108,7 +108,7 @@ TEST_CASE("what a JVM says of itself comes first, its exact command line where t
         Lines{"process=Kafka", "process=an app", "process=ZooKeeper", "process=java"});
 }
 
-TEST_CASE("what cannot be said at once is asked again in later windows") {
+TEST_CASE("a value that is unknown at first is requested again in later windows") {
   Host host;
   host.put({.pid = 7, .name = "java", .words = {"java", "@all"}});
   host.window({sample(7, "java")});
@@ -220,7 +220,7 @@ TEST_CASE("exec of another program with the same name is noticed by its page fau
   CHECK(host.window({sample(7, "java", idle)}) == Lines{"process=Two"});
 }
 
-TEST_CASE("so many are looked at again in a window, the others in turn") {
+TEST_CASE("a limited number is checked again in a window, the others in turn") {
   Host host("recheck = 2");
   const std::string idle = " proc.cpu.user=0 proc.faults.minor=0", work = " proc.cpu.user=1 proc.faults.minor=40";
   Lines before, after, at_rest, busy;
@@ -281,7 +281,7 @@ TEST_CASE("odd names survive as they are") {
   CHECK(host.window(in) == out);
 }
 
-TEST_CASE("what is no process of this host passes as it is") {
+TEST_CASE("a sample of no process of this host passes unchanged") {
   Host host;
   const Lines odd = {"process=java | x.y=1",
                      "pid=7 | x.y=1",
@@ -314,7 +314,7 @@ TEST_CASE("tags that other samples share are left alone") {
   CHECK(host.bench.lines() == Lines{"pid=7 process=B | x.y=1", "pid=7 | x.y=1"});
 }
 
-TEST_CASE("the processes that are kept are bounded, told once, and forgotten") {
+TEST_CASE("the stored processes are bounded, reported once, and removed") {
   Host host("cache = 2, forget = 3");
   for (int pid = 1; pid <= 3; ++pid) host.put({.pid = pid, .name = "java", .words = {"java", "a.B"}});
   const Lines in = {sample(1, "java"), sample(2, "java"), sample(3, "java")};
@@ -338,7 +338,7 @@ TEST_CASE("tags say where a process runs") {
   host.window(in);
   CHECK(host.becomes(in, {"process=sshd unit=ssh.service slice=system.slice",
                           "process=B container=aaaaaaaaaaaa runtime=docker unit=docker-" + id + ".scope slice=system.slice"}));
-  // It moves, which nothing tells.
+  // It moves, which nothing reports.
   host.put({.pid = 7, .name = "sshd", .words = {"sshd"}, .cgroup = "0::/user.slice/user-1.slice/session-2.scope\n"});
   host.window(in);
   CHECK(host.becomes({in[0]}, {"process=sshd unit=session-2.scope slice=user-1.slice"}));
@@ -400,7 +400,7 @@ TEST_CASE("names allocates nothing in steady state") {
     const uint64_t before = allocations();
     host.bench.run(window);
     if (window >= 20) total += allocations() - before;
-    host.answered();  // so that what waits does not pile up, as windows here follow each other at once
+    host.answered();  // so that waiting requests do not pile up, as windows here follow each other at once
   }
   CHECK(total == 0);
 }

@@ -34,7 +34,7 @@ std::string said(const FakeProcesses &fake, int pid) {
 
 }  // namespace
 
-TEST_CASE("stat gives name, start and where the program lies") {
+TEST_CASE("stat returns name, start and position of the program") {
   // Each field behind the name is its number, but for those named.
   const auto stat_of = [](const std::string &begin, int stack = 28) {
     std::string text = begin + " S";
@@ -108,7 +108,7 @@ TEST_CASE("a JVM's file that is none is not read") {
   CHECK(said(fake, 70).empty());
 }
 
-TEST_CASE("what was read of a process does not stay in memory, and a longer file is cut") {
+TEST_CASE("data read of a process does not stay in memory, and a longer file is cut") {
   FakeProcesses fake;
   fake.put({.pid = 70, .name = "x", .words = {"x", std::string(ProcessFiles::kBuffer, 's')}});
   const core::Descriptor proc(::open((fake.root() + "/proc").c_str(), O_PATH | O_DIRECTORY));

@@ -38,7 +38,7 @@ std::function<ResolverThread::AnswerOne()> answering(const std::shared_ptr<Held>
   };
 }
 
-// So many answers; at the time given.
+// This number of answers, at the given time.
 std::vector<Answer> await(ResolverThread &thread, size_t count, int64_t now_ns = 0) {
   std::vector<Answer> all, some;
   while (all.size() < count) {
@@ -60,7 +60,7 @@ TEST_CASE("questions are answered in their order, beside the caller") {
   const std::vector<Answer> answers = await(thread, 4);
   CHECK(answers[0].question.pid == 1);
   CHECK(answers[1].question.pid == 2);
-  CHECK_FALSE(answers[2].found);  // what failed is an answer too
+  CHECK_FALSE(answers[2].found);  // a failure is an answer too
   CHECK(answers[3].question.pid == 3);
   thread.stop();
   thread.stop();
@@ -69,7 +69,7 @@ TEST_CASE("questions are answered in their order, beside the caller") {
   CHECK(await(thread, 1)[0].found);
 }
 
-TEST_CASE("a full queue takes what it has room for") {
+TEST_CASE("a full queue accepts requests up to its size") {
   const auto held = std::make_shared<Held>();
   ResolverThread thread(answering(held), {.capacity = 3});
   thread.start();
@@ -98,7 +98,7 @@ TEST_CASE("an answer that does not come costs one thread, and the others go on")
   held->let_go.set_value();
 }
 
-TEST_CASE("only so many threads are left behind; stopping waits for none of them") {
+TEST_CASE("the number of abandoned threads is limited; stopping waits for none of them") {
   const auto held = std::make_shared<Held>();
   ResolverThread thread(answering(held), {.patience_ns = 1, .most_left_behind = 2});
   thread.start();

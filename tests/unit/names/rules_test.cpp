@@ -57,7 +57,7 @@ TEST_CASE("values of a rule come from options, arguments and places") {
   CHECK(named(rules, "a.B try_7 /x/y.z --id com.q") == "com.q of y.z attempt=try_7 class=q id=com.q");
   CHECK(named(rules, "a.B --id=3 /b") == "3 of b class=3 id=3");
   CHECK(named(rules, "a.B x --id") == "B");                                     // no value: the rule does not apply
-  CHECK(named(rules, "a.B x --id 3 --not try_1") == "3 of --id class=3 id=3");  // what an option has is no argument
+  CHECK(named(rules, "a.B x --id 3 --not try_1") == "3 of --id class=3 id=3");  // the value of an option is no argument
 }
 
 TEST_CASE("a rule may ask for certain arguments") {
@@ -77,7 +77,7 @@ TEST_CASE("a name that is too long is none") {
   CHECK(named(made({text}), "a.B " + longest + "x") == "B");
 }
 
-TEST_CASE("kinds of programs are told by the kernel's name") {
+TEST_CASE("kinds of programs are detected by the kernel's name") {
   RuleText python, any;
   python.interpreter = {"python", "python[0-9]*"};
   any.interpreter = {"*sh", "!push"};
@@ -103,7 +103,7 @@ TEST_CASE("a script is named only where the command line is that of an interpret
   CHECK(rules.name_script({}).process.empty());
 }
 
-TEST_CASE("rules that cannot work are refused with what to do") {
+TEST_CASE("rules that cannot work are refused with the fix") {
   CHECK(refusal({}) == "rule 1: it needs either \"main\", for JVMs, or \"interpreter\"");
   CHECK(refusal(jvm("a.B", "x {")) == "rule 1: name: \"x {\" has a { without a }");
   CHECK(refusal(jvm("a.B", "{id}")) ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both backends on connections of this process; and what the one in the kernel says when its room is used up.
+// Both backends on connections of this process; and the report of the kernel's backend when its maps are full.
 #include "plugins/sources/net/backend.h"
 
 #include <arpa/inet.h>

@@ -70,7 +70,7 @@ TEST_CASE("a connection's addresses, number and counters; FINs are no payload") 
   CHECK(diag_socket(answer(10, 0, 0))->record.kind == NET_LISTENS);
 }
 
-TEST_CASE("an older kernel tells less, a broken answer nothing") {
+TEST_CASE("an older kernel reports fewer fields, a broken response none") {
   const auto old = diag_socket(answer(1, 1000, 2000, 104));
   REQUIRE(old.has_value());
   CHECK(old->record.amounts.in_bytes == 0);

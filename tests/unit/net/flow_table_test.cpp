@@ -22,7 +22,7 @@ Traffic bytes(uint64_t count) {
   return moved;
 }
 
-TEST_CASE("flows that only their network namespace tells apart are one, and of none") {
+TEST_CASE("flows that differ only in their network namespace are one, and of no namespace") {
   FlowTable table(10);
   FlowKey one = key(0, 80), two = one;
   one.ends.space = 1;

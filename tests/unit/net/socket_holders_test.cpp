@@ -36,7 +36,7 @@ TEST_CASE("a socket is found at the process that holds it") {
   CHECK(std::string(owner->comm) == "unit_net");
 }
 
-TEST_CASE("what cannot be seen is nobody's") {
+TEST_CASE("an invisible socket has no holder") {
   testing::TemporaryFolder folder;
   const std::filesystem::path process = std::filesystem::path(folder.path()) / "12";
   std::filesystem::create_directories(process / "fd");

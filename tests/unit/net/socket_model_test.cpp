@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kOut = NET_BORN | NET_OUTGOING | NET_ESTABLISHED, kIn = NET_BORN | NET_INCOMING | NET_ESTABLISHED;
 
-// A window in which a walk tells these; ends come after it, as from the kernel.
+// A window in which a walk reports these; ends come after it, as from the kernel.
 void window(SocketModel &model, std::initializer_list<net_record> records, bool baseline = false, bool whole = false) {
   model.begin(baseline, whole);
   for (const net_record &record : records)
@@ -77,7 +77,7 @@ TEST_CASE("a connection reported before and forgotten is not counted again") {
   window(model, {}, true, true);
   window(model, {record(NET_CLOSED, 7, owner(10, "x"), kOut | NET_REPORTED, 1000, 1000)});
   CHECK(model.processes().empty());
-  CHECK(model.lost() == 1);  // what it moved since
+  CHECK(model.lost() == 1);  // bytes that it moved since
   window(model, {record(NET_CLOSED, 8, owner(10, "x"), NET_ESTABLISHED, 1000, 1000)});
   CHECK(model.processes().empty());
 }
@@ -168,7 +168,7 @@ TEST_CASE("counters of packets wrap, bytes that seem to fall are nothing") {
   CHECK(find(model, 10)->moved_tcp.out_bytes == 1);
 }
 
-TEST_CASE("ports of one connection alone are merged away; who opened it is known, or who listens tells") {
+TEST_CASE("ports of one connection alone are merged; the side that opened it is known, or the listener shows it") {
   SocketModel model{ModelOptions()};
   net_record listens = record(NET_LISTENS, 9, owner(10, "x"), 0, 0, 0);
   listens.ends = ends(1, 443, 0, 0);
@@ -244,7 +244,7 @@ TEST_CASE("calls count since the first, rest twice and are forgotten; datagrams 
     CHECK(model.flows().gathered().empty());
   }
   model.begin(false, false);
-  model.use(key, use(10, IPPROTO_UDP, 1, 0, 1));  // the kernel has begun anew
+  model.use(key, use(10, IPPROTO_UDP, 1, 0, 1));  // the kernel starts again from 0
   model.end();
   CHECK(find(model, 10)->moved_udp.in_bytes == 1);
 }
@@ -263,7 +263,7 @@ TEST_CASE("a call that comes while its use is being forgotten counts, and so doe
   CHECK(idle);
   CHECK(find(model, 10)->moved_udp.out_bytes == 400);
   model.begin(false, false);
-  model.use(key, use(10, IPPROTO_UDP, 0, 600, 3));  // anew, from 0
+  model.use(key, use(10, IPPROTO_UDP, 0, 600, 3));  // again, from 0
   model.end();
   CHECK(find(model, 10)->moved_udp.out_bytes == 600);
   CHECK(find(model, 10)->moved_udp.out_packets == 3);
@@ -311,7 +311,7 @@ TEST_CASE("a connection whose end was lost is forgotten when no whole walk has m
   CHECK(find(model, 10) == nullptr);
 }
 
-TEST_CASE("nothing moves in a baseline, and what came to be known in it is not counted later") {
+TEST_CASE("a baseline reports no traffic, and traffic found in it is not counted later") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   window(model, {record(NET_OPEN, 1, owner(10, "x"), kOut, 500, 500), record(NET_CLOSED, 2, owner(11, "y"), kOut, 9, 9)}, true);

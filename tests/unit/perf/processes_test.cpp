@@ -60,7 +60,7 @@ TEST_CASE("only so much is read each second, little of it of processes that are 
   CHECK(limit.allows({2, 1, 1}, true, 4 * kSecond));
 }
 
-TEST_CASE("what is known of processes is no more than fits, but for the one that is asked for") {
+TEST_CASE("known processes are limited to the maximum, except for the requested one") {
   Processes processes(1, nullptr);
   processes.see(own_id(), false);
   processes.next_window();

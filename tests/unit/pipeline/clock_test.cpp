@@ -114,7 +114,7 @@ TEST_CASE("a paused pipeline collects nothing and its next window covers the pau
   CHECK(after.gaps == 0);
 }
 
-TEST_CASE("after a clock step or a suspend the windows begin anew with a baseline") {
+TEST_CASE("after a clock step or a suspend the windows start again with a baseline") {
   const auto check = [](void (*disturb)(Machine &)) {
     WindowClock clock(kSecond);
     Machine machine;

@@ -62,7 +62,7 @@ TEST_CASE("samples go through the stages in order into the sink, and the ledger 
   for (size_t i = 0; i < kept(0).size(); ++i) CHECK(kept(0)[i] == static_cast<int64_t>(2 * i));
 }
 
-TEST_CASE("a branch works on a copy: its filter does not touch what the other takers get") {
+TEST_CASE("a branch works on a copy: its filter does not change the input of the others") {
   script().reset();
   Builder builder;
   Engine engine(builder.symbols, quick());
@@ -119,7 +119,7 @@ TEST_CASE("a full queue that blocks pauses the source, loses nothing and goes on
   CHECK(static_cast<int64_t>(kept(0).size()) == script().given);
 }
 
-TEST_CASE("a full queue that drops counts what it drops, oldest or newest") {
+TEST_CASE("a full queue that drops counts the dropped batches, oldest or newest") {
   for (const WhenFull policy : {WhenFull::drop_oldest, WhenFull::drop_newest}) {
     script().reset();
     script().hold_writes = true;
@@ -143,7 +143,7 @@ TEST_CASE("a full queue that drops counts what it drops, oldest or newest") {
     CHECK(row->counts.dropped >= 30);
     CHECK(row->reasons.at("queue full") == row->counts.dropped);
     CHECK(static_cast<int64_t>(kept(0).size()) + row->counts.dropped == script().given);
-    CHECK(kept(0)[0] == script().first_written);  // what was being written is never dropped
+    CHECK(kept(0)[0] == script().first_written);  // a batch that is being written is never dropped
   }
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("a sink that fails for a while gets everything in the end, once") {
   CHECK(static_cast<int64_t>(kept(0).size()) == script().given);
 }
 
-TEST_CASE("what a sink refuses, whole batches or single samples, is dropped with its reason") {
+TEST_CASE("refused samples, whole batches or single ones, are dropped with the reason of the sink") {
   script().reset();
   script().write_code = ATALAYA_PERMANENT;
   Builder builder;
@@ -184,7 +184,7 @@ TEST_CASE("what a sink refuses, whole batches or single samples, is dropped with
   CHECK(row->reasons.at("refused by the test") * 7 == row->counts.out * 3);
 }
 
-TEST_CASE("what cannot be delivered before the deadline is counted, and stopping takes no longer") {
+TEST_CASE("batches that cannot be delivered before the deadline are counted, and stopping takes no longer") {
   script().reset();
   script().write_code = ATALAYA_RETRY;
   Builder builder;
@@ -200,7 +200,7 @@ TEST_CASE("what cannot be delivered before the deadline is counted, and stopping
   CHECK(row->reasons.at("shutdown") == script().given);
 }
 
-TEST_CASE("a push source hears of every batch what became of it") {
+TEST_CASE("a push source receives the result of every batch") {
   script().reset();
   script().push_batches = 50;
   Builder builder;
@@ -221,7 +221,7 @@ TEST_CASE("a push source hears of every batch what became of it") {
   check_balance(engine.ledger().snapshot());
 }
 
-TEST_CASE("a push source is told when a batch was refused") {
+TEST_CASE("a push source is notified when a batch was refused") {
   script().reset();
   script().push_batches = 3;
   script().write_code = ATALAYA_PERMANENT;
@@ -312,7 +312,7 @@ TEST_CASE("a reload that is asked for between start and run is done, one before 
   CHECK(running.stop());
 }
 
-TEST_CASE("a reload restarts what changed and leaves the rest untouched: nothing lost, nothing doubled") {
+TEST_CASE("a reload restarts the changed parts and leaves the rest untouched: nothing lost, nothing doubled") {
   script().reset();
   Builder builder;
   Engine engine(builder.symbols, quick());
@@ -362,7 +362,7 @@ FileDescription two_pipelines(Builder &builder, int64_t refuse_of_first) {
 
 }  // namespace
 
-TEST_CASE("a sink that a reload removes delivers what it has beside the others, which do not wait for it") {
+TEST_CASE("a sink that a reload removes delivers its queue in parallel to the others, which do not wait for it") {
   script().reset();
   script().failing = 0;
   Builder builder;
@@ -382,11 +382,11 @@ TEST_CASE("a sink that a reload removes delivers what it has beside the others, 
   REQUIRE(script().wait([] { return kept(0).size() >= 20; }));
   CHECK(running.stop());
   check_balance(engine.ledger().snapshot());
-  // The new sink has the old one's name and row; only what it was told to refuse is missing.
+  // The new sink has the old one's name and row; only the samples that it was set to refuse are missing.
   CHECK(row().counts.dropped == row().reasons.at("refused by the test"));
 }
 
-TEST_CASE("when neither the new nor the old file starts again, what still runs goes on and the next reload mends it") {
+TEST_CASE("when neither the new nor the old file starts again, the rest still runs and the next reload fixes it") {
   script().reset();
   Builder builder;
   Engine engine(builder.symbols, quick());
@@ -397,13 +397,13 @@ TEST_CASE("when neither the new nor the old file starts again, what still runs g
   const Status refused = engine.reload(two_pipelines(builder, 1)).get();
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error() ==
-        "test.lua:7: sink \"keep\": told not to start; of the old file only a part runs on: test.lua:7: sink \"keep\": told not to "
+        "test.lua:7: sink \"keep\": set to refuse start; of the old file only a part runs on: test.lua:7: sink \"keep\": set to refuse "
         "start");
   const auto sizes = [] {
     const std::lock_guard lock(script().mutex);
     return std::pair(kept(0).size(), kept(1).size());
   };
-  // What the stopped one had taken is delivered beside the reload.
+  // Batches that the stopped one had taken are delivered in parallel to the reload.
   REQUIRE(script().wait([&] {
     const auto rows = engine.ledger().snapshot();
     const LedgerRow *row = find_row(rows, "p", "sink keep");

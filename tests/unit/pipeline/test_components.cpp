@@ -31,7 +31,7 @@ class Numbers : public Source {
     ++script().collects;
     script().notify();
     const int code = script().collect_code;
-    if (code != ATALAYA_OK) throw Failure(static_cast<Code>(code), "told to fail");
+    if (code != ATALAYA_OK) throw Failure(static_cast<Code>(code), "set to fail");
     for (int64_t i = 0; i < script().per_window; ++i) add_number(batch, value_, script().given++);
     return Code::ok;
   }
@@ -120,12 +120,12 @@ class Total final : public Translator {
 class Keep final : public Sink {
  public:
   static constexpr Param params[] = {number_param("number"_str, "0"_str), number_param("refuse"_str, "0"_str)};
-  static constexpr Description description = {.name = "keep"_str, .summary = "keeps what it gets"_str, .params = params};
+  static constexpr Description description = {.name = "keep"_str, .summary = "Keep all batches"_str, .params = params};
   explicit Keep(Host host)
       : host_(host), number_(static_cast<size_t>(host.integer("number"))), refuse_(static_cast<size_t>(host.integer("refuse"))) {}
   void start() override {
     if (number_ == 3) throw Failure(Code::bad_config, "number 3 does not start");
-    if (script().refuses_start == static_cast<int>(number_)) throw Failure(Code::retry, "told not to start");
+    if (script().refuses_start == static_cast<int>(number_)) throw Failure(Code::retry, "set to refuse start");
   }
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
     std::unique_lock lock(script().mutex);
@@ -134,7 +134,7 @@ class Keep final : public Sink {
     script().changed.wait(lock, [] { return !script().hold_writes; });
     retry_after_ns = 1'000'000;
     const int code = script().failing == static_cast<int>(number_) ? ATALAYA_RETRY : script().write_code.load();
-    if (code != ATALAYA_OK) throw Failure(static_cast<Code>(code), "told to fail");
+    if (code != ATALAYA_OK) throw Failure(static_cast<Code>(code), "set to fail");
     const size_t refused = std::min(refuse_, samples.size());
     host_.dropped("refused by the test", refused);
     for (const Sample &sample : samples.subspan(refused)) script().kept[number_].push_back(sample.fields[0].value.i64);
@@ -233,7 +233,7 @@ bool RunningEngine::stop() {
 }
 
 void check_balance(const std::vector<LedgerRow> &rows) {
-  // Of each pipeline: what its sources gave, what each stage in turn has, what each sink accepted.
+  // Per pipeline: samples that its sources gave, that each stage in turn has, that each sink accepted.
   std::map<std::string, int64_t> flowing;
   for (const LedgerRow &row : rows) {
     INFO(row.pipeline, ": ", row.component);

@@ -18,7 +18,7 @@
 
 namespace atalaya::core::test {
 
-// What a test and its components tell each other. One object for the whole program, reset by each test.
+// Shared state of a test and its components. One object for the whole program, reset by each test.
 struct Script {
   std::mutex mutex;
   std::condition_variable changed;
@@ -41,7 +41,7 @@ struct Script {
 };
 Script &script();
 
-// Fills in what load_file would.
+// Sets the same fields as load_file.
 class Builder {
  public:
   Builder();
@@ -66,7 +66,7 @@ class RunningEngine {
   std::thread thread_;
 };
 
-// Every row balances, and what a row gives is what the next one has got.
+// Every row balances, and the output of a row is the input of the next one.
 void check_balance(const std::vector<LedgerRow> &rows);
 const LedgerRow *find_row(const std::vector<LedgerRow> &rows, const std::string &pipeline, const std::string &component);
 

@@ -95,7 +95,7 @@ TEST_CASE("fewer hosts are better, overflow is worse than another host, and traf
 }
 
 TEST_CASE("too much on a host is worse than anything that fits") {
-  // All traffic is between the two, and either room is what is too small.
+  // All traffic is between the two, and one of the two resources is too small.
   for (const auto &[cpu, memory] : {std::pair(0.55, 0.1), std::pair(0.1, 0.58)}) {
     Problem problem = with_hosts(3, 1, 1);
     add_item(problem, "one", "h0", cpu, memory);
@@ -111,7 +111,7 @@ TEST_CASE("too much on a host is worse than anything that fits") {
   CHECK(score_of(problem, {0, 1, 2}).fitness > score_of(problem, {0, 0, 1}).fitness);
 }
 
-TEST_CASE("what stays on a host takes its room, and draws what talks to it") {
+TEST_CASE("a load that stays on a host takes its room, and attracts items that communicate with it") {
   Problem problem = with_hosts(2, 4, 1000);
   problem.fixed[0].cpu = 3.5;
   add_item(problem, "item", "h0", 1, 1);
@@ -123,7 +123,7 @@ TEST_CASE("what stays on a host takes its room, and draws what talks to it") {
 }
 
 TEST_CASE("nothing is gained by moving things off a host that stays as full") {
-  // As two hosts of two cores told: most of what h1 uses cannot move, and what can talks to what is beside it.
+  // As two hosts of two cores reported: most of the load of h1 cannot move, and the movable items communicate with it.
   Problem problem = with_hosts(2, 2, 24000);
   problem.fill = 0.8;
   problem.fixed = {{1.27, 2500, true}, {1.872, 2500, true}};
@@ -138,7 +138,7 @@ TEST_CASE("nothing is gained by moving things off a host that stays as full") {
   CHECK(score_of(problem, {0, 0, 0, 0}).hosts == 2);
   CHECK(score_of(problem, {0, 0, 0, 0}).cpu < 0.1);
   CHECK(as_table(problem, {problem, now}, now).find("emptied") == std::string::npos);
-  // What is much of such a host does go where it fits.
+  // A large load of such a host moves where it fits.
   problem.items[2].used.cpu = problem.items[3].used.cpu = 0.12;
   CHECK(searched(problem, now) == Placement{0, 0, 0, 0});
 }
@@ -198,7 +198,7 @@ TEST_CASE("the search finds the best of all placements of small problems") {
   }
 }
 
-TEST_CASE("what cannot be better stays, and equal hosts keep what they have") {
+TEST_CASE("an optimal placement stays, and equal hosts keep their items") {
   Problem problem = with_hosts(2, 1, 1000);
   add_item(problem, "one", "h1", 0.9, 10);
   add_item(problem, "two", "h0", 0.9, 10);
@@ -218,7 +218,7 @@ TEST_CASE("items of a host that is gone go where they fit") {
 }
 
 TEST_CASE("of the hosts that may be used those are that suit best") {
-  // The first by name are too small for what talks most; the last has what cannot move, and talks to one.
+  // The first by name are too small for the largest traffic; the last has the fixed load, and communicates with one.
   Problem problem = with_hosts(4, 4, 1000);
   problem.hosts[0].memory = problem.hosts[1].memory = 100;
   for (const char *host : {"h0", "h1", "h2", "h3", "h2"}) add_item(problem, host, host, 1, 90);
@@ -264,7 +264,7 @@ TEST_CASE("more hosts than there are are like the last one") {
   CHECK(at_least({}, 3).empty());
 }
 
-TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
+TEST_CASE("the problem of a graph: movable items, fixed load, and the outside") {
   using graph::test::opens;
   using graph::test::takes;
   std::vector<graph::Flow> flows = {opens("h0", "worker", "10.0.0.1", "10.0.0.2", "80", 10, 90),
@@ -288,18 +288,18 @@ TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
   CHECK(problem.items[1].used.cpu == 2);
   CHECK(problem.fixed[0].cpu == 0.5);
   CHECK(problem.fixed[1].cpu == 0);
-  CHECK(problem.kept == std::vector<bool>{false, false});  // what is beside containers goes with the host
+  CHECK(problem.kept == std::vector<bool>{false, false});  // load outside of containers stays with the host
   const auto only_web = [](const graph::Node &node) { return node.name == "web"; };
   CHECK(problem_of(graph, workers, problem.hosts, 1, only_web).kept == std::vector<bool>{false, true});
   REQUIRE(problem.between.size() == 1);
   CHECK(problem.between[0].bytes == 100);
-  CHECK(problem.total == 100 + 3 + 14);  // what goes outside crosses nothing
+  CHECK(problem.total == 100 + 3 + 14);  // traffic to the outside crosses nothing
   CHECK(score_of(problem, {0, 0}).crossing == 14);
   CHECK(score_of(problem, {0, 1}).crossing == 100);
   CHECK(score_of(problem, {1, 1}).crossing == 3);
   CHECK(as_table(problem, {problem, {0, 1}}, {0, 0}).find("stays") != std::string::npos);
 
-  // On h1 alone: what web had with the daemon of h0 crosses hosts now, and what is now is measured with h0.
+  // On h1 alone: the traffic of web with the daemon of h0 crosses hosts now, and the current state is measured with h0.
   const Problem one = problem_of(graph, workers, {{"h1", 4, 1000}}, 1, contained);
   CHECK(one.total == problem.total);
   CHECK(score_of(one, {0, 0}).crossing == 3);
@@ -317,7 +317,7 @@ TEST_CASE("the problem of a graph: what moves, what stays, what is outside") {
   }
 }
 
-TEST_CASE("what is not known of an item is not called nothing") {
+TEST_CASE("unknown values of an item are not shown as zero") {
   Problem problem = with_hosts(1, 4, 1000);
   add_item(problem, "known", "h0", 1, 100);
   problem.items.push_back({"unknown", "unknown", "h0", {}});

@@ -127,7 +127,7 @@ TEST_CASE("experiments are bands with their names") {
   plot.bands = {{kTen - 100 * kSecond, kTen + 30 * kSecond, "run 1"}, {kTen + 40 * kSecond, kTen + 900 * kSecond, "run 2"}};
   const std::string svg = svg_of(plot).svg;
   CHECK(count(svg, "fill-opacity") == 2);
-  CHECK(count(svg, "run 1") == 2);  // the text, and what hovering shows
+  CHECK(count(svg, "run 1") == 2);  // the text, and the tooltip
 }
 
 TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each its own look") {
@@ -158,7 +158,7 @@ TEST_CASE("a number of points has no unit, whoever counts them") {
   CHECK(unit_of(answer, question) == "%");
 }
 
-TEST_CASE("a group is called by its keys, less what all groups have") {
+TEST_CASE("a group is named by its keys, without the keys that all groups share") {
   query::Question question;
   question.query.group_by = {"host", "process"};
   Plot plot;

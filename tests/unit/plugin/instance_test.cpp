@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The boundary between host and plugin: what crosses it, and what must not.
+// The boundary between host and plugin: values that cross it, and values that must not.
 #include <doctest/doctest.h>
 #include <atalaya/plugin.hpp>
 
@@ -13,7 +13,7 @@ using namespace atalaya::literals;
 
 namespace {
 
-// What the operations of the plugin below do; the test sets it.
+// Behaviour of the operations of the plugin below; the test sets it.
 struct Script {
   const atalaya_host *host = nullptr;
   std::function<int32_t(atalaya_batch *, atalaya_error *)> collect;
@@ -64,8 +64,8 @@ constexpr atalaya_component kComponent = {.struct_size = sizeof(atalaya_componen
 class Listener : public Surroundings {
  public:
   void log(LogLevel, std::string_view text) override { lines.emplace_back(text); }
-  void count(int32_t what, std::string_view reason, uint64_t n) override {
-    counted = std::to_string(what) + " " + std::string(reason) + " " + std::to_string(n);
+  void count(int32_t kind, std::string_view reason, uint64_t n) override {
+    counted = std::to_string(kind) + " " + std::string(reason) + " " + std::to_string(n);
   }
   BatchOwner new_batch() override { return std::make_unique<Batch>(); }
   int32_t emit(BatchOwner batch, uint64_t &id) override {
@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(Fixture, "a plugin writes only to the batch that it was handed
         atalaya_sample *sample = nullptr;
         CHECK(host().add_sample(host().self, &foreign.raw(), ATALAYA_METRICS, &sample) == ATALAYA_PERMANENT);
         CHECK(host().allocate(host().self, &foreign.raw(), 8, 8) == nullptr);
-        batch->arena = &foreign;  // what the batch says of its owner is not believed
+        batch->arena = &foreign;  // the owner in the batch is not trusted
         REQUIRE(host().add_sample(host().self, batch, ATALAYA_METRICS, &sample) == ATALAYA_OK);
         CHECK(host().add_tag(host().self, batch, sample, host().intern(host().self, "pid"_str), "1"_str) == ATALAYA_OK);
         return ATALAYA_OK;

@@ -14,7 +14,7 @@ using namespace atalaya::literals;
 namespace {
 
 constexpr atalaya::Param kRule[] = {
-    {.name = "match"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "What it is for."_str}};
+    {.name = "match"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "Purpose of the rule"_str}};
 constexpr atalaya::Param kRecord[] = {{.name = "rule"_str,
                                        .type = ATALAYA_RECORD,
                                        .summary = "A rule."_str,
@@ -75,7 +75,7 @@ TEST_CASE("a page for the terminal") {
         "  mode           enum            a         a, b      One | other.\n"
         "  wait           duration        5s        1s to 1m  A wait.\n"
         "  rules          list of record                      Rules.\n"
-        "  rules[].match  string          required            What it is for.\n"
+        "  rules[].match  string          required            Purpose of the rule\n"
         "\n"
         "Needs\n"
         "  type  name            optional  feature   if missing\n"
@@ -87,8 +87,8 @@ TEST_CASE("a page for the terminal") {
 }
 
 TEST_CASE("a line of a table ends with its last text") {
-  CHECK(render(Table{"", {"state", "what to do"}, {{"off", "load it"}, {"on", ""}}}, PageFormat::text) ==
-        "state  what to do\noff    load it\non\n");
+  CHECK(render(Table{"", {"state", "action"}, {{"off", "load it"}, {"on", ""}}}, PageFormat::text) ==
+        "state  action\noff    load it\non\n");
 }
 
 TEST_CASE("a long cell goes on below, broken behind a comma or at a space; the last one does not, nor a long word") {
@@ -139,7 +139,7 @@ TEST_CASE("a page for the README") {
         "| mode | enum | a | a, b | One \\| other. |\n"
         "| wait | duration | 5s | 1s to 1m | A wait. |\n"
         "| rules | list of record |  |  | Rules. |\n"
-        "| rules[].match | string | required |  | What it is for. |\n"
+        "| rules[].match | string | required |  | Purpose of the rule |\n"
         "\n"
         "### Needs\n"
         "\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lifecycle kit passes what is right and names what is wrong.
+// The lifecycle kit accepts correct plugins and names the errors of others.
 #include <doctest/doctest.h>
 #include <atalaya/plugin.hpp>
 
@@ -154,7 +154,7 @@ TEST_CASE("a push source is interrupted while it waits") {
   for (const Finding &finding : verified<Push>()) CHECK_MESSAGE(finding.problem.empty(), line_of(finding));
 }
 
-TEST_CASE("what is emitted must be declared") {
+TEST_CASE("emitted metrics must be declared") {
   CHECK(problem_of(verified<Undeclared>(), "full cycle") ==
         "field \"demo.other\" is not in its metric table; field \"demo.value\" is declared as a measurement and emitted as the "
         "other; "

@@ -151,7 +151,7 @@ TEST_CASE("an AMD machine with powercap and registers: the package once, and eac
   CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 10);
 }
 
-// A management controller that measures what a test sets.
+// A management controller with the measurements that a test sets.
 class Controller final : public Ipmi {
  public:
   explicit Controller(std::shared_ptr<const uint8_t> watts) : watts_(std::move(watts)) {}
@@ -182,7 +182,7 @@ TEST_CASE("a meter of the host that says 0 W does not measure: the next one coun
   CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 200);
 }
 
-TEST_CASE("a package that stands still has no power, nor has the host by it") {
+TEST_CASE("a package with an unchanged counter has no power, nor has the host by it") {
   Options options;
   options.sensors = false;
   Machine server(make_intel_server, options);

@@ -26,7 +26,7 @@ double value(const std::string &line, const std::string &field) {
   return std::stod(line.substr(at + field.size() + 2));
 }
 
-// A server of one package; what its counters say next.
+// A server of one package, and the next readings of its counters.
 struct Server {
   explicit Server(std::optional<double> idle_watts = 20) {
     make_amd(root);
@@ -53,7 +53,7 @@ struct Server {
   std::optional<Bench<EnergyTranslator>> bench;
 };
 
-TEST_CASE("what is above idle is divided by CPU time, and idle is apart") {
+TEST_CASE("power above idle is divided by CPU time, and idle power is separate") {
   Server server;
   CHECK(server.window(0, 0, {"pid=1 process=a | proc.cpu.user=50"}) == Lines{"pid=1 process=a | proc.cpu.user=50"});
   const Lines out =
@@ -102,7 +102,7 @@ TEST_CASE("when the CPU that a package was read on is switched off, another one 
   CHECK(value(out[0], "sys.energy.packages") == 40);
 }
 
-TEST_CASE("a package that stands still gives no process an energy of 0") {
+TEST_CASE("a package with an unchanged counter gives no process an energy of 0") {
   Server server;
   const Lines in = {"pid=1 process=a | proc.cpu.user=100"};
   server.window(0, 0, {});
@@ -145,7 +145,7 @@ TEST_CASE("idle power is never above the power") {
   CHECK(value(out[0], "proc.cpu.energy") == 0);
 }
 
-TEST_CASE("idle power is learned in idle windows, and a load then has what it adds") {
+TEST_CASE("idle power is learned in idle windows, and a load then has the power that it adds") {
   Server server(std::nullopt);
   server.window(0, 0, {});
   // Busy from the start: until an idle window was seen, idle time has its share.
@@ -256,7 +256,7 @@ TEST_CASE("a model that makes no sense is refused") {
         std::string::npos);
 }
 
-TEST_CASE("what the CPUs were busy with: /proc/stat") {
+TEST_CASE("busy CPU time: /proc/stat") {
   MachineTree root;
   core::Tree tree(root.path());
   REQUIRE(tree.open());

@@ -13,7 +13,7 @@ TEST_CASE("DCMI: the power that the controller measures") {
   CHECK(parse_power_reading(kAnswer) == 350);
 }
 
-TEST_CASE("DCMI: what is cut off, refused or not measured is no power") {
+TEST_CASE("DCMI: a truncated, refused or unmeasured response is no power") {
   for (size_t size = 0; size < kAnswer.size(); ++size) CHECK_FALSE(parse_power_reading(std::span(kAnswer).first(size)));
   for (const auto &[place, value] : {std::pair<size_t, uint8_t>{0, 0xc1}, {1, 0x00}, {18, 0x00}}) {
     std::vector<uint8_t> answer = kAnswer;

@@ -78,7 +78,7 @@ class MachineTree : public TempRoot {
     online_.insert(number);
     write_online();
   }
-  // It is switched off: the kernel takes away what it said of it.
+  // It is switched off: the kernel removes its files.
   void switch_off(int number) {
     for (const char *const folder : {"topology", "cpufreq", "cpuidle"})
       remove("sys/devices/system/cpu/cpu" + std::to_string(number) + "/" + folder);

@@ -32,7 +32,7 @@ struct Metered {
   EnergyMeter meter;
 };
 
-TEST_CASE("energy is what was counted between two readings") {
+TEST_CASE("energy is the difference of two readings") {
   Metered one(zone(1'000'000'000));
   CHECK_FALSE(one.take(5'000'000, 10));
   const auto energy = one.take(25'000'000, 15);
@@ -42,7 +42,7 @@ TEST_CASE("energy is what was counted between two readings") {
   CHECK(energy->watts() == Approx(4));
 }
 
-TEST_CASE("a package or platform that stands still is not measured; what is a part of a package may rest") {
+TEST_CASE("an unchanged counter of a package or platform is not measured; a part of a package may rest") {
   for (const Domain domain : {Domain::package, Domain::platform, Domain::cores, Domain::graphics, Domain::memory, Domain::core}) {
     CAPTURE(static_cast<int>(domain));
     Zone counts = zone(1'000'000'000);
@@ -84,7 +84,7 @@ TEST_CASE("in less than 100 ms a package may have nothing to count: the next win
 
   energy = take(2'000'000, 5'000'000, 140);
   CHECK_FALSE(energy[1]);
-  energy = take(2'000'000, 6'000'000, 190);  // long enough: it stands still
+  energy = take(2'000'000, 6'000'000, 190);  // long enough: it counts as stopped
   CHECK_FALSE(energy[0]);
   REQUIRE(energy[1]);
   CHECK(energy[1]->joules == Approx(2));
@@ -96,14 +96,14 @@ TEST_CASE("a counter that was full goes on at 0 by the range that the kernel pub
   CHECK(one.take(400'000'000, 5)->joules == Approx(500));
 }
 
-TEST_CASE("a counter that was set anew leaves a gap, not an energy") {
+TEST_CASE("a counter that was reset leaves a gap, not an energy") {
   Metered one(zone(262'143'328'850, 300));
   one.take(10'000'000'000, 0);
   CHECK_FALSE(one.take(1'000'000, 5));                      // as a wrap it would be 50 kW
   CHECK(one.take(101'000'000, 10)->joules == Approx(100));  // and goes on from there
 }
 
-TEST_CASE("a reading above what the package can draw is no energy") {
+TEST_CASE("a reading above the maximum power of the package is no energy") {
   Metered one(zone(262'143'328'850, 300));
   one.take(0, 0);
   CHECK_FALSE(one.take(10'000'000'000, 5));
@@ -115,7 +115,7 @@ TEST_CASE("a value beyond the published range is not understood") {
   CHECK(counted(zone(100), 100, 0, 1e9) == 1);
 }
 
-TEST_CASE("a failed reading leaves its window out, and the next one begins anew") {
+TEST_CASE("a failed reading leaves its window out, and the next one starts again") {
   Metered one(zone(1'000'000'000));
   one.take(0, 0);
   CHECK_FALSE(one.take(std::nullopt, 5));
@@ -192,7 +192,7 @@ TEST_CASE("when the counters are others, those that stayed go on and those that 
   CHECK_FALSE(meter.take(15 * kSecond)[0]);
 }
 
-// Counts as the machine does, and tells when it was read.
+// Counts as the machine does, and records the time of each reading.
 class Watched final : public EnergyCounters {
  public:
   explicit Watched(Zone zone) : zones_({std::move(zone)}) {}

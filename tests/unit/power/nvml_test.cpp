@@ -22,7 +22,7 @@ struct Fake {
   void *library;
 };
 
-TEST_CASE("NVML: what a GPU says, and what an old one does not") {
+TEST_CASE("NVML: values of a GPU, and values that an old one lacks") {
   Fake fake;
   Nvml nvml;
   REQUIRE(nvml.open(FAKE_NVML).empty());
@@ -67,7 +67,7 @@ TEST_CASE("NVML: more processes than there was room for") {
   CHECK(nvml.read_processes().size() == 1000);
 }
 
-TEST_CASE("NVML: what is wrong is said, and what was opened is closed") {
+TEST_CASE("NVML: errors are reported, and opened handles are closed") {
   Fake fake;
   {
     Nvml nvml;

@@ -42,7 +42,7 @@ TEST_CASE("powercap of a server") {
   CHECK(zones["package-1 dram"].most_watts == kMostWatts);
 }
 
-TEST_CASE("powercap of a laptop: what two control types show counts once") {
+TEST_CASE("powercap of a laptop: energy that two control types show counts once") {
   MachineTree root;
   make_laptop(root);
   const Zones zones(root);

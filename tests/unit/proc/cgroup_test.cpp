@@ -99,7 +99,7 @@ TEST_CASE("a host with both versions takes each controller from one of them") {
   CHECK(with_tag(samples, "cgroup", "/jobs/job-1")["cgroup.mem.usage"] == 350.79);
 }
 
-TEST_CASE("a cgroup that goes leaves silently, and one of the same name begins anew") {
+TEST_CASE("a removed cgroup is not reported, and one of the same name starts again") {
   Machine laptop("laptop/a");
   laptop.collect();
   laptop.root.remove("sys/fs/cgroup/system.slice/job.service");

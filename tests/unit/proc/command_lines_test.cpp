@@ -26,7 +26,7 @@ struct Case {
   std::string shown;
 };
 
-TEST_CASE("command lines of real programs keep what is no secret and lose what is") {
+TEST_CASE("command lines of real programs keep public values and lose secrets") {
   for (const Case &one : std::initializer_list<Case>{
            {{"/usr/sbin/sshd", "-D"}, "/usr/sbin/sshd -D"},
            {{"nginx: worker process"}, "nginx: worker process"},
@@ -112,12 +112,12 @@ TEST_CASE("command lines of real programs keep what is no secret and lose what i
   }
 }
 
-TEST_CASE("an operator hides more: an argument, or what follows an option") {
+TEST_CASE("an operator hides more: an argument, or the value after an option") {
   CHECK(shown({"app", "--pin", "1234", "--zone=internal-7", "x"}, {"--pin", "*internal*"}) == "app --pin *** *** x");
   CHECK(shown({"app", "--pin", "1234"}) == "app --pin 1234");
 }
 
-TEST_CASE("a command line is one line, its length is bounded, and what is too long is hidden") {
+TEST_CASE("a command line is one line, its length is bounded, and an excess is hidden") {
   CHECK(shown({"a\nb\x1b[1m", "c\x7f"}) == "a b [1m c");
   CHECK(redacted_command("", false, {}).empty());
   CHECK(redacted_command(std::string(9, '\0'), false, {}).empty());

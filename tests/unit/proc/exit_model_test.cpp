@@ -49,7 +49,7 @@ TEST_CASE("exits of one name, parent and cgroup are one group; another parent or
   CHECK(groups[0].exits == 2);
   CHECK(groups[0].cpu_ns() == 42);
   CHECK(used(groups[0], Counter::faults_minor) == 3);
-  CHECK_FALSE(used(groups[0], Counter::faults_major));  // no exit told it
+  CHECK_FALSE(used(groups[0], Counter::faults_major));  // no exit reported it
   CHECK(groups[1].parent.text() == "make");
   CHECK(groups[2].cgroup == 2);
 }

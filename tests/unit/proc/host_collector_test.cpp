@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded machines in two states, and what the window between them must show, computed by hand.
+// Recorded machines in two states, and the expected window between them, computed by hand.
 #include "plugins/sources/proc/host/host_collector.h"
 
 #include <doctest/doctest.h>
@@ -220,7 +220,7 @@ TEST_CASE("pressure, load and uptime") {
   CHECK(load["sys.uptime"] == 86400.25);
 }
 
-TEST_CASE("a baseline window gives gauges only, and rates begin anew after it") {
+TEST_CASE("a baseline window emits gauges only, and rates start again after it") {
   Machine laptop("laptop/a");
   laptop.collect();
   laptop.root.load("laptop/b");
@@ -238,7 +238,7 @@ TEST_CASE("two readings at one moment give no rate") {
   CHECK(with_tag(laptop.next("laptop/b", 0), "core", "0").fields.empty());
 }
 
-TEST_CASE("an old kernel leaves out what it does not have, and says so once") {
+TEST_CASE("an old kernel leaves out the metrics it lacks, and the log names them once") {
   Machine old("old/a");
   old.collect();
   const std::vector<Seen> samples = old.next("old/b", kSecond);
@@ -282,7 +282,7 @@ TEST_CASE("a recorded virtual machine") {
   CHECK_FALSE(with_tag(samples, "interface", "eth0")["sys.net.usage"]);
 }
 
-TEST_CASE("files that no kernel writes give what can be understood and nothing else") {
+TEST_CASE("files that no kernel writes yield their readable values and nothing else") {
   Machine odd("malformed/a");
   odd.collect();
   odd.fake.now_ns += kSecond;

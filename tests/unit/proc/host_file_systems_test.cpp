@@ -148,7 +148,7 @@ TEST_CASE("a collector beside a hanging file system: everything else is there, a
   query_until(answered);
   kernel->hang(mount);
   window();
-  CHECK(fake.log.size() == 2);  // it hangs anew
+  CHECK(fake.log.size() == 2);  // it hangs again
   kernel->release();
   collector.stop();
 }

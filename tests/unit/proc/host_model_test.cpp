@@ -8,7 +8,7 @@
 namespace atalaya::proc {
 namespace {
 
-// Ticks of one core over a window, shared out at random; now and then the counters of the core begin anew.
+// Ticks of one core over a window, distributed at random; sometimes the counters of the core start again.
 class RandomCore {
  public:
   explicit RandomCore(uint32_t seed) : random_(seed) {}

@@ -6,7 +6,7 @@
 namespace atalaya::proc {
 namespace {
 
-TEST_CASE("disks are told from their partitions by the kernel's naming rule") {
+TEST_CASE("disks are distinguished from their partitions by the kernel's naming rule") {
   std::vector<Disk> disks;
   parse_diskstats(
       "8 0 sda 1\n8 1 sda1 1\n8 16 sdaa 1\n259 0 nvme0n1 1\n259 1 nvme0n1p1 1\n253 1 dm-1 1\n253 10 dm-10 1\n"

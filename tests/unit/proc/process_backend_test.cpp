@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both backends on the running host, one against the other; and what BPF says where it may not run.
+// Both backends on the running host, one against the other; and the error of BPF without permission.
 #include "plugins/sources/proc/process/process_backend.h"
 
 #include <doctest/doctest.h>
@@ -201,7 +201,7 @@ TEST_CASE("both backends list the same processes") {
   CHECK(known > 2);
 }
 
-TEST_CASE("a process that ends is told once, with all that it used and the parent it had") {
+TEST_CASE("a process that ends is reported once, with all that it used and the parent it had") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   ::prctl(PR_SET_NAME, "the parent");
@@ -259,7 +259,7 @@ TEST_CASE("a thread that ends hands its time over: the process's time never fall
   }
 }
 
-// What open_bpf_backend says in a child after the action; "skip" when the action cannot be done.
+// The result of open_bpf_backend in a child after the action; "skip" when the action is impossible.
 std::string reason_after(const std::function<bool()> &action) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
@@ -298,24 +298,24 @@ TEST_CASE("without a capability it says which; with the two it works") {
   CHECK(reason_after([] { return keep_only({CAP_BPF, CAP_PERFMON}); }) == "works");
 }
 
-TEST_CASE("ends without room are counted: what was told and what was lost is all") {
+TEST_CASE("ends without room are counted: reported and lost ends add up to all") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   constexpr uint64_t kEnds = 9000;  // more than the ring holds
-  uint64_t told = 0;
+  uint64_t reported = 0;
   std::vector<char> stack(65536);
   for (uint64_t i = 0; i < kEnds; ++i) {
     // On this process's memory: under a sanitizer a copy of it takes milliseconds.
     const pid_t child = ::clone([](void *) { return 0; }, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
     REQUIRE(::waitpid(child, nullptr, 0) == child);
   }
-  for (int i = 0; i < 6000 && told + *bpf->lost_exits() < kEnds; ++i) {
-    if (*bpf->lost_exits() > 0) bpf->take_exits(ProcessModel(), [&](const ExitReading &) { ++told; });
+  for (int i = 0; i < 6000 && reported + *bpf->lost_exits() < kEnds; ++i) {
+    if (*bpf->lost_exits() > 0) bpf->take_exits(ProcessModel(), [&](const ExitReading &) { ++reported; });
     const timespec nap{0, 10'000'000};  // the kernel frees them after a grace period
     ::nanosleep(&nap, nullptr);
   }
   CHECK(*bpf->lost_exits() > 0);
-  CHECK(told + *bpf->lost_exits() >= kEnds);
+  CHECK(reported + *bpf->lost_exits() >= kEnds);
 }
 
 TEST_CASE("where bpf() is refused, or the kernel's types are missing, it says so") {

@@ -120,7 +120,7 @@ TEST_CASE("names are those of the kernel, byte by byte") {
   CHECK(collector.host.logged.empty());
 }
 
-TEST_CASE("gauges of a recorded host; what a process has not is absent") {
+TEST_CASE("gauges of a recorded host; values that a process lacks are absent") {
   Collector collector({.root = "tests/fixtures/proc/states"});
   const auto all = collector.collect();
   REQUIRE(all.size() == 4);
@@ -137,7 +137,7 @@ TEST_CASE("gauges of a recorded host; what a process has not is absent") {
   for (const char *without_memory : {"2", "103"}) CHECK_FALSE(all.at(without_memory).field("proc.mem.resident"));
 }
 
-TEST_CASE("rates are what the files grew by, over the time between the readings") {
+TEST_CASE("rates are the growth of the files' counters over the time between the readings") {
   Tree tree("states");
   Collector collector({.root = tree.path()});
   collector.host.fixed_now = 100 * kSecond;
@@ -229,7 +229,7 @@ TEST_CASE("broken and ended processes are absent, said once, and harm no other")
       "/proc/PID/stat of some processes does not have the format of proc(5): they have no samples; is root a recorded tree?");
 }
 
-TEST_CASE("what the host was busy with beyond its processes is unattributed, after interrupts") {
+TEST_CASE("CPU time of the host beyond its processes is unattributed, after interrupts") {
   Tree tree("states");
   Collector collector({.root = tree.path()});
   tree.write("proc/stat", "cpu 1000 0 500 9 9 10 10 9 9 9\ncpu0 1 1 1 1 1 1 1 1 1 1\nbtime 1795225000\n");
@@ -244,7 +244,7 @@ TEST_CASE("what the host was busy with beyond its processes is unattributed, aft
   CHECK(collector.without_pid.at("irq").field("proc.cpu.kernel") == 5);  // 10 ticks in 2 s
   CHECK(collector.without_pid.at("unattributed").field("proc.cpu.user") == 25);
   CHECK(collector.without_pid.at("unattributed").field("proc.cpu.kernel") == 10);
-  CHECK_FALSE(collector.without_pid.at("unattributed").field("proc.exits.lost"));  // a recorded tree tells of no ends
+  CHECK_FALSE(collector.without_pid.at("unattributed").field("proc.exits.lost"));  // a recorded tree reports no ends
   collector.collect(ATALAYA_WINDOW_BASELINE);
   CHECK(collector.without_pid.empty());
 }
@@ -307,7 +307,7 @@ TEST_CASE("only those that used CPU time, when asked") {
   CHECK(all.at("1").field("proc.cpu.kernel") == 0.5);
 }
 
-TEST_CASE("a root without procfs is refused with what to do") {
+TEST_CASE("a root without procfs is refused with the fix") {
   TestHost host;
   ProcessCollector collector(host.host(), {.root = "/nonexistent"});
   CHECK_THROWS_WITH_AS(
@@ -332,7 +332,7 @@ double monotonic_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-TEST_CASE("the real host: the CPU of this process is what the kernel charges it") {
+TEST_CASE("the real host: the CPU of this process equals the kernel's charge") {
   Collector collector({});
   const std::string self = std::to_string(::getpid());
   const double cpu_outer = own_cpu_seconds(), time_outer = monotonic_seconds();
@@ -382,7 +382,7 @@ TEST_CASE("the real host: a process that was born in the window has rates, and i
   CHECK(collector.collect().count(pid) == 0);
 }
 
-// What the collector logs in a process of its own, after the action there; "skip" when the action cannot be done.
+// The collector's log in a separate process, after the action there; "skip" when the action is impossible.
 std::vector<std::string> logged_in_child(const ProcessOptions &options, const std::function<bool()> &action) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);

@@ -26,9 +26,9 @@ Pass pass(int64_t at_s, bool baseline = false) {
   return {at_s * kSecond, static_cast<uint64_t>(at_s) * kSecond, baseline};
 }
 
-const Process &one(ProcessModel &model, const Pass &when, const ProcessReading &what) {
+const Process &one(ProcessModel &model, const Pass &when, const ProcessReading &values) {
   model.begin(when);
-  model.update(what);
+  model.update(values);
   model.end();
   return *model.live().front();
 }
@@ -55,7 +55,7 @@ TEST_CASE("a counter that went down leaves a gap of one window, the others go on
   CHECK(one(model, pass(102), with_faults(102, 45, 600)).rates.get(Counter::user_ns) == 5);
 }
 
-TEST_CASE("a reading without counters leaves a gap; the next one tells what was used meanwhile, not since the birth") {
+TEST_CASE("a reading without counters leaves a gap; the next one reports the use meanwhile, not since the birth") {
   const auto exact = [](int64_t at_s, uint64_t exec_ns) {
     auto result = reading(7, 10, at_s, exec_ns);
     result.exec_ns = exec_ns;
@@ -117,14 +117,14 @@ TEST_CASE("a process that has ended is forgotten") {
   CHECK_FALSE(one(model, pass(111), reading(7, 10, 111, kSecond)).rates.has(Counter::user_ns));
 }
 
-TEST_CASE("what ended a moment ago still has its last reading, for the account of its end") {
+TEST_CASE("a process that ended recently still has its last reading, for the account of its end") {
   ProcessModel model;
   one(model, pass(100), reading(7, 10, 100, 5));
   model.begin(pass(101));
   model.end();
   model.begin(pass(102));
   CHECK(model.last_growth(reading(7, 10, 102, 8)).value().get(Counter::user_ns) == 3);
-  // The kernel told late: it came and went between the first pass and the second.
+  // The kernel's report was late: it started and ended between the first pass and the second.
   CHECK(model.last_growth(reading(8, 100, 102, 9)).value().get(Counter::user_ns) == 9);
   CHECK_FALSE(model.last_growth(reading(9, 10, 102, 9)));  // older than the first pass, and never seen: who knows
   model.end();

@@ -34,7 +34,7 @@ TEST_CASE("stat: every field is taken from its place") {
   CHECK(mark == MemoryMark{4096, 99});
 }
 
-TEST_CASE("stat: a name is what stands between the first and the last parenthesis") {
+TEST_CASE("stat: a name is the text between the first and the last parenthesis") {
   for (const std::string name :
        {"", " ", "a b) (c", ") S 1 1 1 (", "two\nlines", "señal", "\xff\xfe", "kworker/u8:3-events_unbound"}) {
     ProcessReading reading;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host for one collector: real batches and names, a clock and parameters that the test sets, and what was logged.
+// A host for one collector: real batches and names, a clock and parameters that the test sets, and the log.
 #pragma once
 
 #include <atalaya/plugin.hpp>

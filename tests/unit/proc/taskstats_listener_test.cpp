@@ -58,7 +58,7 @@ void set_name(const char *name) {
   ::prctl(PR_SET_NAME, name);
 }
 
-// What a child writes to it can be read after its end.
+// Data that a child writes to it can be read after its end.
 class Pipe {
  public:
   Pipe() { REQUIRE(::pipe(ends_) == 0); }
@@ -116,7 +116,7 @@ uint64_t start_ns_of(pid_t pid) {
   return ticks * 1'000'000'000 / static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
 }
 
-TEST_CASE("each short-lived process is told once, with its name and its parent's") {
+TEST_CASE("each short-lived process is reported once, with its name and its parent's") {
   Listening host;
   if (!host) return;
   std::vector<pid_t> pids;
@@ -139,7 +139,7 @@ TEST_CASE("each short-lived process is told once, with its name and its parent's
   CHECK(host.listener.errors().malformed == 0);
 }
 
-TEST_CASE("what is told of a process is what its parent learns from wait") {
+TEST_CASE("the report of a process equals its parent's result of wait") {
   Listening host;
   if (!host) return;
   const pid_t pid = fork_child([] {
@@ -161,7 +161,7 @@ TEST_CASE("what is told of a process is what its parent learns from wait") {
   CHECK(counters.get(Counter::switches_voluntary) <= static_cast<uint64_t>(usage.ru_nvcsw));
 }
 
-TEST_CASE("a process with threads is told once, when all have ended, under the name of the first one") {
+TEST_CASE("a process with threads is reported once, when all have ended, under the name of the first one") {
   Listening host;
   if (!host) return;
   constexpr uint64_t kThreads = 8;
@@ -241,7 +241,7 @@ TEST_CASE("the start of an ended process is that of the live one") {
   CHECK_FALSE(matches(start_ns + 5'000'000'000, found[0], suspended_ns));
 }
 
-TEST_CASE("a process that was born and ended since the last drain is told as born since then") {
+TEST_CASE("a process that was born and ended since the last drain is reported as born since then") {
   Listening host;
   if (!host) return;
   for (int i = 0; i < 20; ++i) {
@@ -306,7 +306,7 @@ TEST_CASE("records that find no room are counted, and later ones arrive again") 
   CHECK(host.listener.errors().malformed == 0);
 }
 
-TEST_CASE("after a stop nothing is told, and it can be started again") {
+TEST_CASE("after a stop nothing is reported, and it can be started again") {
   Listening host;
   if (!host) return;
   host.listener.stop();
@@ -321,12 +321,12 @@ TEST_CASE("after a stop nothing is told, and it can be started again") {
   CHECK(of_pid(exits, after).size() == 1);
 }
 
-// What a start says in a process of its own that has prepared something.
+// The result of a start in a separate process after a preparation.
 std::string refusal(const std::function<bool()> &prepare) {
   Pipe pipe;
   run_child([&] {
     if (!prepare()) return pipe.write("skipped");
-    const auto tell = [&pipe] {
+    const auto send = [&pipe] {
       TaskstatsListener listener({});
       const core::Status status = listener.start();
       pipe.write(status.ok() ? "started" : status.error());
@@ -334,7 +334,7 @@ std::string refusal(const std::function<bool()> &prepare) {
     // A new pid namespace begins with the next child.
     const pid_t child = ::fork();
     if (child == 0) {
-      tell();
+      send();
       ::_exit(0);
     }
     ::waitpid(child, nullptr, 0);
@@ -342,7 +342,7 @@ std::string refusal(const std::function<bool()> &prepare) {
   return pipe.read();
 }
 
-TEST_CASE("each reason why it cannot listen says what to do") {
+TEST_CASE("each reason why it cannot listen names the fix") {
   if (!Listening()) return;
   CHECK(refusal([] { return true; }) == "started");
   if (::geteuid() != 0) return;

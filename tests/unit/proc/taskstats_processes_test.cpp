@@ -151,7 +151,7 @@ TEST_CASE("of too many processes with ended threads the one that was quiet for l
   CHECK_FALSE(second[0].counters.has(Counter::faults_minor));
 }
 
-TEST_CASE("more processes end than there is room for: each is told once") {
+TEST_CASE("more processes end than there is room for: each is reported once") {
   Threads threads(2);
   for (int32_t process = 10; process < 20; ++process) {
     threads.add(thread(process, 1000 + process, "t", 1));

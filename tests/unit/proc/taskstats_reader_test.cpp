@@ -43,7 +43,7 @@ void check_example(const TaskEnd &end) {
   CHECK_FALSE(end.total);
 }
 
-TEST_CASE("every version of the record tells the same") {
+TEST_CASE("every version of the record has the same values") {
   for (uint16_t version = 8; version <= 18; ++version) {
     CAPTURE(version);
     const auto end = end_of(example_stats(), version);
@@ -79,7 +79,7 @@ TEST_CASE("a record shorter than its version and a version before 8 are refused"
   CHECK_FALSE(end_of(Buffer{}));
 }
 
-TEST_CASE("numbers of calls are not told: the kernel cuts them to multiples of 1024; so it does with bytes, where 0 says nothing") {
+TEST_CASE("call counts are not reported: the kernel cuts them to multiples of 1024; the same holds for bytes, where 0 means unknown") {
   taskstats stats = example_stats();
   stats.read_char = 0;
   const auto end = end_of(stats);
@@ -90,7 +90,7 @@ TEST_CASE("numbers of calls are not told: the kernel cuts them to multiples of 1
   CHECK_FALSE(end->counters.has(Counter::writes_calls));
 }
 
-TEST_CASE("what the kernel does not account is unknown") {
+TEST_CASE("values that the kernel does not account are unknown") {
   taskstats stats = example_stats();
   stats.hiwater_vm = 0;  // a kernel thread, or no CONFIG_TASK_XACCT
   stats.cpu_count = 0;   // no CONFIG_TASK_DELAY_ACCT
@@ -205,7 +205,7 @@ TEST_CASE("answers: done, refused, nonsense") {
   CHECK_FALSE(result_of({NLMSG_DONE, 0, {}}));
 }
 
-TEST_CASE("the controller tells the family's id") {
+TEST_CASE("the controller returns the family's id") {
   const uint16_t id = 23;
   Buffer attributes = attribute(CTRL_ATTR_FAMILY_NAME, bytes_of("TASKSTATS", 10));
   append(attributes, attribute(CTRL_ATTR_FAMILY_ID, bytes_of(&id, sizeof(id))));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kNoise = 10;
 
-// Passes of an Unattributed, with the host's counters told as what they grew by.
+// Passes of an Unattributed, with the host's counters as their growth.
 class Passes {
  public:
   explicit Passes(uint64_t noise_ns = kNoise) : unattributed_(noise_ns) { unattributed_.add(busy_, {}, false); }
@@ -37,7 +37,7 @@ void check(const Remainder &remainder, uint64_t irq, uint64_t user, uint64_t ker
   CHECK(remainder.kernel_ns == kernel);
 }
 
-TEST_CASE("what no process was charged with is unattributed, in user and kernel time") {
+TEST_CASE("CPU time charged to no process is unattributed, in user and kernel time") {
   Passes passes;
   check(passes.add({100, 50, 0}, {100, 50}), 0, 0, 0);
   check(passes.add({100, 50, 0}, {40, 45}), 0, 60, 5);
@@ -51,7 +51,7 @@ TEST_CASE("interrupts come first") {
   check(passes.add({100, 50, 20}, {105, 50}), 15, 0, 0);
 }
 
-TEST_CASE("a debt is carried: nothing is told until the host has caught up") {
+TEST_CASE("a debt is carried: nothing is reported until the host has caught up") {
   Passes passes;
   check(passes.add({100, 0, 0}, {130, 0}), 0, 0, 0);
   check(passes.add({100, 0, 0}, {90, 0}), 0, 0, 0);
@@ -70,13 +70,13 @@ TEST_CASE("interrupts that tasks were charged with do not pass for time that is 
   check(passes.add({300, 50, 0}, {100, 50}), kNoise, 190, 0);
 }
 
-TEST_CASE("interrupts that wait for a debt are told when it is paid") {
+TEST_CASE("interrupts that wait for a debt are reported when it is paid") {
   Passes passes;
   check(passes.add({100, 0, 40}, {400, 0}), 0, 0, 0);
   check(passes.add({300, 0, 0}, {0, 0}), 40, 0, 0);
 }
 
-TEST_CASE("the first pass, a baseline and a counter that went down tell nothing and begin anew") {
+TEST_CASE("the first pass, a baseline and a counter that went down report nothing and start again") {
   Unattributed unattributed(kNoise);
   CHECK_FALSE(unattributed.add({100, 100, 100}, {}, false));
   CHECK(unattributed.add({200, 100, 100}, {150, 0}, false)->user_ns == 0);  // a debt of 50
@@ -93,7 +93,7 @@ TEST_CASE("the first pass, a baseline and a counter that went down tell nothing 
   }
 }
 
-// Cores that run, of which the kernel counts whole ticks: what is below a tick comes with the next one.
+// Running cores, of which the kernel counts whole ticks: the remainder below a tick comes with the next one.
 class Host {
  public:
   static constexpr uint64_t kTick = 10'000'000;
@@ -140,7 +140,7 @@ class Host {
   std::mt19937_64 random_;
 };
 
-TEST_CASE("over many windows attributed + irq + unattributed is what the host counted, within a tick of each core") {
+TEST_CASE("over many windows attributed + irq + unattributed equals the host's count, within a tick of each core") {
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     constexpr size_t kCores = 8;
     // Three counters of each core are rounded here, by up to half a tick; a tick of each core in both directions.

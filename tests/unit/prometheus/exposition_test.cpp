@@ -25,7 +25,7 @@ bool is_counter(std::string_view name) {
   return name.starts_with("self.");
 }
 
-// Reads what was written, as a scraper does: name and labels with their values unescaped.
+// Reads the output as a scraper does: name and labels with their values unescaped.
 using Key = std::pair<std::string, std::map<std::string, std::string>>;
 std::map<Key, std::string> parse(const std::string &text) {
   std::map<Key, std::string> result;
@@ -113,7 +113,7 @@ self_samples_in_total{host="vm"} 12 1795219530.000
   CHECK(Bench().scrape(0, Form::openmetrics) == "# EOF\n");
 }
 
-TEST_CASE("prometheus: what is read back is what was written") {
+TEST_CASE("prometheus: the output reads back the same") {
   std::minstd_rand random(7);
   static constexpr std::string_view kBytes = "ab\"\\\n{},= #\t\xc3\xa9";
   for (int round = 0; round < 200; ++round) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table, windows for it, and what a scrape would see.
+// A table, windows for it, and the view of a scrape.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ struct Bench {
             options, maker.name_of(), is_counter ? is_counter : [](std::string_view) { return false; }),
         exposition(options.patience, timestamps) {}
 
-  // A sample of the window that ends so many seconds after the begin.
+  // A sample of the window that ends this many seconds after the begin.
   atalaya_sample &add(const Maker::Tags &tags, int64_t end = 0, int64_t length = 5) {
     atalaya_sample &sample = maker.add(ATALAYA_METRICS, tags);
     sample.time_ns = kBegin + end * kSecond;
@@ -34,7 +34,7 @@ struct Bench {
     maker.field(add(tags, end, length), name, value);
     return *this;
   }
-  // Hands over what was added, at so many seconds after the begin.
+  // Hands over the added samples, this many seconds after the begin.
   SeriesTable::Refused write(int64_t at = 0) {
     const auto refused = table.take({maker.batch.raw().samples, maker.batch.count()}, moment(at));
     maker.batch.clear();

@@ -23,7 +23,7 @@ TEST_CASE("prometheus: stacks and spans have no form") {
   CHECK(count(refused, Refusal::none) == 1);
 }
 
-TEST_CASE("prometheus: of two metrics with one name the first keeps it, and it is told once") {
+TEST_CASE("prometheus: of two metrics with one name the first keeps it, and it is reported once") {
   Bench bench({}, [](std::string_view name) { return name.ends_with("total"); });
   bench.metric({}, "a.b", 1)
       .metric({}, "a_b", 2)
@@ -99,7 +99,7 @@ TEST_CASE("prometheus: memory comes back under churn") {
   CHECK(bench.table.bytes() <= after_ten + after_ten / 4);
 }
 
-TEST_CASE("prometheus: what a snapshot shows stays readable when it is taken away meanwhile") {
+TEST_CASE("prometheus: series of a snapshot stay readable when they are removed meanwhile") {
   Bench bench;
   bench.metric({{"pid", "1"}}, "proc.x", 1).write();
   Snapshot snapshot;

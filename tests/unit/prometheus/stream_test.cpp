@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What vanishes when, as a scraper sees it.
+// When series vanish, as a scraper sees it.
 #include "tests/unit/prometheus/fixture.h"
 
 namespace atalaya::prometheus::testing {
 
-TEST_CASE("prometheus: what the next window leaves out is gone with it, the others stay") {
+TEST_CASE("prometheus: a series that the next window leaves out is gone with it, the others stay") {
   Bench bench;
   bench.metric({{"pid", "1"}}, "proc.cpu.user", 1).metric({{"pid", "2"}}, "proc.cpu.user", 2).metric({}, "sys.load", 3).write();
   CHECK(bench.series() == Lines{"proc_cpu_user{pid=\"1\"} 1", "proc_cpu_user{pid=\"2\"} 2", "sys_load 3"});
@@ -55,7 +55,7 @@ TEST_CASE("prometheus: gauges of the first look, which has no window, are outdat
   CHECK(bench.series(5) == Lines{"proc_mem{pid=\"2\"} 2"});
 }
 
-TEST_CASE("prometheus: what is older than what is shown, or than max_age, is refused") {
+TEST_CASE("prometheus: a sample older than the shown one, or than max_age, is refused") {
   Bench bench;
   bench.metric({{"pid", "1"}}, "proc.x", 1, 10).write(10);
   const auto refused = [&] { return bench.write(10)[static_cast<size_t>(Refusal::old)]; };

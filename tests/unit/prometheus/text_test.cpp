@@ -25,7 +25,7 @@ TEST_CASE("prometheus: texts are escaped and valid UTF-8") {
   CHECK(out == "a\\\\b\"c\\n");
 }
 
-TEST_CASE("prometheus: the form is what the scraper likes best") {
+TEST_CASE("prometheus: the form is the one that the scraper prefers") {
   CHECK(wanted_form("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
                     "text/plain;version=0.0.4;q=0.5,*/*;q=0.1") == Form::openmetrics);
   CHECK(wanted_form("application/openmetrics-text; version=\"1.0.0\"; charset=utf-8") == Form::openmetrics);

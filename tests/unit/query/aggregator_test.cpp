@@ -12,7 +12,7 @@ double of(const char *name, std::vector<double> values) {
   return Aggregator::find(name)->of(values);
 }
 
-TEST_CASE("each aggregator makes of values what its name says") {
+TEST_CASE("each aggregator computes the value that its name states") {
   CHECK(of("sum", {1, 2, 6}) == 9);
   CHECK(of("zimsum", {1, 2, 6}) == 9);
   CHECK(of("avg", {1, 2, 6}) == 3);
@@ -36,7 +36,7 @@ TEST_CASE("percentiles lie at p (n + 1) / 100, between two values on the line, a
   CHECK(Aggregator::find("p99.9")->percentile == 99.9);
 }
 
-TEST_CASE("what is no aggregator is not taken for one") {
+TEST_CASE("other words are not taken for an aggregator") {
   for (const char *name : {"", "p", "p0", "p101", "px", "p5x", "Sum", "summ", "pnan", "none"}) CHECK_FALSE(Aggregator::find(name));
 }
 

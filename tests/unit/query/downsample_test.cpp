@@ -105,7 +105,7 @@ TEST_CASE("a summary that reaches over an interval's end is refused") {
   CHECK(shown(downsampler.take()) == "10:3");
 }
 
-TEST_CASE("what is no downsampling says why") {
+TEST_CASE("an invalid downsampling is refused with the reason") {
   CHECK(parse_downsample("5s").value().interval_ns == 5 * kSecond);
   CHECK_FALSE(parse_downsample("5s").value().function);
   CHECK(parse_downsample("5").error() == "\"5\": \"5\" has no unit; write \"5s\" (units: ns us ms s m h d w y)");

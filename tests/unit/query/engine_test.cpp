@@ -205,7 +205,7 @@ std::string error_of(MemoryStore &store, const Query &query, const Limits &limit
   return "";
 }
 
-TEST_CASE("wrong questions say what is wrong") {
+TEST_CASE("errors in queries are reported") {
   MemoryStore store = reference();
   CHECK(error_of(store, all_of("proc.disk.write.mb")) ==
         "metric \"proc.disk.write.mb\" is not in the store memory; did you mean \"proc.disk.writes.mb\"?");
@@ -222,7 +222,7 @@ TEST_CASE("wrong questions say what is wrong") {
   CHECK(ask(store, nothing).empty());
 }
 
-TEST_CASE("what would cost too much ends with what to do") {
+TEST_CASE("a query that would cost too much ends with the fix") {
   MemoryStore store = reference();
   CHECK(error_of(store, all_of(kWrites), {11, 1000, kSecond}).find("more than 11 series match; ask for less") == 0);
   CHECK(error_of(store, all_of(kWrites), {100, 35, kSecond}).find("the answer would hold more than 35 points; ask for less") == 0);
@@ -231,7 +231,7 @@ TEST_CASE("what would cost too much ends with what to do") {
             .find("a point for each interval of each series would be more than 1000") == 0);
 }
 
-TEST_CASE("what fill policies make is counted over all series before it is made") {
+TEST_CASE("points of fill policies are counted over all series before they are made") {
   MemoryStore store = reference();  // 12 series, an hour: 3,600 intervals of a second each, and one more
   CHECK(error_of(store, whole("sum", "1s-avg-zero"), {100, 40'000, kSecond})
             .find("a point for each interval of each series would be more than 40000") == 0);
@@ -252,7 +252,7 @@ TEST_CASE("summaries of the store are held to the limits, too") {
   CHECK(error_of(store, whole("sum", "10s-avg"), {100, 10, kSecond}).find("the answer would hold more than 10 points") == 0);
 }
 
-TEST_CASE("an average leaves out what is not known") {
+TEST_CASE("an average leaves out unknown values") {
   Answer answer;
   CHECK(std::isnan(average_of(answer)));
   answer.points = {{1, 4}, {2, std::nan("")}, {3, 8}};

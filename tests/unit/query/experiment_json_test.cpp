@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-TEST_CASE("what is written reads back the same") {
+TEST_CASE("a written experiment reads back the same") {
   const std::vector<Experiment> all = {{"e", "", "ada", "a \"note\"", {{"nodes", "7"}}, 1'700'000'000 * kSecond, 60 * kSecond},
                                        {"e", "w 1", "", "", {}, 1'700'000'010 * kSecond, -1}};
   const std::string json = experiments_json(all);
@@ -33,7 +33,7 @@ TEST_CASE("documents of the time stamping tool are read") {
         R"({"experiment_id":"E","test_id":"E_T","test_name":"T","username":"u","start_time":1700000001})");
 }
 
-TEST_CASE("what is no experiment says why") {
+TEST_CASE("an invalid experiment is refused with the reason") {
   const auto error = [](const char *json) {
     try {
       read_experiments(json, 0);

@@ -59,7 +59,7 @@ TEST_CASE("the last one of a name counts, and a deleted one not at all") {
   CHECK(find_experiment(store, "e", "").start_ns == 20);
 }
 
-TEST_CASE("one that is not there is named together with what is near") {
+TEST_CASE("a missing one is named together with similar names") {
   SpanStore store;
   store.span(made("terasort", "", 10, 50));
   store.span(made("terasort", "run1", 12, 5));

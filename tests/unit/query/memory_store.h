@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store that is a list of series, as plain as it can be: what the engine is tested against.
+// A store that is a list of series, as plain as possible: the reference for the engine.
 #pragma once
 
 #include <algorithm>

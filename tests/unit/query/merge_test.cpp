@@ -63,7 +63,7 @@ TEST_CASE("avg, min, max and dev interpolate as sum does") {
   CHECK(merge("dev", kOffset) == "0:0 10:5 20:5 30:0 40:0 50:5 60:0");
 }
 
-TEST_CASE("what a fill policy says is unknown is skipped, and remains where nobody knows") {
+TEST_CASE("values that a fill policy marks unknown are skipped, and remain if no series knows them") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(merge("sum", {{{0, nan}, {10, nan}, {20, nan}, {30, 15}, {40, nan}, {50, 5}, {60, nan}},
                       {{0, 10}, {10, nan}, {20, 20}, {30, nan}, {40, nan}, {50, nan}, {60, 20}}}) ==

@@ -31,7 +31,7 @@ mode_t mode_of(const std::string &file) {
   return status.st_mode & 07777;
 }
 
-// Files end at so many bytes while it lives, as on a full disk.
+// Limits files to this many bytes during its lifetime, as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : before_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -51,7 +51,7 @@ class FullDisk {
   void (*before_)(int);
 };
 
-TEST_CASE("a file that cannot be written stays what it was") {
+TEST_CASE("a file that cannot be written stays unchanged") {
   const testing::TemporaryFolder folder;
   const std::string file = folder / "report.html";
   write_output(file, "last week");
@@ -71,7 +71,7 @@ TEST_CASE("a file that cannot be written stays what it was") {
   CHECK(mode_of(file) == 0640);
 }
 
-TEST_CASE("what is no plain file is written, not replaced") {
+TEST_CASE("a special file is written, not replaced") {
   const testing::TemporaryFolder folder;
   const std::string file = folder / "file";
   const std::string link = folder / "link";

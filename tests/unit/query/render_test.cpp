@@ -17,7 +17,7 @@ std::vector<Answer> answers() {
   return {one, other};
 }
 
-TEST_CASE("JSON has milliseconds, and null for what is not known") {
+TEST_CASE("JSON has milliseconds, and null for unknown values") {
   CHECK(
       as_json(answers()) ==
       R"([{"metric":"proc.cpu.user","tags":{"host":"h","process":"a \"b\", c\n"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5]]},
@@ -26,7 +26,7 @@ TEST_CASE("JSON has milliseconds, and null for what is not known") {
   CHECK(as_json({}) == "[]\n");
 }
 
-TEST_CASE("CSV has a column a tag, and quotes what needs it") {
+TEST_CASE("CSV has a column per tag, and quotes cells that need it") {
   CHECK(as_csv(answers()) ==
         "time,metric,host,process,value\r\n"
         "2023-11-14T22:13:20Z,proc.cpu.user,h,\"a \"\"b\"\", c\n\",1.5\r\n"
@@ -42,7 +42,7 @@ TEST_CASE("a table has units, and no control characters") {
         "2023-11-14T22:13:22Z    x                                                   -\n");
 }
 
-TEST_CASE("what is no finite number is no number of any format") {
+TEST_CASE("a value that is not finite is no number in any format") {
   const double infinite = std::numeric_limits<double>::infinity();
   const Answer answer{"x", {}, {}, {{1'700'000'000'000'000'000, infinite}, {1'700'000'001'000'000'000, -infinite}}, {}};
   for (const std::string &text : {as_json({answer}), as_csv({answer}), as_table({answer})})

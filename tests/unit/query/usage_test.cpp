@@ -37,7 +37,7 @@ TEST_CASE("CPU per cent over time are core-seconds, memory MiB-hours, a rate an 
   CHECK(use(store, "proc.disk.writes.mb", 0, 10)[0].sum == doctest::Approx(12));
 }
 
-TEST_CASE("a window counts by the part of it that lies in the time") {
+TEST_CASE("a window counts by its part within the range") {
   MemoryStore store;
   store.add("proc.cpu.user", {}, {{1, 100}, {2, 100}, {3, 100}});
   const int64_t half = kSecond / 2;
@@ -51,7 +51,7 @@ TEST_CASE("a window counts by the part of it that lies in the time") {
   CHECK(usage_between("flow.*", kT0 + half, kT0 + 2 * kSecond, deltas)[0].sum == doctest::Approx(1500));
 }
 
-TEST_CASE("time that nothing was told of is not covered, and what two series tell of counts once") {
+TEST_CASE("time without reports is not covered, and time that two series report counts once") {
   MemoryStore store;
   store.add("proc.cpu.user", {{"pid", "1"}}, {{1, 100}, {2, 100}, {60, 100}});
   store.add("proc.cpu.user", {{"pid", "2"}}, {{2, 100}, {3, 100}});
@@ -101,7 +101,7 @@ TEST_CASE("instants of neighbouring times add up") {
   const double all = use(store, "proc.mem.resident", 0, 30)[0].sum;
   CHECK(all == doctest::Approx(35));  // 10 s at 7200, 3600 and 1800 MiB
   CHECK(use(store, "proc.mem.resident", 0, 15)[0].sum + use(store, "proc.mem.resident", 15, 30)[0].sum == doctest::Approx(all));
-  CHECK(use(store, "proc.mem.resident", 12, 14)[0].sum == doctest::Approx(2));  // no sample lies in it
+  CHECK(use(store, "proc.mem.resident", 12, 14)[0].sum == doctest::Approx(2));  // no sample is in it
 }
 
 TEST_CASE("amounts of an instant count whole, once") {

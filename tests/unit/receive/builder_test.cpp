@@ -47,7 +47,7 @@ TEST_CASE("receive: points of one request with the same tags and time are one sa
   Built::second = "[" + point("x", a, "9") + ",";
   Bench<Built> bench;
   REQUIRE(bench.collect(window_at()).ok());
-  // The same series at the same time twice: the last one won. What the broken request began is gone.
+  // The same series at the same time twice: the last one won. The part of the broken request is gone.
   CHECK(bench.lines() == std::vector<std::string>{"host=h pid=1 | x=7i y=1.5", "host=h pid=2 | x=2i y=4i", "host=h pid=1 | x=3i"});
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("receive: a body that grows beyond the limit is refused, at the limit 
   CHECK(decoder.decode(Encoding::identity, std::string(1001, 'x'), 1000, kPadding, out) == Decoder::Result::too_large);
 }
 
-TEST_CASE("receive: what is cut off, damaged or followed by something else is corrupt") {
+TEST_CASE("receive: input that is cut off, damaged or followed by something else is corrupt") {
   Decoder decoder;
   std::string_view out;
   const std::string whole = gzip("some text that is long enough to be cut in the middle of it");

@@ -147,7 +147,7 @@ TEST_CASE("receive: without strict any text and any number of tags is taken") {
   CHECK(outcome.lines[0] == "1000000000 command=(GC Thread#0) | m=1");
 }
 
-TEST_CASE("receive: what is no put is refused as a whole") {
+TEST_CASE("receive: a request that is no put is refused as a whole") {
   CHECK(put("").account.fatal == "Missing request content");
   CHECK(put(" \n").account.fatal == "Missing request content");
   CHECK(put("hello").account.fatal == "The JSON must start as an object or an array");
@@ -261,7 +261,7 @@ class ToSamples final : public Taker {
 
 }  // namespace
 
-TEST_CASE("receive: what our encoder writes is read back byte by byte") {
+TEST_CASE("receive: the output of the encoder reads back byte by byte") {
   core::Symbols symbols;
   const std::string text = padded(
       "{\"kind\":\"metrics\",\"time\":1795219532000000001,\"duration\":5000000000,\"tags\":{\"host\":\"a\\\"\\n\\u0001\xc3\xa9\","

@@ -25,7 +25,7 @@ TEST_CASE("riemann: long words are cut") {
   CHECK(refused->words == words.substr(0, 500));
 }
 
-TEST_CASE("riemann: what is no answer") {
+TEST_CASE("riemann: invalid answers") {
   CHECK_FALSE(read_answer(""));
   CHECK_FALSE(read_answer("HTTP/1.1 400 Bad Request"));
   CHECK_FALSE(read_answer("\x1a\x03"s + "abc"));          // neither ok nor not

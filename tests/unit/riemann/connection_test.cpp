@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against servers on loopback that do as they are told.
+// Against servers on loopback with set behaviour.
 #include "plugins/sinks/riemann/connection.h"
 
 #include <doctest/doctest.h>
@@ -86,7 +86,7 @@ TEST_CASE("riemann: one connection for many messages") {
   CHECK(server.connections == 1);
 }
 
-TEST_CASE("riemann: a connection that is cut is made anew") {
+TEST_CASE("riemann: a connection that is cut is opened again") {
   Peer server([](int message) { return message == 1 ? ""s : kOk; });
   Client client(server.port);
   CHECK_THROWS_WITH_AS(client.connection.exchange("ping"), doctest::Contains("without an answer"), NoAnswer);
@@ -95,7 +95,7 @@ TEST_CASE("riemann: a connection that is cut is made anew") {
 }
 
 TEST_CASE("riemann: an idle connection that is not as it was left gets no message") {
-  // The second answer stands for anything that is readable: bytes, or the end.
+  // The second answer represents any readable input: bytes, or the end.
   Peer server([](int message) { return message == 1 ? kOk + kOk : kOk; });
   Client client(server.port);
   CHECK(client.connection.exchange("ping").accepted);
@@ -104,7 +104,7 @@ TEST_CASE("riemann: an idle connection that is not as it was left gets no messag
   CHECK(server.messages == 2);
 }
 
-TEST_CASE("riemann: what is no Riemann") {
+TEST_CASE("riemann: other servers") {
   for (const std::string &said : {"HTTP/1.1 400 Bad Request\r\n\r\n"s, "\0\0\0\x03"s + "abc", "\0\0\0\0"s}) {
     Peer server([&](int) { return said; });
     Client client(server.port);

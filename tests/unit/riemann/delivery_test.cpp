@@ -16,7 +16,7 @@ using atalaya::core::testing::Maker;
 
 namespace {
 
-// A batch of events a.b = 0, 1, ... and a server that is a function of what a message holds.
+// A batch of events a.b = 0, 1, ... and a server that is a function of a message's content.
 class Fixture {
  public:
   using Script = std::function<Answer(const std::vector<int64_t> &metrics)>;
@@ -75,13 +75,13 @@ Fixture::Script poison(std::set<int64_t> bad) {
 
 }  // namespace
 
-TEST_CASE("riemann: a batch becomes messages of so many events") {
+TEST_CASE("riemann: a batch becomes messages of a limited number of events") {
   Fixture fixture(7, {.batch_events = 3}, accept_all);
   CHECK(fixture.delivery.deliver());
   CHECK(fixture.messages == std::vector<std::vector<int64_t>>{{0, 1, 2}, {3, 4, 5}, {6}});
 }
 
-TEST_CASE("riemann: a message has so many bytes at most, and one event at least") {
+TEST_CASE("riemann: a message has a maximum size, and at least one event") {
   Fixture all(6, {}, accept_all);
   const size_t bytes = all.events.bytes(0);
   Fixture fixture(6, {.batch_bytes = 2 * bytes}, accept_all);
@@ -122,12 +122,12 @@ TEST_CASE("riemann: an error that passes loses nothing") {
 
 TEST_CASE("riemann: events that are refused whatever comes with them are found, the others delivered") {
   Fixture fixture(100, {.batch_events = 40}, poison({0, 17, 18, 63, 99}));
-  CHECK(fixture.finish("no ") == 3 * 2 + 1);  // three messages are tried again, and at last what was refused
+  CHECK(fixture.finish("no ") == 3 * 2 + 1);  // three messages are tried again, and at last the refused events
   CHECK(fixture.dead() == std::set<size_t>{0, 17, 18, 63, 99});
   CHECK(fixture.delivery.dead().front().words == "no 0");
 }
 
-TEST_CASE("riemann: what refuses everything is believed after a while") {
+TEST_CASE("riemann: a server that refuses everything is believed after a while") {
   Fixture fixture(9, {}, [](const std::vector<int64_t> &) { return Answer{false, "not today"}; });
   CHECK(fixture.finish("refuses 9 events: not today") == 10);
   CHECK(fixture.dead().size() == 9);

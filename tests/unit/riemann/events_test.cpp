@@ -95,7 +95,7 @@ TEST_CASE("riemann: a function of a profile") {
                                            {"line", "-2"}});
 }
 
-TEST_CASE("riemann: the rate of a profiler, and what else its sample holds") {
+TEST_CASE("riemann: the rate of a profiler, and the other content of its sample") {
   Fixture fixture;
   atalaya_sample &sample = fixture.process();
   fixture.maker.field(sample, "jvm.profile.rate", 42);
@@ -134,7 +134,7 @@ TEST_CASE("riemann: tags can follow the metric in the service") {
   CHECK(events.event(1).service == "proc.cpu.user"s);
 }
 
-TEST_CASE("riemann: what no event can say") {
+TEST_CASE("riemann: values that no event can hold") {
   Fixture fixture;
   fixture.maker.count(fixture.maker.add(ATALAYA_STACK, {{"host", "vm"}}, "a;b"), "profile.samples", 1);
   fixture.maker.add(ATALAYA_SPAN, {{"host", "vm"}}, "job");
@@ -178,7 +178,7 @@ TEST_CASE("riemann: tags that are called like members of an event, have no value
                                             "b"}});
 }
 
-TEST_CASE("riemann: a message is what the library reads, with its length before it") {
+TEST_CASE("riemann: the library reads a message, with its length before it") {
   Fixture fixture;
   for (int i = 0; i < 5; ++i) fixture.function();
   fixture.load();

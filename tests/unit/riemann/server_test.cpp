@@ -18,7 +18,7 @@ TEST_CASE("riemann: a server is a host, and perhaps a port") {
   CHECK(parse_server("127.0.0.1", false).text == "riemann at 127.0.0.1:5555");
 }
 
-TEST_CASE("riemann: what is no server") {
+TEST_CASE("riemann: invalid servers") {
   for (const std::string text :
        {"", ":5555", "riemann:99999", "riemann:x", "tcp://riemann:5555", "riemann/path", "me@riemann", "a b", "a\nb"}) {
     INFO(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens once a window must not touch the heap once it has warmed up.
+// Work that is done once per window must not touch the heap after warm-up.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -144,7 +144,7 @@ TEST_CASE("csv: quotes where they are needed, one line a row whatever the name")
   CHECK(encoded(maker, "csv").lines == "1795219532123,proc.cpu.user,1.5,vm,7,\"a,\"\"b\"\"\\x0ac\",user=x\\;y\\=z\\\\;unit=u\n");
 }
 
-TEST_CASE("line: only what the protocol allows") {
+TEST_CASE("line: only characters that the protocol allows") {
   Maker maker;
   maker.field(maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"process", "GC Thread#0\n"}, {"disk", ""}, {"user", "ñ"}}),
               "proc.cpu.user", 1.5);
@@ -234,7 +234,7 @@ TEST_CASE("opentsdb: extra tags are dropped in the stated order, identities neve
   CHECK(line({1, {"unit", "user"}}) == "more tags than opentsdb takes");
 }
 
-TEST_CASE("influx: a line a family, counts as integers, what has a meaning is escaped") {
+TEST_CASE("influx: a line per family, counts as integers, special characters are escaped") {
   Maker maker;
   atalaya_sample &sample = maker.add(ATALAYA_METRICS, {{"host", "a b"}, {"process", "x,=\\ y\n\\"}, {"none", ""}});
   maker.field(sample, "proc.cpu.user", 99.4);

@@ -125,7 +125,7 @@ TEST_CASE("random batches read back bit for bit, at any alignment") {
       Reader reader;
       REQUIRE(reader.read(std::string_view(moved).substr(shift)).ok());
       REQUIRE(reader.text() == lossless(maker.batch.raw(), maker.symbols));
-      std::string copy;  // the writer gives the same bytes for what was read
+      std::string copy;  // the writer returns the same bytes for the batch that was read
       REQUIRE(encode_flat(reader.batch.raw(), reader.symbols, copy).ok());
       REQUIRE(copy == record);
     }
@@ -145,7 +145,7 @@ TEST_CASE("the bits of a NaN and the id 0 survive") {
   CHECK(read.name == 0);
 }
 
-TEST_CASE("what was read can be edited like any other batch") {
+TEST_CASE("a batch that was read can be edited like any other") {
   Maker maker;
   fill_example(maker);
   Reader reader;

@@ -29,7 +29,7 @@ TEST_CASE("arena: pieces are aligned, apart from each other, and of any size") {
   }
 }
 
-TEST_CASE("arena: reset keeps the memory, trim gives back what is not needed") {
+TEST_CASE("arena: reset keeps the memory, trim releases unused memory") {
   Arena arena;
   for (int i = 0; i < 100; ++i) arena.allocate(50'000);
   const size_t reserved = arena.reserved();
@@ -46,7 +46,7 @@ TEST_CASE("arena: reset keeps the memory, trim gives back what is not needed") {
   CHECK(arena.allocate(8) != nullptr);
 }
 
-TEST_CASE("batch: samples, tags and fields grow and stay what they were") {
+TEST_CASE("batch: samples, tags and fields grow and stay the same") {
   Batch batch;
   for (int n = 0; n < 100; ++n) {
     atalaya_sample &sample = batch.add_sample(ATALAYA_METRICS);
@@ -105,7 +105,7 @@ TEST_CASE("batch: more than 65535 tags are refused") {
   CHECK_THROWS_AS(batch.reserve(sample, 0, 65536), std::length_error);
 }
 
-TEST_CASE("symbols: the same id for the same name, 0 for what is no name") {
+TEST_CASE("symbols: the same id for the same name, 0 for an invalid name") {
   Symbols symbols;
   const uint32_t id = symbols.intern("proc.cpu.user");
   CHECK(id != 0);

@@ -40,7 +40,7 @@ TEST_CASE("m= names aggregator, downsampling, rate, metric, and tags that group 
   CHECK_FALSE(read_m("sum:rate:a").rate->counter);
 }
 
-TEST_CASE("filters become our patterns; what would be a sign there is a text here") {
+TEST_CASE("filters become patterns; special characters of patterns are text here") {
   const auto patterns = [](const std::string &tag) { return read_m("sum:a{}{t=" + tag + "}").tags[0].patterns; };
   CHECK(patterns("literal_or(a?|!b)") == Patterns{"a\\?", "\\!b"});
   CHECK(patterns("not_literal_or(a|b)") == Patterns{"!a", "!b"});
@@ -67,7 +67,7 @@ TEST_CASE("a query in JSON says the same") {
   CHECK(question.queries[1].group_by == Patterns{"host"});
 }
 
-TEST_CASE("wrong questions say what is wrong") {
+TEST_CASE("errors in queries are reported") {
   Request get{"GET", "/api/query", {{"m", "sum:a"}}, "", ""};
   CHECK(error_of(get) == "Missing start time");
   get.arguments.emplace_back("start", "1h-ago");
@@ -86,7 +86,7 @@ TEST_CASE("wrong questions say what is wrong") {
   CHECK(error_of({"POST", "", {}, R"({"start":1,"queries":[{"metric":"a"}]})", ""}) == "Missing the aggregation function");
 }
 
-TEST_CASE("answers have seconds or milliseconds, an object or pairs, and a word for what is not known") {
+TEST_CASE("responses have seconds or milliseconds, an object or pairs, and a word for unknown values") {
   const query::Answer answer{"m", {{"host", "h"}}, {"pid"}, {{kNow, 1.5}, {kNow + kSecond / 2, 2}, {kNow + kSecond, std::nan("")}}};
   OpenTsdbQuestion question;
   CHECK(opentsdb_json({answer}, query::Fill::nan, question) ==

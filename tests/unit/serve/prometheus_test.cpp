@@ -40,7 +40,7 @@ TEST_CASE("matchers become our patterns, anchored as theirs are") {
   CHECK_FALSE(query.group);
 }
 
-TEST_CASE("what is no selector is refused, and said where") {
+TEST_CASE("an invalid selector is refused, with the position") {
   CHECK(error_of("rate(x[5m])").find("expected the end at position 5") != std::string::npos);
   CHECK(error_of("x{a=b}").find("expected a text in quotes") != std::string::npos);
   CHECK(error_of("x{a=\"b\"").find("expected \",\" or \"}\"") != std::string::npos);
@@ -77,7 +77,7 @@ TEST_CASE("a matrix leaves out series without a value") {
         R"({"metric":{"__name__":"m","host":"h"},"values":[[1000,"1.5"],[1010,"1.5"]]})");
 }
 
-TEST_CASE("what is no finite number is written as Prometheus does") {
+TEST_CASE("a value that is not finite is written as Prometheus does") {
   const auto text = [](double value) {
     std::string out;
     append_step(out, {}, {kSecond, {kSecond, value}});

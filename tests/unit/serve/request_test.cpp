@@ -8,7 +8,7 @@
 namespace atalaya::serve {
 namespace {
 
-TEST_CASE("a form is decoded, and what is none is refused") {
+TEST_CASE("a form is decoded, and an invalid one is refused") {
   Request request;
   REQUIRE(read_form("query=a%7Bb%3D%22c+d%22%7D&step=5&&empty=&flag", request.arguments));
   CHECK(request.text("query") == "a{b=\"c d\"}");
@@ -25,7 +25,7 @@ TEST_CASE("errors have OpenTSDB's form") {
   CHECK(error_answer(400, "a \"b\"").body == R"({"error":{"code":400,"message":"a \"b\""}})");
 }
 
-TEST_CASE("a stack's sum goes to each of its frames where it stands, also when a name comes twice") {
+TEST_CASE("a stack's sum goes to each of its frames at its position, also when a name comes twice") {
   const StackSums sums = {{"a;b;a", 2}, {"a;c", 1}};
   CHECK(sums_json(sums) == R"({"a;b;a":2,"a;c":1})");
   CHECK(tree_json(sums) ==

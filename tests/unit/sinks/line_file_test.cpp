@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-// A file that is open, and what it told the operator.
+// An open file, and its messages to the operator.
 struct Opened {
   std::vector<std::string> notices;
   LineFile file;
@@ -54,7 +54,7 @@ Refusal open_refusal(const FileOptions &options) {
   return refusal_of([&] { Opened opened(options); });
 }
 
-// No file of this process may grow past so many bytes: the kernel cuts the write short and then fails it, as a full disk does.
+// No file of this process may grow past this number of bytes: the kernel cuts the write short and then fails it, as a full disk does.
 class SizeLimit {
  public:
   explicit SizeLimit(rlim_t bytes) {
@@ -78,7 +78,7 @@ class SizeLimit {
 
 }  // namespace
 
-TEST_CASE("lines are appended, also to what an earlier run wrote; the header comes once") {
+TEST_CASE("lines are appended, also to the output of an earlier run; the header comes once") {
   const TemporaryFolder folder;
   FileOptions options = at(folder / "out.csv");
   options.header = "time,value\n";
@@ -94,7 +94,7 @@ TEST_CASE("lines are appended, also to what an earlier run wrote; the header com
   CHECK(second.notices.empty());
 }
 
-TEST_CASE("what cannot be written is said at the start") {
+TEST_CASE("a file that cannot be written is reported at the start") {
   const TemporaryFolder folder;
   const Refusal missing = open_refusal(at(folder / "no/out"));
   CHECK(missing.code == Code::bad_config);
@@ -248,7 +248,7 @@ TEST_CASE("a header that does not fit is undone as well") {
   CHECK(content(options.path) == "header\nline\n");
 }
 
-TEST_CASE("rotation by size keeps so many files, the newest as .1, and cuts no batch") {
+TEST_CASE("rotation by size keeps the set number of files, the newest as .1, and cuts no batch") {
   const TemporaryFolder folder;
   FileOptions options = at(folder / "out");
   options.rotate_size = 10;
@@ -301,7 +301,7 @@ TEST_CASE("rotation that fails is said once, and the lines go on into the same f
   CHECK(opened.notices[0] == options.path + ": cannot rotate: Is a directory; the file grows until the agent is restarted");
 }
 
-TEST_CASE("a file that logrotate moved away is begun anew") {
+TEST_CASE("a file that logrotate moved is started again") {
   const TemporaryFolder folder;
   const FileOptions options = at(folder / "out");
   Opened opened(options);

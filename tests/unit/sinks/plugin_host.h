@@ -58,8 +58,8 @@ class LoadedSink {
     *name = {found.data(), found.size()};
     return found.empty() ? ATALAYA_NOTHING : ATALAYA_OK;
   }
-  static void count(void *self, int32_t what, atalaya_str reason, uint64_t samples) {
-    if (what == ATALAYA_COUNT_DROPPED) of(self).dropped_[std::string(reason.data, reason.size)] += samples;
+  static void count(void *self, int32_t kind, atalaya_str reason, uint64_t samples) {
+    if (kind == ATALAYA_COUNT_DROPPED) of(self).dropped_[std::string(reason.data, reason.size)] += samples;
   }
   static int32_t param(void *self, atalaya_str path, atalaya_value *value) {
     const std::string name(path.data, path.size);

@@ -70,8 +70,8 @@ inline core::Value table(std::initializer_list<std::pair<std::string, core::Valu
 // The ledger's side of a stage, and its clock.
 class TestSurroundings final : public core::Surroundings {
  public:
-  void count(int32_t what, std::string_view, uint64_t n) override {
-    (what == ATALAYA_COUNT_MERGED ? merged : what == ATALAYA_COUNT_CREATED ? created : dropped) += n;
+  void count(int32_t kind, std::string_view, uint64_t n) override {
+    (kind == ATALAYA_COUNT_MERGED ? merged : kind == ATALAYA_COUNT_CREATED ? created : dropped) += n;
   }
   int64_t now(int32_t) override { return clock; }
   void log(core::LogLevel, std::string_view text) override { (logged += text) += '\n'; }
@@ -144,7 +144,7 @@ class Bench {
     return result;
   }
 
-  // What the component makes of these lines in one window.
+  // Output of the component for these lines in one window.
   std::vector<std::string> process(const std::vector<std::string> &in, int64_t second = 0) {
     batch.clear();
     for (const std::string &one : in) add(one, kWindowTime + second * kSecond);

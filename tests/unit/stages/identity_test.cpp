@@ -46,7 +46,7 @@ TEST_CASE("a table numbers identities in the order of first sight") {
   CHECK(table.key(1) == "y");
 }
 
-TEST_CASE("what is not seen for long is forgotten and the caller's values move along") {
+TEST_CASE("an identity that is not seen for long is removed and the caller's values move along") {
   std::mt19937 random(1);
   IdentityTable table;
   std::vector<std::string> values;  // by number, in step with the table

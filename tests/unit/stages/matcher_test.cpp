@@ -74,7 +74,7 @@ TEST_CASE("a catastrophic expression takes linear time") {
   CHECK_FALSE(matches("~^(a*)*(a|a)*(a+)+$", std::string(20000, 'a') + "b"));
 }
 
-TEST_CASE("a bad pattern says what is wrong and where") {
+TEST_CASE("a bad pattern is refused with the reason and position") {
   CHECK(error_of("") == "pattern \"\" is empty; write \"*\" for any text");
   CHECK(error_of("!") == "pattern \"!\" is empty; write \"*\" for any text");
   CHECK(error_of("a[b") == "pattern \"a[b\": [ is not closed or holds a range that runs backwards; write \\[ for itself");

@@ -94,7 +94,7 @@ TEST_CASE("self: a baseline window has no rates, and the next counts from it") {
   REQUIRE(bench.collect(window()).ok());
   CHECK(fields(bench, "").count("self.cpu.user") == 1);
   CHECK(fields(bench, "2 filter value")["self.busy"] == 25);
-  // A counter that starts anew leaves a gap.
+  // A counter that starts again leaves a gap.
   bench.surroundings.clock += kSecond;
   bench.surroundings.rows[0].busy_ns = 1;
   REQUIRE(bench.collect(window()).ok());

@@ -15,7 +15,7 @@ TEST_CASE("tags copies, renames, drops and adds, in this order") {
   CHECK(bench.process({"host=a pid=1 process=java | x.y=1"}) == Lines{"host=a command=java name=java pool=x team=data | x.y=1"});
 }
 
-TEST_CASE("tags: a key never stands twice") {
+TEST_CASE("tags: a key is never present twice") {
   Bench<Tags> bench(
       table({{"copy", table({{"a", text("b")}})}, {"rename", table({{"c", text("d")}})}, {"add", table({{"e", text("new")}})}}));
   CHECK(bench.process({"a=1 b=2 c=3 d=4 e=5 | x.y=1"}) == Lines{"a=2 b=2 d=3 e=new | x.y=1"});
@@ -24,7 +24,7 @@ TEST_CASE("tags: a key never stands twice") {
   CHECK(bench.process({}).empty());
 }
 
-TEST_CASE("tags changes only the samples that it is told to") {
+TEST_CASE("tags changes only the selected samples") {
   Bench<Tags> metric(table({{"add", table({{"t", text("1")}})}, {"metric", list({"sys.*"})}}));
   CHECK(metric.process({"h=a | proc.x=1", "h=a | proc.x=1 sys.y=1"}) == Lines{"h=a | proc.x=1", "h=a t=1 | proc.x=1 sys.y=1"});
   Bench<Tags> kind(table({{"add", table({{"t", text("1")}})}, {"kind", text("stack")}}));

@@ -31,7 +31,7 @@ TEST_CASE("value: below turns the comparison round") {
   CHECK(bench.process({"disk=a | disk.free=10", "disk=b | disk.free=11"}) == Lines{"disk=a | disk.free=10"});
 }
 
-TEST_CASE("value: with hysteresis what was kept stays until it falls well below") {
+TEST_CASE("value: with hysteresis a kept value stays until it falls well below") {
   Bench<ValueFilter> bench(table({{"proc.cpu.user", number(10)}, {"hysteresis", number(20)}}));
   const auto kept = [&](const std::string &cpu) { return !bench.process({"pid=1 host=a | proc.cpu.user=" + cpu}).empty(); };
   CHECK_FALSE(kept("9"));
@@ -45,7 +45,7 @@ TEST_CASE("value: with hysteresis what was kept stays until it falls well below"
         Lines{"host=a pid=1 | proc.cpu.user=9"});
 }
 
-TEST_CASE("value: change keeps what differs from the last value kept") {
+TEST_CASE("value: change keeps values that differ from the last value kept") {
   Bench<ValueFilter> bench(table({{"fs.used", number(5)}, {"change", boolean(true)}}));
   const auto kept = [&](const std::string &used) { return !bench.process({"disk=a | fs.used=" + used}).empty(); };
   CHECK(kept("100"));
@@ -58,14 +58,14 @@ TEST_CASE("value: change keeps what differs from the last value kept") {
         Lines{"disk=a | fs.used=1", "disk=a | fs.used=2"});
 }
 
-TEST_CASE("value refuses what cannot work") {
+TEST_CASE("value refuses invalid settings") {
   CHECK(Bench<ValueFilter>(table({})).refused.find("no metric is listed; write one with its threshold") != std::string::npos);
   CHECK(Bench<ValueFilter>(table({{"a.b", number(1)}, {"change", boolean(true)}, {"below", boolean(true)}}))
             .refused.find("goes with neither \"below\" nor \"hysteresis\"") != std::string::npos);
   CHECK(Bench<ValueFilter>(table({{"a.b", number(-1)}, {"change", boolean(true)}})).refused.find("0 or more") != std::string::npos);
 }
 
-TEST_CASE("value keeps exactly what a naive filter keeps") {
+TEST_CASE("value keeps exactly the values that a naive filter keeps") {
   std::mt19937 random(3);
   Bench<ValueFilter> bench(table({{"p.a", number(3)}, {"p.b", number(-1)}}));
   for (int round = 0; round < 200; ++round) {

@@ -18,7 +18,7 @@ std::string changed(std::string_view stored, std::string_view fields, BlockChang
   return change_block(stored, fields, change, out) ? out : "damaged";
 }
 
-TEST_CASE("what is put into a block takes the place of the same fields, and leaves the others") {
+TEST_CASE("a value put into a block replaces the same field and keeps the others") {
   const auto put = [](std::string_view stored, std::string_view fields) { return changed(stored, fields, BlockChange::put); };
   CHECK(put(R"({"3":{"1":5,"2":6}})", R"({"3":{"2":7.5}})") == R"({"3":{"2":7.5,"1":5}})");
   CHECK(put(R"({"3":{"1":5},"9":{"1":1}})", R"({"2":{"1":2},"9":{"4":-1e300},"11":{"1":3}})") ==
@@ -26,7 +26,7 @@ TEST_CASE("what is put into a block takes the place of the same fields, and leav
   CHECK(put("{}", R"({"3":{"1":5}})") == R"({"3":{"1":5}})");
 }
 
-TEST_CASE("what is removed from a block is gone whatever its value was") {
+TEST_CASE("a value removed from a block is gone, whatever it was") {
   const auto remove = [](std::string_view stored, std::string_view fields) { return changed(stored, fields, BlockChange::remove); };
   CHECK(remove(R"({"3":{"1":5,"2":6},"4":{"1":1}})", R"({"3":{"2":7},"4":{"1":0},"5":{"1":0}})") == R"({"3":{"1":5}})");
   CHECK(remove(R"({"3":{"1":5}})", R"({"3":{"1":5}})") == "{}");

@@ -137,7 +137,7 @@ TEST_CASE("random series come back: gaps, several lengths of window, walks and n
   }
 }
 
-TEST_CASE("times at the ends of what 64 bits hold come back") {
+TEST_CASE("times at the limits of 64 bits come back") {
   Column one;
   one.metric = 1;
   one.add(std::numeric_limits<int64_t>::min() / 2, -1, count(1));
@@ -146,7 +146,7 @@ TEST_CASE("times at the ends of what 64 bits hold come back") {
   check_same({one});
 }
 
-TEST_CASE("summaries say what the points say") {
+TEST_CASE("summaries equal the points") {
   const std::vector<Number> values = numbers(600, [](int i) { return real(std::round(1000 * std::sin(i)) / 100); });
   const std::vector<Number> counts = numbers(600, [](int i) { return count(1'000'000 + i * i); });
   const std::vector<Number> wild = numbers(600, [](int i) { return real(std::exp(std::sin(i))); });

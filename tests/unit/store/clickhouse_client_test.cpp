@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client against a server that answers as it is told: what today's versions are sent, and answers that go wrong.
+// The client against a server with set responses: requests to today's versions, and responses that go wrong.
 #include <doctest/doctest.h>
 
 #include <future>
@@ -29,7 +29,7 @@ ClientOptions options_for(uint16_t port) {
   return {parse_location("http://127.0.0.1:" + std::to_string(port) + "/db"), patience, patience, "none"};
 }
 
-// A client of a server of today that answers a select so; what it read, and what the server was asked.
+// A client of a current server with this response to a select; the result, and the requests to the server.
 struct Selected {
   std::vector<std::string> names;
   std::string error, asked;
@@ -84,7 +84,7 @@ TEST_CASE("clickhouse: no setting of the user's makes a part of an answer look w
   CHECK(asked.find("&skip_unavailable_shards=0") != std::string::npos);
 }
 
-TEST_CASE("clickhouse: servers that collect inserts are told to write each at once, older ones do not know the setting") {
+TEST_CASE("clickhouse: servers that collect inserts must write each at once; older ones do not know the setting") {
   const auto asked = [](const char *version) {
     Server server([&](const Asked &) { return answer("200 OK", version); });
     Client client(options_for(server.port));
@@ -97,7 +97,7 @@ TEST_CASE("clickhouse: servers that collect inserts are told to write each at on
   CHECK(asked("18.16.1\n").find("async_insert") == std::string::npos);
 }
 
-TEST_CASE("clickhouse: what is no ClickHouse is not taken for one") {
+TEST_CASE("clickhouse: other servers are not taken for ClickHouse") {
   Server server([](const Asked &) { return answer("200 OK", "<html>hello</html>"); });
   Client client(options_for(server.port));
   const std::string words = "clickhouse:http://127.0.0.1:" + std::to_string(server.port) +
@@ -133,7 +133,7 @@ TEST_CASE("clickhouse: a question ends when its time is over, though nothing cam
   over.set_value();
 }
 
-TEST_CASE("clickhouse: the server is told how long a question may take") {
+TEST_CASE("clickhouse: the server gets the time limit of a query") {
   Server server([&](const Asked &) { return answer("200 OK", std::string("\1\0", 2)); });
   {
     ClientOptions options = options_for(server.port);

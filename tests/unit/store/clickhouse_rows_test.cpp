@@ -95,7 +95,7 @@ TEST_CASE("clickhouse: stacks and spans carry their tags and fields") {
   CHECK(f.rows.series.places.size() == 2);
 }
 
-TEST_CASE("clickhouse: what cannot be stored is counted, and a time without a partition said") {
+TEST_CASE("clickhouse: samples that cannot be stored are counted, and a time without a partition is reported") {
   Fixture f;
   f.samples.metrics(kNow, {}).real("m", std::numeric_limits<double>::quiet_NaN());
   f.samples.metrics(kNow, {}).real("m", std::numeric_limits<double>::infinity()).real("n", 1);
@@ -110,7 +110,7 @@ TEST_CASE("clickhouse: what cannot be stored is counted, and a time without a pa
   CHECK(late.rows.count() == 0);
 }
 
-TEST_CASE("clickhouse: what would be too long to be read again is not written") {
+TEST_CASE("clickhouse: a row that is too long to be read again is not written") {
   Fixture f;
   f.samples.add(ATALAYA_STACK, kNow, kSecond, {}, std::string((size_t{4} << 20) + 1, 'x'));
   CHECK_FALSE(f.add());

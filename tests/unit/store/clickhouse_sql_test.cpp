@@ -53,7 +53,7 @@ TEST_CASE("clickhouse: versions") {
   for (const char *wrong : {"", "18", "x.y", "<html>"}) CHECK_FALSE(server_version(wrong));
 }
 
-TEST_CASE("clickhouse: patterns become conditions that let through what they match, or more") {
+TEST_CASE("clickhouse: patterns become conditions that match the same values, or more") {
   const auto condition = [](const std::vector<std::string> &patterns) { return old_text(text_conditions("metric", patterns)); };
   CHECK(condition({}).empty());
   CHECK(condition({"a", "b"}) == " AND (metric = 'a' OR metric = 'b')");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer against a server that takes and refuses as it is told.
+// The writer against a server that accepts and refuses on command.
 #include <doctest/doctest.h>
 
 #include <atomic>

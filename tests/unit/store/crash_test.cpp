@@ -39,7 +39,7 @@ int64_t run_and_kill(Work &&work, int64_t wanted, uint64_t spins) {
   int64_t came = 0;
   char byte = 0;
   while (came < wanted && ::read(pipe[0], &byte, 1) == 1) ++came;
-  for (volatile uint64_t spin = spins; spin > 0;) spin = spin - 1;  // into the middle of what comes next
+  for (volatile uint64_t spin = spins; spin > 0;) spin = spin - 1;  // into the middle of the next step
   ::kill(child, SIGKILL);
   while (::read(pipe[0], &byte, 1) == 1) ++came;
   ::close(pipe[0]);
@@ -48,7 +48,7 @@ int64_t run_and_kill(Work &&work, int64_t wanted, uint64_t spins) {
   return came;
 }
 
-// Writes windows, a byte for each that was acknowledged, and does what an agent does after each.
+// Writes windows and a byte for each acknowledged one, and does an agent's upkeep after each.
 void write_windows(const std::string &path, int64_t first, int progress) {
   core::Symbols symbols;
   Writer writer({path, {.retain_ns = kRetained * kSecond}, false}, [&](uint32_t id) { return symbols.name(id); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An empty store of each engine, behind the interface that both have: what is tested with these holds for all of them.
+// An empty store of each engine, behind their common interface: tests with these hold for all engines.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@
 
 namespace atalaya::store::test {
 
-// What both have.
+// Common parts.
 class Engine {
  public:
   Engine(std::string location, std::string state) : location_(std::move(location)), state_(std::move(state)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks and spans as the interface of the store gives them, whatever lies below.
+// Stacks and spans as the interface of the store returns them, for every engine.
 #include <set>
 
 #include "tests/unit/store/engines.h"

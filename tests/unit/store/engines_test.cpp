@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the interface of the store answers, whatever lies below.
+// Responses of the interface of the store, for every engine.
 #include "tests/unit/store/engines.h"
 
 #include <bit>
@@ -166,7 +166,7 @@ TEST_CASE_TEMPLATE("of the same series at the same time the last one wins", Test
   CHECK(engine.scan(of_metric("b")) == std::vector<std::vector<Point>>{{{kNow, kSecond, 2, {}}}});
 }
 
-TEST_CASE_TEMPLATE("what is no number is left out and counted; the rest of the sample stays", Tested, Sqlite, ClickHouse) {
+TEST_CASE_TEMPLATE("values that are no numbers are left out and counted; the rest of the sample stays", Tested, Sqlite, ClickHouse) {
   SKIP_WHERE_MISSING(Tested)
   Tested engine;
   auto samples = engine.samples();
@@ -190,7 +190,7 @@ TEST_CASE_TEMPLATE("any byte may stand in a name and a tag, and readers get vali
         Lines{"m\xef\xbf\xbd k\n=\"\x01\xc3\xa9\xef\xbf\xbd pid=007 process=a\xef\xbf\xbd"});
 }
 
-TEST_CASE_TEMPLATE("what a visitor throws ends the scan, and the store answers again", Tested, Sqlite, ClickHouse) {
+TEST_CASE_TEMPLATE("an exception of a visitor ends the scan, and the store responds again", Tested, Sqlite, ClickHouse) {
   SKIP_WHERE_MISSING(Tested)
   struct Tired final : PointVisitor {
     void points(size_t, const Points &) override { throw std::runtime_error("enough"); }
@@ -203,7 +203,7 @@ TEST_CASE_TEMPLATE("what a visitor throws ends the scan, and the store answers a
   CHECK(scan(*reader, of_metric("proc.threads")).size() == 2);
 }
 
-// Adds up what comes, points or summaries, for each series and step.
+// Adds up the points or summaries, for each series and step.
 struct Sums final : PointVisitor {
   explicit Sums(Steps the_steps) : wanted(the_steps) {}
   std::optional<Steps> steps() const override { return wanted; }

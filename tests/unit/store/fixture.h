@@ -117,7 +117,7 @@ struct TestStore {
   int64_t row_count() const { return number("SELECT count(*) FROM samples JOIN json_each(fields)"); }
   Samples samples() { return Samples(symbols); }
 
-  // What `sqlite3 file "statement"` prints.
+  // Output of `sqlite3 file "statement"`.
   std::vector<std::string> sql(const char *statement) const {
     Database database(path, Access::read_only);
     std::vector<std::string> lines;

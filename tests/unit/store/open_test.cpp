@@ -146,7 +146,7 @@ TEST_CASE("a store is readable by its owner and group only, and keeps the mode t
   ::umask(mask);
 }
 
-TEST_CASE("what root makes in a folder of the agent's user belongs to that user") {
+TEST_CASE("files that root makes in a folder of the agent's user belong to that user") {
   constexpr uid_t kAgent = 65534;
   TestStore store;
   if (::chown(store.folder.path().c_str(), kAgent, kAgent) != 0) {
@@ -211,7 +211,7 @@ TEST_CASE("reading where there is no store is an error and makes none") {
   CHECK(said(path) == "database " + path + ": file is not a database; it is no store: name one with --store or $ATALAYA_STORE");
 }
 
-// In a process of its own, on a file system of 16 MiB: fills it and returns what went wrong, "" if all was as it should be.
+// In a separate process, on a file system of 16 MiB: fills it and returns the error, "" if all was as expected.
 std::string fill_the_disk(const std::string &folder) {
   core::Symbols symbols;
   const std::string path = folder + "/atalaya.db";
@@ -232,7 +232,7 @@ std::string fill_the_disk(const std::string &folder) {
   if (reason != "database " + path + ": database or disk is full; make room on its disk, or lower max_size")
     return "text: " + reason;
   if (Database(path, Access::read_only).number("SELECT count(*) FROM points") != windows * 500)
-    return "what was acknowledged is not there";
+    return "acknowledged points are missing";
 
   // Two days later there is something to delete: retries make room for themselves.
   for (int tries = 0; tries < 20 && !reason.empty(); ++tries) reason = write(windows, kNow + 2 * kDay);
@@ -244,7 +244,7 @@ TEST_CASE("a full disk asks for a retry, and loses nothing that was acknowledged
   check_unless_skipped(in_child([&] { return mount_small_disk(folder.path()) ? fill_the_disk(folder.path()) : "skip"; }), "");
 }
 
-TEST_CASE("what may not be written is said at the start") {
+TEST_CASE("missing permission to write is reported at the start") {
   TestStore store;
   store.writer();
   SUBCASE("a read-only file system") {
@@ -270,7 +270,7 @@ TEST_CASE("what may not be written is said at the start") {
   }
 }
 
-TEST_CASE("who is not of the store's group is told why it may not be read") {
+TEST_CASE("a user outside the store's group gets the reason why it may not be read") {
   TestStore store;
   store.writer();
   std::filesystem::permissions(store.folder.path(), std::filesystem::perms{0755});

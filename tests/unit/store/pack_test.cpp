@@ -17,10 +17,10 @@ namespace {
 constexpr int64_t kStart = kNow - kNow % kHour;  // a border of chunks
 constexpr int64_t kMinute = 60 * kSecond;
 
-// What was written last: (metric, process) -> time -> value.
+// The last written values: (metric, process) -> time -> value.
 using Expected = std::map<std::pair<std::string, std::string>, std::map<int64_t, double>>;
 
-// So many batches that no stretch of time counts as being written to.
+// Enough batches that no range of time counts as being written to.
 void let_it_rest(Writer &writer) {
   for (int i = 0; i < 40; ++i) writer.write({}, kNow);
 }
@@ -52,7 +52,7 @@ class Writing {
       if (maintain) writer_->maintain(time_ns);
     }
   }
-  // One batch, out of order, of two processes for so many seconds from the start on.
+  // One batch, out of order, of two processes for a number of seconds from the start on.
   void import(int64_t begin, int64_t end) {
     auto samples = store_.samples();
     std::vector<int64_t> seconds;
@@ -129,7 +129,7 @@ TEST_CASE("rows become chunks while it goes on, and every point comes back") {
   writing.check();
 }
 
-TEST_CASE("what comes late is added, and the last one wins over what is in a chunk") {
+TEST_CASE("a late point is added, and the last one wins over the point in a chunk") {
   TestStore store;
   Writing writing(store);
   writing.windows(0, 1200);
@@ -156,7 +156,7 @@ TEST_CASE("what comes late is added, and the last one wins over what is in a chu
   writing.check({kStart + 4 * kSecond, kStart + 7 * kSecond});
 }
 
-TEST_CASE("a batch that writes to what is being packed is not lost") {
+TEST_CASE("a batch that writes to a range that is being packed is not lost") {
   TestStore store;
   Writing writing(store);
   writing.windows(0, 700, false);
@@ -260,7 +260,7 @@ TEST_CASE("late points are merged with the chunks that hold their times, the oth
   writing.check();
 }
 
-TEST_CASE("what arrived in the last ten minutes stays as rows, whatever its own time") {
+TEST_CASE("points that arrived in the last ten minutes stay as rows, whatever their time") {
   TestStore store;
   Writer writer = store.writer();
   for (int64_t second = 1; second <= 700; ++second) {
@@ -278,7 +278,7 @@ TEST_CASE("what arrived in the last ten minutes stays as rows, whatever its own 
   CHECK(rows_after(10 * kMinute) == 0);
 }
 
-TEST_CASE("an import becomes chunks at once, merged with what is there") {
+TEST_CASE("an import becomes chunks at once, merged with the stored points") {
   TestStore store;
   Writing writing(store);
   SUBCASE("into an empty store") {}
@@ -391,12 +391,12 @@ TEST_CASE("packing costs as much a sample when every sender has windows of its o
   let_it_rest(writer);
   int64_t steps = 1;
   while (writer.maintain(kStart + kDay)) ++steps;
-  CHECK(steps * 512 < kWindows * kEntities * 4);  // what a writer does for each sample that comes
+  CHECK(steps * 512 < kWindows * kEntities * 4);  // a writer's step for each incoming sample
   CHECK(store.row_count() == 0);
   CHECK(store.scan("field7", "pid", "12345").size() == 1);
 }
 
-TEST_CASE("a summary stands for a chunk that lies in the range as a whole and has no rows beside it") {
+TEST_CASE("a summary replaces a chunk that is completely in the range and has no rows next to it") {
   struct Sums final : PointVisitor {
     int64_t summaries = 0, count = 0;
     double sum = 0;
@@ -483,7 +483,7 @@ TEST_CASE("a damaged chunk is named with the remedy, and the rest can be read") 
     size_t count = 0;
     std::vector<std::string> texts;
     void points(size_t, const Points &points) override { count += points.values.size(); }
-    void damaged(const std::string &what) override { texts.push_back(what); }
+    void damaged(const std::string &damage) override { texts.push_back(damage); }
   } tolerant;
   TestStore store;
   Writing writing(store);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the embedded store is opened, and read while it is written; what it answers is tested for all engines in engines_test.cpp.
+// How the embedded store is opened, and read while it is written; engines_test.cpp tests the responses of all engines.
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -24,7 +24,7 @@ int64_t number(const TestStore &store, const char *sql) {
   return Database(store.path, Access::read_only).number(sql);
 }
 
-TEST_CASE("what arrived long ago goes, whatever its own time says") {
+TEST_CASE("points that arrived long ago are deleted, whatever their own time") {
   TestStore store;
   Writer writer = store.writer({.retain_ns = kDay});
   write(store, writer, kNow, kNow, "old");

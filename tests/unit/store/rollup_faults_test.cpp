@@ -15,7 +15,7 @@
 namespace atalaya::store::test {
 namespace {
 
-TEST_CASE("a damaged chunk stays, the rest is rolled up, and the operator is told once") {
+TEST_CASE("a damaged chunk stays, the rest is rolled up, and the operator gets one report") {
   TestStore store;
   {
     Writer writer = store.writer();
@@ -59,7 +59,7 @@ TEST_CASE("a damaged rolled chunk is named, with the remedy, and the rest can be
   CHECK(ask(store, "1h-sum").size() == 1);
 }
 
-TEST_CASE("a store of schema 4 gets what it lacks, and can be read in SQL before that") {
+TEST_CASE("a store of schema 4 gets its missing parts, and can be read in SQL before that") {
   TestStore store;
   {
     Writer writer = store.writer();
@@ -77,7 +77,7 @@ TEST_CASE("a store of schema 4 gets what it lacks, and can be read in SQL before
   CHECK(ask(store, "1h-sum")[0].points[0].value == 719 * 720 / 2);
 }
 
-TEST_CASE("levels that cannot work are refused with what to write") {
+TEST_CASE("levels that cannot work are refused with the fix") {
   const auto problem = [](const std::vector<RollupLevel> &levels, int64_t retain_ns = 0) {
     return problem_of(levels, retain_ns).value_or("");
   };
@@ -94,7 +94,7 @@ TEST_CASE("levels that cannot work are refused with what to write") {
         "parameter \"rollup[2].every\": 1m30s is not twice, three times, ... the 1m of the level before, of which it is made");
 }
 
-// In a process of its own, on a file system of 16 MiB: returns what went wrong.
+// In a separate process, on a file system of 16 MiB: returns the error.
 std::string roll_up_on_a_full_disk(const std::string &folder) {
   core::Symbols symbols;
   const std::string path = folder + "/atalaya.db", filler = folder + "/filler";
@@ -132,7 +132,7 @@ std::string roll_up_on_a_full_disk(const std::string &folder) {
     } catch (const Error &error) {
       reason = error.cause() == Cause::full ? "full" : error.what();
     }
-  if (reason != "full") return "what happened: " + reason;
+  if (reason != "full") return "result: " + reason;
   if (kept() != written) return "something is lost, or doubled";
   std::filesystem::remove(filler);
   settle(writer, kLater);

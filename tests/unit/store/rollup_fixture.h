@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of roll-ups share.
+// Shared parts of the tests of roll-ups.
 #pragma once
 
 #include <doctest/doctest.h>

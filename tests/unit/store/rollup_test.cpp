@@ -65,7 +65,7 @@ TEST_CASE("rolled up, a store gives the same answers for steps that are multiple
   }
 }
 
-// What a store with an hour of a metric is after it was rolled up.
+// The content of a store with an hour of a metric after it was rolled up.
 struct Rolled {
   TestStore store;
   Writer writer = store.writer(with_rollup());
@@ -191,7 +191,7 @@ TEST_CASE("rates are those between the last points of the steps, and a reset lea
   for (const query::Point &point : again) CHECK(point.value == doctest::Approx(0.2));
 }
 
-TEST_CASE("what comes late is there, once, before and after it is rolled up, too") {
+TEST_CASE("a late point is present once, before and after it is rolled up") {
   Rolled rolled("flow.sent.bytes");
   const auto add = [&](int64_t second, int64_t value) {
     Samples samples = rolled.store.samples();
@@ -222,7 +222,7 @@ TEST_CASE("what comes late is there, once, before and after it is rolled up, too
   check();
 }
 
-TEST_CASE("what comes late for the very end of a step makes no second point of that time") {
+TEST_CASE("a late point at the very end of a step makes no second point of that time") {
   Rolled rolled("flow.sent.bytes");
   const auto points = [&] {
     query::Query query;
@@ -319,7 +319,7 @@ TEST_CASE("each level is kept for its own time, and so are its entities") {
   }
 }
 
-TEST_CASE("SQL shows rolled points as points, and what they stand for") {
+TEST_CASE("SQL shows rolled points as points, with the time that they cover") {
   Rolled rolled("flow.sent.bytes");
   Database database(rolled.store.path, Access::read_only);
   std::string error;

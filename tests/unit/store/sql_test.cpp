@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view `points` over rows and chunks, as `atalaya sql` and as what sqlite3 loads.
+// The view `points` over rows and chunks, in `atalaya sql` and in the extension for sqlite3.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -73,7 +73,7 @@ TEST_CASE("the view covers chunks and rows, and shows nothing twice") {
   pack(writer);
   write_windows(store, writer, 1300, 1800);
   REQUIRE(store.row_count() == 1000);
-  REQUIRE(store.point_count() == 2000);  // what plain SQL sees: recent rows
+  REQUIRE(store.point_count() == 2000);  // visible to plain SQL: recent rows
 
   SUBCASE("registered") {
     Database all(store.path, Access::read_only);

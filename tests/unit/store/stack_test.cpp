@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks: which text comes back, whose numbers count, and what is damaged.
+// Stacks: returned texts, winning numbers, and damage.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -155,7 +155,7 @@ TEST_CASE("a stack without a number that can be stored takes nothing away") {
   CHECK(store.number("SELECT count(*) FROM windows") == 1);
 }
 
-// What "the last one wins" means, without a store: time, stack and field, and what came last with the window's length.
+// The meaning of "the last one wins", without a store: time, stack and field, and the last value with the window's length.
 struct Model {
   std::map<std::tuple<int64_t, std::string, std::string>, std::pair<int64_t, int64_t>> last;
 
@@ -185,7 +185,7 @@ TEST_CASE("stacks that come late, again, in parts and with other lengths of wind
       model.last[{second, text, field}] = {value, seconds};
     }
     writer.write(samples.span(), kNow);
-    if (batch % 10 == 9) {  // what is packed meanwhile takes no more: the next ones of its time are a window beside it
+    if (batch % 10 == 9) {  // a packed row takes no more: the next ones of its time are a second window
       Database(store.path, Access::read_write).execute("UPDATE windows SET packed = 2");
       Lines lines;
       SqliteStore(store.path).stacks({}, [&](const Stack &stack) {
@@ -202,7 +202,7 @@ TEST_CASE("stacks that come late, again, in parts and with other lengths of wind
   CHECK(store.number("SELECT count(*) FROM stacks WHERE numbers = '{}'") == 0);
 }
 
-TEST_CASE("what comes late for a damaged row is refused, and the row is left as it is") {
+TEST_CASE("a late sample for a damaged row is refused, and the row stays unchanged") {
   TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();

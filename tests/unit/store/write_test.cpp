@@ -40,7 +40,7 @@ TEST_CASE("a query of a time range reads no sample outside of it") {
     CHECK(line.find("SCAN s") == std::string::npos);
 }
 
-TEST_CASE("counts are whole numbers in SQL, to the ends of what 64 bits hold") {
+TEST_CASE("counts are whole numbers in SQL, to the limits of 64 bits") {
   TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();
@@ -96,7 +96,7 @@ TEST_CASE("a span is replaced when it ends") {
         Lines{R"(map|90|{}|{"job":"1"})"});
 }
 
-TEST_CASE("what stacks share is kept once, their counts per window") {
+TEST_CASE("shared parts of stacks are stored once, their counts per window") {
   TestStore store;
   Writer writer = store.writer();
   for (int i = 0; i < 3; ++i) {

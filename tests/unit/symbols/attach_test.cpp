@@ -38,7 +38,7 @@ constexpr int64_t kTimeout = 200'000'000;
 
 int answers = -1;
 
-// A process that shares what a JVM shares and counts signals, but opens no socket.
+// A process with the shared files of a JVM that counts signals, but opens no socket.
 class Pretender {
  public:
   explicit Pretender(const std::string &shared, const char *folder = "/", const char *name = "unit_symbols") {
@@ -110,7 +110,7 @@ bool exists(const std::string &path) {
 
 }  // namespace
 
-TEST_CASE("requests to a JVM, and what it answers") {
+TEST_CASE("requests to a JVM, and its responses") {
   CHECK(request_bytes("jcmd", "Compiler.perfmap") == std::string("1\0jcmd\0Compiler.perfmap\0\0\0", 26));
   CHECK(request_bytes("threaddump", "") == std::string("1\0threaddump\0\0\0\0", 16));
   CHECK(*parse_answer("0\ndone\n") == "done\n");
@@ -159,7 +159,7 @@ TEST_CASE("a JVM that does not answer is signalled once, and its trigger file st
 
 namespace {
 
-// What a JVM of this number left: nobody listens.
+// Files that a JVM of this number left: nobody listens.
 class LeftOver {
  public:
   explicit LeftOver(int32_t pid) : path_("/tmp/.java_pid" + std::to_string(pid)) {
@@ -295,7 +295,7 @@ TEST_CASE("a thread that was root for a while has the capabilities of before, an
 
 namespace {
 
-// As the service does: what is not listed fails with EPERM. Few fields of the kernel's program are looked at, the number of the
+// As the service does: calls that are not listed fail with EPERM. The filter reads only the number of the
 // call.
 void forbid(std::initializer_list<long> calls) {
   std::vector<sock_filter> program = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
@@ -308,7 +308,7 @@ void forbid(std::initializer_list<long> calls) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) ::_exit(10);
 }
 
-// 0: it becomes the user and itself again; 1: it is refused, and stays what it was; else something is wrong.
+// 0: it becomes the user and itself again; 1: it is refused, and keeps its user; else an error.
 int become(uint32_t user, uint32_t capabilities, std::initializer_list<long> forbidden) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -338,7 +338,7 @@ int become(uint32_t user, uint32_t capabilities, std::initializer_list<long> for
 
 }  // namespace
 
-TEST_CASE("under the service's filter a thread becomes another user with the drop-in, and else stays what it is") {
+TEST_CASE("under the service's filter a thread becomes another user with the drop-in, and else keeps its user") {
   if (::geteuid() != 0) {
     MESSAGE("skipped: only root");
     return;
@@ -356,7 +356,7 @@ TEST_CASE("under the service's filter a thread becomes another user with the dro
   }
 }
 
-TEST_CASE("a JVM is not made to write through what others have laid in its way") {
+TEST_CASE("a JVM is not made to write through files that others have placed in its path") {
   const Target own{::getpid(), *symbols::read_mark(::getpid()), *symbols::read_status(::getpid())};
   const std::string map = "/tmp/perf-" + std::to_string(own.status.inner_pid) + ".map", other = map + ".other";
   ::unlink(map.c_str());

@@ -22,7 +22,7 @@ TEST_CASE("names of Rust lose their hash") {
   CHECK(demangled("_Rnotmangled") == "_Rnotmangled");
 }
 
-TEST_CASE("a short name that stands for gigabytes stays as it is") {
+TEST_CASE("a short name that expands to gigabytes stays unchanged") {
   std::string name = "_Z1f1AIiiE";
   for (const char digit : std::string("0123456789ABCDEFGHIJKLMNOPQRST")) {
     const std::string part = {'S', digit, '_'};

@@ -105,7 +105,7 @@ uint64_t most_memory() {
   return kib << 10;
 }
 
-// In a process of its own: what it took at most beyond what it had, in MiB.
+// In a separate process: the maximum growth of its memory, in MiB.
 int memory_for(const std::function<void()> &work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -155,7 +155,7 @@ TEST_CASE("notes of any size cost no memory") {
   CHECK(SparseFile(file_with({segment(PT_NOTE, rest)}, {{".text", SHT_PROGBITS, 0}})).symbols() < kFew);
 }
 
-TEST_CASE("what a file says of its tables has one limit altogether") {
+TEST_CASE("the sizes of a file's tables have one limit in total") {
   const uint64_t rest = kFile - kData, much = uint64_t{100} << 20;
   CHECK(SparseFile(file_with({}, {{".symtab", SHT_SYMTAB, rest, 2}, {".strtab", SHT_STRTAB, rest}})).symbols() < kFew);
   std::vector<Section> many;

@@ -85,7 +85,7 @@ TEST_CASE("names come from .gnu_debugdata, and from a debug file of the same bui
   CHECK(bare.find(at.in_file) == "atalaya::symbols::a_function_to_be_found");
 }
 
-TEST_CASE("what is no ELF file is none, and its process has no names from it") {
+TEST_CASE("another file is no ELF file, and its process has no names from it") {
   const testing::TemporaryFolder folder;
   REQUIRE(run("head -c 4096 /dev/zero > " + folder.path() + "/x"));
   const core::Descriptor file(::open((folder.path() + "/x").c_str(), O_RDONLY | O_CLOEXEC));
@@ -109,7 +109,7 @@ TEST_CASE("a file that has to make room has no names until the next window") {
   CHECK(memory.find(own, files).name == "atalaya::symbols::a_function_to_be_found");
 }
 
-TEST_CASE("what lies under the number and the name of a file by now gives no names for it") {
+TEST_CASE("a new file under the number and the name of an old one yields no names for it") {
   const testing::TemporaryFolder folder;
   const Offset at = here();
   const std::string copy = folder.path() + "/copy";

@@ -73,13 +73,13 @@ TEST_CASE("a function is found by the name in the table, and by the one people w
   CHECK(find(own_path(), "atalaya::symbols::InTheTest::operator+").ok());
 }
 
-TEST_CASE("several functions of a name are told by what the table calls them") {
+TEST_CASE("several functions of a name are distinguished by the names of the table") {
   const auto several = find(own_path(), "atalaya::symbols::overloaded_in_the_test");
   REQUIRE_FALSE(several);
   CHECK(several.error().starts_with("2 functions \"atalaya::symbols::overloaded_in_the_test\" in " + own_path() + ": "));
   CHECK(several.error().find("_ZN7atalaya7symbols22overloaded_in_the_testEd") != std::string::npos);
   CHECK(several.error().ends_with("; use the name in the symbol table, or the address"));
-  // As the error tells it, and as it is the only way with static functions of C.
+  // As in the error, and the only way with static functions of C.
   const size_t at = several.error().find(" at 0x") + 4;
   const std::string address = several.error().substr(at, several.error().find_first_of(",;", at) - at);
   const auto by_address = find(own_path(), address);
@@ -90,7 +90,7 @@ TEST_CASE("several functions of a name are told by what the table calls them") {
   CHECK(find(own_path(), "0x1").error().starts_with("no function \"0x1\" in "));
 }
 
-TEST_CASE("a name that is not there: what is near it") {
+TEST_CASE("a missing name: similar names") {
   const auto near = find(own_path(), "overloaded_in_the_test");
   REQUIRE_FALSE(near);
   CHECK(near.error() ==
@@ -128,7 +128,7 @@ TEST_CASE("a stripped file, and one with its debug data") {
   CHECK(find(linked, name).value().offset == offset);
 }
 
-TEST_CASE("what is no program") {
+TEST_CASE("files that are no program") {
   const testing::TemporaryFolder folder;
   REQUIRE(run("echo no program > " + (folder / "text")));
   const auto text = find(folder / "text", "main");

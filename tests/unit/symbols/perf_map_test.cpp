@@ -31,7 +31,7 @@ TEST_CASE("a later line holds where two overlap") {
   CHECK(again.find(0x1028) == "c");
 }
 
-TEST_CASE("what is no line, and the one that is being written, are left out") {
+TEST_CASE("invalid lines, and the one that is being written, are left out") {
   const PerfMap map("zz 10 a\n1000\n1000 10\n1000 0 empty\nffffffffffffffff 10 wraps\n2000 10 cut");
   CHECK(map.size() == 0);
 }

@@ -23,7 +23,7 @@ std::string perf_map_path() {
 
 }  // namespace
 
-TEST_CASE("a process is marked by its start and where its program lies") {
+TEST_CASE("a process is marked by its start and the position of its program") {
   const auto mark =
       parse_mark("7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 555 1000 20 18446744073709551615 11 22 33 0\n");
   REQUIRE(mark);

@@ -76,7 +76,7 @@ TEST_CASE("links in a process's files lead nowhere else than they do for it") {
   CHECK(text_of(ProcessRoot(prisoner.pid()).open_regular("/folder/passwd")) == "inside");
 }
 
-TEST_CASE("what is no regular file is not opened") {
+TEST_CASE("a special file is not opened") {
   const testing::TemporaryFolder folder;
   REQUIRE(::mkfifo((folder.path() + "/pipe").c_str(), 0600) == 0);
   const ProcessRoot root(::getpid());

@@ -70,7 +70,7 @@ class Reader {
     }
     return lines;
   }
-  // The agent ends and begins anew with what it had written down.
+  // The agent ends and starts again with its saved state.
   void restart() {
     auto kept = tail::parse_journal(tail::journal_text({0, tail->began_ns(), tail->positions(), 0, {}, {}}));
     REQUIRE_MESSAGE(kept.ok(), (kept ? "" : kept.error()));

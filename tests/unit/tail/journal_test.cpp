@@ -101,7 +101,7 @@ TEST_CASE("tail: of many files only those are written that have changed") {
     REQUIRE(::stat(path.c_str(), &found) == 0);
     return found.st_ino;
   };
-  const auto written = inode();  // what is written anew is another file
+  const auto written = inode();  // a rewritten journal is another file
   REQUIRE(file.write(journal).ok());
   CHECK_FALSE(std::filesystem::exists(recent));  // nothing has changed
   const auto step = [&] {

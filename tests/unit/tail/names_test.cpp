@@ -5,7 +5,7 @@
 
 namespace atalaya::testing {
 
-TEST_CASE("tail: what rotation adds to a name, and what it does not") {
+TEST_CASE("tail: suffixes that rotation adds to a name, and others") {
   const Lines bases{"app", "app.log"};
   for (const char *name : {"app.log.1", "app.log-20261122", "app.log.2026-11-22_10:30", "app.log.old", "app.log.1.old.2"})
     CHECK_MESSAGE((tail::family_of(name, bases) == (std::string(name) == "app.log.1.old.2" ? "" : "app.log")), name);

@@ -91,7 +91,7 @@ TEST_CASE("tail: a batch under way is made again, however many older files there
     for (tail::Position &position : positions) ++position.id.device;
     for (tail::Segment &segment : batch) ++segment.id.device;
   };
-  SUBCASE("its files are what they were") {}
+  SUBCASE("its files are unchanged") {}
   SUBCASE("with other numbers") {
     renumber();
   }
@@ -154,7 +154,7 @@ TEST_CASE("tail: files that grow keep others waiting, which is said once, until 
   CHECK(reader.look(100).empty());
 }
 
-TEST_CASE("tail: what waits is known by its file, so that rotation changes nothing") {
+TEST_CASE("tail: waiting input is known by its file, so that rotation changes nothing") {
   const TemporaryFolder folder;
   const std::string b = folder.path() + "/b.log";
   write_finished(folder.path() + "/a.log", "a\n");
@@ -184,7 +184,7 @@ TEST_CASE("tail: from the end on, also those that wait at the first look") {
   CHECK(reader.look(10) == Lines{"b"});
 }
 
-TEST_CASE("tail: what is deleted before its turn is counted") {
+TEST_CASE("tail: a file deleted before its turn is counted") {
   const TemporaryFolder folder;
   Writer(folder.path() + "/a").write("a\n");
   Writer(folder.path() + "/b").write("12345\n");
@@ -196,7 +196,7 @@ TEST_CASE("tail: what is deleted before its turn is counted") {
   CHECK(reader.tail->losses().unseen_bytes == 6);
 }
 
-TEST_CASE("tail: what was read once, grows, and is deleted before its turn is counted") {
+TEST_CASE("tail: a file that was read once, grows, and is deleted before its turn is counted") {
   const TemporaryFolder folder;
   const std::string b = folder.path() + "/b";
   Writer a(folder.path() + "/a");
@@ -213,12 +213,12 @@ TEST_CASE("tail: what was read once, grows, and is deleted before its turn is co
   SUBCASE("with a restart while it waits") {
     reader.restart();
   }
-  SUBCASE("but not what is read in time") {
+  SUBCASE("but not a file that is read in time") {
     gone = false;
   }
   if (gone) fs::remove(b);
   CHECK(reader.drain(10) == (gone ? Lines{} : Lines{"12345"}));
-  CHECK(reader.drain(100'000).empty());  // after a restart, what is not there is waited for a day
+  CHECK(reader.drain(100'000).empty());  // after a restart, a missing file is waited for a day
   CHECK(reader.tail->losses().unseen_bytes == (gone ? 6 : 0));
 }
 

@@ -21,7 +21,7 @@ class Schedule {
         reader_({.path = options(seed), .max_files = max_files}) {}
 
   void run(int steps) {
-    look();  // what was rotated before it is nobody's
+    look();  // files rotated before the first look have no owner
     for (int i = 0; i < steps; ++i) step();
     finish_line();
     for (int i = 0; i < 3; ++i) look();
@@ -111,7 +111,7 @@ class Schedule {
     const bool kept = pick(3) > 0;
     if (kept) fs::copy(log_, log_ + ".1");
     if (pick(3) == 0) look();
-    // Nobody has what is written between the copy and the truncation, unless it is looked at.
+    // Nobody has the lines written between the copy and the truncation, unless it looks at that moment.
     if (kept) since_look_.clear();
     if (pick(2) == 0) write();
     finish_line();
@@ -167,7 +167,7 @@ TEST_CASE("tail: storms with few files open lose nothing and double nothing") {
   }
 }
 
-TEST_CASE("tail: copying and truncating doubles nothing and loses only what nobody has") {
+TEST_CASE("tail: copying and truncating doubles nothing and loses only unread lines") {
   for (unsigned seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
     Schedule(seed, true).run(80);

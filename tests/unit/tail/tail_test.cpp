@@ -43,7 +43,7 @@ TEST_CASE("tail: a path that matches no file is logged at the first scan of a ru
     path += "/l*g";
   }
   SUBCASE("a folder") {}
-  SUBCASE("a file in a folder that is not there") {
+  SUBCASE("a file in a missing folder") {
     path += "/later/log";
   }
   Reader reader({.path = path});
@@ -225,8 +225,8 @@ TEST_CASE("tail: the copy of a truncated file is read on, nothing twice") {
   writer.write("behind the copy\n");
   CHECK(reader.look() == Lines{"behind the copy"});
   fs::resize_file(writer.path(), 0);
-  writer.write("anew\n");
-  CHECK(reader.look() == Lines{"anew"});
+  writer.write("again\n");
+  CHECK(reader.look() == Lines{"again"});
   CHECK(reader.look(100).empty());
   CHECK(reader.tail->losses().truncations == 1);
   CHECK(reader.tail->losses().unseen_bytes == 0);
@@ -255,7 +255,7 @@ TEST_CASE("tail: after a restart, too, and with a path that does not name the co
   CHECK(reader.tail->losses().truncations == 1);
 }
 
-TEST_CASE("tail: what a truncation took is counted; a hole is no line") {
+TEST_CASE("tail: lines lost by a truncation are counted; a hole is no line") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
   Reader reader({.path = writer.path()});

@@ -30,7 +30,7 @@ uprobe_run run(uint64_t begin_ns, uint32_t region = 0, uint32_t pid = 7) {
 
 }  // namespace
 
-TEST_CASE("a window has what was counted in it") {
+TEST_CASE("a window has the counts of its time") {
   Tally tally(2, {});
   tally.begin_window();
   CHECK(tally.add(key(1), {.runs = 10, .time_ns = 1000, .brief = 1, .dropped = 2, .nested = 3, .orphans = 4, .missed = 5}));
@@ -49,7 +49,7 @@ TEST_CASE("a window has what was counted in it") {
   CHECK(tally.cost(0).runs == 0);
 }
 
-TEST_CASE("what the kernel says of regions that are none is left out") {
+TEST_CASE("kernel records of unknown regions are left out") {
   Tally tally(2, {});
   tally.begin_window();
   CHECK(tally.add(key(2), {.runs = 1, .time_ns = 0, .brief = 0, .dropped = 0, .nested = 0, .orphans = 0, .missed = 0}));
