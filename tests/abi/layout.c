@@ -167,6 +167,8 @@ int main(void) {
   MEMBER(atalaya_host, emit);
   MEMBER(atalaya_host, state_dir);
   MEMBER(atalaya_host, ledger);
+  MEMBER(atalaya_host, metric_of);
+  MEMBER(atalaya_host, declare_metric);
   STRUCT(atalaya_note_header);
   MEMBER(atalaya_note_header, name_size);
   MEMBER(atalaya_note_header, text_and_versions_size);
@@ -175,5 +177,13 @@ int main(void) {
   MEMBER(atalaya_note_header, abi_major);
   MEMBER(atalaya_note_header, abi_minor);
   MEMBER(atalaya_note_header, sample_layout);
+  STRUCT(atalaya_metric_info);
+  MEMBER(atalaya_metric_info, struct_size);
+  MEMBER(atalaya_metric_info, kind);
+  MEMBER(atalaya_metric_info, decimals);
+  MEMBER(atalaya_metric_info, reserved);
+  MEMBER(atalaya_metric_info, unit);
+  MEMBER(atalaya_metric_info, summary);
+  MEMBER(atalaya_metric_info, source);
   return 0;
 }

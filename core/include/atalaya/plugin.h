@@ -153,7 +153,7 @@ typedef struct atalaya_metric_tag {
 } atalaya_metric_tag;
 
 typedef struct atalaya_metric {
-  atalaya_str name, unit;
+  atalaya_str name, unit; /* unit: UCUM ("By/s", "MiBy", "%", "Cel", "1", "{sample}") */
   uint32_t kind;
   int32_t decimals; /* rounded to at emission; -1: an int64 count */
   const atalaya_metric_tag *tags;
@@ -161,6 +161,15 @@ typedef struct atalaya_metric {
   atalaya_str source;  /* where it is read from: file and field */
   atalaya_str summary; /* one sentence */
 } atalaya_metric;
+
+/* The catalogue's answer about a metric. The strings are valid for the life of the process. */
+typedef struct atalaya_metric_info {
+  uint32_t struct_size, kind; /* ATALAYA_GAUGE to ATALAYA_TOTAL, never 0 */
+  int32_t decimals;
+  uint32_t reserved;
+  atalaya_str unit; /* UCUM, "1" for a number without a unit */
+  atalaya_str summary, source;
+} atalaya_metric_info;
 
 #define ATALAYA_NEED_CAPABILITY 1 /* "CAP_SYS_PTRACE" */
 #define ATALAYA_NEED_FILE 2       /* "/proc/pressure", "/sys/class/{a,b*}" */
@@ -314,6 +323,14 @@ typedef struct atalaya_host {
   int32_t (*state_dir)(void *self, atalaya_str *path);
   /* The instance's own thread. Row 0 takes a new snapshot of the agent's ledger; NOTHING past the end. */
   int32_t (*ledger)(void *self, uint64_t row, atalaya_ledger_row *out);
+
+  /* The metric catalogue. It has the metrics of all loaded components and those declared at run time, here or by a sender.
+   * Any thread, without a lock. The caller sets info->struct_size. NOTHING when nobody declared the metric. */
+  int32_t (*metric_of)(void *self, uint32_t id, atalaya_metric_info *info);
+  /* Any thread. Declares a metric whose name is known only at run time; the host copies it. OK, also when it is declared the same
+   * (unit, kind, decimals) already. PERMANENT: the name is declared differently; the first declaration holds, the host counts the
+   * conflict and logs it once per name. BAD_CONFIG: invalid name, unit, kind or decimals. RETRY: the catalogue is full. */
+  int32_t (*declare_metric)(void *self, const atalaya_metric *metric, uint32_t metric_size);
 } atalaya_host;
 
 /* ---- The exported function and the note ---------------------------------------------------------------------------------------- */

@@ -258,6 +258,13 @@ class Value {
   atalaya_value raw_;
 };
 
+// The catalogue's answer about a metric; the texts are valid for the life of the process.
+struct MetricInfo {
+  uint32_t kind = 0;  // ATALAYA_GAUGE, ATALAYA_RATE, ATALAYA_DELTA, ATALAYA_TOTAL
+  int decimals = 0;   // -1: an int64 count
+  std::string_view unit, summary, source;
+};
+
 // The host's services for one instance. Cheap to copy; valid as long as the instance.
 class Host {
  public:
@@ -269,6 +276,20 @@ class Host {
   std::string_view name_of(uint32_t id) const {
     atalaya_str name{nullptr, 0};
     return raw_->name_of(raw_->self, id, &name) == ATALAYA_OK ? view(name) : std::string_view{};
+  }
+  // Unit, kind and summary of the metric with this id, if anybody declared it. Any thread, no lock.
+  std::optional<MetricInfo> metric(uint32_t id) const {
+    if (raw_->struct_size < offsetof(atalaya_host, metric_of) + sizeof(raw_->metric_of)) return std::nullopt;
+    atalaya_metric_info info{};
+    info.struct_size = sizeof(info);
+    if (raw_->metric_of(raw_->self, id, &info) != ATALAYA_OK) return std::nullopt;
+    return MetricInfo{info.kind, info.decimals, view(info.unit), view(info.summary), view(info.source)};
+  }
+  // Declares a metric whose name is known only at run time. False when it is invalid or declared differently already: the first
+  // declaration holds and the host logs the conflict. Any thread.
+  bool declare(const Metric &metric) const {
+    if (raw_->struct_size < offsetof(atalaya_host, declare_metric) + sizeof(raw_->declare_metric)) return false;
+    return raw_->declare_metric(raw_->self, &metric, sizeof(metric)) == ATALAYA_OK;
   }
   int64_t monotonic() const { return raw_->now(raw_->self, ATALAYA_CLOCK_MONOTONIC); }
   int64_t realtime() const { return raw_->now(raw_->self, ATALAYA_CLOCK_REALTIME); }
