@@ -13,8 +13,8 @@ constexpr std::string_view kTotal = "_total";
 
 // OpenMetrics' base units.
 constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
-    {"By", "bytes"}, {"s", "seconds"}, {"Cel", "celsius"}, {"J", "joules"},  {"W", "watts"},
-    {"V", "volts"},  {"A", "amperes"}, {"Hz", "hertz"},    {"m", "meters"}, {"g", "grams"},
+    {"By", "bytes"}, {"s", "seconds"}, {"Cel", "celsius"}, {"J", "joules"},
+    {"W", "watts"},  {"V", "volts"},   {"A", "amperes"},   {"Hz", "hertz"},
 };
 
 // A unit has to be the last word of the name.
