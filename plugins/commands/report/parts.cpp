@@ -31,7 +31,7 @@ std::vector<query::Row> rows_of(const Usages &usages, std::string (*text)(const 
       for (const std::string &key : usages.keys) row.push_back(text(cell(part, usage, key)));
       row.push_back(text(usage.metric));
       row.push_back(number(usage.sum));
-      row.emplace_back(query::integral_unit(usage.metric).name);
+      row.emplace_back(usage.sum_unit);
       for (const double value : {usage.average, usage.max, usage.min}) row.push_back(number(value));
       row.emplace_back(usage.unit);
       rows.push_back(std::move(row));
@@ -59,7 +59,7 @@ void append_json(std::string &out, const Usages &usages, const Part &part, const
   core::append_json_string(out += "\"metric\":", usage.metric);
   for (const auto &[name, value] : {std::pair{"sum", usage.sum}, {"avg", usage.average}, {"max", usage.max}, {"min", usage.min}})
     append_finite(out += ",\"" + std::string(name) + "\":", value);
-  core::append_json_string(out += ",\"sumUnit\":", query::integral_unit(usage.metric).name);
+  core::append_json_string(out += ",\"sumUnit\":", usage.sum_unit);
   core::append_json_string(out += ",\"unit\":", usage.unit);
   out += ",\"from\":\"" + query::time_text(part.range.from_ns) + "\",\"to\":\"" + query::time_text(part.range.to_ns) + "\"}";
 }

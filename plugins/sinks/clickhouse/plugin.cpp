@@ -84,7 +84,10 @@ class ClickHouse final : public Sink {
     if (const auto folder = host_.state_dir()) options_.version_file = *folder + "/version";
     if (!options_.client.location.basic.empty()) static_cast<void>(read_secret(options_.client.location.basic));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
-    answer([&] { writer_ = std::make_unique<clickhouse::Writer>(options_, name_of); });
+    options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
+    answer([&] {
+      writer_ = std::make_unique<clickhouse::Writer>(options_, name_of, [host = host_](uint32_t id) { return host.metric(id); });
+    });
     encoder_ = core::make_encoder(core::Format::samples, name_of);
     dead_letters_.open();
   }

@@ -122,7 +122,10 @@ class SqliteSink final : public Sink {
 
   void start() override {
     if (writer_) return;
-    answer([&] { writer_.emplace(options_, [host = host_](uint32_t id) { return host.name_of(id); }); });
+    answer([&] {
+      writer_.emplace(
+          options_, [host = host_](uint32_t id) { return host.name_of(id); }, [host = host_](uint32_t id) { return host.metric(id); });
+    });
   }
   void stop() override { writer_.reset(); }
 

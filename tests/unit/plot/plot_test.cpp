@@ -145,17 +145,16 @@ TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each i
   CHECK(svg_of(plot_of(lines)).svg.find(">avg of all</text>") != std::string::npos);
 }
 
-TEST_CASE("a number of points has no unit, whoever counts them") {
-  const query::Answer answer{"proc.cpu.user", {}, {}, ramp(), {}};
-  query::Question question;
-  CHECK(unit_of(answer, question) == "%");
-  question.query.aggregator = *query::Aggregator::find("count");
-  CHECK(unit_of(answer, question).empty());
-  question.query.aggregator = *query::Aggregator::find("sum");
-  question.query.downsample = query::parse_downsample("1m-count").value();
-  CHECK(unit_of(answer, question).empty());
-  question.query.downsample = query::parse_downsample("1m-avg").value();
-  CHECK(unit_of(answer, question) == "%");
+TEST_CASE("units are rendered for people; an unknown unit is not shown") {
+  query::Answer answer{"made.up", {}, {}, ramp(), {}};
+  CHECK(unit_of(answer).empty());
+  for (const auto &[unit, shown] : {std::pair("%", "%"), {"MiBy/s", "MiB/s"}, {"Mibit/s", "Mibit/s"}, {"By", "B"}, {"1", ""},
+                                    {"/s", "/s"}, {"1/s", "/s"}, {"Cel", "°C"}, {"us", "µs"}, {"{core}", "core"}, {"%{core}", "%"},
+                                    {"{a/b}/s", "a/b/s"}, {"ms/s", "ms/s"}, {"Symbols", "Symbols"}}) {
+    CAPTURE(unit);
+    answer.info = std::make_shared<const store::MetricInfo>(store::MetricInfo{store::Kind::gauge, 1, unit, ""});
+    CHECK(unit_of(answer) == shown);
+  }
 }
 
 TEST_CASE("a group is named by its keys, without the keys that all groups share") {

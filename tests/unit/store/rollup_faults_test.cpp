@@ -59,24 +59,6 @@ TEST_CASE("a damaged rolled chunk is named, with the remedy, and the rest can be
   CHECK(ask(store, "1h-sum").size() == 1);
 }
 
-TEST_CASE("a store of schema 4 gets its missing parts, and can be read in SQL before that") {
-  TestStore store;
-  {
-    Writer writer = store.writer();
-    write_hour(store, writer, "flow.sent.bytes");
-    settle(writer, kStart + kDay);
-  }
-  Database(store.path, Access::read_write).execute("DROP TABLE rolled; PRAGMA user_version = 4");
-  Database database(store.path, Access::read_only);
-  std::string error;
-  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
-  CHECK(Statement(database, "SELECT sum(value) FROM points").number() == 719 * 720 / 2);
-  Writer writer = store.writer(with_rollup());
-  settle(writer, kLater);
-  CHECK(store.number("SELECT count(*) FROM rolled") == 1);
-  CHECK(ask(store, "1h-sum")[0].points[0].value == 719 * 720 / 2);
-}
-
 TEST_CASE("levels that cannot work are refused with the fix") {
   const auto problem = [](const std::vector<RollupLevel> &levels, int64_t retain_ns = 0) {
     return problem_of(levels, retain_ns).value_or("");

@@ -40,9 +40,8 @@ Database &with_list_of_damaged(Database &database) {
 
 }  // namespace
 
-Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
+Packer::Packer(Database &database, Warn warn)
     : database_(with_list_of_damaged(database)),
-      old_rows_(old_rows),
       warn_(std::move(warn)),
       first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND id NOT IN temp.damaged"),
       last_time_(database, "SELECT max(time_ns) FROM windows"),
@@ -61,10 +60,7 @@ Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
                  "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND "
                  "s.block = ?1 "
                  "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 "
-                 "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) UNION ALL "
-                 "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN old_samples s ON s.window = w.id "
-                 "AND s.entity = ?2 "
-                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 ORDER BY 1 DESC LIMIT 1"),
+                 "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) ORDER BY 1 DESC LIMIT 1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
       begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
       end_unfinished_(database, "DELETE FROM unfinished"),
@@ -76,13 +72,9 @@ Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
       packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
       has_more_(database, "SELECT 1 FROM samples WHERE window = ?1 LIMIT 1 OFFSET ?2"),
       delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
-      delete_old_samples_(database,
-                          "DELETE FROM old_samples WHERE window = ?1 AND entity IN "
-                          "(SELECT entity FROM old_samples WHERE window = ?1 LIMIT ?2)"),
-      has_old_(database, "SELECT 1 FROM old_samples WHERE window = ?1 LIMIT 1"),
       delete_samples_(database,
                       "DELETE FROM samples WHERE window = ?1 AND block IN (SELECT block FROM samples WHERE window = ?1 LIMIT ?2)"),
-      has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 UNION ALL SELECT 1 FROM old_stacks WHERE window = ?1 LIMIT 1"),
+      has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 LIMIT 1"),
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
       swept_window_(database, "UPDATE windows SET packed = 2 WHERE id = ?1"),
       writer_(database) {}
@@ -174,9 +166,6 @@ bool Packer::sweep(int64_t &work) {
     }
     delete_all_samples_.run(*window);
     work -= database_.changes() + 1;
-    delete_old_samples_.run(*window, std::max<int64_t>(work, 1));
-    work -= database_.changes() + 1;
-    if (has_old_.number(*window)) continue;
     if (has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {
@@ -238,7 +227,6 @@ void Packer::survey(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
     Window &window = windows_[at_window_];
-    if (!old_rows_.move(window.id)) leave(window);
     list_rows_.each(
         [&](const Row &row) {
           BlockReader samples(row.text(0));

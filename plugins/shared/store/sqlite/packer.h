@@ -9,12 +9,9 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/chunks/chunk_writer.h"
-#include "plugins/shared/store/sqlite/rows/row_old.h"
 #include "plugins/shared/store/sqlite/database.h"
 
 namespace atalaya::store {
-
-using Warn = std::function<void(const std::string &)>;
 
 // Turns rows into chunks, in bounded steps on the thread of the writer.
 //
@@ -23,7 +20,7 @@ using Warn = std::function<void(const std::string &)>;
 // deleted afterwards. Whatever ends it in between, the rows are there: chunks that do not count yet are deleted and made again.
 class Packer {
  public:
-  Packer(Database &database, OldRows &old_rows, Warn warn);
+  Packer(Database &database, Warn warn);
 
   // `work`: about how many rows it may read or delete. True: there is more to do at once.
   bool step(int64_t now_ns, int64_t work);
@@ -75,13 +72,12 @@ class Packer {
   void start_again();
 
   Database &database_;
-  OldRows &old_rows_;
   Warn warn_;
   bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
   Statement list_rows_, read_rows_, find_rows_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
-  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_old_samples_, has_old_,
+  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_,
       delete_samples_, has_stacks_, delete_window_, swept_window_;
 
   Stage stage_ = Stage::clean;

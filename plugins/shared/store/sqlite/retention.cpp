@@ -51,18 +51,10 @@ Retention::Retention(Database &database, const Limits &limits)
                       "DELETE FROM samples WHERE window = ?1 AND block IN "
                       "(SELECT block FROM samples WHERE window = ?1 LIMIT ?2 / " +
                           std::to_string(kRowsABlock) + " + 1)"),
-      delete_old_samples_(database,
-                          "DELETE FROM old_samples WHERE window = ?1 AND entity IN "
-                          "(SELECT entity FROM old_samples WHERE window = ?1 LIMIT ?2)"),
       delete_stacks_(database,
                      "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
                      "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT 1) RETURNING length(numbers) / " +
                          std::to_string(kBytesARow) + " + 1"),
-      delete_old_stacks_(database,
-                         "DELETE FROM old_stacks WHERE window = ?1 AND (entity, stack) IN "
-                         "(SELECT entity, stack FROM old_stacks WHERE window = ?1 LIMIT ?2)"),
-      expire_old_texts_(database,
-                        "DELETE FROM old_stack_texts WHERE id IN (SELECT id FROM old_stack_texts WHERE seen_ns < ?1 LIMIT 4096)"),
       delete_spans_(database,
                     "DELETE FROM spans WHERE (start_ns, entity, name) IN "
                     "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
@@ -84,9 +76,7 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
     const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
     dictionary.expire(oldest_ns);
     // No stack is older than the windows, however long rolled points are kept.
-    const int64_t oldest_stack_ns = oldest_window_arrival_.number().value_or(now_ns);
-    dictionary.stacks().expire(oldest_stack_ns);
-    expire_old_texts_.run(oldest_stack_ns);
+    dictionary.stacks().expire(oldest_window_arrival_.number().value_or(now_ns));
   }
   transaction.commit();
   give_space_back();
@@ -184,11 +174,6 @@ bool Retention::delete_window(const Arrived &window, int64_t &rows) {
   delete_samples_.run(window.id, rows);
   rows -= database_.changes() * kRowsABlock;
   if (rows <= 0) return false;
-  for (Statement *table : {&delete_old_samples_, &delete_old_stacks_}) {
-    table->run(window.id, rows);
-    rows -= database_.changes();
-    if (rows <= 0) return false;
-  }
   if (!delete_stacks(window.id, rows)) return false;
   rows -= delete_spans(window.arrived_ns + 1, rows);
   if (rows <= 0) return false;

@@ -66,8 +66,7 @@ class Retention {
   Statement expired_window_, oldest_window_, oldest_chunk_, oldest_rolled_, oldest_arrival_, oldest_window_arrival_,
       waiting_window_, expired_span_;
   Statement next_every_, expired_rolled_;
-  Statement delete_samples_, delete_old_samples_, delete_stacks_, delete_old_stacks_, expire_old_texts_, delete_spans_,
-      delete_window_, delete_chunk_, delete_rolled_;
+  Statement delete_samples_, delete_stacks_, delete_spans_, delete_window_, delete_chunk_, delete_rolled_;
 };
 
 }  // namespace atalaya::store

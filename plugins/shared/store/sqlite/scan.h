@@ -47,7 +47,6 @@ class Scan {
   // With the rolled points that come before them.
   void give(Wanted &wanted, const Points &points);
   void give_rolled(Wanted &wanted, int64_t until_ns);
-  Kind kind_of(const Wanted &wanted);
   void damaged(Table table, int64_t chunk);
 
   Database &database_;
@@ -57,7 +56,6 @@ class Scan {
   Statement rows_, chunks_;
   RolledChunks rolled_;
   std::vector<RolledPoint> rolled_points_;
-  std::map<int64_t, Kind> kinds_;  // of metrics
   ChunkReader reader_;
   Values values_;
   Column merged_;

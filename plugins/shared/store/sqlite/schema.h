@@ -10,12 +10,12 @@ namespace atalaya::store {
 
 constexpr int64_t kApplicationId = 0x4174616c;  // "Atal": which program's file this is
 
-constexpr int64_t kSchemaVersion = 5;
+constexpr int64_t kSchemaVersion = 6;
 
-// Throws unless the file is a store of this or an older version. Changes nothing. An empty database passes.
+// Throws unless the file is a store of this version. Changes nothing. An empty database passes.
 void check_is_store(Database &database);
 
-// Creates the tables in an empty database, or brings an older store to this version. Sets up journal and vacuum.
+// Creates the tables in an empty database. Sets up journal and vacuum.
 void prepare_for_writing(Database &database, bool full_sync);
 
 }  // namespace atalaya::store

@@ -44,19 +44,17 @@ constexpr size_t kEnoughForAChunk = 300;
 
 }  // namespace
 
-Writer::Writer(const Options &options, core::NameOf name_of)
+Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
     : lock_(take_place(path_of(options))),
       database_(open_for_writing(options)),
       reserve_(path_of(options)),
-      dictionary_(database_, std::move(name_of)),
+      dictionary_(database_, std::move(name_of), std::move(metric_of), options.warn),
       stack_writer_(database_),
-      old_stacks_(database_, dictionary_.stacks(), stack_writer_),
-      old_rows_(database_, dictionary_),
-      packer_(database_, old_rows_, options.warn),
+      packer_(database_, options.warn),
       rollup_(database_, packer_, options.limits.rollup, options.warn),
       retention_(database_, options.limits),
       windows_(database_, packer_),
-      row_writer_(database_, dictionary_, windows_, old_rows_),
+      row_writer_(database_, dictionary_, windows_),
       put_span_(database_,
                 "INSERT INTO spans(start_ns, entity, name, duration_ns, arrived_ns, fields) VALUES(?1, ?2, ?3, ?4, ?5, ?6) "
                 "ON CONFLICT DO UPDATE SET duration_ns = excluded.duration_ns, arrived_ns = excluded.arrived_ns, "
@@ -69,6 +67,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   packer_.begin_batch();
   try {
     Transaction transaction(database_);
+    dictionary_.complete_declarations(now_ns);
     put_all(samples, now_ns, refused);
     stack_writer_.flush();
     transaction.commit();
@@ -87,7 +86,6 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
 void Writer::forget() {
   dictionary_.forget();
   stack_writer_.forget();
-  old_rows_.forget();
   packer_.forget();
   rollup_.forget();
 }
@@ -208,8 +206,6 @@ void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &re
   const StackTree::Stack stack = dictionary_.stacks().put({sample.text.data, sample.text.size}, now_ns);
   if (!stack.is_whole) ++refused.stack_ends;
   const Window &window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
-  old_stacks_.move(window.id, now_ns);
-  for (const int64_t other : window.others) old_stacks_.move(other, now_ns);
   for (const int64_t other : window.others) stack_writer_.remove(other, entity, stack.node, fields_);
   stack_writer_.add(window.id, entity, stack, fields_);
 }

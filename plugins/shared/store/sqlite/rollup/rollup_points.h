@@ -11,7 +11,7 @@
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
-#include "plugins/shared/store/metric_info.h"
+#include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store {
