@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/control/exit_status.h"
+#include "core/plugin/registry.h"
 
 namespace atalaya::core::cli {
 
@@ -49,5 +50,8 @@ struct Command {
 
 extern const Command run_command, check_command, test_command, try_command, plugins_command, status_command, doctor_command,
     spool_command;
+
+// The plugins of --plugins and the default folders; logs the refused ones.
+Registry scan_plugins(const Arguments &arguments);
 
 }  // namespace atalaya::core::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/cli/cli.h"
 #include "core/cli/plugin_commands.h"
 
 #include <pthread.h>

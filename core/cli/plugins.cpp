@@ -92,6 +92,12 @@ constexpr OptionSpec kOptions[] = {
 
 }  // namespace
 
+Registry scan_plugins(const Arguments &arguments) {
+  Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
+  for (const std::string &line : registry.refused()) log(LogLevel::warning, line);
+  return registry;
+}
+
 const Command plugins_command = {
     .name = "plugins",
     .operands = "[NAME]",

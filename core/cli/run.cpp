@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "core/cli/cli.h"
 #include "core/control/agent.h"
 #include "core/control/service.h"
 #include "core/cli/version.h"

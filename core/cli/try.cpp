@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/cli/cli.h"
 #include "core/control/agent.h"
 #include "core/config/common_params.h"
 #include "core/config/load.h"

@@ -86,10 +86,4 @@ int run_agent(Engine &engine, const AgentOptions &options) {
   _exit(kFailed);
 }
 
-Registry scan_plugins(const Arguments &arguments) {
-  Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
-  for (const std::string &line : registry.refused()) log(LogLevel::warning, line);
-  return registry;
-}
-
 }  // namespace atalaya::core::cli

@@ -29,6 +29,4 @@ struct AgentOptions {
 // uses its memory.
 int run_agent(Engine &engine, const AgentOptions &options);
 
-Registry scan_plugins(const Arguments &arguments);
-
 }  // namespace atalaya::core::cli
