@@ -38,8 +38,8 @@ constexpr Metric of_span(atalaya_str name, atalaya_str unit, atalaya_str source,
 }
 
 inline constexpr std::array kMetrics = {
-    of_span("span.bytes"_str, "B"_str, "bytes="_str, "What the span's work processed."_str),
-    of_span("span.bytes.remote"_str, "B"_str, "remote="_str, "Of these, what came over the network."_str),
+    of_span("span.bytes"_str, "By"_str, "bytes="_str, "What the span's work processed."_str),
+    of_span("span.bytes.remote"_str, "By"_str, "remote="_str, "Of these, what came over the network."_str),
     of_span("span.records"_str, "1"_str, "records="_str, "Records that it processed."_str),
     of_span("span.outcome"_str, "1"_str, "outcome="_str, "0 succeeded, 1 failed, 2 killed."_str),
     of_span("span.spills"_str, "1"_str, "spills="_str, "Spills to disk."_str),
@@ -63,7 +63,7 @@ inline constexpr std::array kMetrics = {
     account("btrace.lines.long"_str, ATALAYA_DELTA, "the files"_str, "Lines longer than max_line, which were left out."_str),
     account("btrace.truncations"_str, ATALAYA_DELTA, "size and content"_str,
             "Files that were truncated or written anew in place."_str),
-    metric("btrace.unseen.bytes"_str, "B"_str, ATALAYA_DELTA, kHostTags, "size"_str,
+    metric("btrace.unseen.bytes"_str, "By"_str, ATALAYA_DELTA, kHostTags, "size"_str,
            "Bytes that were truncated or deleted before they were read; at least so many."_str),
     account("btrace.spans.open"_str, ATALAYA_GAUGE, "begin lines"_str, "Spans that have begun and not ended."_str),
     account("btrace.spans.orphans"_str, ATALAYA_DELTA, "begin and end lines"_str,

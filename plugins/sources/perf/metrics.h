@@ -47,7 +47,7 @@ inline constexpr std::array kMetrics = {
            "What sampling costs in the kernel; 100 is one core. Absent with the backend ring."_str),
     metric("perf.cpu.user"_str, "%"_str, ATALAYA_RATE, kPercentDecimals, kHostTags, "CLOCK_THREAD_CPUTIME_ID"_str,
            "What reading and naming stacks costs; 100 is one core."_str),
-    metric("perf.symbols.memory"_str, "MiB"_str, ATALAYA_GAUGE, kMemoryDecimals, kHostTags, "the caches"_str,
+    metric("perf.symbols.memory"_str, "MiBy"_str, ATALAYA_GAUGE, kMemoryDecimals, kHostTags, "the caches"_str,
            "Memory of the symbols of files and of the maps of processes."_str),
     metric("perf.jvm.failures"_str, "1"_str, ATALAYA_DELTA, kIsCount, kHostTags, "the attach protocol"_str,
            "JVMs that did not write a perf map when asked to."_str),

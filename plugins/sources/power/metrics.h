@@ -79,13 +79,13 @@ inline constexpr std::array kPowerMetrics = {
     rate("gpu.rc6", "%", 2, kGpuTags, "drm rc6_residency_ms", "Time that they slept."),
     gauge("gpu.usage", "%", 0, kGpuTags, "NVML nvmlDeviceGetUtilizationRates gpu", "Time with a kernel running, as the driver averages it (a second or less)."),
     gauge("gpu.mem.usage", "%", 0, kGpuTags, "NVML nvmlDeviceGetUtilizationRates memory", "Time with the memory being read or written."),
-    gauge("gpu.mem.total", "MiB", 2, kGpuTags, "NVML nvmlDeviceGetMemoryInfo total", "Memory of the GPU."),
-    gauge("gpu.mem.used", "MiB", 2, kGpuTags, "NVML nvmlDeviceGetMemoryInfo used", "Memory in use."),
+    gauge("gpu.mem.total", "MiBy", 2, kGpuTags, "NVML nvmlDeviceGetMemoryInfo total", "Memory of the GPU."),
+    gauge("gpu.mem.used", "MiBy", 2, kGpuTags, "NVML nvmlDeviceGetMemoryInfo used", "Memory in use."),
     gauge("gpu.power", "W", 3, kGpuTags, "NVML nvmlDeviceGetPowerUsage", "Power of the card."),
     delta("gpu.energy", "J", 3, kGpuTags, "NVML nvmlDeviceGetTotalEnergyConsumption", "Energy of the card in the window."),
     gauge("gpu.temp", "Cel", 0, kGpuTags, "NVML nvmlDeviceGetTemperature", "Temperature of the GPU."),
     gauge("proc.gpu.usage", "%", 0, kGpuProcessTags, "NVML nvmlDeviceGetProcessUtilization", "The process's share of the GPU's time, mean of the driver's samples in the window."),
-    gauge("proc.gpu.mem.used", "MiB", 2, kGpuProcessTags, "NVML nvmlDeviceGetComputeRunningProcesses, nvmlDeviceGetGraphicsRunningProcesses", "GPU memory of the process."),
+    gauge("proc.gpu.mem.used", "MiBy", 2, kGpuProcessTags, "NVML nvmlDeviceGetComputeRunningProcesses, nvmlDeviceGetGraphicsRunningProcesses", "GPU memory of the process."),
 };
 // clang-format on
 

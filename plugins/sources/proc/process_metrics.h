@@ -40,7 +40,7 @@ constexpr Metric process_rate(atalaya_str name, atalaya_str unit, int32_t decima
   return process_metric(name, unit, ATALAYA_RATE, decimals, source, summary);
 }
 constexpr Metric process_size(atalaya_str name, atalaya_str source, atalaya_str summary) {
-  return process_metric(name, "MiB"_str, ATALAYA_GAUGE, 2, source, summary);
+  return process_metric(name, "MiBy"_str, ATALAYA_GAUGE, 2, source, summary);
 }
 constexpr Metric process_count(atalaya_str name, atalaya_str unit, atalaya_str source, atalaya_str summary) {
   return process_metric(name, unit, ATALAYA_GAUGE, -1, source, summary);
@@ -72,9 +72,9 @@ inline constexpr std::array<RateRow, kCounters> kRateRows = {{
          "proc.cpu.delay"_str, "%"_str, 2, "/proc/PID/schedstat field 2"_str,
          "Time spent ready to run but waiting for a CPU; with procfs of processes with one thread only, and absent while threads end."_str),
      Counter::delay_ns, kPercentPerNs},
-    {process_rate("proc.disk.reads.mb"_str, "MiB/s"_str, 3, "/proc/PID/io read_bytes"_str, "Data fetched from storage."_str),
+    {process_rate("proc.disk.reads.mb"_str, "MiBy/s"_str, 3, "/proc/PID/io read_bytes"_str, "Data fetched from storage."_str),
      Counter::disk_reads_bytes, kMibPerByte},
-    {process_rate("proc.disk.writes.mb"_str, "MiB/s"_str, 3, "/proc/PID/io write_bytes"_str, "Data sent to storage."_str),
+    {process_rate("proc.disk.writes.mb"_str, "MiBy/s"_str, 3, "/proc/PID/io write_bytes"_str, "Data sent to storage."_str),
      Counter::disk_writes_bytes, kMibPerByte},
     {process_rate("proc.io.reads.bytes"_str, "By/s"_str, 0, "/proc/PID/io rchar"_str,
                   "Bytes read by system calls, from files, pipes and sockets, cached or not."_str),

@@ -42,7 +42,7 @@ inline constexpr Metric kMetrics[] = {
            "CPU time of the agent in user mode; 100 is one core."_str),
     metric("self.cpu.system"_str, "%"_str, ATALAYA_RATE, kPercentDecimals, kHostTags, "getrusage ru_stime"_str,
            "CPU time of the agent in the kernel; 100 is one core."_str),
-    metric("self.mem.resident"_str, "MiB"_str, ATALAYA_GAUGE, kMemoryDecimals, kHostTags, "/proc/self/status VmRSS"_str,
+    metric("self.mem.resident"_str, "MiBy"_str, ATALAYA_GAUGE, kMemoryDecimals, kHostTags, "/proc/self/status VmRSS"_str,
            "Memory of the agent that is in RAM."_str),
     metric("self.threads"_str, "1"_str, ATALAYA_GAUGE, -1, kHostTags, "/proc/self/status Threads"_str, "Threads of the agent."_str),
     metric("self.files"_str, "1"_str, ATALAYA_GAUGE, -1, kHostTags, "/proc/self/fd"_str,

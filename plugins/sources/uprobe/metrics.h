@@ -25,7 +25,7 @@ constexpr Metric count(atalaya_str name, atalaya_str source, atalaya_str summary
 }
 
 inline constexpr std::array kMetrics = {
-    metric("span.bytes"_str, "B"_str, ATALAYA_GAUGE, kSpanTags, "the option bytes"_str,
+    metric("span.bytes"_str, "By"_str, ATALAYA_GAUGE, kSpanTags, "the option bytes"_str,
            "What the run processed. A span region is one run; its length is the run's."_str),
     count("region.calls"_str, "probes"_str,
           "Runs that ended in the window, those below included, also those that are no spans."_str),
