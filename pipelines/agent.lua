@@ -6,7 +6,7 @@ local a = require "atalaya"
 
 local hub = a.sink.http {
   url = "http://127.0.0.1:4242",
-  format = "jsonlines",
+  format = "flat",
   compress = "zstd",
   spread = "3s",  -- the hosts of a fleet do not send at the same moment
   -- bearer = "/etc/atalaya/token",

@@ -3,8 +3,8 @@
 -- It listens on all addresses, so senders have to show a token (or open = true, for senders that cannot): put one a line into the file (chmod 600) before the start.
 --   (umask 077; head -c 24 /dev/urandom | base64 > tokens)
 -- A sender is told that its points are stored when they are on the disk; one that is not told keeps them and sends them again.
--- OpenTSDB's collectors send to http://HUB:4242/api/put, BDWatchdog's profiles to http://HUB:4242/cpu, our own JSON lines to
--- http://HUB:4242/api/jsonlines. With a certificate and its key the hub speaks HTTPS only.
+-- OpenTSDB's collectors send to http://HUB:4242/api/put, BDWatchdog's profiles to http://HUB:4242/cpu, JSON lines go to
+-- http://HUB:4242/api/jsonlines, agents (format = "flat") send to http://HUB:4242/api/flat. With a certificate and its key the hub speaks HTTPS only.
 local a = require "atalaya"
 
 a.pipeline "hub" {
