@@ -28,7 +28,7 @@ a.pipeline "processes" {
   },
   store,
   -- To a hub or a database as well, with a spool for times when it is unreachable:
-  --   a.sink.http { url = "http://hub:4242", format = "jsonlines", compress = "zstd", spool = { dir = "spool/hub", max = "1 GiB" } },
+  --   a.sink.http { url = "http://hub:4242", format = "flat", compress = "zstd", spool = { dir = "spool/hub", max = "1 GiB" } },
   -- With a token that only the service manager reads: `systemctl edit atalaya`, [Service], LoadCredential=token:/etc/atalaya/token; here
   --   bearer = "/run/credentials/atalaya.service/token",
 }

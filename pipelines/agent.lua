@@ -6,7 +6,7 @@ local a = require "atalaya"
 
 local hub = a.sink.http {
   url = "http://127.0.0.1:4242",
-  format = "jsonlines",
+  format = "flat",
   compress = "zstd",
   spread = "3s",  -- hosts send at different moments
   -- bearer = "/etc/atalaya/token",

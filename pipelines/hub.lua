@@ -4,8 +4,8 @@
 -- the file (chmod 600) before the start:
 --   (umask 077; head -c 24 /dev/urandom | base64 > tokens)
 -- The hub acknowledges points when they are on disk; a sender without an acknowledgement keeps them and sends them again.
--- OpenTSDB's collectors send to http://HUB:4242/api/put, BDWatchdog's profiles to http://HUB:4242/cpu, JSON lines of agents to
--- http://HUB:4242/api/jsonlines. With a certificate and its key the hub accepts HTTPS only.
+-- OpenTSDB's collectors send to http://HUB:4242/api/put, BDWatchdog's profiles to http://HUB:4242/cpu, agents
+-- (format = "flat") to http://HUB:4242/api/flat, JSON lines to http://HUB:4242/api/jsonlines. With a certificate and its key the hub accepts HTTPS only.
 local a = require "atalaya"
 
 a.pipeline "hub" {

@@ -16,6 +16,7 @@ using namespace atalaya::literals;
 // Metrics and parameters: data that the host reads without creating an instance.
 constexpr atalaya::Metric kMetrics[] = {
     {.name = "files.open"_str,
+     .unit = "{file}"_str,  // UCUM; "1" for a number without a unit
      .kind = ATALAYA_GAUGE,
      .decimals = -1,  // a count: an int64, exact everywhere
      .source = "/proc/sys/fs/file-nr, first number"_str,

@@ -28,7 +28,7 @@ static int32_t collect(void *instance, const atalaya_window *window, atalaya_bat
 }
 
 static const atalaya_metric metrics[] = {
-    {.name = ATALAYA_STR("tiny.value"), .kind = ATALAYA_GAUGE, .decimals = -1, .summary = ATALAYA_STR("Always 42.")}};
+    {.name = ATALAYA_STR("tiny.value"), .unit = ATALAYA_STR("1"), .kind = ATALAYA_GAUGE, .decimals = -1, .summary = ATALAYA_STR("Always 42.")}};
 static const atalaya_ops ops = {.struct_size = sizeof(ops),
                                 .create = create,
                                 .start = nothing_to_do,

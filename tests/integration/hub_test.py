@@ -20,7 +20,7 @@ a.pipeline "host" {{
   every = "100ms",
   a.source.proc {{ processes = false, cgroups = false }},
   a.sink.sqlite {{ path = "{store}" }},
-  a.sink.http {{ url = "http://{hub}", format = "jsonlines", compress = "zstd", timeout = "1s", retry_max = "200ms", {sink}
+  a.sink.http {{ url = "http://{hub}", format = "flat", compress = "zstd", timeout = "1s", retry_max = "200ms", {sink}
     spool = {{ dir = "spool", min_free = "0 B", sync = "100ms" }} }},
 }}"""
 HUB = """local a = require "atalaya"

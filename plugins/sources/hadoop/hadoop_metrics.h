@@ -28,11 +28,11 @@ constexpr Metric span_count(atalaya_str name, atalaya_str unit, atalaya_str sour
 
 // Beside them every counter is a field, counter.GROUP.NAME.
 inline constexpr Metric kMetrics[] = {
-    span_count("span.bytes"_str, "B"_str, "input format, file system and shuffle counters; Input and Shuffle Read Metrics"_str,
+    span_count("span.bytes"_str, "By"_str, "input format, file system and shuffle counters; Input and Shuffle Read Metrics"_str,
                "Bytes that the task or phase worked through."_str),
     span_count("span.records"_str, "1"_str, "MAP_INPUT_RECORDS, REDUCE_INPUT_RECORDS; Records Read, Total Records Read"_str,
                "Records that it worked through."_str),
-    span_count("span.bytes.remote"_str, "B"_str, "locality and input; Remote Bytes Read"_str,
+    span_count("span.bytes.remote"_str, "By"_str, "locality and input; Remote Bytes Read"_str,
                "Of span.bytes, what came over the network."_str),
     span_count("span.gc.time"_str, "ms"_str, "GC_TIME_MILLIS; JVM GC Time"_str,
                "Time in which the task's JVM collected garbage."_str),

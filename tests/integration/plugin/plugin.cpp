@@ -161,7 +161,64 @@ class Witness final : public Sink {
   std::string trouble_;
 };
 
+// A metric of each kind, and one that is declared at run time: nothing in the tree knows their names.
+class Kinds final : public Source {
+ public:
+  static constexpr Metric metrics[] = {{.name = "acme.jobs.total"_str,
+                                        .unit = "{job}"_str,
+                                        .kind = ATALAYA_TOTAL,
+                                        .decimals = -1,
+                                        .source = "a counter"_str,
+                                        .summary = "Jobs since the start."_str},
+                                       {.name = "acme.jobs.done"_str,
+                                        .unit = "{job}"_str,
+                                        .kind = ATALAYA_DELTA,
+                                        .decimals = -1,
+                                        .source = "a counter"_str,
+                                        .summary = "Jobs done in the window."_str},
+                                       {.name = "acme.queue.size"_str,
+                                        .unit = "By"_str,
+                                        .kind = ATALAYA_GAUGE,
+                                        .decimals = -1,
+                                        .source = "a queue"_str,
+                                        .summary = "Bytes in the queue."_str},
+                                       {.name = "acme.job.time"_str,
+                                        .unit = "s"_str,
+                                        .kind = ATALAYA_GAUGE,
+                                        .decimals = 3,
+                                        .source = "a clock"_str,
+                                        .summary = "Duration of the last job."_str}};
+  static constexpr Description description = {.name = "kinds"_str, .summary = "A metric of each kind"_str, .metrics = metrics};
+  explicit Kinds(Host host) {
+    for (const Metric &metric : metrics) ids_.push_back(host.intern(view(metric.name)));
+    ids_.push_back(host.intern("acme.late"));
+    host.declare({.name = "acme.late"_str,
+                  .unit = "W"_str,
+                  .kind = ATALAYA_GAUGE,
+                  .decimals = 1,
+                  .tags = nullptr,
+                  .tag_count = 0,
+                  .tag_size = 0,
+                  .source = "run time"_str,
+                  .summary = "Declared at run time."_str});
+  }
+  Code collect(const Window &, Batch &batch) override {
+    Sample &sample = batch.add(ATALAYA_METRICS, 0, 5);
+    batch.field(sample, ids_[0], total_ += 3);
+    batch.field(sample, ids_[1], int64_t{3});
+    batch.field(sample, ids_[2], int64_t{4096});
+    batch.field(sample, ids_[3], 0.125);
+    batch.field(sample, ids_[4], 7.5);
+    return Code::ok;
+  }
+
+ private:
+  std::vector<uint32_t> ids_;
+  int64_t total_ = 0;
+};
+
 }  // namespace
 }  // namespace atalaya::witness
 
-ATALAYA_PLUGIN("test_witness", "0.1.0", "source counter\nsink witness", atalaya::witness::Counter, atalaya::witness::Witness)
+ATALAYA_PLUGIN("test_witness", "0.1.0", "source counter\nsource kinds\nsink witness", atalaya::witness::Counter,
+               atalaya::witness::Kinds, atalaya::witness::Witness)

@@ -203,8 +203,9 @@ TEST_CASE("http: flat records are whole samples, and a server gets each declarat
 }
 
 TEST_CASE("http: samples of a flat record that are refused are found and written as lines") {
-  Server server(
-      [&](const Asked &asked) { return answer(flat_of(asked).pids.contains(7) ? "400 Bad Request" : "204 No Content", "no"); });
+  Server server([](const Asked &asked) {
+    return flat_of(asked).pids.contains(7) ? answer("400 Bad Request", "no") : answer("204 No Content");
+  });
   Delivery delivery("flat", server, 20);
   delivery.finish("");
   CHECK(delivery.dead() == std::set<size_t>{7});
