@@ -247,7 +247,7 @@ TEST_CASE("a reason for missing names is told once, with the file and what to do
   told.ask_for_a_minute(docker_place(id("d1")));
   told.ask_for_a_minute(docker_place(id("d2")));
   REQUIRE(told.lines.size() == 1);
-  CHECK(told.lines[0] == "names of containers are missing, their ids stand for them: " + file + ": it is not what docker writes");
+  CHECK(told.lines[0] == "names of containers are missing, their ids are used instead: " + file + ": unknown format, not written by docker");
 }
 
 TEST_CASE("no state at all is nothing to tell of") {
@@ -267,7 +267,7 @@ TEST_CASE("a hostile list: too large, not JSON, a link, and the others go on") {
   CHECK(told.names.find(place_of("/machine.slice/libpod-" + id("b1") + ".scope"), 0).name == "web");
   told.ask_for_a_minute(place_of("/machine.slice/libpod-" + id("b2") + ".scope"));
   REQUIRE(told.lines.size() == 1);
-  CHECK(told.lines[0].ends_with("overlay-containers/containers.json: it is larger than 4194304 bytes"));
+  CHECK(told.lines[0].ends_with("overlay-containers/containers.json: larger than 4194304 bytes"));
 }
 
 TEST_CASE("without the right to read, it is said once what would give it") {
@@ -283,7 +283,7 @@ TEST_CASE("without the right to read, it is said once what would give it") {
   told.ask_for_a_minute(docker_place(id("d1")));
   REQUIRE(::seteuid(0) == 0);
   REQUIRE(told.lines.size() == 1);
-  CHECK(told.lines[0].ends_with(": it may not be read; run as root or with CAP_DAC_READ_SEARCH"));
+  CHECK(told.lines[0].ends_with(": permission denied; run as root or grant CAP_DAC_READ_SEARCH"));
 }
 
 TEST_CASE("state that comes and goes while it is read: the name or the id, nothing else") {
