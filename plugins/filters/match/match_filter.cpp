@@ -11,7 +11,7 @@ MatchFilter::MatchFilter(Host host) : metric_(host, "metric"), pass_absent_(host
     const std::string key(param->key());
     if (key == "metric" || key == "kind" || key == "absent") continue;
     if (param->count() == 0)
-      throw Failure(Code::bad_config, "parameter \"" + key + "\" lists no pattern; write \"*\" for any value");
+      throw Failure(Code::bad_config, "parameter \"" + key + "\" has no pattern; write \"*\" for any value");
     tags_.push_back({host.intern(key), read_patterns(host, key)});
   }
   if (const auto kind = host.find("kind"))

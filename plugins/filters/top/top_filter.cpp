@@ -24,9 +24,9 @@ TopFilter::TopFilter(Host host)
       other_(host.boolean("other")),
       fields_(host, "fields") {
   for (const std::string &key : host.texts("per")) per_.push_back(host.intern(key));
-  if (by_ == 0 || tag_ == 0) throw Failure(Code::bad_config, "\"by\" and \"tag\" must not be empty");
+  if (by_ == 0 || tag_ == 0) throw Failure(Code::bad_config, "parameters \"by\" and \"tag\" must not be empty");
   if (std::find(per_.begin(), per_.end(), tag_) != per_.end())
-    throw Failure(Code::bad_config, "\"tag\" is one of \"per\": the sample of the rest would lose its group; name another tag");
+    throw Failure(Code::bad_config, "parameter \"tag\" is also in \"per\", so the sample of the rest would lose its group; use another tag");
 }
 
 Code TopFilter::process(const Window &window, Batch &batch) {
@@ -57,7 +57,7 @@ bool TopFilter::in_family(const Sample &sample) {
   return false;
 }
 
-// A sample of the family that lacks the field ranks behind all that have it.
+// Samples of the family without the field rank last.
 void TopFilter::enter(const Window &window, const Sample &sample, uint64_t place) {
   const auto entity = entities_.find_or_add(key_.of(sample));
   if (!entity) throw std::length_error("more than 4 billion entities");
@@ -96,7 +96,7 @@ uint32_t TopFilter::group_of(const Window &window, const Sample &sample) {
   return found->index;
 }
 
-// Largest first within each group. Equal ones: who was kept before, then by identity, so that the order of the batch does not
+// Largest first within each group. Ties: first samples kept before, then by identity, so that the order of the batch does not
 // matter.
 void TopFilter::rank() {
   std::sort(candidates_.begin(), candidates_.end(), [&](const Candidate &a, const Candidate &b) {

@@ -13,7 +13,7 @@
 
 namespace atalaya::top {
 
-// Keeps the K largest samples by one field and adds up the rest into one.
+// Keeps the K largest samples by one field and sums the rest into one.
 class TopFilter final : public Filter {
  public:
   static constexpr Param kTag[] = {param::string("", "A tag")};
@@ -37,12 +37,12 @@ class TopFilter final : public Filter {
 
  private:
   struct Candidate {
-    uint64_t sample;  // its place in the batch
+    uint64_t sample;  // its position in the batch
     uint32_t group, entity;
-    double rank;  // its value, raised for one that was kept in the last window
+    double rank;  // its value, increased if it was kept in the last window
     bool kept_before;
   };
-  // What becomes the sample `other` of one group. Reused from window to window.
+  // The future sample `other` of one group. Reused from window to window.
   struct Group {
     int64_t time_ns = 0, duration_ns = 0;
     uint64_t seen = 0, merged = 0;
@@ -74,7 +74,7 @@ class TopFilter final : public Filter {
   std::vector<uint64_t> last_kept_;  // by entity: the round in which it was last among the K
   uint64_t round_ = 1;               // windows with candidates, from 1
   std::vector<Candidate> candidates_;
-  std::vector<bool> leaves_;  // by place in the batch
+  std::vector<bool> leaves_;  // by position in the batch
 };
 
 }  // namespace atalaya::top

@@ -8,7 +8,7 @@
 
 namespace atalaya::value {
 
-// Entities remembered at once; beyond it a sample is judged by its thresholds alone.
+// Maximum number of entities with state; samples of others are compared with their thresholds only.
 constexpr size_t kMaxEntities = size_t{1} << 18;
 
 ValueFilter::ValueFilter(Host host)
@@ -21,10 +21,10 @@ ValueFilter::ValueFilter(Host host)
   for (uint64_t i = 0; const auto param = host.child("", i); ++i)
     if (param->key().find('.') != std::string_view::npos) thresholds_.push_back({std::string(param->key()), param->number()});
   if (thresholds_.empty())
-    throw Failure(Code::bad_config, "no metric is listed; write one with its threshold, such as [\"proc.cpu.user\"] = 0.5");
+    throw Failure(Code::bad_config, "no metric is listed; add one with its threshold, such as [\"proc.cpu.user\"] = 0.5");
   if (change_ && (below_ || hysteresis_ > 0))
     throw Failure(Code::bad_config,
-                  "\"change\" compares with the last value kept and goes with neither \"below\" nor \"hysteresis\"");
+                  "\"change\" cannot be combined with \"below\" or \"hysteresis\"");
   for (const Threshold &threshold : thresholds_)
     if (std::isnan(threshold.value) || (change_ && threshold.value < 0))
       throw Failure(Code::bad_config,
@@ -78,7 +78,7 @@ bool ValueFilter::reaches(double value, const Threshold &threshold, bool reached
   return below_ ? value <= threshold.value + slack : value >= threshold.value - slack;
 }
 
-// Without memory (too many entities) every sample is a first one.
+// Without state (too many entities) every sample counts as the first.
 bool ValueFilter::keeps_by_memory(Memory *memory) {
   bool keep = false;
   for (const auto &[index, value] : present_) {

@@ -36,13 +36,13 @@ class ValueFilter final : public Filter {
     std::string metric;
     double value;
   };
-  // What a field name means here.
+  // The role of a field name.
   struct Meaning {
     bool in_family = false;
     bool listed = false;
     uint32_t threshold = 0;
   };
-  // What is remembered of one listed field of one entity.
+  // The state of one listed field of one entity.
   struct Memory {
     double last_kept = std::numeric_limits<double>::quiet_NaN();
     bool reached = false;
@@ -60,10 +60,10 @@ class ValueFilter final : public Filter {
   std::vector<Threshold> thresholds_;
   core::PerName<Meaning> meanings_;
 
-  std::vector<std::pair<uint32_t, double>> present_;  // threshold and value of the listed fields of the sample at hand
+  std::vector<std::pair<uint32_t, double>> present_;  // threshold and value of the listed fields of the current sample
   core::IdentityKey key_;
   core::IdentityTable entities_;
-  std::vector<Memory> memory_;  // one a threshold, entity by entity
+  std::vector<Memory> memory_;  // one per threshold, entity by entity
 };
 
 }  // namespace atalaya::value

@@ -18,7 +18,7 @@ void add(Count &sum, uint64_t value) {
   sum = value > UINT64_MAX - *sum ? UINT64_MAX : *sum + value;
 }
 
-// Whether "8:0" is a device to be counted.
+// Whether the device, such as "8:0", is counted.
 bool counts_device(std::string_view device, const std::vector<uint64_t> &stacked_majors) {
   const size_t colon = device.find(':');
   uint64_t major = 0;
@@ -73,7 +73,7 @@ bool has_option(std::string_view options, std::string_view wanted) {
 
 std::vector<Hierarchy> find_hierarchies(const std::vector<Mount> &mounts) {
   std::vector<Hierarchy> result;
-  std::vector<std::string_view> devices;  // a tree may be mounted at several places
+  std::vector<std::string_view> devices;  // a hierarchy may be mounted several times
   for (const Mount &mount : mounts) {
     if (mount.type != "cgroup" && mount.type != "cgroup2") continue;
     if (std::find(devices.begin(), devices.end(), mount.device) != devices.end()) continue;
@@ -133,7 +133,7 @@ void parse_cpuacct_stat(std::string_view text, uint64_t ns_per_tick, CgroupCount
   out.system_ns = times(out.system_ns, ns_per_tick);
 }
 
-// A quota of "max" or -1 is no number: no limit.
+// A quota of "max" or -1 means no limit.
 std::optional<double> cores_of_quota(Count quota_us, Count period_us) {
   if (!quota_us || !period_us || *period_us == 0) return std::nullopt;
   return static_cast<double>(*quota_us) / static_cast<double>(*period_us);

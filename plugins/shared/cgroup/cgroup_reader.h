@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a cgroup, of version 1 and 2, as numbers. Pure functions; what a kernel or controller does not have stays absent.
+// Parses the files of a cgroup, of version 1 and 2. Pure functions; values that a kernel or controller does not have are absent.
 // Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/.
 #pragma once
 
@@ -32,10 +32,10 @@ struct CgroupReading {
   Pressure cpu, memory, io;
 };
 
-// Whether it is among the options of a mount, "rw,cpu,cpuacct".
+// Whether the option is in the list of a mount, "rw,cpu,cpuacct".
 bool has_option(std::string_view options, std::string_view wanted);
 
-// One mounted tree of cgroups and which controllers are read from it.
+// One mounted hierarchy of cgroups and the controllers that are read from it.
 struct Hierarchy {
   std::string path;  // of its mount, from the root, without the leading '/'
   bool v2 = false;
@@ -44,14 +44,14 @@ struct Hierarchy {
   bool memory = false, io = false, tasks = false;
   bool operator==(const Hierarchy &) const = default;
 };
-// A host may have both versions: then the tree of version 2 serves what no tree of version 1 does.
+// A host may have both versions: then version 2 is used for controllers that no hierarchy of version 1 has.
 std::vector<Hierarchy> find_hierarchies(const std::vector<Mount> &mounts);
 
 // The major numbers of block devices whose I/O is counted again on the disks beneath them: device mapper, md, loop.
 std::vector<uint64_t> parse_stacked_majors(std::string_view text);  // /proc/devices
 
 Count parse_amount(std::string_view text);  // a lone number
-Count parse_limit(std::string_view text);   // "max", and version 1's huge number, are no limit
+Count parse_limit(std::string_view text);   // no limit for "max" and the huge number of version 1
 
 void parse_cpu_stat_v2(std::string_view text, CgroupCounters &out);
 void parse_cpu_stat_v1(std::string_view text, CgroupCounters &out);

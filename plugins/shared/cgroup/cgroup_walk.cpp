@@ -17,7 +17,7 @@ core::Descriptor open_folder(int parent, const char *name) {
   return core::Descriptor(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// The kernel counts the folders in a cgroup as links; some file systems of recorded trees count nothing and say 1.
+// The kernel counts the folders in a cgroup as links; some file systems of recorded trees do not count and report 1.
 bool has_no_folders(int folder) {
   struct stat found {};
   return ::fstat(folder, &found) == 0 && found.st_nlink == 2;

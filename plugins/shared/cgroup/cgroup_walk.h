@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goes through a tree of cgroup folders without allocating for those it has seen before.
+// Walks a tree of cgroup folders, without allocation for known ones.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace atalaya::proc {
 
 class CgroupWalk {
  public:
-  // Called with each cgroup's path ("/" = the top) and folder, parents first. False: do not go into it.
+  // Called with each cgroup's path ("/" = the top) and folder, parents first. False: skip its children.
   using Visit = std::function<bool(std::string_view path, int folder)>;
 
   explicit CgroupWalk(int64_t depth) : depth_(depth) {}
-  // A folder that vanishes meanwhile is passed over.
+  // A folder that is removed meanwhile is skipped.
   void run(int root, const std::string &top, const Visit &visit);
 
  private:
@@ -28,7 +28,7 @@ class CgroupWalk {
   int64_t depth_;
   std::string path_;
   std::vector<char> entries_;  // a buffer for getdents64(2)
-  std::string names_;          // a stack of the folders still to enter, each ended by NUL
+  std::string names_;          // a stack of the folders still to enter, each terminated by NUL
 };
 
 }  // namespace atalaya::proc

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kIdDigits = 64, kShortIdDigits = 12;
 
-// What a path says, as it spells it.
+// The parts of a path, as written.
 struct Spelled {
   Runtime runtime = Runtime::none;
   std::string_view id, pod, unit, slice;
@@ -37,13 +37,13 @@ bool is_digit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-// What stands between the two; nothing when the text is not of that form, or there is nothing between.
+// The text between prefix and suffix; empty when the text does not have them.
 std::string_view between(std::string_view text, std::string_view begin, std::string_view end) {
   if (text.size() <= begin.size() + end.size() || !text.starts_with(begin) || !text.ends_with(end)) return {};
   return text.substr(begin.size(), text.size() - begin.size() - end.size());
 }
 
-// "docker-", or "kubepods-pod1.slice:cri-containerd:" when a runtime without systemd was given a path for systemd.
+// "docker-", or "kubepods-pod1.slice:cri-containerd:" when a runtime without systemd got a path for systemd.
 Runtime runtime_of_prefix(std::string_view prefix) {
   std::string_view word = prefix.substr(0, prefix.size() - 1);
   if (prefix.back() == ':') word = word.substr(word.rfind(':') + 1);
@@ -55,7 +55,7 @@ Runtime runtime_of_prefix(std::string_view prefix) {
   return Runtime::unknown;
 }
 
-// "docker-ID.scope", "libpod-ID", "ID". Not "ID-1f.service": podman checks a container's health in such a unit, outside of it.
+// "docker-ID.scope", "libpod-ID", "ID". Not "ID-1f.service": podman runs health checks in such a unit, outside of the container.
 Container container_with_id(std::string_view part, std::string_view parent) {
   if (part.ends_with(".scope")) part.remove_suffix(6);
   if (part.size() < kIdDigits) return {};
@@ -75,7 +75,7 @@ Container lxc_container(std::string_view part, std::string_view parent, std::str
   return {Runtime::lxc, part};
 }
 
-// "machine-NAME.scope" is a machine of systemd-machined: one of nspawn or, as its name tells, of libvirt.
+// "machine-NAME.scope" is a machine of systemd-machined: one of nspawn or, by its name, of libvirt.
 Container machine(std::string_view part, std::string_view rest) {
   std::string_view name = between(part, "machine-", ".scope");
   if (name.starts_with("qemu\\x2d")) return {};
@@ -140,7 +140,7 @@ Spelled read(std::string_view path) {
     }
     if (const std::string_view pod = pod_in(part); !pod.empty()) out.pod = pod;
     if (const auto here = user_in(part)) user = here;
-    // systemd puts "_" before a name that the kernel could take for a file of its own.
+    // systemd puts "_" before a name that could be a file of the kernel.
     const std::string_view name = part.substr(part.starts_with('_') ? 1 : 0);
     if (!between(name, "", ".service").empty() || !between(name, "", ".scope").empty()) out.unit = name;
     if (!between(name, "", ".slice").empty()) out.slice = name;
@@ -154,7 +154,7 @@ int digit_value(char c) {
   return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-// systemd's "\x2d" undone. A control character stays as it is written: a name is one line.
+// Unescapes systemd's "\x2d". Control characters stay escaped: a name is one line.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -203,7 +203,7 @@ std::string_view parse_cgroup(std::string_view text) {
     const std::string_view controllers = next_part(line, ':');
     if (line.empty() || line[0] != '/') continue;
     const bool v2 = id == "0" && controllers.empty();
-    // The kernel marks so a cgroup that was removed under a zombie.
+    // The kernel's mark of a cgroup that was removed under a zombie.
     if (v2 && line.ends_with(" (deleted)")) line.remove_suffix(10);
     const int kind = v2 ? 3 : controllers == "name=systemd" ? 2 : 1;
     const int rank = read(line).containers * 8 + (line == "/" ? 1 : 1 + kind);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the path of a cgroup says of the processes in it. Pure: nothing is read, nothing is asked.
+// Derives container, pod, unit and slice from the path of a cgroup. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,33 @@
 
 namespace atalaya::containers {
 
-// `unknown`: an id like those of docker, containerd, CRI-O and podman, in a path that does not say which of them made it.
+// `unknown`: an id like those of docker, containerd, CRI-O and podman, in a path that does not identify the runtime.
 enum class Runtime : uint8_t { none, docker, podman, containerd, crio, lxc, nspawn, unknown };
 std::string_view runtime_name(Runtime runtime);  // "docker"; none and unknown: ""
 
 struct Place {
   Runtime runtime = Runtime::none;  // of the innermost container
   std::string id;                   // of that container: 64 hexadecimal digits, or its name (lxc, nspawn); empty: no container
-  std::string pod;                  // UID of the Kubernetes pod, with dashes as Kubernetes writes it; empty: none
+  std::string pod;                  // UID of the Kubernetes pod, with dashes as in Kubernetes; empty: none
   std::string unit;                 // innermost service or scope, "ssh.service"; "\x2d" is "-"; empty: none
   std::string slice;                // innermost slice, "system.slice"; empty: none
-  std::optional<uint32_t> user;     // in whose slice the container runs or, without one, the process
+  std::optional<uint32_t> user;     // owner of the slice of the container or, without one, of the process
 };
 
-// The path of /proc/PID/cgroup that says most: the one with the most containers in it (a runtime that manages version 1 leaves in
-// version 2 the path where it runs itself); of several that of version 2, on a host with version 1 that of systemd, else the first
-// that is not the root. Empty: none.
+// The most specific path of /proc/PID/cgroup: that with the most containers (a runtime that manages version 1 leaves its own path in
+// version 2); of several that of version 2, on a host with version 1 that of systemd, else the first that is not the root. Empty:
+// none.
 std::string_view parse_cgroup(std::string_view text);
-// Everything that a path says. The monitors of containers (conmon, lxc.monitor, nspawn's supervisor) are not in them.
+// All parts of a path. Monitors of containers (conmon, lxc.monitor, nspawn's supervisor) do not count as inside.
 Place place_of(std::string_view path);
 
-// Two parts of it, without allocating: as the path spells them, and of the container the short id.
+// Two parts of it, without allocation: as written in the path; of the container the short id.
 std::string_view unit_of(std::string_view path);
 std::string_view container_of(std::string_view path);
 
-// 64 hexadecimal digits: an id as docker, podman, containerd and CRI-O make them.
+// 64 hexadecimal digits: an id of docker, podman, containerd or CRI-O.
 bool is_container_id(std::string_view text);
-// The first 12 of them, as the runtimes' own commands print it; other ids whole.
+// The first 12 digits, as in the output of the runtimes' commands; other ids in full.
 std::string_view short_id(std::string_view id);
 
 }  // namespace atalaya::containers

@@ -5,12 +5,12 @@
 
 namespace atalaya::containers {
 
-// What is known of one container. What its runtime does not say is empty.
+// Data of one container; values that the runtime does not provide are empty.
 struct Container {
-  std::string name;              // "web"; in Kubernetes "namespace/pod/container"; the short id until it is known
+  std::string name;              // "web"; in Kubernetes "namespace/pod/container"; the short id until the name is known
   std::string pod, name_space;   // Kubernetes
   std::string project, service;  // Compose
-  bool known = false;            // false: ask again, the name is the id still
+  bool known = false;            // false: look it up again, the name is still the id
 };
 
 }  // namespace atalaya::containers

@@ -10,15 +10,15 @@ namespace {
 constexpr int64_t kMillisecond = 1'000'000, kSecond = 1000 * kMillisecond;
 constexpr int64_t kShortestWait = 250 * kMillisecond, kLongestWait = 30 * kSecond;
 constexpr int64_t kReadAgain = 60 * kSecond;
-// A name that is missing for so long is not just being written.
-constexpr int64_t kPatience = 5 * kSecond;
-// Of users' folders there may be any number.
-constexpr size_t kMaxTold = 64;
+// Time after which a missing name is a problem: the file is no longer being written.
+constexpr int64_t kWarnAfter = 5 * kSecond;
+// There may be any number of users' folders.
+constexpr size_t kMaxWarnings = 64;
 
 }  // namespace
 
-ContainerNames::ContainerNames(Options options, Tell tell)
-    : options_(std::move(options)), tell_(std::move(tell)), state_(options_.root) {}
+ContainerNames::ContainerNames(Options options, Warn warn)
+    : options_(std::move(options)), warn_(std::move(warn)), state_(options_.root) {}
 
 const Container &ContainerNames::find(const Place &place, int64_t now_ns) {
   const bool in_path = place.runtime == Runtime::lxc || place.runtime == Runtime::nspawn;
@@ -32,7 +32,7 @@ const Container &ContainerNames::find(const Place &place, int64_t now_ns) {
   return entry.container;
 }
 
-// The id alone is not the key: any user may give a cgroup of theirs the id of someone else's container.
+// The id alone is not the key: any user may name a cgroup like another user's container.
 ContainerNames::Entry &ContainerNames::entry_of(const Place &place, int64_t now_ns) {
   const std::string key = place.id + (place.user ? "@" + std::to_string(*place.user) : "");
   const auto found = entries_.find(key);
@@ -55,15 +55,15 @@ void ContainerNames::look(const Place &place, int64_t now_ns, Entry &entry) {
     entry.next_ns = now_ns + kReadAgain;
     return;
   }
-  // Half as long again as it has been unknown: what comes late is found soon, what never comes costs little.
+  // The interval grows with the time that it has been unknown: late names are found soon, missing ones cost little.
   const int64_t unknown_for = now_ns - entry.first_ns;
   entry.next_ns = now_ns + std::clamp(unknown_for / 2, kShortestWait, kLongestWait);
-  if (unknown_for >= kPatience) tell(state_.trouble());
+  if (unknown_for >= kWarnAfter) warn(state_.problem());
 }
 
-void ContainerNames::tell(const RuntimeState::Trouble &trouble) {
-  if (!tell_ || trouble.text.empty() || told_.size() >= kMaxTold || !told_.insert(trouble.key).second) return;
-  tell_(trouble.text);
+void ContainerNames::warn(const RuntimeState::Problem &problem) {
+  if (!warn_ || problem.text.empty() || warned_.size() >= kMaxWarnings || !warned_.insert(problem.key).second) return;
+  warn_(problem.text);
 }
 
 }  // namespace atalaya::containers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of containers from what their runtimes keep on disk: no process is started, no socket is asked. One thread, never the
-// engine's: a file system may hang.
+// Names of containers from the files of their runtimes, without processes or sockets. For one thread, other than the engine's:
+// a file system may hang.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ class ContainerNames {
  public:
   struct Options {
     std::string root = "/";  // the folder that holds var, run and etc
-    size_t capacity = 4096;  // containers kept; the one not asked for the longest goes first
+    size_t capacity = 4096;  // containers kept; the least recently used is evicted first
   };
-  // Told once of each reason for missing names that someone can do something about.
-  using Tell = std::function<void(std::string_view)>;
+  // Called once for each reason for missing names that an operator can fix.
+  using Warn = std::function<void(std::string_view)>;
 
-  explicit ContainerNames(Options options, Tell tell = {});
+  explicit ContainerNames(Options options, Warn warn = {});
 
-  // The container that the place is in; without one, an empty name. Files are read only when it is new, when the turn of an unknown
-  // one has come, and once a minute for a known one, as containers can be renamed. `now_ns`: of a clock that does not go back.
+  // The container that the place is in; without one, an empty name. Files are read only for a new container, at intervals for an
+  // unknown one, and once a minute for a known one, because containers can be renamed. `now_ns`: monotonic.
   // Valid until the next call.
   const Container &find(const Place &place, int64_t now_ns);
 
@@ -41,15 +41,15 @@ class ContainerNames {
 
   Entry &entry_of(const Place &place, int64_t now_ns);
   void look(const Place &place, int64_t now_ns, Entry &entry);
-  void tell(const RuntimeState::Trouble &trouble);
+  void warn(const RuntimeState::Problem &problem);
 
   Options options_;
-  Tell tell_;
+  Warn warn_;
   RuntimeState state_;
   std::unordered_map<std::string, Entry> entries_;
-  Container in_path_;  // the one at hand when the path alone names it
+  Container in_path_;  // the current one, when the path alone names it
   uint64_t uses_ = 0;
-  std::set<std::string> told_;
+  std::set<std::string> warned_;
 };
 
 }  // namespace atalaya::containers

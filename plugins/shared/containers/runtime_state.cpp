@@ -16,16 +16,16 @@ constexpr size_t kMaxSystemList = size_t{4} << 20;  // a container is about 1.5 
 constexpr size_t kMaxLists = 32;
 constexpr int kMaxNamespaces = 64;
 
-// Where packages put docker's data, if daemon.json does not say.
+// The default folders of docker's data, without a setting in daemon.json.
 constexpr std::string_view kDockerFolder = "/var/lib/docker", kDockerSnapFolder = "/var/snap/docker/common/var-lib-docker";
 constexpr std::string_view kStorageFolder = "/var/lib/containers/storage", kStorageRunFolder = "/run/containers/storage";
-// containerd's own, k3s and RKE2, k0s, MicroK8s.
+// containerd, k3s and RKE2, k0s, MicroK8s.
 constexpr std::string_view kContainerdFolders[] = {"/run/containerd", "/run/k3s/containerd", "/run/k0s/containerd",
                                                    "/var/snap/microk8s/common/run/containerd"};
-// Of containers/storage, by the driver for layers.
+// Folders of containers/storage, by storage driver.
 constexpr std::string_view kStorageDrivers[] = {"overlay", "vfs", "btrfs", "zfs"};
 
-constexpr std::string_view kDenied = "it may not be read; run as root or with CAP_DAC_READ_SEARCH";
+constexpr std::string_view kDenied = "permission denied; run as root or grant CAP_DAC_READ_SEARCH";
 
 using Folder = std::unique_ptr<DIR, int (*)(DIR *)>;
 
@@ -34,11 +34,11 @@ using Folder = std::unique_ptr<DIR, int (*)(DIR *)>;
 RuntimeState::RuntimeState(const std::string &root) : root_(root.ends_with('/') ? root.substr(0, root.size() - 1) : root) {}
 
 bool RuntimeState::find(const Place &place, Container &out) {
-  trouble_ = {};
+  problem_ = {};
   const Owner owner = owner_of(place);
   const bool any = place.runtime == Runtime::unknown;
   if ((any || place.runtime == Runtime::docker) && in_docker(owner, place.id, out)) return true;
-  // CRI-O and containerd run as root; a user's containerd keeps its state where only its own mount namespace has it.
+  // CRI-O and containerd run as root; the state of a user's containerd is only in its mount namespace.
   const bool system = owner.user == 0;
   if (system && (any || place.runtime == Runtime::crio) && in_crio(place.id, out)) return true;
   if (system && (any || place.runtime == Runtime::containerd) && in_containerd(place.id, out)) return true;
@@ -46,7 +46,7 @@ bool RuntimeState::find(const Place &place, Container &out) {
   return stored && in_storage(owner, place.id, out);
 }
 
-// From the passwd file: the host's name services may ask the network.
+// From the passwd file: the host's name services may query the network.
 RuntimeState::Owner RuntimeState::owner_of(const Place &place) const {
   Owner owner{.user = place.user.value_or(0)};
   if (owner.user == 0) return owner;
@@ -69,7 +69,7 @@ bool RuntimeState::in_docker_folder(const StatePath &folder, const std::string &
   std::string text;
   if (read(path, text) != Access::read) return false;
   const Reading reading = read_docker_config(text, id, out);
-  if (reading == Reading::malformed) note(path, "it is not what docker writes");
+  if (reading == Reading::malformed) note(path, "unknown format, not written by docker");
   return reading == Reading::found;
 }
 
@@ -83,7 +83,7 @@ bool RuntimeState::in_crio(const std::string &id, Container &out) {
       {.base = root_ + std::string(kStorageRunFolder), .below = "overlay-containers/" + id + "/userdata/config.json"}, out);
 }
 
-// Containers that go with a reboot are in a list of their own; with the option transient_store it lies in the run folder.
+// Containers that do not survive a reboot are in a separate list; with the option transient_store it is in the run folder.
 bool RuntimeState::in_storage(const Owner &owner, const std::string &id, Container &out) {
   StatePath data{.base = root_ + std::string(kStorageFolder), .max_bytes = kMaxSystemList};
   StatePath run{.base = root_ + std::string(kStorageRunFolder), .max_bytes = kMaxSystemList};
@@ -121,7 +121,7 @@ bool RuntimeState::in_storage_list(const StatePath &path, const std::string &id,
     list = lists_.insert_or_assign(key, List{.mark = mark}).first;
     list->second.malformed = read_storage_list(text, list->second.containers) == Reading::malformed;
   }
-  if (list->second.malformed) note(path, "it is not what podman and CRI-O write");
+  if (list->second.malformed) note(path, "unknown format, not written by podman or CRI-O");
   const auto found = list->second.containers.find(id);
   if (found == list->second.containers.end()) return false;
   out = found->second;
@@ -154,22 +154,22 @@ bool RuntimeState::in_oci_config(const StatePath &path, Container &out) {
   std::string text;
   if (read(path, text) != Access::read) return false;
   const Reading reading = read_oci_config(text, out);
-  if (reading == Reading::malformed) note(path, "it is not an OCI configuration");
+  if (reading == Reading::malformed) note(path, "not an OCI configuration");
   return reading == Reading::found;
 }
 
 Access RuntimeState::read(const StatePath &path, std::string &text, FileMark *seen) {
   const Access access = read_state(path, text, seen);
   if (access == Access::denied) note(path, kDenied);
-  if (access == Access::too_large) note(path, "it is larger than " + std::to_string(path.max_bytes) + " bytes");
-  if (access == Access::not_trusted) note(path, "it is a link, no regular file, or of another user");
+  if (access == Access::too_large) note(path, "larger than " + std::to_string(path.max_bytes) + " bytes");
+  if (access == Access::not_trusted) note(path, "it is a link, not a regular file, or owned by another user");
   return access;
 }
 
 void RuntimeState::note(const StatePath &path, std::string_view cause) {
-  if (!trouble_.text.empty()) return;
-  trouble_.key = path.base + " " + std::string(cause);
-  trouble_.text = "names of containers are missing, their ids stand for them: " + path.base +
+  if (!problem_.text.empty()) return;
+  problem_.key = path.base + " " + std::string(cause);
+  problem_.text = "names of containers are missing, their ids are used instead: " + path.base +
                   (path.below.empty() ? "" : "/" + path.below) + ": " + std::string(cause);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where docker, podman, CRI-O and containerd keep what they know of a container, for all users or in a user's home.
+// The state of containers in the files of docker, podman, CRI-O and containerd, of the system or in a user's home.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,30 @@ namespace atalaya::containers {
 
 class RuntimeState {
  public:
-  // Why a file that is there could not be used. The key tells the cause where the text varies.
-  struct Trouble {
+  // The reason why an existing file could not be used. The key identifies the cause; the text may vary.
+  struct Problem {
     std::string key, text;
   };
 
   explicit RuntimeState(const std::string &root);
 
-  // Looks for a container with an id of 64 digits; false, with `out` untouched, when nothing names it.
+  // Searches a container with an id of 64 digits; false, with `out` untouched, when no file has its name.
   bool find(const Place &place, Container &out);
-  // Of the last look-up: the first, if any.
-  const Trouble &trouble() const { return trouble_; }
+  // The first problem of the last search, if any.
+  const Problem &problem() const { return problem_; }
 
  private:
-  // A file of containers/storage holds all containers: it is read when it has changed.
+  // A file of containers/storage has all containers: it is read when it has changed.
   struct List {
     FileMark mark;
     StorageList containers;
     bool malformed = false;
   };
 
-  // Where to look: a user's containers are in files of that user, and nothing else says anything about them.
+  // The files to search: a user's containers are only in files of that user.
   struct Owner {
     uint32_t user = 0;
-    std::string home;  // empty: unknown, or root, whose containers are the system's
+    std::string home;  // empty: unknown, or root, who owns the system's containers
   };
 
   Owner owner_of(const Place &place) const;
@@ -58,7 +58,7 @@ class RuntimeState {
 
   std::string root_;  // "" for "/"
   std::map<std::string, List> lists_;
-  Trouble trouble_;
+  Problem problem_;
 };
 
 }  // namespace atalaya::containers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file in a folder that others write to.
+// Reads files in folders that other users can write to.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace atalaya::containers {
 
-// Whether a file is still what was read.
+// Identifies the version of a file that was read.
 struct FileMark {
   dev_t device = 0;
   ino_t node = 0;
@@ -23,12 +23,12 @@ struct FileMark {
   }
 };
 
-// What may be read. Below `base`, a folder of the administrator's that may lie behind links, no link is followed: a user could have
-// put it there. In a user's folder only regular files of that user or of root are read.
+// A path that may be read. `base` is a folder of the administrator and may contain links; below it no link is followed, because a user
+// could have created it. In a user's folder only regular files of that user or of root are read.
 struct StatePath {
   std::string base;
   std::string below;            // "ID/config.v2.json"
-  std::optional<uid_t> user{};  // whose folder it is; nothing: the system's
+  std::optional<uid_t> user{};  // owner of the folder; nothing: the system
   size_t max_bytes = size_t{1} << 20;
 };
 

@@ -34,7 +34,7 @@ Status Matcher::parse_glob(std::string_view pattern) {
     const char c = pattern[at++];
     switch (c) {
       case '*':
-        // Several in a row are one, so that matching never looks at more than one star at a place.
+        // Several in a row are one, so that matching never has more than one star at a position.
         if (tokens_.empty() || tokens_.back().type != Type::star) tokens_.push_back({Type::star, 0, 0});
         break;
       case '?':
@@ -44,13 +44,13 @@ Status Matcher::parse_glob(std::string_view pattern) {
         ByteSet set;
         at = parse_byte_set(pattern, at, set);
         if (at == std::string_view::npos)
-          return Error{"[ is not closed or holds a range that runs backwards; write \\[ for itself"};
+          return Error{"[ is not closed or contains a descending range; write \\[ for the character"};
         tokens_.push_back({Type::set, 0, static_cast<uint16_t>(sets_.size())});
         sets_.push_back(set);
         break;
       }
       case '\\':
-        if (at == pattern.size()) return Error{"\\ at the end; write \\\\ for itself"};
+        if (at == pattern.size()) return Error{"\\ at the end; write \\\\ for the character"};
         tokens_.push_back({Type::byte, pattern[at++], 0});
         break;
       default:
@@ -92,7 +92,7 @@ bool Matcher::accepts(const Token &token, char c) const {
   return false;
 }
 
-// After a mismatch the last star takes one byte more; earlier stars never need to be tried again.
+// After a mismatch the last star takes one more byte; earlier stars never need another try.
 bool Matcher::found_glob(std::string_view subject) const {
   size_t token = 0, at = 0;
   size_t behind_star = 0, star_end = 0;  // 0: no star yet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one grammar by which operators choose names and values, everywhere:
-//   java      exactly that            java*  h?st[0-9]   a glob: * any text, ? any byte, [set], \ takes the next byte as it is
+// The grammar of patterns for names and values, everywhere in Atalaya:
+//   java      exactly this            java*  h?st[0-9]   a glob: * any text, ? any byte, [set], \ escapes the next byte
 //   ~^exec.*  a regular expression    !java*  !~exec     not that
 #pragma once
 
@@ -24,7 +24,7 @@ class Matcher {
   bool negated() const { return negated_; }
   // Without metacharacters, not negated: it can match one text only.
   bool exact() const { return kind_ == Kind::exact && !negated_; }
-  const std::string &exact_text() const { return text_; }  // where it is exact
+  const std::string &exact_text() const { return text_; }  // if it is exact
 
  private:
   enum class Kind { exact, glob, regex };
@@ -48,9 +48,8 @@ class Matcher {
   std::shared_ptr<const Regex> regex_;
 };
 
-// A list of patterns: any one of those without "!" (all, when there is none), and none that "!" excludes. So {"a*", "b*"} is
-// either,
-// {"!a*", "!b*"} is neither, {"a*", "!ab*"} is the first but for the second.
+// A list of patterns: matches any of those without "!" (all texts, if there is none), and none that "!" excludes. So {"a*", "b*"}
+// is either, {"!a*", "!b*"} is neither, and {"a*", "!ab*"} is the first without the second.
 class MatcherList {
  public:
   MatcherList() = default;

@@ -20,7 +20,7 @@ inline core::MatcherList read_patterns(Host host, std::string_view path) {
   return std::move(*list);
 }
 
-// Chooses interned names; each is matched once, then remembered.
+// Matches interned names; each is matched once, then cached.
 class NamePatterns {
  public:
   NamePatterns(Host host, std::string_view path) : host_(host), patterns_(read_patterns(host, path)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command lines as a tag: of which processes, and without the secrets that programs are given as arguments.
+// Command lines as a tag: selects processes, and hides secrets in arguments.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace atalaya::proc {
 
 // The text of /proc/PID/cmdline on one line: arguments with a blank between them, no control characters, at most 1024 bytes; "***"
-// stands for what is, or may be, a secret. It rather hides too much: behind the name of a secret all that follows in that argument.
-// `cut`: the text may end within an argument, which is left out then. `redact` chooses further arguments.
+// replaces actual and possible secrets. It hides too much rather than too little: after the name of a secret, the rest of the argument.
+// `cut`: the text may end within an argument, which is omitted then. `redact` selects further arguments.
 std::string redacted_command(std::string_view text, bool cut, const core::MatcherList &redact);
 
 struct CommandLines {
-  core::MatcherList allow;   // names of processes, as the kernel knows them; empty: none
-  core::MatcherList redact;  // arguments that are hidden: all of it, or of an option alone what follows it
+  core::MatcherList allow;   // the kernel's names of processes; empty: none
+  core::MatcherList redact;  // arguments to hide; of an option, its value
 
   bool allows(std::string_view process) const { return !allow.empty() && allow.matches(process); }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPUs come and go: those that are online, what is different from those that were, and which cores, dies and packages they are in.
+// Online CPUs, their changes, and their cores, dies and packages.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace atalaya::cpus {
 
-// Of /sys below the root.
+// From /sys below the root.
 std::vector<int> online_cpus(const std::string &root = "/");
 
 struct CpuChange {
@@ -20,22 +20,22 @@ struct CpuChange {
 };
 CpuChange change_of(const std::vector<int> &before, const std::vector<int> &online);
 
-// "0-2,5" -> 0 1 2 5, as /sys/devices/system/cpu/online has it.
+// "0-2,5" -> 0 1 2 5, the format of /sys/devices/system/cpu/online.
 std::vector<int> parse_cpus(std::string_view text);
 
 struct Cpu {
   int32_t number = 0, package = 0, die = 0, core_id = 0;
-  bool first_of_core = false, first_of_die = false, first_of_package = false;  // has the lowest number in it
+  bool first_of_core = false, first_of_die = false, first_of_package = false;  // has the lowest number of it
 };
-// Those that are online, by number.
+// The online CPUs, by number.
 std::vector<Cpu> read_cpus(const core::Tree &tree);
 
-// Asked again and again whether CPUs came or went.
+// Detects CPUs that went online or offline.
 class CpuWatch {
  public:
   explicit CpuWatch(std::string root) : root_(std::move(root)) {}
   void start();
-  // Since the last look, or before it: the kernel makes the files of a CPU a little after it says that it is online.
+  // Whether they changed since the last call or the one before: the kernel creates the files of a CPU shortly after it is online.
   bool changed();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel counters: taking them from text, and what two readings of them say.
+// Kernel counters: parsing, and growth between two readings.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace atalaya::proc {
 // Absent when this kernel does not offer it or its text is not a number.
 using Count = std::optional<uint64_t>;
 
-// The numbers of a line, in order. Stops at the first word that is none.
+// The numbers of a line, in order. Stops at the first other word.
 inline void take_counts(std::string_view line, std::initializer_list<Count *> counts) {
   uint64_t value = 0;
   for (Count *count : counts) {
@@ -25,7 +25,7 @@ inline void take_counts(std::string_view line, std::initializer_list<Count *> co
   }
 }
 
-// Where the number behind a key goes, in files of lines "key number".
+// The destination of the number after a key, in files of lines "key number".
 template <class Reading>
 struct KeyedCount {
   std::string_view key;
@@ -42,7 +42,7 @@ void parse_keyed(std::string_view text, const KeyedCount<Reading> (&keys)[kKeys]
   }
 }
 
-// Two readings of one entity. Without an earlier one, or where a counter went down (a reset), there is no rate.
+// Two readings of one entity. Without an earlier one, or after a counter decreased (a reset), there is no rate.
 template <class Reading>
 class Readings {
  public:
@@ -61,7 +61,7 @@ class Readings {
     return *(now_.*member) - *(before_->*member);
   }
   std::optional<double> per_second(Member member, double scale = 1) const { return per_second({member}, scale); }
-  // Of a sum; absent when one of its parts is.
+  // Of a sum; absent when one of its parts is absent.
   std::optional<double> per_second(std::initializer_list<Member> members, double scale = 1) const {
     double sum = 0;
     for (const Member member : members) {
@@ -78,7 +78,7 @@ class Readings {
   double seconds_;
 };
 
-// The two last readings of one entity.
+// The last two readings of one entity.
 template <class Reading>
 class Last {
  public:
@@ -99,7 +99,7 @@ class Last {
   bool known_ = false;
 };
 
-// The same for many entities by name. One that was away for a round begins anew.
+// The same for many entities by name. An entity that was missing for a round starts again.
 template <class Reading>
 class History {
  public:

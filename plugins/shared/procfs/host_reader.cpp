@@ -128,7 +128,7 @@ void parse_net_dev(std::string_view text, std::vector<Interface> &out) {
   out.clear();
   while (!text.empty()) {
     std::string_view line = next_line(text);
-    // Old kernels leave no blank behind the colon, and an alias has one in its name ("eth0:1:").
+    // Old kernels have no blank after the colon, and an alias has one in its name ("eth0:1:").
     const size_t colon = line.rfind(':');
     if (colon == std::string_view::npos) continue;
     std::string_view name = line.substr(0, colon);

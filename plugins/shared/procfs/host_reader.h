@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of /proc about the whole host, as numbers. Pure functions; a line that is not understood is passed over, and what a
-// kernel does not have stays absent. Views point into the text. Documentation/filesystems/proc.rst and
+// Parses the files of /proc about the whole host. Pure functions; unknown lines are skipped, and values that a kernel does not have
+// are absent. Views point into the text. Documentation/filesystems/proc.rst and
 // Documentation/admin-guide/iostats.rst.
 #pragma once
 

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
 
-// False when it is out of this world; a sum of two that are not still fits an int64.
+// False for implausible values; a sum of two plausible ones still fits an int64.
 bool ticks_to_ns(uint64_t ticks, uint64_t per_second, uint64_t &ns) {
   const uint64_t tick = kSecond / per_second;
   if (ticks > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / 2 / tick) return false;
@@ -25,14 +25,14 @@ std::string_view whole_lines(std::string_view text) {
   return text.substr(0, text.rfind('\n') + 1);
 }
 
-// Lines "Key:<blanks>number...", the keys in the order of the kernel's text, so that the search goes on where the last one ended.
+// Lines "Key:<blanks>number...", the keys in the order of the kernel's text, so that each search continues after the last one.
 template <class Key>
 struct Line {
   std::string_view label;
   Key key;
 };
 
-// The rest of the text after the label at the beginning of a line, from `text` on; moves text behind it.
+// The rest of the text after the label at the beginning of a line, from `text` on; moves text past it.
 bool find_line(std::string_view &text, std::string_view label) {
   for (size_t at = 0; at < text.size();) {
     if (text.substr(at, label.size()) == label) {
@@ -46,7 +46,7 @@ bool find_line(std::string_view &text, std::string_view label) {
   return false;
 }
 
-// Sets the keys whose lines are there and forgets the others.
+// Sets the keys with a line and clears the others.
 template <class Known, class Key, size_t size>
 void take_lines(std::string_view &text, const std::array<Line<Key>, size> &lines, Known &known) {
   for (const Line<Key> &line : lines) {
@@ -79,10 +79,10 @@ class StatFields {
     state_ = word[0];
     for (int64_t &number : numbers_)
       if (!next_number(text, number)) return false;
-    return !text.empty();  // more follows in a whole text: the last number was not cut off
+    return !text.empty();  // a complete text continues: the last number was not cut off
   }
   char state() const { return state_; }
-  // Of those that the kernel prints unsigned.
+  // For numbers that the kernel prints unsigned.
   uint64_t operator[](size_t field) const { return static_cast<uint64_t>(numbers_[field - kFirst]); }
 
  private:
@@ -94,7 +94,7 @@ class StatFields {
 }  // namespace
 
 bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading &reading, MemoryMark &mark) {
-  // The name may hold anything, ") (" and newlines too: it ends at the last parenthesis, as all after it are numbers.
+  // The name may contain anything, also ") (" and newlines: it ends at the last parenthesis, because only numbers follow.
   const size_t open = text.find('(');
   const size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
@@ -127,7 +127,7 @@ void parse_io(std::string_view text, ProcessReading &reading) {
 void parse_status(std::string_view text, ProcessReading &reading) {
   text = whole_lines(text);
   uint64_t real = 0, effective = 0;
-  // A name with a newline cannot pose as a line: the kernel escapes it here.
+  // A name with a newline cannot fake a line: the kernel escapes it here.
   reading.user = -1;
   if (std::string_view rest = text; find_line(rest, "Uid:") && next_number(rest, real) && next_number(rest, effective)) {
     reading.user = static_cast<int64_t>(effective & 0xffffffff);
@@ -141,7 +141,7 @@ uint64_t parse_schedstat(std::string_view text, ProcessReading &reading) {
   text = whole_lines(text);
   uint64_t ran = 0, waited = 0;
   reading.counters.forget(Counter::delay_ns);
-  // A kernel that does not count prints zeros; whoever can be read has run.
+  // A kernel that does not count prints zeros; a readable process has run.
   if (!next_number(text, ran) || !next_number(text, waited) || ran == 0) return 0;
   reading.counters.set(Counter::delay_ns, waited);
   return ran;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of /proc/PID/ as numbers. Pure functions on untrusted bytes.
+// Parses the files of /proc/PID/. Pure functions on untrusted bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace atalaya::proc {
 
-// Sizes that stat gives cheaply and roughly. They tell whether the exact ones of status have changed.
+// Cheap approximate sizes from stat. A change means that the exact ones in status have changed.
 struct MemoryMark {
   uint64_t virtual_bytes = 0, resident_pages = 0;
   bool operator==(const MemoryMark &) const = default;
 };
 
-// stat: name, start, CPU, faults, threads, state, parent. False, with reading and mark untouched, when the text is cut off or is
-// not of this form.
+// stat: name, start, CPU, faults, threads, state, parent. False, with reading and mark untouched, when the text is cut off or
+// malformed.
 bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading &reading, MemoryMark &mark);
-// io: what goes to disks, and all reads and writes.
+// io: disk I/O, and all reads and writes.
 void parse_io(std::string_view text, ProcessReading &reading);
-// status: memory, user, context switches. What a text lacks becomes unknown: kernel threads and zombies have no memory.
+// status: memory, user, context switches. Missing values become unknown: kernel threads and zombies have no memory.
 void parse_status(std::string_view text, ProcessReading &reading);
-// schedstat: time spent waiting for a CPU; of one thread, as are the context switches of status. Gives the time that the thread
-// ran, in ns; 0 when the kernel does not say.
+// schedstat: time spent waiting for a CPU; of one thread, as are the context switches of status. Returns the time that the
+// thread ran, in ns; 0 if unknown.
 uint64_t parse_schedstat(std::string_view text, ProcessReading &reading);
 
 // Of all cores since boot, from /proc/stat.
@@ -33,10 +33,10 @@ struct HostBusy {
   uint64_t irq_ns = 0;     // irq + softirq
 };
 
-// The first line of /proc/stat: what all cores were busy with, guests in user time. False when it is not that.
+// The first line of /proc/stat: busy time of all cores, guests in user time. False for another line.
 bool parse_busy(std::string_view text, uint64_t ticks_per_second, HostBusy &busy);
 
-// /proc/uptime in ns since boot, and the boot time of /proc/stat in s since 1970. False when it is not there.
+// /proc/uptime in ns since boot, and the boot time of /proc/stat in s since 1970. False when it is missing.
 bool parse_uptime(std::string_view text, uint64_t &ns);
 bool parse_boot_time(std::string_view text, int64_t &seconds);
 

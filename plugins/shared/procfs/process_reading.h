@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one reading of a process says, whoever read it: the procfs reader, or another backend.
+// One reading of a process, from procfs or another backend.
 #pragma once
 
 #include <array>
@@ -28,11 +28,11 @@ enum class Counter : uint8_t {
 };
 constexpr size_t kCounters = 13;
 
-// What a process has now.
+// Current values of a process.
 enum class Gauge : uint8_t { resident_kib, virtual_kib, swap_kib, threads, state, parent, open_files };
 constexpr size_t kGauges = 7;
 
-// Numbers by name, each of which may be unknown.
+// Numbers by name; each may be unknown.
 template <class Key, size_t size, class Value = uint64_t>
 class Known {
  public:
@@ -67,8 +67,7 @@ class Name {
   uint8_t size_ = 0;
 };
 
-// What is said of a kernel worker behind its name ("kworker/0:1-events") is what it did last: it would make another series of the
-// same thread over and over.
+// The suffix of the name of a kernel worker ("kworker/0:1-events") is its last work: with it, one thread would have many series.
 inline std::string_view stable_name(std::string_view name) {
   constexpr std::string_view worker = "kworker/";
   if (!name.starts_with(worker) || name.size() == worker.size()) return name;
@@ -79,14 +78,14 @@ inline std::string_view stable_name(std::string_view name) {
 struct ProcessReading {
   int32_t pid = 0;
   bool kernel_thread = false;
-  bool partial = false;  // its counters could not be read as a whole this time, and are absent
+  bool partial = false;  // its counters could not be read consistently this time, and are absent
   Name name;
   uint64_t start_ns = 0;     // since boot; with the pid it is the identity
-  int64_t monotonic_ns = 0;  // when it was read
+  int64_t monotonic_ns = 0;  // time of the reading
   int64_t user = -1;         // effective user id; -1: unknown
-  // CPU time to the ns where it is known; user_ns and kernel_ns then only say how it divides, as they count ticks. 0: unknown.
+  // Exact CPU time, if known; user_ns and kernel_ns count ticks and only divide it then. 0: unknown.
   uint64_t exec_ns = 0;
-  uint64_t ended_threads_ns = 0;  // the part of exec_ns of threads that have ended
+  uint64_t ended_threads_ns = 0;  // the part of exec_ns of ended threads
   Known<Counter, kCounters> counters;
   Known<Gauge, kGauges> gauges;
 };

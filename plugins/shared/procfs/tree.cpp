@@ -57,7 +57,7 @@ bool Tree::Listing::missing() const {
 Status Tree::open() {
   folder_ = Descriptor(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (folder_) return Done{};
-  return Error{"root \"" + root_ + "\" cannot be opened: " + error_text(errno) + "; name a folder that holds proc and sys"};
+  return Error{"cannot open root \"" + root_ + "\": " + error_text(errno) + "; name a folder that holds proc and sys"};
 }
 
 std::string Tree::named(std::string_view path) const {

@@ -15,12 +15,12 @@ namespace atalaya::core {
 
 class Tree {
  public:
-  // A file's text, or why there is none.
+  // The text of a file, or the error.
   struct Text {
     std::string text;
     int error = 0;
     bool ok() const { return error == 0; }
-    bool missing() const;  // there is no such file, which is something known
+    bool missing() const;  // the file does not exist
   };
   struct Listing {
     std::vector<std::string> names;  // without "." and "..", by length and then by text: x2 before x10
@@ -29,26 +29,27 @@ class Tree {
   };
 
   explicit Tree(std::string root) : root_(std::move(root)) {}
-  // Before all below; an error when the root is no folder that can be opened.
+  // Call it first; an error when the root is not a folder or cannot be opened.
   Status open();
 
   const std::string &root() const { return root_; }
   int folder() const { return folder_.get(); }  // for openat
-  // The path as a message names it.
+  // The path for messages.
   std::string named(std::string_view path) const;
 
-  // Paths are from the root, a leading '/' or not. At most so many bytes; more are EFBIG. Only regular files: others may block.
+  // Paths are relative to the root, with or without a leading '/'. A file with more than the maximum of bytes is EFBIG. Only regular
+  // files: others may block.
   Text read(std::string_view path, size_t max_bytes) const;
-  // Of a small file, without the blanks around it; empty without one.
+  // The text of a small file, trimmed; empty without one.
   std::string line(std::string_view path) const;
-  // Where the line is a whole number.
+  // The line as a whole number, if it is one.
   std::optional<int64_t> number(std::string_view path) const;
-  // Names that begin so.
+  // Names with the prefix.
   Listing list(std::string_view path, std::string_view prefix = {}) const;
-  bool is_folder(std::string_view path) const;  // and no link to one
+  bool is_folder(std::string_view path) const;  // not a link to one
   bool has(std::string_view path) const;
-  std::string link_name(std::string_view path) const;  // the last part of where a link leads; empty without one
-  // Of a file: the same for all its names. Nothing without one.
+  std::string link_name(std::string_view path) const;  // the last part of the target of a link; empty without one
+  // The identity of a file, equal for all its names. Nothing without a file.
   std::optional<std::pair<uint64_t, uint64_t>> identity(std::string_view path) const;
 
  private:

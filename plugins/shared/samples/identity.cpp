@@ -32,7 +32,7 @@ std::string_view IdentityKey::finish() {
   const auto before = [](const atalaya_tag &a, const atalaya_tag &b) {
     return a.key != b.key ? a.key < b.key : view_of(a.value) < view_of(b.value);
   };
-  // Nearly always sorted alike, a handful: insertion beats a general sort.
+  // Few tags, usually sorted already: insertion is faster than a general sort.
   for (size_t i = 1; i < tags_.size(); ++i)
     for (size_t j = i; j > 0 && before(tags_[j], tags_[j - 1]); --j) std::swap(tags_[j], tags_[j - 1]);
   for (const atalaya_tag &one : tags_) {

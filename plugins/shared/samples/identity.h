@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells one series from another, as bytes, and a table that gives each a small number. For stages that group samples or
-// remember something of an entity from window to window.
+// The identity of a series as bytes, and a table that assigns each a small number. For stages that group samples or keep state of an
+// entity from window to window.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -13,7 +13,7 @@
 
 namespace atalaya::core {
 
-// Of any bytes; with a random seed no one can choose bytes that collide.
+// A hash of any bytes; with a random seed, collisions cannot be constructed.
 uint64_t identity_hash(std::string_view key, uint64_t seed);
 uint64_t random_seed();
 
@@ -39,8 +39,8 @@ class IdentityKey {
   std::vector<atalaya_tag> tags_;
 };
 
-// Numbers from 0, in the order of first sight; equality of the bytes is checked, not assumed from a hash. The hash is seeded, so
-// that no one can choose names that collide.
+// Numbers from 0, in the order of first appearance; equality of the bytes is checked, not assumed from a hash. The hash is seeded, so
+// that collisions cannot be constructed.
 class IdentityTable {
  public:
   explicit IdentityTable(size_t max_entries = SIZE_MAX);
@@ -59,8 +59,8 @@ class IdentityTable {
   // Forgets all and keeps the memory.
   void clear();
 
-  // Ends a window. Every kKeepWindows it forgets what was not seen since the last time, and calls moved(from, to) for each entry
-  // that stays, in rising order with to <= from, so that the caller can move along what it keeps by number.
+  // Ends a window. Every kKeepWindows it forgets entries not seen since the last time, and calls moved(from, to) for each entry that
+  // stays, in ascending order with to <= from, so that the caller can move its data by number.
   template <class Moved>
   void next_window(Moved &&moved) {
     if (++window_ % kKeepWindows != 0) return;
@@ -86,7 +86,7 @@ class IdentityTable {
   size_t max_entries_;
   uint64_t seed_, window_ = 0;
   std::vector<Entry> entries_;
-  std::string bytes_;            // the keys, one behind the other in the order of the entries
+  std::string bytes_;            // the keys, concatenated in the order of the entries
   std::vector<uint32_t> slots_;  // open addressing; entry + 1, 0 = free; a power of two, at most half full
 };
 

@@ -6,7 +6,7 @@
 
 namespace atalaya::core {
 
-// Appends what a program calls a number, with each character that a metric's name may not have as '_'.
+// Appends a name, with each character that is not allowed in a metric name replaced by '_'.
 inline void append_metric_name(std::string &out, std::string_view text) {
   for (const char c : text) {
     const bool allowed =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of one entity, each under the name of a declared metric. The models fill it, without the ABI's batch; emission copies
-// it.
+// The values of one entity, each under the name of a declared metric. Models fill it without the ABI's batch; the emitter copies it
+// to a batch.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -21,7 +21,7 @@ class MetricValues {
  public:
   static constexpr size_t kCount = kMetrics.size();
 
-  // A metric of the table, by its name. A name that the table does not have does not compile.
+  // A metric of the table, by name. An unknown name does not compile.
   class Name {
    public:
     consteval Name(const char *name) : index_(find(name)) {}
@@ -38,7 +38,7 @@ class MetricValues {
 
   void clear() { size_ = 0; }
 
-  // Absent stays absent.
+  // Without a value the metric is absent.
   void set(Name name, std::optional<double> value) {
     if (!value) return;
     atalaya_field &field = next(name, ATALAYA_F64);
@@ -80,7 +80,7 @@ class MetricEmitter {
     for (size_t i = 0; i < ids_.size(); ++i) ids_[i] = host.intern(view(kMetrics[i].name));
   }
 
-  // One sample; none when there are no values.
+  // Emits one sample; none without values.
   void emit(Batch &batch, const MetricValues<kMetrics> &values, std::initializer_list<Tag> tags) const {
     if (values.fields().empty()) return;
     Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(tags.size()), static_cast<uint32_t>(values.fields().size()));

@@ -6,8 +6,7 @@
 
 namespace atalaya::core {
 
-// What is known about each interned name, worked out when the name is first met: patterns are matched once a name, not once a
-// sample.
+// A value per interned name, computed at the first use of the name: patterns are matched once per name, not once per sample.
 template <class T>
 class PerName {
  public:

@@ -46,7 +46,7 @@ void Total::add_double(double value) {
     sum_ = static_cast<double>(integer_);
   }
   const double sum = sum_ + value;
-  // An infinity has no lost part: it would make a NaN of the sum.
+  // No compensation for an infinity: it would make the sum NaN.
   if (std::isfinite(sum)) lost_ += std::fabs(sum_) >= std::fabs(value) ? (sum_ - sum) + value : (value - sum) + sum_;
   sum_ = sum;
 }

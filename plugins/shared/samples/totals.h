@@ -11,9 +11,9 @@ namespace atalaya::core {
 
 enum class Function { sum, average, least, greatest, count };
 
-// Adds up the values of one field. Counts stay exact int64; a sum of counts that leaves the range of int64 becomes a double, as
-// does one with a double among its parts. Doubles are added with compensation (Neumaier), so that their order makes no difference
-// that matters.
+// Sums the values of one field. Counts stay exact int64; a sum of counts that leaves the range of int64 becomes a double, as
+// does one with a double among its parts. Doubles are added with compensation (Neumaier), so that their order makes no significant
+// difference.
 class Total {
  public:
   explicit Total(uint32_t name) : name_(name) {}
@@ -32,8 +32,8 @@ class Total {
   atalaya_field least_{}, greatest_{};
 };
 
-// The totals of a group of samples, one a field name. Samples of one source list their fields in one order, so that the search
-// nearly always ends at its first step.
+// The totals of a group of samples, one per field name. Samples of one source have their fields in one order, so that the search
+// usually ends at its first step.
 class Totals {
  public:
   void clear() { totals_.clear(); }

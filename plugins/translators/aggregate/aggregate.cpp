@@ -26,7 +26,7 @@ Aggregate::Aggregate(Host host)
   for (const std::string &key : host.texts("by")) by_.push_back(host.intern(key));
   if (const auto count = host.find("count")) {
     count_name_ = host.intern(count->text());
-    if (count_name_ == 0) throw Failure(Code::bad_config, "\"count\" must be the name of a field, such as \"proc.count\"");
+    if (count_name_ == 0) throw Failure(Code::bad_config, "parameter \"count\" must be the name of a field, such as \"proc.count\"");
   }
   read_functions();
 }
@@ -69,7 +69,7 @@ Code Aggregate::process(const Window &window, Batch &batch) {
   return Code::ok;
 }
 
-// What has none of the tags is not of the kind that the operator wants to see by them: cores and disks among processes.
+// Samples without any of the tags are of another kind: cores and disks among processes.
 bool Aggregate::takes(const Sample &sample) {
   if (sample.kind == ATALAYA_SPAN) return false;
   if (!metric_.empty() && !metric_.match_any_field(sample)) return false;

@@ -45,7 +45,7 @@ class Aggregate final : public Translator {
   };
   // Reused from window to window.
   struct Group {
-    Sample first{};  // its tags and text lie in the batch's arena
+    Sample first{};  // its tags and text are in the batch's arena
     int64_t time_ns = 0, duration_ns = 0;
     int64_t samples = 0;
     core::Totals totals;

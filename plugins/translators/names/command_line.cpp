@@ -58,7 +58,7 @@ std::string_view without_module(std::string_view main) {
 
 constexpr std::string_view kModule = "--module=";
 
-// The word behind "--module=", other words as they are.
+// The word after "--module=", other words unchanged.
 std::string_view without_option(std::string_view word) {
   return word.starts_with(kModule) ? word.substr(kModule.size()) : word;
 }
@@ -70,7 +70,7 @@ JavaProgram program_named(std::string_view main) {
   return program;
 }
 
-// What the word at `at` says of the program; nothing when it is an option. Moves on to the last word that belongs to it.
+// The program named by the word at `at`; nothing when it is an option. Moves on to the last word that belongs to it.
 std::optional<JavaProgram> program_at(const Words &words, size_t &at) {
   const std::string_view word = words[at];
   if (word.starts_with(kModule)) return program_named(without_module(without_option(word)));
@@ -87,13 +87,13 @@ std::optional<JavaProgram> program_at(const Words &words, size_t &at) {
   return program_named(word);
 }
 
-// With a package, as most have; an argument of a program that is named elsewhere hardly does.
+// Whether the name has a package: most classes do, but arguments rarely do.
 bool looks_like_class(std::string_view word) {
   const size_t dot = word.rfind('.');
   return dot != std::string_view::npos && dot + 1 < word.size() && word[dot + 1] >= 'A' && word[dot + 1] <= 'Z';
 }
 
-// Whether the text is these words with blanks between them, as far as the JVM has kept it.
+// Whether the text is these words joined by blanks, as far as the JVM keeps it.
 bool says(std::string_view text, std::span<const std::string_view> words) {
   const bool cut = text.size() >= kJavaCommandCut;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -106,7 +106,7 @@ bool says(std::string_view text, std::span<const std::string_view> words) {
   return text.empty();
 }
 
-// A word that a JVM says is its program.
+// The word that the JVM reports as its program.
 JavaProgram program_said(std::string_view main, bool source) {
   const bool jar = main.ends_with(".jar");
   JavaProgram program;
@@ -115,7 +115,7 @@ JavaProgram program_said(std::string_view main, bool source) {
   return program;
 }
 
-// Where nothing else tells. Nothing when the first word is the begin of a path with blanks in it.
+// Without another source. Nothing when the first word is the start of a path with blanks.
 std::optional<JavaProgram> program_alone(std::string_view java_command, bool source) {
   const bool cut = java_command.size() >= kJavaCommandCut;
   const std::string_view main = next_word(java_command, ' ');
@@ -195,7 +195,7 @@ Words words_of(std::string_view command_line, bool cut) {
     const std::string_view word = next_word(command_line, '\0');
     if (!last || !cut) words.push_back(word);
   }
-  // Where a title stands over the arguments, the rest of them is zeros.
+  // After a title in place of the arguments, the rest is zeros.
   if (words.size() > 1 && std::all_of(words.begin() + 1, words.end(), [](std::string_view word) { return word.empty(); }))
     words.resize(1);
   return words;
@@ -231,7 +231,7 @@ std::optional<JavaProgram> java_program(const Words &command_line) {
 }
 
 std::optional<JavaProgram> java_program(std::string_view java_command, const Words &command_line) {
-  // The JVM names its own class for source files, then the file.
+  // For source files the JVM names its launcher class, then the file.
   const bool source = java_command.starts_with(kSourceLauncher);
   if (source) next_word(java_command, ' ');
   if (java_command.empty()) return java_program(command_line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the cgroups of samples without a pid: those of processes that have ended.
+// The cgroups of samples without a pid: those of ended processes.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ struct ExtraTag {
 struct KnownCgroup {
   std::vector<ExtraTag> tags;
   uint32_t seen = 0;   // the last window with a sample of it
-  uint32_t again = 0;  // the window in which it is asked about again; 0: an answer is awaited
+  uint32_t next_window = 0;  // the window of the next question; 0: an answer is pending
   uint8_t tries = 0;
-  bool ask = true;     // its question has not been asked
-  bool hangs = false;  // who reads of it does not come back: it is left alone
+  bool ask = true;     // its question is due
+  bool unresponsive = false;  // its reader hangs: no further questions
 };
 
 class KnownCgroups {
@@ -32,9 +32,9 @@ class KnownCgroups {
 
   // Null when there is none.
   KnownCgroup *find(std::string_view path);
-  // One that find has not found; null when there are too many.
+  // Adds one that find has not found; null at capacity.
   KnownCgroup *add(std::string_view path);
-  // Drops those not seen since that window.
+  // Removes those not seen since that window.
   void forget(uint32_t window);
 
  private:

@@ -7,7 +7,7 @@
 namespace atalaya::names {
 namespace {
 
-constexpr size_t kSteps = 8;  // before it is worth to search
+constexpr size_t kSteps = 8;  // then binary search is faster
 
 bool before(const KnownProcess &process, int32_t pid) {
   return process.pid < pid;
@@ -41,7 +41,7 @@ KnownProcess *KnownProcesses::add(int32_t pid) {
 void KnownProcesses::settle() {
   if (added_.empty()) return;
   std::sort(added_.begin(), added_.end(), ascending);
-  // Merged from the end on, which needs no other memory.
+  // Merges from the end, which needs no extra memory.
   size_t left = sorted_.size();
   sorted_.resize(sorted_.size() + added_.size());
   for (size_t to = sorted_.size(); !added_.empty();) {
@@ -52,7 +52,7 @@ void KnownProcesses::settle() {
       added_.pop_back();
     }
   }
-  // Where samples were not in order, one may have been added twice.
+  // If samples were not in order, one may have been added twice.
   sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), [](const auto &a, const auto &b) { return a.pid == b.pid; }),
                 sorted_.end());
   cursor_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that have a name of their own, or may have one. Sorted by pid: samples come in that order, so that a window touches
-// this memory once, from its begin to its end.
+// The processes with a derived name, and those that may get one. Sorted by pid: samples come in that order, so that a window reads this
+// memory once, from start to end.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace atalaya::names {
 
-// What a process is to be called. `process` is empty when it keeps its name.
+// Derived name and tags of a process. `process` is empty when it keeps its name.
 struct Known {
   std::string process;
   std::vector<ExtraTag> program_tags, place_tags;
@@ -23,15 +23,15 @@ struct Known {
 struct KnownProcess {
   int32_t pid = 0;
   uint32_t name = 0;     // hash of the kernel's name
-  int64_t start_ns = 0;  // 0: no sample has said it
-  uint64_t image = 0;    // of the program that `known` is about
+  int64_t start_ns = 0;  // 0: unknown
+  uint64_t image = 0;    // of the program that `known` describes
   uint32_t seen = 0;     // the last window with a sample of it
-  uint32_t again = 0;    // the window in which it is asked about again; 0: none
+  uint32_t next_window = 0;    // the window of the next question; 0: none
   uint8_t tries = 0;
   Rules::Kind kind = Rules::Kind::other;
-  bool ask = true;       // its question has not been asked
+  bool ask = true;       // its question is due
   bool suspect = false;  // it may run another program of the same name
-  bool hangs = false;    // who reads of it does not come back: it is left alone
+  bool unresponsive = false;    // its reader hangs: no further questions
   std::unique_ptr<Known> known;
 };
 
@@ -39,13 +39,13 @@ class KnownProcesses {
  public:
   explicit KnownProcesses(size_t capacity) : capacity_(capacity) {}
 
-  // Null when there is none. Quick when the pids of successive calls ascend.
+  // Null when there is none. Fast when the pids of successive calls ascend.
   KnownProcess *find(int32_t pid);
-  // One that find has not found; null when there are too many. It may move at the next call of add or settle.
+  // Adds one that find has not found; null at capacity. The next call of add or settle may move it.
   KnownProcess *add(int32_t pid);
-  // Puts those that were added in their places.
+  // Sorts in the added ones.
   void settle();
-  // Drops those not seen since that window.
+  // Removes those not seen since that window.
   void forget(uint32_t window);
 
   std::vector<KnownProcess> &all() { return sorted_; }

@@ -17,15 +17,15 @@ namespace atalaya::names {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-// A start time is boot time, known to a second, and ticks.
+// A start time is the boot time, exact to a second, plus ticks.
 constexpr int64_t kStartSlackNs = 2 * kSecond;
-// exec makes at least this many; idle processes make none.
+// exec causes at least this many; idle processes cause none.
 constexpr double kFaultsOfExec = 10;
-// What is not complete is asked about again, less and less often.
-constexpr uint8_t kMostTries = 8, kLongestWaitShift = 4;
+// Incomplete answers are requested again, at growing intervals.
+constexpr uint8_t kMaxTries = 8, kMaxWaitShift = 4;
 constexpr uint32_t kWindowsBetweenSweeps = 16;
-// A container can be renamed; the cgroup of processes that ended is asked about again after so many.
-constexpr uint32_t kCgroupAgain = 1U << kLongestWaitShift;
+// A container can be renamed: windows after which the cgroup of ended processes is read again.
+constexpr uint32_t kCgroupAgain = 1U << kMaxWaitShift;
 
 int32_t pid_of(std::string_view text) {
   int32_t pid = 0;
@@ -39,7 +39,7 @@ std::shared_ptr<const Rules> make_rules(Host host) {
   return std::make_shared<const Rules>(std::move(*rules));
 }
 
-// A sample of which nobody has said when it began may be any of that pid.
+// A sample without a start time matches any process of that pid.
 bool same_start(int64_t a, int64_t b) {
   return a == b || a == 0 || b == 0;
 }
@@ -77,7 +77,7 @@ Names::Names(Host host)
       faults_{host.intern("proc.faults.minor")} {
   for (const std::string &tag : rules_->tags()) {
     rule_tags_.push_back(host.intern(tag));
-    if (rule_tags_.back() == 0) throw Failure(Code::bad_config, "parameter \"rules\": a tag's name must not be empty or so long");
+    if (rule_tags_.back() == 0) throw Failure(Code::bad_config, "parameter \"rules\": the name of a tag is empty or too long");
   }
   for (const std::string &tag : host.texts("tags"))
     place_tags_[static_cast<size_t>(std::find(kPlaceTags.begin(), kPlaceTags.end(), tag) - kPlaceTags.begin())] = host.intern(tag);
@@ -88,7 +88,7 @@ void Names::start() {
   if (::access(proc.c_str(), X_OK) != 0)
     throw Failure(Code::unsupported,
                   "cannot open " + proc + ": " + core::error_text(errno) + "; mount procfs there or change the parameter root");
-  // What was asked before a stop is not answered any more.
+  // Questions from before a stop get no answer.
   processes_.forget(std::numeric_limits<uint32_t>::max());
   cgroups_.forget(std::numeric_limits<uint32_t>::max());
   last_time_ns_ = window_time_ns_ = 0;
@@ -113,7 +113,7 @@ Code Names::process(const Window &window, Batch &batch) {
   return Code::ok;
 }
 
-// A push source gives several batches a window.
+// A push source emits several batches per window.
 void Names::begin(const Window &window) {
   if (window.time_ns != window_time_ns_) {
     ++window_;
@@ -123,11 +123,10 @@ void Names::begin(const Window &window) {
   asked_ns_ = core::clock_ns(CLOCK_BOOTTIME);
 }
 
-// ---- What the thread has found out
-// -------------------------------------------------------------------------------------------------
+// ---- Answers of the thread ----
 
 void Names::take_answers() {
-  if (thread_.take(answers_, host_.monotonic())) leave_alone(answers_.back().question);
+  if (thread_.take(answers_, host_.monotonic())) mark_unresponsive(answers_.back().question);
   for (Answer &answer : answers_) {
     if (!answer.remark.empty()) host_.log(Level::warning, answer.remark);
     apply(answer);
@@ -135,22 +134,20 @@ void Names::take_answers() {
   processes_.settle();
 }
 
-void Names::leave_alone(const Question &question) {
+void Names::mark_unresponsive(const Question &question) {
   if (question.pid == 0) {
-    if (KnownCgroup *cgroup = cgroups_.find(question.cgroup)) cgroup->hangs = true;
+    if (KnownCgroup *cgroup = cgroups_.find(question.cgroup)) cgroup->unresponsive = true;
     host_.log(Level::warning,
-              "reading what runs in cgroup " + question.cgroup +
-                  " does not return: its processes that end get no tags. The files of its container's runtime may be "
-                  "on a file system that hangs");
+              "timeout reading the container of cgroup " + question.cgroup +
+                  ": its ended processes get no tags. The files of the container runtime may be on a file system that hangs");
     return;
   }
   KnownProcess *process = processes_.find(question.pid);
-  if (process != nullptr && same_start(process->start_ns, question.start_ns)) process->hangs = true;
-  if (!std::exchange(told_hangs_, true))
+  if (process != nullptr && same_start(process->start_ns, question.start_ns)) process->unresponsive = true;
+  if (!std::exchange(hang_logged_, true))
     host_.log(Level::warning,
-              "reading what process " + std::to_string(question.pid) +
-                  " runs does not return: it keeps the name that the kernel gave it. Its memory may be locked, or its "
-                  "/tmp on a file system that hangs");
+              "timeout reading the program of process " + std::to_string(question.pid) +
+                  ": it keeps the kernel's name. Its memory may be locked, or its /tmp may be on a file system that hangs");
 }
 
 void Names::apply(Answer &answer) {
@@ -159,27 +156,27 @@ void Names::apply(Answer &answer) {
   if (process == nullptr) return;
   process->name = answer.name;
   process->image = answer.image;
-  know(*process, answer);
-  process->again = 0;
-  if (answer.settled || process->tries == kMostTries) return;
-  process->again = window_ + (1U << std::min(process->tries, kLongestWaitShift));
+  store(*process, answer);
+  process->next_window = 0;
+  if (answer.settled || process->tries == kMaxTries) return;
+  process->next_window = window_ + (1U << std::min(process->tries, kMaxWaitShift));
   ++process->tries;
 }
 
-// Not the one that was asked about, when that has changed its name since, or its pid belongs to another.
+// Null when the process has changed its name since the question, or its pid belongs to another one.
 KnownProcess *Names::process_of(const Answer &answer) {
   const Question &question = answer.question;
   KnownProcess *process = processes_.find(question.pid);
   if (process != nullptr)
     return process->name == question.name && same_start(process->start_ns, question.start_ns) ? process : nullptr;
-  // One whose name does not tell what it is: a JVM after all?
+  // A process that was not known by its name: it may be a JVM.
   if (answer.naming.process.empty()) return nullptr;
   process = add(question.pid, question.name, Rules::Kind::jvm, question.start_ns);
   if (process != nullptr) process->ask = false;
   return process;
 }
 
-void Names::know(KnownProcess &process, Answer &answer) {
+void Names::store(KnownProcess &process, Answer &answer) {
   if (process.known == nullptr) process.known = std::make_unique<Known>();
   Known &known = *process.known;
   if (!answer.same_program) {
@@ -187,10 +184,10 @@ void Names::know(KnownProcess &process, Answer &answer) {
     known.program_tags.clear();
     for (Naming::Tag &tag : answer.naming.tags) known.program_tags.push_back({rule_tags_[tag.tag], std::move(tag.value)});
   }
-  know_place(known.place_tags, answer);
+  store_places(known.place_tags, answer);
 }
 
-void Names::know_place(std::vector<ExtraTag> &tags, Answer &answer) const {
+void Names::store_places(std::vector<ExtraTag> &tags, Answer &answer) const {
   tags.clear();
   for (size_t i = 0; i < place_tags_.size(); ++i)
     if (place_tags_[i] != 0 && !answer.places[i].empty()) tags.push_back({place_tags_[i], std::move(answer.places[i])});
@@ -199,14 +196,13 @@ void Names::know_place(std::vector<ExtraTag> &tags, Answer &answer) const {
 void Names::apply_to_cgroup(Answer &answer) {
   KnownCgroup *cgroup = cgroups_.find(answer.question.cgroup);
   if (cgroup == nullptr) return;
-  if (answer.found) know_place(cgroup->tags, answer);
+  if (answer.found) store_places(cgroup->tags, answer);
   const bool settled = answer.found && answer.settled;
-  cgroup->again = window_ + (settled ? kCgroupAgain : 1U << std::min(cgroup->tries, kLongestWaitShift));
-  if (!settled && cgroup->tries < kMostTries) ++cgroup->tries;
+  cgroup->next_window = window_ + (settled ? kCgroupAgain : 1U << std::min(cgroup->tries, kMaxWaitShift));
+  if (!settled && cgroup->tries < kMaxTries) ++cgroup->tries;
 }
 
-// ---- Samples
-// -----------------------------------------------------------------------------------------------------------------------
+// ---- Samples ----
 
 const atalaya_tag *Names::find_tag(const Sample &sample, Place &tag) {
   if (tag.at < sample.tag_count && sample.tags[tag.at].key == tag.id) return &sample.tags[tag.at];
@@ -232,32 +228,32 @@ void Names::visit(Batch &batch, Sample &sample) {
   const atalaya_field *start = find_field(sample, start_);
   const int64_t start_ns = start != nullptr && start->type == ATALAYA_I64 ? start->value.i64 : 0;
   KnownProcess *process = processes_.find(pid);
-  if (process == nullptr) process = meet(pid, view(name->value), start_ns);
+  if (process == nullptr) process = add_unknown(pid, view(name->value), start_ns);
   if (process == nullptr) return;
   look(*process, sample, view(name->value), start_ns);
   if (process->known != nullptr) rename(batch, sample, process_.id, *process->known);
 }
 
-// Without a pid: the processes of one cgroup that have ended. Where that is can still be told, by its path.
+// Without a pid: the ended processes of one cgroup. The path of the cgroup still identifies the place.
 void Names::visit_ended(Batch &batch, Sample &sample) {
   const atalaya_tag *path = find_tag(sample, cgroup_);
   if (path == nullptr || find_tag(sample, process_) == nullptr) return;
   KnownCgroup *cgroup = cgroups_.find(view(path->value));
   if (cgroup == nullptr) cgroup = cgroups_.add(view(path->value));
-  if (cgroup == nullptr) return tell_full();
+  if (cgroup == nullptr) return warn_full();
   cgroup->seen = window_;
-  if (!cgroup->hangs && (cgroup->ask || (cgroup->again != 0 && window_ >= cgroup->again))) {
+  if (!cgroup->unresponsive && (cgroup->ask || (cgroup->next_window != 0 && window_ >= cgroup->next_window))) {
     cgroup->ask = false;
-    cgroup->again = 0;
+    cgroup->next_window = 0;
     questions_.push_back({.asked_ns = asked_ns_, .cgroup = std::string(view(path->value))});
   }
   batch.reserve(sample, sample.tag_count + static_cast<uint32_t>(cgroup->tags.size()), 0);
   for (const ExtraTag &tag : cgroup->tags) set_tag(batch, sample, tag.key, tag.value);
 }
 
-// One that is not known. Most are of no interest, by their name alone; only that a JVM may have any name, so that those that began
-// since the last window are asked about once.
-KnownProcess *Names::meet(int32_t pid, std::string_view name, int64_t start_ns) {
+// Most unknown processes are irrelevant by their name. But a JVM may have any name, so processes that began since the last window are
+// checked once.
+KnownProcess *Names::add_unknown(int32_t pid, std::string_view name, int64_t start_ns) {
   const Rules::Kind kind = rules_->kind_of(name);
   if (kind != Rules::Kind::other || wants_places_) return add(pid, hash_of(name), kind, start_ns);
   if (start_ns != 0 && start_ns >= last_time_ns_ - kStartSlackNs)
@@ -268,7 +264,7 @@ KnownProcess *Names::meet(int32_t pid, std::string_view name, int64_t start_ns) 
 KnownProcess *Names::add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns) {
   KnownProcess *process = processes_.add(pid);
   if (process == nullptr) {
-    tell_full();
+    warn_full();
     return nullptr;
   }
   process->name = name;
@@ -278,11 +274,11 @@ KnownProcess *Names::add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t s
   return process;
 }
 
-void Names::tell_full() {
-  if (std::exchange(told_full_, true)) return;
+void Names::warn_full() {
+  if (std::exchange(full_logged_, true)) return;
   host_.log(Level::warning,
             "more than " + std::to_string(host_.integer("cache")) +
-                " processes may have names of their own: further ones keep the kernel's; raise the parameter cache");
+                " processes may get a derived name: further ones keep the kernel's; raise the parameter cache");
 }
 
 void Names::look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns) {
@@ -294,9 +290,9 @@ void Names::look(KnownProcess &process, const Sample &sample, std::string_view n
   if (start_ns != 0) process.start_ns = start_ns;
   process.seen = window_;
   take_name(process, name);
-  if (process.hangs) return;
-  if (process.again != 0 && window_ >= process.again) {
-    process.again = 0;
+  if (process.unresponsive) return;
+  if (process.next_window != 0 && window_ >= process.next_window) {
+    process.next_window = 0;
     process.ask = true;
   }
   if (process.ask) {
@@ -307,7 +303,7 @@ void Names::look(KnownProcess &process, const Sample &sample, std::string_view n
   }
 }
 
-// Another name of the kernel's is another program, or the same that calls itself differently.
+// A new kernel name means another program, or that the program has changed its name.
 void Names::take_name(KnownProcess &process, std::string_view name) const {
   const uint32_t hash = hash_of(name);
   if (hash == process.name) return;
@@ -320,11 +316,11 @@ void Names::take_name(KnownProcess &process, std::string_view name) const {
   }
   process.ask = true;
   process.suspect = false;
-  process.again = process.tries = 0;
+  process.next_window = process.tries = 0;
 }
 
-// exec keeps the kernel's name when the new program has the same: java after java. It cannot happen without page faults, while the
-// CPU time of it may be less than a tick.
+// exec of a program with the same name (java after java) does not change the kernel's name. It always causes page faults, but may take
+// less CPU time than a tick.
 bool Names::may_have_changed(const Sample &sample) {
   const atalaya_field *faults = find_field(sample, faults_);
   return faults != nullptr && as_double(*faults) * static_cast<double>(sample.duration_ns) / kSecond >= kFaultsOfExec;
@@ -348,19 +344,18 @@ void Names::rename(Batch &batch, Sample &sample, uint32_t process_key, const Kno
   for (const ExtraTag &tag : known.place_tags) set_tag(batch, sample, tag.key, tag.value);
 }
 
-// ---- Questions
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- Questions ----
 
 void Names::choose_rechecks() {
   if (any_suspect_) {
     any_suspect_ = false;
     recheck(last_suspect_, [](const KnownProcess &process) { return process.suspect; });
   }
-  // Where a process runs can change as well, and nothing tells of it.
+  // The place of a process can change too, without notice.
   if (wants_places_) recheck(last_in_turn_, [](const KnownProcess &process) { return process.known != nullptr; });
 }
 
-// In turn by pid, from the one after the last on and round; whose turn does not come stays a suspect.
+// By pid, round robin from the one after the last; the others remain suspects.
 template <class Wanted>
 void Names::recheck(int32_t &last_pid, Wanted wanted) {
   auto &all = processes_.all();
@@ -369,7 +364,7 @@ void Names::recheck(int32_t &last_pid, Wanted wanted) {
   auto at = static_cast<size_t>(first - all.begin());
   for (size_t i = 0; i < all.size(); ++i, ++at) {
     KnownProcess &process = all[at < all.size() ? at : at - all.size()];
-    if (process.hangs || !wanted(process)) continue;
+    if (process.unresponsive || !wanted(process)) continue;
     if (rechecks_left_ == 0) {
       any_suspect_ = any_suspect_ || process.suspect;
       return;
@@ -386,7 +381,7 @@ void Names::ask(const KnownProcess &process, uint64_t image) {
       {.pid = process.pid, .name = process.name, .start_ns = process.start_ns, .asked_ns = asked_ns_, .image = image});
 }
 
-// Those for which there is no room are asked in a later window.
+// Questions beyond the capacity are due again in a later window.
 void Names::ask_all() {
   const size_t taken = thread_.ask(questions_);
   for (size_t i = taken; i < questions_.size(); ++i)

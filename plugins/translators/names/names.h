@@ -16,8 +16,8 @@
 
 namespace atalaya::names {
 
-// Calls processes by what they really run. It looks up what its thread has found out and never waits: a new process passes with the
-// name it came with, a window later it has its own.
+// Names processes by the programs that they run. It uses the results of its thread and never waits: a new process passes with its
+// original name, and gets the derived one a window later.
 class Names final : public Translator {
  public:
   static constexpr Description description = {
@@ -32,7 +32,7 @@ class Names final : public Translator {
   Code process(const Window &window, Batch &batch) override;
 
  private:
-  // Where a tag or field was found last, which is where it is looked for first: samples of a batch are much alike.
+  // The last position of a tag or field, which is tried first: samples of a batch are similar.
   struct Place {
     uint32_t id = 0, at = 0;
   };
@@ -41,21 +41,21 @@ class Names final : public Translator {
 
   void begin(const Window &window);
   void take_answers();
-  void leave_alone(const Question &question);
+  void mark_unresponsive(const Question &question);
   void apply(Answer &answer);
   KnownProcess *process_of(const Answer &answer);
-  void know(KnownProcess &process, Answer &answer);
-  void know_place(std::vector<ExtraTag> &tags, Answer &answer) const;
+  void store(KnownProcess &process, Answer &answer);
+  void store_places(std::vector<ExtraTag> &tags, Answer &answer) const;
   void apply_to_cgroup(Answer &answer);
 
   void visit(Batch &batch, Sample &sample);
   void visit_ended(Batch &batch, Sample &sample);
-  KnownProcess *meet(int32_t pid, std::string_view name, int64_t start_ns);
+  KnownProcess *add_unknown(int32_t pid, std::string_view name, int64_t start_ns);
   KnownProcess *add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns);
   void look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
   void take_name(KnownProcess &process, std::string_view name) const;
   bool may_have_changed(const Sample &sample);
-  void tell_full();
+  void warn_full();
   static void set_tag(Batch &batch, Sample &sample, uint32_t key, std::string_view value);
   static void rename(Batch &batch, Sample &sample, uint32_t process_key, const Known &known);
 
@@ -69,7 +69,7 @@ class Names final : public Translator {
   std::string root_;
   std::shared_ptr<const Rules> rules_;
   std::vector<uint32_t> rule_tags_;                       // keys of Rules::tags
-  std::array<uint32_t, kPlaceTags.size()> place_tags_{};  // keys; 0: not wanted
+  std::array<uint32_t, kPlaceTags.size()> place_tags_{};  // keys; 0: not selected
   bool wants_places_ = false;
   size_t rechecks_;
   uint32_t forget_;
@@ -86,7 +86,7 @@ class Names final : public Translator {
   int32_t last_suspect_ = 0, last_in_turn_ = 0;  // pids
   std::vector<Question> questions_;
   std::vector<Answer> answers_;
-  bool told_hangs_ = false, told_full_ = false;
+  bool hang_logged_ = false, full_logged_ = false;
 };
 
 }  // namespace atalaya::names

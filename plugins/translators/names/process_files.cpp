@@ -20,7 +20,7 @@
 namespace atalaya::names {
 namespace {
 
-constexpr size_t kMostFolders = 4096;  // entries of /tmp that are looked at
+constexpr size_t kMaxFolders = 4096;  // maximum entries of /tmp to search
 
 struct CloseFolder {
   void operator()(DIR *folder) const { ::closedir(folder); }
@@ -65,7 +65,7 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
   ProcessStat stat{.name = text.substr(begin + 1, end - begin - 1)};
   text.remove_prefix(end + 1);
   uint64_t start_stack = 0;
-  // Counted as proc(5) does; the state is the third.
+  // Field numbers of proc(5); the state is the third.
   for (int field = 3; field <= 51; ++field) {
     const std::string_view word = next_word(text);
     const bool of_image = field == 26 || field == 28 || (field >= 48 && field <= 51);
@@ -129,9 +129,9 @@ std::string_view ProcessFiles::executable() {
   return path;
 }
 
-// hsperfdata_USER/PID below the /tmp that the process sees. The name of its user is not known here, as containers and directories
-// have users of their own, so every such folder is tried: the file has to be the user's. No link is followed, since the process may
-// have made it.
+// hsperfdata_USER/PID below the /tmp of the process. The name of its user is unknown here, because containers and directory services
+// have their users, so every such folder is tried: the user must own the file. No link is followed, because the process may have
+// created it.
 std::string_view ProcessFiles::java_command() {
   const auto owner = parse_owner(read("status"));
   if (!owner || owner->inner_pid.empty()) return {};
@@ -143,7 +143,7 @@ std::string_view ProcessFiles::java_command() {
   const std::unique_ptr<DIR, CloseFolder> folders(::fdopendir(tmp.get()));
   if (folders == nullptr) return {};
   tmp.release();
-  for (size_t i = 0; i < kMostFolders; ++i) {
+  for (size_t i = 0; i < kMaxFolders; ++i) {
     const dirent *entry = ::readdir(folders.get());
     if (entry == nullptr) return {};
     const std::string_view name(entry->d_name);
@@ -157,7 +157,7 @@ std::string_view ProcessFiles::java_command() {
   return {};
 }
 
-// A file that lies there may be of another JVM: one that has ended, or one of another container that shares the /tmp.
+// A file in this place may belong to another JVM: an ended one, or one of another container with the same /tmp.
 bool ProcessFiles::has_mapped(std::string_view line_end) {
   const core::Descriptor maps(::openat(folder_.get(), "maps", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!maps) return false;
@@ -170,7 +170,7 @@ bool ProcessFiles::has_mapped(std::string_view line_end) {
     touched_ = std::max(touched_, used);
     const std::string_view text(buffer_.data(), used);
     if (text.find(line_end) != std::string_view::npos) return true;
-    // What is looked for may begin at the end of this part.
+    // A match may begin at the end of this part.
     const std::string_view rest = text.substr(used - std::min(used, line_end.size()));
     std::memmove(buffer_.data(), rest.data(), rest.size());
     used = rest.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel and a JVM keep of one process, as far as a name needs it. Everything is read relative to the folder of the
-// process, which stays the same process: when it has ended, reads fail, also when its number has another owner by then.
+// The files of one process and its JVM that are needed for a name. All are read relative to the folder of the process, so that they
+// belong to one process: after its end reads fail, even if its pid is in use again.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace atalaya::names {
 
 // /proc/PID/stat.
 struct ProcessStat {
-  std::string_view name;     // lies in the text
+  std::string_view name;     // points into the text
   uint64_t start_ticks = 0;  // since boot
-  // Where its program, arguments and environment lie: exec puts them elsewhere. 0 when the kernel does not show it.
+  // Addresses of program, arguments and environment, mixed: exec changes them. 0 when the kernel does not show them.
   uint64_t image = 0;
 };
 std::optional<ProcessStat> parse_stat(std::string_view text);
@@ -24,16 +24,16 @@ std::optional<ProcessStat> parse_stat(std::string_view text);
 // /proc/PID/status.
 struct ProcessOwner {
   uint32_t user = 0;           // effective
-  std::string_view inner_pid;  // its number in the innermost namespace of processes, by which it knows itself; in the text
+  std::string_view inner_pid;  // its pid in its innermost pid namespace; points into the text
 };
 std::optional<ProcessOwner> parse_owner(std::string_view text);
 
 class ProcessFiles {
  public:
-  static constexpr size_t kBuffer = 256 << 10;  // a longer command line is cut; a JVM's file has 32 KiB unless it is told otherwise
+  static constexpr size_t kBuffer = 256 << 10;  // a longer command line is cut; a JVM's file has 32 KiB by default
 
-  // `proc`: the folder of procfs. `buffer`: what was read lies there until the next call, and is wiped in the end, as command lines
-  // carry secrets.
+  // `proc`: the folder of procfs. `buffer` holds the text until the next call, and is wiped in the destructor, because command lines
+  // contain secrets.
   ProcessFiles(int proc, int32_t pid, std::span<char, kBuffer> buffer);
   ProcessFiles(const ProcessFiles &) = delete;
   ProcessFiles &operator=(const ProcessFiles &) = delete;
@@ -41,8 +41,8 @@ class ProcessFiles {
 
   // Each is empty when it cannot be read or the process has ended.
   std::string_view read(const char *file);
-  std::string_view executable();  // path of the program that runs
-  // What a JVM says it was started with, from the file that it shares.
+  std::string_view executable();  // path of the running program
+  // The command of a JVM, from its hsperfdata file.
   std::string_view java_command();
 
  private:

@@ -38,7 +38,7 @@ Resolver::Resolver(std::shared_ptr<const Rules> rules, Options options)
       proc_(open_proc(options_.root)),
       tick_ns_(tick_ns()),
       containers_({.root = options_.root}, [this](std::string_view text) { remark_ = text; }),
-      buffer_(new std::array<char, ProcessFiles::kBuffer>) {}  // not zeroed: memory that is never used is never there
+      buffer_(new std::array<char, ProcessFiles::kBuffer>) {}  // not zeroed, so that unused memory is never mapped
 
 Answer Resolver::answer(const Question &question) {
   Answer answer{.question = question};
@@ -63,23 +63,23 @@ Answer Resolver::answer(const Question &question) {
 
 void Resolver::name_program(ProcessFiles &files, std::string_view name, Answer &answer) {
   const Rules::Kind kind = rules_->kind_of(name);
-  // It may run another program by now than when it was asked about.
+  // It may run another program now than at the time of the question.
   if (kind != Rules::Kind::other) answer.name = hash_of(name);
   if (kind == Rules::Kind::interpreter) {
     const Words words = read_words(files);
     answer.naming = rules_->name_script(words);
-    answer.settled = !words.empty();  // none: it is about to begin, or to end
+    answer.settled = !words.empty();  // empty: it is starting or ending
   } else if (kind == Rules::Kind::jvm || runs_java(files)) {
     name_jvm(files, answer);
   }
 }
 
 void Resolver::name_jvm(ProcessFiles &files, Answer &answer) {
-  std::string said(files.java_command());
-  const auto program = java_program(said, read_words(files));
-  answer.settled = program && (program->sure || !said.empty());
+  std::string command(files.java_command());
+  const auto program = java_program(command, read_words(files));
+  answer.settled = program && (program->sure || !command.empty());
   if (program) answer.naming = rules_->name_jvm(*program);
-  ::explicit_bzero(said.data(), said.size());
+  ::explicit_bzero(command.data(), command.size());
 }
 
 void Resolver::find_places(std::string_view cgroup, Answer &answer) {

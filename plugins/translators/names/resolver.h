@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out what a process runs and where. Reads files of other processes, which may keep the reader waiting: used from a thread of
-// its own.
+// Finds the program of a process and the place where it runs. Reads files of other processes, which may block: use it on a separate
+// thread.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace atalaya::names {
 
-// Tags that say where a process runs, in the order of Answer::places.
+// Tags for the place where a process runs, in the order of Answer::places.
 inline constexpr std::array<std::string_view, 8> kPlaceTags = {"container", "runtime", "pod",  "namespace",
                                                                "project",   "service", "unit", "slice"};
 using Places = std::array<std::string, kPlaceTags.size()>;
@@ -30,31 +30,31 @@ inline uint32_t hash_of(std::string_view name) {
 
 struct Question {
   int32_t pid = 0;
-  uint32_t name = 0;     // hash of the name that the kernel gave it
-  int64_t start_ns = 0;  // as the sample says; with the pid it is the identity
-  int64_t asked_ns = 0;  // since boot; a process that began later is not the one
-  uint64_t image = 0;    // of the program that is known already; 0: none
-  std::string cgroup;    // without pid: only where this path is
-  bool if_java = false;  // nothing is wanted unless its program is java
+  uint32_t name = 0;     // hash of the kernel's name
+  int64_t start_ns = 0;  // from the sample; with the pid it is the identity
+  int64_t asked_ns = 0;  // since boot; a process that began later is another one
+  uint64_t image = 0;    // of the known program; 0: none
+  std::string cgroup;    // without pid: only the place of this path
+  bool if_java = false;  // only if its program is java
 };
 
 struct Answer {
   Question question;
   bool found = false;         // false: it has ended
-  bool same_program = false;  // it still runs what was known: no naming here
-  bool settled = true;        // false: there may be more to know soon
-  uint32_t name = 0;          // hash of the kernel's name that the naming is for
+  bool same_program = false;  // it still runs the known program: no naming here
+  bool settled = true;        // false: ask again soon
+  uint32_t name = 0;          // hash of the kernel's name for which the naming is valid
   uint64_t image = 0;
   Naming naming;
   Places places;
-  std::string remark;  // for the operator, why names are missing
+  std::string remark;  // for the operator: the reason for missing names
 };
 
 class Resolver {
  public:
   struct Options {
     std::string root = "/";
-    bool places = false;  // say where processes run, too
+    bool places = false;  // also find the places of processes
   };
   Resolver(std::shared_ptr<const Rules> rules, Options options);
   Resolver(const Resolver &) = delete;

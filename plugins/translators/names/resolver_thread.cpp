@@ -14,11 +14,11 @@
 namespace atalaya::names {
 namespace {
 
-constexpr std::chrono::milliseconds kStopPatience{200};
-// Of a window in which nothing is new; room for them is there from the start.
+constexpr std::chrono::milliseconds kStopTimeout{200};
+// Number of questions in a window without new processes; reserved at the start.
 constexpr size_t kUsual = 64;
 
-// An exception, as when memory is out, costs one answer.
+// An exception, such as out of memory, loses one answer only.
 Answer guarded(const ResolverThread::AnswerOne &answer_one, const Question &question) {
   try {
     return answer_one(question);
@@ -38,10 +38,10 @@ struct ResolverThread::Shared {
   std::function<AnswerOne()> make;
   std::mutex mutex;
   std::condition_variable wake, done;
-  std::vector<Question> questions;  // from `next` on they wait; that one is being answered while `busy`
+  std::vector<Question> questions;  // waiting from `next` on; while `busy`, that one is being answered
   size_t next = 0;
   std::vector<Answer> answers;
-  int64_t waits_since_ns = 0;  // when the caller first saw the one that is being answered; 0: not yet
+  int64_t waits_since_ns = 0;  // when the caller first saw the current question; 0: not yet
   bool busy = false, stopping = false, ended = false;
   std::thread thread;
 
@@ -50,7 +50,7 @@ struct ResolverThread::Shared {
 
 void ResolverThread::start() {
   stop();
-  left_behind_ = 0;
+  stuck_threads_ = 0;
   const auto shared = std::make_shared<Shared>();
   shared->make = make_;
   shared->thread = std::thread([shared] { work(shared); });
@@ -62,7 +62,7 @@ void ResolverThread::stop() {
   std::unique_lock lock(shared_->mutex);
   shared_->stopping = true;
   shared_->wake.notify_one();
-  const bool ended = shared_->done.wait_for(lock, kStopPatience, [this] { return shared_->ended; });
+  const bool ended = shared_->done.wait_for(lock, kStopTimeout, [this] { return shared_->ended; });
   lock.unlock();
   if (ended)
     shared_->thread.join();
@@ -79,7 +79,7 @@ size_t ResolverThread::ask(const std::vector<Question> &questions) {
   const size_t room = options_.capacity - std::min(options_.capacity, shared_->waiting());
   const size_t taken = std::min(room, questions.size());
   shared_->questions.insert(shared_->questions.end(), questions.begin(), questions.begin() + static_cast<ptrdiff_t>(taken));
-  lock.unlock();  // or the thread would wake up to wait for it
+  lock.unlock();  // else the thread would wake up and wait for it
   shared_->wake.notify_one();
   return taken;
 }
@@ -89,26 +89,26 @@ bool ResolverThread::take(std::vector<Answer> &answers, int64_t now_ns) {
   answers.reserve(kUsual);
   std::unique_lock lock(shared_->mutex);
   std::swap(answers, shared_->answers);
-  if (!shared_->busy || left_behind_ == options_.most_left_behind) return false;
+  if (!shared_->busy || stuck_threads_ == options_.max_stuck_threads) return false;
   if (shared_->waits_since_ns == 0) shared_->waits_since_ns = now_ns;
-  if (now_ns - shared_->waits_since_ns < options_.patience_ns) return false;
+  if (now_ns - shared_->waits_since_ns < options_.timeout_ns) return false;
   lock.unlock();
-  return leave_behind(answers);
+  return replace_thread(answers);
 }
 
-bool ResolverThread::leave_behind(std::vector<Answer> &answers) {
+bool ResolverThread::replace_thread(std::vector<Answer> &answers) {
   const std::shared_ptr<Shared> old = shared_;
   const auto shared = std::make_shared<Shared>();
   {
     const std::lock_guard lock(old->mutex);
-    if (!old->busy) return false;  // just now
+    if (!old->busy) return false;  // answered just now
     answers.push_back({.question = old->questions[old->next]});
     shared->questions.assign(old->questions.begin() + static_cast<ptrdiff_t>(old->next) + 1, old->questions.end());
     old->questions.resize(old->next + 1);
     old->stopping = true;
   }
   old->thread.detach();
-  ++left_behind_;
+  ++stuck_threads_;
   shared->make = make_;
   shared->thread = std::thread([shared] { work(shared); });
   shared_ = shared;

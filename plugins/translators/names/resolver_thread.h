@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers questions on a thread of its own, so that nobody waits for the files of a process. A process can hold up its reader for
-// ever (its memory is locked, its /tmp is a file system that hangs): then the thread is left behind and another goes on without
-// that one.
+// Answers questions on a separate thread, so that the engine never waits for the files of a process. A process can block its reader
+// forever (its memory is locked, its /tmp is a file system that hangs): then the thread is detached and another one continues without
+// that question.
 #pragma once
 
 #include <cstddef>
@@ -18,35 +18,35 @@ class ResolverThread {
  public:
   using AnswerOne = std::function<Answer(const Question &)>;
   struct Options {
-    size_t capacity = 65536;              // questions that wait
-    int64_t patience_ns = 5'000'000'000;  // for one answer
-    size_t most_left_behind = 8;          // threads; then questions wait
+    size_t capacity = 65536;              // waiting questions
+    int64_t timeout_ns = 5'000'000'000;  // per answer
+    size_t max_stuck_threads = 8;          // then questions wait
   };
-  // `make` is called on each thread, for what answers there.
+  // `make` is called on each thread and returns its resolver.
   ResolverThread(std::function<AnswerOne()> make, Options options) : make_(std::move(make)), options_(options) {}
   ResolverThread(const ResolverThread &) = delete;
   ResolverThread &operator=(const ResolverThread &) = delete;
   ~ResolverThread() { stop(); }
 
   void start();
-  // A thread that hangs is left behind.
+  // A thread that hangs is detached.
   void stop();
 
-  // The questions are taken, as many as there is room for; the number is returned.
+  // Takes questions up to the capacity; returns their number.
   size_t ask(const std::vector<Question> &questions);
-  // What has been answered since the last call. A question whose answer does not come in time is answered as of a process that has
-  // ended; it is the last of the answers then, and the result is true.
+  // The answers since the last call. After a timeout, the question is answered as for an ended process; this is the last of the
+  // answers then, and the result is true.
   bool take(std::vector<Answer> &answers, int64_t now_ns);
 
  private:
   struct Shared;
   static void work(const std::shared_ptr<Shared> &shared);
-  bool leave_behind(std::vector<Answer> &answers);
+  bool replace_thread(std::vector<Answer> &answers);
 
   std::function<AnswerOne()> make_;
   Options options_;
   std::shared_ptr<Shared> shared_;  // with the thread, which may outlive this
-  size_t left_behind_ = 0;
+  size_t stuck_threads_ = 0;
 };
 
 }  // namespace atalaya::names

@@ -23,7 +23,7 @@ std::string joined(const Words &words) {
   return text;
 }
 
-// The word behind the option, or behind its '='.
+// The word after the option, or the text after its '='.
 std::optional<std::string_view> option_value(const Words &arguments, std::string_view option) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
@@ -34,7 +34,7 @@ std::optional<std::string_view> option_value(const Words &arguments, std::string
   return std::nullopt;
 }
 
-// What stands behind an option is taken for its value.
+// The word after an option counts as its value.
 std::optional<std::string_view> first_argument(const Words &arguments, const core::Matcher &pattern) {
   for (size_t i = 0; i < arguments.size(); ++i)
     if ((i == 0 || !arguments[i - 1].starts_with('-')) && pattern.matches(arguments[i])) return arguments[i];
@@ -56,7 +56,7 @@ core::Result<Rules> Rules::make(const std::vector<RuleText> &texts) {
 }
 
 core::Status Rules::add(const RuleText &text) {
-  if (text.main.empty() == text.interpreter.empty()) return core::Error{"it needs either \"main\", for JVMs, or \"interpreter\""};
+  if (text.main.empty() == text.interpreter.empty()) return core::Error{"set either \"main\", for JVMs, or \"interpreter\""};
   return text.main.empty() ? add_interpreter(text) : add_jvm(text);
 }
 
@@ -140,7 +140,7 @@ core::Result<Rules::Piece> Rules::parse_value(const RuleText &rule, std::string_
   piece.position = 0;
   piece.value = text;
   if (rule.option.count(piece.value) + rule.argument.count(piece.value) == 0)
-    return core::Error{"there is no value " + core::in_quotes(text) +
+    return core::Error{"unknown value " + core::in_quotes(text) +
                        "; name it in \"option\" or \"argument\", or write the number of an argument"};
   return piece;
 }
@@ -200,8 +200,7 @@ std::optional<std::string_view> Rules::value_of(const JvmRule &rule, const Piece
   return first_argument(arguments, wanted->pattern);
 }
 
-// The name by which the program was called has to be the interpreter's too: a process that shows a title, or a name of its own, in
-// place of its command line has none to read.
+// The first word must be the interpreter's name too: a process with a title in place of its command line has no readable script.
 Naming Rules::name_script(const Words &command_line) const {
   if (command_line.size() < 2) return {};
   std::string_view called = base_name(command_line.front());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How programs are called: what operators write, made ready, and applied to a command line. Pure; after `make` only read, so that
+// Rules that name programs: parsed from the configuration and applied to a command line. Pure; immutable after `make`, so that
 // several threads may use one.
 #pragma once
 
@@ -17,26 +17,26 @@
 
 namespace atalaya::names {
 
-// One rule as it is written. It is for JVMs (`main`) or for an interpreter.
+// One rule of the configuration, for JVMs (`main`) or for an interpreter.
 struct RuleText {
   std::vector<std::string> main;                // patterns: the main class, or the file of a jar or source
-  std::vector<std::string> arguments;           // patterns: the arguments with blanks between them
+  std::vector<std::string> arguments;           // patterns: the arguments joined by blanks
   std::map<std::string, std::string> option;    // values to find: name -> the option before it, "--executor-id"
-  std::map<std::string, std::string> argument;  // name -> pattern: the first argument that fits and is no option's
+  std::map<std::string, std::string> argument;  // name -> pattern: the first matching argument of no option
   std::string name;                             // of the process; "{x}" is the value x, "{2}" the second argument,
-                                                // "{x:last}" behind its last '.', "{x:file}" behind its last '/'
+                                                // "{x:last}" after its last '.', "{x:file}" after its last '/'
   std::map<std::string, std::string> tags;      // tag -> text like `name`
   std::vector<std::string> interpreter;         // patterns: the program's name
   InterpreterOptions options;
 };
 
-// What a process is called.
+// The derived name and tags of a process.
 struct Naming {
   struct Tag {
-    uint32_t tag;  // which of Rules::tags
+    uint32_t tag;  // index in Rules::tags
     std::string value;
   };
-  std::string process;  // empty: as the kernel calls it
+  std::string process;  // empty: the kernel's name
   std::vector<Tag> tags;
 };
 
@@ -44,7 +44,7 @@ class Rules {
  public:
   static core::Result<Rules> make(const std::vector<RuleText> &texts);
 
-  // Of what kind a program is, by the kernel's name of its process.
+  // The kind of a program, by the kernel's name of its process.
   enum class Kind : uint8_t { other, jvm, interpreter };
   Kind kind_of(std::string_view process) const;
 
@@ -53,12 +53,12 @@ class Rules {
   // The tags that rules add.
   const std::vector<std::string> &tags() const { return tags_; }
 
-  // Longer names are taken for garbage: the process keeps the kernel's.
+  // Longer names are rejected: the process keeps the kernel's.
   static constexpr size_t kLongestName = 255;
 
  private:
   struct Piece {
-    std::string text;     // as it is, before the value
+    std::string text;     // literal, before the value
     std::string value;    // name of the value; empty: none
     size_t position = 0;  // of the argument that is the value; 0: none
     enum class Part { whole, last, file } part = Part::whole;
@@ -80,7 +80,7 @@ class Rules {
     InterpreterOptions options;
   };
 
-  // What a pattern of an interpreter begins with.
+  // The literal prefix of a pattern of an interpreter.
   struct Candidate {
     std::string begin;
     bool whole = false;  // nothing follows
@@ -102,8 +102,8 @@ class Rules {
 
   std::vector<JvmRule> jvm_rules_;
   std::vector<Interpreter> interpreters_;
-  // By the first byte of a name: the patterns that may fit. Most processes are told from interpreters by this byte, as every
-  // process of every window is.
+  // The patterns that may match, by the first byte of a name. This byte excludes most processes, and every process of every window is
+  // checked.
   std::array<std::vector<Candidate>, 256> by_first_byte_;
   std::vector<std::string> tags_;
 };

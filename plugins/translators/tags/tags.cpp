@@ -9,7 +9,7 @@ namespace {
 uint32_t intern_tag(Host host, std::string_view parameter, std::string_view name) {
   const uint32_t id = host.intern(name);
   if (id == 0)
-    throw Failure(Code::bad_config, "parameter \"" + std::string(parameter) + "\": a tag's name must not be empty or so long");
+    throw Failure(Code::bad_config, "parameter \"" + std::string(parameter) + "\": the name of a tag is empty or too long");
   return id;
 }
 
@@ -60,7 +60,7 @@ void Tags::read_renames(Host host) {
     for (const Pair &other : renames_)
       if (rename.to == other.from || (&rename != &other && rename.to == other.to))
         throw Failure(Code::bad_config, "parameter \"rename\": \"" + std::string(host.name_of(rename.to)) +
-                                            "\" stands in two rules; use two translators in a row");
+                                            "\" is in two rules; use two translators in a row");
 }
 
 Code Tags::process(const Window &, Batch &batch) {

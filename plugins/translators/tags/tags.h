@@ -38,7 +38,7 @@ class Tags final : public Translator {
   struct Fixed {
     uint32_t key;
     std::string value;
-    atalaya_str in_batch;  // the value in the arena of the batch at hand, shared by its samples
+    atalaya_str in_batch;  // the value in the arena of the current batch, shared by its samples
   };
 
   void read_copies(Host host);

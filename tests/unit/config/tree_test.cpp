@@ -27,8 +27,8 @@ TEST_CASE("a root that is no folder is named, with the fix") {
   Files files;
   files.write("file", "");
   CHECK(Tree(files.root / "nowhere").open().error() ==
-        "root \"" + files.root / "nowhere" +
-            "\" cannot be opened: No such file or directory; name a folder that holds proc and sys");
+        "cannot open root \"" + files.root / "nowhere" +
+            "\": No such file or directory; name a folder that holds proc and sys");
   CHECK_FALSE(Tree(files.root / "file").open());
 }
 

@@ -247,7 +247,7 @@ TEST_CASE("a reason for missing names is reported once, with the file and the fi
   fixture.find_for_a_minute(docker_place(id("d1")));
   fixture.find_for_a_minute(docker_place(id("d2")));
   REQUIRE(fixture.lines.size() == 1);
-  CHECK(fixture.lines[0] == "names of containers are missing, their ids stand for them: " + file + ": it is not what docker writes");
+  CHECK(fixture.lines[0] == "names of containers are missing, their ids are used instead: " + file + ": unknown format, not written by docker");
 }
 
 TEST_CASE("a host without any state files reports no error") {
@@ -267,7 +267,7 @@ TEST_CASE("a hostile list: too large, not JSON, a link, and the others go on") {
   CHECK(fixture.names.find(place_of("/machine.slice/libpod-" + id("b1") + ".scope"), 0).name == "web");
   fixture.find_for_a_minute(place_of("/machine.slice/libpod-" + id("b2") + ".scope"));
   REQUIRE(fixture.lines.size() == 1);
-  CHECK(fixture.lines[0].ends_with("overlay-containers/containers.json: it is larger than 4194304 bytes"));
+  CHECK(fixture.lines[0].ends_with("overlay-containers/containers.json: larger than 4194304 bytes"));
 }
 
 TEST_CASE("missing permission to read is reported once, with the fix") {
@@ -283,7 +283,7 @@ TEST_CASE("missing permission to read is reported once, with the fix") {
   fixture.find_for_a_minute(docker_place(id("d1")));
   REQUIRE(::seteuid(0) == 0);
   REQUIRE(fixture.lines.size() == 1);
-  CHECK(fixture.lines[0].ends_with(": it may not be read; run as root or with CAP_DAC_READ_SEARCH"));
+  CHECK(fixture.lines[0].ends_with(": permission denied; run as root or grant CAP_DAC_READ_SEARCH"));
 }
 
 TEST_CASE("state that comes and goes while it is read: the name or the id, nothing else") {

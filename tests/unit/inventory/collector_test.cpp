@@ -139,7 +139,7 @@ TEST_CASE("a root that is no folder") {
   proc::test::FakeHost fake;
   Collector collector(fake.host(), {.root = "/nowhere/at/all"});
   CHECK_THROWS_WITH(collector.start(),
-                    "root \"/nowhere/at/all\" cannot be opened: No such file or directory; name a folder that holds proc and sys");
+                    "cannot open root \"/nowhere/at/all\": No such file or directory; name a folder that holds proc and sys");
 }
 
 }  // namespace atalaya::inventory

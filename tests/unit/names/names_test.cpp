@@ -168,7 +168,7 @@ TEST_CASE("rules that cannot work are refused") {
                                rules.list.push_back(table({{"name", text("x")}}));
                                return rules;
                              }()}}));
-  CHECK(bench.refused.find("parameter \"rules\": rule 1: it needs either \"main\", for JVMs, or \"interpreter\"") !=
+  CHECK(bench.refused.find("parameter \"rules\": rule 1: set either \"main\", for JVMs, or \"interpreter\"") !=
         std::string::npos);
 }
 

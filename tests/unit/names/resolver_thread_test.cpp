@@ -82,7 +82,7 @@ TEST_CASE("a full queue accepts requests up to its size") {
 
 TEST_CASE("an answer that does not come costs one thread, and the others go on") {
   const auto held = std::make_shared<Held>();
-  ResolverThread thread(answering(held), {.patience_ns = 100});
+  ResolverThread thread(answering(held), {.timeout_ns = 100});
   thread.start();
   thread.ask({about(1), about(13), about(2)});
   CHECK(await(thread, 1, 1000)[0].question.pid == 1);
@@ -100,7 +100,7 @@ TEST_CASE("an answer that does not come costs one thread, and the others go on")
 
 TEST_CASE("the number of abandoned threads is limited; stopping waits for none of them") {
   const auto held = std::make_shared<Held>();
-  ResolverThread thread(answering(held), {.patience_ns = 1, .most_left_behind = 2});
+  ResolverThread thread(answering(held), {.timeout_ns = 1, .max_stuck_threads = 2});
   thread.start();
   thread.ask({about(13), about(13), about(13), about(1)});
   int left = 0;

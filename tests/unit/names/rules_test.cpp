@@ -104,10 +104,10 @@ TEST_CASE("a script is named only where the command line is that of an interpret
 }
 
 TEST_CASE("rules that cannot work are refused with the fix") {
-  CHECK(refusal({}) == "rule 1: it needs either \"main\", for JVMs, or \"interpreter\"");
+  CHECK(refusal({}) == "rule 1: set either \"main\", for JVMs, or \"interpreter\"");
   CHECK(refusal(jvm("a.B", "x {")) == "rule 1: name: \"x {\" has a { without a }");
   CHECK(refusal(jvm("a.B", "{id}")) ==
-        "rule 1: name: there is no value \"id\"; name it in \"option\" or \"argument\", or write the number of an argument");
+        "rule 1: name: unknown value \"id\"; name it in \"option\" or \"argument\", or write the number of an argument");
   CHECK(refusal(jvm("a.B", "{0}")).find("no value \"0\"") != std::string::npos);
   CHECK(refusal(jvm("~(", "x")).find("rule 1: main: ") == 0);
   RuleText both = jvm("a.B", "x");
@@ -115,7 +115,7 @@ TEST_CASE("rules that cannot work are refused with the fix") {
   CHECK_FALSE(refusal(both).empty());
   RuleText tag = jvm("a.B", "x");
   tag.tags = {{"t", "{y:last}"}};
-  CHECK(refusal(tag).find("rule 1: tags.t: there is no value \"y\"") == 0);
+  CHECK(refusal(tag).find("rule 1: tags.t: unknown value \"y\"") == 0);
 }
 
 }  // namespace atalaya::testing

@@ -77,8 +77,8 @@ TEST_CASE("a catastrophic expression takes linear time") {
 TEST_CASE("a bad pattern is refused with the reason and position") {
   CHECK(error_of("") == "pattern \"\" is empty; write \"*\" for any text");
   CHECK(error_of("!") == "pattern \"!\" is empty; write \"*\" for any text");
-  CHECK(error_of("a[b") == "pattern \"a[b\": [ is not closed or holds a range that runs backwards; write \\[ for itself");
-  CHECK(error_of("a\\") == "pattern \"a\\\": \\ at the end; write \\\\ for itself");
+  CHECK(error_of("a[b") == "pattern \"a[b\": [ is not closed or contains a descending range; write \\[ for the character");
+  CHECK(error_of("a\\") == "pattern \"a\\\": \\ at the end; write \\\\ for the character");
   CHECK(error_of("~(a") == "regular expression \"(a\": ( is not closed at character 3");
   CHECK(error_of("~a)") == "regular expression \"a)\": unbalanced ) at character 2");
   CHECK(error_of("~*a") == "regular expression \"*a\": nothing to repeat at character 1");

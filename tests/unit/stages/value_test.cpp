@@ -59,9 +59,9 @@ TEST_CASE("value: change keeps values that differ from the last value kept") {
 }
 
 TEST_CASE("value refuses invalid settings") {
-  CHECK(Bench<ValueFilter>(table({})).refused.find("no metric is listed; write one with its threshold") != std::string::npos);
+  CHECK(Bench<ValueFilter>(table({})).refused.find("no metric is listed; add one with its threshold") != std::string::npos);
   CHECK(Bench<ValueFilter>(table({{"a.b", number(1)}, {"change", boolean(true)}, {"below", boolean(true)}}))
-            .refused.find("goes with neither \"below\" nor \"hysteresis\"") != std::string::npos);
+            .refused.find("cannot be combined with \"below\" or \"hysteresis\"") != std::string::npos);
   CHECK(Bench<ValueFilter>(table({{"a.b", number(-1)}, {"change", boolean(true)}})).refused.find("0 or more") != std::string::npos);
 }
 

@@ -91,7 +91,7 @@ TEST_CASE_TEMPLATE("series are listed by metric and tags, in the matchers' gramm
   CHECK(find({"none"}).empty());
   CHECK(reader->series({}, 3).size() == 3);
   CHECK(reader->series({}, 0).empty());
-  CHECK_THROWS_WITH_AS(find({"["}), "pattern \"[\": [ is not closed or holds a range that runs backwards; write \\[ for itself",
+  CHECK_THROWS_WITH_AS(find({"["}), "pattern \"[\": [ is not closed or contains a descending range; write \\[ for the character",
                        Error);
 }
 
