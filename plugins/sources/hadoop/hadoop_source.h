@@ -21,7 +21,7 @@ class HadoopSource final : public PushSource {
  public:
   static constexpr Description description = {
       .name = "hadoop"_str,
-      .summary = "Import jobs, tasks and phases from Hadoop histories and Spark event logs"_str,
+      .summary = "Import jobs and tasks from Hadoop histories and Spark event logs"_str,
       .params = kParams,
       .metrics = kMetrics};
 

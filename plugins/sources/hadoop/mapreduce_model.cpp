@@ -278,15 +278,15 @@ void MapReduceModel::open(Spans &out) {
   if (ended_) return;
   if (job_known_ && !job_reported_) out.push_back(job_);
   job_reported_ = job_known_;
-  const auto tell = [&](Running &running) {
+  const auto report = [&](Running &running) {
     if (running.reported || running.span.start_ms <= 0) return;
     running.reported = true;
     out.push_back(running.span);
   };
-  for (auto &[name, stage] : stages_) tell(stage.running);
+  for (auto &[name, stage] : stages_) report(stage.running);
   // The host is part of an attempt's identity: an attempt without a host is reported only at its end.
   for (auto &[id, attempt] : attempts_)
-    if (!attempt.span.host.empty()) tell(attempt);
+    if (!attempt.span.host.empty()) report(attempt);
 }
 
 }  // namespace atalaya::hadoop

@@ -17,7 +17,7 @@ using simdjson::SUCCESS;
 static_assert(DocumentReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
 // Per object. The search for duplicate keys is quadratic; samples have far fewer members.
-constexpr size_t kMostMembers = 1024;
+constexpr size_t kMaxMembers = 1024;
 
 // Thrown for invalid JSON; the reader catches it.
 struct Malformed {};
@@ -107,7 +107,7 @@ void read_members(ondemand::value value, Scalar::Type &type, std::vector<Member>
     member.value = read_scalar(field.value());
     const auto same = std::find_if(out.begin(), out.end(), [&](const Member &known) { return known.key == member.key; });
     if (same == out.end()) {
-      if (out.size() == kMostMembers) throw Malformed{};
+      if (out.size() == kMaxMembers) throw Malformed{};
       out.push_back(member);
     } else {
       same->value = member.value;
