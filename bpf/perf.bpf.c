@@ -231,7 +231,7 @@ static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) 
   return true;
 }
 
-static bool hand_over(const struct perf_key *key, const char *comm, __u32 now) {
+static bool try_copy(const struct perf_key *key, const char *comm, __u32 now) {
   if (key->process.image == 0) return false;
   if (copies == PERF_COPY_NAMED && !bpf_map_lookup_elem(&copied, &key->process)) return false;
   if (copy_stack(key, comm, now)) {
@@ -253,7 +253,7 @@ int on_tick(void *context) {
   struct perf_key key = {};
   char comm[PERF_COMM] = {};
   begin_key(&key, comm, context, task, TICK);
-  if (copies == PERF_COPY_NONE || !hand_over(&key, comm, now)) {
+  if (copies == PERF_COPY_NONE || !try_copy(&key, comm, now)) {
     add_user(&key, context, TICK);
     add(&key, comm, 0, now);
   }

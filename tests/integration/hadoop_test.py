@@ -203,21 +203,21 @@ class HadoopTest(AgentCase):
         path = self.put("logs/intermediate/job.jhist", content)
         spans, agent = self.read_all(self.path("logs"))
         self.assertEqual(len(spans), 19)
-        self.assertRegex(agent.errors(), r"all is read: 1 file of jobs, 19 spans\n")
+        self.assertRegex(agent.errors(), r"import finished: 1 file of jobs, 19 spans\n")
         again, agent = self.read_all(self.path("logs"))
         self.assertEqual(again, [])
-        passed_over = r"all is read: 0 files of jobs, 0 spans; 1 file passed over, which an earlier run had read\. The folder \"(.+)\" notes that"
-        self.assertTrue(os.path.isdir(re.search(passed_over, agent.errors()).group(1)), agent.errors())
+        skipped = r"import finished: 0 files of jobs, 0 spans; 1 file skipped, because an earlier run read them\. The folder \"(.+)\" records this"
+        self.assertTrue(os.path.isdir(re.search(skipped, agent.errors()).group(1)), agent.errors())
         os.makedirs(self.path("logs/done"))
         os.rename(path, self.path("logs/done/job-sorted-SUCCEEDED.jhist"))
         moved, agent = self.read_all(self.path("logs"))
         self.assertEqual(moved, [], agent.errors())
-        self.assertRegex(agent.errors(), passed_over)
+        self.assertRegex(agent.errors(), skipped)
         # Another job is.
         self.put("logs/other.jhist", content.replace(b"0007", b"0008"))
         other, agent = self.read_all(self.path("logs"))
         self.assertEqual(len(other), 19)
-        self.assertRegex(agent.errors(), r"all is read: 1 file of jobs, 19 spans; 1 file passed over")
+        self.assertRegex(agent.errors(), r"import finished: 1 file of jobs, 19 spans; 1 file skipped")
 
     def test_a_try_knows_nothing_of_the_one_before(self):
         path = self.put("job.jhist", made.json_history(made.mapreduce_events()))
@@ -288,9 +288,9 @@ class HadoopTest(AgentCase):
         other = self.put("notes", b"Dear diary, " * 100)
         spans, agent = self.read_all(other)
         self.assertEqual(spans, [])
-        self.assertIn(f"{other} is no job history that is known", agent.errors())
+        self.assertIn(f"{other} is not a known form of job history", agent.errors())
 
-    def test_links_among_what_a_glob_matches_are_passed_over_and_said_once(self):
+    def test_links_among_what_a_glob_matches_are_skipped_and_said_once(self):
         self.put("logs/2026/app/a.jhist", made.json_history(made.mapreduce_events()))
         other = self.put("elsewhere/b.jhist", b"")
         os.symlink("2026", self.path("logs/current"))
@@ -302,7 +302,7 @@ class HadoopTest(AgentCase):
         self.put("logs/2026/app/c.jhist", made.json_history(made.mapreduce_events()).replace(b"0007", b"0008"))
         self.wait_spans(agent, 2 * 19)
         agent.stop()
-        self.assertEqual(agent.errors().count("is a link; it is followed only where the path itself names it"), 1, agent.errors())
+        self.assertEqual(agent.errors().count("is a symbolic link; links are followed only if path names them"), 1, agent.errors())
         self.assertEqual(agent.errors().count("warning"), 1, agent.errors())
 
     def test_hdfs_by_its_rest_interface(self):
@@ -316,7 +316,7 @@ class HadoopTest(AgentCase):
             server.refuse = True
             spans, agent = self.read_all(f"webhdfs://127.0.0.1:{server.port}/done")
             self.assertEqual(spans, [])
-            self.assertIn('the server answers 403: Permission denied: user=x', agent.errors())
+            self.assertIn('the server returned status 403: Permission denied: user=x', agent.errors())
 
     def test_the_name_node_that_is_active_is_asked(self):
         self.put("hdfs/done/j.jhist", made.json_history(made.mapreduce_events()))
@@ -328,7 +328,7 @@ class HadoopTest(AgentCase):
             self.assertNotIn("warning", agent.errors())
             active.standby = True
             spans, agent = self.read_all(f"webhdfs://{nodes}/other")
-            self.assertIn("the server answers 403: Operation category READ is not supported in state standby", agent.errors())
+            self.assertIn("the server returned status 403: Operation category READ is not supported in state standby", agent.errors())
             gone = standby.port
         # One that is gone is no reason to give up, either.
         with WebHdfs(self.path("hdfs")) as active:
@@ -418,21 +418,21 @@ class HadoopTest(AgentCase):
         gone = [key for key in expected if key[1] == made.attempt("m", 0, 0) or key[0] in ("job", "stage")]
         ended = {key: value for key, value in keyed(spans).items() if value[1] >= 0}
         self.assertEqual(ended, {key: value for key, value in expected.items() if key not in gone})
-        self.assertIn(f"{path}: 1 piece of it could not be read; the first, line {broken + 1}: it is not JSON. The rest is kept",
+        self.assertIn(f"{path}: 1 piece could not be read; the first is line {broken + 1}: not JSON. The rest is kept",
                       agent.errors())
 
     def test_a_history_that_is_cut_is_told_also_of_a_copy_that_was_just_made(self):
         path = self.put("j.jhist", made.json_history(made.mapreduce_events())[:-300])
         spans, agent = self.read_all(path)
         self.assertGreater(len(spans), 0)
-        self.assertIn(f"{path}: its end is cut; what stands before is kept", agent.errors())
+        self.assertIn(f"{path}: its end is cut off; complete lines are kept", agent.errors())
 
     def test_the_ledger_of_a_damaged_history_balances(self):
         lines = made.spark_log(made.spark_events()).splitlines(keepends=True)
         lines[8] = b'{"Event":"SparkListenerTaskEnd"\n'
         self.put("logs/app", b"".join(lines))
         agent = self.run_agent(self.lua(self.path("logs")))
-        agent.wait_line("app: 1 piece of it could not be read; the first, line 9: it is not JSON. The rest is kept")
+        agent.wait_line("app: 1 piece could not be read; the first is line 9: not JSON. The rest is kept")
         status = agent.wait_status(lambda status: agent.row("jobs", "sink", status)["out"] > 0)
         self.assert_balanced(status)
         self.assertEqual(agent.row("jobs", "source hadoop", status)["reasons"], {"damaged history": 1})
@@ -443,20 +443,20 @@ class HadoopTest(AgentCase):
                             "hdfs:///logs": "write webhdfs://NAMENODE:9870/logs"}.items():
             agent = self.run_agent(self.lua(path))
             self.assertNotEqual(agent.join(), 0)
-            self.assertIn(f'parameter "path": "{path}" is HDFS by its own protocol; {words}', agent.errors())
+            self.assertIn(f'parameter "path": "{path}" uses the native HDFS protocol, which is not supported; {words}', agent.errors())
 
     def test_a_file_that_is_called_a_history_and_is_none_is_said_once(self):
         garbage = self.put("logs/a.jhist", bytes(range(256)) * 8)
         self.put("logs/notes", b"Dear diary, " * 100)
         agent = self.run_agent(self.lua(self.path("logs")))
-        agent.wait_line(f"{garbage} is no job history that is known")
+        agent.wait_line(f"{garbage} is not a known form of job history")
         self.put("logs/b.jhist", made.json_history(made.mapreduce_events()))
         self.wait_spans(agent, 19)
         agent.stop()
-        self.assertEqual(agent.errors().count("is no job history that is known"), 1, agent.errors())
+        self.assertEqual(agent.errors().count("is not a known form of job history"), 1, agent.errors())
 
     def test_wrong_parameters_are_named(self):
-        for more, words in {'racks = { n1 = "r1" }': 'parameter "racks.n1": "r1" is no rack; write "/rack" or "/datacentre/rack"',
+        for more, words in {'racks = { n1 = "r1" }': 'parameter "racks.n1": "r1" is not a rack; write "/rack" or "/datacentre/rack"',
                             'facts = { "~(" }': 'parameter "facts"'}.items():
             agent = self.run_agent(self.lua("/tmp/x", more))
             self.assertNotEqual(agent.join(), 0)

@@ -10,7 +10,7 @@ namespace atalaya::symbols {
 namespace {
 
 // Substitutions can double the output for each ten bytes of input, so the limit is on the output.
-constexpr size_t kLongestMangled = 4096, kLongestDemangled = 16384, kLongestName = 512;
+constexpr size_t kMaxMangledBytes = 4096, kMaxDemangledBytes = 16384, kMaxNameBytes = 512;
 
 struct TooLong {};
 
@@ -23,11 +23,11 @@ struct Output {
 // part is dropped, and the next part throws. Parts of C++ names contain several identifiers.
 void append(const char *part, size_t size, void *output) {
   auto &[text, rust] = *static_cast<Output *>(output);
-  if (text.size() + size <= kLongestDemangled) {
+  if (text.size() + size <= kMaxDemangledBytes) {
     text.append(part, size);
     return;
   }
-  text.resize(kLongestDemangled);
+  text.resize(kMaxDemangledBytes);
   const bool held = rust && std::any_of(part, part + size, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
   if (size > 0 && !held) throw TooLong();
 }
@@ -67,8 +67,8 @@ std::string_view without_parameters(std::string_view name) {
 
 std::string demangled(std::string_view name) {
   const bool mangled = name.starts_with("_Z") || name.starts_with("_R");
-  const auto text = mangled && name.size() <= kLongestMangled ? demangled_whole(std::string(name)) : std::nullopt;
-  return std::string((text ? without_parameters(*text) : name).substr(0, kLongestName));
+  const auto text = mangled && name.size() <= kMaxMangledBytes ? demangled_whole(std::string(name)) : std::nullopt;
+  return std::string((text ? without_parameters(*text) : name).substr(0, kMaxNameBytes));
 }
 
 }  // namespace atalaya::symbols

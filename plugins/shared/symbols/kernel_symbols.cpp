@@ -8,7 +8,7 @@ namespace atalaya::symbols {
 namespace {
 
 // Maximum length of a function: an address farther beyond a symbol has no symbol.
-constexpr uint64_t kLongestFunction = 1 << 20;
+constexpr uint64_t kMaxFunctionBytes = 1 << 20;
 constexpr std::string_view kCode = "tTwW";
 
 }  // namespace
@@ -38,7 +38,7 @@ std::string_view KernelSymbols::find(uint64_t address) const {
       std::upper_bound(symbols_.begin(), symbols_.end(), address, [](uint64_t at, const Symbol &s) { return at < s.address; });
   if (after == symbols_.begin()) return {};
   const uint64_t begin = std::prev(after)->address;
-  if (address - begin >= kLongestFunction) return {};
+  if (address - begin >= kMaxFunctionBytes) return {};
   // Of several names of one address, uses the first, as perf does.
   const auto first = std::lower_bound(symbols_.begin(), after, begin, [](const Symbol &s, uint64_t at) { return s.address < at; });
   return std::string_view(names_).substr(first->name, first->name_size);

@@ -139,9 +139,9 @@ core::Result<std::vector<Found>> find_files(const std::string &path, const std::
     found.push_back({one, base.empty() ? one : joined(folder, std::string(base)), true});
   }
   for (const auto &[folder, names] : bases) {
-    auto beside = names_in(folder);
-    if (!beside) return core::Error{beside.error()};
-    for (const std::string &name : beside.value()) {
+    auto neighbours = names_in(folder);
+    if (!neighbours) return core::Error{neighbours.error()};
+    for (const std::string &name : neighbours.value()) {
       const std::string_view base = family_of(name, names);
       std::string whole = joined(folder, name);
       if (base.empty() || named_compressed(name) || std::binary_search(paths.begin(), paths.end(), whole) ||

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::literals;
 
-constexpr size_t kLongestHeading = 200;
+constexpr size_t kMaxHeading = 200;
 constexpr std::array kSnapshotColumns = {
     "btrace.profile.invocations"sv, "btrace.profile.self.total"sv, "btrace.profile.self.avg"sv,
     "btrace.profile.self.min"sv,    "btrace.profile.self.max"sv,   "btrace.profile.wall.total"sv,
@@ -141,7 +141,7 @@ void Forms::begin(std::string_view line, bool message, FormCounts &counts, const
     state_ = State::snapshot;
   } else if (entry(line, out) || fields(line, out) || array(line, out)) {
     return;
-  } else if (message || line.size() > kLongestHeading || !is_name_begin(line.front())) {
+  } else if (message || line.size() > kMaxHeading || !is_name_begin(line.front())) {
     ++counts.plain;
   } else {
     heading_ = line;

@@ -16,16 +16,16 @@ using simdjson::SUCCESS;
 constexpr size_t kMaxNodes = 10'000;
 constexpr size_t kMaxDepth = 32;
 constexpr size_t kMaxJson = size_t{32} << 20;  // of one value
-constexpr size_t kMaxItems = 1'000'000;        // of one value's lists and maps: items may take no bytes
+constexpr size_t kMaxItems = 1'000'000;        // in lists and maps of one value: items may take no bytes
 
 }  // namespace
 
-// Reads the schema's JSON; named types are found again by their name.
+// Reads the schema's JSON; later references find named types by name.
 class AvroSchema::Builder {
  public:
   explicit Builder(std::vector<Node> &nodes) : nodes_(nodes) {}
 
-  // The node's number; false: it is no type.
+  // The node's number; false: not a type.
   bool type(JsonElement from, const std::string &space, size_t depth, size_t &out) {
     if (depth > kMaxDepth || nodes_.size() >= kMaxNodes) return false;
     std::string_view name;
@@ -127,7 +127,7 @@ class AvroSchema::Builder {
   std::map<std::string, size_t> names_;
 };
 
-// One value's bytes to JSON. The first thing that is wrong ends it.
+// Converts one value's bytes to JSON, up to the first error.
 class AvroSchema::Decoder {
  public:
   Decoder(const std::vector<Node> &nodes, std::string_view bytes, std::string &json) : nodes_(nodes), bytes_(bytes), json_(json) {}
@@ -183,7 +183,7 @@ class AvroSchema::Decoder {
     at_ += size;
     return true;
   }
-  // Seven bits a byte, the least first; the sign is the lowest bit.
+  // Seven bits per byte, least significant first; the sign is the lowest bit.
   bool number(int64_t &out) {
     uint64_t zigzag = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -265,7 +265,7 @@ class AvroSchema::Decoder {
     json_ += '}';
     return true;
   }
-  // Blocks of items, until one has none; a negative count has the block's size behind it.
+  // Blocks of items, until an empty one; a negative count is followed by the block's size.
   bool items(const Node &node, size_t depth) {
     const bool map = node.type == Type::map;
     json_ += map ? '{' : '[';
@@ -284,7 +284,7 @@ class AvroSchema::Decoder {
         if (map) json_ += ':';
         const size_t before = at_;
         if (!value(node.parts[0], depth + 1)) return false;
-        if (!map && at_ == before) return wrong();  // three bytes would be a million nulls, and no history has a list of nothings
+        if (!map && at_ == before) return wrong();  // rejects lists of empty items, which could be huge
       }
     }
     json_ += map ? '}' : ']';
@@ -306,7 +306,7 @@ bool AvroSchema::read(std::string_view json, std::string &why) {
       nodes_[root_].type == Type::record)
     return true;
   nodes_.clear();
-  why = "it is no schema of Avro";
+  why = "not an Avro schema";
   return false;
 }
 
@@ -315,7 +315,7 @@ AvroSchema::Found AvroSchema::to_json(std::string_view bytes, size_t &used, std:
   used = 0;
   if (nodes_.empty()) return Found::malformed;
   Decoder decoder(nodes_, bytes, json);
-  // What takes no bytes would never end.
+  // A value without bytes would never end.
   if (decoder.value(root_, 0)) used = decoder.used();
   return decoder.found() == Found::value && used == 0 ? Found::malformed : decoder.found();
 }

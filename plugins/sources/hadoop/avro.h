@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Avro's binary encoding, as Hadoop 3 writes its histories, to the JSON encoding, as Hadoop 2 did: the rest knows only one of them.
+// Converts Avro's binary encoding (histories of Hadoop 3) to its JSON encoding (Hadoop 2), so that other code reads only one.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace atalaya::hadoop {
 
 class AvroSchema {
  public:
-  // False: it is no schema, and `why` says so.
+  // False: not a schema; `why` has the reason.
   bool read(std::string_view json, std::string &why);
 
   enum class Found { value, incomplete, malformed };

@@ -13,9 +13,9 @@ using core::monotonic;
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kDay = 86'400 * kSecond;
-constexpr int64_t kKept = 90 * kDay;          // positions of histories whose files nobody has seen since
-constexpr uint64_t kAttempts = 5;             // that a path gets whose spans a sink refuses
-constexpr int64_t kFirstPause = 5 * kSecond;  // before the second one; doubled each time
+constexpr int64_t kKept = 90 * kDay;          // lifetime of positions of histories whose files are missing
+constexpr uint64_t kAttempts = 5;             // per path whose spans a sink refuses
+constexpr int64_t kFirstPause = 5 * kSecond;  // before the second attempt; doubled each time
 constexpr auto kLastAnswers = std::chrono::seconds(2);
 
 }  // namespace
@@ -39,7 +39,7 @@ void Delivery::stop() {
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
-    // What the sinks get in time need not be sent again.
+    // Spans acknowledged in time are not sent again after a restart.
     wake_.wait_for(lock, kLastAnswers, [this] { return all_settled(); });
   }
   settle();
@@ -62,16 +62,16 @@ std::optional<Position> Delivery::held(const std::string &key) {
 }
 
 uint64_t Delivery::attempt_of(const std::string &path) const {
-  const auto trouble = troubles_.find(path);
-  return trouble == troubles_.end() ? 0 : trouble->second.attempt;
+  const auto refusal = refusals_.find(path);
+  return refusal == refusals_.end() ? 0 : refusal->second.attempt;
 }
 
-bool Delivery::give(const std::string &path, const std::string &key, const Spans &spans, Position position) {
+bool Delivery::send(const std::string &path, const std::string &key, const Spans &spans, Position position) {
   Flight flight;
   flight.progress = {key, position, path, std::nullopt};
   flight.attempt = attempt_of(path);
   flight.settled = spans.empty();
-  if (flight.settled) return fly(std::move(flight));
+  if (flight.settled) return track(std::move(flight));
   atalaya_batch *raw = nullptr;
   if (host_.raw()->new_batch(host_.raw()->self, &raw) != ATALAYA_OK) throw std::bad_alloc();
   Batch batch(host_, raw);
@@ -84,17 +84,17 @@ void Delivery::note_read(const std::string &path, const Mark &mark) {
   flight.settled = true;
   flight.progress = {"", {}, path, mark};
   flight.attempt = attempt_of(path);
-  fly(std::move(flight));
+  track(std::move(flight));
 }
 
-// Nothing of it has to arrive. False: the host is stopping.
-bool Delivery::fly(Flight flight) {
+// Adds progress without a batch. False: the host is stopping.
+bool Delivery::track(Flight flight) {
   const std::lock_guard lock(mutex_);
   flights_.push_back(std::move(flight));
   return !stopping_;
 }
 
-// False: the host is stopping, and did not take it.
+// False: the host is stopping; the batch was not accepted.
 bool Delivery::emit(atalaya_batch *batch, Flight flight) {
   {
     const std::lock_guard lock(mutex_);
@@ -144,60 +144,60 @@ std::set<std::string> Delivery::settle() {
   std::vector<Positions::Progress> progress;
   for (Flight &flight : take_settled()) {
     const std::string &path = flight.progress.path;
-    if (troubles_.count(path) > 0 && flight.attempt != attempt_of(path)) continue;
+    if (refusals_.count(path) > 0 && flight.attempt != attempt_of(path)) continue;
     if (flight.status != Code::ok && try_again(path)) {
       refused.insert(path);
       continue;
     }
-    if (flight.progress.mark) troubles_.erase(path);
+    if (flight.progress.mark) refusals_.erase(path);
     progress.push_back(std::move(flight.progress));
   }
   if (!positions_ || progress.empty()) return refused;
   try {
     positions_->save(progress, host_.realtime() / kSecond);
   } catch (const store::Error &error) {
-    host_.log(Level::warning, std::string(error.what()) + "; after a restart some spans are sent once more");
+    host_.log(Level::warning, std::string(error.what()) + "; after a restart some spans are sent again");
   }
   return refused;
 }
 
-// False: it has been tried often enough.
-bool Delivery::postpone(Trouble &trouble) {
-  if (trouble.attempt + 1 >= kAttempts) return false;
-  trouble.again_at = monotonic() + (kFirstPause << trouble.attempt);
-  ++trouble.attempt;
+// False: no attempts left.
+bool Delivery::postpone(Refusal &refusal) {
+  if (refusal.attempt + 1 >= kAttempts) return false;
+  refusal.again_at = monotonic() + (kFirstPause << refusal.attempt);
+  ++refusal.attempt;
   return true;
 }
 
 bool Delivery::try_again(const std::string &path) {
-  if (!postpone(troubles_[path])) {
-    host_.log(Level::error, path + ": a sink refused its spans " + std::to_string(kAttempts) + " times; they are given up");
+  if (!postpone(refusals_[path])) {
+    host_.log(Level::error, path + ": a sink refused its spans " + std::to_string(kAttempts) + " times; giving up");
     return false;
   }
-  host_.log(Level::warning, path + ": a sink refused its spans, or they were dropped on the way; they are sent again");
+  host_.log(Level::warning, path + ": a sink refused its spans, or they were dropped; sending them again");
   return true;
 }
 
 void Delivery::count_tries(int64_t since) {
-  for (auto one = troubles_.begin(); one != troubles_.end();) {
-    auto &[path, trouble] = *one;
-    if (trouble.again_at > since || postpone(trouble)) {
+  for (auto one = refusals_.begin(); one != refusals_.end();) {
+    auto &[path, refusal] = *one;
+    if (refusal.again_at > since || postpone(refusal)) {
       ++one;
       continue;
     }
-    host_.log(Level::error, path + ": a sink refused its spans, and it could not be read again; they are given up");
-    one = troubles_.erase(one);
+    host_.log(Level::error, path + ": a sink refused its spans, and the file could not be read again; giving up");
+    one = refusals_.erase(one);
   }
 }
 
-bool Delivery::has_to_wait(const std::string &path) const {
-  const auto trouble = troubles_.find(path);
-  return trouble != troubles_.end() && monotonic() < trouble->second.again_at;
+bool Delivery::must_wait(const std::string &path) const {
+  const auto refusal = refusals_.find(path);
+  return refusal != refusals_.end() && monotonic() < refusal->second.again_at;
 }
 
 std::optional<int64_t> Delivery::next_try() const {
   std::optional<int64_t> next;
-  for (const auto &[path, trouble] : troubles_) next = std::min(next.value_or(INT64_MAX), trouble.again_at);
+  for (const auto &[path, refusal] : refusals_) next = std::min(next.value_or(INT64_MAX), refusal.again_at);
   return next;
 }
 
@@ -213,12 +213,12 @@ void Delivery::wait_for_all() {
 }
 
 void Delivery::forget_all_but(const std::set<std::string> &paths) {
-  std::set<std::string> under_way;  // what a refusal says of those still holds
+  std::set<std::string> in_flight;  // refusals of these paths are still valid
   {
     const std::lock_guard lock(mutex_);
-    for (const Flight &flight : flights_) under_way.insert(flight.progress.path);
+    for (const Flight &flight : flights_) in_flight.insert(flight.progress.path);
   }
-  std::erase_if(troubles_, [&](const auto &one) { return paths.count(one.first) == 0 && under_way.count(one.first) == 0; });
+  std::erase_if(refusals_, [&](const auto &one) { return paths.count(one.first) == 0 && in_flight.count(one.first) == 0; });
   if (!positions_ || (forgotten_at_ > 0 && monotonic() < forgotten_at_ + kDay)) return;
   forgotten_at_ = monotonic();
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is on its way to the sinks, and what they hold: how far each history was taken is noted when they hold what it gave.
+// Tracks batches in flight: the position of a history is saved when the sinks hold its spans.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -19,44 +19,44 @@
 
 namespace atalaya::hadoop {
 
-// acked and interrupt may be called from any thread, the rest from that which gives.
+// acked and interrupt may be called from any thread, other methods from the thread that sends.
 class Delivery {
  public:
   Delivery(const Host &host, size_t max_names) : host_(host), writer_(host, max_names) {}
 
-  // The files that were read to their end in earlier runs. Throws Failure.
+  // Returns the files that earlier runs read to their end. Throws Failure.
   std::map<std::string, Mark> start();
   void stop();
   void interrupt() noexcept;
   bool stopping();
 
-  // How far the sinks hold a history.
+  // The position up to which the sinks hold a history.
   std::optional<Position> held(const std::string &key);
-  // Sends spans that take a history, in the file `path`, that far. False: the host is stopping.
-  bool give(const std::string &path, const std::string &key, const Spans &spans, Position position);
-  // The file has been read to its end; that is noted behind what it gave.
+  // Sends spans of the history in the file `path` up to this position. False: the host is stopping.
+  bool send(const std::string &path, const std::string &key, const Spans &spans, Position position);
+  // The file has been read to its end; saved after its spans.
   void note_read(const std::string &path, const Mark &mark);
   void acked(uint64_t batch_id, Code status) noexcept;
 
-  // Notes what the sinks took. Files whose spans one of them refused are to be read again, from what is held.
+  // Saves the positions that the sinks hold. Returns files whose spans a sink refused: read them again from the held position.
   std::set<std::string> settle();
-  // Whether a file that was refused shall wait longer before it is read again.
-  bool has_to_wait(const std::string &path) const;
-  // When the first of those may be read again; nothing: there is none.
+  // Whether a refused file must wait before it is read again.
+  bool must_wait(const std::string &path) const;
+  // The time at which the first refused file may be read again; nothing: none.
   std::optional<int64_t> next_try() const;
 
-  // Both return when there is something to settle. wait_until: false when the time is over; either: check stopping().
+  // Both return when there is something to settle. wait_until: false at the deadline. Check stopping() after either.
   bool wait_until(int64_t deadline);
   void wait_for_all();
 
-  // Refused files that could have been read again since then, and were not, have had a try. Asked when all is settled.
+  // Counts an attempt for refused files that could have been read again since then, but were not. Call it when all is settled.
   void count_tries(int64_t since);
-  // What is no longer there is not kept.
+  // Forgets all other files.
   void forget_all_but(const std::set<std::string> &paths);
   uint64_t left_out() const { return writer_.left_out(); }
 
  private:
-  // What is noted when the sinks hold a batch and all before it.
+  // Progress to save when the sinks hold a batch and all batches before it.
   struct Flight {
     uint64_t id = 0;
     bool settled = false;
@@ -64,30 +64,30 @@ class Delivery {
     uint64_t attempt = 0;  // of its path
     Positions::Progress progress;
   };
-  // A path whose spans a sink refused: what was under way of it counts no more.
-  struct Trouble {
+  // A path whose spans a sink refused: earlier batches in flight of it are ignored.
+  struct Refusal {
     uint64_t attempt = 0;
     int64_t again_at = 0;  // monotonic
   };
 
   bool emit(atalaya_batch *batch, Flight flight);
-  bool fly(Flight flight);
+  bool track(Flight flight);
   uint64_t attempt_of(const std::string &path) const;
   bool all_settled() const;
   std::vector<Flight> take_settled();
   bool try_again(const std::string &path);
-  static bool postpone(Trouble &trouble);
+  static bool postpone(Refusal &refusal);
 
   const Host host_;
   SpanWriter writer_;
   std::unique_ptr<Positions> positions_;
-  std::map<std::string, Trouble> troubles_;
+  std::map<std::string, Refusal> refusals_;
   int64_t forgotten_at_ = 0;
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Flight> flights_;      // in the order of the texts
-  std::map<uint64_t, Code> early_;  // acked before emit had said the id
+  std::map<uint64_t, Code> early_;  // acked before emit returned the id
   bool emitting_ = false, stopping_ = false;
 };
 

@@ -21,7 +21,7 @@ constexpr const char *kHadoopFolders[] = {"/etc/hadoop/conf", "/etc/hadoop", "/o
 constexpr const char *kSparkFolders[] = {"/etc/spark/conf", "/etc/spark", "/opt/spark/conf", "/usr/local/spark/conf",
                                          "/usr/lib/spark/conf"};
 constexpr std::string_view kHdfs = "hdfs://";
-constexpr int kMaxReplacements = 20;  // a variable may stand for text with variables
+constexpr int kMaxReplacements = 20;  // values of variables may contain variables
 
 class Search {
  public:
@@ -60,7 +60,7 @@ class Search {
     return true;
   }
 
-  // The first folder with configuration is the one that counts.
+  // The first folder with configuration wins.
   void hadoop(const std::string &folder) {
     if (!settings_.empty()) return;
     for (const char *file : {"core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml"}) {
@@ -78,7 +78,7 @@ class Search {
     const auto found = settings_.find(key);
     return replaced(found == settings_.end() ? otherwise : found->second);
   }
-  // ${other.key} in a value; what is not set stays.
+  // Replaces ${other.key} in a value; unset variables stay.
   std::string replaced(std::string value) const {
     for (int i = 0; i < kMaxReplacements && value.size() < hadoop_config::kMaxText; ++i) {
       const size_t begin = value.find("${"), end = begin == std::string::npos ? begin : value.find('}', begin);
@@ -109,13 +109,13 @@ class Search {
       if (key == "spark.eventLog.dir" || key == "spark.history.fs.logDirectory") add(value);
   }
 
-  // A path without a scheme lies in the file system that Hadoop uses where none is said.
+  // A path without a scheme is in Hadoop's default file system.
   void add(std::string uri) {
     if (uri.find(":/") == std::string::npos) uri = in_default_system(uri);
     const size_t scheme_end = uri.find(":/");
     const std::string scheme = uri.substr(0, scheme_end);
     if (scheme_end == std::string::npos || uri.find("${") != std::string::npos) {
-      out_.problems.push_back("\"" + uri + "\" has a variable that no file sets, or is no path");
+      out_.problems.push_back("\"" + uri + "\" has an unset variable, or is not a path");
     } else if (scheme == "file") {
       std::string_view path = std::string_view(uri).substr(scheme_end + 1);
       while (path.starts_with("//")) path.remove_prefix(1);
@@ -125,7 +125,7 @@ class Search {
     } else if (scheme == "hdfs") {
       add_hdfs(uri);
     } else {
-      out_.problems.push_back(uri + " is on a file system that is not read; only local folders and HDFS are");
+      out_.problems.push_back(uri + " is on an unsupported file system; only local folders and HDFS are read");
     }
   }
   std::string in_default_system(const std::string &path) const {
@@ -135,7 +135,7 @@ class Search {
     return system.substr(0, system.find('/', scheme_end + 3)) + (path.starts_with('/') ? "" : "/") + path;
   }
   void add_local(const std::string &path) { out_.paths.push_back(root_ + path); }
-  // The name nodes' web addresses stand in hdfs-site.xml; without them, their hosts and Hadoop 3's port.
+  // The name nodes' web addresses in hdfs-site.xml (default: their hosts and the port of Hadoop 3).
   void add_hdfs(const std::string &uri) {
     const size_t path = std::min(uri.size(), uri.find('/', kHdfs.size()));
     std::string service = host_of(uri);
@@ -146,7 +146,7 @@ class Search {
       if (!address.empty()) servers += (servers.empty() ? "" : ",") + address;
     }
     if (servers.empty()) {
-      out_.problems.push_back(uri + " does not say its server, and dfs.namenode.http-address is not set");
+      out_.problems.push_back(uri + " names no server, and dfs.namenode.http-address is not set");
       return;
     }
     out_.paths.push_back((tls() ? "swebhdfs://" : "webhdfs://") + servers + uri.substr(path));
@@ -157,7 +157,7 @@ class Search {
     return uri.substr(kHdfs.size(), uri.find_first_of(":/", kHdfs.size()) - kHdfs.size());
   }
   bool tls() const { return setting("dfs.http.policy", "") == "HTTPS_ONLY"; }
-  // What is behind the keys of each of the service's name nodes: ".service.node" where there are several.
+  // Suffixes of the keys of the service's name nodes: ".service.node" if there are several.
   std::vector<std::string> name_nodes(const std::string &service) const {
     std::vector<std::string> out;
     std::string nodes = setting("dfs.ha.namenodes." + service, "");
@@ -169,12 +169,12 @@ class Search {
     return out;
   }
   std::string web_key() const { return tls() ? "dfs.namenode.https-address" : "dfs.namenode.http-address"; }
-  // "host:port"; empty: nothing says the host.
+  // "host:port"; empty: unknown host.
   std::string web_address(const std::string &service, const std::string &node) const {
     const std::string web = setting(web_key() + node, "");
     const size_t colon = web.rfind(':');
     std::string host = web.substr(0, colon);
-    // A service with several name nodes is called otherwise than its hosts.
+    // The name of a service with several name nodes is not a host name.
     const bool several = settings_.count("dfs.ha.namenodes." + service) > 0;
     if (host.empty() || host == "0.0.0.0")
       host = several ? host_of("hdfs://" + setting("dfs.namenode.rpc-address" + node, "")) : service;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where this host's Hadoop and Spark are configured to keep their histories.
+// Finds the folders of histories in this host's configuration of Hadoop and Spark.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace atalaya::hadoop {
 
 struct Discovery {
   std::vector<std::string> paths;      // folders, and webhdfs:// for those in HDFS
-  std::vector<std::string> problems;   // configuration that could not be read, places of other kinds (s3a://)
+  std::vector<std::string> problems;   // unreadable configuration, unsupported file systems (s3a://)
   std::vector<std::string> looked_in;  // folders with configuration
 };
 
-// root: in front of all paths, of the histories too. Environment variables (HADOOP_CONF_DIR, ...) count where root is "/".
+// root: prefix of all paths, including those of histories. Environment variables (HADOOP_CONF_DIR, ...) are used if root is "/".
 Discovery discover(const std::string &root);
 
-// Spark's: a key, blanks, = or :, a value; # begins a comment.
+// The format of Spark: a key, spaces, = or :, a value; # begins a comment.
 std::vector<std::pair<std::string, std::string>> read_spark_defaults(std::string_view text);
 
 }  // namespace atalaya::hadoop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the histories of Hadoop's MapReduce say, whatever their form.
+// Events of MapReduce histories, in a common form.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Event {
   // Absent: empty, and 0 for times, which are in milliseconds.
   std::string job, name, task, attempt, task_type;
   std::string host, places;  // places: of a task's data
-  std::string locality;      // its word for it
+  std::string locality;      // in the framework's words
   std::string status;
   int64_t start = 0, finish = 0, map_finish = 0, shuffle_finish = 0, sort_finish = 0;
   Counters counters, map_counters, reduce_counters;

@@ -7,7 +7,7 @@
 namespace atalaya::hadoop {
 namespace {
 
-constexpr size_t kMaxFact = 1024;  // longer values say nothing at a glance: lists of classes, whole documents
+constexpr size_t kMaxFact = 1024;  // excludes lists of classes and documents
 
 std::string lowered(std::string_view text) {
   std::string out(text);
@@ -18,7 +18,7 @@ std::string lowered(std::string_view text) {
 }  // namespace
 
 bool may_be_secret(std::string_view key, std::string_view value) {
-  // An address with a user in it, with or without a scheme: jdbc:oracle:thin:scott/tiger@host.
+  // An address with a user, with or without a scheme: jdbc:oracle:thin:scott/tiger@host.
   if (value.size() > kMaxFact || value.find('@') != std::string_view::npos) return true;
   const std::string content = lowered(value), lower = lowered(key);
   for (const char *word : {"password", "passwd", "pwd=", "secret", "credential", "signature",

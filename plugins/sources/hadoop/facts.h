@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which settings of a job become facts.
+// Selects the settings of a job that become facts.
 #pragma once
 
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace atalaya::hadoop {
 
-// Whether a setting is of a kind that holds secrets: passwords, keys, tokens, command lines, environments, addresses with a user in
-// them, or speaks of such in its value. Such ones are never taken, whatever was chosen.
+// Whether a setting may hold a secret, by its key or value: passwords, keys, tokens, command lines, environments, addresses with a
+// user. Such settings are never reported, even if selected.
 bool may_be_secret(std::string_view key, std::string_view value);
 
 struct Facts {
-  core::MatcherList keys;  // chosen ones
+  core::MatcherList keys;  // selected keys
   bool wants(std::string_view key, std::string_view value) const {
     return key.size() <= kMaxId && keys.matches(key) && !may_be_secret(key, value);
   }

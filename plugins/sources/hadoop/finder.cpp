@@ -27,7 +27,7 @@ bool is_configuration(std::string_view name) {
   return name.ends_with("_conf.xml") || name == "job.xml" || name == "conf.xml";
 }
 
-// What lies beside histories and is none.
+// Other files in folders of histories.
 bool is_other(std::string_view name) {
   if (name.empty() || name.starts_with('.') || name.starts_with(kStatus)) return true;
   for (const char *end : {".crc", ".tmp", ".jar", ".split", ".splitmetainfo", ".summary"})
@@ -35,7 +35,7 @@ bool is_other(std::string_view name) {
   return name.ends_with(".xml") && !is_configuration(name);
 }
 
-// The job that a configuration is of, by its file's name or its folder's; empty: neither says.
+// The job of a configuration, by the name of its file or folder; empty: unknown.
 std::string job_of_configuration(std::string_view path) {
   for (const std::string_view text : {file_name(path), folder_name(path)}) {
     const size_t begin = text.find("job_");
@@ -53,7 +53,7 @@ Found found_file(const Entry &entry) {
   Found out{entry.path, job_name(name), entry.size, entry.changed_ms, is_configuration(name), {}};
   out.parts.push_back({0, entry.path, entry.size, name.ends_with(kInProgress)});
   if (out.configuration) out.name = job_of_configuration(entry.path);
-  // Spark 1.0 to 1.2: a folder an application, with EVENT_LOG_1 in it.
+  // Spark 1.0 to 1.2: one folder per application, with EVENT_LOG_1.
   if (out.name.starts_with("EVENT_LOG_")) out.name = folder_name(entry.path);
   return out;
 }
@@ -67,7 +67,7 @@ class Walk {
     try {
       entries = storage_.list(folder.path);
     } catch (const Missing &) {
-      return;  // gone since it was listed
+      return;  // deleted since it was listed
     } catch (const Unreadable &problem) {
       out_.problems.emplace_back(problem.what());
       return;
@@ -75,7 +75,7 @@ class Walk {
     if (file_name(folder.path).starts_with(kRolled)) return rolled(folder, entries);
     for (const Entry &entry : entries) {
       if (++looked_at_ == kMaxFiles)
-        out_.problems.push_back(folder.path + ": there are more than a million files; the rest is not read");
+        out_.problems.push_back(folder.path + ": more than a million files; the rest is not read");
       if (looked_at_ >= kMaxFiles) return;
       if (entry.folder && depth < kMaxDepth) {
         this->folder(entry, depth + 1);
@@ -115,7 +115,7 @@ std::string job_name(std::string_view file) {
 
 std::vector<Part> rolled_parts(const std::vector<Entry> &files) {
   std::vector<Part> parts;
-  uint64_t first = 0;  // what a compacted part has replaced is not read
+  uint64_t first = 0;  // parts replaced by a compacted one are not read
   bool running = false;
   for (const Entry &file : files) {
     std::string_view name = file_name(file.path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that may be histories, below a path.
+// Finds files below a path that may be histories.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace atalaya::hadoop {
 
 struct Part {
-  uint64_t number = 0;  // rises; a compacted part stands for all before it
+  uint64_t number = 0;  // increasing; a compacted part replaces all parts before it
   std::string path;
   uint64_t size = 0;
   bool open = false;  // its application may still write into it
 };
 
 struct Found {
-  std::string path, name;  // name: a job's id where a history has none in it
+  std::string path, name;  // name: the job's id if the history lacks one
   uint64_t size = 0;       // of all parts
   int64_t changed_ms = 0;
   bool configuration = false;  // a job's
@@ -31,12 +31,12 @@ struct Finding {
   std::vector<std::string> problems;  // folders that could not be read
 };
 
-inline constexpr size_t kMaxFiles = 1'000'000;  // that are looked at below one path
+inline constexpr size_t kMaxFiles = 1'000'000;  // examined below one path
 
-// The path itself when it is a file. Throws Unreadable when there is nothing at it.
+// The path itself if it is a file. Throws Unreadable if the path does not exist.
 Finding find_histories(Storage &storage, const std::string &path);
 
-// The parts of a rolled log by the names of its files, in the order in which they are read. Of a running application the last is
+// The parts of a rolled log by file name, in reading order. The last part of a running application is
 // open.
 std::vector<Part> rolled_parts(const std::vector<Entry> &files);
 // "application_1_2" of "application_1_2.zstd.inprogress" and of "eventlog_v2_application_1_2".

@@ -13,12 +13,12 @@ namespace {
 using core::monotonic;
 
 constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kStillWritten = 60'000;  // ms: a file that changed later may lack its end
-// What changed later is kept in memory, to be read on, and its open spans are told; the rest is begun anew if it changes.
+constexpr int64_t kStillWritten = 60'000;  // ms: a file changed since then may lack its end
+// Histories changed since then stay in memory, and their open spans are reported; others are read from the start if they change.
 constexpr int64_t kStillRunning = 3'600'000;  // ms
-// Of a file whose storage lists only full blocks, and lists them when the next one is begun.
+// For a file whose storage lists only full blocks, when the next one begins.
 constexpr int64_t kStillListed = 86'400'000;  // ms
-constexpr int64_t kShareOfTime = 20;          // looking through takes no more than a twentieth of the time
+constexpr int64_t kShareOfTime = 20;          // scans take at most a twentieth of the time
 
 Span fact_of(const Found &found, const hadoop_config::Property &property) {
   Span fact;
@@ -54,7 +54,7 @@ HadoopSource::HadoopSource(Host host)
 Code HadoopSource::run() {
   for (;;) {
     const int64_t begun = monotonic();
-    if (!look_through()) return Code::ok;
+    if (!scan()) return Code::ok;
     int64_t next = std::max(begun + every_ns_, monotonic() + kShareOfTime * (monotonic() - begun));
     if (!follow_) {
       delivery_.wait_for_all();
@@ -63,17 +63,17 @@ Code HadoopSource::run() {
       delivery_.count_tries(begun);
       const auto next_try = delivery_.next_try();
       if (!next_try) {
-        say_imported();
+        log_import();
         return Code::end;
       }
       next = std::max(*next_try, begun + every_ns_);
     }
-    if (!rest(next)) return Code::ok;
+    if (!wait(next)) return Code::ok;
   }
 }
 
-// Notes what the sinks take meanwhile. False: stopping.
-bool HadoopSource::rest(int64_t until) {
+// Handles the sinks' answers while waiting. False: stopping.
+bool HadoopSource::wait(int64_t until) {
   do settle();
   while (delivery_.wait_until(until) && !delivery_.stopping());
   return !delivery_.stopping();
@@ -87,21 +87,21 @@ void HadoopSource::settle() {
 }
 
 // False: stopping.
-bool HadoopSource::look_through() {
-  const Places::Seen seen = places_.look();
-  for (const Found &one : seen.found) {
+bool HadoopSource::scan() {
+  const Places::Listing listing = places_.list();
+  for (const Found &one : listing.found) {
     if (delivery_.stopping()) return false;
     settle();
     try {
       if (!read_one(one)) return false;
     } catch (const Missing &) {
-      running_.erase(one.path);  // moved: it will be found where it is now
+      running_.erase(one.path);  // moved: the next scan finds its new path
     } catch (const Unreadable &problem) {
       host_.log(Level::warning, problem.what());
     }
   }
-  drop_idle(seen.found);
-  if (seen.complete) forget(seen.found);
+  drop_idle(listing.found);
+  if (listing.complete) forget(listing.found);
   return true;
 }
 
@@ -114,8 +114,8 @@ bool HadoopSource::is_new(const Found &found) {
 }
 
 bool HadoopSource::read_one(const Found &found) {
-  if (!is_new(found)) note_passed_over(found.path);
-  if (!is_new(found) || delivery_.has_to_wait(found.path) || is_too_old(found)) return true;
+  if (!is_new(found)) note_skipped(found.path);
+  if (!is_new(found) || delivery_.must_wait(found.path) || is_too_old(found)) return true;
   if (!(found.configuration ? read_configuration(found) : read_history(found))) return false;
   const Mark mark{found.size, found.changed_ms};
   const auto [known, is_first] = marks_.try_emplace(found.path, mark);
@@ -125,13 +125,13 @@ bool HadoopSource::read_one(const Found &found) {
   return true;
 }
 
-// An open file on HDFS has the time when it was made.
+// An open file on HDFS has its creation time.
 bool HadoopSource::is_too_old(const Found &found) {
   return max_age_ns_ > 0 && !is_listed_late(places_.storage_of(found.path), found) &&
          found.changed_ms < (host_.realtime() - max_age_ns_) / kMs;
 }
 
-// Nothing came for so long that it may have been left behind.
+// Whether it has not grown for so long that its job may have been killed.
 bool HadoopSource::is_idle(const Found &found, const Running &running) {
   const Storage &storage = places_.storage_of(found.path);
   if (is_listed_late(storage, found))
@@ -144,7 +144,7 @@ bool HadoopSource::read_history(const Found &found) {
   Running &running = running_[found.path];
   std::unique_ptr<Reading> &reading = running.reading;
   if (!reading || reading->outdated(storage, found)) reading = std::make_unique<Reading>(rules_, found);
-  // What is listed is read only when it has changed.
+  // A listed file is read only if it has changed.
   if (running.grown_at == 0 || !grows_unseen(storage, found)) running.grown_at = monotonic();
   const uint64_t before = reading->read(), spans_before = import_.spans;
   bool held = false;
@@ -157,11 +157,11 @@ bool HadoopSource::read_history(const Found &found) {
       },
       [&](const std::string &key, const Spans &spans, Position position) {
         import_.spans += spans.size();
-        report_damage(found.path, reading->history().damage());  // the ledger takes what was counted with the next batch
-        return delivery_.give(found.path, key, spans, position);
+        report_damage(found.path, reading->history().damage());  // the ledger adds the counts to the next batch
+        return delivery_.send(found.path, key, spans, position);
       });
   if (!went_on) {
-    running_.erase(found.path);  // in the middle of what was read
+    running_.erase(found.path);  // reading stopped half-way
     return false;
   }
   if (reading->read() > before) running.grown_at = monotonic();
@@ -169,7 +169,7 @@ bool HadoopSource::read_history(const Found &found) {
   report_damage(found.path, history.damage());
   report_rest(found, history);
   const bool nothing_new = held && import_.spans == spans_before;
-  if (is_known(history) && nothing_new) note_passed_over(found.path);
+  if (is_known(history) && nothing_new) note_skipped(found.path);
   if (is_known(history) && !nothing_new) note_read(found.path);
   if (!history.ended() && !is_idle(found, running) && history.form() != History::Form::none) return true;
   reading.reset();
@@ -182,56 +182,56 @@ void HadoopSource::report_damage(const std::string &path, const Damage &damage) 
   uint64_t &reported = reported_[path];
   if (damage.count <= reported) return;
   host_.log(Level::warning, path + ": " + std::to_string(damage.count) + (damage.count == 1 ? " piece" : " pieces") +
-                                " of it could not be read; the first, " + damage.first + ". The rest is kept");
+                                " could not be read; the first is " + damage.first + ". The rest is kept");
   host_.dropped("damaged history", damage.count - reported);
   reported = damage.count;
 }
 
 void HadoopSource::report_rest(const Found &found, const History &history) {
-  // A copy is new when it is imported.
+  // An imported copy has a new time.
   const bool old_enough = !follow_ || found.changed_ms < host_.realtime() / kMs - kStillWritten;
   const bool done_writing = old_enough && !found.parts.back().open;
   if (is_known(history) && done_writing && !history.broken() && history.waiting() > 0)
-    host_.log(Level::warning, found.path + ": its end is cut; what stands before is kept");
+    host_.log(Level::warning, found.path + ": its end is cut off; complete lines are kept");
   if (delivery_.left_out() > 0)
-    host_.log(Level::warning, "jobs have counters of more than max_names different names; further ones are left out");
+    host_.log(Level::warning, "jobs have more than max_names distinct names of counters; further counters are left out");
   if (history.form() == History::Form::none && (places_.is_named(found.path) || found.path.ends_with(".jhist")))
-    host_.log(Level::warning, found.path + " is no job history that is known");
+    host_.log(Level::warning, found.path + " is not a known form of job history");
 }
 
 bool HadoopSource::read_configuration(const Found &found) {
   const std::string text = places_.storage_of(found.path).read(found.path, 0, hadoop_config::kMaxFile + 1);
   const hadoop_config::Config config = hadoop_config::read_config(text);
-  if (!config.problem.empty()) host_.log(Level::warning, found.path + ": " + config.problem + ". What stands before is kept");
+  if (!config.problem.empty()) host_.log(Level::warning, found.path + ": " + config.problem + ". Settings before it are kept");
   Spans facts;
   for (const hadoop_config::Property &one : config.properties)
     if (!found.name.empty() && !one.value.empty() && rules_.facts.wants(one.key, one.value)) facts.push_back(fact_of(found, one));
   import_.spans += facts.size();
   note_read(found.path);
-  return facts.empty() || delivery_.give(found.path, "", facts, {});
+  return facts.empty() || delivery_.send(found.path, "", facts, {});
 }
 
 void HadoopSource::note_read(const std::string &path) {
   if (follow_) return;
-  import_.passed_over.erase(path);
+  import_.skipped.erase(path);
   import_.read.insert(path);
 }
 
-// By an earlier run.
-void HadoopSource::note_passed_over(const std::string &path) {
-  if (!follow_ && import_.read.count(path) == 0) import_.passed_over.insert(path);
+// Read by an earlier run.
+void HadoopSource::note_skipped(const std::string &path) {
+  if (!follow_ && import_.read.count(path) == 0) import_.skipped.insert(path);
 }
 
-// Who reads into a new store must hear why nothing comes.
-void HadoopSource::say_imported() {
-  std::string text = "all is read: " + files(import_.read.size()) + " of jobs, " + std::to_string(import_.spans) + " spans";
-  if (const size_t count = import_.passed_over.size(); count > 0)
-    text += "; " + files(count) + " passed over, which an earlier run had read. The folder \"" + host_.state_dir().value_or("") +
-            "\" notes that: without it, or in a pipeline of another name, all is read again";
+// Explains to operators with a new store why files are skipped.
+void HadoopSource::log_import() {
+  std::string text = "import finished: " + files(import_.read.size()) + " of jobs, " + std::to_string(import_.spans) + " spans";
+  if (const size_t count = import_.skipped.size(); count > 0)
+    text += "; " + files(count) + " skipped, because an earlier run read them. The folder \"" + host_.state_dir().value_or("") +
+            "\" records this: delete it, or use another pipeline name, to read all files again";
   host_.log(Level::info, text);
 }
 
-// A job that was killed leaves a log that does not change any more.
+// The log of a killed job does not change any more.
 void HadoopSource::drop_idle(const std::vector<Found> &found) {
   if (running_.empty()) return;
   for (const Found &one : found) {
@@ -241,7 +241,7 @@ void HadoopSource::drop_idle(const std::vector<Found> &found) {
   }
 }
 
-// What is no longer there is not kept in memory or on disk.
+// Forgets missing files in memory and on disk.
 void HadoopSource::forget(const std::vector<Found> &found) {
   std::set<std::string> paths;
   for (const Found &one : found) paths.insert(one.path);

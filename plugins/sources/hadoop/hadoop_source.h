@@ -16,12 +16,12 @@
 
 namespace atalaya::hadoop {
 
-// Histories below a path to spans: looks through the places, reads what is new, and gives it to the sinks.
+// Turns histories below a path into spans: scans the folders, reads new data and sends it to the sinks.
 class HadoopSource final : public PushSource {
  public:
   static constexpr Description description = {
       .name = "hadoop"_str,
-      .summary = "jobs, stages, tasks and their phases from the histories of Hadoop and the event logs of Spark, as spans"_str,
+      .summary = "Import jobs and tasks from Hadoop histories and Spark event logs"_str,
       .params = kParams,
       .metrics = kMetrics};
 
@@ -34,21 +34,21 @@ class HadoopSource final : public PushSource {
   void acked(uint64_t batch_id, Code status) noexcept override { delivery_.acked(batch_id, status); }
 
  private:
-  // Of a history that goes on.
+  // State of a running history.
   struct Running {
-    std::unique_ptr<Reading> reading;  // null: of a file that grows unseen; nothing came any more
-    int64_t grown_at = 0;              // monotonic: when it was last found to have grown
+    std::unique_ptr<Reading> reading;  // null: no more data; a file whose growth is not listed
+    int64_t grown_at = 0;              // monotonic time of the last growth
   };
 
-  // What a run that ends when all is read has to tell of.
+  // Summary of a run with follow = false.
   struct Import {
-    std::set<std::string> read, passed_over;  // paths
+    std::set<std::string> read, skipped;  // paths
     uint64_t spans = 0;
   };
 
-  bool rest(int64_t until);
+  bool wait(int64_t until);
   void settle();
-  bool look_through();
+  bool scan();
   bool is_new(const Found &found);
   bool read_one(const Found &found);
   bool read_history(const Found &found);
@@ -58,8 +58,8 @@ class HadoopSource final : public PushSource {
   void report_damage(const std::string &path, const Damage &damage);
   void report_rest(const Found &found, const History &history);
   void note_read(const std::string &path);
-  void note_passed_over(const std::string &path);
-  void say_imported();
+  void note_skipped(const std::string &path);
+  void log_import();
   void drop_idle(const std::vector<Found> &found);
   void forget(const std::vector<Found> &found);
 
@@ -69,9 +69,9 @@ class HadoopSource final : public PushSource {
   const Rules rules_;
   Places places_;
   Delivery delivery_;
-  std::map<std::string, Mark> marks_;         // of what has been read
+  std::map<std::string, Mark> marks_;         // of files that were read
   std::map<std::string, Running> running_;    // by path
-  std::map<std::string, uint64_t> reported_;  // pieces that could not be read
+  std::map<std::string, uint64_t> reported_;  // damaged pieces
   Import import_;
 };
 

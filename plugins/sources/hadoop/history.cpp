@@ -8,10 +8,10 @@
 namespace atalaya::hadoop {
 namespace {
 
-constexpr size_t kMaxRecord = size_t{4} << 20;  // of the old form: a quotation mark that is missing shall not hide the rest
+constexpr size_t kMaxRecord = size_t{4} << 20;  // in the old form: limits the effect of a missing quotation mark
 constexpr uint64_t kHashBegin = 0xcbf29ce484222325u;
 
-// FNV-1a: it tells texts apart that nobody made to be the same.
+// FNV-1a: collisions are only a matter of chance, not of attacks.
 uint64_t hashed(uint64_t hash, std::string_view text) {
   for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   return hash;
@@ -45,7 +45,7 @@ void History::damaged(std::string_view why) {
   damage_.add(binary ? "byte " + std::to_string(position_) : "line " + std::to_string(lines_), why);
 }
 
-// Nothing behind this can be read.
+// The rest of the part cannot be read.
 void History::broke(std::string_view why) {
   broken_ = true;
   damaged(why);
@@ -72,7 +72,7 @@ bool History::take_piece(std::string_view text, Spans &out, const Between &betwe
 }
 
 bool History::inflate(std::string_view bytes, Spans &out, const Between &between) {
-  std::string why, piece;  // its lines are looked for when there are many
+  std::string why, piece;  // lines are split in larger pieces
   bool wanted = true;
   const auto take = [&](std::string_view text) {
     piece += text;
@@ -86,7 +86,7 @@ bool History::inflate(std::string_view bytes, Spans &out, const Between &between
   return wanted;
 }
 
-// False: more of the text is needed.
+// False: needs more text.
 bool History::detect() {
   constexpr size_t kEnough = 64;
   const auto begins = [&](std::string_view with) { return std::string_view(text_).starts_with(with); };
@@ -107,7 +107,7 @@ bool History::detect() {
   return true;
 }
 
-// The length of the next line or record with its end; 0: it is not complete.
+// The length of the next line or record with its end; 0: incomplete.
 size_t History::next_size(std::string_view text) const {
   if (form_ == Form::old_text) {
     const size_t size = old_record_size(text.substr(0, kMaxRecord));
@@ -136,11 +136,11 @@ void History::take_text(Spans &out) {
   if (text_.size() > kMaxLine) skip_line();
 }
 
-// The line goes on beyond what is kept: what comes until its end is passed over.
+// The line exceeds the limit: skips it up to its end.
 void History::skip_line() {
   if (!skipping_) {
     ++lines_;
-    damaged("it is longer than " + std::to_string(kMaxLine >> 20) + " MiB");
+    damaged("the line is longer than " + std::to_string(kMaxLine >> 20) + " MiB");
     --lines_;
   }
   skipping_ = true;
@@ -167,14 +167,14 @@ void History::take_line(std::string_view line, Spans &out) {
   place(out, before);
 }
 
-// Where in the text the spans behind `from` were completed.
+// Sets the position in the text at which the spans from `from` on were completed.
 void History::place(Spans &spans, size_t from) const {
   for (size_t i = from; i < spans.size(); ++i) spans[i].at = {part_, position_};
 }
 
 void History::read_schema(std::string_view json) {
   std::string why;
-  if (json.size() > kMaxSchema || !schema_.read(json, why)) return broke("it is no schema of Avro");
+  if (json.size() > kMaxSchema || !schema_.read(json, why)) return broke("not an Avro schema");
   schema_read_ = true;
 }
 
@@ -186,7 +186,7 @@ void History::take_values(Spans &out) {
     const AvroSchema::Found found = schema_.to_json(rest, used, scratch_);
     if (found == AvroSchema::Found::incomplete && rest.size() <= kMaxLine) break;
     if (found != AvroSchema::Found::value) {
-      broke("its binary data is damaged");
+      broke("the binary data is damaged");
       break;
     }
     if (key_.empty()) hash_ = hashed(hash_, rest.substr(0, used));
@@ -216,7 +216,7 @@ void History::note_key() {
 
 void History::end_of_file(Spans &out) {
   if (broken_ || form_ == Form::none) return;
-  // A part of an object is no object, a part of a record lacks its full stop.
+  // A partial object lacks its brace, a partial record its full stop.
   const bool complete =
       form_ == Form::spark || form_ == Form::jhist ? text_.ends_with('}') : form_ == Form::old_text && text_.ends_with("\" .");
   if (!complete || skipping_) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One job's history as it is read: bytes to spans, whatever its form.
+// Turns the bytes of one job's history, in any form, into spans.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace atalaya::hadoop {
 
-inline constexpr size_t kMaxLine = size_t{32} << 20;  // a longer line is passed over
+inline constexpr size_t kMaxLine = size_t{32} << 20;  // longer lines are skipped
 inline constexpr size_t kMaxSchema = size_t{1} << 20;
 
 struct Rules {
@@ -27,29 +27,29 @@ class History {
  public:
   enum class Form { unknown, jhist, jhist_binary, old_text, spark, none };
 
-  // name: of the file or folder, without what tells its state or codec: the job's id where the text has none.
+  // name: of the file or folder, without suffixes of state and codec; the job's id if the text has none.
   History(const Rules &rules, std::string_view name);
 
-  // Whether the spans so far have been taken and more is wanted.
+  // Consumes the spans so far. False: stop.
   using Between = std::function<bool()>;
-  // The next bytes. What they complete is appended, in the order of the text; as few bytes may become many spans, `between` is
-  // called where they do. False: it wants no more, and nothing may follow.
+  // Reads the next bytes and appends completed spans in the order of the text. Because few bytes may become many spans, `between` is
+  // called in between. False: `between` stopped; do not feed more.
   bool feed(
       std::string_view bytes, Spans &out, const Between &between = [] { return true; });
-  // The file's end, for now: a last line without a line end is taken if it is complete.
+  // The current end of the file: a last line without a line end is used if it is complete.
   void end_of_file(Spans &out);
-  // The next file of a log in several parts; numbers rise.
+  // Starts the next part of a log in several parts; numbers increase.
   void next_part(uint64_t number);
-  // What goes on and was not told yet.
+  // Appends open spans that were not reported yet.
   void open(Spans &out);
 
-  Form form() const { return form_; }  // none: this is no history
+  Form form() const { return form_; }  // none: not a history
   Position position() const { return {part_, position_}; }
-  bool ended() const;                      // the job has
-  bool broken() const { return broken_; }  // nothing more of this part can be read
-  size_t waiting() const;                  // bytes behind the last complete line
+  bool ended() const;                      // whether the job has ended
+  bool broken() const { return broken_; }  // the rest of this part cannot be read
+  size_t waiting() const;                  // bytes after the last complete line
   const std::string &job() const;
-  // What tells this history from others and stays the same when its file moves: empty until its job is known.
+  // Identifies this history, also after its file moves; empty until its job is known.
   const std::string &key() const { return key_; }
   const Damage &damage() const { return damage_; }
 

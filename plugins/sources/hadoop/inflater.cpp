@@ -20,8 +20,8 @@ constexpr std::string_view kSnappyMagic = "\x82SNAPPY\0"sv;
 constexpr std::string_view kLzfMagic = "ZV"sv;
 constexpr size_t kMaxBlock = size_t{64} << 20;  // LZ4's stream allows 32 MiB
 constexpr int kMaxWindowLog = 27;
-// A text that is packed more tightly than any log of Spark is made to fill the store. A few bytes at its beginning may be, and a
-// block; what came before says nothing of what comes.
+// Protects against decompression bombs: rejects data packed more tightly than any log of Spark. The first bytes, and single blocks,
+// are allowed to exceed the ratio.
 constexpr uint64_t kMaxRatio = 500;
 constexpr uint64_t kUnsuspicious = uint64_t{16} << 20;
 constexpr uint64_t kMaxSaved = uint64_t{64} << 20;
@@ -37,7 +37,7 @@ uint32_t big(std::string_view at, size_t size) {
   return value;
 }
 
-// What goes in allows so much to come out.
+// Limits the output by the size of the input.
 class Bounded : public Inflater {
  public:
   bool feed(std::string_view bytes, const Take &take, std::string &why) final {
@@ -46,13 +46,13 @@ class Bounded : public Inflater {
   }
 
  protected:
-  // Whether `size` bytes more may come out; they are counted.
+  // Counts `size` more bytes of output. False: beyond the limit.
   bool allow(uint64_t size, std::string &why) {
     if (size <= allowed_) {
       allowed_ -= size;
       return true;
     }
-    why = "it grows to more than " + std::to_string(kMaxRatio) + " times its size when decompressed";
+    why = "the decompressed size exceeds " + std::to_string(kMaxRatio) + " times the compressed size";
     return false;
   }
   virtual bool decode(std::string_view bytes, const Take &take, std::string &why) = 0;
@@ -81,7 +81,7 @@ class Zstd final : public Bounded {
       const size_t result = ZSTD_decompressStream(context_.get(), &piece, &in);
       if (!allow(piece.pos, why) || !take({buffer_.data(), piece.pos})) return false;
       if (ZSTD_isError(result) != 0) {
-        why = "its zstd data is damaged: " + std::string(ZSTD_getErrorName(result));
+        why = "the zstd data is damaged: " + std::string(ZSTD_getErrorName(result));
         return false;
       }
       inside_ = result != 0;
@@ -95,22 +95,22 @@ class Zstd final : public Bounded {
   bool inside_ = false;
 };
 
-// Streams of blocks, each behind a header with its size.
+// Streams of blocks, each after a header with its size.
 class Blocks : public Bounded {
  public:
   size_t waiting() const override { return pending_.size(); }
 
  protected:
   struct Block {
-    size_t header = 0;  // 0: not all of it is there
+    size_t header = 0;  // 0: incomplete
     size_t size = 0, decoded = 0;
-    bool plain = false;  // stored as it is
+    bool plain = false;  // stored uncompressed
   };
-  // False: no header of this codec.
+  // False: not a header of this codec.
   virtual bool header(std::string_view bytes, Block &out) const = 0;
   virtual bool unpack(std::string_view packed, char *to, size_t size) const = 0;
   virtual const char *name() const = 0;
-  // Snappy says the decoded size in the block only.
+  // Snappy stores the decoded size only in the block.
   virtual bool decoded_size(std::string_view, Block &) const { return true; }
 
  private:
@@ -130,10 +130,10 @@ class Blocks : public Bounded {
       at += block.header + block.size;
     }
     pending_.erase(0, at);
-    if (!good && why.empty()) why = "its " + std::string(name()) + " data is damaged";
+    if (!good && why.empty()) why = "the " + std::string(name()) + " data is damaged";
     return good && wanted;
   }
-  // Puts what the text decodes to in its place.
+  // Decodes the block.
   bool decode_block(Block &block, std::string_view &text, std::string &why) {
     if (!decoded_size(text, block) || block.decoded > kMaxBlock || !allow(block.decoded, why)) return false;
     decoded_.resize(block.decoded);
@@ -145,8 +145,8 @@ class Blocks : public Bounded {
   std::string pending_, decoded_;
 };
 
-// lz4-java's LZ4BlockOutputStream: magic, method and level, sizes and a checksum of the text; a block without a text ends a stream,
-// and another may follow. The checksum is not looked at: the decoder checks its sizes, and lines their JSON.
+// lz4-java's LZ4BlockOutputStream: magic, method and level, sizes and a checksum of the text; an empty block ends a stream,
+// and another may follow. The checksum is ignored: the decoder checks sizes, and lines are parsed as JSON.
 class Lz4 final : public Blocks {
   bool header(std::string_view bytes, Block &out) const override {
     constexpr size_t kSize = 21;
@@ -183,7 +183,7 @@ class Snappy final : public Blocks {
   const char *name() const override { return "Snappy"; }
 };
 
-// compress-lzf's chunks: "ZV", whether it is packed, sizes of two bytes.
+// compress-lzf's chunks: "ZV", a flag for compression, sizes of two bytes.
 class Lzf final : public Blocks {
   bool header(std::string_view bytes, Block &out) const override {
     if (!bytes.starts_with(kLzfMagic.substr(0, std::min(bytes.size(), kLzfMagic.size())))) return false;
@@ -197,8 +197,8 @@ class Lzf final : public Blocks {
     }
     return true;
   }
-  // A control byte below 32: so many bytes and one more follow as they are. Else a copy from before: three bits of length and
-  // thirteen of distance; a length of seven goes on in the next byte.
+  // A control byte n below 32: n + 1 literal bytes follow. Otherwise a copy of earlier output: three bits of length and
+  // thirteen of distance; a length of seven continues in the next byte.
   bool unpack(std::string_view packed, char *to, size_t size) const override {
     size_t in = 0, out = 0;
     while (in < packed.size()) {
@@ -220,7 +220,7 @@ class Lzf final : public Blocks {
       if (in >= packed.size()) return false;
       const size_t distance = (static_cast<size_t>(control & 31) << 8 | static_cast<uint8_t>(packed[in++])) + 1;
       if (distance > out || size - out < length) return false;
-      for (size_t i = 0; i < length; ++i, ++out) to[out] = to[out - distance];  // they may overlap
+      for (size_t i = 0; i < length; ++i, ++out) to[out] = to[out - distance];  // source and destination may overlap
     }
     return out == size;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codecs of Spark's event logs, piece by piece: zstd, and the block forms of its LZ4, Snappy and LZF streams.
+// Streaming decoders for the codecs of Spark's event logs: zstd, and the block formats of its LZ4, Snappy and LZF streams.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace atalaya::hadoop {
 class Inflater {
  public:
   virtual ~Inflater() = default;
-  // Takes a piece of what was decoded, up to kMaxDecoded of it. False: no more is wanted.
+  // Consumes a decoded piece of at most kMaxDecoded bytes. False: stop.
   using Take = std::function<bool(std::string_view)>;
-  // Takes the stream's next bytes; gives what they decode to, piece by piece: little may become much. What is not complete yet
-  // waits. False: they are damaged, and `why` says how, or `take` wants no more; nothing may follow.
+  // Decodes the stream's next bytes in pieces. Incomplete data waits for more. False: damaged data (`why` has the reason), or
+  // `take` stopped; do not feed more.
   virtual bool feed(std::string_view bytes, const Take &take, std::string &why) = 0;
-  // Bytes that wait for those behind them.
+  // Bytes that wait for more.
   virtual size_t waiting() const = 0;
 };
 
 inline constexpr size_t kMagicSize = 8;
 inline constexpr size_t kMaxDecoded = size_t{1} << 20;
 
-// By the stream's first bytes, kMagicSize of them if there are so many; null: it is not compressed.
+// Selects the decoder by the stream's first kMagicSize bytes; null: not compressed.
 std::unique_ptr<Inflater> make_inflater(std::string_view first);
 
 }  // namespace atalaya::hadoop

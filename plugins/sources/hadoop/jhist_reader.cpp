@@ -8,7 +8,7 @@ namespace {
 
 using simdjson::SUCCESS;
 
-// Avro writes a value of a union as {"its type": value}.
+// Avro writes a value of a union as {"TYPE": value}.
 JsonElement without_union(JsonElement value) {
   JsonObject object;
   if (value.get(object) == SUCCESS && object.size() == 1) {
@@ -29,7 +29,7 @@ std::string text_at(const JsonObject &of, std::string_view key) {
 int64_t time_at(const JsonObject &of, std::string_view key) {
   int64_t number = 0;
   const auto found = member(of, key);
-  // Milliseconds that are also nanoseconds of an int64.
+  // Milliseconds within the range of int64 nanoseconds.
   if (!found || without_union(*found).get(number) != SUCCESS || number < 0 || number > INT64_MAX / 1'000'000) return 0;
   return number;
 }
@@ -76,7 +76,7 @@ Event::Type type_of(std::string_view word) {
   return Type::other;
 }
 
-// Some versions say in the event's type only how a job or an attempt ended.
+// In some versions only the event's type has the outcome of a job or attempt.
 std::string status_of(std::string_view type, const JsonObject &event) {
   for (const char *key : {"jobStatus", "status", "taskStatus"})
     if (std::string text = text_at(event, key); !text.empty()) return text;
@@ -122,24 +122,24 @@ Event JhistReader::read(std::string_view line, std::string &why) {
   Event event;
   JsonObject whole, outer, inner;
   if (parser_.parse(line.data(), line.size()).get(whole) != SUCCESS) {
-    why = "it is not JSON";
+    why = "not JSON";
     return event;
   }
   const std::string_view type = text_of(whole, "type");
   const auto found = object_of(whole, "event");
   if (type.empty() || !found) {
-    why = "it is no event of a job history";
+    why = "not an event of a job history";
     return event;
   }
   event.type = type_of(type);
   if (event.type == Event::Type::other) return event;
   if (found->size() != 1 || (*found->begin()).value.get(inner) != SUCCESS) {
-    why = "its event has no content";
+    why = "the event is empty";
     return event;
   }
   read_event(type, inner, event);
   if (event.job.size() > kMaxId || event.task.size() > kMaxId || event.attempt.size() > kMaxId || event.job.empty()) {
-    why = "it does not say which job, task or attempt it is of";
+    why = "the event names no job, task or attempt";
     event.type = Event::Type::other;
   }
   return event;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of a .jhist file, Avro's JSON, of all versions since 0.21.
+// Reads a line of a .jhist file, Avro JSON, of all versions since 0.21.
 #pragma once
 
 #include <simdjson.h>
@@ -11,11 +11,11 @@
 
 namespace atalaya::hadoop {
 
-inline constexpr size_t kMaxCounters = 10'000;  // of one event: further ones are not taken
+inline constexpr size_t kMaxCounters = 10'000;  // per event; further ones are skipped
 
 class JhistReader {
  public:
-  // Nothing in `why`: it was read; events that are of no interest have the type `other`.
+  // `why` is empty on success; irrelevant events have the type `other`.
   Event read(std::string_view line, std::string &why);
 
  private:

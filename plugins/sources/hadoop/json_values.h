@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of JSON objects, leniently: what is absent or of another type is empty.
+// Lenient access to JSON objects: missing values and values of another type are empty.
 #pragma once
 
 #include <simdjson.h>

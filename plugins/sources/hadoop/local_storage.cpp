@@ -20,8 +20,8 @@ using core::Descriptor;
 [[noreturn]] void fail(const std::string &path, int error) {
   const std::string text = path + ": " + core::error_text(error);
   if (error == ENOENT || error == ENOTDIR) throw Missing(text);
-  if (error == ELOOP) throw Linked(path + " is a link; it is followed only where the path itself names it");
-  throw Unreadable(text + (error == EACCES || error == EPERM ? "; the agent's user needs the right to read it" : ""));
+  if (error == ELOOP) throw Linked(path + " is a symbolic link; links are followed only if path names them");
+  throw Unreadable(text + (error == EACCES || error == EPERM ? "; give the agent's user read access" : ""));
 }
 
 Entry entry_of(const std::string &path, const struct stat &status) {
@@ -29,7 +29,7 @@ Entry entry_of(const std::string &path, const struct stat &status) {
           S_ISDIR(status.st_mode)};
 }
 
-// What of the path is below the root, without slashes in front; nothing: it is elsewhere.
+// The part of the path below the root, without leading slashes; nothing: not below it.
 std::optional<std::string_view> below(std::string_view path, std::string_view root) {
   if (root.empty() ? path.starts_with('/') : !path.starts_with(root)) return std::nullopt;
   std::string_view rest = path.substr(root.size());
@@ -38,7 +38,7 @@ std::optional<std::string_view> below(std::string_view path, std::string_view ro
   return rest;
 }
 
-// What openat says of a link where it wants a folder is that it is none.
+// For a link instead of a folder, openat fails with ENOTDIR.
 bool is_link(int folder, const std::string &name) {
   struct stat status {};
   return fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
@@ -48,7 +48,7 @@ struct CloseFolder {
   void operator()(DIR *folder) const { closedir(folder); }
 };
 
-// Users write in these folders: links of theirs are not followed, also none that was put there since a folder was listed; pipes and
+// Users can write to these folders: their links are not followed, even if created after the folder was listed; pipes and
 // devices are not opened.
 class LocalStorage final : public Storage {
  public:
@@ -104,7 +104,7 @@ class LocalStorage final : public Storage {
   }
 
  private:
-  // The longest root that the path is below; the path itself where there is none.
+  // The longest root that contains the path; the path itself if none does.
   std::pair<std::string, std::string_view> split(const std::string &path) const {
     std::pair<std::string, std::string_view> out{path, {}};
     bool any = false;
@@ -117,7 +117,7 @@ class LocalStorage final : public Storage {
     return out;
   }
 
-  // Folder after folder, so that none of them can be a link. errno says why there is none.
+  // Opens folder by folder, so that none can be a link. Sets errno on error.
   Descriptor open_below(const std::string &path, int flags) const {
     auto [root, rest] = split(path);
     if (root.empty()) root = ".";

@@ -7,11 +7,11 @@
 namespace atalaya::hadoop {
 namespace {
 
-// A span without a host would be taken for one of the agent's own.
+// A span without a host would get the agent's host.
 constexpr const char *kNoHost = "unknown";
 
-constexpr size_t kMaxTasks = 1'000'000;  // that wait or run; more are not counted
-constexpr size_t kMaxPlaces = 1024;      // bytes of one task's
+constexpr size_t kMaxTasks = 1'000'000;  // waiting or running; further ones are ignored
+constexpr size_t kMaxPlaces = 1024;      // bytes per task
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -20,7 +20,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// "map", "reduce", "setup" and "cleanup", and one name for all that there may be beside them. Empty: the event does not say it.
+// "map", "reduce", "setup" and "cleanup", and "other" for all else. Empty: missing in the event.
 std::string stage_of(std::string_view task_type) {
   if (task_type.starts_with("JOB_")) task_type.remove_prefix(4);
   for (const std::string_view known : {"MAP", "REDUCE", "SETUP", "CLEANUP", "TASK_CLEANUP"})
@@ -37,7 +37,7 @@ Outcome outcome_of(std::string_view status) {
   return status == "KILLED" ? Outcome::killed : Outcome::failed;
 }
 
-// Users' counters may have the framework's names; its groups tell them apart.
+// Users' counters may have the names of the framework's; the groups differ.
 std::optional<int64_t> task_counter(const Counters &counters, std::string_view name) {
   for (const Counter &one : counters)
     if (one.name == name &&
@@ -46,7 +46,7 @@ std::optional<int64_t> task_counter(const Counters &counters, std::string_view n
   return std::nullopt;
 }
 
-// What a map read: by its input format, where that counts; else from all file systems but the local one, which holds its spills.
+// Input of a map: of its input format if counted; else of all file systems except the local one, which holds spills.
 std::optional<int64_t> input_bytes(const Counters &counters) {
   std::optional<int64_t> by_system;
   for (const Counter &one : counters) {
@@ -63,7 +63,7 @@ std::string input_source(std::string_view locality) {
   return locality == "node" ? "disk" : "network";
 }
 
-// Of the task's data itself; a phase's bytes are those that it works through.
+// Measures the task's data; phases have the bytes that they process.
 void measure(const Counters &counters, Span &task) {
   task.gc_ms = task_counter(counters, "GC_TIME_MILLIS");
   if (task.stage == "map") {
@@ -92,7 +92,7 @@ Span phase_of(const Span &task, const char *name, int64_t begin, int64_t end) {
   return phase;
 }
 
-// The phases whose times the history has, in their order and within the task; those without a length took none.
+// The phases with times in the history, in order and within the task; phases without a duration are omitted.
 void add_map_phases(const Event &event, const Span &task, Spans &out) {
   const int64_t begin = task.start_ms, middle = event.map_finish, end = event.finish;
   if (middle < begin || middle > end) return;
@@ -112,7 +112,7 @@ void add_reduce_phases(const Event &event, const Span &task, Spans &out) {
   const int64_t begin = task.start_ms, shuffled = event.shuffle_finish, sorted = event.sort_finish, end = event.finish;
   if (shuffled < begin || sorted < shuffled || end < sorted) return;
   Span shuffle = phase_of(task, "shuffle", begin, shuffled);
-  // It has no source: what was fetched from maps on the same node is counted with the rest.
+  // Without a source: the counters do not separate data from maps on the same node.
   Span sort = phase_of(task, "sort", shuffled, sorted);
   Span reduce = phase_of(task, "reduce", sorted, end);
   reduce.records = task.records;
@@ -191,7 +191,7 @@ void MapReduceModel::task_ended(const Event &event) {
 
 bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
   if (event.start <= 0 || attempts_.size() >= kMaxOpen) {
-    why = event.start <= 0 ? "an attempt begins without a time" : "too many attempts have begun and not ended";
+    why = event.start <= 0 ? "an attempt begins without a time" : "too many open attempts";
     return false;
   }
   Span span = base("task", event.task_type);
@@ -199,7 +199,7 @@ bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
   span.attempt = event.attempt;
   span.host = topology_.host(cut(event.host));
   span.start_ms = event.start;
-  // A reduce's data comes from all maps: what is said of it is where its container was asked for.
+  // A reduce's data comes from all maps: its locality in the history is that of the container request.
   if (span.stage == "map") {
     const auto task = tasks_.find(event.task);
     const std::string_view data = task == tasks_.end() ? std::string_view{} : std::string_view(task->second);
@@ -212,14 +212,14 @@ bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
 bool MapReduceModel::attempt_ended(const Event &event, Spans &out, std::string &why) {
   const auto found = attempts_.find(event.attempt);
   if (found == attempts_.end()) {
-    why = "attempt " + event.attempt + " ends and has not begun";
+    why = "attempt " + event.attempt + " ends without a begin";
     return false;
   }
   Running running = std::move(found->second);
   attempts_.erase(found);
   Span &task = running.span;
   if (event.finish < task.start_ms) {
-    why = "attempt " + event.attempt + " ends before it begins";
+    why = "attempt " + event.attempt + " ends before its begin";
     return false;
   }
   if (task.host.empty()) task.host = topology_.host(cut(event.host));
@@ -234,7 +234,7 @@ bool MapReduceModel::attempt_ended(const Event &event, Spans &out, std::string &
   return true;
 }
 
-// What runs when the job ends, ends with it. An end of its own may still follow, and then counts.
+// Running spans end with the job. A later end event still replaces this end.
 void MapReduceModel::close(int64_t end, Spans &out) const {
   for (const auto &[id, attempt] : attempts_) {
     Span span = attempt.span;
@@ -243,8 +243,8 @@ void MapReduceModel::close(int64_t end, Spans &out) const {
   }
 }
 
-// A stage that was not done when its job broke off ends with it, killed if none of its tasks had failed. False: it would end before
-// it begins.
+// An unfinished stage ends with its job: killed, or failed if a task had failed. False: it would end before
+// its begin.
 bool MapReduceModel::end_stage(Stage &stage, int64_t job_finish, Outcome job) {
   Span &span = stage.running.span;
   const bool broken_off = job != Outcome::succeeded && (stage.running_tasks > 0 || stage.finish == 0);
@@ -255,7 +255,7 @@ bool MapReduceModel::end_stage(Stage &stage, int64_t job_finish, Outcome job) {
 }
 
 void MapReduceModel::job_ended(const Event &event, Spans &out) {
-  // A history may say it more than once, and the attempts stay in memory: they are copied once.
+  // A history may contain this event more than once: running attempts are copied only once.
   if (!std::exchange(ended_, true)) close(event.finish, out);
   for (auto &[name, stage] : stages_) {
     if (!end_stage(stage, event.finish, outcome_of(event.status))) continue;
@@ -276,17 +276,17 @@ void MapReduceModel::job_ended(const Event &event, Spans &out) {
 
 void MapReduceModel::open(Spans &out) {
   if (ended_) return;
-  if (job_known_ && !job_told_) out.push_back(job_);
-  job_told_ = job_known_;
-  const auto tell = [&](Running &running) {
-    if (running.told || running.span.start_ms <= 0) return;
-    running.told = true;
+  if (job_known_ && !job_reported_) out.push_back(job_);
+  job_reported_ = job_known_;
+  const auto report = [&](Running &running) {
+    if (running.reported || running.span.start_ms <= 0) return;
+    running.reported = true;
     out.push_back(running.span);
   };
-  for (auto &[name, stage] : stages_) tell(stage.running);
-  // The host is a part of what identifies an attempt: without it, it is told when it ends.
+  for (auto &[name, stage] : stages_) report(stage.running);
+  // The host is part of an attempt's identity: an attempt without a host is reported only at its end.
   for (auto &[id, attempt] : attempts_)
-    if (!attempt.span.host.empty()) tell(attempt);
+    if (!attempt.span.host.empty()) report(attempt);
 }
 
 }  // namespace atalaya::hadoop

@@ -10,16 +10,16 @@
 
 namespace atalaya::hadoop {
 
-inline constexpr size_t kMaxOpen = 200'000;  // attempts, or Spark's tasks and stages, that have begun and not ended
+inline constexpr size_t kMaxOpen = 200'000;  // open attempts, or Spark's tasks and stages
 
-// The events of one MapReduce job to spans. What has ended is appended at once; what goes on is told by open().
+// Turns the events of one MapReduce job into spans. Ended spans are appended at once; open() reports running ones.
 class MapReduceModel {
  public:
   explicit MapReduceModel(const Topology &topology) : topology_(topology) {}
 
-  // False: it contradicts what came before, or itself; `why` says how.
+  // False: the event is inconsistent; `why` has the reason.
   bool take(const Event &event, Spans &out, std::string &why);
-  // Appends what has begun, has not ended and has not been told yet.
+  // Appends running spans that were not reported yet.
   void open(Spans &out);
   const std::string &job() const { return job_.job; }
   bool ended() const { return ended_; }
@@ -27,12 +27,12 @@ class MapReduceModel {
  private:
   struct Running {
     Span span;
-    bool told = false;
+    bool reported = false;
   };
   struct Stage {
     Running running;
     int64_t finish = 0;         // of the last task that ended
-    int64_t running_tasks = 0;  // as far as tasks_ knows them
+    int64_t running_tasks = 0;  // according to tasks_
     bool failed = false, killed = false;
   };
 
@@ -48,9 +48,9 @@ class MapReduceModel {
 
   const Topology &topology_;
   Span job_;
-  bool job_known_ = false, job_told_ = false, ended_ = false;
+  bool job_known_ = false, job_reported_ = false, ended_ = false;
   std::map<std::string, Stage, std::less<>> stages_;
-  std::unordered_map<std::string, std::string> tasks_;  // that run; where their data is
+  std::unordered_map<std::string, std::string> tasks_;  // running tasks, with the hosts of their data
   std::unordered_map<std::string, Running> attempts_;   // by id
 };
 

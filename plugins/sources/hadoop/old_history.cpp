@@ -11,7 +11,7 @@ namespace {
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
-// KEY="VALUE" with \ before what would end it. False: it is cut or not of this form.
+// KEY="VALUE" with \ as escape character. False: cut off or malformed.
 bool read_values(std::string_view text, Values &out) {
   for (;;) {
     while (text.starts_with(' ')) text.remove_prefix(1);
@@ -45,7 +45,7 @@ std::string text_at(const Values &values, std::string_view key) {
   return found == values.end() ? std::string() : found->second;
 }
 
-// Takes what stands between the brackets at the text's beginning.
+// Consumes the text in the first pair of brackets.
 bool take_bracketed(std::string_view &text, char open, char close, std::string &out) {
   out.clear();
   if (!text.starts_with(open)) return false;
@@ -78,7 +78,7 @@ bool read_counter(std::string_view &text, const std::string &group, Counters &ou
 Counters counters_at(const Values &values, std::string_view key, std::string &why) {
   Counters out;
   const auto found = values.find(key);
-  if (found != values.end() && !read_old_counters(found->second, out)) why = "its counters are cut or of a form that is not known";
+  if (found != values.end() && !read_old_counters(found->second, out)) why = "the counters are cut off or malformed";
   return out;
 }
 
@@ -111,7 +111,7 @@ void fill(const Values &values, Event &out, std::string &why) {
   out.status = text_at(values, out.type == Event::Type::job_ended ? "JOB_STATUS" : "TASK_STATUS");
   out.start = time_at(values, out.type == Event::Type::job_submitted ? "SUBMIT_TIME" : "START_TIME");
   out.finish = time_at(values, "FINISH_TIME");
-  out.map_finish = out.finish;  // this form does not say when a map began to merge
+  out.map_finish = out.finish;  // this form lacks the start of a map's merge
   out.shuffle_finish = time_at(values, "SHUFFLE_FINISHED");
   out.sort_finish = time_at(values, "SORT_FINISHED");
   out.counters = counters_at(values, "COUNTERS", why);
@@ -153,13 +153,13 @@ Event read_old_record(std::string_view record, std::string &why) {
   const size_t space = record.find(' ');
   Values values;
   if (space == std::string_view::npos || !read_values(record.substr(space), values)) {
-    why = "it is cut or no record of a job history";
+    why = "cut off, or not a record of a job history";
     return event;
   }
   event.type = type_of(record.substr(0, space), values);
   if (event.type != Event::Type::other) fill(values, event, why);
   if (event.job.size() > kMaxId || event.task.size() > kMaxId || event.attempt.size() > kMaxId) {
-    why = "it does not say which job, task or attempt it is of";
+    why = "the event names no job, task or attempt";
     event.type = Event::Type::other;
   }
   return event;

@@ -10,11 +10,11 @@
 
 namespace atalaya::hadoop {
 
-// The length of the record at the text's beginning, its line end included; 0: its end is not there yet.
+// The length of the first record, including its line end; 0: incomplete.
 size_t old_record_size(std::string_view text);
-// Nothing in `why`: it was read. The record is without its line end.
+// `why` is empty on success. The record has no line end.
 Event read_old_record(std::string_view record, std::string &why);
-// "{(group)(its words)[(name)(its words)(5)]...}..."; false where it is cut or of another form: what stands before is taken.
+// "{(group)(its words)[(name)(its words)(5)]...}..."; false if cut off or malformed: counters before that are kept.
 bool read_old_counters(std::string_view text, Counters &out);
 
 }  // namespace atalaya::hadoop

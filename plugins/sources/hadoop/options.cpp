@@ -15,7 +15,7 @@ Topology::Names names_of(const Host &host, const char *path) {
   return out;
 }
 
-// "/dc1/r1": parts behind slashes.
+// "/dc1/r1": components after slashes.
 bool is_rack(const std::string &text) {
   return text.size() > 1 && text.starts_with('/') && !text.ends_with('/') && text.find("//") == std::string::npos;
 }
@@ -25,7 +25,7 @@ Topology topology_of(const Host &host) {
   const auto wrong = std::find_if(racks.begin(), racks.end(), [](const auto &one) { return !is_rack(one.second); });
   if (wrong != racks.end())
     throw Failure(Code::bad_config, "parameter \"racks." + wrong->first + "\": \"" + wrong->second +
-                                        "\" is no rack; write \"/rack\" or \"/datacentre/rack\"");
+                                        "\" is not a rack; write \"/rack\" or \"/datacentre/rack\"");
   return Topology(std::move(racks), names_of(host, "hosts"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parameters say, checked.
+// Reads and checks the parameters.
 #pragma once
 
 #include <atalaya/plugin.hpp>

@@ -18,12 +18,12 @@ bool is_pattern(const std::string &path) {
   return !is_webhdfs(path) && path.find_first_of(kWild) != std::string::npos;
 }
 
-// "webhdfs://host:port"; empty: it is local.
+// "webhdfs://host:port"; empty: local.
 std::string server_of(const std::string &path) {
   return is_webhdfs(path) ? path.substr(0, path.find('/', path.find("://") + 3)) : "";
 }
 
-// "webhdfs://nn:9870/x" of "hdfs://nn:8020/x": the ports differ, and the usual one is a proposal.
+// "webhdfs://nn:9870/x" for "hdfs://nn:8020/x": suggests the default web port.
 std::string web_path(const std::string &path) {
   const size_t host = path.find("://") + 3, folder = std::min(path.find('/', host), path.size());
   const std::string name = path.substr(host, std::min(path.find(':', host), folder) - host);
@@ -48,10 +48,10 @@ std::vector<std::string> globbed(const std::string &pattern) {
 
 Places::Places(const Host &host) : host_(host), path_(host.text("path")), root_(host.text("root")), webhdfs_(webhdfs_of(host)) {
   if (path_.starts_with("hdfs://"))
-    throw Failure(Code::bad_config, "parameter \"path\": \"" + path_ + "\" is HDFS by its own protocol; write " + web_path(path_) +
-                                        ", which is its name node's web address (port 50070 in Hadoop 2)");
+    throw Failure(Code::bad_config, "parameter \"path\": \"" + path_ + "\" uses the native HDFS protocol, which is not supported; write " + web_path(path_) +
+                                        ", the web address of its name node (port 50070 in Hadoop 2)");
   if (is_webhdfs(path_)) {
-    storage_of(path_);  // what is wrong with the address is said now
+    storage_of(path_);  // reports an invalid address now
   } else if (path_ != "auto") {
     storages_[""] = make_local_storage({is_pattern(path_) ? fixed_part(path_) : path_});
   }
@@ -62,8 +62,8 @@ void Places::discover_paths() {
   for (const std::string &problem : found.problems) host_.log(Level::warning, "path = \"auto\": " + problem);
   if (found.paths.empty())
     host_.log(Level::warning,
-              "path = \"auto\": no configuration of Hadoop or Spark says where histories are; set HADOOP_CONF_DIR or "
-              "SPARK_CONF_DIR for the agent, or write the folder as path");
+              "path = \"auto\": no configuration of Hadoop or Spark names a folder of histories; set HADOOP_CONF_DIR or "
+              "SPARK_CONF_DIR for the agent, or set path to the folder");
   for (const std::string &path : found.paths) host_.log(Level::info, "path = \"auto\": histories are in " + path);
   discovered_ = found.paths;
   storages_[""] = make_local_storage(discovered_);
@@ -83,27 +83,27 @@ Storage &Places::storage_of(const std::string &path) {
   return *storage;
 }
 
-void Places::add_found(const std::string &path, Seen &seen) {
+void Places::add_found(const std::string &path, Listing &listing) {
   try {
     Finding finding = find_histories(storage_of(path), path);
     for (const std::string &problem : finding.problems) host_.log(Level::warning, problem);
-    seen.complete = seen.complete && finding.problems.empty();
-    std::move(finding.found.begin(), finding.found.end(), std::back_inserter(seen.found));
+    listing.complete = listing.complete && finding.problems.empty();
+    std::move(finding.found.begin(), finding.found.end(), std::back_inserter(listing.found));
   } catch (const Missing &problem) {
-    // What matched a moment ago may be gone, and users may put links there: neither hides what lies elsewhere.
+    // A match may have been deleted or replaced by a link since; the other matches are still read.
     const bool matched = is_pattern(path_), linked = dynamic_cast<const Linked *>(&problem) != nullptr;
-    seen.complete = seen.complete && matched;
-    if (!matched || (linked && !std::exchange(link_told_, true))) host_.log(Level::warning, problem.what());
+    listing.complete = listing.complete && matched;
+    if (!matched || (linked && !std::exchange(link_logged_, true))) host_.log(Level::warning, problem.what());
   } catch (const std::runtime_error &problem) {
-    seen.complete = false;
+    listing.complete = false;
     host_.log(Level::warning, problem.what());
   }
 }
 
-Places::Seen Places::look() {
-  Seen seen;
-  for (const std::string &path : paths()) add_found(path, seen);
-  return seen;
+Places::Listing Places::list() {
+  Listing listing;
+  for (const std::string &path : paths()) add_found(path, listing);
+  return listing;
 }
 
 }  // namespace atalaya::hadoop

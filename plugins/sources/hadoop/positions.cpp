@@ -6,12 +6,12 @@
 namespace atalaya::hadoop {
 namespace {
 
-// Positions are worth less than the agent's start: what they say is only which spans need not be sent again.
+// Damaged positions must not prevent the agent's start: they only avoid sending spans again.
 store::Database open_or_renew(const std::string &file) {
   const auto open = [&] {
     store::Database database(file, store::Access::read_write);
     database.execute("PRAGMA journal_mode = WAL");
-    database.execute("PRAGMA synchronous = NORMAL");  // a power cut costs no more than spans that are sent again
+    database.execute("PRAGMA synchronous = NORMAL");  // after a power failure some spans are only sent again
     database.execute(
         "CREATE TABLE IF NOT EXISTS histories(key TEXT PRIMARY KEY, part INTEGER NOT NULL, position INTEGER NOT NULL,"
         " changed_s INTEGER NOT NULL) WITHOUT ROWID");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has been read and is held by the sinks, across restarts.
+// Saves the positions that the sinks hold, over restarts.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace atalaya::hadoop {
 
-// Whether a file is as it was.
+// Size and time of a file, to detect changes.
 struct Mark {
   uint64_t size = 0;
   int64_t changed_ms = 0;
@@ -21,12 +21,12 @@ struct Mark {
 
 class Positions {
  public:
-  // file: of the database; it is made if it is missing, and made anew if it is damaged.
+  // file: the database; created if missing, replaced if damaged.
   explicit Positions(const std::string &file);
 
-  // Files that were read to their end, by path.
+  // Files read to their end, by path.
   std::map<std::string, Mark> files();
-  // How far a history has been taken, wherever its file lay; nothing: it is new.
+  // The position of a history, independent of its file's path; nothing: new.
   std::optional<Position> of(const std::string &key);
 
   struct Progress {
@@ -36,7 +36,7 @@ class Positions {
     std::optional<Mark> mark;  // the file has been read to its end
   };
   void save(const std::vector<Progress> &progress, int64_t now_s);
-  // Forgets files that are no longer there, and histories that have not moved since.
+  // Forgets other files, and histories without progress since then.
   void forget_all_but(const std::set<std::string> &paths, int64_t since_s);
 
  private:

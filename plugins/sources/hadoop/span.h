@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a history is turned into.
+// Spans of a history.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace atalaya::hadoop {
 
 enum class Outcome : int64_t { succeeded = 0, failed = 1, killed = 2 };
 
-inline constexpr size_t kMaxId = 256;           // a longer id is none; other texts are cut there
-inline constexpr size_t kMaxCounterText = 200;  // a counter's group or name is cut there, as is its metric's name
+inline constexpr size_t kMaxId = 256;           // longer ids are ignored; other texts are cut
+inline constexpr size_t kMaxCounterText = 200;  // longer groups, names and metric names of counters are cut
 
-// The numbers of a job, stage or task by group and name, as its framework calls them.
+// A number of a job, stage or task with the group and name of its framework.
 struct Counter {
   std::string group, name;
   int64_t value = 0;
 };
 using Counters = std::vector<Counter>;
 
-// A place in a history: behind the last line taken, in the decoded text of one of its parts.
+// A position in a history: after the last line read, in the decoded text of one of its parts.
 struct Position {
   uint64_t part = 0, offset = 0;
   bool operator==(const Position &) const = default;
@@ -31,22 +31,22 @@ struct Position {
 };
 
 struct Span {
-  std::string text;  // its level: job, stage, task, phase; or fact
+  std::string text;  // the level: job, stage, task, phase; or fact
   int64_t start_ms = 0;
-  int64_t duration_ms = -1;  // -1: it has not ended
-  // Absent are the empty ones.
+  int64_t duration_ms = -1;  // -1: still running
+  // Empty: absent.
   std::string host, framework, job, name, stage, task, attempt, phase, locality, executor, source;
-  // model: its length was logged, its place in the task was not; coarse: it holds what the task knows as several phases
+  // model: its length was logged, its position in the task was not; coarse: it combines several phases of the task
   std::string quality;
   std::string fact, value;  // of a fact
   std::optional<int64_t> bytes, records, remote_bytes, gc_ms;
   std::optional<Outcome> outcome;
   Counters counters;
-  Position at;  // where it was completed
+  Position at;  // of its completion
 };
 using Spans = std::vector<Span>;
 
-// A task or stage that has no end of its own when its job ends: the framework drops it then.
+// Ends a task or stage that is still running at the end of its job: the framework kills it then.
 inline void close_with_job(const Span &running, int64_t end_ms, Spans &out) {
   if (end_ms < running.start_ms) return;
   out.push_back(running);
@@ -54,10 +54,10 @@ inline void close_with_job(const Span &running, int64_t end_ms, Spans &out) {
   out.back().outcome = Outcome::killed;
 }
 
-// What of a history could not be read.
+// Unreadable pieces of a history.
 struct Damage {
   uint64_t count = 0;
-  std::string first;  // where and what
+  std::string first;  // location and reason
 
   void add(std::string_view where, std::string_view what) {
     if (count++ == 0) first = std::string(where) + ": " + std::string(what);

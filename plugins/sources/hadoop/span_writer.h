@@ -10,10 +10,10 @@
 
 namespace atalaya::hadoop {
 
-// Spans to samples.
+// Converts spans to samples.
 class SpanWriter {
  public:
-  // max_names: different names of counters; those beyond are left out and counted.
+  // max_names: maximum distinct names of counters; further ones are left out and counted.
   SpanWriter(Host host, size_t max_names);
 
   void write(const Span &span, Batch &batch);
@@ -33,7 +33,7 @@ class SpanWriter {
   uint64_t left_out_ = 0;
 };
 
-// "counter.GROUP.NAME" in the letters that names of metrics may have.
+// "counter.GROUP.NAME" with the characters allowed in metric names.
 void counter_metric(const Counter &counter, std::string &out);
 
 }  // namespace atalaya::hadoop

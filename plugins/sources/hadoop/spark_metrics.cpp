@@ -13,16 +13,16 @@ namespace {
 using simdjson::SUCCESS;
 
 constexpr size_t kMaxDepth = 3;
-constexpr int64_t kLongest = int64_t{1} << 42;  // ms: 140 years
+constexpr int64_t kMaxTime = int64_t{1} << 42;  // ms: 140 years
 
 int64_t sum(int64_t a, int64_t b) {
   int64_t result = 0;
   return __builtin_add_overflow(a, b, &result) ? (a < 0 ? INT64_MIN : INT64_MAX) : result;
 }
 
-// A time in milliseconds that was measured; 0 where there is none.
+// A measured time in milliseconds; 0: none.
 int64_t length_of(const std::optional<int64_t> &ms) {
-  return ms && *ms > 0 ? std::min(*ms, kLongest) : 0;
+  return ms && *ms > 0 ? std::min(*ms, kMaxTime) : 0;
 }
 
 std::optional<int64_t> amount_of(const std::optional<JsonObject> &group, std::string_view key) {
@@ -33,7 +33,7 @@ std::optional<int64_t> amount_of(const std::optional<JsonObject> &group, std::st
 
 struct ShuffleRead {
   std::optional<int64_t> bytes, remote, records, wait_ms;
-  std::string source;  // of the larger part of it; empty: that is not known
+  std::string source;  // of the larger part; empty: unknown
 };
 
 ShuffleRead shuffle_read_of(const JsonObject &metrics) {
@@ -50,7 +50,7 @@ ShuffleRead shuffle_read_of(const JsonObject &metrics) {
   return out;
 }
 
-// Where the input came from. Spark 1 says it; later ones only how near it was: a process's own is in its cache or has no place.
+// The source of the input. Only Spark 1 logs it; later versions log the locality: process-local input is cached or has no location.
 std::string input_source(const std::optional<JsonObject> &input, std::string_view locality) {
   if (!input) return {};
   const std::string_view method = text_of(*input, "Data Read Method");
@@ -78,12 +78,12 @@ Span phase_of(const Span &task, const char *name, int64_t start, int64_t length)
   return phase;
 }
 
-// Appends phases one behind the other.
+// Appends phases one after the other.
 class Timeline {
  public:
   Timeline(const Span &task, int64_t start, Spans &out) : task_(task), at_(start), out_(out) {}
 
-  // A phase that took no time and has no bytes is none.
+  // Omits a phase without time and bytes.
   Span *add(const char *name, int64_t length, const std::optional<int64_t> &bytes = std::nullopt) {
     if (length <= 0 && bytes.value_or(0) == 0) return nullptr;
     out_.push_back(phase_of(task_, name, at_, length));
@@ -172,7 +172,7 @@ void add_task_phases(const JsonObject &metrics, const Span &task, int64_t gettin
   const int64_t wait = std::min(length_of(shuffle.wait_ms), run);
   const int64_t write = std::min(amount_of(written, "Shuffle Write Time").value_or(0) / 1'000'000, run - wait);  // logged in ns
   const auto input = object_of(metrics, "Input Metrics");
-  // What the scheduler took stands before them.
+  // The scheduler's delay comes first.
   Timeline timeline(task, std::max(task.start_ms, run_end - deserialize - run - serialize), out);
   timeline.add("deserialize", deserialize);
   if (Span *phase = timeline.add("shuffle-read", wait, shuffle.bytes)) {
@@ -180,7 +180,7 @@ void add_task_phases(const JsonObject &metrics, const Span &task, int64_t gettin
     phase->remote_bytes = shuffle.remote;
     phase->source = shuffle.source;
   }
-  // Spark logs an input of 0 also where there is none: of a stage that works on its shuffle the bytes are in that phase.
+  // Spark logs an input of 0 also without input: in a stage that reads a shuffle, the bytes belong to that phase.
   const bool has_input = amount_of(input, "Bytes Read").value_or(0) > 0 || shuffle.bytes.value_or(0) == 0;
   if (Span *phase = timeline.add("compute", run - wait - write, has_input ? amount_of(input, "Bytes Read") : std::nullopt)) {
     if (has_input) phase->records = amount_of(input, "Records Read");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Spark measured of a task: its numbers, and the phases that they tell of.
+// Reads Spark's metrics of a task: its counters and phases.
 #pragma once
 
 #include "plugins/sources/hadoop/json_values.h"
@@ -7,15 +7,15 @@
 
 namespace atalaya::hadoop {
 
-// "Task Metrics", of the group's name: nested ones are groups of their own. Numbers only.
+// Reads the numbers of "Task Metrics"; nested objects become separate groups.
 void read_metrics(std::string_view group, const JsonObject &metrics, Counters &out, size_t depth = 0);
-// The values of accumulators with a name; those of one name are summed. `key`: "Update" of a task, "Value" of a stage. Spark's own
-// are left out of a task's, which has them among its metrics.
+// Reads the named accumulators and sums those of one name. `key`: "Update" of a task, "Value" of a stage. Spark's internal ones
+// are left out for tasks, which have them among their metrics.
 void read_accumulables(const JsonObject &info, std::string_view key, bool with_internal, Counters &out);
-// Bytes, records, GC time of a task that has ended.
+// Sets bytes, records and GC time of an ended task.
 void measure_task(const JsonObject &metrics, Span &task);
-// Its phases. Spark logs how long each took, in milliseconds, and not when it began: they are placed one after the other.
-// getting_result: when the driver began to fetch the result; 0: it came with the task's end.
+// Appends its phases. Spark logs their durations in milliseconds, not their starts: they are placed one after the other.
+// getting_result: start of the driver's fetch of the result; 0: it came with the task's end.
 void add_task_phases(const JsonObject &metrics, const Span &task, int64_t getting_result_ms, Spans &out);
 
 }  // namespace atalaya::hadoop

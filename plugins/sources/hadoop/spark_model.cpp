@@ -15,7 +15,7 @@ using simdjson::SUCCESS;
 constexpr std::string_view kPrefix = "SparkListener";
 constexpr size_t kMaxSettings = 10'000;
 
-// The event's name without reading the whole line; empty where it is not written as Spark does.
+// The event's name without parsing the whole line; empty if the line is not in Spark's format.
 std::string_view event_of(std::string_view line) {
   constexpr std::string_view kBegin = "{\"Event\":\"";
   if (!line.starts_with(kBegin)) return {};
@@ -62,11 +62,11 @@ void SparkModel::take(std::string_view line, Spans &out, std::string &why) {
   if (!name.empty() && (!name.starts_with(kPrefix) || !is_of_interest(name.substr(kPrefix.size())))) return;
   JsonObject event;
   if (parser_.parse(line.data(), line.size()).get(event) != SUCCESS) {
-    why = "it is not JSON";
+    why = "not JSON";
     return;
   }
   name = text_of(event, "Event");
-  if (name.empty()) why = "it is no event of Spark";
+  if (name.empty()) why = "not an event of Spark";
   if (!name.starts_with(kPrefix)) return;
   name.remove_prefix(kPrefix.size());
   if (name == "TaskStart") {
@@ -85,7 +85,7 @@ void SparkModel::take(std::string_view line, Spans &out, std::string &why) {
     application_end(event, out, why);
   } else if (name == "EnvironmentUpdate") {
     environment(event);
-    if (job_known_) give_facts(out);
+    if (job_known_) append_facts(out);
   }
 }
 
@@ -96,20 +96,20 @@ void SparkModel::application_start(const JsonObject &event, Spans &out) {
   job_.start_ms = time_of(event, "Timestamp");
   if (const std::string_view run = text_of(event, "App Attempt ID"); !run.empty() && run != "1") run_ = id_text(run) + "/";
   job_known_ = job_.start_ms > 0;
-  if (job_known_) give_facts(out);
+  if (job_known_) append_facts(out);
 }
 
 void SparkModel::application_end(const JsonObject &event, Spans &out, std::string &why) {
   ended_ = true;
   const int64_t end = time_of(event, "Timestamp");
   if (!job_known_ || end < job_.start_ms) {
-    why = "the application ends and has not begun";
+    why = "the application ends without a begin";
     return;
   }
-  // A log may say it more than once, and what is open stays in memory: it is copied once.
+  // A log may contain this event more than once: running spans are copied only once.
   if (!std::exchange(closed_, true)) close(end, out);
   job_.duration_ms = end - job_.start_ms;
-  // Whether an application that goes on after one of its jobs failed has failed, only its exit code says, since Spark 4.
+  // If an application continues after a failed job, only its exit code tells whether it failed (since Spark 4).
   if (const auto code = integer_of(event, "ExitCode"); code) {
     job_.outcome = *code == 0 ? Outcome::succeeded : Outcome::failed;
   } else if (!any_failed_) {
@@ -118,8 +118,8 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
   out.push_back(job_);
 }
 
-// What runs when the application ends, ends with it. Of a task whose stage is completed only the end was not logged: it was there
-// by the stage's, and how it ended is not known. An end of its own may still follow, and then counts.
+// Running spans end with the application. A running task of a completed stage ended by the stage's end, without a logged event: its
+// outcome is unknown. A later end event still replaces this end.
 void SparkModel::close(int64_t end, Spans &out) const {
   for (const auto &[id, one] : stages_) close_with_job(one.span, end, out);
   for (const auto &[id, one] : tasks_) {
@@ -151,7 +151,7 @@ void SparkModel::environment(const JsonObject &event) {
   }
 }
 
-void SparkModel::give_facts(Spans &out) {
+void SparkModel::append_facts(Spans &out) {
   for (Span &fact : settings_) {
     fact.job = job_.job;
     fact.start_ms = job_.start_ms;
@@ -160,7 +160,7 @@ void SparkModel::give_facts(Spans &out) {
   settings_.clear();
 }
 
-// "3", and "3.1" when it was tried again; "2/3" in the application's second run.
+// "3", "3.1" for a retry, "2/3" in the application's second run.
 std::string SparkModel::stage_id(int64_t stage, int64_t attempt) const {
   return run_ + std::to_string(stage) + (attempt > 0 ? "." + std::to_string(attempt) : "");
 }
@@ -188,7 +188,7 @@ void SparkModel::stage_completed(const JsonObject &event, Spans &out, std::strin
   const auto info = object_of(event, "Stage Info");
   Span span;
   if (!info || !stage_span(*info, span)) {
-    why = "a stage ends without its number";
+    why = "a stage ends without an id";
     return;
   }
   const auto begun = stages_.find(span.stage);
@@ -198,7 +198,7 @@ void SparkModel::stage_completed(const JsonObject &event, Spans &out, std::strin
   }
   const int64_t end = time_of(*info, "Completion Time");
   if (span.start_ms == 0 || end < span.start_ms) {
-    why = "stage " + span.stage + " has no start, or ends before it";
+    why = "stage " + span.stage + " has no start, or ends before its start";
     return;
   }
   if (stage_ends_.size() < kMaxOpen) stage_ends_.insert_or_assign(span.stage, end);
@@ -229,7 +229,7 @@ void SparkModel::task_start(const JsonObject &event, std::string &why) {
   const auto info = object_of(event, "Task Info");
   Span span;
   if (!info || !task_span(event, *info, span) || tasks_.size() >= kMaxOpen) {
-    why = tasks_.size() >= kMaxOpen ? "too many tasks have begun and not ended" : "a task begins without its number or time";
+    why = tasks_.size() >= kMaxOpen ? "too many open tasks" : "a task begins without an id or time";
     return;
   }
   const std::string key = span.attempt;
@@ -240,7 +240,7 @@ void SparkModel::task_end(const JsonObject &event, Spans &out, std::string &why)
   const auto info = object_of(event, "Task Info");
   Span span;
   if (!info || !task_span(event, *info, span)) {
-    why = "a task ends without its number or time";
+    why = "a task ends without an id or time";
     return;
   }
   if (const auto begun = tasks_.find(span.attempt); begun != tasks_.end()) {
@@ -249,7 +249,7 @@ void SparkModel::task_end(const JsonObject &event, Spans &out, std::string &why)
   }
   const int64_t end = time_of(*info, "Finish Time");
   if (end < span.start_ms) {
-    why = "task " + span.attempt + " ends before it begins";
+    why = "task " + span.attempt + " ends before its begin";
     return;
   }
   span.duration_ms = end - span.start_ms;
@@ -267,12 +267,12 @@ void SparkModel::task_end(const JsonObject &event, Spans &out, std::string &why)
 
 void SparkModel::open(Spans &out) {
   if (ended_) return;
-  if (job_known_ && !job_told_) out.push_back(job_);
-  job_told_ = job_known_;
+  if (job_known_ && !job_reported_) out.push_back(job_);
+  job_reported_ = job_known_;
   for (auto *running : {&stages_, &tasks_}) {
     for (auto &[id, one] : *running) {
-      if (!one.told) out.push_back(one.span);
-      one.told = true;
+      if (!one.reported) out.push_back(one.span);
+      one.reported = true;
     }
   }
 }

@@ -15,15 +15,15 @@
 
 namespace atalaya::hadoop {
 
-// The events of one Spark application, a JSON object a line, of Spark 1 to 4, to spans: the application is the job.
+// Turns the events of one Spark application (Spark 1 to 4, one JSON object per line) into spans: the application is the job.
 class SparkModel {
  public:
-  // fallback: the application's id where the log has none, as of Spark 1.0.
+  // fallback: the application's id if the log has none (Spark 1.0).
   SparkModel(const Topology &topology, const Facts &facts, std::string_view fallback);
 
-  // Nothing in `why`: the line was read, or is of no interest.
+  // `why` is empty if the line was read or is irrelevant.
   void take(std::string_view line, Spans &out, std::string &why);
-  // Appends what has begun, has not ended and has not been told yet.
+  // Appends running spans that were not reported yet.
   void open(Spans &out);
   const std::string &job() const { return job_.job; }
   bool job_known() const { return job_known_; }
@@ -32,7 +32,7 @@ class SparkModel {
  private:
   struct Running {
     Span span;
-    bool told = false;
+    bool reported = false;
   };
 
   void application_start(const JsonObject &event, Spans &out);
@@ -40,7 +40,7 @@ class SparkModel {
   void close(int64_t end, Spans &out) const;
   void job_end(const JsonObject &event);
   void environment(const JsonObject &event);
-  void give_facts(Spans &out);
+  void append_facts(Spans &out);
   void stage_submitted(const JsonObject &event);
   void stage_completed(const JsonObject &event, Spans &out, std::string &why);
   void task_start(const JsonObject &event, std::string &why);
@@ -53,8 +53,8 @@ class SparkModel {
   const Facts &facts_;
   simdjson::dom::parser parser_;
   Span job_;
-  std::string run_;  // "2/" of ids in the second run of an application, which numbers from 0 again; empty in the first
-  bool job_known_ = false, job_told_ = false, ended_ = false, closed_ = false, any_failed_ = false;
+  std::string run_;  // prefix "2/" of ids in the second run of an application, which numbers from 0 again; empty in the first run
+  bool job_known_ = false, job_reported_ = false, ended_ = false, closed_ = false, any_failed_ = false;
   Spans settings_;                                           // until the application's start is known
   std::unordered_map<std::string, Running> stages_, tasks_;  // by stage; by attempt
   std::unordered_map<std::string, int64_t> stage_ends_;      // of completed ones

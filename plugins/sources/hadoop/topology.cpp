@@ -6,7 +6,7 @@
 namespace atalaya::hadoop {
 namespace {
 
-// The parts of "/dc/rack/host"; the rack of a bare name is empty.
+// The parts of "/dc/rack/host"; without a rack it is empty.
 struct Place {
   std::string_view rack, host;
 };
@@ -17,20 +17,20 @@ Place place_of(std::string_view written) {
   return {written.substr(0, slash), written.substr(slash + 1)};
 }
 
-// The port of "host:port", not the end of an IPv6 address.
+// Finds the port of "host:port", not the end of an IPv6 address.
 std::string_view without_port(std::string_view host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
   const size_t colon = host.find(':');
   return colon != std::string_view::npos && host.find(':', colon + 1) == std::string_view::npos ? host.substr(0, colon) : host;
 }
 
-// All but the last part of "/dc/rack"; empty for "/rack".
+// "/dc/rack" without its last part; empty for "/rack".
 std::string_view datacenter_of(std::string_view rack) {
   const size_t slash = rack.rfind('/');
   return slash == std::string_view::npos || slash == 0 ? std::string_view{} : rack.substr(0, slash);
 }
 
-// How far apart, the nearest first.
+// Distances, nearest first.
 enum class Distance { node, rack, datacenter, remote, unknown };
 
 const char *word_of(Distance distance) {
@@ -91,7 +91,7 @@ std::string Topology::locality(std::string_view host_name, std::string_view plac
     all_known = all_known && found != Distance::unknown;
     nearest = std::min(nearest, found);
   }
-  // A nearer copy may stand where nobody knows.
+  // A nearer replica may be at an unknown location.
   if (!all_known && nearest != Distance::rack) return {};
   return word_of(nearest);
 }

@@ -12,11 +12,11 @@ namespace {
 using http_client::Answer;
 using simdjson::SUCCESS;
 
-constexpr size_t kMaxList = size_t{64} << 20;  // bytes of a folder's list
+constexpr size_t kMaxList = size_t{64} << 20;  // bytes of a folder's listing
 constexpr int kMaxRedirects = 4;
 constexpr std::string_view kPlain = "webhdfs://", kTls = "swebhdfs://";
 
-// A name in a folder, not a way out of it.
+// A valid name in a folder, not a path out of it.
 bool is_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
 }
@@ -48,7 +48,7 @@ class WebHdfs final : public Storage {
     }
     options_.tls = tls ? http_client::tls_context(options.tls) : nullptr;
     options_.timeout = options_.deadline = options.timeout;
-    for (const std::string &web : webs_) http_client::parse_url(web, "/");  // what is wrong with it is said now
+    for (const std::string &web : webs_) http_client::parse_url(web, "/");  // reports an invalid address now
   }
 
   bool reads_at_end() const override { return false; }
@@ -68,7 +68,7 @@ class WebHdfs final : public Storage {
     return webs_[active_] + "/webhdfs/v1" + encoded + "?op=" + operation + more + (user.empty() ? "" : "&user.name=" + user);
   }
 
-  // The name node that answered last is asked first, then each of the others once.
+  // Tries the name node that answered last, then each of the others once.
   std::string ask(const std::string &path, const char *operation, const std::string &more, size_t limit) {
     for (size_t tried = 1;; ++tried) {
       try {
@@ -79,7 +79,7 @@ class WebHdfs final : public Storage {
       }
     }
   }
-  // The name node sends readers on to a data node.
+  // The name node redirects reads to a data node.
   std::string ask_active(const std::string &path, const char *operation, const std::string &more, size_t limit) {
     std::string url = url_of(path, operation, more), body;
     for (int hop = 0; hop <= kMaxRedirects; ++hop) {
@@ -88,22 +88,22 @@ class WebHdfs final : public Storage {
       if (answer.status < 300 || answer.status >= 400 || answer.location.empty()) refuse(path, answer);
       url = answer.location;
     }
-    throw Unreadable(path + ": the server sends on and on to other servers");
+    throw Unreadable(path + ": too many redirects");
   }
   Answer exchange(const std::string &url, const std::string &path, size_t limit, std::string &body, bool name_node) {
     body.clear();
     bool too_long = false;
     try {
       const http_client::Url target = http_client::parse_url(url, "/");
-      // What TLS protects is not asked for without it.
+      // Never follows a redirect from TLS to plain text.
       if (target.tls != (options_.tls != nullptr))
-        throw Unreadable(path + ": the server sends on to " + target.host + " with another protocol");
+        throw Unreadable(path + ": the server redirects to " + target.host + " with another protocol");
       Answer answer = connection_.exchange(target, {.method = "GET", .target = target.target}, [&](std::string_view piece) {
         too_long = too_long || body.size() + piece.size() > limit;
         if (!too_long) body += piece;
         return !too_long;
       });
-      if (too_long) throw Unreadable(path + ": the server sends more than was asked for");
+      if (too_long) throw Unreadable(path + ": the answer is larger than requested");
       return answer;
     } catch (const Unreadable &) {
       throw;
@@ -113,7 +113,7 @@ class WebHdfs final : public Storage {
       throw Unreadable(path + ": " + failure.what());
     }
   }
-  // {"RemoteException": {"message": "..."}}, or whatever stands before the server.
+  // {"RemoteException": {"message": "..."}}, or the text of a proxy.
   static std::string words_of(const std::string &body) {
     simdjson::dom::parser parser;
     JsonObject whole;
@@ -123,10 +123,10 @@ class WebHdfs final : public Storage {
     return http_client::words_of(body);
   }
   [[noreturn]] static void refuse(const std::string &path, const Answer &answer) {
-    const std::string text = path + ": the server answers " + std::to_string(answer.status) + ": " + words_of(answer.body);
+    const std::string text = path + ": the server returned status " + std::to_string(answer.status) + ": " + words_of(answer.body);
     if (answer.status == 404) throw Missing(text);
     if (answer.body.find("StandbyException") != std::string::npos) throw NotActive(text);
-    throw Unreadable(text + (answer.status == 401 || answer.status == 403 ? "; the parameter \"user\" says who asks" : ""));
+    throw Unreadable(text + (answer.status == 401 || answer.status == 403 ? "; set the parameter \"user\" to a permitted user" : ""));
   }
 
   const std::string user_;
@@ -154,7 +154,7 @@ Entry read_file_status(std::string_view json, const std::string &url) {
   Entry entry;
   if (parser.parse(json.data(), json.size()).get(whole) == SUCCESS)
     if (const auto status = object_of(whole, "FileStatus"); status && read_status(*status, url, entry)) return entry;
-  throw Unreadable(url + ": the server's answer is none of WebHDFS");
+  throw Unreadable(url + ": invalid answer from WebHDFS");
 }
 
 std::vector<Entry> read_file_list(std::string_view json, const std::string &url) {
@@ -163,7 +163,7 @@ std::vector<Entry> read_file_list(std::string_view json, const std::string &url)
   simdjson::dom::array list;
   std::vector<Entry> out;
   if (parser.parse(json.data(), json.size()).get(whole) != SUCCESS || whole["FileStatuses"]["FileStatus"].get(list) != SUCCESS)
-    throw Unreadable(url + ": the server's answer is none of WebHDFS");
+    throw Unreadable(url + ": invalid answer from WebHDFS");
   for (const JsonElement element : list) {
     JsonObject one;
     Entry entry;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDFS by its REST interface, or HttpFS.
+// HDFS by WebHDFS or HttpFS (REST).
 #pragma once
 
 #include <chrono>
@@ -20,12 +20,12 @@ struct WebHdfsOptions {
   std::chrono::nanoseconds timeout{};
 };
 
-// webhdfs://host:port/path, swebhdfs:// by TLS; webhdfs://host:port,host:port/path: whichever name node is the active one.
+// webhdfs://host:port/path, swebhdfs:// for TLS; webhdfs://host:port,host:port/path: uses the active name node.
 bool is_webhdfs(std::string_view path);
-// Paths are URLs as above, all of the server of `base`. Throws Failure (bad_config).
+// Paths are URLs as above with the server of `base`. Throws Failure (bad_config).
 std::unique_ptr<Storage> make_webhdfs(const std::string &base, const WebHdfsOptions &options);
 
-// What the server says. Throws Unreadable with `url` in it where it says something else.
+// Parse the server's answers. Throw Unreadable with `url` if an answer is invalid.
 Entry read_file_status(std::string_view json, const std::string &url);
 std::vector<Entry> read_file_list(std::string_view json, const std::string &url);
 

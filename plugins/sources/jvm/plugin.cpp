@@ -67,7 +67,7 @@ class Jvm final : public CollectingSource<Collector> {
       need::optional_capability("CAP_SETGID", "no JVMs of other users", "others"),
   };
   static constexpr Description description = {.name = "jvm"_str,
-                                              .summary = "Read heap, collections and hot functions of every JVM, without an agent"_str,
+                                              .summary = "Read heap, collections and hot functions of JVMs, without an agent"_str,
                                               .params = params,
                                               .metrics = kMetrics,
                                               .needs = needs,

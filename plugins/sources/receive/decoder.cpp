@@ -12,7 +12,7 @@ namespace atalaya::receive {
 namespace {
 
 constexpr size_t kFirstRoom = 65536;
-constexpr size_t kKeptRoom = size_t{8} << 20;  // what an unusual body needed beyond this is given back
+constexpr size_t kKeptRoom = size_t{8} << 20;  // memory beyond this is freed after an unusual body
 
 bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
@@ -42,7 +42,7 @@ struct Decoder::State {
 Decoder::Decoder() : state_(std::make_unique<State>()) {}
 Decoder::~Decoder() = default;
 
-// Room behind `used` bytes, one byte beyond the limit at most: enough to see that it is crossed.
+// Makes room after `used` bytes, at most one byte beyond the limit: enough to detect that it is exceeded.
 void Decoder::make_room(size_t used, size_t limit) {
   if (used < room_.size()) return;
   room_.resize(std::min(limit + 1, std::max(kFirstRoom, 2 * used)));
@@ -93,7 +93,7 @@ Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_
     if (used > limit) return Result::too_large;
     if (code == Z_STREAM_END) {
       if (stream.avail_in == 0) break;
-      // A gzip file may have several members, one after the other.
+      // A gzip file may have several members.
       if (encoding != Encoding::gzip || inflateReset2(&stream, bits) != Z_OK) return Result::corrupt;
     } else if (code != Z_OK) {
       return Result::corrupt;  // Z_BUF_ERROR: cut off
@@ -103,7 +103,7 @@ Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_
 }
 
 Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, size_t &used) {
-  // Memory for the window: 8 MiB is what every decoder has to take, and more than a body of metrics needs.
+  // Limits the window to 8 MiB, which every decoder must support and which is enough for metrics.
   constexpr int kMaxWindowLog = 23;
   if (state_->zstd == nullptr) {
     state_->zstd = ZSTD_createDCtx();

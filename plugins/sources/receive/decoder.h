@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compressed bodies of strangers, undone within bounds.
+// Decompresses untrusted bodies within limits.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace atalaya::receive {
 
 enum class Encoding : uint8_t { identity, gzip, deflate, zstd };
-// Of the header Content-Encoding; nothing for one that is not known. Case does not matter.
+// Parses the header Content-Encoding, case-insensitively; nothing if unknown.
 std::optional<Encoding> encoding_from_name(std::string_view name);
 
-// For one thread; reused, so that it allocates little in steady state.
+// For one thread; reusable, so that it rarely allocates.
 class Decoder {
  public:
   enum class Result { whole, corrupt, too_large };
@@ -25,7 +25,7 @@ class Decoder {
   Decoder(const Decoder &) = delete;
   Decoder &operator=(const Decoder &) = delete;
 
-  // `out` becomes the plain body, of `limit` bytes at most, with `padding` readable bytes behind it; valid until the next call.
+  // `out` becomes the plain body of at most `limit` bytes, followed by `padding` readable bytes; valid until the next call.
   Result decode(Encoding encoding, std::string_view body, size_t limit, size_t padding, std::string_view &out);
 
  private:
@@ -35,7 +35,7 @@ class Decoder {
 
   struct State;
   std::unique_ptr<State> state_;
-  std::vector<char> room_;  // its size is the room, kept between calls so that none is cleared again
+  std::vector<char> room_;  // a buffer used up to its size; kept between calls to avoid clearing it again
 };
 
 }  // namespace atalaya::receive

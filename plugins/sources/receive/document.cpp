@@ -16,17 +16,17 @@ using simdjson::SUCCESS;
 
 static_assert(DocumentReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
-// Of one object. Looking for keys that come twice costs the square of it; no sample has nearly as many.
-constexpr size_t kMostMembers = 1024;
+// Per object. The search for duplicate keys is quadratic; samples have far fewer members.
+constexpr size_t kMaxMembers = 1024;
 
-// A text that is not JSON leaves the reading by this; the reader's own guard is finished().
+// Thrown for invalid JSON; the reader catches it.
 struct Malformed {};
 
 void must(simdjson::error_code error) {
   if (error != SUCCESS) throw Malformed{};
 }
 
-// Of what JSON calls blanks: the parser leaves it to us to refuse another byte behind a number or a word.
+// JSON whitespace: the lazy parser does not check the byte after a number or a literal.
 std::string_view trimmed(std::string_view text) {
   const size_t last = text.find_last_not_of(" \t\r\n");
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
@@ -44,7 +44,7 @@ bool eat(std::string_view &text, std::string_view any) {
   return true;
 }
 
-// The grammar of RFC 8259: a lazy parser has not checked the numbers that nobody converted.
+// The grammar of RFC 8259: a lazy parser does not check numbers that are not converted.
 bool is_json_number(std::string_view text) {
   eat(text, "-");
   if (text.starts_with('0')) {
@@ -93,7 +93,7 @@ void read_members(ondemand::value value, Scalar::Type &type, std::vector<Member>
   must(value.type().get(json));
   if (json != ondemand::json_type::object) {
     type = read_scalar(value).type;
-    if (type == Scalar::Type::other) type = Scalar::Type::string;  // a list: as wrong as a text
+    if (type == Scalar::Type::other) type = Scalar::Type::string;  // a list is as invalid as a text
     return;
   }
   type = Scalar::Type::other;
@@ -107,7 +107,7 @@ void read_members(ondemand::value value, Scalar::Type &type, std::vector<Member>
     member.value = read_scalar(field.value());
     const auto same = std::find_if(out.begin(), out.end(), [&](const Member &known) { return known.key == member.key; });
     if (same == out.end()) {
-      if (out.size() == kMostMembers) throw Malformed{};
+      if (out.size() == kMaxMembers) throw Malformed{};
       out.push_back(member);
     } else {
       same->value = member.value;
@@ -220,7 +220,7 @@ bool DocumentReader::next() {
   }
 }
 
-// Nothing may follow: of two texts in a row the second would be lost without a word.
+// Nothing may follow: a second text would be lost silently.
 bool DocumentReader::finished() const {
   return !state_->failed && state_->over && state_->json.current_location().error() == simdjson::OUT_OF_BOUNDS;
 }
@@ -240,7 +240,7 @@ std::optional<double> parse_real(std::string_view text) {
   const char *const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (stop != end || error == std::errc::invalid_argument) return std::nullopt;
-  // Out of range is too large or too small, which from_chars does not tell apart.
+  // from_chars does not distinguish overflow and underflow.
   if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
   return value;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a JSON object that the formats of this source know, as text: what each format makes of them is json_reader's.
+// Extracts the members of a JSON object that the formats of this source use, as text; json_reader interprets them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace atalaya::receive {
 
-// A value as it was sent. Numbers keep their spelling, so that none loses a digit before it is known what it shall be.
+// A value as sent. Numbers stay text, so that no digit is lost before their type is known.
 struct Scalar {
   enum class Type { absent, null, string, number, boolean, other };  // other: an object or a list
   Type type = Type::absent;
@@ -25,19 +25,19 @@ struct Member {
   Scalar value;
 };
 
-// One object. Of a key that comes twice the last one counts. More than 1,024 tags or fields are as wrong as no JSON.
+// One object. The last of duplicate keys wins. More than 1,024 tags or fields count as invalid JSON.
 struct Document {
   Scalar metric, timestamp, value;                                                    // a point
   Scalar hostname, stack;                                                             // a stack, with timestamp and value
   Scalar span, start, end;                                                            // a span
-  Scalar kind, time, duration, text;                                                  // a sample as it is
-  Scalar::Type tags_type = Scalar::Type::absent, fields_type = Scalar::Type::absent;  // `other` is right
+  Scalar kind, time, duration, text;                                                  // a complete sample
+  Scalar::Type tags_type = Scalar::Type::absent, fields_type = Scalar::Type::absent;  // valid: `other`
   std::vector<Member> tags, fields;
 
   void clear();
 };
 
-// Reads JSON texts; reused, so that it allocates nothing in steady state. Texts of documents are valid until the next call.
+// Reads JSON texts; reusable without allocation. Texts of documents are valid until the next call.
 class DocumentReader {
  public:
   DocumentReader();
@@ -45,11 +45,11 @@ class DocumentReader {
   DocumentReader(const DocumentReader &) = delete;
   DocumentReader &operator=(const DocumentReader &) = delete;
 
-  // Room that has to be readable behind every text.
+  // Bytes that must be readable after every text.
   static constexpr size_t kPadding = 64;
 
-  // Calls take(document) for the one object, or for each object of the list, that the text is. False: the text is no such JSON;
-  // documents before the fault have been taken.
+  // Calls take(document) for the text's single object, or for each object of its list. False: invalid JSON;
+  // take was called for documents before the error.
   template <class Take>
   bool read(std::string_view text, Take &&take) {
     if (!begin(text)) return false;
@@ -67,9 +67,9 @@ class DocumentReader {
   Document document_;
 };
 
-// Whole, or nothing. A sign '+' is allowed, as OpenTSDB does.
+// Parses the complete text, or returns nothing. A sign '+' is allowed, as in OpenTSDB.
 std::optional<int64_t> parse_integer(std::string_view text);
-// Finite or not: what is too large is infinite.
+// May be infinite: too large numbers become infinite.
 std::optional<double> parse_real(std::string_view text);
 
 }  // namespace atalaya::receive

@@ -23,7 +23,7 @@ std::string_view text_or_nothing(const Scalar &scalar) {
   return scalar.is_text() ? scalar.text : std::string_view();
 }
 
-// Seconds, milliseconds, or seconds with a fraction; nothing when it is no time after 1970 that a sample can have.
+// Seconds, milliseconds, or seconds with a fraction; nothing if not a valid time after 1970.
 std::optional<int64_t> parse_time(std::string_view text) {
   if (looks_like_integer(text)) {
     const auto value = parse_integer(text);
@@ -38,7 +38,7 @@ std::optional<int64_t> parse_time(std::string_view text) {
     if (!value || !(*value >= 1) || *value > static_cast<double>(kLastSecond)) return std::nullopt;
     return static_cast<int64_t>(*value) * kNanosPerSecond;
   }
-  // By digits: a double of seconds would lose nanoseconds.
+  // Parses digits, because a double of seconds would lose nanoseconds.
   const auto seconds = parse_integer(text.substr(0, dot));
   std::string_view fraction = text.substr(dot + 1);
   if (!seconds || *seconds <= 0 || *seconds > kLastSecond || fraction.empty() || fraction.size() > 9) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<int64_t> parse_time(std::string_view text) {
   return *seconds * kNanosPerSecond + nanos;
 }
 
-// A number of the record; what is wrong, or "".
+// Reads a number of the record; returns the error, or "".
 std::string set_value(std::string_view text, RecordField &field) {
   if (looks_like_integer(text)) {
     const auto value = parse_integer(text);
@@ -65,7 +65,7 @@ std::string set_value(std::string_view text, RecordField &field) {
   return "";
 }
 
-// OpenTSDB's alphabet: ASCII letters and digits, - _ . / and letters beyond ASCII.
+// OpenTSDB's alphabet: ASCII letters and digits, - _ . / and non-ASCII letters.
 std::string check_word(std::string_view what, std::string_view word) {
   const auto invalid = [&] { return "Invalid " + std::string(what); };
   if (word.empty()) return invalid() + ": empty string";
@@ -99,7 +99,7 @@ void append_scalar(std::string &out, const Scalar &scalar) {
   }
 }
 
-// {"datapoint":{...},"error":"..."} as OpenTSDB gives it back: the value as a text, the time as a number.
+// {"datapoint":{...},"error":"..."} as OpenTSDB returns it: the value as text, the time as a number.
 void append_datapoint(std::string &out, const Document &document, std::string_view error) {
   out += R"({"datapoint":{"metric":)";
   append_scalar(out, document.metric);
@@ -136,7 +136,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-// Types that no point can have: the body is not what OpenTSDB calls a put.
+// Types that no point can have: the body is not a put of OpenTSDB.
 bool is_put(const Document &document) {
   const auto fits = [](const Scalar &scalar) { return scalar.type != Scalar::Type::other; };
   const auto tag_fits = [&](const Member &tag) { return fits(tag.value); };
@@ -188,7 +188,7 @@ std::string JsonReader::add_tags(const Document &document, std::string_view exce
 std::string JsonReader::add_fields(const Document &document) {
   for (const Member &member : document.fields) {
     if (member.key.empty()) return "Metric name was empty";
-    // What is not finite is written as a text, and is as good as absent.
+    // Non-finite numbers are sent as text and count as absent.
     if (member.value.type == Scalar::Type::string) continue;
     RecordField field;
     field.name = member.key;
@@ -243,7 +243,7 @@ std::string JsonReader::stack(const Document &document) {
   if (std::string wrong = add_tags(document); !wrong.empty()) return wrong;
   const bool said =
       std::any_of(record_.tags.begin(), record_.tags.end(), [](const RecordTag &tag) { return tag.key == "profile"; });
-  if (!said) record_.tags.push_back({"profile", "cpu"});  // the reference has no other
+  if (!said) record_.tags.push_back({"profile", "cpu"});  // the reference's only kind
   return "";
 }
 
@@ -346,7 +346,7 @@ Account JsonReader::read_lines(std::string_view body, const Rules &rules, Taker 
     const std::string_view text = trim(body.substr(0, end));
     body.remove_prefix(std::min(end + 1, body.size()));
     if (text.empty()) continue;
-    // A document is handed on when its line is known to be whole.
+    // A document is passed on only after its whole line is valid.
     std::string wrong;
     uint64_t documents = 0;
     const bool json = documents_.read(text, [&](const Document &document) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of requests to samples: OpenTSDB's puts, BDWatchdog's stacks, our own JSON lines. Pure: bytes in, records and an account
-// out.
+// Turns bodies of requests into records: OpenTSDB's puts, BDWatchdog's stacks, Atalaya's JSON lines. Pure: bytes in, records and an
+// account out.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -25,10 +25,10 @@ struct RecordField {
   int64_t i64 = 0;
 };
 
-// What one document says. Texts are valid during the call that hands it over.
+// The contents of one document. Texts are valid during the call of take.
 struct Record {
   uint32_t kind = ATALAYA_METRICS;
-  bool point = false;  // one field of a sample: may be put together with others of the same tags and time
+  bool point = false;  // one field of a sample: may be merged with others of the same tags and time
   int64_t time_ns = 0, duration_ns = 0;
   std::string_view text;
   std::vector<RecordTag> tags;
@@ -38,7 +38,7 @@ struct Record {
 class Taker {
  public:
   virtual ~Taker() = default;
-  // False: there are too many names; the record was not taken.
+  // False: too many names; the record was not accepted.
   virtual bool take(const Record &record) = 0;
   // The sender's declaration of a metric.
   virtual void declare(std::string_view /*name*/, const atalaya_metric_info & /*info*/) {}
@@ -46,20 +46,20 @@ class Taker {
 
 struct Rules {
   bool strict = true;    // refuse what OpenTSDB refuses: characters outside its alphabet, more than 8 tags
-  bool details = false;  // say what was wrong with each refused document
+  bool details = false;  // report the error of each refused document
 };
 
-// The account of one body.
+// The result of one body.
 struct Account {
   uint64_t good = 0, failed = 0;
-  std::string fatal;   // the whole body is refused, and nothing of it is to be kept: why
-  std::string errors;  // with details: the members of a JSON list, one a refused document, up to kMaxErrors bytes
+  std::string fatal;   // reason if the whole body is refused and nothing of it is stored
+  std::string errors;  // with details: members of a JSON list, one per refused document, up to kMaxErrors bytes
   static constexpr size_t kMaxErrors = size_t{4} << 20;
 };
 
-constexpr std::string_view kTooManyNames = "Unknown metric";  // what OpenTSDB says of a name that it will not learn
+constexpr std::string_view kTooManyNames = "Unknown metric";  // OpenTSDB's error for a name that it does not add
 
-// Counts a refused document; with details `append` adds what was wrong.
+// Counts a refused document; with details `append` adds the error.
 template <class Append>
 void refuse(Account &account, const Rules &rules, Append &&append) {
   ++account.failed;
@@ -70,16 +70,16 @@ void refuse(Account &account, const Rules &rules, Append &&append) {
 // {"line":3,"error":"..."}, or "document" and "sample", the place in a list.
 void append_numbered(std::string &out, std::string_view what, uint64_t number, std::string_view error);
 
-// One reader for one thread. DocumentReader::kPadding bytes behind each body have to be readable.
+// For one thread. DocumentReader::kPadding bytes after each body must be readable.
 class JsonReader {
  public:
   Account read_put(std::string_view body, const Rules &rules, Taker &taker);
   Account read_stacks(std::string_view body, const Rules &rules, Taker &taker);
-  // One document a line, each a point, a stack, a span or a sample. A line that is not JSON is refused alone.
+  // One document per line, each a point, a stack, a span or a sample. An invalid line does not affect the others.
   Account read_lines(std::string_view body, const Rules &rules, Taker &taker);
 
  private:
-  // Each answers with "" and the record, or with what is wrong.
+  // Each fills the record and returns "", or returns the error.
   std::string point(const Document &document, bool strict);
   std::string stack(const Document &document);
   std::string span(const Document &document);

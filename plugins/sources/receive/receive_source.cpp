@@ -13,9 +13,9 @@ using core::monotonic;
 
 using Steady = std::chrono::steady_clock;
 
-// Two under way keep a sink busy while the next one gathers.
+// Two batches in flight keep a sink busy while the next one is filled.
 constexpr size_t kMaxInFlight = 2;
-// A commit costs as much as a hundred points: many small requests share one, a lone sender waits for nobody.
+// A commit costs as much as a hundred points: many small requests share one batch; a single sender does not wait.
 constexpr int64_t kBatchEvery = 5'000'000;
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kBatchSamples = 50'000;
@@ -76,7 +76,7 @@ int64_t ReceiveSource::next_deadline() const {
   return next;
 }
 
-// With the lock. A sink that is stuck shall not keep senders in the dark; what it holds by then may still be stored.
+// Call with the lock held. Answers senders whose sinks are too slow; their points may still be stored later.
 void ReceiveSource::answer_late() {
   const int64_t now = monotonic();
   for (auto &[id, pendings] : in_flight_) {
@@ -152,7 +152,7 @@ Account ReceiveSource::parse(const Request &request) {
   return reader_.read_lines(text_, rules, builder_);
 }
 
-// Whatever happens to one request, it gets an answer.
+// Ensures that every request gets an answer.
 void ReceiveSource::read_safely(const Waiting &waiting, Pendings &pending) {
   builder_.begin_request();
   try {
@@ -168,17 +168,17 @@ void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
   const Decoder::Result decoded = decoder_.decode(request.encoding, request.body, max_decoded_, DocumentReader::kPadding, text_);
   std::string().swap(request.body);
   if (decoded == Decoder::Result::corrupt)
-    return request.answer(error_answer(400, "Unable to decode the body", "It is not what its Content-Encoding says"));
+    return request.answer(error_answer(400, "Unable to decode the body", "The body does not match its Content-Encoding"));
   if (decoded == Decoder::Result::too_large)
     return request.answer(
-        error_answer(413, "Request too large", "A body may have " + std::to_string(max_decoded_) + " bytes when decompressed"));
+        error_answer(413, "Request too large", "The maximum is " + std::to_string(max_decoded_) + " bytes after decompression"));
   decoded_ += text_.size();
   const Account account = parse(request);
   if (!account.fatal.empty()) builder_.undo_request();
-  host_.dropped("refused: the sender was told", account.failed);
+  host_.dropped("refused with an error to the sender", account.failed);
   if (builder_.names_full())
     host_.log(Level::warning,
-              "senders have used max_names different names of metrics and tags; points with further ones are refused");
+              "senders have used max_names distinct names of metrics and tags; points with further names are refused");
   Answer answer = answer_for(request, account);
   if (!account.fatal.empty() || account.good == 0) return request.answer(std::move(answer));
   Pending held{waiting.request, std::move(answer), std::nullopt, waiting.since + store_timeout_ns_};
@@ -195,7 +195,7 @@ void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
 void ReceiveSource::settle(const Pendings &pending, Code status) {
   for (const Pending &held : pending)
     held.request->answer(status == Code::ok ? held.answer
-                                            : unavailable("A sink refused the points, or they were dropped on the way"));
+                                            : unavailable("A sink refused the points, or they were dropped"));
 }
 
 void ReceiveSource::emit(Pendings pending) {
@@ -206,7 +206,7 @@ void ReceiveSource::emit(Pendings pending) {
   }
   uint64_t id = 0;
   const int32_t code = host_.raw()->emit(host_.raw()->self, std::exchange(batch_, nullptr), &id);
-  Code status = Code::permanent;  // the host is stopping, and did not take it
+  Code status = Code::permanent;  // the host is stopping; the batch was not accepted
   {
     const std::lock_guard lock(mutex_);
     emitting_ = false;
@@ -249,7 +249,7 @@ void ReceiveSource::stop() {
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
-    // What the sinks get in time is answered as stored, so that its senders need not send it again.
+    // Waits for the sinks, so that senders of stored points get 204 and do not send them again.
     wake_.wait_for(lock, kLastAnswers, [this] { return in_flight_.empty(); });
     for (const Waiting &waiting : queue_) waiting.request->answer(unavailable("The agent is stopping"));
     for (const auto &[id, pendings] : in_flight_) settle(pendings, Code::permanent);

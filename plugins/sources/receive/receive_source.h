@@ -19,88 +19,46 @@
 
 namespace atalaya::receive {
 
-// What senders put goes on as batches, and a sender is answered when every sink holds its points. Requests that come while batches
-// are under way are gathered into the next one: a store commits once for all of them, and the busier it is the larger they get.
+// Emits received points as batches, and answers a sender when every sink holds its points. Requests that arrive while batches
+// are in flight are combined into the next one: a store commits once for all of them, and batches grow with the load.
 class ReceiveSource final : public PushSource {
  public:
   static constexpr Param params[] = {
-      {.name = "listen"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "127.0.0.1:4242"_str,
-       .summary = "Address and port: 127.0.0.1:4242, [::1]:4242, *:4242 for all addresses; port 0 takes any free one."_str},
-      {.name = "tokens"_str,
-       .type = ATALAYA_STRING,
-       .summary =
-           "File with the secrets that senders must show, one a line, read again when it changes; absent: none is asked for."_str},
+      param::string("listen", "Address and port: 127.0.0.1:4242, [::1]:4242, *:4242 for all addresses; port 0 is any free port")
+          .defaults("127.0.0.1:4242"),
+      param::string("tokens", "File of tokens that senders must present, one per line; reloaded on change (default: no token)"),
       http_server::kOpen,
       http_server::kCertificate,
       http_server::kKey,
-      {.name = "strict"_str,
-       .type = ATALAYA_BOOL,
-       .default_text = "true"_str,
-       .summary =
-           "Refuses puts that OpenTSDB refuses: without tags, with more than 8, or with characters outside its alphabet."_str},
-      {.name = "threads"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "2"_str,
-       .unit = "threads"_str,
-       .summary = "Threads for connections."_str,
-       .min = 1,
-       .max = 64},
-      {.name = "max_connections"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "10000"_str,
-       .unit = "connections"_str,
-       .summary = "Connections beyond it wait until one is free; the limit of open files may set a lower one."_str,
-       .min = 1,
-       .max = 1000000},
+      param::boolean("strict", "Refuses puts that OpenTSDB refuses: no tags, more than 8 tags, or characters outside its alphabet")
+          .defaults("true"),
+      param::integer("threads", "Threads for connections").defaults("2").unit("threads").range(1, 64),
+      param::integer("max_connections", "Maximum connections; further ones wait. The limit of open files may be lower.")
+          .defaults("10000")
+          .unit("connections")
+          .range(1, 1000000),
       http_server::kMaxHeader,
-      {.name = "max_body"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "16 MiB"_str,
-       .summary = "A request's body as sent; larger ones are refused with 413."_str,
-       .min = 1024,
-       .max = 1073741824},
-      {.name = "max_decoded"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "64 MiB"_str,
-       .summary = "A request's body after decompression; larger ones are refused with 413."_str,
-       .min = 1024,
-       .max = 1073741824},
-      {.name = "max_waiting"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "64 MiB"_str,
-       .summary = "Bodies of all requests that are being received or wait; beyond it senders get 429 and Retry-After."_str,
-       .min = 65536,
-       .max = 17179869184},
-      {.name = "max_names"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "65536"_str,
-       .unit = "names"_str,
-       .summary = "Different names of metrics and tags that senders may use; points with further ones are refused."_str,
-       .min = 16,
-       .max = 500000},
+      param::size("max_body", "Maximum size of a body as sent; larger ones are refused with 413").defaults("16 MiB").range(
+          1024, 1073741824),
+      param::size("max_decoded", "Maximum size of a body after decompression; larger ones are refused with 413")
+          .defaults("64 MiB")
+          .range(1024, 1073741824),
+      param::size("max_waiting", "Maximum size of all bodies being received or waiting; beyond it senders get 429 and Retry-After")
+          .defaults("64 MiB")
+          .range(65536, 17179869184),
+      param::integer("max_names", "Maximum distinct names of metrics and tags; points with further names are refused")
+          .defaults("65536")
+          .unit("names")
+          .range(16, 500000),
       http_server::kRequestTimeout,
       http_server::kIdleTimeout,
-      {.name = "store_timeout"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "4s"_str,
-       .summary =
-           "A sender whose points the sinks do not hold by then is told to send them again (503): sooner than it hangs up."_str,
-       .min = 1e8,
-       .max = 3.6e12},
+      param::duration("store_timeout", "Maximum wait for the sinks; then the sender gets 503 and must send again")
+          .defaults("4s")
+          .range(1e8, 3.6e12),
   };
-  static constexpr Description description = {
-      .name = "receive"_str,
-      .summary = "takes points, stacks and samples from other hosts by HTTP: OpenTSDB's put, BDWatchdog's stacks, JSON lines"_str,
-      .params = params};
+  static constexpr Description description = {.name = "receive"_str,
+                                              .summary = "Receive points, stacks, spans and samples from other hosts by HTTP"_str,
+                                              .params = params};
 
   explicit ReceiveSource(Host host);
 
@@ -111,11 +69,11 @@ class ReceiveSource final : public PushSource {
   void acked(uint64_t batch_id, Code status) noexcept override;
 
  private:
-  // A request whose points are in a batch, and its answer for when the sinks hold it.
+  // A request whose points are in a batch, and the answer to send when the sinks hold it.
   struct Pending {
     std::shared_ptr<Request> request;
     Answer answer;
-    std::optional<Answer> late;  // when its own sync_timeout is over
+    std::optional<Answer> late;  // the answer after its sync_timeout
     int64_t deadline = 0;        // monotonic
   };
   using Pendings = std::vector<Pending>;
@@ -125,12 +83,12 @@ class ReceiveSource final : public PushSource {
   };
 
   std::optional<Answer> take(const std::shared_ptr<Request> &request);
-  // The next request, when a batch may be begun or goes on; nothing: stopping, or the batch at hand should go.
+  // The next request for the current or a new batch; nothing: stopping, or the current batch should be emitted.
   std::optional<Waiting> next(bool begun);
   void answer_late();
   int64_t next_deadline() const;
   void read_safely(const Waiting &waiting, Pendings &pending);
-  // Reads the request into the batch at hand; answers it when nothing of it has to wait for the sinks.
+  // Adds the request to the current batch; answers it at once if nothing of it is sent to the sinks.
   void read(const Waiting &waiting, Pendings &pending);
   Account parse(const Request &request);
   void emit(Pendings pending);
@@ -146,22 +104,22 @@ class ReceiveSource final : public PushSource {
   std::unique_ptr<http_server::Tokens> tokens_;
   std::unique_ptr<Server> server_;
 
-  // Of the thread of run.
+  // Used by the thread of run.
   Decoder decoder_;
   JsonReader reader_;
   FlatReader flat_reader_;
   SampleBuilder builder_;
-  std::string_view text_;  // of the request at hand
+  std::string_view text_;  // of the current request
   atalaya_batch *batch_ = nullptr;
-  size_t decoded_ = 0;  // bytes in the batch at hand
+  size_t decoded_ = 0;  // bytes in the current batch
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Waiting> queue_;
   std::map<uint64_t, Pendings> in_flight_;  // by batch id
-  std::map<uint64_t, Code> early_;          // acked before emit had said the id
+  std::map<uint64_t, Code> early_;          // acked before emit returned the id
   bool emitting_ = false, stopping_ = true;
-  int64_t last_batch_ = 0;  // when it was emitted
+  int64_t last_batch_ = 0;  // time of its emission
 };
 
 }  // namespace atalaya::receive

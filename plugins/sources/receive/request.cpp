@@ -30,7 +30,7 @@ std::string account_text(const Request &request, const Account &account, uint64_
   return text + "}";
 }
 
-// As BDWatchdog's store answers: 201, or 422 with what is wrong.
+// The answers of BDWatchdog's store: 201, or 422 with the errors.
 Answer stacks_answer(const Request &request, const Account &account) {
   if (account.failed == 0) return {201, R"({"_status":"OK"})", 0};
   const std::string message = "Insertion failure: " + std::to_string(account.failed) + " document(s) contain(s) error(s)";
@@ -96,7 +96,7 @@ Answer answer_for(const Request &request, const Account &account) {
 Answer timeout_answer(const Request &request, const Account &account) {
   Answer answer{400, account_text(request, account, account.good), 0};
   if (!request.summary && !request.details)
-    answer = error_answer(400, "Put operation timed out", "What was good may still be stored");
+    answer = error_answer(400, "Put operation timed out", "Valid points may still be stored");
   return answer;
 }
 

@@ -17,13 +17,13 @@ namespace atalaya::receive {
 struct Answer {
   unsigned status = 0;
   std::string body;     // JSON; empty for 204
-  int retry_after = 0;  // seconds; 0: not said
+  int retry_after = 0;  // seconds; 0: no header
 };
 
 enum class Form : uint8_t { put, stacks, lines, flat };
 
-// What a sender asked, and the connection that waits for the answer. Once `wait` was called, the answer may come from any thread;
-// the first one counts.
+// A sender's request, and the connection that waits for the answer. After `wait`, the answer may come from any thread;
+// the first one is sent.
 class Request {
  public:
   Form form = Form::put;
@@ -32,7 +32,7 @@ class Request {
   Encoding encoding = Encoding::identity;
   std::string body;
 
-  // Connection's thread: it was suspended until there is an answer.
+  // From the connection's thread: the connection was suspended until the answer.
   void wait(MHD_Connection *connection);
   void answer(Answer answer);
   std::optional<Answer> answered();
@@ -45,12 +45,12 @@ class Request {
 
 // {"error":{"code":...,"message":...,"details":...}}, OpenTSDB's form. Empty details are left out.
 Answer error_answer(unsigned status, std::string_view message, std::string_view details = {});
-Answer throttle(std::string_view why);     // 429: come back soon
-Answer unavailable(std::string_view why);  // 503: not stored, keep it and send it again
+Answer throttle(std::string_view why);     // 429: retry soon
+Answer unavailable(std::string_view why);  // 503: not stored, send again
 
-// The answer to a body that was read, when what is good of it is stored.
+// The answer to a body that was read, after its valid points are stored.
 Answer answer_for(const Request &request, const Account &account);
-// The answer when `sync_timeout` is over: nothing is known of what was good.
+// The answer after `sync_timeout`: it is unknown whether the valid points are stored.
 Answer timeout_answer(const Request &request, const Account &account);
 
 }  // namespace atalaya::receive

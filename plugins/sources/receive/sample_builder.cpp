@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kFirstTable = 1024;
 constexpr size_t kKeptTable = 65536;
-constexpr uint32_t kMostFields = 4096;  // of one sample
+constexpr uint32_t kMaxFields = 4096;  // of one sample
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29);
@@ -87,7 +87,7 @@ bool SampleBuilder::take(const Record &record) {
 }
 
 void SampleBuilder::add_sample(const Record &record) {
-  constexpr uint32_t kUsualFields = 8;  // a point is rarely alone
+  constexpr uint32_t kUsualFields = 8;  // points usually come in groups
   const auto tags = static_cast<uint32_t>(record.tags.size());
   const auto fields = static_cast<uint32_t>(record.fields.size());
   Sample &sample = batch_->add(record.kind, tags, record.point ? kUsualFields : fields);
@@ -105,7 +105,7 @@ void SampleBuilder::put_field(Sample &sample, uint32_t name, const RecordField &
   } else {
     made.value.f64 = field.f64;
   }
-  // The same series at the same time again: the last one wins, as in every store.
+  // The same series at the same time: the last value wins, as in every store.
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     if (sample.fields[i].name != name) continue;
     sample.fields[i] = made;
@@ -119,7 +119,7 @@ Sample *SampleBuilder::find(const Record &record, uint64_t hash, size_t &slot) {
   for (slot = hash & mask; table_[slot].sample != 0; slot = (slot + 1) & mask) {
     if (table_[slot].hash != hash) continue;
     Sample &sample = batch_->samples()[table_[slot].sample - 1];
-    if (sample.field_count < kMostFields && same_entity(sample, record)) return &sample;
+    if (sample.field_count < kMaxFields && same_entity(sample, record)) return &sample;
   }
   return nullptr;
 }

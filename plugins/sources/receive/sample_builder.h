@@ -15,17 +15,17 @@
 
 namespace atalaya::receive {
 
-// Records to samples of a batch. Points of one request that have the same tags and time become the fields of one sample.
+// Converts records to samples of a batch. Points of one request with the same tags and time become the fields of one sample.
 class SampleBuilder final : public Taker {
  public:
-  // Names beyond so many are not learned: senders cannot fill the agent's table.
+  // max_names protects the agent's table of names from senders.
   SampleBuilder(Host host, size_t max_names) : host_(host), max_names_(max_names) {}
 
   void begin_batch(atalaya_batch *raw);
   void begin_request();
   bool take(const Record &record) override;
   void declare(std::string_view name, const atalaya_metric_info &info) override;
-  void undo_request();  // what this request gave is no more
+  void undo_request();  // removes the samples of this request
   uint64_t samples() const { return batch_ ? batch_->samples().size() : 0; }
   bool names_full() const { return names_.size() >= max_names_; }
 
@@ -34,11 +34,11 @@ class SampleBuilder final : public Taker {
     using is_transparent = void;
     size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
-  uint32_t id_of(std::string_view name);  // 0: too many
+  uint32_t id_of(std::string_view name);  // 0: limit reached
   bool intern(const Record &record);
   void add_sample(const Record &record);
   void put_field(Sample &sample, uint32_t name, const RecordField &field);
-  // The sample of this request for the point at hand, its place in the table otherwise.
+  // The sample of this request for the current point; otherwise null and its slot in the table.
   Sample *find(const Record &record, uint64_t hash, size_t &slot);
   bool same_entity(const Sample &sample, const Record &record) const;
   void grow_table();
@@ -48,7 +48,7 @@ class SampleBuilder final : public Taker {
   std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> names_;
   std::optional<Batch> batch_;
   uint64_t first_ = 0;                         // of this request
-  std::vector<uint32_t> tag_ids_, field_ids_;  // of the record at hand
+  std::vector<uint32_t> tag_ids_, field_ids_;  // of the current record
 
   struct Slot {
     uint64_t hash = 0;

@@ -7,7 +7,7 @@ namespace {
 using http_server::Daemon;
 using http_server::header;
 
-// ?summary, ?summary= and ?summary=true are the same.
+// ?summary, ?summary= and ?summary=true are equivalent.
 bool has_flag(MHD_Connection *connection, const char *name) {
   const char *value = nullptr;
   size_t size = 0;
@@ -25,10 +25,10 @@ std::optional<Form> form_of(std::string_view url) {
 
 }  // namespace
 
-// A request while it is received and answered.
+// The state of a request while it is received and answered.
 struct Server::Call {
   std::shared_ptr<Request> request = std::make_shared<Request>();
-  std::optional<Answer> refusal;  // known before the body is there: the rest of it is read and thrown away
+  std::optional<Answer> refusal;  // known before the body is complete: the rest is read and discarded
   size_t held = 0;                // counted in held_
   bool handed_on = false;
 };
@@ -60,22 +60,22 @@ MHD_Result Server::begin(MHD_Connection *connection, const char *url, const char
   const bool asks_first = !header(connection, MHD_HTTP_HEADER_EXPECT).empty();
   Call &begun = *call;
   *context = call.release();
-  // Who waits for a word before it sends the body is told now; others get their answer when they have sent it and listen.
+  // Clients with "Expect: 100-continue" get the refusal now; others after they have sent the body.
   return begun.refusal && asks_first ? send(connection, *begun.refusal) : MHD_YES;
 }
 
-// What is wrong with the request before its body is there; status 0: nothing.
+// Checks the request before its body; status 0: no error.
 Answer Server::check(MHD_Connection *connection, std::string_view url, std::string_view method, Call &call) {
   if (url == "/health" && (method == "GET" || method == "HEAD")) return {200, R"({"status":"ok"})", 0};
   const auto form = form_of(url);
   if (!form) return error_answer(404, "Endpoint not found", "The requested endpoint was not found");
   if (!daemon_.allows(connection))
-    return error_answer(401, "Not authorized", "Send the header \"Authorization: Bearer TOKEN\" with a token that is known here");
+    return error_answer(401, "Not authorized", "Send the header \"Authorization: Bearer TOKEN\" with a valid token");
   if (method != "POST" && !(method == "PUT" && *form == Form::lines))
     return error_answer(405, "Method not allowed",
                         "The HTTP method [" + std::string(method) + "] is not permitted for this endpoint");
   const auto encoding = encoding_from_name(header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING));
-  if (!encoding) return error_answer(415, "Unsupported Content-Encoding", "gzip, deflate, zstd and identity are known");
+  if (!encoding) return error_answer(415, "Unsupported Content-Encoding", "Use gzip, deflate, zstd or identity");
   Request &request = *call.request;
   request.form = *form;
   request.encoding = *encoding;
@@ -96,9 +96,9 @@ void Server::gather(Call &call, std::string_view data) {
   std::string &body = call.request->body;
   if (body.size() + data.size() > options_.max_body)
     return refuse(
-        error_answer(413, "Request too large", "A body may have " + std::to_string(options_.max_body) + " bytes as sent"));
+        error_answer(413, "Request too large", "The maximum is " + std::to_string(options_.max_body) + " bytes"));
   call.held += data.size();
-  if (held_ += data.size(); held_ > options_.max_waiting) return refuse(throttle("Too many requests wait to be stored"));
+  if (held_ += data.size(); held_ > options_.max_waiting) return refuse(throttle("Too many requests are waiting to be stored"));
   body += data;
 }
 
@@ -107,7 +107,7 @@ MHD_Result Server::hand_on(MHD_Connection *connection, Call &call) {
   Daemon::waits(connection);
   MHD_suspend_connection(connection);
   call.request->wait(connection);
-  call.held = 0;  // from now on the taker's
+  call.held = 0;  // now owned by the receiver of the request
   if (auto refused = take_(call.request); refused) call.request->answer(std::move(*refused));
   return MHD_YES;
 }

@@ -17,21 +17,21 @@ struct ServerOptions {
   size_t max_waiting = size_t{64} << 20;  // bodies of all requests together
 };
 
-// Gathers bodies within limits and hands them on; who has a request answers it.
+// Receives bodies within limits and passes requests on; their receiver answers them.
 class Server final : private http_server::Handler {
  public:
-  // Connection threads. The request is complete and its connection waits. The answer, when it is refused at once.
+  // Called from connection threads with a complete request whose connection waits. Returns an answer to refuse it at once.
   using Take = std::function<std::optional<Answer>(const std::shared_ptr<Request> &)>;
 
   Server(const ServerOptions &options, http_server::Tokens *tokens, Take take, http_server::Daemon::Notice notice);
 
   void start(http_server::Listener listener) { daemon_.start(std::move(listener)); }
-  // No new connections. Those that are there go on.
+  // Refuses new connections; existing ones continue.
   void quiesce() { daemon_.quiesce(); }
-  // Ends all connections. Every request has been answered before, and gets a moment for its answer to be sent.
+  // Closes all connections, after a moment to send the answers. Every request must be answered before.
   void stop() { daemon_.stop(); }
 
-  // What a request held, when its body is no longer needed.
+  // Releases the bytes of a request whose body is no longer needed.
   void release(size_t bytes) { held_ -= bytes; }
 
  private:
@@ -50,7 +50,7 @@ class Server final : private http_server::Handler {
   const ServerOptions options_;
   const Take take_;
   std::atomic<size_t> held_{0};
-  http_server::Daemon daemon_;  // last: its threads use all of the above
+  http_server::Daemon daemon_;  // last: its threads use all members above
 };
 
 }  // namespace atalaya::receive

@@ -74,7 +74,7 @@ TEST_CASE("avro: an invalid schema is refused") {
         R"({"type":"record","name":"R","fields":[{"name":"x","type":"unknown"}]})"}) {
     why.clear();
     CHECK_FALSE(schema.read(text, why));
-    CHECK(why == "it is no schema of Avro");
+    CHECK(why == "not an Avro schema");
   }
   std::string deep;
   for (int i = 0; i < 100; ++i) deep += R"({"type":"array","items":)";
@@ -94,9 +94,9 @@ TEST_CASE("avro: a damaged binary history keeps the records before the damage") 
   CHECK(damaged.spans.size() == 1);
   CHECK(damaged.history.broken());
   CHECK(damaged.history.damage().first ==
-        "byte " + std::to_string(head.size() + submitted.size() + finished.size()) + ": its binary data is damaged");
+        "byte " + std::to_string(head.size() + submitted.size() + finished.size()) + ": the binary data is damaged");
   CHECK(Read(head + submitted + finished.substr(0, 5)).history.waiting() == 5);
-  CHECK(Read("Avro-Binary\nnone\n").history.damage().first == "line 2: it is no schema of Avro");
+  CHECK(Read("Avro-Binary\nnone\n").history.damage().first == "line 2: not an Avro schema");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ struct Given {
     Span span;
     span.text = "job";
     span.start_ms = 1;
-    REQUIRE(delivery->give(path, "key", {span}, {0, 1}));
+    REQUIRE(delivery->send(path, "key", {span}, {0, 1}));
     return sink.last;
   }
   void answer(uint64_t id, Code code) {
@@ -89,11 +89,11 @@ TEST_CASE("delivery: a file that was refused and cannot be read again is given u
   given.delivery->count_tries(begun);  // it still had to wait
   for (int tried = 0; tried < 4; ++tried) {
     CHECK(given.delivery->next_try());
-    CHECK(given.sink.logged.find("given up") == std::string::npos);
+    CHECK(given.sink.logged.find("giving up") == std::string::npos);
     given.delivery->count_tries(INT64_MAX);
   }
   CHECK_FALSE(given.delivery->next_try());
-  CHECK(given.sink.logged.find("a: a sink refused its spans, and it could not be read again; they are given up") !=
+  CHECK(given.sink.logged.find("a: a sink refused its spans, and the file could not be read again; giving up") !=
         std::string::npos);
 }
 

@@ -132,7 +132,7 @@ TEST_CASE("finder: a link that took a file's or a folder's place since it was li
   CHECK_THROWS_AS(storage->read(folder / "named/file", 0, 10), Missing);
   CHECK_THROWS_AS(storage->list(folder / "named/sub"), Missing);
   CHECK_THROWS_WITH(storage->look(folder / "named/file"),
-                    ((folder / "named/file") + " is a link; it is followed only where the path itself names it").c_str());
+                    ((folder / "named/file") + " is a symbolic link; links are followed only if path names them").c_str());
   CHECK(find_histories(*storage, folder / "named").found.empty());
   // In the middle of a path, too.
   CHECK_THROWS_AS(storage->look(folder / "named/sub/file"), Linked);
@@ -208,11 +208,11 @@ TEST_CASE("discovery: unusable files are reported") {
   CHECK(found.paths == Lines{"webhdfs://h:9870/l"});
   REQUIRE(found.problems.size() == 4);
   CHECK(found.problems[0].find("core-site.xml: line 1: ") != std::string::npos);
-  CHECK(found.problems[1] == "\"s3a://bucket/${none}/x\" has a variable that no file sets, or is no path");
+  CHECK(found.problems[1] == "\"s3a://bucket/${none}/x\" has an unset variable, or is not a path");
   CHECK(found.problems[2] ==
         "s3a://bucket/tmp/hadoop-yarn/staging/history/done_intermediate is on a file system that is not read; only local folders "
         "and HDFS are");
-  CHECK(found.problems[3] == "hdfs:///logs does not say its server, and dfs.namenode.http-address is not set");
+  CHECK(found.problems[3] == "hdfs:///logs names no server, and dfs.namenode.http-address is not set");
   CHECK(found.looked_in == Lines{root / "etc/hadoop", root / "etc/spark"});
 }
 
@@ -240,8 +240,8 @@ TEST_CASE("webhdfs: valid and invalid responses of the server") {
   CHECK(list[0].changed_ms == 7);
   CHECK(list[1].folder);
   CHECK(read_file_status(R"({"FileStatus":{"pathSuffix":"","type":"FILE","length":5,"modificationTime":7}})", "u").path == "u");
-  CHECK_THROWS_WITH(read_file_list("<html>", "u"), "u: the server's answer is none of WebHDFS");
-  CHECK_THROWS_WITH(read_file_status("{}", "u"), "u: the server's answer is none of WebHDFS");
+  CHECK_THROWS_WITH(read_file_list("<html>", "u"), "u: invalid answer from WebHDFS");
+  CHECK_THROWS_WITH(read_file_status("{}", "u"), "u: invalid answer from WebHDFS");
 }
 
 // ---- positions
@@ -400,14 +400,14 @@ TEST_CASE("reading: a closed file is read up to its listed length; an idle file 
   Remote remote(kStart + stage(1), 0, "app");
   CHECK(remote.read().empty());
   CHECK(remote.storage.asked == 0);
-  const auto open_spans = [](bool tell_open) {
+  const auto open_spans = [](bool report_open) {
     StrictStorage storage(kStart, kStart.size());
     const Found found = find_histories(storage, "app").found.at(0);
     const Rules rules;
     size_t spans = 0;
     Reading(rules, found)
         .read_on(
-            storage, found, tell_open, [](const std::string &) { return std::optional<Position>(); },
+            storage, found, report_open, [](const std::string &) { return std::optional<Position>(); },
             [&](const std::string &, const Spans &some, Position) {
               spans += some.size();
               return true;

@@ -117,22 +117,22 @@ TEST_CASE("codecs: damage is said and ends the reading") {
     CHECK_FALSE(result.good);
     return result.why;
   };
-  CHECK(damage(zstd(text), 5, '\xff').starts_with("its zstd data is damaged: "));
-  CHECK(damage(lz4_block("one") + lz4_block(text), lz4_block("one").size(), 'X') == "its LZ4 data is damaged");
-  CHECK(damage(lz4_block(text), 8, '\x35') == "its LZ4 data is damaged");
-  CHECK(damage(lz4_block(text), 12, '\x7f') == "its LZ4 data is damaged");  // a block of 2 GiB
-  CHECK(damage(lz4_block(text), 13, 'x') == "its LZ4 data is damaged");     // another size than the text's
-  CHECK(damage(snappy_stream(text), 16, '\x7f') == "its Snappy data is damaged");
-  CHECK(damage(snappy_stream(text), 22, '\xff') == "its Snappy data is damaged");
-  CHECK(damage(lzf_chunk(), 2, '\2') == "its LZF data is damaged");
-  CHECK(damage(lzf_chunk(), 7, '\x1f') == "its LZF data is damaged");   // letters beyond the chunk
-  CHECK(damage(lzf_chunk(), 20, '\x60') == "its LZF data is damaged");  // a copy from before the beginning
+  CHECK(damage(zstd(text), 5, '\xff').starts_with("the zstd data is damaged: "));
+  CHECK(damage(lz4_block("one") + lz4_block(text), lz4_block("one").size(), 'X') == "the LZ4 data is damaged");
+  CHECK(damage(lz4_block(text), 8, '\x35') == "the LZ4 data is damaged");
+  CHECK(damage(lz4_block(text), 12, '\x7f') == "the LZ4 data is damaged");  // a block of 2 GiB
+  CHECK(damage(lz4_block(text), 13, 'x') == "the LZ4 data is damaged");     // another size than the text's
+  CHECK(damage(snappy_stream(text), 16, '\x7f') == "the Snappy data is damaged");
+  CHECK(damage(snappy_stream(text), 22, '\xff') == "the Snappy data is damaged");
+  CHECK(damage(lzf_chunk(), 2, '\2') == "the LZF data is damaged");
+  CHECK(damage(lzf_chunk(), 7, '\x1f') == "the LZF data is damaged");   // letters beyond the chunk
+  CHECK(damage(lzf_chunk(), 20, '\x60') == "the LZF data is damaged");  // a copy from before the beginning
 }
 
 TEST_CASE("codecs: output that grows beyond the limit is refused") {
   const Result result = inflate(zstd(std::string(size_t{64} << 20, 'a')), 4096);
   CHECK_FALSE(result.good);
-  CHECK(result.why == "it grows to more than 500 times its size when decompressed");
+  CHECK(result.why == "the decompressed size exceeds 500 times the compressed size");
   CHECK(result.text.size() < size_t{19} << 20);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("codecs: output that grows beyond the limit behind harmless data is re
   const std::string bomb(size_t{256} << 20, 'a');
   const Result result = inflate(zstd(harmless) + zstd(bomb), size_t{1} << 16);
   CHECK_FALSE(result.good);
-  CHECK(result.why == "it grows to more than 500 times its size when decompressed");
+  CHECK(result.why == "the decompressed size exceeds 500 times the compressed size");
   CHECK(result.text.size() < harmless.size() + (size_t{100} << 20));
 }
 

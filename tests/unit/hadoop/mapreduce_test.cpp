@@ -188,7 +188,7 @@ TEST_CASE("jhist: errors are counted, the first is named, the rest is kept") {
                   event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":"n")") +
                   event("JOB_FINISHED", R"("jobid":"job_1_2","finishTime":180)"));
   CHECK(read.history.damage().count == 7);
-  CHECK(read.history.damage().first == "line 3: it is not JSON");
+  CHECK(read.history.damage().first == "line 3: not JSON");
   CHECK(read.lines() == Lines{"job 80+100 job=job_1_2 name=n | outcome:0"});
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("history: a line beyond the limit is passed over and counted") {
                spans);
   CHECK(spans.size() == 1);
   CHECK(history.damage().count == 1);
-  CHECK(history.damage().first == "line 3: it is longer than 32 MiB");
+  CHECK(history.damage().first == "line 3: the line is longer than 32 MiB");
 }
 
 TEST_CASE("history: other files are not taken for a history") {
@@ -277,7 +277,7 @@ TEST_CASE("old text: cut counters keep the rest, and a missing quotation mark do
   const std::string begin = "Meta VERSION=\"1\" .\nJob JOBID=\"job_1_2\" SUBMIT_TIME=\"80\" .\n";
   const Read cut(begin + "Job JOBID=\"job_1_2\" FINISH_TIME=\"180\" JOB_STATUS=\"SUCCESS\" COUNTERS=\"{(g)(g)[(a)(a)(1)][(b\" .\n");
   CHECK(cut.lines() == Lines{"job 80+100 job=job_1_2 | outcome:0 g/a=1"});
-  CHECK(cut.history.damage().first == "line 3: its counters are cut or of a form that is not known");
+  CHECK(cut.history.damage().first == "line 3: the counters are cut off or malformed");
   const std::string line = "Task TASKID=\"t\" FINISH_TIME=\"1\" .\n";
   std::string many;
   while (many.size() < (size_t{5} << 20)) many += line;

@@ -243,7 +243,7 @@ TEST_CASE("spark: invalid events are counted, irrelevant events are not") {
                   R"({"other":1})"
                   "\n");
   CHECK(read.history.damage().count == 5);
-  CHECK(read.history.damage().first == "line 3: it is not JSON");
+  CHECK(read.history.damage().first == "line 3: not JSON");
   CHECK(read.spans.empty());
 }
 

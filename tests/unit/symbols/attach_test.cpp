@@ -128,8 +128,8 @@ TEST_CASE("what a JVM says of itself") {
   CHECK_FALSE(parse_attach_support(jdk("17", "-Xmx1g -XX:+DisableAttachMechanism")).accepts_commands);
   CHECK_FALSE(parse_attach_support(jdk("17")).options_truncated);
   CHECK(parse_attach_support(jdk("17", std::string(1023, 'x'))).options_truncated);
-  CHECK(is_refused_in(std::string("java\0-XX:+DisableAttachMechanism", 32)));
-  CHECK_FALSE(is_refused_in("java -XX:-DisableAttachMechanism"));
+  CHECK(disables_attach(std::string("java\0-XX:+DisableAttachMechanism", 32)));
+  CHECK_FALSE(disables_attach("java -XX:-DisableAttachMechanism"));
 }
 
 TEST_CASE("the file that a JVM shares is found by its number") {
