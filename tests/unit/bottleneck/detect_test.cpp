@@ -52,21 +52,21 @@ TEST_CASE("the first algorithm on ten tasks by hand") {
     int64_t kib;
     double seconds;
     Grade grade;
-  } tasks_told[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
+  } reported_tasks[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
                     {"b", 600, 10, Grade::medium},  {"c", 305, 5, Grade::medium},  {"c", 300, 10, Grade::lower},
                     {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest}, {"e", 220, 20, Grade::lowest},
                     {"a", 1000, 5, Grade::highest}};
   for (const Clustering clustering : {Clustering::pam, Clustering::kmeans}) {
     Spans spans;
-    for (size_t i = 0; i < std::size(tasks_told); ++i)
-      spans.add("task", Spans::task("map", "t" + std::to_string(i), tasks_told[i].host), static_cast<double>(i),
-                tasks_told[i].seconds, {{"span.bytes", tasks_told[i].kib * kKibi}});
+    for (size_t i = 0; i < std::size(reported_tasks); ++i)
+      spans.add("task", Spans::task("map", "t" + std::to_string(i), reported_tasks[i].host), static_cast<double>(i),
+                reported_tasks[i].seconds, {{"span.bytes", reported_tasks[i].kib * kKibi}});
     const Analysis all = analysed(spans, {.clustering = clustering});
     const Group &group = group_of(all, "map", "");
-    REQUIRE(group.entries.size() == std::size(tasks_told));
-    for (size_t i = 0; i < std::size(tasks_told); ++i) {
-      CHECK(group.entries[i].speed == doctest::Approx(static_cast<double>(tasks_told[i].kib) / tasks_told[i].seconds));
-      CHECK(grade_text(group.entries[i].grade) == grade_text(tasks_told[i].grade));
+    REQUIRE(group.entries.size() == std::size(reported_tasks));
+    for (size_t i = 0; i < std::size(reported_tasks); ++i) {
+      CHECK(group.entries[i].speed == doctest::Approx(static_cast<double>(reported_tasks[i].kib) / reported_tasks[i].seconds));
+      CHECK(grade_text(group.entries[i].grade) == grade_text(reported_tasks[i].grade));
     }
     // Lowest and lower: e 2, c 1, d 1. One of five nodes is the top 20 %.
     REQUIRE(all.nodes.size() == 5);
@@ -92,7 +92,7 @@ TEST_CASE("map and reduce tasks, and jobs, are graded apart") {
   }
 }
 
-TEST_CASE("the second algorithm marks the phase whose speed goes with the task's") {
+TEST_CASE("the second algorithm marks the phase whose speed goes with the task's is is ") {
   Spans spans;
   for (int i = 0; i < 10; ++i) {
     const Tags task = Spans::task("map", "m" + std::to_string(i), "a");
@@ -212,11 +212,11 @@ TEST_CASE("few tasks, one node, or nothing known are said") {
   const Analysis of_few = analysed(few);
   CHECK(of_few.findings.empty());
   CHECK(of_few.notes ==
-        std::vector<std::string>{"job \"j\", stage \"map\": 6 tasks with a known speed are too few to tell a slow node from "
-                                 "chance (8 are needed)"});
+        std::vector<std::string>{"job \"j\", stage \"map\": 6 tasks with a known speed are too few to distinguish a slow node from "
+                                 "chance (8 needed)"});
   Spans one;
   for (int i = 0; i < 9; ++i) one.add("task", Spans::task("map", std::to_string(i), "n"), i, 1 + i, {{"span.bytes", kKibi}});
-  CHECK(analysed(one).notes.at(0).ends_with("all 9 tasks ran on one node: there is none to compare it with"));
+  CHECK(analysed(one).notes.at(0).ends_with("all 9 tasks ran on one node: no other node to compare with"));
   Spans spread;
   for (int i = 0; i < 9; ++i)
     spread.add("task", Spans::task("map", std::to_string(i), std::to_string(i)), i, 1 + i, {{"span.bytes", kKibi}});
@@ -277,9 +277,9 @@ TEST_CASE("a task that is slow by itself is named, with what it tells") {
   CHECK(
       all.findings[0].summary ==
       "1 map task is slow by itself, and not the other tasks of node n1: garbage collection 59 % of the tasks' time, 1.0 % on the "
-      "other nodes; nothing is known of remote reads");
+      "other nodes; no data about remote reads");
   CHECK(all.findings[0].evidence.back() ==
-        "metrics of nodes are not compared for single tasks: of CPU, memory, disk, network and other programs nothing is said");
+        "metrics of nodes are not compared for single tasks: no statement about CPU, memory, disk, network and other programs");
   CHECK(all.data.tasks[all.findings[0].tasks.at(0)].task() == "m17");
   CHECK(all.bottlenecks[17]);
 }

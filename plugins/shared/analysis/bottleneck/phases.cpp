@@ -16,7 +16,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTop = 0.2;
 constexpr size_t kFewestTasks = 3;  // for a correlation
 
-// The groups of one stage: the tasks', then one a phase.
+// The groups of one stage: whole tasks, then one per phase.
 class Stage {
  public:
   Stage(const JobData &data, const std::vector<Group> &groups, size_t begin, size_t end, std::vector<double> &speeds,
@@ -54,7 +54,7 @@ class Stage {
     return rank;
   }
 
-  // Over the tasks that have all phases.
+  // Over the tasks with all phases.
   void set_loadings(std::vector<PhaseRank> &ranks) const {
     if (ranks.empty()) return;
     std::vector<std::vector<double>> rows(groups_[begin_].entries.size());
@@ -82,7 +82,7 @@ class Stage {
   const std::vector<Group> &groups_;
   size_t begin_, end_;
   std::vector<double> &speeds_;  // of tasks; NaN between calls
-  std::vector<size_t> &row_of_;  // tasks; known of this stage's only
+  std::vector<size_t> &row_of_;  // by task; known for this stage only
 };
 
 }  // namespace

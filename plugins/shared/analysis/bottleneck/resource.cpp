@@ -20,7 +20,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The first that is in the name has it.
+// The first match counts.
 constexpr std::pair<std::string_view, Resource> kParts[] = {
     {".power", Resource::power},
     {".energy", Resource::power},
@@ -66,23 +66,23 @@ Resource resource_of(std::string_view metric) {
 }
 
 Combine combine_of(std::string_view metric) {
-  // Fields that programs export (btrace.) may be anything, whatever their names look like; a host's clock slows nothing.
+  // Exported fields of programs (btrace.) may mean anything, and a host's clock slows nothing down.
   for (const std::string_view other : {"self.", "flow.", "span.", "counter.", "profile.", "perf.", "btrace.", "sys.clock."})
     if (begins(metric, other)) return Combine::leave_out;
   const store::MetricInfo &info = store::metric_info(metric);
-  if (info.kind == store::Kind::total || info.unit == "ns") return Combine::leave_out;  // they only go up
+  if (info.kind == store::Kind::total || info.unit == "ns") return Combine::leave_out;  // they only increase
   if (info.kind == store::Kind::delta) return Combine::sum;
   if (info.unit == "%") return !begins(metric, "sys.") && has(metric, ".cpu.") ? Combine::sum : Combine::mean;
   for (const std::string_view unit : {"MiB/s", "Mibit/s", "B/s", "1/s", "ms/s", "MiB", "{core}"})
     if (info.unit == unit) return Combine::sum;
-  const bool is_ratio = has(metric, ".counters.");  // instructions a cycle, misses a thousand instructions
+  const bool is_ratio = has(metric, ".counters.");  // instructions per cycle, misses per thousand instructions
   return info.unit == "1" && !is_ratio ? Combine::sum : Combine::mean;
 }
 
 Needs needs_of(std::string_view phase) {
   Needs needs;
   needs.network = has(phase, "shuffle") && !has(phase, "write");
-  const bool fetches = has(phase, "fetch") && !has(phase, "result");  // that is who started the task
+  const bool fetches = has(phase, "fetch") && !has(phase, "result");  // it means the creator of the task
   needs.input = needs.network || has(phase, "read") || has(phase, "input") || fetches;
   needs.reads = needs.input || has(phase, "merge");
   needs.writes = has(phase, "write") || has(phase, "spill") || has(phase, "merge") || has(phase, "output") || has(phase, "commit");
