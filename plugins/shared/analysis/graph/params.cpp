@@ -20,9 +20,9 @@ Translations read_translations(Host host) {
   for (const std::string &path : files) {
     const auto text = core::read_file(path, kLargestTable);
     if (!text) throw Failure(Code::bad_config, "--conntrack: " + text.error());
-    // An empty one is a table without connections.
+    // An empty file is a table without connections.
     if (add_translations(text.value(), found) == 0 && !text.value().empty())
-      throw Failure(Code::bad_config, "--conntrack: " + path + ": no line of it is a connection; conntrack -L writes such a file");
+      throw Failure(Code::bad_config, "--conntrack: " + path + ": no connections found; use the output of conntrack -L");
   }
   if (!files.empty()) return found;
   if (const auto text = core::read_file(kTable, kLargestTable)) add_translations(text.value(), found);

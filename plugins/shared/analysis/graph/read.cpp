@@ -18,7 +18,7 @@ const std::vector<std::string> kFlowTags = {"host",  "pid",    "process", "conta
                                             "local", "remote", "port",    "protocol",  "direction"};
 const std::vector<std::string> kWorkerTags = {"host", "pid", "process", "container", "command"};
 
-// What a process may be told under differently as time goes by: translators know more of it after its first window.
+// Tags whose values may change: translators know more about a process after its first window.
 const std::vector<std::string> kNames = {"process", "container", "command"};
 
 struct FlowTotal {
@@ -53,7 +53,7 @@ double length_of(const query::Range &range) {
   return static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
 }
 
-// A metric that the store has never seen has no sums.
+// A metric that is not in the store has no sums.
 std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::TagFilter> &tags,
                            const std::vector<std::string> &group_by, const query::Range &range, store::Store &store,
                            query::Budget &budget) {
@@ -64,7 +64,7 @@ std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::T
   }
 }
 
-// A process is one, by host and pid: of the names that its flows have the one last told is that of all.
+// A process is identified by host and pid; the last reported names count for all its flows.
 std::map<Tags, Amount> by_last_names(const std::map<Tags, FlowTotal> &flows) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::pair<int64_t, std::string>>> last;
   const auto process_of = [](const Tags &tags) { return std::pair(value(tags, "host"), value(tags, "pid")); };
@@ -77,7 +77,7 @@ std::map<Tags, Amount> by_last_names(const std::map<Tags, FlowTotal> &flows) {
   std::map<Tags, Amount> amounts;
   for (const auto &[tags, total] : flows) {
     Tags named = tags;
-    // Without a pid it is the sum of some, which have nothing but their name.
+    // Without a pid it is a sum of several processes, which have only a name.
     if (tags.contains("pid"))
       for (const auto &[key, name] : last[process_of(tags)]) named[key] = name.second;
     amounts[named].out += total.moved.out;
@@ -109,7 +109,7 @@ std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const qu
 
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget) {
   std::map<Tags, Resources> used;
-  std::map<std::string, query::Coverage> coverage;  // by each host
+  std::map<std::string, query::Coverage> coverage;  // by host
   const auto add = [&](const char *metric, double Resources::*part, double scale) {
     for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget)) {
       used[usage.tags].*part += usage.average * scale;
@@ -119,14 +119,14 @@ std::vector<Worker> read_workers(const query::Range &range, store::Store &store,
   add("proc.cpu.user", &Resources::cpu, 0.01);
   add("proc.cpu.kernel", &Resources::cpu, 0.01);
   add("proc.mem.resident", &Resources::memory, 1);
-  // Where a filter leaves idle processes out, windows in which all were idle have this alone.
+  // If a filter removes idle processes, windows without any active one have only this metric.
   for (const Usage &usage : sums_of("sys.mem.total", {}, {"host"}, range, store, budget))
     coverage[value(usage.tags, "host")].add(usage.covered);
   std::vector<Worker> workers;
   workers.reserve(used.size());
   for (auto &[tags, resources] : used) {
     const std::string host = value(tags, "host");
-    // An average over the time that the host coverage of: when it had no agent nothing is known.
+    // An average over the time with reports of the host; without an agent nothing is known.
     const double part = length_of(range) / static_cast<double>(coverage[host].length_ns());
     workers.push_back({host,
                        value(tags, "pid"),
