@@ -82,9 +82,9 @@ class Picture {
   std::string out_;
 };
 
-std::string title_of(const JobData &data, const Group &group, const char *what) {
+std::string title_of(const JobData &data, const Group &group, const char *measure) {
   const std::string &stage = data.name(group.stage), &phase = data.name(group.phase);
-  return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + what;
+  return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + measure;
 }
 
 // Axis labels of a chart that covers this number of seconds.

@@ -46,9 +46,9 @@ void add_folded(Tree &tree, Side side, std::istream &in, const std::string &name
     }
   }
   if (strange == 0) return;
-  const std::string what = name + ":" + std::to_string(first_strange) + ": not a folded stack (\"a;b;c 12\")";
-  if (stacks == 0) throw Failure(Code::permanent, what);
-  std::fprintf(stderr, "%s; lines skipped: %zu\n", what.c_str(), strange);
+  const std::string message = name + ":" + std::to_string(first_strange) + ": not a folded stack (\"a;b;c 12\")";
+  if (stacks == 0) throw Failure(Code::permanent, message);
+  std::fprintf(stderr, "%s; lines skipped: %zu\n", message.c_str(), strange);
 }
 
 void add_folded_file(Tree &tree, Side side, const std::string &path) {

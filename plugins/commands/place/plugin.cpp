@@ -156,12 +156,12 @@ class PlaceCommand final : public Command {
     return now;
   }
 
-  static void say(const char *what, const std::vector<std::string> &names) {
+  static void say(const char *message, const std::vector<std::string> &names) {
     if (names.empty()) return;
     std::string text;
     for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "" : ", ") + core::in_quotes(names[i]);
     if (names.size() > kMostNamed) text += " and " + std::to_string(names.size() - kMostNamed) + " more";
-    std::fprintf(stderr, "%s: %s\n", what, text.c_str());
+    std::fprintf(stderr, "%s: %s\n", message, text.c_str());
   }
 
   std::string why_nothing() const {

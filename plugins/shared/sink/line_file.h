@@ -28,7 +28,7 @@ struct FileOptions {
 // undone, and a line torn by a killed process is cut when the file is opened.
 class LineFile {
  public:
-  // `notice` receives events that are no failures: a torn line was cut, the file was moved away.
+  // `notice` receives events that are no failures: a torn line was cut, the file was moved.
   using Notice = std::function<void(const std::string &)>;
   LineFile(FileOptions options, Notice notice);
 

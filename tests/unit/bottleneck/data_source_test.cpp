@@ -40,7 +40,7 @@ TEST_CASE("where the input came from is not known by what was spilled and merged
   REQUIRE_FALSE(all.findings.empty());
   const Finding &finding = all.findings[0];
   CHECK(all.data.name(finding.phase) == "read");
-  CHECK(finding.checks[4].what == Reason::remote_reads);
+  CHECK(finding.checks[4].reason == Reason::remote_reads);
   CHECK(finding.checks[4].verdict == Verdict::unknown);
 }
 

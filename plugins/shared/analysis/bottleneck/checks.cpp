@@ -63,16 +63,16 @@ class Checker {
     return found;
   }
 
-  static std::string beside(const char *what, const Pair &pair, const char *unit) {
-    return std::string(what) + " " + short_text(pair.node) + unit + ", " + short_text(pair.others) + unit + " on the other nodes";
+  static std::string comparison_text(const char *label, const Pair &pair, const char *unit) {
+    return std::string(label) + " " + short_text(pair.node) + unit + ", " + short_text(pair.others) + unit + " on the other nodes";
   }
   static void add(std::string &text, const std::string &more) { text += (text.empty() ? "" : "; ") + more; }
 
   // Adds the result of one metric: it is found if the node exceeds the others by that much.
-  void look(Check &check, std::string_view metric, const char *what, const char *unit, double more, double least) const {
+  void look(Check &check, std::string_view metric, const char *label, const char *unit, double more, double least) const {
     const auto pair = of(metric);
     if (!pair) return;
-    const std::string text = beside(what, *pair, unit);
+    const std::string text = comparison_text(label, *pair, unit);
     const bool differs = pair->node - pair->others >= more && pair->node >= least;
     if (check.verdict == Verdict::unknown) check.verdict = Verdict::ruled_out;
     if (differs && check.verdict != Verdict::found) {
@@ -82,13 +82,13 @@ class Checker {
     if (differs && check.short_text.empty()) check.short_text = text;
     if (differs || check.verdict != Verdict::found) add(check.text, text);
   }
-  static Check finished(Check check, const char *what, const char *missing) {
-    if (check.verdict == Verdict::unknown) check.text = std::string(what) + ": not known; " + missing;
+  static Check finished(Check check, const char *label, const char *missing) {
+    if (check.verdict == Verdict::unknown) check.text = std::string(label) + ": not known; " + missing;
     return check;
   }
 
   Check cpu() const {
-    Check check{.what = Reason::cpu};
+    Check check{.reason = Reason::cpu};
     look(check, "sys.cpu.usage", "CPU busy", " %", kPoints, 50);
     look(check, "sys.cpu.steal", "CPU time stolen by the hypervisor", " %", kStealPoints, 0);
     look(check, "sys.pressure.cpu.some.stall", "waiting for a CPU", " % of the time", kPoints, 0);
@@ -116,7 +116,7 @@ class Checker {
 
   // Programs that use much here and little elsewhere, of a resource that is short here.
   Check programs(bool cpu_is_short) const {
-    Check check{.what = Reason::programs};
+    Check check{.reason = Reason::programs};
     std::map<std::string, Program> elsewhere;
     std::map<std::string, bool> hosts;
     bool has_node = false;
@@ -166,7 +166,7 @@ class Checker {
   }
 
   Check garbage_collection() const {
-    Check check{.what = Reason::garbage_collection};
+    Check check{.reason = Reason::garbage_collection};
     const auto own = sides_.own_tasks.gc_share, others = sides_.other_tasks.gc_share;
     if (own && others) {
       check.text =
@@ -178,7 +178,7 @@ class Checker {
   }
 
   Check memory() const {
-    Check check{.what = Reason::memory};
+    Check check{.reason = Reason::memory};
     look(check, "sys.swap.in.bytes", "swapped in", " B/s", kSwapBytes, 0);
     look(check, "sys.swap.out.bytes", "swapped out", " B/s", kSwapBytes, 0);
     look(check, "sys.pressure.memory.some.stall", "waiting for memory", " % of the time", kPoints, 0);
@@ -189,7 +189,7 @@ class Checker {
   // Reports different shares of the nodes for any phase.
   Check remote_reads() const {
     const bool reads_none = has_phase_ && !needs_.input;
-    Check check{.what = Reason::remote_reads, .last = reads_none};
+    Check check{.reason = Reason::remote_reads, .last = reads_none};
     const auto own = sides_.own_tasks.remote_share, others = sides_.other_tasks.remote_share;
     if (own && others) {
       check.text = percent_text(*own) + " of the bytes came over the network, " + percent_text(*others) + " on the other nodes";
@@ -204,7 +204,7 @@ class Checker {
   }
 
   Check disk() const {
-    Check check{.what = Reason::disk};
+    Check check{.reason = Reason::disk};
     const bool any = !has_phase_ || !(needs_.reads || needs_.writes), keeps_up = disk_keeps_up();
     if (any || needs_.writes)
       rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kLeastDisk, needs_.writes && !keeps_up);
@@ -239,7 +239,7 @@ class Checker {
   }
 
   Check network() const {
-    Check check{.what = Reason::network};
+    Check check{.reason = Reason::network};
     rate(check, {"sys.net.in.mb", "proc.net.tcp.in.mb"}, "network receive", "Mibit/s", kLeastNet, comes_over_network());
     look(check, "proc.net.tcp.retransmits", "segments sent again", " per second", 10, 0);
     look(check, "sys.net.in.drops", "packets dropped", " per second", 10, 0);
@@ -248,26 +248,26 @@ class Checker {
   }
 
   // A lower rate is a reason only if the phase waits for the resource: slow work moves less data.
-  void rate(Check &check, std::initializer_list<std::string_view> metrics, const char *what, const char *unit, double least,
+  void rate(Check &check, std::initializer_list<std::string_view> metrics, const char *label, const char *unit, double least,
             bool waits) const {
     const auto found = lowest(metrics, least);
     if (!found) {
       for (const std::string_view metric : metrics)
         if (of(metric) && check.verdict == Verdict::unknown) {
           check.verdict = Verdict::ruled_out;
-          add(check.text, std::string(what) + " close to zero, here and on the other nodes");
+          add(check.text, std::string(label) + " close to zero, here and on the other nodes");
         }
       return;
     }
     const Pair &pair = found->second;
     const bool below = pair.below() >= kRateBelow;
-    std::string text = std::string(what) + " " + short_text(pair.node) + " " + unit + ", " + short_text(pair.others) + " " + unit +
+    std::string text = std::string(label) + " " + short_text(pair.node) + " " + unit + ", " + short_text(pair.others) + " " + unit +
                        " on the other nodes";
     if (below && !waits) text += " (a consequence of slow work: the phase does not wait for it)";
     if (below && waits && check.verdict != Verdict::found) {
       check.verdict = Verdict::found;
       check.text.clear();
-      check.short_text = std::string(what) + " " + percent_text(pair.below()) + " below the other nodes";
+      check.short_text = std::string(label) + " " + percent_text(pair.below()) + " below the other nodes";
     }
     if (check.verdict == Verdict::unknown) check.verdict = Verdict::ruled_out;
     add(check.text, text);
@@ -276,10 +276,10 @@ class Checker {
   static bool is_slow(const Pair &await) {
     return await.node >= kSlowAwait * await.others && await.node - await.others >= kLeastAwaitMs;
   }
-  void await(Check &check, std::string_view metric, const char *what) const {
+  void await(Check &check, std::string_view metric, const char *label) const {
     const auto pair = of(metric);
     if (!pair) return;
-    const std::string text = beside(what, *pair, " ms");
+    const std::string text = comparison_text(label, *pair, " ms");
     const bool slow = is_slow(*pair);
     if (slow && check.verdict != Verdict::found) {
       check.verdict = Verdict::found;
@@ -298,7 +298,7 @@ class Checker {
 std::string list_of(const std::vector<Check> &checks, Verdict verdict) {
   std::vector<std::string> names;
   for (const Check &check : checks)
-    if (check.verdict == verdict) names.emplace_back(check.what == Reason::cpu ? "CPU" : reason_text(check.what));
+    if (check.verdict == verdict) names.emplace_back(check.reason == Reason::cpu ? "CPU" : reason_text(check.reason));
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
   return text;
@@ -319,14 +319,14 @@ std::vector<Check> check_all(const Metrics &metrics, const Sides &sides) {
 Reason reason_of(const std::vector<Check> &checks) {
   const auto is_found = [&](Reason reason) {
     return std::any_of(checks.begin(), checks.end(),
-                       [&](const Check &check) { return check.what == reason && check.verdict == Verdict::found; });
+                       [&](const Check &check) { return check.reason == reason && check.verdict == Verdict::found; });
   };
   // Explanations of a busy CPU.
   for (const Reason reason : {Reason::programs, Reason::garbage_collection, Reason::memory})
     if (is_found(reason)) return reason;
   for (const bool last : {false, true})
     for (const Check &check : checks)
-      if (check.verdict == Verdict::found && check.last == last) return check.what;
+      if (check.verdict == Verdict::found && check.last == last) return check.reason;
   return Reason::none;
 }
 
@@ -334,7 +334,7 @@ std::string conclusion(const std::vector<Check> &checks) {
   const Reason reason = reason_of(checks);
   std::string text = "the available data shows no reason";
   for (const Check &check : checks)
-    if (check.what == reason && check.verdict == Verdict::found) text = check.short_text;
+    if (check.reason == reason && check.verdict == Verdict::found) text = check.short_text;
   if (const std::string names = list_of(checks, Verdict::ruled_out); !names.empty()) text += "; " + names + " ruled out";
   if (const std::string names = list_of(checks, Verdict::unknown); !names.empty()) text += "; no data about " + names;
   return text;

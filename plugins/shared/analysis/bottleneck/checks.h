@@ -31,7 +31,7 @@ enum class Reason { programs, cpu, garbage_collection, memory, remote_reads, dis
 std::string_view reason_text(Reason reason);  // as in JSON: "other programs", "remote reads", "unknown"
 
 struct Check {
-  Reason what = Reason::none;
+  Reason reason = Reason::none;
   Verdict verdict = Verdict::unknown;
   std::string text;  // with its values: the evidence
   std::string short_text;  // where it was found: "disk write 22 % below the other nodes"

@@ -14,7 +14,7 @@ constexpr unsigned kLines = 1, kHistory = 2, kTwice = 4;  // reporters of a task
 // The relation of a stage's lines to the history's phases of one name.
 struct Name {
   bool in_lines = false;
-  size_t over = 0, beside = 0;  // phases that overlap lines of their task, or do not
+  size_t over = 0, apart = 0;  // phases that overlap lines of their task, or do not
 };
 
 struct Stage {
@@ -102,7 +102,7 @@ class DuplicatePhases {
       stage = (reporters_[phase.task] & kLines) != 0 ? stage_by_lines(phase) : nullptr;
       if (stage == nullptr) continue;
       Name &name = stage->names[phase.phase];
-      if (!name.in_lines) ++(is_overlapped(phase) ? name.over : name.beside);
+      if (!name.in_lines) ++(is_overlapped(phase) ? name.over : name.apart);
     }
   }
 
@@ -110,7 +110,7 @@ class DuplicatePhases {
   // comparable.
   bool is_beside(const Phase &of_history) {
     const Name &name = stage_by_lines(of_history)->names[of_history.phase];
-    return !name.in_lines && name.beside >= name.over && ((reporters_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
+    return !name.in_lines && name.apart >= name.over && ((reporters_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
   }
 
   // By lines of its task, by more than a little.

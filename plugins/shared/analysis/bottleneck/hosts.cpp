@@ -58,15 +58,15 @@ const std::string *SameHosts::span_name_of(const std::string &stored) const {
   return found == span_names_.end() ? nullptr : &found->second;
 }
 
-std::vector<std::string> SameHosts::notes(const std::string &what) const {
+std::vector<std::string> SameHosts::notes(const std::string &subject) const {
   std::vector<std::string> taken, unclear, notes;
   for (const auto &[stored, span_host] : span_names_)
     if (stored != span_host) taken.push_back(core::in_quotes(stored) + " for " + core::in_quotes(span_host));
   for (const auto &[span_host, candidates] : unclear_)
     for (const std::string &candidate : candidates) unclear.push_back(core::in_quotes(span_host) + " or " + core::in_quotes(candidate));
-  if (!taken.empty()) notes.push_back(what + ": hosts with the same first label are treated as one: " + list_of(taken));
+  if (!taken.empty()) notes.push_back(subject + ": hosts with the same first label are treated as one: " + list_of(taken));
   if (!unclear.empty())
-    notes.push_back(what + ": several hosts have the same first label, the match is ambiguous: " +
+    notes.push_back(subject + ": several hosts have the same first label, the match is ambiguous: " +
                     list_of(unclear) + "; use `hosts` of source hadoop to give nodes the names of agents");
   return notes;
 }

@@ -20,8 +20,8 @@ class SameHosts {
 
   // The name of a stored host in the spans: the same, or the only one with the same first label; nullptr if there is none.
   const std::string *span_name_of(const std::string &stored) const;
-  // Matched names, and ambiguous ones. `what`: "metrics"
-  std::vector<std::string> notes(const std::string &what) const;
+  // Matched names, and ambiguous ones. `subject`: "metrics"
+  std::vector<std::string> notes(const std::string &subject) const;
 
  private:
   std::map<std::string, std::string> span_names_;
