@@ -46,7 +46,7 @@ class LineFile {
   std::optional<Problem> try_open();
   std::optional<Problem> cut_torn_line(uint64_t size);
   uint64_t ready(std::string_view lines, int64_t now_ns);
-  bool moved_away() const;
+  bool was_moved() const;
   bool rotation_due(uint64_t size, uint64_t more, int64_t now_ns) const;
   bool rotate();
   void undo(uint64_t size);

@@ -94,7 +94,7 @@ bool Lane::deliver(std::string_view authorization) {
   ++refusals_of_everything_;
   problem_ = dead_.front().url + " refuses every point: " + dead_.front().words;
   start_again();
-  leave_servers_alone();
+  pause_servers();
   return false;
 }
 
@@ -181,7 +181,7 @@ bool Lane::search(Range range, const Outcome &refusal) {
     if (range.count() > 1) {
       max_records_ = range.count() / 2;
     } else {
-      bury(range, refusal);
+      add_dead_letters(range, refusal);
     }
     return true;
   }
@@ -189,7 +189,7 @@ bool Lane::search(Range range, const Outcome &refusal) {
   if (range.count() > 1 && may_halve(range)) {
     halve(range);
   } else {
-    bury(range, refusal);
+    add_dead_letters(range, refusal);
   }
   return true;
 }
@@ -215,7 +215,7 @@ void Lane::done_with(Range range) {
   if (todo_.front().count() == 0) todo_.pop_front();
 }
 
-void Lane::leave_servers_alone() {
+void Lane::pause_servers() {
   for (size_t i = 0; i < targets_.size(); ++i) targets_.failed(i, 0, monotonic());
 }
 
@@ -259,11 +259,11 @@ bool Lane::use_details(Range range) {
   done_with(range);
   todo_.insert(todo_.begin(), again.begin(), again.end());
   if (again.empty()) return true;
-  leave_servers_alone();
+  pause_servers();
   return false;
 }
 
-void Lane::bury(Range range, const Outcome &refusal) {
+void Lane::add_dead_letters(Range range, const Outcome &refusal) {
   const std::string words = http_client::words_of(refusal.body);
   for (size_t i = range.first; i < range.last; ++i) {
     const std::string_view record = std::string_view(text_).substr(records_[i].begin, records_[i].end - records_[i].begin - 1);

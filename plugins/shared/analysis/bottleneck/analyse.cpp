@@ -13,7 +13,7 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr size_t kMostExplained = 20;  // each reads all metrics of its nodes
+constexpr size_t kMaxExplained = 20;  // each reads all metrics of its nodes
 
 std::vector<JobTotals> totals_of(const JobData &data) {
   std::vector<JobTotals> totals(data.jobs.size());
@@ -111,10 +111,10 @@ Analysis analyse(JobData data, const DetectOptions &options, store::Store &store
   all.nodes = rank_nodes(all.data, all.groups);
   all.regions = grade_regions(all.data, options.clustering);
   all.findings = find_slow(all.data, all.groups, all.ranks, options);
-  if (all.findings.size() > kMostExplained) {
-    all.notes.push_back(std::to_string(all.findings.size() - kMostExplained) +
+  if (all.findings.size() > kMaxExplained) {
+    all.notes.push_back(std::to_string(all.findings.size() - kMaxExplained) +
                         " more slow nodes and tasks, with smaller losses, are not listed");
-    all.findings.resize(kMostExplained);
+    all.findings.resize(kMaxExplained);
   }
   explain(all.findings, all.data, all.groups, store, budget, all.notes);
   for (Finding &finding : find_regions(all.data, all.regions)) all.findings.push_back(std::move(finding));

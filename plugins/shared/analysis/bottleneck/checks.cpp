@@ -23,8 +23,8 @@ constexpr double kPartOfDisk = 0.2;  // of the traffic of the node's disks
 constexpr double kBusy = 85;  // % of all cores: no capacity left
 constexpr double kElsewhere = 0.25;  // of its use here: below it, it is a program of this node
 constexpr double kShare = 0.1;  // of bytes that are remote, of time in garbage collection
-constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kLeastAwaitMs = 2;
-constexpr double kLeastDisk = 0.5, kLeastNet = 1;  // MiB/s, Mibit/s: below it, differences of rates mean nothing
+constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kMinAwaitMs = 2;
+constexpr double kMinDisk = 0.5, kMinNet = 1;  // MiB/s, Mibit/s: below it, differences of rates mean nothing
 constexpr double kAlike = 1.1;  // times the others': no difference
 constexpr double kSwapBytes = 1 << 20, kMajorFaults = 100;
 
@@ -207,9 +207,9 @@ class Checker {
     Check check{.reason = Reason::disk};
     const bool any = !has_phase_ || !(needs_.reads || needs_.writes), keeps_up = disk_keeps_up();
     if (any || needs_.writes)
-      rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kLeastDisk, needs_.writes && !keeps_up);
+      rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kMinDisk, needs_.writes && !keeps_up);
     if (any || needs_.reads)
-      rate(check, {"sys.disk.read.mb", "proc.disk.reads.mb"}, "disk read", "MiB/s", kLeastDisk, needs_.reads && !keeps_up);
+      rate(check, {"sys.disk.read.mb", "proc.disk.reads.mb"}, "disk read", "MiB/s", kMinDisk, needs_.reads && !keeps_up);
     await(check, "sys.disk.write.await", "a write takes");
     await(check, "sys.disk.read.await", "a read takes");
     look(check, "sys.pressure.io.some.stall", "waiting for disks", " % of the time", kPoints, 0);
@@ -235,12 +235,12 @@ class Checker {
     if (needs_.network || !needs_.input) return needs_.network;
     constexpr double kBits = 8;
     const auto received = metrics_.mean("sys.net.in.mb", sides_.others), read = metrics_.mean("sys.disk.read.mb", sides_.others);
-    return received && read && *received >= std::max(kLeastNet, kBits * *read);
+    return received && read && *received >= std::max(kMinNet, kBits * *read);
   }
 
   Check network() const {
     Check check{.reason = Reason::network};
-    rate(check, {"sys.net.in.mb", "proc.net.tcp.in.mb"}, "network receive", "Mibit/s", kLeastNet, comes_over_network());
+    rate(check, {"sys.net.in.mb", "proc.net.tcp.in.mb"}, "network receive", "Mibit/s", kMinNet, comes_over_network());
     look(check, "proc.net.tcp.retransmits", "segments sent again", " per second", 10, 0);
     look(check, "sys.net.in.drops", "packets dropped", " per second", 10, 0);
     look(check, "sys.net.in.errors", "packet errors", " per second", 1, 0);
@@ -274,7 +274,7 @@ class Checker {
   }
 
   static bool is_slow(const Pair &await) {
-    return await.node >= kSlowAwait * await.others && await.node - await.others >= kLeastAwaitMs;
+    return await.node >= kSlowAwait * await.others && await.node - await.others >= kMinAwaitMs;
   }
   void await(Check &check, std::string_view metric, const char *label) const {
     const auto pair = of(metric);

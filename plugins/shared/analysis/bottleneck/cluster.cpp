@@ -9,8 +9,8 @@ namespace atalaya::bottleneck {
 namespace {
 
 // With more values, medoids are searched among this number of ranges of equal weight, then moved to the best value.
-constexpr size_t kMostCandidates = 2048;
-constexpr size_t kMostRounds = 1000;  // each one lowers the cost, so that the search ends in any case
+constexpr size_t kMaxCandidates = 2048;
+constexpr size_t kMaxRounds = 1000;  // each one lowers the cost, so that the search ends in any case
 
 // The different values in ascending order with their counts, and sums that give the cost of a range in a few steps.
 class Sorted {
@@ -66,13 +66,13 @@ class Sorted {
   // Indices of values that share the weight about equally.
   std::vector<size_t> candidates() const {
     std::vector<size_t> all;
-    if (size() <= kMostCandidates) {
+    if (size() <= kMaxCandidates) {
       all.resize(size());
       std::iota(all.begin(), all.end(), size_t{0});
       return all;
     }
-    const double part = weights_.back() / static_cast<double>(kMostCandidates);
-    for (size_t i = 0; i < kMostCandidates; ++i) {
+    const double part = weights_.back() / static_cast<double>(kMaxCandidates);
+    for (size_t i = 0; i < kMaxCandidates; ++i) {
       const auto found = std::upper_bound(weights_.begin(), weights_.end(), (static_cast<double>(i) + 0.5) * part);
       const auto place = std::min(static_cast<size_t>(found - weights_.begin()) - 1, size() - 1);
       if (all.empty() || all.back() != place) all.push_back(place);
@@ -177,7 +177,7 @@ Medoids build(const Sorted &values, const std::vector<size_t> &candidates, size_
 // PAM, part 2 (swap): the exchange of a medoid for another value that lowers the cost most, while there is one.
 void swap(const Sorted &values, const std::vector<size_t> &candidates, Medoids &medoids) {
   constexpr double kLess = 1 - 1e-12;  // by more than rounding
-  for (size_t round = 0; round < kMostRounds; ++round) {
+  for (size_t round = 0; round < kMaxRounds; ++round) {
     const double now = cost_of(values, medoids);
     double lowest = now * kLess;
     Medoids found;
@@ -199,7 +199,7 @@ void swap(const Sorted &values, const std::vector<size_t> &candidates, Medoids &
 
 // Moves the medoid of each cluster to its median, until all stay.
 void settle(const Sorted &values, Medoids &medoids) {
-  for (size_t round = 0; round < kMostRounds; ++round) {
+  for (size_t round = 0; round < kMaxRounds; ++round) {
     const std::vector<size_t> borders = borders_of(values, medoids);
     Medoids moved;
     for (size_t i = 0; i < medoids.size(); ++i) moved.push_back(values.middle(borders[i], borders[i + 1]));
@@ -232,7 +232,7 @@ std::vector<double> means_of(const Sorted &values, size_t count) {
     const auto part = [&](size_t number) { return number * values.size() / count; };
     means.push_back(values[values.middle(part(i), part(i + 1))]);
   }
-  for (size_t round = 0; round < kMostRounds; ++round) {
+  for (size_t round = 0; round < kMaxRounds; ++round) {
     const std::vector<size_t> borders = borders_of(values, means);
     std::vector<double> moved;
     for (size_t i = 0; i < means.size(); ++i)

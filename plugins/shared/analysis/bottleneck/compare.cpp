@@ -13,7 +13,7 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLeastNoise = 0.02;  // relative: the precision of clocks and counters
+constexpr double kMinNoise = 0.02;  // relative: the precision of clocks and counters
 
 // Tasks of one node and wave, by the logarithms of their speeds, because the effect of a node is a factor.
 struct Cell {
@@ -44,14 +44,14 @@ double median_of(const std::vector<double> &ascending) {
 }
 
 // Medians of all but one node, for each node: one of many nodes hardly changes it, and sorting for each would take too long.
-constexpr size_t kMostExact = 64;
+constexpr size_t kMaxExact = 64;
 
 // Healthy nodes differ, too: a node must be slower by clearly more than this spread. The spread is measured without nodes far
 // below the median, so that another slow node does not hide this one.
 bool is_among(double node, const std::vector<double> &others) {
   constexpr double kDeviations = 2.5, kAbove = 2;
-  constexpr size_t kFewestOthers = 2;
-  if (others.size() < kFewestOthers) return false;
+  constexpr size_t kMinOthers = 2;
+  if (others.size() < kMinOthers) return false;
   const double middle = median(others), below = middle - node;
   const double above = *std::max_element(others.begin(), others.end()) - middle;
   return below < kDeviations * robust_deviation(others, middle) || below < kAbove * above;
@@ -106,10 +106,10 @@ class Comparison {
 
   // The effects of nodes and waves on the speed: computes the means of both alternately, until they converge.
   void fit_waves() {
-    constexpr int kMostRounds = 100;
+    constexpr int kMaxRounds = 100;
     constexpr double kStill = 1e-9;
     double moved = 1;
-    for (int round = 0; round < kMostRounds && moved > kStill; ++round) {
+    for (int round = 0; round < kMaxRounds && moved > kStill; ++round) {
       moved = 0;
       for (Own &own : nodes_) {
         double rest = 0;
@@ -137,7 +137,7 @@ class Comparison {
       }
     const auto waves = std::count_if(all_.begin(), all_.end(), [](const Cell &cell) { return !cell.logs.empty(); });
     degrees_ = static_cast<double>(group_.entries.size() - nodes_.size()) - static_cast<double>(waves - 1);
-    return degrees_ > 0 ? std::max(std::sqrt(std::max(squares, 0.0) / degrees_), kLeastNoise) : 0;
+    return degrees_ > 0 ? std::max(std::sqrt(std::max(squares, 0.0) / degrees_), kMinNoise) : 0;
   }
 
   // Student's test of the node's difference to the others, in each wave that both have.
@@ -199,7 +199,7 @@ class Comparison {
       NodeSpeed &node = nodes_[place].node;
       if (node.chance >= kChance) continue;
       std::vector<double> others = all;
-      if (nodes_.size() <= kMostExact) others.erase(others.begin() + static_cast<ptrdiff_t>(place));
+      if (nodes_.size() <= kMaxExact) others.erase(others.begin() + static_cast<ptrdiff_t>(place));
       if (is_among(all[place], others)) node.chance = 1;
     }
   }

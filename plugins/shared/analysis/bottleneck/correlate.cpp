@@ -65,16 +65,16 @@ std::vector<Component> principal_components(const Table &table) {
 
 // The cost grows with the third power of the columns, and frameworks may have thousands of counters.
 Component first_component(const Table &table) {
-  constexpr size_t kMostColumns = 500;
-  if (table.columns.size() <= kMostColumns) {
+  constexpr size_t kMaxColumns = 500;
+  if (table.columns.size() <= kMaxColumns) {
     const std::vector<Component> components = principal_components(table);
     return components.empty() ? Component() : components.front();
   }
   Table part;
-  part.columns.assign(table.columns.begin(), table.columns.begin() + kMostColumns);
+  part.columns.assign(table.columns.begin(), table.columns.begin() + kMaxColumns);
   Component component = principal_components(part).front();
   std::vector<double> scores(table.rows(), 0);
-  for (size_t i = 0; i < kMostColumns; ++i)
+  for (size_t i = 0; i < kMaxColumns; ++i)
     for (size_t row = 0; row < scores.size(); ++row) scores[row] += component.loadings[i] * part.columns[i][row];
   component.loadings.clear();
   for (const std::vector<double> &column : table.columns) component.loadings.push_back(correlation(column, scores));
@@ -82,10 +82,10 @@ Component first_component(const Table &table) {
 }
 
 Correlated correlate(const Table &table, const std::vector<double> &index) {
-  constexpr size_t kFewestRows = 3;
+  constexpr size_t kMinRows = 3;
   Correlated found;
   std::vector<double> changing_index = index;
-  if (index.size() < kFewestRows || !normalise(changing_index)) return found;
+  if (index.size() < kMinRows || !normalise(changing_index)) return found;
   Table columns = normalised(table);
   if (columns.columns.empty()) return found;
   std::vector<std::pair<double, size_t>> order;  // columns with the largest correlation come first, in the component too

@@ -166,18 +166,18 @@ std::vector<Group> grade(const JobData &data, const DetectOptions &options, quer
 
 std::string why_no_verdict(const Group &group) {
   const std::string tasks = std::to_string(group.entries.size()) + (group.entries.size() == 1 ? " task" : " tasks");
-  if (group.entries.size() < kFewestTasks)
-    return tasks + " with a known speed are too few to distinguish a slow node from chance (" + std::to_string(kFewestTasks) +
+  if (group.entries.size() < kMinTasks)
+    return tasks + " with a known speed are too few to distinguish a slow node from chance (" + std::to_string(kMinTasks) +
            " needed)";
   if (group.nodes.size() < 2) return "all " + tasks + " ran on one node: no other node to compare with";
-  const auto enough = [](const NodeSpeed &node) { return node.tasks >= kFewestOfNode; };
+  const auto enough = [](const NodeSpeed &node) { return node.tasks >= kMinOfNode; };
   if (std::none_of(group.nodes.begin(), group.nodes.end(), enough))
-    return "no node ran " + std::to_string(kFewestOfNode) + " of its " + tasks + ": too few to distinguish a slow node from chance";
+    return "no node ran " + std::to_string(kMinOfNode) + " of its " + tasks + ": too few to distinguish a slow node from chance";
   return "";
 }
 
 bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t looked_at) {
-  if (!why_no_verdict(group).empty() || node.tasks < kFewestOfNode || node.tasks == group.entries.size()) return false;
+  if (!why_no_verdict(group).empty() || node.tasks < kMinOfNode || node.tasks == group.entries.size()) return false;
   if (node.lowest + node.lower == 0) return false;  // required by the algorithm
   return node.slower() >= options.least && node.lost >= kWorthwhile && node.chance * static_cast<double>(looked_at) <= kChance;
 }

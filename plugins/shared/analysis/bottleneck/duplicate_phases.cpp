@@ -43,11 +43,11 @@ class DuplicatePhases {
     for (const Phase &phase : history_)
       if ((reporters_[phase.task] & kTwice) != 0) keep_bytes(phase);
     find_names();
-    std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true) && !is_beside(phase); });
+    std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true) && !is_apart(phase); });
     std::erase_if(lines_, [&](const Phase &phase) { return is_left_out(phase, false); });
   }
 
-  void say(std::vector<std::string> &notes) const {
+  void add_notes(std::vector<std::string> &notes) const {
     size_t by_lines = 0, without = 0, by_history = 0;
     for (const auto &[key, stage] : stages_) {
       (stage.lines_count() ? by_lines : by_history) += stage.twice;
@@ -108,7 +108,7 @@ class DuplicatePhases {
 
   // If no line reports the phase, or anything in its time. Tasks without lines keep it only if most others do, because it must be
   // comparable.
-  bool is_beside(const Phase &of_history) {
+  bool is_apart(const Phase &of_history) {
     const Name &name = stage_by_lines(of_history)->names[of_history.phase];
     return !name.in_lines && name.apart >= name.over && ((reporters_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
   }
@@ -157,7 +157,7 @@ std::vector<Phase> remove_duplicate_phases(std::vector<Phase> lines, std::vector
   if (lines.empty()) return history;
   DuplicatePhases duplicates(lines, history, data);
   duplicates.choose();
-  duplicates.say(notes);
+  duplicates.add_notes(notes);
   std::vector<Phase> &more = lines.size() < history.size() ? history : lines, &fewer = &more == &lines ? history : lines;
   more.insert(more.end(), fewer.begin(), fewer.end());
   return std::move(more);

@@ -21,9 +21,9 @@ namespace atalaya::bottleneck {
 namespace {
 
 // Limits of the data that is read for a finding's tasks and the compared ones.
-constexpr size_t kMostReadAgain = 500'000;  // spans: with more, counters are ignored, because reading them reads all spans
-constexpr size_t kMostOwn = 400, kMostOthers = 800, kMostHosts = 8;
-constexpr size_t kMostParts = 50;  // windows of one phase of a task
+constexpr size_t kMaxReadAgain = 500'000;  // spans: with more, counters are ignored, because reading them reads all spans
+constexpr size_t kMaxOwn = 400, kMaxOthers = 800, kMaxHosts = 8;
+constexpr size_t kMaxParts = 50;  // windows of one phase of a task
 
 // Data that the findings of a job share: read once.
 class JobFacts {
@@ -60,7 +60,7 @@ class JobFacts {
  private:
   void find_counters() {
     looked_for_counters_ = true;
-    if (data_.tasks.size() + data_.phases.size() > kMostReadAgain) return;
+    if (data_.tasks.size() + data_.phases.size() > kMaxReadAgain) return;
     query::Budget part = budget_.half();
     try {
       counters_ = read_counters(data_, {tasks_.begin(), tasks_.end()}, store_, part);
@@ -134,15 +134,15 @@ class Explainer {
       if (node.host != finding_.host && node.host != 0) most.emplace_back(node.tasks, node.host);
     std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
     std::set<uint32_t> chosen;
-    for (size_t i = 0; i < std::min(most.size(), kMostHosts); ++i) chosen.insert(most[i].second);
+    for (size_t i = 0; i < std::min(most.size(), kMaxHosts); ++i) chosen.insert(most[i].second);
     for (const Entry &entry : group_.entries) {
       const uint32_t host = data_.tasks[entry.task].host;
       if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
       if (chosen.contains(host)) others_.push_back(entry);
     }
     if (finding_.is_overtaken) own_ = facts_.entries_of(finding_.tasks);
-    own_ = evenly(own_, kMostOwn);
-    others_ = evenly(others_, kMostOthers);
+    own_ = evenly(own_, kMaxOwn);
+    others_ = evenly(others_, kMaxOthers);
   }
 
   // Of a phase with several spans (several spills) only these: between them the task did other work.
@@ -156,7 +156,7 @@ class Explainer {
     Windows windows;
     for (auto part = begin; part != end; ++part)
       if (part->end_ns > entry.start_ns) windows.push_back({host, std::max(part->begin_ns, entry.start_ns), part->end_ns});
-    return evenly(windows, kMostParts);
+    return evenly(windows, kMaxParts);
   }
 
   TaskShares of_tasks(bool own) const {
@@ -187,9 +187,9 @@ class Explainer {
 
   // By sample, in the windows of the slow tasks.
   void correlate_ipc(const Metrics &metrics) {
-    constexpr size_t kFewestSamples = 8;
-    Samples samples = samples_of(metrics, sides_.own, kMostOwn + kMostOthers, facts_.budget());
-    if (samples.rows.size() < kFewestSamples) return;
+    constexpr size_t kMinSamples = 8;
+    Samples samples = samples_of(metrics, sides_.own, kMaxOwn + kMaxOthers, facts_.budget());
+    if (samples.rows.size() < kMinSamples) return;
     Columns columns = columns_of(metrics, samples.rows, facts_.budget());
     columns.erase(std::string(kIpc));
     const Table table = table_of(columns, samples.ipc);

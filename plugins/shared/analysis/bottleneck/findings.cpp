@@ -18,10 +18,10 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr double kMuchSlower = 3;  // of a single task: this multiple of the time at the stage's median speed
-constexpr double kLeastLostNs = 10e9;  // short pauses of hosts lose seconds now and then
+constexpr double kMinLostNs = 10e9;  // short pauses of hosts lose seconds now and then
 constexpr double kFarAway = 3.5;  // robust deviations; with many tasks more, because some deviate by chance
-constexpr double kMostOfAll = 0.2;  // a larger share of tasks is no outlier
-constexpr size_t kFewestForOutliers = 10;
+constexpr double kMaxOfAll = 0.2;  // a larger share of tasks is no outlier
+constexpr size_t kMinForOutliers = 10;
 
 // The groups of a stage: whole tasks at `begin`, then their phases.
 struct Stage {
@@ -112,7 +112,7 @@ class Finder {
   Finder(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
       : data_(data), groups_(groups), ranks_(ranks), options_(options), map_phase_ends_(data), overtaken_(data, map_phase_ends_) {
     for (const Group &group : groups)
-      for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kFewestOfNode ? 1 : 0;
+      for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kMinOfNode ? 1 : 0;
   }
 
   std::vector<Finding> find() {
@@ -200,7 +200,7 @@ class Finder {
   void find_overtaken(const Stage &stage) {
     const Group &group = groups_[stage.begin];
     const Overtaken *overtaken = overtaken_.of(group.job, group.stage);
-    if (overtaken == nullptr || group.entries.size() < kFewestTasks) return;
+    if (overtaken == nullptr || group.entries.size() < kMinTasks) return;
     std::vector<double> times;
     for (const Entry &entry : group.entries) times.push_back(static_cast<double>(entry.time_ns));
     const double usual = median(std::move(times));
@@ -240,7 +240,7 @@ class Finder {
     finding.chance = binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
     for (const uint32_t task : finding.tasks) finding.lost += time_of(data_.tasks[task]) / own.time_ns;
     const auto looked_at = static_cast<double>(std::max(looked_at_[finding.job], overtaken.attempts.size()));
-    if (finding.tasks.size() < kFewestOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
+    if (finding.tasks.size() < kMinOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
     finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
                                " such attempts on a node that ran " + std::to_string(own.count) + " of " +
                                std::to_string(attempts) + "; they took " + percent_text(finding.lost) + " of its tasks' time");
@@ -257,7 +257,7 @@ class Finder {
 
   void find_outliers(const Stage &stage) {
     const Group &group = groups_[stage.begin];
-    if (group.entries.size() < kFewestForOutliers) return;
+    if (group.entries.size() < kMinForOutliers) return;
     std::vector<double> logs, times;
     for (const Entry &entry : group.entries) {
       logs.push_back(std::log(entry.speed));
@@ -274,7 +274,7 @@ class Finder {
     for (const Entry &entry : group.entries) {
       const double distance = middle - std::log(entry.speed);
       if (entry.grade != Grade::lowest || distance < far || distance < std::log(kMuchSlower)) continue;
-      if (static_cast<double>(entry.time_ns) < std::max(kMuchSlower * usual, usual + kLeastLostNs) ||
+      if (static_cast<double>(entry.time_ns) < std::max(kMuchSlower * usual, usual + kMinLostNs) ||
           named.contains(data_.tasks[entry.task].host))
         continue;
       if (entry.wave != Wave::later && warmed_up.contains(data_.tasks[entry.task].host)) continue;
@@ -282,7 +282,7 @@ class Finder {
       speeds.push_back(entry.speed);
       finding.lost += static_cast<double>(entry.time_ns) - usual;
     }
-    if (speeds.empty() || static_cast<double>(speeds.size()) > kMostOfAll * static_cast<double>(group.entries.size())) return;
+    if (speeds.empty() || static_cast<double>(speeds.size()) > kMaxOfAll * static_cast<double>(group.entries.size())) return;
     double all = 0;
     for (const Entry &entry : group.entries) all += static_cast<double>(entry.time_ns);
     finding.lost /= all;

@@ -14,9 +14,9 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr int64_t kShortestStep = 50'000'000;
-constexpr double kMostBins = 2048;  // of equal length, in addition to those between borders of windows
-constexpr size_t kMostSeries = 500'000;
-constexpr int64_t kLongestWindow = 300'000'000'000;  // maximum validity of an instant sample
+constexpr double kMaxBins = 2048;  // of equal length, in addition to those between borders of windows
+constexpr size_t kMaxSeries = 500'000;
+constexpr int64_t kMaxWindow = 300'000'000'000;  // maximum validity of an instant sample
 
 std::string without_numbers(std::string_view name) {
   std::string out;
@@ -30,11 +30,11 @@ std::string without_numbers(std::string_view name) {
   return out;
 }
 
-constexpr size_t kMostBorders = 2048;  // and intervals
+constexpr size_t kMaxBorders = 2048;  // and intervals
 
 // Removes borders close to the one before, until the number is allowed.
 void thin_out(std::vector<int64_t> &borders) {
-  for (int64_t nearer = 1'000'000; borders.size() > kMostBorders; nearer *= 2) {
+  for (int64_t nearer = 1'000'000; borders.size() > kMaxBorders; nearer *= 2) {
     int64_t last = borders.front() - nearer;
     std::erase_if(borders, [&](int64_t border) {
       const bool is_near = border - last < nearer;
@@ -77,13 +77,13 @@ Metrics::Bins Metrics::bins_of(Windows windows) {
     covered.push_back({window.begin_ns, window.end_ns});
   }
   join(covered, 0);
-  for (int64_t gap = 1'000'000; covered.size() > kMostBorders; gap *= 2) join(covered, gap);
+  for (int64_t gap = 1'000'000; covered.size() > kMaxBorders; gap *= 2) join(covered, gap);
   std::sort(borders.begin(), borders.end());
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
   thin_out(borders);
   double all = 0;
   for (const Bin &stretch : covered) all += static_cast<double>(stretch.end_ns - stretch.begin_ns);
-  const int64_t step = std::max(static_cast<int64_t>(all / kMostBins) + 1, kShortestStep);
+  const int64_t step = std::max(static_cast<int64_t>(all / kMaxBins) + 1, kShortestStep);
   Bins bins;
   auto border = borders.begin();
   for (const Bin &stretch : covered) {
@@ -122,7 +122,7 @@ class MetricsReader : public store::PointVisitor {
       const int64_t time = points.times_ns[i];
       int64_t length = points.durations_ns[i];
       if (length > 0 && series_[series].metric == kIpc) ++ipc_lengths_[length];
-      if (length <= 0) length = target.last_ns == 0 ? 0 : std::min(time - target.last_ns, kLongestWindow);
+      if (length <= 0) length = target.last_ns == 0 ? 0 : std::min(time - target.last_ns, kMaxWindow);
       target.last_ns = time;
       if (length > 0) add(target, time - length, time, points.values[i]);
     }
@@ -161,8 +161,8 @@ class MetricsReader : public store::PointVisitor {
 
   // Windows that begin in the range may end after it, and an instant needs the one before for its validity.
   store::Range wider() const {
-    constexpr int64_t kLatest = std::numeric_limits<int64_t>::max() - kLongestWindow;  // limit for times of other senders
-    return {begin_ns_ - std::min(begin_ns_, kLongestWindow), std::min(end_ns_, kLatest) + kLongestWindow};
+    constexpr int64_t kLatest = std::numeric_limits<int64_t>::max() - kMaxWindow;  // limit for times of other senders
+    return {begin_ns_ - std::min(begin_ns_, kMaxWindow), std::min(end_ns_, kLatest) + kMaxWindow};
   }
 
   void set_bins() {
@@ -201,9 +201,9 @@ class MetricsReader : public store::PointVisitor {
   }
 
   std::vector<store::Series> series_of(std::vector<std::string> hosts) {
-    std::vector<store::Series> found = store_.series({{}, {{"host", std::move(hosts)}}, wider()}, kMostSeries + 1);
-    if (found.size() > kMostSeries)
-      throw query::TooMuch("more than " + std::to_string(kMostSeries) + " series belong to the nodes" +
+    std::vector<store::Series> found = store_.series({{}, {{"host", std::move(hosts)}}, wider()}, kMaxSeries + 1);
+    if (found.size() > kMaxSeries)
+      throw query::TooMuch("more than " + std::to_string(kMaxSeries) + " series belong to the nodes" +
                            query::kAskForLess);
     std::erase_if(found, [](const store::Series &series) {
       return combine_of(series.metric) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";

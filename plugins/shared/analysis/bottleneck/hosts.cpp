@@ -19,10 +19,10 @@ Labels by_label(const std::set<std::string> &hosts) {
 
 // The first few, and the number of the others.
 std::string list_of(const std::vector<std::string> &all) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMaxListed = 3;
   std::string text;
-  for (size_t i = 0; i < std::min(all.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + all[i];
-  return all.size() > kMost ? text + " and " + std::to_string(all.size() - kMost) + " more" : text;
+  for (size_t i = 0; i < std::min(all.size(), kMaxListed); ++i) text += (i == 0 ? "" : ", ") + all[i];
+  return all.size() > kMaxListed ? text + " and " + std::to_string(all.size() - kMaxListed) + " more" : text;
 }
 
 }  // namespace

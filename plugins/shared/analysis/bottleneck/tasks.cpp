@@ -43,9 +43,9 @@ namespace {
 
 // Amounts: invalid numbers and negative ones are unknown.
 int64_t amount_of(const store::Field &field) {
-  constexpr double kLargest = 9e18;
+  constexpr double kMaxValue = 9e18;
   if (field.is_count) return std::max(field.count, kUnknown);
-  return field.value >= 0 && field.value < kLargest ? static_cast<int64_t>(field.value) : kUnknown;
+  return field.value >= 0 && field.value < kMaxValue ? static_cast<int64_t>(field.value) : kUnknown;
 }
 
 Outcome outcome_of(int64_t code, bool is_open) {

@@ -82,12 +82,12 @@ class UncapturedRuns final : public store::PointVisitor {
 };
 
 std::string note_on(const std::set<std::string, std::less<>> &names) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMaxListed = 3;
   std::string list;
   size_t count = 0;
   for (const std::string &name : names)
-    if (++count <= kMost) list += (list.empty() ? "" : ", ") + core::in_quotes(name);
-  if (count > kMost) list += " and " + std::to_string(count - kMost) + " more";
+    if (++count <= kMaxListed) list += (list.empty() ? "" : ", ") + core::in_quotes(name);
+  if (count > kMaxListed) list += " and " + std::to_string(count - kMaxListed) + " more";
   return "code regions " + list +
          " had runs that were too short or too many to be spans (region.short, region.dropped): their cost is higher than shown; "
          "region.time includes them";

@@ -20,7 +20,7 @@ namespace {
 constexpr int kSide = 10, kHead = 46, kControls = 48, kRow = 16;
 constexpr double kGap = 0.5;           // between neighbours
 constexpr double kLetter = 7.25;       // of the font of frames
-constexpr size_t kLongestName = 1000;  // columns
+constexpr size_t kMaxName = 1000;  // columns
 constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system, grey: unknown";
 constexpr const char *kChangeLegend = "red: a larger share than before, blue: a smaller one";
 
@@ -172,7 +172,7 @@ class Drawing {
     const double x = kSide + frame.begin * scale();
     const double width = node.shown() * scale();
     const int y = y_of(node);
-    const std::string name = core::cut_to_width(tree_.name(frame.node), kLongestName);
+    const std::string name = core::cut_to_width(tree_.name(frame.node), kMaxName);
     out_ += "<g data-p=\"";
     core::append_number(out_, frame.begin);
     core::append_number(out_ += ' ', node.shown());

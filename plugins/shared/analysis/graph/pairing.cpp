@@ -17,7 +17,7 @@ namespace {
 
 // Ends with smaller differences are equal: some bytes are always in flight at the end of a window.
 constexpr double kSame = 0.01;
-constexpr size_t kMostPairs = 1'000'000;
+constexpr size_t kMaxPairs = 1'000'000;
 
 using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
 
@@ -64,7 +64,7 @@ class Pairing {
     translated();
     wildcards();
     for (size_t i = 0; i < flows_.size(); ++i)
-      if (any_left(i)) alone(i);
+      if (any_left(i)) attribute_rest(i);
     return std::move(links_);
   }
 
@@ -194,7 +194,7 @@ class Pairing {
   void link(const Group &all) {
     const Group group{with_left(all.clients), with_left(all.servers)};
     if (group.clients.empty() || group.servers.empty()) return;
-    if (links_.size() + group.clients.size() * group.servers.size() > kMostPairs)
+    if (links_.size() + group.clients.size() * group.servers.size() > kMaxPairs)
       throw query::TooMuch(std::to_string(group.clients.size()) + " clients of " + std::to_string(group.servers.size()) +
                            " servers of one port are too many to be paired; narrow the query with --tag or a shorter time range");
     const bool estimated = group.clients.size() > 1 && group.servers.size() > 1;
@@ -236,7 +236,7 @@ class Pairing {
 
   bool any_left(size_t i) const { return left_[i].out > 0 || left_[i].in > 0; }
 
-  void alone(size_t i) {
+  void attribute_rest(size_t i) {
     const Amount &left = left_[i];
     if (flows_[i].opened)
       links_.push_back({i, kUnknown, left.out, left.in, divided_[i]});

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kLeft = 72, kRight = 72, kTop = 14, kBottom = 40, kTitle = 34, kSubtitle = 12, kLegendRow = 18;
 constexpr int kLetter = 7, kSwatch = 30;  // pixels: approximate width of a letter, and width of a line sample in the legend
-constexpr size_t kMostLegends = 60, kLongestLegend = 100;
+constexpr size_t kMaxLegends = 60, kMaxLegend = 100;
 // Okabe and Ito's colours, which are distinguishable for colour-blind readers.
 constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                   "#e69f00", "#56b4e9", "#8c6d31", "#444444"};
@@ -235,7 +235,7 @@ class Drawing {
 // The legend, in columns for the longest name; references come first.
 class Legend {
  public:
-  explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMostLegends)), order_(plot.lines.size()) {
+  explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMaxLegends)), order_(plot.lines.size()) {
     std::iota(order_.begin(), order_.end(), size_t{0});
     std::stable_partition(order_.begin(), order_.end(), [&](size_t i) { return plot.lines[i].reference; });
     const bool one_unit =
@@ -248,7 +248,7 @@ class Legend {
       longest = std::max(longest, core::display_width(labels_.back()));
     }
     const int room = plot.width - kLeft - 12;
-    column_ = std::min(room, kSwatch + (static_cast<int>(std::min(longest, kLongestLegend)) + 2) * kLetter);
+    column_ = std::min(room, kSwatch + (static_cast<int>(std::min(longest, kMaxLegend)) + 2) * kLetter);
     columns_ = static_cast<size_t>(room / column_);
   }
 
