@@ -52,21 +52,21 @@ TEST_CASE("the first algorithm on ten tasks by hand") {
     int64_t kib;
     double seconds;
     Grade grade;
-  } reported_tasks[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
+  } expected[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
                     {"b", 600, 10, Grade::medium},  {"c", 305, 5, Grade::medium},  {"c", 300, 10, Grade::lower},
                     {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest}, {"e", 220, 20, Grade::lowest},
                     {"a", 1000, 5, Grade::highest}};
   for (const Clustering clustering : {Clustering::pam, Clustering::kmeans}) {
     Spans spans;
-    for (size_t i = 0; i < std::size(reported_tasks); ++i)
-      spans.add("task", Spans::task("map", "t" + std::to_string(i), reported_tasks[i].host), static_cast<double>(i),
-                reported_tasks[i].seconds, {{"span.bytes", reported_tasks[i].kib * kKibi}});
+    for (size_t i = 0; i < std::size(expected); ++i)
+      spans.add("task", Spans::task("map", "t" + std::to_string(i), expected[i].host), static_cast<double>(i),
+                expected[i].seconds, {{"span.bytes", expected[i].kib * kKibi}});
     const Analysis all = analysed(spans, {.clustering = clustering});
     const Group &group = group_of(all, "map", "");
-    REQUIRE(group.entries.size() == std::size(reported_tasks));
-    for (size_t i = 0; i < std::size(reported_tasks); ++i) {
-      CHECK(group.entries[i].speed == doctest::Approx(static_cast<double>(reported_tasks[i].kib) / reported_tasks[i].seconds));
-      CHECK(grade_text(group.entries[i].grade) == grade_text(reported_tasks[i].grade));
+    REQUIRE(group.entries.size() == std::size(expected));
+    for (size_t i = 0; i < std::size(expected); ++i) {
+      CHECK(group.entries[i].speed == doctest::Approx(static_cast<double>(expected[i].kib) / expected[i].seconds));
+      CHECK(grade_text(group.entries[i].grade) == grade_text(expected[i].grade));
     }
     // Lowest and lower: e 2, c 1, d 1. One of five nodes is the top 20 %.
     REQUIRE(all.nodes.size() == 5);

@@ -141,8 +141,8 @@ TEST_CASE("regions of several jobs are graded by job") {
         std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
 }
 
-// A window per second on n1, as a source has it that counts the runs of which it tells no spans: so many in each.
-void add_uncaptured(SpanStore &store, const std::string &metric, Tags tags, int first, int last, double runs) {
+// Windows of 1 s on n1, from a source that counts runs without spans: the same number in each window.
+void add_unseen(SpanStore &store, const std::string &metric, Tags tags, int first, int last, double runs) {
   query::test::Values values;
   for (int second = first; second <= last; ++second) values.emplace_back(second, runs);
   tags.try_emplace("host", "n1");
@@ -161,20 +161,20 @@ TEST_CASE("a note names the regions that had runs that are in no span") {
   add_jobs(store, {"first", "second"});
   add_region(store, "hot", "n1", 5, 40);
   const std::vector<std::string> before = read(store, {"first"}).notes;
-  add_uncaptured(store, "region.short", {{"name", "never"}}, 0, 100, 0);
-  add_uncaptured(store, "region.dropped", {{"name", "never"}}, 0, 100, 0);
-  add_uncaptured(store, "region.short", {{"name", "elsewhere"}, {"host", "n2"}}, 0, 100, 7);
-  add_uncaptured(store, "region.short", {{"name", "between"}}, 500, 510, 7);
-  add_uncaptured(store, "region.short", {{"name", "of third"}, {"job", "third"}}, 0, 100, 7);
-  add_uncaptured(store, "region.calls", {{"name", "seen"}}, 0, 100, 7);
+  add_unseen(store, "region.short", {{"name", "never"}}, 0, 100, 0);
+  add_unseen(store, "region.dropped", {{"name", "never"}}, 0, 100, 0);
+  add_unseen(store, "region.short", {{"name", "elsewhere"}, {"host", "n2"}}, 0, 100, 7);
+  add_unseen(store, "region.short", {{"name", "between"}}, 500, 510, 7);
+  add_unseen(store, "region.short", {{"name", "of third"}, {"job", "third"}}, 0, 100, 7);
+  add_unseen(store, "region.calls", {{"name", "seen"}}, 0, 100, 7);
   CHECK(read(store, {"first"}).notes == before);
-  add_uncaptured(store, "region.short", {{"name", "hot"}}, -20, 50, 7);
+  add_unseen(store, "region.short", {{"name", "hot"}}, -20, 50, 7);
   const Analysis first = read(store, {"first"});
   CHECK(first.notes.back() == unseen("\"hot\""));
   CHECK(first.regions.at(0).count == 1);
   CHECK(first.regions[0].seconds == doctest::Approx(40));
-  add_uncaptured(store, "region.dropped", {{"name", "hot"}, {"job", "second"}}, 1001, 1010, 7);
-  add_uncaptured(store, "region.dropped", {{"name", "parse"}, {"job", "second"}, {"host", "n2"}}, 1001, 1010, 7);
+  add_unseen(store, "region.dropped", {{"name", "hot"}, {"job", "second"}}, 1001, 1010, 7);
+  add_unseen(store, "region.dropped", {{"name", "parse"}, {"job", "second"}, {"host", "n2"}}, 1001, 1010, 7);
   CHECK(read(store, {"first"}).notes == first.notes);
   CHECK(read(store, {"second"}).notes.back() == unseen("\"hot\", \"parse\""));
   CHECK(read(store, {"first", "second"}).notes.back() == unseen("\"hot\", \"parse\""));  // as --compare: not what lies between
@@ -185,9 +185,9 @@ TEST_CASE("of regions only the metrics of hosts whose name is clear are looked a
   SpanStore store;
   add_jobs(store, {"first"}, "n1.example.org");
   const std::vector<std::string> without = read(store, {"first"}).notes;
-  add_uncaptured(store, "region.short", {{"name", "hot"}}, 1, 10, 7);
+  add_unseen(store, "region.short", {{"name", "hot"}}, 1, 10, 7);
   CHECK(read(store, {"first"}).notes.back() == unseen("\"hot\""));
-  add_uncaptured(store, "region.short", {{"name", "hot"}, {"host", "n1.other.org"}}, 1, 10, 7);
+  add_unseen(store, "region.short", {{"name", "hot"}, {"host", "n1.other.org"}}, 1, 10, 7);
   CHECK(read(store, {"first"}).notes == without);
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("runs of regions that were rolled up are of the time in which their wi
   };
   RolledStore store;
   add_jobs(store, {"first"});
-  add_uncaptured(store, "region.short", {{"name", "hot"}}, 1, 1, 0);
+  add_unseen(store, "region.short", {{"name", "hot"}}, 1, 1, 0);
   const auto notes = [&](int64_t first) {
     store.first = first;
     return read(store, {"first"}).notes;
@@ -231,7 +231,7 @@ TEST_CASE("whether regions had runs in no span may not be known, and that costs 
   DamagedStore store;
   add_jobs(store, {"first"});
   add_region(store, "slow", "n1", 5, 50);
-  for (const char *metric : {"region.short", "region.dropped"}) add_uncaptured(store, metric, {{"name", "slow"}}, 1, 90, 10);
+  for (const char *metric : {"region.short", "region.dropped"}) add_unseen(store, metric, {{"name", "slow"}}, 1, 90, 10);
   const auto check = [&](const query::Limits &limits, const std::string &why) {
     const Analysis all = read(store, {"first"}, limits);
     REQUIRE(all.findings.size() == 1);

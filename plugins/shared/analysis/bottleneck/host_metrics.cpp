@@ -233,7 +233,7 @@ class MetricsReader : public store::PointVisitor {
     const SameHosts same(reported_hosts_, stored);
     all_.notes_ = same.notes("metrics");
     for (store::Series &series : found) {
-      const std::string *host = same.span_name_of(std::string(tag_of(series.tags, "host")));
+      const std::string *host = same.span_host_of(std::string(tag_of(series.tags, "host")));
       if (host == nullptr || !all_.bins_.contains(*host)) continue;
       targets_.push_back(target_of(series, *host));
       series_.push_back(std::move(series));

@@ -53,7 +53,7 @@ SameHosts::SameHosts(const std::set<std::string> &span_hosts, const std::set<std
   }
 }
 
-const std::string *SameHosts::span_name_of(const std::string &stored) const {
+const std::string *SameHosts::span_host_of(const std::string &stored) const {
   const auto found = span_names_.find(stored);
   return found == span_names_.end() ? nullptr : &found->second;
 }

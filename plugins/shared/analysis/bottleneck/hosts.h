@@ -19,7 +19,7 @@ class SameHosts {
   SameHosts(const std::set<std::string> &span_hosts, const std::set<std::string> &stored);
 
   // The name of a stored host in the spans: the same, or the only one with the same first label; nullptr if there is none.
-  const std::string *span_name_of(const std::string &stored) const;
+  const std::string *span_host_of(const std::string &stored) const;
   // Matched names, and ambiguous ones. `subject`: "metrics"
   std::vector<std::string> notes(const std::string &subject) const;
 

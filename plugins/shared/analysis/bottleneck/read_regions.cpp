@@ -35,7 +35,7 @@ class RegionsWithoutJob {
     for (const auto &[host, found] : found_) stored.insert(host);
     const SameHosts same(hosts_.names(), stored);
     for (const auto &[host, found] : found_)
-      if (const std::string *span_host = same.span_name_of(host)) found.give(data, data.names.of(*span_host));
+      if (const std::string *span_host = same.span_host_of(host)) found.give(data, data.names.of(*span_host));
     for (std::string &note : same.notes("code regions")) data.notes.push_back(std::move(note));
   }
 

@@ -13,7 +13,7 @@ std::string_view resource_text(Resource resource);
 Resource resource_of(std::string_view metric);
 
 enum class Combine { sum, mean, leave_out };
-// The combination of a metric's values on one host: of its cores, disks, processes.
+// What becomes of a metric's values of one host: of its cores, disks, processes.
 Combine combine_of(std::string_view metric);
 
 // By common names of phases: the resources that a phase waits for, the CPU aside.

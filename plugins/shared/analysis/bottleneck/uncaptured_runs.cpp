@@ -60,7 +60,7 @@ class UncapturedRuns final : public store::PointVisitor {
     for (const store::Series &one : series_) stored.emplace(tag_of(one.tags, "host"));
     const SameHosts same(hosts_->names(), stored);
     std::erase_if(series_,
-                  [&](const store::Series &one) { return same.span_name_of(std::string(tag_of(one.tags, "host"))) == nullptr; });
+                  [&](const store::Series &one) { return same.span_host_of(std::string(tag_of(one.tags, "host"))) == nullptr; });
   }
 
   void add(size_t series, int64_t begin_ns, int64_t end_ns) {

@@ -13,9 +13,9 @@ namespace atalaya::plot {
 
 // An interval with about as many points as the chart shows, if the query sets none.
 void set_interval(query::Question &question, const query::Range &range);
-// The unit of an answer; "" if unknown.
+// What the values of an answer are in; "" where that is not known.
 std::string unit_of(const query::Answer &answer, const query::Question &question);
-// A line per answer. Tags that all answers share become the subtitle.
+// A line an answer: what all of them have in common is the picture's subtitle.
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question);
 // Experiments within the chart's range; with a name, the workloads of that experiment.
 void add_bands(Plot &plot, const std::vector<query::Experiment> &experiments, const std::string &name, int64_t now_ns);
