@@ -92,7 +92,7 @@ TEST_CASE("map and reduce tasks, and jobs, are graded apart") {
   }
 }
 
-TEST_CASE("the second algorithm marks the phase whose speed goes with the task's is is ") {
+TEST_CASE("the second algorithm marks the phase whose speed goes with the task's") {
   Spans spans;
   for (int i = 0; i < 10; ++i) {
     const Tags task = Spans::task("map", "m" + std::to_string(i), "a");
