@@ -78,11 +78,11 @@ std::string command_text(const Command &command, const CommandLine &line) {
   std::string text = usage(command) + "\n" + wrapped(command.summary, 0) + "\n", own, common;
   for (const OptionSpec &option : command.options) {
     if (is_common(option, line))
-      common += flag_text(option) + ", ";
+      common += std::string(option.name) + ", ";
     else
       own += row(flag_text(option), kOptionColumn, option.summary);
   }
-  for (const OptionSpec &option : line.every) common += flag_text(option) + ", ";
+  for (const OptionSpec &option : line.every) common += std::string(option.name) + ", ";
   common.resize(common.size() - 2);
   if (!own.empty()) text += "\nOptions:\n" + own;
   text += "\nCommon options (see `atalaya help options`):\n  " + wrapped(common, 2) + "\n";

@@ -68,7 +68,7 @@ std::vector<const Command *> plugin_rows(PluginCommands &plugins, bool log_error
 
 // Options that at least three commands have in the same words.
 std::vector<OptionSpec> shared_options(const std::vector<const Command *> &commands) {
-  static constexpr int kLeast = 3;
+  static constexpr int kMinCommands = 3;
   std::vector<std::pair<OptionSpec, int>> counts;
   for (const Command *command : commands) {
     for (const OptionSpec &option : command->options) {
@@ -81,7 +81,7 @@ std::vector<OptionSpec> shared_options(const std::vector<const Command *> &comma
   }
   std::vector<OptionSpec> shared;
   for (const auto &[option, count] : counts)
-    if (count >= kLeast) shared.push_back(option);
+    if (count >= kMinCommands) shared.push_back(option);
   return shared;
 }
 

@@ -46,7 +46,7 @@ def tasks(job, slow=None, phase=None, factor=1, remote=None):
 
 
 def metrics(written, busy=None):
-    """What an agent on each node tells, a window a second."""
+    """What an agent on each node tells, a window per second."""
     chance = random.Random(7)
     for second in range(1, WAVES * WAVE + 1):
         for node in NODES:
@@ -209,7 +209,7 @@ class Bottleneck(AgentCase):
         self.read_history(job_histories.JOB + ".jhist", job_histories.json_history(mapreduce_job("n1")))
         answer = self.answer(job_histories.JOB)
         self.assertEqual(self.finding(answer), ("n1", "map", "read", "remote reads"))
-        self.assertEqual(answer["notes"], ["phases of 32 tasks are told by their own lines and by a history: the lines count"])
+        self.assertEqual(answer["notes"], ["phases of 32 tasks are reported by their lines and by a history: the lines count"])
         speeds = [{phase["phase"]: phase["speed"] for phase in one["phases"]} for one in (alone, answer)]
         self.assertEqual(speeds[0], speeds[1])
         self.assertLess(sum(phase["share"] for phase in answer["phases"]), 1)
@@ -265,7 +265,7 @@ class Bottleneck(AgentCase):
                                                           ("Main.log", "n1", 900))))
         answer = self.answer("job_1")
         self.assertEqual([(one["region"], one["runs"], one["critical"]) for one in answer["regions"]], [("Parser.parse", 2, True)])
-        self.assertEqual(answer["notes"], ["2 runs of code regions say no job: they ran on its nodes in its time, and may be of another one"])
+        self.assertEqual(answer["notes"], ["2 runs of code regions have no job: they ran on its nodes in its time, and may belong to another job"])
 
     def test_regions_of_two_jobs_stand_apart(self):
         def regions(job, costs):
@@ -291,7 +291,7 @@ class Bottleneck(AgentCase):
         self.assertEqual((region["region"], region["runs"], round(region["seconds"], 6), region["critical"]), ("hot", 10, 1, False))
         self.assertEqual([note for note in answer["notes"] if "region.short" in note],
                          ['code regions "hot", "parse" had runs that were too short or too many to be spans (region.short, region.dropped): '
-                          'they cost more than is shown; region.time has all of it'])
+                          'their cost is higher than shown; region.time includes them'])
 
     def test_a_node_without_lvm_moves_no_less(self):
         volumes = (sample("metrics", T0 + second, 1, {"host": node, "disk": "dm-0"}, {"sys.disk.write.mb": 147.74})

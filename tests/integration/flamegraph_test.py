@@ -78,7 +78,7 @@ class Stored(QueryCase):
         self.assertIn('60 % of this ends early', self.errors)
         self.assertIn('unwind = "dwarf"', self.errors)
         with open(self.path("early.svg")) as file:
-            self.assertIn("red: system, grey: not known", file.read())
+            self.assertIn("red: system, grey: unknown", file.read())
         self.folded()
         self.assertEqual(self.errors, "")
 

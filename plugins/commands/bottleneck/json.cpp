@@ -131,7 +131,7 @@ class Writer {
   }
   void add(const Check &check) {
     Object object(out_);
-    object.text("what", reason_text(check.what));
+    object.text("what", reason_text(check.reason));
     object.text("verdict", check.verdict == Verdict::found       ? "found"
                            : check.verdict == Verdict::ruled_out ? "ruled out"
                                                                  : "unknown");

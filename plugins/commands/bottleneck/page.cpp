@@ -13,7 +13,7 @@ namespace {
 
 using query::xml_text;
 
-constexpr size_t kMostPictures = 24, kMostRows = 200, kMostMetrics = 25;
+constexpr size_t kMaxPictures = 24, kMaxRows = 200, kMaxMetrics = 25;
 
 // The policy protects the host of the page: no text, such as the name of a job, can load or run anything.
 constexpr const char *kHead = R"(<!DOCTYPE html>
@@ -47,7 +47,7 @@ void add_how_many(std::string &out, size_t shown, size_t all) {
 void add_table(std::string &out, const std::vector<query::Row> &rows, size_t numbers) {
   if (rows.size() < 2) return;
   out += "<table>";
-  for (size_t row = 0; row < std::min(rows.size(), kMostRows + 1); ++row) {
+  for (size_t row = 0; row < std::min(rows.size(), kMaxRows + 1); ++row) {
     out += "<tr>";
     const char *tag = row == 0 ? "th" : "td";
     for (size_t i = 0; i < rows[row].size(); ++i)
@@ -55,7 +55,7 @@ void add_table(std::string &out, const std::vector<query::Row> &rows, size_t num
     out += "</tr>\n";
   }
   out += "</table>\n";
-  add_how_many(out, std::min(rows.size() - 1, kMostRows), rows.size() - 1);
+  add_how_many(out, std::min(rows.size() - 1, kMaxRows), rows.size() - 1);
 }
 
 class Page {
@@ -110,14 +110,14 @@ class Page {
             "; the first principal component explains " + percent_text(finding.metrics.explained) +
             " of them. These have 80 % of the sum:</p>\n";
     std::vector<query::Row> rows = {{"metric", "resource", "correlation", "loading"}};
-    for (size_t i = 0; i < std::min(finding.metrics.leading, kMostMetrics); ++i) {
+    for (size_t i = 0; i < std::min(finding.metrics.leading, kMaxMetrics); ++i) {
       const Coefficient &one = finding.metrics.all[i];
       rows.push_back({one.name, std::string(resource_text(resource_of(one.name))), coefficient_text(one.correlation),
                       coefficient_text(one.loading)});
     }
     add_table(out_, rows, 2);
-    if (finding.metrics.leading > kMostMetrics)
-      out_ += "<p>and " + std::to_string(finding.metrics.leading - kMostMetrics) + " more</p>\n";
+    if (finding.metrics.leading > kMaxMetrics)
+      out_ += "<p>and " + std::to_string(finding.metrics.leading - kMaxMetrics) + " more</p>\n";
   }
 
   void add_jobs() {
@@ -154,7 +154,7 @@ class Page {
     for (const size_t i : order) {
       const Group &group = all_.groups[i];
       if (group.entries.empty()) continue;
-      if (drawn == kMostPictures) {
+      if (drawn == kMaxPictures) {
         ++left_out;
         continue;
       }

@@ -14,7 +14,7 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr int kWidth = 520, kHeight = 280, kLeft = 76, kRight = 14, kTop = 34, kBottom = 58;
-constexpr size_t kMostPoints = 2'000, kMostBars = 24, kWidestName = 12;
+constexpr size_t kMostPoints = 2'000, kMaxBars = 24, kWidestName = 12;
 // From the lowest grade to the highest; distinguishable for colour-blind readers.
 constexpr std::array<const char *, kGrades> kColours = {"#d55e00", "#e69f00", "#999999", "#56b4e9", "#0072b2"};
 constexpr const char *kBefore = "#999999", *kAfter = "#0072b2";
@@ -82,9 +82,9 @@ class Picture {
   std::string out_;
 };
 
-std::string title_of(const JobData &data, const Group &group, const char *what) {
+std::string title_of(const JobData &data, const Group &group, const char *measure) {
   const std::string &stage = data.name(group.stage), &phase = data.name(group.phase);
-  return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + what;
+  return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + measure;
 }
 
 // Axis labels of a chart that covers this number of seconds.
@@ -125,10 +125,10 @@ std::string scatter_of(const JobData &data, const Group &group) {
 std::string slowest_by_node(const JobData &data, const Group &group) {
   std::vector<NodeSpeed> nodes = group.nodes;
   std::string title = title_of(data, group, "tasks in the lowest grade, by node");
-  if (nodes.size() > kMostBars) {
+  if (nodes.size() > kMaxBars) {
     std::stable_sort(nodes.begin(), nodes.end(), [](const NodeSpeed &a, const NodeSpeed &b) { return a.lowest > b.lowest; });
-    title += " (" + std::to_string(kMostBars) + " of " + std::to_string(nodes.size()) + ")";
-    nodes.resize(kMostBars);
+    title += " (" + std::to_string(kMaxBars) + " of " + std::to_string(nodes.size()) + ")";
+    nodes.resize(kMaxBars);
   }
   size_t most = 1;
   for (const NodeSpeed &node : nodes) most = std::max(most, node.lowest);
@@ -144,7 +144,7 @@ std::string slowest_by_node(const JobData &data, const Group &group) {
 }
 
 std::string change_of(const JobData &data, const std::vector<Compared> &speeds) {
-  const std::vector<Compared> shown(speeds.begin(), speeds.begin() + static_cast<ptrdiff_t>(std::min(speeds.size(), kMostBars)));
+  const std::vector<Compared> shown(speeds.begin(), speeds.begin() + static_cast<ptrdiff_t>(std::min(speeds.size(), kMaxBars)));
   double most = 1;
   for (const Compared &one : shown) most = std::max({most, one.before, one.after});
   Picture picture("Processing speed in KiB/s, before and after", most);

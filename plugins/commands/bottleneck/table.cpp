@@ -12,7 +12,7 @@ namespace {
 
 using core::visible;
 
-constexpr size_t kMostRows = 20;
+constexpr size_t kMaxRows = 20;
 
 std::string number(double value) {
   return std::isfinite(value) ? short_text(value) : "";
@@ -33,7 +33,7 @@ void add_section(std::string &out, const char *title, const std::vector<query::R
 void add_jobs(std::string &out, const Report &report) {
   std::vector<query::Row> rows = {{"job", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
   for (const JobTotals &job : report.analysis.totals) {
-    if (rows.size() > kMostRows) break;
+    if (rows.size() > kMaxRows) break;
     rows.push_back({visible(job_text(report.analysis.data, job.job)), std::to_string(job.tasks), std::to_string(job.failed),
                     std::to_string(job.killed), std::to_string(job.running), job.seconds > 0 ? short_text(job.seconds) : "",
                     number(job.bytes / (1 << 20))});
@@ -64,7 +64,7 @@ void add_nodes(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "node", "tasks", "lowest", "lower", "remote", "top 20 %", "bottleneck"}};
   for (const Node &node : all.nodes) {
-    if (rows.size() > kMostRows) break;
+    if (rows.size() > kMaxRows) break;
     rows.push_back({visible(job_text(all.data, node.job)), visible(all.data.name(node.host)), std::to_string(node.tasks),
                     std::to_string(node.lowest), std::to_string(node.lower), share(node.remote_share()), node.top ? "yes" : "",
                     node.bottleneck ? "yes" : ""});
@@ -76,7 +76,7 @@ void add_phases(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "phase", "tasks", "KiB/s", "of the time", "correlation", "top 20 %"}};
   for (const PhaseRank &rank : all.ranks) {
-    if (rows.size() > kMostRows) break;
+    if (rows.size() > kMaxRows) break;
     const Group &group = all.groups[rank.group];
     rows.push_back({visible(job_text(all.data, group.job)), visible(group_text(all.data, group)),
                     std::to_string(group.entries.size()), number(group.speed), share(rank.share),
@@ -89,7 +89,7 @@ void add_regions(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
   for (const RegionCost &region : all.regions) {
-    if (rows.size() > kMostRows) break;
+    if (rows.size() > kMaxRows) break;
     rows.push_back({visible(job_text(all.data, region.job)), visible(all.data.name(region.name)),
                     std::string(severity_text(region.severity)), std::to_string(region.count), short_text(region.seconds),
                     percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
@@ -126,7 +126,7 @@ TaskRows bottleneck_tasks(const Analysis &analysis) {
   TaskRows found{{{"task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"}}};
   if (with_job) found.rows[0].insert(found.rows[0].begin(), "job");
   for (uint32_t i = 0; i < data.tasks.size(); ++i) {
-    if (!analysis.bottlenecks[i] || ++found.all > kMostRows) continue;
+    if (!analysis.bottlenecks[i] || ++found.all > kMaxRows) continue;
     const Task &task = data.tasks[i];
     const bool is_graded = !std::isnan(analysis.speeds[i]);
     found.rows.push_back({std::string(task.task()), std::string(task.attempt()), data.name(task.host), data.name(task.stage),
@@ -158,8 +158,8 @@ std::optional<double> shorter(const Report &report) {
 }
 
 std::string time_text(double less) {
-  constexpr double kLeastShown = 0.0005;  // 0.1 %
-  return std::abs(less) < kLeastShown ? "as long as" : percent_text(std::abs(less)) + (less > 0 ? " less" : " more") + " time than";
+  constexpr double kMinShown = 0.0005;  // 0.1 %
+  return std::abs(less) < kMinShown ? "as long as" : percent_text(std::abs(less)) + (less > 0 ? " less" : " more") + " time than";
 }
 
 std::string as_table(const Report &report) {

@@ -14,7 +14,7 @@ namespace atalaya::flamegraph {
 namespace {
 
 // Longer lines are not stacks.
-constexpr size_t kLongestLine = size_t{16} << 20;
+constexpr size_t kMaxLine = size_t{16} << 20;
 
 // Reads a line into limited memory. False at the end.
 bool next_line(std::istream &in, std::string &line) {
@@ -22,7 +22,7 @@ bool next_line(std::istream &in, std::string &line) {
   std::streambuf &bytes = *in.rdbuf();
   for (int c = bytes.sbumpc(); c != std::istream::traits_type::eof(); c = bytes.sbumpc()) {
     if (c == '\n') return true;
-    if (line.size() < kLongestLine) line += static_cast<char>(c);
+    if (line.size() < kMaxLine) line += static_cast<char>(c);
   }
   return !line.empty();
 }
@@ -37,7 +37,7 @@ void add_folded(Tree &tree, Side side, std::istream &in, const std::string &name
   size_t first_strange = 0;
   while (next_line(in, line)) {
     ++number;
-    const auto found = line.size() < kLongestLine ? parse_folded(line) : std::nullopt;
+    const auto found = line.size() < kMaxLine ? parse_folded(line) : std::nullopt;
     if (found) {
       ++stacks;
       if (found->value > 0) tree.add(tree.leaf(found->stack), side, found->value);
@@ -46,9 +46,9 @@ void add_folded(Tree &tree, Side side, std::istream &in, const std::string &name
     }
   }
   if (strange == 0) return;
-  const std::string what = name + ":" + std::to_string(first_strange) + ": not a folded stack (\"a;b;c 12\")";
-  if (stacks == 0) throw Failure(Code::permanent, what);
-  std::fprintf(stderr, "%s; lines skipped: %zu\n", what.c_str(), strange);
+  const std::string message = name + ":" + std::to_string(first_strange) + ": not a folded stack (\"a;b;c 12\")";
+  if (stacks == 0) throw Failure(Code::permanent, message);
+  std::fprintf(stderr, "%s; lines skipped: %zu\n", message.c_str(), strange);
 }
 
 void add_folded_file(Tree &tree, Side side, const std::string &path) {

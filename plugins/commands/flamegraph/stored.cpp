@@ -49,7 +49,7 @@ std::vector<std::string> names_with_stacks(store::Store &store, const store::Sel
 }  // namespace
 
 std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget) {
-  constexpr size_t kMostNamed = 5;
+  constexpr size_t kMaxNamed = 5;
   store::Selection others = selected(wanted, range);
   const auto process = std::find_if(others.tags.begin(), others.tags.end(), [](const auto &tag) { return tag.key == "process"; });
   if (process == others.tags.end()) {
@@ -63,8 +63,8 @@ std::string why_nothing(store::Store &store, const Wanted &wanted, const store::
   const std::vector<std::string> names = names_with_stacks(store, others, budget);
   std::string text = " of process " + core::in_quotes(asked);
   if (const std::string near = core::did_you_mean(asked, names); !near.empty()) return text + near;
-  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "; available: " : ", ") + names[i];
-  return text + (names.size() > kMostNamed ? ", ..." : "");
+  for (size_t i = 0; i < std::min(names.size(), kMaxNamed); ++i) text += (i == 0 ? "; available: " : ", ") + names[i];
+  return text + (names.size() > kMaxNamed ? ", ..." : "");
 }
 
 std::string process_frames(const store::Tags &tags, By by) {

@@ -31,7 +31,7 @@ class JvmsCommand final : public Command {
           param::list("process", query::kText, "Only JVMs with this name, or pattern").unit("NAME"), query::kTag,
           param::string("function",
                         "One function, in the form of the table or with a dot before the method: "
-                        "its longest stack, callers and JVMs")
+                        "its most expensive stack, callers and JVMs")
               .unit("FUNCTION"),
           param::integer("top", "Maximum rows of a table; functions: of thread dumps, and of CPU samples").defaults("20").range(1, 1e6),
           param::choice("format", "table|json", "Output format").defaults("table")),

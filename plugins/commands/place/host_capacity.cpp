@@ -44,8 +44,8 @@ core::Result<std::vector<HostCapacity>> parse_capacities(std::string_view text) 
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     auto capacity = parse_capacity(std::string(line));
     if (!capacity) return core::Error{"line " + std::to_string(number) + ": " + capacity.error()};
-    if (capacities.size() == kMostHosts)
-      return core::Error{"line " + std::to_string(number) + ": more than " + std::to_string(kMostHosts) + " hosts"};
+    if (capacities.size() == kMaxHosts)
+      return core::Error{"line " + std::to_string(number) + ": more than " + std::to_string(kMaxHosts) + " hosts"};
     if (!names.insert(capacity.value().host).second)
       return core::Error{"line " + std::to_string(number) + ": " + core::in_quotes(capacity.value().host) + " is listed twice"};
     capacities.push_back(std::move(capacity.value()));

@@ -14,7 +14,7 @@
 
 namespace atalaya::place {
 
-constexpr size_t kMostHosts = 10'000;
+constexpr size_t kMaxHosts = 10'000;
 
 // A host per line: "NAME CORES MEMORY", as in "db1 8 32GiB"; # begins a comment. The error names the line.
 core::Result<std::vector<HostCapacity>> parse_capacities(std::string_view text);

@@ -28,7 +28,7 @@ namespace {
 
 using namespace atalaya::literals;
 
-constexpr size_t kLargestFile = size_t{16} << 20, kMostItems = 2'000, kMostNamed = 10;
+constexpr size_t kLargestFile = size_t{16} << 20, kMaxItems = 2'000, kMaxNamed = 10;
 
 class PlaceCommand final : public Command {
  public:
@@ -108,8 +108,8 @@ class PlaceCommand final : public Command {
       file_ = text;
       return;
     }
-    if (count == 0 || count > kMostHosts)
-      throw Failure(Code::bad_config, "--hosts: " + text + " is not between 1 and " + std::to_string(kMostHosts));
+    if (count == 0 || count > kMaxHosts)
+      throw Failure(Code::bad_config, "--hosts: " + text + " is not between 1 and " + std::to_string(kMaxHosts));
     count_ = count;
   }
 
@@ -128,9 +128,9 @@ class PlaceCommand final : public Command {
   void check(const Problem &problem, const query::Range &range) const {
     const std::string time = " from " + query::span_text(range);
     if (problem.items.empty()) throw query::Wrong("nothing to place" + time + ": " + why_nothing());
-    if (problem.items.size() > kMostItems)
+    if (problem.items.size() > kMaxItems)
       throw query::TooMuch(std::to_string(problem.items.size()) + " items are too many (maximum: " +
-                           std::to_string(kMostItems) + "); select some with --move");
+                           std::to_string(kMaxItems) + "); select some with --move");
     std::vector<std::string> unknown;
     for (const Item &item : problem.items)
       if (!item.used.known) unknown.push_back(item.name + " on " + item.host);
@@ -138,14 +138,14 @@ class PlaceCommand final : public Command {
       throw query::Wrong("no data about their use of CPU and memory" + time +
                          "; run source proc (proc.cpu.user, proc.mem.resident; pipelines/traffic.lua)" +
                          (by_container_ ? " with the tag container, as in the flows" : ""));
-    say("no data about the use of these; they are placed as if it were zero", unknown);
+    warn("no data about the use of these; they are placed as if it were zero", unknown);
   }
 
   // The current load and traffic, including hosts that may not get items.
   Present present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
                   query::Reading &reading) const {
     const std::vector<std::string> left_out = others(problem);
-    say(file_.empty() ? "hosts without items, because their cores (sys.cpu.usage) or memory (sys.mem.total) are unknown"
+    warn(file_.empty() ? "hosts without items, because their cores (sys.cpu.usage) or memory (sys.mem.total) are unknown"
                       : "hosts without items, because --hosts does not have them",
         left_out);
     std::vector<HostCapacity> known;
@@ -156,12 +156,12 @@ class PlaceCommand final : public Command {
     return now;
   }
 
-  static void say(const char *what, const std::vector<std::string> &names) {
+  static void warn(const char *message, const std::vector<std::string> &names) {
     if (names.empty()) return;
     std::string text;
-    for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "" : ", ") + core::in_quotes(names[i]);
-    if (names.size() > kMostNamed) text += " and " + std::to_string(names.size() - kMostNamed) + " more";
-    std::fprintf(stderr, "%s: %s\n", what, text.c_str());
+    for (size_t i = 0; i < std::min(names.size(), kMaxNamed); ++i) text += (i == 0 ? "" : ", ") + core::in_quotes(names[i]);
+    if (names.size() > kMaxNamed) text += " and " + std::to_string(names.size() - kMaxNamed) + " more";
+    std::fprintf(stderr, "%s: %s\n", message, text.c_str());
   }
 
   std::string why_nothing() const {

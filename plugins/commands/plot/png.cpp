@@ -34,8 +34,8 @@ using StatusText = const char *(int);
 using Release = void(void *);
 constexpr int kOpaque = 1;  // CAIRO_FORMAT_RGB24
 
-[[noreturn]] void failed(const std::string &what) {
-  throw Failure(Code::unsupported, what + "; FILE.svg needs no library");
+[[noreturn]] void failed(const std::string &problem) {
+  throw Failure(Code::unsupported, problem + "; FILE.svg needs no library");
 }
 
 // Stays open: the library registers types that cannot be unregistered.

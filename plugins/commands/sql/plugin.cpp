@@ -157,15 +157,15 @@ class Sql final : public Command {
     while (prompt(terminal, text.empty()), ::getline(&line, &room, stdin) >= 0) {
       text += line;
       if (sqlite3_complete(text.c_str()) == 0) continue;
-      if (!execute(database, text)) status = say_problem();
+      if (!execute(database, text)) status = print_problem();
       std::fflush(stdout);
       text.clear();
     }
     std::free(line);
-    if (!execute(database, text)) status = say_problem();
+    if (!execute(database, text)) status = print_problem();
     return terminal ? 0 : status;
   }
-  int say_problem() const {
+  int print_problem() const {
     std::fprintf(stderr, "atalaya sql: %s\n", problem_.c_str());
     return 1;
   }

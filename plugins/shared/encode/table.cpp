@@ -259,16 +259,16 @@ void append_blocks(std::string &out, std::vector<Column> tags, std::vector<Colum
   for (Column &column : tags) measure(column);
   for (Column &column : fields) measure(column);
   if (width > 0) narrow(tags, width);
-  const size_t beside = total_width(tags);
+  const size_t tag_width = total_width(tags);
   Columns tag_pointers;
   for (const Column &tag : tags) tag_pointers.push_back(&tag);
   Columns block = tag_pointers;
-  size_t used = beside;
+  size_t used = tag_width;
   for (Column &field : fields) {
-    if (width > 0 && used > beside && used + field.width > width) {
+    if (width > 0 && used > tag_width && used + field.width > width) {
       append_block(out, block, rows);
       block = tag_pointers;
-      used = beside;
+      used = tag_width;
     }
     if (width > 0 && field.text) field.width = std::min(field.width, width > used + kMinText ? width - used : kMinText);
     block.push_back(&field);

@@ -9,7 +9,7 @@
 namespace atalaya {
 namespace {
 
-constexpr size_t kLongestSecret = 65536;
+constexpr size_t kMaxSecret = 65536;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ std::string read_secret(const std::string &path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0)
     throw Failure(Code::retry, path + " is readable by everyone; run chmod 600 " + path);
-  auto text = core::read_file(path, kLongestSecret);
+  auto text = core::read_file(path, kMaxSecret);
   if (!text) throw Failure(Code::retry, text.error());
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();
   if (text->empty() || text->find_first_of("\r\n") != std::string::npos)

@@ -17,7 +17,7 @@ namespace {
 using core::error_text;
 
 // A file without a line end in its last 16 MiB is not a file of this sink.
-constexpr uint64_t kLongestLine = uint64_t{16} << 20;
+constexpr uint64_t kMaxLine = uint64_t{16} << 20;
 constexpr mode_t kMode = 0640;  // names of processes and users are not public
 
 std::string folder_of(const std::string &path) {
@@ -98,7 +98,7 @@ std::optional<LineFile::Problem> LineFile::try_open() {
 std::optional<LineFile::Problem> LineFile::cut_torn_line(uint64_t size) {
   std::vector<char> block(65536);
   uint64_t end = size;
-  while (end > 0 && size - end < kLongestLine) {
+  while (end > 0 && size - end < kMaxLine) {
     const uint64_t begin = end > block.size() ? end - block.size() : 0;
     const ssize_t got = ::pread(file_.get(), block.data(), end - begin, static_cast<off_t>(begin));
     if (got != static_cast<ssize_t>(end - begin))
@@ -111,7 +111,7 @@ std::optional<LineFile::Problem> LineFile::cut_torn_line(uint64_t size) {
     end = begin;
   }
   if (end == size) return std::nullopt;
-  if (size - end >= kLongestLine)
+  if (size - end >= kMaxLine)
     return Problem{Code::bad_config,
                    options_.path + ": has no line end in its last 16 MiB: not a file of this sink; change path"};
   if (::ftruncate(file_.get(), static_cast<off_t>(end)) != 0)
@@ -126,7 +126,7 @@ uint64_t LineFile::size() const {
   return static_cast<uint64_t>(status.st_size);
 }
 
-bool LineFile::moved_away() const {
+bool LineFile::was_moved() const {
   struct stat there {};
   struct stat ours {};
   if (::stat(options_.path.c_str(), &there) != 0) return errno == ENOENT;
@@ -157,7 +157,7 @@ bool LineFile::rotate() {
 uint64_t LineFile::ready(std::string_view lines, int64_t now_ns) {
   if (!file_) {
     must_open();
-  } else if (moved_away()) {
+  } else if (was_moved()) {
     must_open();
     notice_(options_.path + ": was moved; a new file was created");
   }

@@ -28,7 +28,7 @@ struct FileOptions {
 // undone, and a line torn by a killed process is cut when the file is opened.
 class LineFile {
  public:
-  // `notice` receives events that are no failures: a torn line was cut, the file was moved away.
+  // `notice` receives events that are no failures: a torn line was cut, the file was moved.
   using Notice = std::function<void(const std::string &)>;
   LineFile(FileOptions options, Notice notice);
 
@@ -46,7 +46,7 @@ class LineFile {
   std::optional<Problem> try_open();
   std::optional<Problem> cut_torn_line(uint64_t size);
   uint64_t ready(std::string_view lines, int64_t now_ns);
-  bool moved_away() const;
+  bool was_moved() const;
   bool rotation_due(uint64_t size, uint64_t more, int64_t now_ns) const;
   bool rotate();
   void undo(uint64_t size);

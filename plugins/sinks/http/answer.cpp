@@ -16,7 +16,7 @@ namespace atalaya::http_sink {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kLongestWait = 300 * kSecond;
+constexpr int64_t kMaxWait = 300 * kSecond;
 
 using simdjson::dom::element;
 
@@ -58,12 +58,12 @@ int64_t retry_after(std::string_view header, int64_t now_ns) {
   int64_t seconds = 0;
   const auto [end, problem] = std::from_chars(header.data(), header.data() + header.size(), seconds);
   if (problem == std::errc() && end == header.data() + header.size())
-    return std::clamp<int64_t>(seconds, 0, kLongestWait / kSecond) * kSecond;
+    return std::clamp<int64_t>(seconds, 0, kMaxWait / kSecond) * kSecond;
   Poco::DateTime date;
   int zone = 0;
   if (header.size() > 40 || !Poco::DateTimeParser::tryParse(Poco::DateTimeFormat::HTTP_FORMAT, std::string(header), date, zone))
     return 0;
-  return std::clamp<int64_t>(date.timestamp().epochTime() - now_ns / kSecond, 0, kLongestWait / kSecond) * kSecond;
+  return std::clamp<int64_t>(date.timestamp().epochTime() - now_ns / kSecond, 0, kMaxWait / kSecond) * kSecond;
 }
 
 std::optional<std::vector<RefusedPoint>> refused_points(std::string_view body) {
@@ -80,7 +80,7 @@ std::optional<std::vector<RefusedPoint>> refused_points(std::string_view body) {
     std::string_view error;
     if (entry["datapoint"].get(point) != simdjson::SUCCESS || entry["error"].get_string().get(error) != simdjson::SUCCESS)
       return std::nullopt;
-    points.push_back({key_of(point), std::string(error.substr(0, http_client::kLongestWords)), server_could_not(error)});
+    points.push_back({key_of(point), std::string(error.substr(0, http_client::kMaxWords)), server_could_not(error)});
     if (points.back().key.empty()) return std::nullopt;
   }
   if (std::cmp_not_equal(points.size(), failed)) return std::nullopt;

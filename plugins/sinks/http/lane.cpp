@@ -142,7 +142,7 @@ bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view aut
   ++refusals_of_everything_;
   problem_ = dead_.front().url + " refuses every point: " + dead_.front().words;
   start_again();
-  leave_servers_alone();
+  pause_servers();
   return false;
 }
 
@@ -248,7 +248,7 @@ bool Lane::search(Range range, const Outcome &refusal) {
     if (range.count() > 1) {
       max_records_ = range.count() / 2;
     } else {
-      bury(range, refusal);
+      add_dead_letters(range, refusal);
     }
     return true;
   }
@@ -256,7 +256,7 @@ bool Lane::search(Range range, const Outcome &refusal) {
   if (range.count() > 1 && may_halve(range)) {
     halve(range);
   } else {
-    bury(range, refusal);
+    add_dead_letters(range, refusal);
   }
   return true;
 }
@@ -282,7 +282,7 @@ void Lane::done_with(Range range) {
   if (todo_.front().count() == 0) todo_.pop_front();
 }
 
-void Lane::leave_servers_alone() {
+void Lane::pause_servers() {
   for (size_t i = 0; i < targets_.size(); ++i) targets_.failed(i, 0, monotonic());
 }
 
@@ -326,7 +326,7 @@ bool Lane::use_details(Range range) {
   done_with(range);
   todo_.insert(todo_.begin(), again.begin(), again.end());
   if (again.empty()) return true;
-  leave_servers_alone();
+  pause_servers();
   return false;
 }
 
@@ -340,7 +340,7 @@ std::string_view Lane::text_of(size_t record) {
   return text;
 }
 
-void Lane::bury(Range range, const Outcome &refusal) {
+void Lane::add_dead_letters(Range range, const Outcome &refusal) {
   const std::string words = http_client::words_of(refusal.body);
   for (size_t i = range.first; i < range.last; ++i) {
     dead_.push_back({records_[i].sample, text_of(i), refusal.status, refusal.url, words});

@@ -100,10 +100,10 @@ class Lane {
   void halve(Range range);
   void done_with(Range range);
   bool use_details(Range range);
-  void bury(Range range, const Outcome &refusal);
+  void add_dead_letters(Range range, const Outcome &refusal);
   bool refused_everything() const;
   void start_again();
-  void leave_servers_alone();
+  void pause_servers();
 
   const LaneOptions &options_;
   Targets &targets_;

@@ -11,7 +11,7 @@
 namespace atalaya::riemann_sink {
 namespace {
 
-constexpr size_t kLongestWords = 500;
+constexpr size_t kMaxWords = 500;
 
 struct Free {
   void operator()(riemann_message_t *message) const { riemann_message_free(message); }
@@ -34,7 +34,7 @@ std::optional<Answer> read_answer(std::string_view body) {
   answer.accepted = message->ok != 0;
   if (answer.accepted) return answer;
   const std::string_view words = message->error == nullptr ? std::string_view{} : message->error;
-  core::append_visible(answer.words, words.substr(0, kLongestWords));
+  core::append_visible(answer.words, words.substr(0, kMaxWords));
   if (answer.words.empty()) answer.words = "no explanation";
   return answer;
 }

@@ -40,7 +40,7 @@ TEST_CASE("spilled and merged bytes do not show where the input came from") {
   REQUIRE_FALSE(all.findings.empty());
   const Finding &finding = all.findings[0];
   CHECK(all.data.name(finding.phase) == "read");
-  CHECK(finding.checks[4].what == Reason::remote_reads);
+  CHECK(finding.checks[4].reason == Reason::remote_reads);
   CHECK(finding.checks[4].verdict == Verdict::unknown);
 }
 

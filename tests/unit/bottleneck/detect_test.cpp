@@ -212,11 +212,11 @@ TEST_CASE("few tasks, one node, or nothing known are said") {
   const Analysis of_few = analysed(few);
   CHECK(of_few.findings.empty());
   CHECK(of_few.notes ==
-        std::vector<std::string>{"job \"j\", stage \"map\": 6 tasks with a known speed are too few to tell a slow node from "
-                                 "chance (8 are needed)"});
+        std::vector<std::string>{"job \"j\", stage \"map\": 6 tasks with a known speed are too few to distinguish a slow node from "
+                                 "chance (8 needed)"});
   Spans one;
   for (int i = 0; i < 9; ++i) one.add("task", Spans::task("map", std::to_string(i), "n"), i, 1 + i, {{"span.bytes", kKibi}});
-  CHECK(analysed(one).notes.at(0).ends_with("all 9 tasks ran on one node: there is none to compare it with"));
+  CHECK(analysed(one).notes.at(0).ends_with("all 9 tasks ran on one node: no other node to compare with"));
   Spans spread;
   for (int i = 0; i < 9; ++i)
     spread.add("task", Spans::task("map", std::to_string(i), std::to_string(i)), i, 1 + i, {{"span.bytes", kKibi}});
@@ -277,9 +277,9 @@ TEST_CASE("a slow task is named with its measurements") {
   CHECK(
       all.findings[0].summary ==
       "1 map task is slow by itself, and not the other tasks of node n1: garbage collection 59 % of the tasks' time, 1.0 % on the "
-      "other nodes; nothing is known of remote reads");
+      "other nodes; no data about remote reads");
   CHECK(all.findings[0].evidence.back() ==
-        "metrics of nodes are not compared for single tasks: of CPU, memory, disk, network and other programs nothing is said");
+        "metrics of nodes are not compared for single tasks: no statement about CPU, memory, disk, network and other programs");
   CHECK(all.data.tasks[all.findings[0].tasks.at(0)].task() == "m17");
   CHECK(all.bottlenecks[17]);
 }

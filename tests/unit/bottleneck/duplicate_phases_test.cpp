@@ -70,7 +70,7 @@ TEST_CASE("phases that lines and a history both report count once, with the valu
   check_same(both, lines);
   CHECK(lines.notes.empty());
   REQUIRE(both.notes.size() == 1);
-  CHECK(both.notes[0] == "phases of 24 tasks are told by their own lines and by a history: the lines count");
+  CHECK(both.notes[0] == "phases of 24 tasks are reported by their lines and by a history: the lines count");
   REQUIRE(both.findings.size() == 1);
   CHECK(both.data.name(both.findings[0].phase) == "spill");
   // Spill after spill they add up.
@@ -132,15 +132,14 @@ TEST_CASE("tasks without lines are not compared with those that have some") {
   CHECK(group_of(most, "map", "").entries.size() == kTasks);
   REQUIRE_FALSE(most.notes.empty());
   CHECK(most.notes.back() ==
-        "phases of 16 tasks are told by their own lines and by a history: the lines count, and those of 8 tasks beside them that "
-        "only "
-        "a history tells are left out");
+        "phases of 16 tasks are reported by their lines and by a history: the lines count, and those of 8 other tasks that only "
+        "a history reports are ignored");
   const Analysis few = job({.lines = 8, .history = true}), none = job({.lines = 0, .history = true});
   check_same(few, none);
   CHECK(none.notes.empty());
   REQUIRE(few.notes.size() == 1);
   CHECK(few.notes[0] ==
-        "phases of 8 tasks are told by their own lines and by a history: the history counts, for most tasks beside them have no "
+        "phases of 8 tasks are reported by their lines and by a history: the history counts, because most other tasks have no "
         "lines");
 }
 

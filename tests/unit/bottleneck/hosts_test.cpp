@@ -8,8 +8,8 @@
 namespace atalaya::bottleneck {
 namespace {
 
-std::string told_of(const SameHosts &same, const std::string &stored) {
-  const std::string *data = same.told_of(stored);
+std::string span_host_of(const SameHosts &same, const std::string &stored) {
+  const std::string *data = same.span_host_of(stored);
   return data == nullptr ? "" : *data;
 }
 
@@ -28,7 +28,7 @@ TEST_CASE("a full name and a short one are one host where no other has the label
   CHECK(span_host_of(same, "n4") == "");
   CHECK(span_host_of(same, "10.0.0.4") == "");
   CHECK(same.notes("metrics") ==
-        std::vector<std::string>{"metrics: hosts with the same first label are taken for one: \"n1\" for \"n1.example.org\", "
+        std::vector<std::string>{"metrics: hosts with the same first label are treated as one: \"n1\" for \"n1.example.org\", "
                                  "\"n2\" for \"n2.example.org\", \"n3.example.org\" for \"n3\""});
 }
 
@@ -47,8 +47,8 @@ TEST_CASE("where several may be meant none is taken, and that is said") {
   CHECK(span_host_of(same, "n2") == "n2");
   CHECK(same.notes("metrics") ==
         std::vector<std::string>{
-            "metrics: several hosts have the same first label, and which of them are one is not known: \"n1.a\" "
-            "or \"n1.b\", \"n1.a\" or \"n1.c\"; `hosts` of source hadoop gives nodes the names that agents have"});
+            "metrics: several hosts have the same first label, the match is ambiguous: \"n1.a\" "
+            "or \"n1.b\", \"n1.a\" or \"n1.c\"; use `hosts` of source hadoop to give nodes the names of agents"});
   const SameHosts two({"n1.a", "n1.b"}, {"n1"});
   CHECK(span_host_of(two, "n1") == "");
   CHECK(two.notes("metrics").size() == 1);

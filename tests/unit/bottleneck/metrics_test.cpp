@@ -20,9 +20,9 @@ TEST_CASE("findings that would cost too much stay without a reason, and none cos
   query::Budget small({.points = 1000});
   const Analysis all = analyse(spans.take(), {}, store, small);
   CHECK(only_finding(all).reason == Reason::none);
-  CHECK(only_finding(all).summary == "spill of map tasks is slow on node GD43: to look for the reason costs more than is allowed");
+  CHECK(only_finding(all).summary == "spill of map tasks is slow on node GD43: the search for the reason exceeds the limits");
   REQUIRE(all.notes.size() == 1);
-  CHECK(all.notes[0].starts_with("node GD43, job \"j\", stage \"map\": not all metrics were looked at: "));
+  CHECK(all.notes[0].starts_with("node GD43, job \"j\", stage \"map\": not all metrics were read: "));
   // The metrics that one finding needs are enough for any number of findings.
   query::Budget enough({.points = 60'000});
   const std::vector<Window> windows = {{"GD43", kT0, kT0 + 60 * kSecond}, {"GD44", kT0, kT0 + 60 * kSecond}};

@@ -35,11 +35,11 @@ TEST_CASE("the table begins with the findings") {
   const Analysis all = two_jobs();
   const std::string table = as_table({all, Change{0, 1}, "memory", "now"});
   CHECK(table.starts_with("* before (<b>sort</b>): spill of map tasks is slow on node n1<x>: "));
-  CHECK(has(table, "    8 of its 8 tasks are in the two lowest grades of this phase; it lost "));
+  CHECK(has(table, "    8 of its 8 tasks are in the two lowest grades of this phase; this cost "));
   CHECK(
       has(table,
           "* before (<b>sort</b>): critical code region Parser.parse: very severe, 320 s in 1 runs, 100 % of all regions, 79 % of "
-          "the time of tasks there"));
+          "the time of tasks on its nodes"));
   CHECK(has(table, "after (<b>sort</b>) took 19 % less time than before (<b>sort</b>)"));
   CHECK(has(table, "\nbefore (<b>sort</b>)  Parser.parse  very severe "));
   CHECK(has(table, "Bottleneck tasks"));

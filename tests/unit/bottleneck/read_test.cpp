@@ -58,9 +58,9 @@ TEST_CASE("a job that only its tasks, phases or regions mention is found in the 
   for (const char *id : {"of-tasks", "of-phases", "of-regions", "of-itself"})
     CHECK(error(id) ==
           "job \"" + std::string(id) +
-              "\" is in the store memory, but not in this time or not with these tags; leave out --from, --to or --tag");
+              "\" is in the store memory, but not in this range or with these tags; omit --from, --to or --tag");
   CHECK(error("of-taks") ==
-        "job \"of-taks\" is not in the store memory; did you mean \"of-tasks\"?; --job all takes all of a time");
+        "job \"of-taks\" is not in the store memory; did you mean \"of-tasks\"?; --job all selects all jobs of a range");
 }
 
 TEST_CASE("a job has the regions without a job of its hosts and time") {
@@ -74,7 +74,7 @@ TEST_CASE("a job has the regions without a job of its hosts and time") {
   store.add_span("region", {{"host", "n1"}, {"job", "third"}, {"name", "of third"}}, 5, 40);
   const Analysis all = read(store, {"first"});
   CHECK(names_of(all) == std::vector<std::string>{"of first"});
-  CHECK(all.notes.back() == "1 runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
+  CHECK(all.notes.back() == "1 runs of code regions have no job: they ran on its nodes in its time, and may belong to another job");
   const Analysis both = read(store, {"first", "second"});
   CHECK(names_of(both) == std::vector<std::string>{"of second", "of first"});
   CHECK(both.regions[0].seconds == doctest::Approx(50));
@@ -134,7 +134,7 @@ TEST_CASE("regions of several jobs are graded by job") {
   REQUIRE(both.findings.size() == 2);
   CHECK(both.data.name(both.data.jobs[both.findings[0].job].id) == "first");
   CHECK(both.findings[0].summary ==
-        "critical code region parse: very severe, 60 s in 2 runs, 92 % of all regions, 60 % of the time of tasks there");
+        "critical code region parse: very severe, 60 s in 2 runs, 92 % of all regions, 60 % of the time of tasks on its nodes");
   CHECK(both.data.name(both.data.jobs[both.findings[1].job].id) == "second");
   // Of all of a time also what says no job, beside the tasks of all.
   CHECK(data(read(store, {})) ==
@@ -151,8 +151,8 @@ void add_unseen(SpanStore &store, const std::string &metric, Tags tags, int firs
 
 std::string unseen(const std::string &regions) {
   return "code regions " + regions +
-         " had runs that were too short or too many to be spans (region.short, region.dropped): they cost more than is shown; "
-         "region.time has all of it";
+         " had runs that were too short or too many to be spans (region.short, region.dropped): their cost is higher than shown; "
+         "region.time includes them";
 }
 
 TEST_CASE("a note names the regions that had runs that are in no span") {
@@ -236,7 +236,7 @@ TEST_CASE("whether regions had runs in no span may not be known, and that costs 
     const Analysis all = read(store, {"first"}, limits);
     REQUIRE(all.findings.size() == 1);
     CHECK(all.regions.at(0).count == 1);
-    CHECK(all.notes.back() == "whether code regions had runs that are in no span is not known: " + why);
+    CHECK(all.notes.back() == "cannot determine whether code regions had runs without spans: " + why);
   };
   check({}, "a part of the store is damaged");
   check({.series = 1}, "more than 1 series count them");
@@ -258,8 +258,8 @@ TEST_CASE("more runs of regions than may be held do no harm") {
   CHECK(without.data.tasks.size() == 10);
   CHECK(without.regions.empty());
   CHECK(without.notes.back() ==
-        "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "
-        "allowed; allow more with --max-points and --timeout");
+        "code regions without a job are ignored: reading those of the job's nodes and time exceeds half of the limits; "
+        "raise --max-points and --timeout");
 }
 
 TEST_CASE("counters are left out where they are more than may be held, and the finding stays") {
@@ -284,7 +284,7 @@ TEST_CASE("counters are left out where they are more than may be held, and the f
   CHECK(named(part, "span.spills"));
   CHECK_FALSE(named(part, "counter.c1"));
   REQUIRE(part.notes.size() == 1);
-  CHECK(part.notes[0].starts_with("job j: counters of tasks were not looked at: the answer would hold more than "));
+  CHECK(part.notes[0].starts_with("job j: counters of tasks were not read: the answer would hold more than "));
 }
 
 TEST_CASE("regions of a host by its short name are of the node by its full one") {
@@ -294,7 +294,7 @@ TEST_CASE("regions of a host by its short name are of the node by its full one")
   const Analysis all = read(store, {"first"});
   CHECK(names_of(all) == std::vector<std::string>{"short"});
   CHECK(all.regions[0].of_tasks == doctest::Approx(0.4));
-  CHECK(all.notes.back() == "code regions: hosts with the same first label are taken for one: \"n1\" for \"n1.example.org\"");
+  CHECK(all.notes.back() == "code regions: hosts with the same first label are treated as one: \"n1\" for \"n1.example.org\"");
 }
 
 TEST_CASE("a region is critical by the tasks' time, not by being the only one") {
@@ -308,7 +308,7 @@ TEST_CASE("a region is critical by the tasks' time, not by being the only one") 
   const Analysis large = read(store, {"first"});
   REQUIRE(large.findings.size() == 1);
   CHECK(large.findings[0].summary ==
-        "critical code region large: very severe, 50 s in 1 runs, 91 % of all regions, 50 % of the time of tasks there");
+        "critical code region large: very severe, 50 s in 1 runs, 91 % of all regions, 50 % of the time of tasks on its nodes");
   SpanStore alone;
   add_region(alone, "only", "n1", 5, 50);
   CHECK(read(alone, {}).regions.at(0).severity == Severity::moderate);

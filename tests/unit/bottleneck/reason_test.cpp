@@ -22,7 +22,7 @@ TEST_CASE("a worn disk: the published case of GD43") {
   CHECK(finding.summary ==
         "spill of map tasks is slow on node GD43: disk write 22 % below the other nodes; CPU, other programs, memory, remote reads "
         "and "
-        "network ruled out; nothing is known of garbage collection");
+        "network ruled out; no data about garbage collection");
   CHECK(finding.checks[5].text.starts_with("disk write 115 MiB/s, 148 MiB/s on the other nodes"));
   CHECK(finding.index == "dps");
   REQUIRE(finding.metrics.leading > 0);
@@ -89,9 +89,9 @@ TEST_CASE("a program that takes nothing away from the tasks does not hide a worn
   CHECK(only_finding(all).reason == Reason::disk);
   CHECK(only_finding(all).checks[1].verdict == Verdict::ruled_out);
   CHECK(only_finding(all).checks[1].text ==
-        "\"driver\" uses 25 % of a core, 0 % on the other nodes (but there is CPU left); \"driver\" reads and writes 2 MiB/s, 0 "
+        "\"driver\" uses 25 % of a core, 0 % on the other nodes (but CPU is available); \"driver\" reads and writes 2 MiB/s, 0 "
         "MiB/s "
-        "on the other nodes (but little of what its disks move)");
+        "on the other nodes (but a small part of the traffic of its disks)");
 }
 
 TEST_CASE("a program may use a part of the node's cores and disks, and they must be short") {
@@ -214,7 +214,7 @@ TEST_CASE("programs whose names differ in a number are one") {
   const Analysis all = analysed(spans, store);
   CHECK(only_finding(all).reason == Reason::none);
   CHECK(only_finding(all).checks[1].verdict == Verdict::ruled_out);
-  CHECK(only_finding(all).summary.find("what is known shows no reason; CPU, other programs") != std::string::npos);
+  CHECK(only_finding(all).summary.find("the available data shows no reason; CPU, other programs") != std::string::npos);
 }
 
 TEST_CASE("a busy CPU without another program, a CPU that others have, and swapping") {
@@ -247,7 +247,7 @@ TEST_CASE("without metrics the node is named, and that no reason is known") {
   CHECK(finding.reason == Reason::none);
   CHECK(finding.index.empty());
   CHECK(finding.summary ==
-        "spill of map tasks is slow on node GD43: what is known shows no reason; remote reads ruled out; nothing is known of CPU, "
+        "spill of map tasks is slow on node GD43: the available data shows no reason; remote reads ruled out; no data about CPU, "
         "other "
         "programs, garbage collection, memory, disk and network");
 }
@@ -265,7 +265,7 @@ TEST_CASE("metrics of a host by its short name are of the node by its full one, 
   CHECK(only_finding(all).reason == Reason::cpu);
   REQUIRE(all.notes.size() == 1);
   CHECK(all.notes[0] ==
-        "metrics: hosts with the same first label are taken for one: \"GD41\" for \"GD41.example.org\", \"GD42\" for "
+        "metrics: hosts with the same first label are treated as one: \"GD41\" for \"GD41.example.org\", \"GD42\" for "
         "\"GD42.example.org\", \"GD43\" for \"GD43.example.org\" and 1 more");
   // Another domain has a host of that name, too.
   store.add("sys.cpu.usage", {{"host", "GD43.example.com"}, {"core", "0"}}, {{1, 40}});
@@ -279,7 +279,7 @@ TEST_CASE("metrics of a host by its short name are of the node by its full one, 
   CHECK(only_finding(unclear).reason == Reason::none);
   REQUIRE(unclear.notes.size() == 2);
   CHECK(unclear.notes[1].starts_with(
-      "metrics: several hosts have the same first label, and which of them are one is not known: \"GD43.example.org\" or "));
+      "metrics: several hosts have the same first label, the match is ambiguous: \"GD43.example.org\" or "));
 }
 
 TEST_CASE("numbers for people") {

@@ -80,7 +80,7 @@ TEST_CASE("a task without an end is not running any more when its job is over") 
   CHECK(all.totals[0].seconds == 9);
   CHECK(all.data.tasks[0].outcome == Outcome::unknown);
   CHECK_FALSE(all.data.tasks[0].is_done());
-  CHECK(all.notes.back() == "1 tasks have no end, though their jobs are over: how they ended is not known");
+  CHECK(all.notes.back() == "1 tasks have no end although their jobs are over: their outcome is not known");
 }
 
 TEST_CASE("a second attempt of an application counts from 0 again: its later tasks count, with their own phases") {

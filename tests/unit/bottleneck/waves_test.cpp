@@ -112,10 +112,10 @@ TEST_CASE("a node whose attempts are overtaken by copies on other nodes is found
   CHECK(finding.tasks.size() == 10);
   CHECK(finding.lost == doctest::Approx(1));
   CHECK(finding.summary.starts_with(
-      "map tasks are overtaken on node n2, 10 attempts were killed for copies elsewhere: what is known shows no reason"));
+      "map tasks are overtaken on node n2, 10 attempts were killed for copies elsewhere: the available data shows no reason"));
   CHECK(finding.evidence ==
         std::vector<std::string>{
-            "10 of its attempts were killed after more than the stage's median of 10 s, for copies on other nodes "
+            "10 of its attempts were killed after more than the stage's median of 10 s, because copies on other nodes "
             "had overtaken them",
             "that is 10 of the stage's 10 such attempts on a node that ran 10 of 50; they took 100 % of its "
             "tasks' time"});

@@ -233,7 +233,7 @@ TEST_CASE("more flows than can be paired end with the fix") {
   }
   CHECK_THROWS_WITH_AS(
       paired(flows),
-      "1100 clients of 1100 servers of one port are more than can be paired; ask for less with --tag or a shorter time",
+      "1100 clients of 1100 servers of one port are too many to be paired; narrow the query with --tag or a shorter time range",
       query::TooMuch);
 }
 

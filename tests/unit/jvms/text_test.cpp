@@ -54,7 +54,7 @@ TEST_CASE("jvms: one function") {
         "function       self s/s  share %  cpu samples  share %\n"
         "app.Main work    0.6000     60.0           30     30.0\n"
         "\n"
-        "longest stack, 70.0 % of all exemplars, in java with pid 2 on h2 (bias=safepoint)\n"
+        "most expensive stack, 70.0 % of all exemplars, in java with pid 2 on h2 (bias=safepoint)\n"
         "  app.Main work (Main.java:7)\n"
         "  app.Main b (Main.java:3)\n"
         "  java.lang.Thread run (Thread.java:833)\n"

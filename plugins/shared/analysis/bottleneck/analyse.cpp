@@ -13,7 +13,7 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr size_t kMostExplained = 20;  // each asks the store for all metrics of its nodes
+constexpr size_t kMaxExplained = 20;  // each reads all metrics of its nodes
 
 std::vector<JobTotals> totals_of(const JobData &data) {
   std::vector<JobTotals> totals(data.jobs.size());
@@ -58,28 +58,28 @@ void add_notes(Analysis &all) {
     if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.emplace_back(name).append(": ").append(why);
     if (group.without_speed > 0)
       all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
-                          " tasks is not known, for they moved no bytes, took no time, or do not tell (span.bytes)");
+                          " tasks is not known: they moved no bytes, took no time, or do not report them (span.bytes)");
   }
 }
 
 void add_notes_on_spans(Analysis &all) {
   if (all.data.without_identity > 0)
     all.notes.push_back(std::to_string(all.data.without_identity) +
-                        " spans of tasks and phases have no tag task or phase and were left out");
+                        " spans of tasks and phases without a tag task or phase were ignored");
   if (all.data.without_end > 0)
     all.notes.push_back(std::to_string(all.data.without_end) +
-                        " tasks have no end, though their jobs are over: how they ended is not known");
+                        " tasks have no end although their jobs are over: their outcome is not known");
   if (all.data.reruns > 0)
     all.notes.push_back(
         std::to_string(all.data.reruns) +
-        " tasks were run again under the same ids, as a second attempt of an application does: the later ones count");
+        " tasks were run again under the same ids, as by a second attempt of an application: the later runs count");
   if (all.data.regions_without_job > 0)
     all.notes.push_back(std::to_string(all.data.regions_without_job) +
-                        " runs of code regions say no job: they ran on its nodes in its time, and may be of another one");
+                        " runs of code regions have no job: they ran on its nodes in its time, and may belong to another job");
   all.notes.insert(all.notes.end(), all.data.notes.begin(), all.data.notes.end());
   for (const std::string &job : all.data.idle)
     all.notes.push_back("job " + core::in_quotes(job) +
-                        " runs, or has died without an end: nothing of it began or ended in this time");
+                        " runs, or died without an end: none of its tasks started or ended in this time range");
 }
 
 void mark(Analysis &all) {
@@ -111,10 +111,10 @@ Analysis analyse(JobData data, const DetectOptions &options, store::Store &store
   all.nodes = rank_nodes(all.data, all.groups);
   all.regions = grade_regions(all.data, options.clustering);
   all.findings = find_slow(all.data, all.groups, all.ranks, options);
-  if (all.findings.size() > kMostExplained) {
-    all.notes.push_back(std::to_string(all.findings.size() - kMostExplained) +
-                        " further slow nodes and tasks that lost less are left out");
-    all.findings.resize(kMostExplained);
+  if (all.findings.size() > kMaxExplained) {
+    all.notes.push_back(std::to_string(all.findings.size() - kMaxExplained) +
+                        " more slow nodes and tasks, with smaller losses, are not listed");
+    all.findings.resize(kMaxExplained);
   }
   explain(all.findings, all.data, all.groups, store, budget, all.notes);
   for (Finding &finding : find_regions(all.data, all.regions)) all.findings.push_back(std::move(finding));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From jobs to what is slow in them, and why.
+// The analysis of jobs: slow tasks, phases and nodes, and the reasons.
 #pragma once
 
 #include <limits>
@@ -15,16 +15,16 @@ namespace atalaya::bottleneck {
 struct JobTotals {
   uint32_t job = 0;
   size_t tasks = 0, failed = 0, killed = 0, running = 0;    // attempts
-  bool has_end = false;                                     // of its own; else its tasks tell how long it was
-  double seconds = 0;                                       // from its begin to its end; 0 while it runs
-  double of_tasks = 0;                                      // from the begin of the first to the end of the last; 0 while it runs
-  double bytes = std::numeric_limits<double>::quiet_NaN();  // NaN: no task tells any
+  bool has_end = false;  // a span of the job with an end; else its tasks define the length
+  double seconds = 0;  // from its start to its end; 0 while it runs
+  double of_tasks = 0;  // from the start of the first to the end of the last; 0 while it runs
+  double bytes = std::numeric_limits<double>::quiet_NaN();  // NaN: no task reports any
 };
 
-// What one stage, or a phase of it, was before and after a change.
+// The speed of a stage, or of a phase of it, before and after a change.
 struct Compared {
   uint32_t stage = 0, phase = 0;
-  double before = 0, after = 0;  // all KiB by all seconds, of which medians would hide those of a slow node
+  double before = 0, after = 0;  // all KiB by all seconds; medians would hide a slow node
 };
 
 struct Analysis {
@@ -36,8 +36,8 @@ struct Analysis {
   std::vector<RegionCost> regions;
   std::vector<Finding> findings;
   std::vector<std::string> notes;
-  std::vector<Grade> grades;      // of tasks as a whole
-  std::vector<double> speeds;     // of them; NaN: not known, and not graded
+  std::vector<Grade> grades;  // of whole tasks
+  std::vector<double> speeds;  // of tasks; NaN: unknown, and not graded
   std::vector<bool> bottlenecks;  // tasks that a finding names
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a node is slow: one resource after the other is looked at beside the other nodes, until one is left.
+// The reason why a node is slow: checks one resource after another against the other nodes, until one remains.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace atalaya::bottleneck {
 
-// What tasks tell of themselves, of a node and of the others; absent where none did.
+// Shares reported by tasks, of a node and of the others; absent if none reports them.
 struct TaskShares {
   std::optional<double> remote_share;  // of the bytes
   std::optional<double> gc_share;      // of the time
@@ -20,8 +20,8 @@ struct TaskShares {
 // A node and the others in the same phase.
 struct Sides {
   std::string node;
-  size_t set = 0;              // of the metrics' windows, which these are
-  std::optional<Needs> needs;  // of the phase; absent: tasks as a whole
+  size_t set = 0;  // index of the windows' set in the metrics
+  std::optional<Needs> needs;  // of the phase; absent: whole tasks
   std::vector<Window> own, others;
   TaskShares own_tasks, other_tasks;
 };
@@ -31,16 +31,16 @@ enum class Reason { programs, cpu, garbage_collection, memory, remote_reads, dis
 std::string_view reason_text(Reason reason);  // as in JSON: "other programs", "remote reads", "unknown"
 
 struct Check {
-  Reason what = Reason::none;
+  Reason reason = Reason::none;
   Verdict verdict = Verdict::unknown;
-  std::string text;        // with its numbers: the evidence
+  std::string text;  // with its values: the evidence
   std::string short_text;  // where it was found: "disk write 22 % below the other nodes"
-  bool last = false;       // found, but the phase does not wait for it by its name: the reason only where nothing else is
+  bool last = false;  // found, but the phase's name does not say that it waits for this: the reason only if there is no other
 };
 
-// In the order in which they are eliminated.
+// In the order of elimination.
 std::vector<Check> check_all(const Metrics &metrics, const Sides &sides);
-// Which of them it is.
+// The reason among them.
 Reason reason_of(const std::vector<Check> &checks);
 // "disk write 22 % below the other nodes; CPU and other programs ruled out".
 std::string conclusion(const std::vector<Check> &checks);

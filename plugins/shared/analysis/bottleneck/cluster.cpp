@@ -8,18 +8,18 @@
 namespace atalaya::bottleneck {
 namespace {
 
-// Beyond it medoids are looked for among so many stretches of equal weight, then moved to where all values want them.
-constexpr size_t kMostCandidates = 2048;
-constexpr size_t kMostRounds = 1000;  // each one lowers the cost, so that it ends anyway
+// With more values, medoids are searched among this number of ranges of equal weight, then moved to the best value.
+constexpr size_t kMaxCandidates = 2048;
+constexpr size_t kMaxRounds = 1000;  // each one lowers the cost, so that the search ends in any case
 
-// Different values in ascending order, with how often each is there, and sums that make the cost of a stretch a few steps.
+// The different values in ascending order with their counts, and sums that give the cost of a range in a few steps.
 class Sorted {
  public:
   explicit Sorted(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     weights_.push_back(0);
     sums_.push_back(0);
-    // Sums of differences stay exact where those of large values would not.
+    // Sums of differences stay exact where sums of large values would not.
     base_ = values.empty() ? 0 : values[values.size() / 2];
     squares_.push_back(0);
     for (size_t i = 0; i < values.size();) {
@@ -35,7 +35,7 @@ class Sorted {
   double weight(size_t begin, size_t end) const { return weights_[end] - weights_[begin]; }
   double mean(size_t begin, size_t end) const { return base_ + (sums_[end] - sums_[begin]) / weight(begin, end); }
 
-  // Sum of the distances of the values [begin, end) to the one at `middle`, which is among them.
+  // Sum of the distances of the values [begin, end) to the value at `middle` in this range.
   double distances(size_t begin, size_t end, size_t middle) const {
     const double place = at_[middle] - base_;
     return place * weight(begin, middle) - (sums_[middle] - sums_[begin]) + (sums_[end] - sums_[middle]) -
@@ -45,15 +45,14 @@ class Sorted {
     const double sum = sums_[end] - sums_[begin];
     return std::max(0.0, squares_[end] - squares_[begin] - sum * sum / weight(begin, end));
   }
-  // The value in the middle of [begin, end), by weight: its medoid.
+  // The weighted median of [begin, end): its medoid.
   size_t middle(size_t begin, size_t end) const {
     const double half = (weights_[begin] + weights_[end]) / 2;
     const auto found = std::lower_bound(weights_.begin() + static_cast<ptrdiff_t>(begin) + 1,
                                         weights_.begin() + static_cast<ptrdiff_t>(end), half);
     return static_cast<size_t>(found - weights_.begin()) - 1;
   }
-  // Of two centres with this place between them, the first value that belongs to the right one.
-  // It is not before `from`, and the nearer to it the sooner it is found.
+  // The first value between two centres that belongs to the right one; at least `from`. Searches from `from` on.
   size_t first_after(double place, size_t from = 0) const {
     size_t step = 1;
     while (from + step < size() && at_[from + step - 1] <= place) {
@@ -64,21 +63,21 @@ class Sorted {
     const auto end = at_.begin() + static_cast<ptrdiff_t>(std::min(from + step, size()));
     return static_cast<size_t>(std::upper_bound(begin, end, place) - at_.begin());
   }
-  // The places of values that share the weight about equally.
+  // Indices of values that share the weight about equally.
   std::vector<size_t> candidates() const {
     std::vector<size_t> all;
-    if (size() <= kMostCandidates) {
+    if (size() <= kMaxCandidates) {
       all.resize(size());
       std::iota(all.begin(), all.end(), size_t{0});
       return all;
     }
-    const double part = weights_.back() / static_cast<double>(kMostCandidates);
-    for (size_t i = 0; i < kMostCandidates; ++i) {
+    const double part = weights_.back() / static_cast<double>(kMaxCandidates);
+    for (size_t i = 0; i < kMaxCandidates; ++i) {
       const auto found = std::upper_bound(weights_.begin(), weights_.end(), (static_cast<double>(i) + 0.5) * part);
       const auto place = std::min(static_cast<size_t>(found - weights_.begin()) - 1, size() - 1);
       if (all.empty() || all.back() != place) all.push_back(place);
     }
-    // The outermost are few, and may be what matters most.
+    // Extreme values are few, and may matter most.
     if (all.front() != 0) all.insert(all.begin(), 0);
     if (all.back() != size() - 1) all.push_back(size() - 1);
     return all;
@@ -94,10 +93,10 @@ class Sorted {
   }
 
   double base_ = 0;
-  std::vector<double> at_, weights_, sums_, squares_;  // the last three: of all before
+  std::vector<double> at_, weights_, sums_, squares_;  // the last three: of all values before
 };
 
-using Medoids = std::vector<size_t>;  // places of values, ascending
+using Medoids = std::vector<size_t>;  // indices of values, ascending
 
 // Of two medoids, the first value that belongs to the right one.
 size_t border(const Sorted &values, size_t left, size_t right, size_t from = 0) {
@@ -105,7 +104,7 @@ size_t border(const Sorted &values, size_t left, size_t right, size_t from = 0) 
   return std::clamp(values.first_after(between, from), left + 1, right);
 }
 
-// Where the clusters of these medoids begin, and the end of the last one.
+// Starts of the clusters of these medoids, and the end of the last one.
 std::vector<size_t> borders_of(const Sorted &values, const Medoids &medoids) {
   std::vector<size_t> borders = {0};
   for (size_t i = 1; i < medoids.size(); ++i) borders.push_back(border(values, medoids[i - 1], medoids[i]));
@@ -120,12 +119,12 @@ double cost_of(const Sorted &values, const Medoids &medoids) {
   return cost;
 }
 
-// The borders on both sides of a further medoid. They go up as it does.
+// The borders on both sides of an additional medoid. They increase with it.
 struct Between {
   size_t left = 0, right = 0;
 };
 
-// What a further medoid would save: only the clusters on its two sides give values to it.
+// The saving of an additional medoid: only its two neighbouring clusters give values to it.
 double saved_by(const Sorted &values, const Medoids &medoids, const std::vector<size_t> &borders, size_t one, Between &last) {
   const auto next = static_cast<size_t>(std::upper_bound(medoids.begin(), medoids.end(), one) - medoids.begin());
   size_t begin = 0, end = values.size();
@@ -144,7 +143,7 @@ double saved_by(const Sorted &values, const Medoids &medoids, const std::vector<
   return before - after - values.distances(begin, end, one);
 }
 
-// The medoid that saves most; nothing where none saves anything.
+// The medoid with the largest saving; nothing if none saves anything.
 std::optional<size_t> best_of(const Sorted &values, const std::vector<size_t> &candidates, const Medoids &medoids, double &saved) {
   const std::vector<size_t> borders = borders_of(values, medoids);
   std::optional<size_t> best;
@@ -163,7 +162,7 @@ void insert(Medoids &medoids, size_t one) {
   medoids.insert(std::upper_bound(medoids.begin(), medoids.end(), one), one);
 }
 
-// PAM's first part: the best single medoid, then whichever saves most.
+// PAM, part 1 (build): the best single medoid, then always the one with the largest saving.
 Medoids build(const Sorted &values, const std::vector<size_t> &candidates, size_t count) {
   Medoids medoids = {values.middle(0, values.size())};
   double saved = 0;
@@ -175,10 +174,10 @@ Medoids build(const Sorted &values, const std::vector<size_t> &candidates, size_
   return medoids;
 }
 
-// PAM's second part: the exchange of a medoid for another value that lowers the cost most, as long as there is one.
+// PAM, part 2 (swap): the exchange of a medoid for another value that lowers the cost most, while there is one.
 void swap(const Sorted &values, const std::vector<size_t> &candidates, Medoids &medoids) {
   constexpr double kLess = 1 - 1e-12;  // by more than rounding
-  for (size_t round = 0; round < kMostRounds; ++round) {
+  for (size_t round = 0; round < kMaxRounds; ++round) {
     const double now = cost_of(values, medoids);
     double lowest = now * kLess;
     Medoids found;
@@ -198,9 +197,9 @@ void swap(const Sorted &values, const std::vector<size_t> &candidates, Medoids &
   }
 }
 
-// Each cluster's medoid moves to its middle, until all stay.
+// Moves the medoid of each cluster to its median, until all stay.
 void settle(const Sorted &values, Medoids &medoids) {
-  for (size_t round = 0; round < kMostRounds; ++round) {
+  for (size_t round = 0; round < kMaxRounds; ++round) {
     const std::vector<size_t> borders = borders_of(values, medoids);
     Medoids moved;
     for (size_t i = 0; i < medoids.size(); ++i) moved.push_back(values.middle(borders[i], borders[i + 1]));
@@ -217,7 +216,7 @@ Medoids medoids_of(const Sorted &values, size_t count) {
   return medoids;
 }
 
-// Where the clusters of these means begin, and the end of the last one; an empty one begins where it ends.
+// Starts of the clusters of these means, and the end of the last one; an empty one has no values.
 std::vector<size_t> borders_of(const Sorted &values, const std::vector<double> &means) {
   std::vector<size_t> borders = {0};
   for (size_t i = 1; i < means.size(); ++i)
@@ -226,14 +225,14 @@ std::vector<size_t> borders_of(const Sorted &values, const std::vector<double> &
   return borders;
 }
 
-// Lloyd's steps from the middles of as many parts.
+// Lloyd's iterations, from the middles of equal parts.
 std::vector<double> means_of(const Sorted &values, size_t count) {
   std::vector<double> means;
   for (size_t i = 0; i < count; ++i) {
     const auto part = [&](size_t number) { return number * values.size() / count; };
     means.push_back(values[values.middle(part(i), part(i + 1))]);
   }
-  for (size_t round = 0; round < kMostRounds; ++round) {
+  for (size_t round = 0; round < kMaxRounds; ++round) {
     const std::vector<size_t> borders = borders_of(values, means);
     std::vector<double> moved;
     for (size_t i = 0; i < means.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in groups: k-medoids (PAM) and k-means in one dimension. docs/adr/0030-bottleneck.md tells why it is done so.
+// Clusters of numbers: k-medoids (PAM) and k-means in one dimension. docs/adr/0030-bottleneck.md has the reasons.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace atalaya::bottleneck {
 enum class Clustering { pam, kmeans };
 
 struct Clusters {
-  std::vector<double> centres;    // ascending: medoids, which are values, or means
+  std::vector<double> centres;  // ascending: medoids, which are values, or means
   std::vector<uint8_t> of_value;  // the centre of each value, in the order of the values
-  double cost = 0;                // sum of distances to the medoids; of k-means their squares
+  double cost = 0;  // sum of distances to the medoids; for k-means, of their squares
 };
 
-// At most `count` (up to 255) clusters: as many as there are different values, if these are fewer.
+// At most `count` (up to 255) clusters, and at most one per different value.
 Clusters clusters_of(const std::vector<double> &values, size_t count, Clustering clustering);
 
 }  // namespace atalaya::bottleneck

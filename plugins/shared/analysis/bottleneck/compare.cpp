@@ -13,9 +13,9 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLeastNoise = 0.02;  // relative: clocks and counters are no better
+constexpr double kMinNoise = 0.02;  // relative: the precision of clocks and counters
 
-// Tasks of one node and wave, by the logarithms of their speeds: what a node costs is a factor.
+// Tasks of one node and wave, by the logarithms of their speeds, because the effect of a node is a factor.
 struct Cell {
   double sum = 0, squares = 0;
   std::vector<double> logs;  // ascending
@@ -34,8 +34,8 @@ using Cells = std::array<Cell, kWaves>;
 struct Own {
   NodeSpeed node;
   Cells cells;
-  double mean = 0;               // without what the waves explain
-  double needed = 0, taken = 0;  // of time: by that at the others' speed, and by the tasks
+  double mean = 0;  // without the effect of waves
+  double needed = 0, taken = 0;  // time: at the others' speed, and actual
 };
 
 double median_of(const std::vector<double> &ascending) {
@@ -43,15 +43,15 @@ double median_of(const std::vector<double> &ascending) {
   return size == 0 ? kNone : (ascending[(size - 1) / 2] + ascending[size / 2]) / 2;
 }
 
-// Medians of all but one node, for each of them: a node of many hardly moves it, and to sort all for each would take too long.
-constexpr size_t kMostExact = 64;
+// Medians of all but one node, for each node: one of many nodes hardly changes it, and sorting for each would take too long.
+constexpr size_t kMaxExact = 64;
 
-// Healthy nodes differ, too: one that is not clearly further below the others than these lie apart is as slow as by chance. How far
-// they do is measured without what lies below their middle by much: another slow node must not hide this one.
+// Healthy nodes differ, too: a node must be slower by clearly more than this spread. The spread is measured without nodes far
+// below the median, so that another slow node does not hide this one.
 bool is_among(double node, const std::vector<double> &others) {
   constexpr double kDeviations = 2.5, kAbove = 2;
-  constexpr size_t kFewestOthers = 2;
-  if (others.size() < kFewestOthers) return false;
+  constexpr size_t kMinOthers = 2;
+  if (others.size() < kMinOthers) return false;
   const double middle = median(others), below = middle - node;
   const double above = *std::max_element(others.begin(), others.end()) - middle;
   return below < kDeviations * robust_deviation(others, middle) || below < kAbove * above;
@@ -104,12 +104,12 @@ class Comparison {
     own.node.lower += entry.grade == Grade::lower ? 1 : 0;
   }
 
-  // What of the speeds nodes and waves explain, each by itself: the means of both in turn, until they stand still.
+  // The effects of nodes and waves on the speed: computes the means of both alternately, until they converge.
   void fit_waves() {
-    constexpr int kMostRounds = 100;
+    constexpr int kMaxRounds = 100;
     constexpr double kStill = 1e-9;
     double moved = 1;
-    for (int round = 0; round < kMostRounds && moved > kStill; ++round) {
+    for (int round = 0; round < kMaxRounds && moved > kStill; ++round) {
       moved = 0;
       for (Own &own : nodes_) {
         double rest = 0;
@@ -126,7 +126,7 @@ class Comparison {
     }
   }
 
-  // Within nodes and waves; 0 where there are too few tasks to know it.
+  // Within nodes and waves; 0 if there are too few tasks.
   double deviation() {
     double squares = 0;
     for (const Own &own : nodes_)
@@ -137,10 +137,10 @@ class Comparison {
       }
     const auto waves = std::count_if(all_.begin(), all_.end(), [](const Cell &cell) { return !cell.logs.empty(); });
     degrees_ = static_cast<double>(group_.entries.size() - nodes_.size()) - static_cast<double>(waves - 1);
-    return degrees_ > 0 ? std::max(std::sqrt(std::max(squares, 0.0) / degrees_), kLeastNoise) : 0;
+    return degrees_ > 0 ? std::max(std::sqrt(std::max(squares, 0.0) / degrees_), kMinNoise) : 0;
   }
 
-  // Student's test of what the node lies below the others in each wave that both have.
+  // Student's test of the node's difference to the others, in each wave that both have.
   double chance_of(const Own &own, double noise) const {
     double difference = 0, weights = 0;
     for (size_t wave = 0; wave < kWaves; ++wave) {
@@ -162,7 +162,7 @@ class Comparison {
     own.node.others = own.node.tasks == logs_.size() ? kNone : std::exp(median_of_others(own.cells));
   }
 
-  // As if the others had as much of each wave as the node has.
+  // The speed of the others, weighted by the waves of the node.
   double median_of_others(const Cells &own) const {
     std::array<double, kWaves> weights{};
     bool any = false;
@@ -186,7 +186,7 @@ class Comparison {
   }
 
   void forgive() {
-    std::vector<double> all;  // each as if it had had no wave but the usual one
+    std::vector<double> all;  // each corrected to the most frequent wave
     all.reserve(nodes_.size());
     for (const Own &own : nodes_) {
       double of_waves = 0;
@@ -199,7 +199,7 @@ class Comparison {
       NodeSpeed &node = nodes_[place].node;
       if (node.chance >= kChance) continue;
       std::vector<double> others = all;
-      if (nodes_.size() <= kMostExact) others.erase(others.begin() + static_cast<ptrdiff_t>(place));
+      if (nodes_.size() <= kMaxExact) others.erase(others.begin() + static_cast<ptrdiff_t>(place));
       if (is_among(all[place], others)) node.chance = 1;
     }
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stage's nodes beside each other: how fast their tasks were, and how often chance alone does that.
+// Comparison of a stage's nodes: the speed of their tasks, and the probability of such a difference by chance.
 #pragma once
 
 #include "plugins/shared/analysis/bottleneck/detect.h"
 
 namespace atalaya::bottleneck {
 
-// Fills in the group's nodes; its entries are graded. Like is compared with like: tasks of a wave with those of the same wave.
+// Fills in the group's nodes; its entries are graded. Compares tasks only with tasks of the same wave.
 void compare_nodes(Group &group, const JobData &data);
 
 }  // namespace atalaya::bottleneck

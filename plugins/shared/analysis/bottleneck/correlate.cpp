@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeadingPart = 0.8;
 
-// False: constant, but for rounding.
+// False: constant, except for rounding.
 bool normalise(std::vector<double> &column) {
   const auto count = static_cast<double>(column.size());
   double mean = 0, squares = 0, largest = 0;
@@ -50,7 +50,7 @@ std::vector<Component> principal_components(const Table &table) {
   const Eigen::MatrixXd correlations = values.transpose() * values / static_cast<double>(rows);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(correlations);
   std::vector<Component> components;
-  for (Eigen::Index i = columns; i-- > 0;) {  // it has them in ascending order
+  for (Eigen::Index i = columns; i-- > 0;) {  // sorted in ascending order
     const double variance = std::max(0.0, solver.eigenvalues()[i]);
     Component component{variance / static_cast<double>(columns), {}};
     Eigen::VectorXd loadings = solver.eigenvectors().col(i) * std::sqrt(variance);
@@ -63,18 +63,18 @@ std::vector<Component> principal_components(const Table &table) {
   return components;
 }
 
-// What all take grows with the third power of the columns, and frameworks may count thousands of things.
+// The cost grows with the third power of the columns, and frameworks may have thousands of counters.
 Component first_component(const Table &table) {
-  constexpr size_t kMostColumns = 500;
-  if (table.columns.size() <= kMostColumns) {
+  constexpr size_t kMaxColumns = 500;
+  if (table.columns.size() <= kMaxColumns) {
     const std::vector<Component> components = principal_components(table);
     return components.empty() ? Component() : components.front();
   }
   Table part;
-  part.columns.assign(table.columns.begin(), table.columns.begin() + kMostColumns);
+  part.columns.assign(table.columns.begin(), table.columns.begin() + kMaxColumns);
   Component component = principal_components(part).front();
   std::vector<double> scores(table.rows(), 0);
-  for (size_t i = 0; i < kMostColumns; ++i)
+  for (size_t i = 0; i < kMaxColumns; ++i)
     for (size_t row = 0; row < scores.size(); ++row) scores[row] += component.loadings[i] * part.columns[i][row];
   component.loadings.clear();
   for (const std::vector<double> &column : table.columns) component.loadings.push_back(correlation(column, scores));
@@ -82,13 +82,13 @@ Component first_component(const Table &table) {
 }
 
 Correlated correlate(const Table &table, const std::vector<double> &index) {
-  constexpr size_t kFewestRows = 3;
+  constexpr size_t kMinRows = 3;
   Correlated found;
   std::vector<double> changing_index = index;
-  if (index.size() < kFewestRows || !normalise(changing_index)) return found;
+  if (index.size() < kMinRows || !normalise(changing_index)) return found;
   Table columns = normalised(table);
   if (columns.columns.empty()) return found;
-  std::vector<std::pair<double, size_t>> order;  // those that go with the index most come first, in the component too
+  std::vector<std::pair<double, size_t>> order;  // columns with the largest correlation come first, in the component too
   double sum = 0;
   for (size_t i = 0; i < columns.columns.size(); ++i) {
     order.emplace_back(correlation(columns.columns[i], index), i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which columns of a table go with an index: correlation with it, and the principal components of the columns.
+// Correlation of a table's columns with an index, and the principal components of the columns.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@ namespace atalaya::bottleneck {
 
 struct Table {
   std::vector<std::string> names;            // of the columns
-  std::vector<std::vector<double>> columns;  // all of one length
+  std::vector<std::vector<double>> columns;  // all of equal length
   size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }
 };
 
-// Columns that do not change are left out; the others get the mean 0 and the standard deviation 1.
+// Removes constant columns; normalises the others to mean 0 and standard deviation 1.
 Table normalised(Table table);
 
 struct Component {
-  double explained = 0;          // the part of all variance
+  double explained = 0;  // share of the total variance
   std::vector<double> loadings;  // the correlation of each column with it; the largest is positive
 };
-// Of the columns' correlation matrix, the largest first. The table is normalised.
+// Of the columns' correlation matrix, the largest first. The table must be normalised.
 std::vector<Component> principal_components(const Table &table);
 
-// The first of them; of a table with very many columns that of the first 500. All columns have loadings. Empty of an empty table.
+// The first one; for tables with many columns, computed from the first 500. All columns have loadings. Empty for an empty table.
 Component first_component(const Table &table);
 
 struct Coefficient {
@@ -34,11 +34,11 @@ struct Coefficient {
 };
 struct Correlated {
   std::vector<Coefficient> all;  // by size of the correlation
-  size_t leading = 0;            // so many of them have 80 % of the sum of all sizes
+  size_t leading = 0;  // the first ones, with 80 % of the sum of all absolute values
   double explained = 0;          // by the first component
   size_t rows = 0;
 };
-// Nothing where fewer than three rows or a constant index leave nothing to correlate.
+// Empty with fewer than three rows or a constant index.
 Correlated correlate(const Table &table, const std::vector<double> &index);
 
 }  // namespace atalaya::bottleneck

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of its data a task got over the network, as its phases tell it.
+// The share of a task's input that came over the network, as reported by its phases.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace atalaya::bottleneck {
 
-// Where what one phase worked through came from is known only if it is of all its spans that had any.
+// The source of a phase's data is known only if all its spans with data report it.
 int64_t remote_of_both(const Work &a, const Work &b);
 
-// Only phases that read the task's input, or from the network, can tell. What others took from memory and disk was the task's own
-// by then: a task of which only these have a source read from nobody knows where.
+// Only phases that read the task's input, or from the network, count. Other phases read the task's own data from memory and disk:
+// if only these report a source, that of the task is unknown.
 class DataSource {
  public:
   explicit DataSource(const JobData &data);
 
-  // What of the bytes that a task's phases read was remote, and of how many; kUnknown unless all that had bytes tell it.
+  // The remote bytes of those that a task's phases read; kUnknown unless all phases with bytes report it.
   struct Remote {
     int64_t remote = kUnknown, of = kUnknown;
   };
@@ -33,8 +33,8 @@ class DataSource {
   bool reads_remote(const Phase &phase) const;
 
   const JobData &data_;
-  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> remote_;  // job, stage, phase: of which bytes came over the network
-  // Which of a task's phases read, by their names. Tasks mostly have the same ones.
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> remote_;  // job, stage, phase: with bytes that came over the network
+  // The phases of a task that read, by their names. Cached: most tasks have the same phases.
   std::map<std::vector<uint32_t>, std::vector<bool>> reads_;
   std::vector<uint32_t> names_;
 };

@@ -93,14 +93,14 @@ class Groups {
     Group &group = found->second;
     if (!is_new) return group;
     std::tie(group.job, group.stage, group.phase) = key;
-    group.bytes_of_task = group.phase != 0;  // until one of it tells bytes
+    group.bytes_of_task = group.phase != 0;  // until one reports bytes
     return group;
   }
   void first_start(const Group &group, int64_t start_ns) {
     const auto [first, is_new] = starts_.try_emplace({group.job, group.stage}, start_ns);
     first->second = std::min(first->second, start_ns);
   }
-  // Nothing moved, nothing is slow.
+  // Nothing moved: no speed.
   static void add(Group &group, uint32_t task, int64_t start_ns, int64_t time_ns, int64_t bytes) {
     if (bytes > 0)
       group.entries.push_back({task, Grade::medium, Wave::first, start_ns, time_ns, bytes, speed_of(bytes, time_ns)});
@@ -119,7 +119,7 @@ class Groups {
   std::map<std::pair<uint32_t, uint32_t>, int64_t> starts_;
 };
 
-// How a stage's tasks are told apart. A program that has just been started is slow, and a reduce that waits for maps does not work.
+// The groups of a stage's tasks: a program that has just started is slow, and a reduce that waits for maps does not work.
 std::vector<Wave> waves_of(const JobData &data, const std::vector<Group> &groups, const MapPhaseEnds &ends) {
   std::vector<Wave> waves(data.tasks.size(), Wave::first);
   std::unordered_map<uint32_t, int64_t> first_end;  // by host
@@ -166,19 +166,19 @@ std::vector<Group> grade(const JobData &data, const DetectOptions &options, quer
 
 std::string why_no_verdict(const Group &group) {
   const std::string tasks = std::to_string(group.entries.size()) + (group.entries.size() == 1 ? " task" : " tasks");
-  if (group.entries.size() < kFewestTasks)
-    return tasks + " with a known speed are too few to tell a slow node from chance (" + std::to_string(kFewestTasks) +
-           " are needed)";
-  if (group.nodes.size() < 2) return "all " + tasks + " ran on one node: there is none to compare it with";
-  const auto enough = [](const NodeSpeed &node) { return node.tasks >= kFewestOfNode; };
+  if (group.entries.size() < kMinTasks)
+    return tasks + " with a known speed are too few to distinguish a slow node from chance (" + std::to_string(kMinTasks) +
+           " needed)";
+  if (group.nodes.size() < 2) return "all " + tasks + " ran on one node: no other node to compare with";
+  const auto enough = [](const NodeSpeed &node) { return node.tasks >= kMinOfNode; };
   if (std::none_of(group.nodes.begin(), group.nodes.end(), enough))
-    return "no node ran " + std::to_string(kFewestOfNode) + " of its " + tasks + ": too few to tell a slow node from chance";
+    return "no node ran " + std::to_string(kMinOfNode) + " of its " + tasks + ": too few to distinguish a slow node from chance";
   return "";
 }
 
 bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t looked_at) {
-  if (!why_no_verdict(group).empty() || node.tasks < kFewestOfNode || node.tasks == group.entries.size()) return false;
-  if (node.lowest + node.lower == 0) return false;  // the algorithm's own condition
+  if (!why_no_verdict(group).empty() || node.tasks < kMinOfNode || node.tasks == group.entries.size()) return false;
+  if (node.lowest + node.lower == 0) return false;  // required by the algorithm
   return node.slower() >= options.least && node.lost >= kWorthwhile && node.chance * static_cast<double>(looked_at) <= kChance;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast tasks and phases were, in five grades, and on which nodes they were slower than chance explains.
+// The speed of tasks and phases in five grades, and nodes that are slower than chance explains.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ constexpr size_t kGrades = 5;
 enum class Grade : uint8_t { lowest, lower, medium, higher, highest };
 std::string_view grade_text(Grade grade);
 
-// Tasks that are compared with each other: reduces that were there before the last map had ended, the first ones on their node, and
-// those that were started when one of the stage had ended there.
+// Groups of comparable tasks: reduces that started before the last map had ended, the first tasks on a node, and tasks that
+// started after another one of the stage had ended there.
 enum class Wave : uint8_t { early, first, later };
 constexpr size_t kWaves = 3;
 
-// A task, or its phase, with its speed.
+// A task or a phase of it, with its speed.
 struct Entry {
   uint32_t task = 0;
   Grade grade = Grade::medium;
@@ -32,46 +32,46 @@ struct Entry {
   double speed = 0;  // DPS: KiB/s
 };
 
-// A node beside the others.
+// A node compared with the others.
 struct NodeSpeed {
   uint32_t host = 0;
   size_t tasks = 0, lowest = 0, lower = 0;
-  // Medians. Others: of the tasks on all other nodes, as many of each wave as the node has; NaN where there are none.
+  // Medians. Others: of tasks on all other nodes, weighted by the node's waves; NaN if there are none.
   double speed = 0, others = 0;
-  double chance = 1;  // how often chance alone makes a node this slow
-  double lost = 0;    // of the tasks' time on it: what it would not have taken at the others' speed
+  double chance = 1;  // probability of a node as slow as this by chance
+  double lost = 0;  // share of its tasks' time that they would not have taken at the others' speed
   double slower() const { return 1 - speed / others; }
 };
 
-// The tasks of one stage of a job, or one phase of them.
+// The tasks of a stage of a job, or one phase of them.
 struct Group {
-  uint32_t job = 0, stage = 0, phase = 0;                   // job: its place; phase: 0 = the tasks as a whole
-  bool bytes_of_task = false;                               // a phase of which no task tells any
-  bool is_remote = false;                                   // a phase of which bytes came over the network
-  double offset_ns = 0;                                     // how long after its task it begins, on average
-  size_t without_speed = 0;                                 // done, but their bytes are not known, or 0
-  double speed = std::numeric_limits<double>::quiet_NaN();  // the median; NaN: of no task it is known
+  uint32_t job = 0, stage = 0, phase = 0;  // job: its index; phase: 0 = whole tasks
+  bool bytes_of_task = false;  // a phase without reported bytes
+  bool is_remote = false;  // a phase with bytes that came over the network
+  double offset_ns = 0;  // average start after the start of its task
+  size_t without_speed = 0;  // ended, but with unknown bytes or 0
+  double speed = std::numeric_limits<double>::quiet_NaN();  // the median; NaN: unknown for all tasks
   std::vector<Entry> entries;
   std::vector<NodeSpeed> nodes;  // by name
 };
 
 struct DetectOptions {
   Clustering clustering = Clustering::pam;
-  double least = 0.2;  // a node that is slower by less is not slow
+  double least = 0.2;  // minimum slowdown of a slow node
 };
 
-// By job, by stage as they begin; first the tasks as a whole, then their phases as they begin.
+// Sorted by job, then by stage in order of start; first whole tasks, then their phases in order of start.
 std::vector<Group> grade(const JobData &data, const DetectOptions &options, query::Budget &budget);
 
-constexpr double kChance = 0.01;      // of a false verdict on a job, all that is looked at together
-constexpr double kWorthwhile = 0.05;  // of the tasks' time: what loses less does not matter
+constexpr double kChance = 0.01;  // probability of a false verdict per job, over all comparisons
+constexpr double kWorthwhile = 0.05;  // of the tasks' time: smaller losses do not matter
 
-// What a group must have for a verdict on its nodes.
-constexpr size_t kFewestTasks = 8, kFewestOfNode = 3;
-// Why there can be no verdict; "" when there can.
+// Conditions for a verdict on the nodes of a group.
+constexpr size_t kMinTasks = 8, kMinOfNode = 3;
+// The reason why there can be no verdict; "" if there can.
 std::string why_no_verdict(const Group &group);
 
-// Whether the node is slower than chance and `least` explain, when so many nodes are looked at.
+// Whether the node is slower than chance and `least` explain, with this number of compared nodes.
 bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t looked_at);
 
 }  // namespace atalaya::bottleneck

@@ -9,17 +9,17 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr unsigned kLines = 1, kHistory = 2, kTwice = 4;  // who tells phases of a task; both tell the same one
+constexpr unsigned kLines = 1, kHistory = 2, kTwice = 4;  // reporters of a task's phases; both report the same one
 
-// How a stage's lines stand to the history's phases of one name.
+// The relation of a stage's lines to the history's phases of one name.
 struct Name {
   bool in_lines = false;
-  size_t over = 0, beside = 0;  // phases that lines of their task overlap, or do not
+  size_t over = 0, apart = 0;  // phases that overlap lines of their task, or do not
 };
 
 struct Stage {
   size_t with_lines = 0, with_history_only = 0, twice = 0;  // tasks
-  std::map<uint32_t, Name> names;                           // where its lines count
+  std::map<uint32_t, Name> names;  // if its lines count
   bool lines_count() const { return with_lines >= with_history_only; }
 };
 
@@ -43,25 +43,25 @@ class DuplicatePhases {
     for (const Phase &phase : history_)
       if ((reporters_[phase.task] & kTwice) != 0) keep_bytes(phase);
     find_names();
-    std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true) && !is_beside(phase); });
+    std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true) && !is_apart(phase); });
     std::erase_if(lines_, [&](const Phase &phase) { return is_left_out(phase, false); });
   }
 
-  void say(std::vector<std::string> &notes) const {
+  void add_notes(std::vector<std::string> &notes) const {
     size_t by_lines = 0, without = 0, by_history = 0;
     for (const auto &[key, stage] : stages_) {
       (stage.lines_count() ? by_lines : by_history) += stage.twice;
       if (stage.lines_count()) without += stage.with_history_only;
     }
     const auto both = [](size_t tasks) {
-      return "phases of " + std::to_string(tasks) + " tasks are told by their own lines and by a history: ";
+      return "phases of " + std::to_string(tasks) + " tasks are reported by their lines and by a history: ";
     };
     if (by_lines > 0)
       notes.push_back(both(by_lines) + "the lines count" +
                       (without == 0 ? ""
                                     : ", and those of " + std::to_string(without) +
-                                          " tasks beside them that only a history tells are left out"));
-    if (by_history > 0) notes.push_back(both(by_history) + "the history counts, for most tasks beside them have no lines");
+                                          " other tasks that only a history reports are ignored"));
+    if (by_history > 0) notes.push_back(both(by_history) + "the history counts, because most other tasks have no lines");
   }
 
  private:
@@ -71,7 +71,7 @@ class DuplicatePhases {
 
   static void add(Stage &stage, unsigned reporters) {
     stage.twice += (reporters & kTwice) != 0 ? 1 : 0;
-    // A history may tell something that is as exact as lines are: only with a phase that is in both has the task lines.
+    // A history may have phases that are as exact as lines: a task has lines only if a phase is in both.
     if ((reporters & kTwice) != 0 || reporters == kLines)
       ++stage.with_lines;
     else
@@ -83,10 +83,10 @@ class DuplicatePhases {
     const auto stage = stages_.find(key_of(task));
     if (stage == stages_.end() || stage->second.lines_count() != of_history) return false;
     if (!of_history) return (reporters_[phase.task] & kTwice) != 0;
-    return task.has_span || (reporters_[phase.task] & kLines) != 0;  // else nothing would tell when the task was
+    return task.has_span || (reporters_[phase.task] & kLines) != 0;  // else the time of the task would be unknown
   }
 
-  // nullptr where the phase is not of a stage whose lines count.
+  // nullptr if the lines of the phase's stage do not count.
   Stage *stage_by_lines(const Phase &phase) {
     const auto stage = stages_.find(key_of(data_.tasks[phase.task]));
     return stage != stages_.end() && stage->second.lines_count() ? &stage->second : nullptr;
@@ -102,15 +102,15 @@ class DuplicatePhases {
       stage = (reporters_[phase.task] & kLines) != 0 ? stage_by_lines(phase) : nullptr;
       if (stage == nullptr) continue;
       Name &name = stage->names[phase.phase];
-      if (!name.in_lines) ++(is_overlapped(phase) ? name.over : name.beside);
+      if (!name.in_lines) ++(is_overlapped(phase) ? name.over : name.apart);
     }
   }
 
-  // Where no line tells the phase, nor what the task did in its time. Tasks without lines have it only if it is so of most others:
-  // else it could not be compared.
-  bool is_beside(const Phase &of_history) {
+  // If no line reports the phase, or anything in its time. Tasks without lines keep it only if most others do, because it must be
+  // comparable.
+  bool is_apart(const Phase &of_history) {
     const Name &name = stage_by_lines(of_history)->names[of_history.phase];
-    return !name.in_lines && name.beside >= name.over && ((reporters_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
+    return !name.in_lines && name.apart >= name.over && ((reporters_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
   }
 
   // By lines of its task, by more than a little.
@@ -135,7 +135,7 @@ class DuplicatePhases {
     return static_cast<double>(covered_ns) > kLittle * static_cast<double>(of_history.work.duration_ns);
   }
 
-  // Where no line of the phase tells bytes.
+  // If no line of the phase reports bytes.
   void keep_bytes(const Phase &of_history) {
     const auto [begin, end] = std::equal_range(lines_.begin(), lines_.end(), of_history, by_name);
     if (begin == end || std::any_of(begin, end, [](const Phase &phase) { return phase.work.bytes != kUnknown; })) return;
@@ -157,7 +157,7 @@ std::vector<Phase> remove_duplicate_phases(std::vector<Phase> lines, std::vector
   if (lines.empty()) return history;
   DuplicatePhases duplicates(lines, history, data);
   duplicates.choose();
-  duplicates.say(notes);
+  duplicates.add_notes(notes);
   std::vector<Phase> &more = lines.size() < history.size() ? history : lines, &fewer = &more == &lines ? history : lines;
   more.insert(more.end(), fewer.begin(), fewer.end());
   return std::move(more);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases that are told twice: by lines of the tasks themselves, and coarser by the framework's history.
+// Phases that are reported twice: by lines of the tasks, and less exactly by the framework's history.
 #pragma once
 
 #include <string>
@@ -9,10 +9,9 @@
 
 namespace atalaya::bottleneck {
 
-// Of both those that count, so that each time is there once and the tasks of a stage can be compared: where the same phase of an
-// attempt is in both, the stage's phases are the lines' if at least half of its tasks have any, else the history's. What that
-// leaves out is noted; bytes that only the history has of a phase stay, and so do its phases whose name no line has and in whose
-// time no line of their task lies.
+// Keeps one of both, so that each time counts once and the tasks of a stage are comparable: if attempts report the same phase in
+// both ways, the lines count if at least half of the stage's tasks have any, else the history. Notes report what is ignored.
+// Bytes that only the history reports are kept, and so are its phases with names and times that no line of their task has.
 std::vector<Phase> remove_duplicate_phases(std::vector<Phase> lines, std::vector<Phase> history, const JobData &data,
                              std::vector<std::string> &notes);
 

@@ -20,12 +20,12 @@
 namespace atalaya::bottleneck {
 namespace {
 
-// What is read of a finding's tasks and of those beside them.
-constexpr size_t kMostReadAgain = 500'000;  // spans: beyond it counters are left out, which are read with all of them
-constexpr size_t kMostOwn = 400, kMostOthers = 800, kMostHosts = 8;
-constexpr size_t kMostParts = 50;  // windows of one phase of a task
+// Limits of the data that is read for a finding's tasks and the compared ones.
+constexpr size_t kMaxReadAgain = 500'000;  // spans: with more, counters are ignored, because reading them reads all spans
+constexpr size_t kMaxOwn = 400, kMaxOthers = 800, kMaxHosts = 8;
+constexpr size_t kMaxParts = 50;  // windows of one phase of a task
 
-// What the findings of a job have in common: it is read once.
+// Data that the findings of a job share: read once.
 class JobFacts {
  public:
   JobFacts(const JobData &data, const MapPhaseEnds &map_phase_ends, uint32_t job, store::Store &store, query::Budget &budget)
@@ -35,7 +35,7 @@ class JobFacts {
       if (task.job == job) names.insert(task.host);
     for (const uint32_t name : names) hosts_.insert(data.name(name));
   }
-  // Of tasks whose speed is not known.
+  // With tasks of unknown speed.
   std::vector<Entry> entries_of(const std::vector<uint32_t> &tasks) const {
     std::vector<Entry> entries;
     for (const uint32_t number : tasks) {
@@ -46,9 +46,9 @@ class JobFacts {
     return entries;
   }
   Metrics metrics(const std::vector<Windows> &sets) const { return Metrics::read(sets, hosts_, store_, budget_); }
-  // Counters of these tasks are asked for by and by.
+  // Reads the counters of these tasks on demand.
   void add(const std::vector<uint32_t> &tasks) { tasks_.insert(tasks.begin(), tasks.end()); }
-  // nullptr: to read them costs more than is allowed; all else can do without.
+  // nullptr: reading them would exceed the budget; everything else works without.
   const Counters *counters() {
     if (!looked_for_counters_) find_counters();
     return counters_ ? &*counters_ : nullptr;
@@ -60,12 +60,12 @@ class JobFacts {
  private:
   void find_counters() {
     looked_for_counters_ = true;
-    if (data_.tasks.size() + data_.phases.size() > kMostReadAgain) return;
+    if (data_.tasks.size() + data_.phases.size() > kMaxReadAgain) return;
     query::Budget part = budget_.half();
     try {
       counters_ = read_counters(data_, {tasks_.begin(), tasks_.end()}, store_, part);
     } catch (const query::TooMuch &much) {
-      notes_.insert("job " + data_.name(data_.jobs[job_].id) + ": counters of tasks were not looked at: " + much.what());
+      notes_.insert("job " + data_.name(data_.jobs[job_].id) + ": counters of tasks were not read: " + much.what());
     }
   }
 
@@ -113,15 +113,15 @@ class Explainer {
     finding_.leading = leading_resource(finding_.metrics);
     finding_.summary = subject() + conclusion(finding_.checks);
     if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
-      finding_.summary += "; the metrics that go with its speed most are of " + std::string(resource_text(finding_.leading));
+      finding_.summary += "; the metrics with the largest correlation with its speed are of " + std::string(resource_text(finding_.leading));
   }
 
-  // All that was found out stands; what was not is not guessed.
+  // Keeps the results so far; does not guess the others.
   void stay_without_reason() {
     finding_.index.clear();
     finding_.metrics = {};
     finding_.summary =
-        subject() + (finding_.checks.empty() ? "to look for the reason costs more than is allowed" : conclusion(finding_.checks));
+        subject() + (finding_.checks.empty() ? "the search for the reason exceeds the limits" : conclusion(finding_.checks));
   }
 
  private:
@@ -134,18 +134,18 @@ class Explainer {
       if (node.host != finding_.host && node.host != 0) most.emplace_back(node.tasks, node.host);
     std::sort(most.begin(), most.end(), [](const auto &a, const auto &b) { return a > b; });
     std::set<uint32_t> chosen;
-    for (size_t i = 0; i < std::min(most.size(), kMostHosts); ++i) chosen.insert(most[i].second);
+    for (size_t i = 0; i < std::min(most.size(), kMaxHosts); ++i) chosen.insert(most[i].second);
     for (const Entry &entry : group_.entries) {
       const uint32_t host = data_.tasks[entry.task].host;
       if (host == finding_.host && entry.grade <= Grade::lower && !finding_.is_overtaken) own_.push_back(entry);
       if (chosen.contains(host)) others_.push_back(entry);
     }
     if (finding_.is_overtaken) own_ = facts_.entries_of(finding_.tasks);
-    own_ = evenly(own_, kMostOwn);
-    others_ = evenly(others_, kMostOthers);
+    own_ = evenly(own_, kMaxOwn);
+    others_ = evenly(others_, kMaxOthers);
   }
 
-  // Of a phase that came in several spans (spill after spill) those: between them the task did something else.
+  // Of a phase with several spans (several spills) only these: between them the task did other work.
   Windows windows_of(const Entry &entry) const {
     const std::string &host = data_.name(data_.tasks[entry.task].host);
     const Part key{entry.task, group_.phase};
@@ -156,7 +156,7 @@ class Explainer {
     Windows windows;
     for (auto part = begin; part != end; ++part)
       if (part->end_ns > entry.start_ns) windows.push_back({host, std::max(part->begin_ns, entry.start_ns), part->end_ns});
-    return evenly(windows, kMostParts);
+    return evenly(windows, kMaxParts);
   }
 
   TaskShares of_tasks(bool own) const {
@@ -185,18 +185,18 @@ class Explainer {
     return tasks;
   }
 
-  // Sample by sample in the windows of the slow tasks.
+  // By sample, in the windows of the slow tasks.
   void correlate_ipc(const Metrics &metrics) {
-    constexpr size_t kFewestSamples = 8;
-    Samples samples = samples_of(metrics, sides_.own, kMostOwn + kMostOthers, facts_.budget());
-    if (samples.rows.size() < kFewestSamples) return;
+    constexpr size_t kMinSamples = 8;
+    Samples samples = samples_of(metrics, sides_.own, kMaxOwn + kMaxOthers, facts_.budget());
+    if (samples.rows.size() < kMinSamples) return;
     Columns columns = columns_of(metrics, samples.rows, facts_.budget());
     columns.erase(std::string(kIpc));
     const Table table = table_of(columns, samples.ipc);
     finding_.metrics = correlate(table, samples.ipc);
   }
 
-  // Task by task, the slow ones and those beside them.
+  // By task, the slow ones and the compared ones.
   void correlate_speed(const Metrics &metrics) {
     finding_.index = "dps";
     std::vector<double> speeds;
@@ -249,7 +249,7 @@ class JobExplainer {
           explain_one(i, facts_.metrics({explainers_[i].windows()}), 0);
       } catch (const query::TooMuch &much) {
         explainers_[i].stay_without_reason();
-        notes.push_back(explainers_[i].where() + ": not all metrics were looked at: " + much.what());
+        notes.push_back(explainers_[i].where() + ": not all metrics were read: " + much.what());
       }
     }
     notes.insert(notes.end(), on_hosts_.begin(), on_hosts_.end());
@@ -258,7 +258,7 @@ class JobExplainer {
   }
 
  private:
-  // Nothing where that is more than is allowed: one by one they may not be.
+  // Nothing if that exceeds the budget: reading them one by one may not.
   std::optional<Metrics> read_all() const {
     std::vector<Windows> sets;
     for (const Explainer &explainer : explainers_) sets.push_back(explainer.windows());

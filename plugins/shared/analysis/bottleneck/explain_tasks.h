@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why tasks are slow by themselves: only what they tell of themselves can be compared.
+// The reasons of slow tasks on healthy nodes: only their own reports can be compared.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace atalaya::bottleneck {
 
-// Fills in checks, reason and summary of a finding of such tasks.
+// Fills in checks, reason and summary of a finding about such tasks.
 void explain_tasks(Finding &finding, const JobData &data, const std::vector<Group> &groups);
 
 }  // namespace atalaya::bottleneck

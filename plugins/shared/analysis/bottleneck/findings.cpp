@@ -17,13 +17,13 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr double kMuchSlower = 3;      // of a task by itself: as long as that of the stage's median speed
-constexpr double kLeastLostNs = 10e9;  // seconds are lost by a pause of the host now and then
-constexpr double kFarAway = 3.5;       // robust deviations; more among many tasks, where some are far away by chance
-constexpr double kMostOfAll = 0.2;     // more tasks than these are no outliers
-constexpr size_t kFewestForOutliers = 10;
+constexpr double kMuchSlower = 3;  // of a single task: this multiple of the time at the stage's median speed
+constexpr double kMinLostNs = 10e9;  // short pauses of hosts lose seconds now and then
+constexpr double kFarAway = 3.5;  // robust deviations; with many tasks more, because some deviate by chance
+constexpr double kMaxOfAll = 0.2;  // a larger share of tasks is no outlier
+constexpr size_t kMinForOutliers = 10;
 
-// The groups of a stage: the tasks' at `begin`, then its phases'.
+// The groups of a stage: whole tasks at `begin`, then their phases.
 struct Stage {
   size_t begin = 0, end = 0;
 };
@@ -37,13 +37,13 @@ std::vector<Stage> stages_of(const std::vector<Group> &groups) {
   return stages;
 }
 
-// What a node ran of a stage.
+// The attempts of a stage on a node.
 struct Attempts {
   size_t count = 0;
   double time_ns = 0;
 };
 
-// Attempts of a stage that were killed while another one of the same task, which succeeded, ran on another node.
+// Attempts of a stage that were killed while another attempt of the same task succeeded on another node.
 struct Overtaken {
   std::vector<uint32_t> tasks;
   std::map<uint32_t, Attempts> attempts;  // all of the stage, by host
@@ -56,7 +56,7 @@ class OvertakenStages {
     for (uint32_t i = 0; i < data.tasks.size(); ++i)
       if (may_be_overtaken(data.tasks[i])) killed.push_back(i);
     if (killed.empty()) return;
-    std::unordered_map<std::string_view, std::vector<uint32_t>> winners;  // of the tasks of those
+    std::unordered_map<std::string_view, std::vector<uint32_t>> winners;  // of the tasks of those attempts
     for (const uint32_t task : killed) winners[task_of(task)];
     for (uint32_t i = 0; i < data.tasks.size(); ++i)
       if (data.tasks[i].is_done())
@@ -66,7 +66,7 @@ class OvertakenStages {
     count_attempts();
   }
 
-  // nullptr: there are none.
+  // nullptr: none.
   const Overtaken *of(uint32_t job, uint32_t stage) const {
     const auto found = stages_.find({job, stage});
     return found == stages_.end() ? nullptr : &found->second;
@@ -75,11 +75,11 @@ class OvertakenStages {
  private:
   using Key = std::pair<uint32_t, uint32_t>;
   static Key key_of(const Task &task) { return {task.job, task.stage}; }
-  // Of what tells its attempt only it is not known what copies it has.
+  // Without the task's id, copies cannot be recognised.
   static bool may_be_overtaken(const Task &task) {
     return task.outcome == Outcome::killed && task.work.duration_ns > 0 && task.host != 0 && !task.task().empty();
   }
-  // Its job and itself, without the attempt.
+  // The job and the task, without the attempt.
   std::string_view task_of(uint32_t number) const {
     const Task &task = data_.tasks[number];
     return std::string_view(*task.key).substr(0, task.attempt_begin);
@@ -112,7 +112,7 @@ class Finder {
   Finder(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
       : data_(data), groups_(groups), ranks_(ranks), options_(options), map_phase_ends_(data), overtaken_(data, map_phase_ends_) {
     for (const Group &group : groups)
-      for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kFewestOfNode ? 1 : 0;
+      for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kMinOfNode ? 1 : 0;
   }
 
   std::vector<Finding> find() {
@@ -157,7 +157,7 @@ class Finder {
     finding.lost = node.lost;
   }
 
-  // Of the phases that which lost most stands for all; where none is slow by itself, the one that decides how fast tasks are.
+  // The phase that lost most represents a node; if none is slow, the phase that decides the speed of tasks.
   void finish(Finding &finding, const Stage &stage) {
     if (!finding.phases.empty()) {
       finding.group = finding.phases.front().group;
@@ -186,21 +186,21 @@ class Finder {
                                " slower");
     finding.evidence.push_back(std::to_string(node->lowest + node->lower) + " of its " + std::to_string(node->tasks) +
                                " tasks are in the two lowest grades of this " + (group.phase == 0 ? "stage" : "phase") +
-                               "; it lost " + percent_text(node->lost) + " of their time by that");
+                               "; this cost " + percent_text(node->lost) + " of their time");
     for (const PhaseRank &rank : ranks_)
       if (rank.group == finding.group && finding.phase != 0 && !std::isnan(rank.correlation))
-        finding.evidence.push_back("over all tasks the phase's speed has the correlation " + coefficient_text(rank.correlation) +
-                                   " with the task's" + (rank.bottleneck ? ", the most of all phases" : ""));
+        finding.evidence.push_back("over all tasks, the phase's speed has a correlation of " + coefficient_text(rank.correlation) +
+                                   " with the task's" + (rank.bottleneck ? ", the largest of all phases" : ""));
     for (size_t i = 1; i < finding.phases.size(); ++i)
       finding.evidence.push_back("its " + data_.name(groups_[finding.phases[i].group].phase) + " is " +
                                  percent_text(finding.phases[i].slower) + " slower, too");
   }
 
-  // On some nodes attempts are overtaken by copies on other ones and killed, so that they are nowhere among the graded.
+  // On some nodes attempts are killed because copies on other nodes are faster, so that they have no grades.
   void find_overtaken(const Stage &stage) {
     const Group &group = groups_[stage.begin];
     const Overtaken *overtaken = overtaken_.of(group.job, group.stage);
-    if (overtaken == nullptr || group.entries.size() < kFewestTasks) return;
+    if (overtaken == nullptr || group.entries.size() < kMinTasks) return;
     std::vector<double> times;
     for (const Entry &entry : group.entries) times.push_back(static_cast<double>(entry.time_ns));
     const double usual = median(std::move(times));
@@ -214,7 +214,7 @@ class Finder {
     for (const auto &[host, tasks] : longer) {
       const std::string text = std::to_string(tasks.size()) +
                                " of its attempts were killed after more than the stage's median of " + short_text(usual / 1e9) +
-                               " s, for copies on other nodes had overtaken them";
+                               " s, because copies on other nodes had overtaken them";
       const auto known = std::find_if(found_.begin(), found_.end(), [&, host = host](const Finding &finding) {
         return finding.job == group.job && finding.stage == group.stage && finding.host == host;
       });
@@ -227,27 +227,27 @@ class Finder {
     }
   }
 
-  // As those of the graded are: without the wait for maps.
+  // As for graded tasks: without the wait for maps.
   double time_of(const Task &task) const { return static_cast<double>(task.work.end_ns() - map_phase_ends_.begin(task)); }
 
-  // Where they are more than chance gives a node of so many attempts, and cost enough.
+  // If there are more than chance explains for the attempts of the node, with a relevant cost.
   void add_overtaken(Finding finding, const Overtaken &overtaken, size_t all) {
     const Attempts &own = overtaken.attempts.at(finding.host);
     size_t attempts = 0;
     for (const auto &[host, other] : overtaken.attempts) attempts += other.count;
     finding.is_overtaken = true;
-    finding.slower = std::numeric_limits<double>::quiet_NaN();  // how far they would have got is not known
+    finding.slower = std::numeric_limits<double>::quiet_NaN();  // their progress is unknown
     finding.chance = binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
     for (const uint32_t task : finding.tasks) finding.lost += time_of(data_.tasks[task]) / own.time_ns;
     const auto looked_at = static_cast<double>(std::max(looked_at_[finding.job], overtaken.attempts.size()));
-    if (finding.tasks.size() < kFewestOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
+    if (finding.tasks.size() < kMinOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
     finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
                                " such attempts on a node that ran " + std::to_string(own.count) + " of " +
                                std::to_string(attempts) + "; they took " + percent_text(finding.lost) + " of its tasks' time");
     found_.push_back(std::move(finding));
   }
 
-  // Nodes on which tasks were started when others had ended: in the first ones programs had warmed up.
+  // Nodes that ran more than one task in sequence: there, programs had warmed up.
   std::set<uint32_t> nodes_of_waves(const Group &group) const {
     std::set<uint32_t> hosts;
     for (const Entry &entry : group.entries)
@@ -257,7 +257,7 @@ class Finder {
 
   void find_outliers(const Stage &stage) {
     const Group &group = groups_[stage.begin];
-    if (group.entries.size() < kFewestForOutliers) return;
+    if (group.entries.size() < kMinForOutliers) return;
     std::vector<double> logs, times;
     for (const Entry &entry : group.entries) {
       logs.push_back(std::log(entry.speed));
@@ -274,7 +274,7 @@ class Finder {
     for (const Entry &entry : group.entries) {
       const double distance = middle - std::log(entry.speed);
       if (entry.grade != Grade::lowest || distance < far || distance < std::log(kMuchSlower)) continue;
-      if (static_cast<double>(entry.time_ns) < std::max(kMuchSlower * usual, usual + kLeastLostNs) ||
+      if (static_cast<double>(entry.time_ns) < std::max(kMuchSlower * usual, usual + kMinLostNs) ||
           named.contains(data_.tasks[entry.task].host))
         continue;
       if (entry.wave != Wave::later && warmed_up.contains(data_.tasks[entry.task].host)) continue;
@@ -282,7 +282,7 @@ class Finder {
       speeds.push_back(entry.speed);
       finding.lost += static_cast<double>(entry.time_ns) - usual;
     }
-    if (speeds.empty() || static_cast<double>(speeds.size()) > kMostOfAll * static_cast<double>(group.entries.size())) return;
+    if (speeds.empty() || static_cast<double>(speeds.size()) > kMaxOfAll * static_cast<double>(group.entries.size())) return;
     double all = 0;
     for (const Entry &entry : group.entries) all += static_cast<double>(entry.time_ns);
     finding.lost /= all;
@@ -294,7 +294,7 @@ class Finder {
     found_.push_back(std::move(finding));
   }
 
-  // In which these tasks lost most of their time beside the phase's median speed.
+  // The phases in which these tasks lost most of their time, compared with the median speed.
   uint32_t slowest_phase(const Finding &finding, const Stage &stage) const {
     const std::set<uint32_t> tasks(finding.tasks.begin(), finding.tasks.end());
     uint32_t phase = 0;
@@ -345,8 +345,8 @@ std::vector<Finding> find_regions(const JobData &data, const std::vector<RegionC
     finding.summary = "critical code region " + data.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
                       short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " +
                       percent_text(region.share) + " of all regions" +
-                      (std::isnan(region.of_tasks) ? "" : ", " + percent_text(region.of_tasks) + " of the time of tasks there");
-    finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms a run");
+                      (std::isnan(region.of_tasks) ? "" : ", " + percent_text(region.of_tasks) + " of the time of tasks on its nodes");
+    finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms per run");
     if (region.bytes_seconds > 0) finding.evidence.push_back(short_text(region.bytes / 1024 / region.bytes_seconds) + " KiB/s");
     found.push_back(std::move(finding));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is slow.
+// Findings: slow nodes, tasks and code regions.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,28 @@ struct SlowPhase {
 
 struct Finding {
   enum class Kind { node, tasks, region } kind = Kind::node;
-  uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its place, or kNoJob; phase 0: the tasks as a whole
-  uint32_t region = 0;                               // its name
-  size_t group = 0;                                  // whose entries these are
-  bool is_overtaken = false;                         // the tasks were killed, for copies on other nodes were faster
-  std::vector<uint32_t> tasks;                       // slow ones
-  double slower = 0, chance = 1, lost = 0;           // slower: NaN where it is not known
-  std::vector<SlowPhase> phases;                     // that lost the most first
+  uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its index, or kNoJob; phase 0: whole tasks
+  uint32_t region = 0;  // its name
+  size_t group = 0;  // the group of the entries
+  bool is_overtaken = false;  // the tasks were killed because copies on other nodes were faster
+  std::vector<uint32_t> tasks;  // the slow ones
+  double slower = 0, chance = 1, lost = 0;  // slower: NaN if unknown
+  std::vector<SlowPhase> phases;  // largest loss first
   Reason reason = Reason::none;
   std::string summary;
   std::vector<std::string> evidence;
   std::vector<Check> checks;
-  std::string index;  // what metrics were correlated with: "ipc", "dps", "" where nothing was
+  std::string index;  // the index of the correlation: "ipc", "dps", "" without one
   Correlated metrics;
-  Resource leading = Resource::other;  // has most of the leading coefficients
+  Resource leading = Resource::other;  // with the largest sum of the leading coefficients
 };
 
-// Slow nodes, the largest loss first, then tasks that are slow by themselves. Without reasons: explain.h.
+// Slow nodes by loss, largest first, then single slow tasks. Without reasons: explain.h.
 std::vector<Finding> find_slow(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options);
 // For messages: job "j", stage "map".
 std::string name_of(const JobData &data, const Group &group);
-// "map "; "" of tasks of no stage.
+// "map "; "" for tasks without a stage.
 std::string stage_text(const JobData &data, uint32_t stage);
 // The critical code regions.
 std::vector<Finding> find_regions(const JobData &data, const std::vector<RegionCost> &regions);

@@ -13,9 +13,9 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr int64_t kShortestStep = 50'000'000;
-constexpr double kMostBins = 2048;  // of one length, and those between borders of windows besides
-constexpr size_t kMostSeries = 500'000;
-constexpr int64_t kLongestWindow = 300'000'000'000;  // a sample of an instant stands for as long at most
+constexpr double kMaxBins = 2048;  // of equal length, in addition to those between borders of windows
+constexpr size_t kMaxSeries = 500'000;
+constexpr int64_t kMaxWindow = 300'000'000'000;  // maximum validity of an instant sample
 
 std::string without_numbers(std::string_view name) {
   std::string out;
@@ -29,11 +29,11 @@ std::string without_numbers(std::string_view name) {
   return out;
 }
 
-constexpr size_t kMostBorders = 2048;  // and stretches of time
+constexpr size_t kMaxBorders = 2048;  // and intervals
 
-// Leaves out borders that are near to the one before, so that no more are left than there may be.
+// Removes borders close to the one before, until the number is allowed.
 void thin_out(std::vector<int64_t> &borders) {
-  for (int64_t nearer = 1'000'000; borders.size() > kMostBorders; nearer *= 2) {
+  for (int64_t nearer = 1'000'000; borders.size() > kMaxBorders; nearer *= 2) {
     int64_t last = borders.front() - nearer;
     std::erase_if(borders, [&](int64_t border) {
       const bool is_near = border - last < nearer;
@@ -53,7 +53,7 @@ void Metrics::each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit
           static_cast<double>(std::min(bin->end_ns, end_ns) - std::max(bin->begin_ns, begin_ns)));
 }
 
-// Those that overlap, or are so near to each other, become one. They are in the order of their begin.
+// Merges windows that overlap or nearly touch. They are sorted by begin.
 void Metrics::join(Bins &stretches, int64_t gap) {
   size_t kept = 0;
   for (const Bin &next : stretches) {
@@ -76,13 +76,13 @@ Metrics::Bins Metrics::bins_of(Windows windows) {
     covered.push_back({window.begin_ns, window.end_ns});
   }
   join(covered, 0);
-  for (int64_t gap = 1'000'000; covered.size() > kMostBorders; gap *= 2) join(covered, gap);
+  for (int64_t gap = 1'000'000; covered.size() > kMaxBorders; gap *= 2) join(covered, gap);
   std::sort(borders.begin(), borders.end());
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
   thin_out(borders);
   double all = 0;
   for (const Bin &stretch : covered) all += static_cast<double>(stretch.end_ns - stretch.begin_ns);
-  const int64_t step = std::max(static_cast<int64_t>(all / kMostBins) + 1, kShortestStep);
+  const int64_t step = std::max(static_cast<int64_t>(all / kMaxBins) + 1, kShortestStep);
   Bins bins;
   auto border = borders.begin();
   for (const Bin &stretch : covered) {
@@ -99,7 +99,7 @@ Metrics::Bins Metrics::bins_of(Windows windows) {
 class MetricsReader : public store::PointVisitor {
  public:
   MetricsReader(const std::vector<Windows> &sets, const std::set<std::string> &hosts, store::Store &store, query::Budget &budget)
-      : sets_(sets), told_hosts_(hosts), store_(store), budget_(budget) {
+      : sets_(sets), reported_hosts_(hosts), store_(store), budget_(budget) {
     all_.held_ = Metrics::Held(&budget);
     all_.programs_.resize(sets.size());
   }
@@ -121,7 +121,7 @@ class MetricsReader : public store::PointVisitor {
       const int64_t time = points.times_ns[i];
       int64_t length = points.durations_ns[i];
       if (length > 0 && series_[series].metric == kIpc) ++ipc_lengths_[length];
-      if (length <= 0) length = target.last_ns == 0 ? 0 : std::min(time - target.last_ns, kLongestWindow);
+      if (length <= 0) length = target.last_ns == 0 ? 0 : std::min(time - target.last_ns, kMaxWindow);
       target.last_ns = time;
       if (length > 0) add(target, time - length, time, points.values[i]);
     }
@@ -132,7 +132,7 @@ class MetricsReader : public store::PointVisitor {
   // The windows of a set that are on a host.
   struct Active {
     size_t set = 0;
-    std::vector<double> part;  // of each bin that is in these
+    std::vector<double> part;  // share of each bin in these
     double all_ns = 0;
   };
   struct Use {
@@ -142,14 +142,14 @@ class MetricsReader : public store::PointVisitor {
   struct Target {
     const Metrics::Bins *bins = nullptr;
     Metrics::Sums *sums = nullptr;
-    std::vector<Use> *uses = nullptr;  // where it is what a program uses: in the order of `active`
+    std::vector<Use> *uses = nullptr;  // for metrics of programs: in the order of `active`
     const std::vector<Active> *active = nullptr;
     bool of_cpu = false;
-    bool amount = false;  // in the window, not a second
+    bool amount = false;  // per window, not per second
     int64_t last_ns = 0;
   };
 
-  // The median: a first window may be short, and what others sent may have any length.
+  // The median: a first window may be short, and those of other senders may have any length.
   int64_t usual_ipc_length() const {
     size_t all = 0, reached = 0;
     for (const auto &[length, count] : ipc_lengths_) all += count;
@@ -158,10 +158,10 @@ class MetricsReader : public store::PointVisitor {
     return 0;
   }
 
-  // Windows that began in the time may end after it, and an instant needs the one before to know for how long it stands.
+  // Windows that begin in the range may end after it, and an instant needs the one before for its validity.
   store::Range wider() const {
-    constexpr int64_t kLatest = std::numeric_limits<int64_t>::max() - kLongestWindow;  // of foreign spans
-    return {begin_ns_ - std::min(begin_ns_, kLongestWindow), std::min(end_ns_, kLatest) + kLongestWindow};
+    constexpr int64_t kLatest = std::numeric_limits<int64_t>::max() - kMaxWindow;  // limit for times of other senders
+    return {begin_ns_ - std::min(begin_ns_, kMaxWindow), std::min(end_ns_, kLatest) + kMaxWindow};
   }
 
   void set_bins() {
@@ -170,7 +170,7 @@ class MetricsReader : public store::PointVisitor {
       for (const Window &window : set) all[window.host].push_back(window);
     for (auto &[host, windows] : all) {
       const Metrics::Bins bins = Metrics::bins_of(std::move(windows));
-      told_hosts_.insert(host);
+      reported_hosts_.insert(host);
       if (bins.empty()) continue;
       begin_ns_ = all_.bins_.empty() ? bins.front().begin_ns : std::min(begin_ns_, bins.front().begin_ns);
       end_ns_ = std::max(end_ns_, bins.back().end_ns);
@@ -200,9 +200,9 @@ class MetricsReader : public store::PointVisitor {
   }
 
   std::vector<store::Series> series_of(std::vector<std::string> hosts) {
-    std::vector<store::Series> found = store_.series({{}, {{"host", std::move(hosts)}}, wider()}, kMostSeries + 1);
-    if (found.size() > kMostSeries)
-      throw query::TooMuch("more than " + std::to_string(kMostSeries) + " series are of the nodes in question" +
+    std::vector<store::Series> found = store_.series({{}, {{"host", std::move(hosts)}}, wider()}, kMaxSeries + 1);
+    if (found.size() > kMaxSeries)
+      throw query::TooMuch("more than " + std::to_string(kMaxSeries) + " series belong to the nodes" +
                            query::kAskForLess);
     std::erase_if(found, [](const store::Series &series) {
       return combine_of(series.metric, series.info.get()) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";
@@ -211,7 +211,7 @@ class MetricsReader : public store::PointVisitor {
     return found;
   }
 
-  // By their names, and where there is nothing of a name by its first label.
+  // By name, and else by the first label.
   void select() {
     std::vector<std::string> names, labels;
     for (const auto &[host, bins] : all_.bins_) names.push_back(query::exactly(host));
@@ -229,10 +229,10 @@ class MetricsReader : public store::PointVisitor {
         if (stored.emplace(tag_of(series.tags, "host")); !all_.bins_.contains(tag_of(series.tags, "host")))
           found.push_back(std::move(series));
     }
-    const SameHosts same(told_hosts_, stored);
+    const SameHosts same(reported_hosts_, stored);
     all_.notes_ = same.notes("metrics");
     for (store::Series &series : found) {
-      const std::string *host = same.told_of(std::string(tag_of(series.tags, "host")));
+      const std::string *host = same.span_host_of(std::string(tag_of(series.tags, "host")));
       if (host == nullptr || !all_.bins_.contains(*host)) continue;
       targets_.push_back(target_of(series, *host));
       series_.push_back(std::move(series));
@@ -269,7 +269,7 @@ class MetricsReader : public store::PointVisitor {
       if (target.uses == nullptr) return;
       for (size_t i = 0; i < target.uses->size(); ++i) {
         const Active &active = (*target.active)[i];
-        if (active.all_ns <= 0) continue;  // windows of no length
+        if (active.all_ns <= 0) continue;  // windows without length
         Use &use = (*target.uses)[i];
         (target.of_cpu ? use.cpu : use.disk) += value * overlap * active.part[bin] / active.all_ns;
       }
@@ -277,7 +277,7 @@ class MetricsReader : public store::PointVisitor {
   }
 
   const std::vector<Windows> &sets_;
-  std::set<std::string> told_hosts_;
+  std::set<std::string> reported_hosts_;
   store::Store &store_;
   query::Budget &budget_;
   Metrics all_;

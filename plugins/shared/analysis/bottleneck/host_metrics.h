@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all layers showed of some hosts in some windows: one series a metric and host, and what each program used.
+// Metrics of all layers for some hosts and windows: one series per metric and host, and the use of each program.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Window {
   int64_t begin_ns = 0, end_ns = 0;
 };
 
-// Windows that are looked at together: those of one finding.
+// Windows of one finding, which are read together.
 using Windows = std::vector<Window>;
 
 // Programs of one name on a host, averages over the windows of that host.
@@ -33,29 +33,29 @@ struct Program {
   double disk = 0;  // MiB/s read and written
 };
 
-// Instructions per cycle: what metrics are correlated with where it is known.
+// Instructions per cycle: the index of correlations, if known.
 inline constexpr std::string_view kIpc = "sys.counters.ipc";
 
 class Metrics {
  public:
-  // Of the hosts and the time of all these windows, where `hosts` are all that the spans name. Throws as queries do.
+  // For all these windows and their hosts; `hosts` are all hosts that the spans name. Throws as queries do.
   static Metrics read(const std::vector<Windows> &sets, const std::set<std::string> &hosts, store::Store &store,
                       query::Budget &budget);
 
   // By name.
   std::vector<std::string> names() const;
   bool has(std::string_view metric) const { return columns_.contains(metric); }
-  // The metric's average in the window; nothing where nothing is known of it.
+  // The metric's average in the window; nothing without data.
   std::optional<double> mean(std::string_view metric, const Window &window) const;
-  // Over several windows, the longer ones counting more.
+  // Over several windows, weighted by length.
   std::optional<double> mean(std::string_view metric, const Windows &windows) const;
-  // In the windows of a set, by its place. Names with the digits of each as #: what differs in numbers only is one program.
+  // In the windows of a set, by its index. Digits in names are replaced by #: names that differ in numbers only are one program.
   const std::vector<Program> &programs(size_t set) const { return programs_.at(set); }
-  // Which hosts of the store are the windows'.
+  // The stored names of the windows' hosts.
   const std::vector<std::string> &notes() const { return notes_; }
-  // The usual length of a window of the instructions per cycle; 0 where the store has none.
+  // The usual length of a window of the instructions per cycle; 0 if the store has none.
   int64_t ipc_sample_ns() const { return ipc_sample_ns_; }
-  // How many the host has; 1 where that is not known.
+  // Number of cores of the host; 1 if unknown.
   double cores(const std::string &host) const {
     const auto found = cores_.find(host);
     return found == cores_.end() ? 1 : static_cast<double>(found->second.size());
@@ -63,8 +63,7 @@ class Metrics {
 
  private:
   friend class MetricsReader;
-  // Stretches of a host's time, one behind the other: no window begins or ends within one of them, but where they would be too
-  // many.
+  // Consecutive intervals of a host's time: no window begins or ends within an interval, unless there would be too many.
   struct Bin {
     int64_t begin_ns = 0, end_ns = 0;
   };
@@ -78,11 +77,11 @@ class Metrics {
   };
   static Bins bins_of(Windows windows);
   static void join(Bins &stretches, int64_t gap);
-  // Those that overlap the time: the place of each, and for how long.
+  // The intervals that overlap the time: their indices and durations.
   template <class Visit>
   static void each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit &&visit);
 
-  // What the budget is asked for, until it goes.
+  // Reserves part of the budget, and releases it at the end.
   class Held {
    public:
     explicit Held(query::Budget *budget = nullptr) : budget_(budget) {}

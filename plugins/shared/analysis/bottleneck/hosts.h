@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts have full names in most histories and short ones in what agents tell: n1.example.org is n1.
+// Names of hosts: most histories have full names and agents short ones: n1.example.org is n1.
 #pragma once
 
 #include <map>
@@ -10,22 +10,22 @@
 
 namespace atalaya::bottleneck {
 
-// What is before the first dot; "" of addresses, which have no such thing.
+// The part before the first dot; "" for addresses.
 std::string_view first_label(std::string_view host);
 
 class SameHosts {
  public:
-  // `told`: as the spans of jobs have them. `stored`: those of what is to be looked at with them.
-  SameHosts(const std::set<std::string> &data, const std::set<std::string> &stored);
+  // `span_hosts`: the names in the spans of jobs. `stored`: the names in the data to match.
+  SameHosts(const std::set<std::string> &span_hosts, const std::set<std::string> &stored);
 
-  // How the spans call a stored host: the same, or the only one with its first label; nullptr where they do not.
-  const std::string *told_of(const std::string &stored) const;
-  // Which names were taken for one, and which could not be. `what`: "metrics"
-  std::vector<std::string> notes(const std::string &what) const;
+  // The name of a stored host in the spans: the same, or the only one with the same first label; nullptr if there is none.
+  const std::string *span_host_of(const std::string &stored) const;
+  // Matched names, and ambiguous ones. `subject`: "metrics"
+  std::vector<std::string> notes(const std::string &subject) const;
 
  private:
-  std::map<std::string, std::string> told_of_;
-  std::map<std::string, std::set<std::string>> unclear_;  // told ones, and what they may be
+  std::map<std::string, std::string> span_names_;
+  std::map<std::string, std::set<std::string>> unclear_;  // names in spans, and their candidates
 };
 
 }  // namespace atalaya::bottleneck

@@ -12,10 +12,10 @@
 namespace atalaya::bottleneck {
 namespace {
 
-// How the kernel, and who makes them, name them.
+// Names by the kernel and common tools.
 struct Prefix {
   std::string_view text;
-  bool numbered = true;  // a digit follows
+  bool numbered = true;  // followed by a digit
 };
 
 constexpr Prefix kStackedDisks[] = {{"dm-"}, {"md"}, {"loop"}, {"bcache"}, {"drbd"}, {"zd"}};

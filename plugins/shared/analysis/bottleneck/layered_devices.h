@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disks and interfaces that stand on others: a volume of LVM on its disk, a bridge on its interface.
+// Disks and interfaces on top of others: an LVM volume on its disk, a bridge on its interface.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,7 @@
 
 namespace atalaya::bottleneck {
 
-// What goes through both is to count once: leaves out those that stand on others, by their names and host by host, where another
-// one of the host is told.
+// Removes devices on top of others, by name and host by host, if the host has another one: the same traffic must count once.
 void remove_layered_devices(std::vector<store::Series> &series);
 
 }  // namespace atalaya::bottleneck

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the maps of each job had ended. Reduces are started before that, and their shuffle waits for the last map.
+// The end of the map phase of each job. Reduces start earlier, and their shuffle waits for the last map.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class MapPhaseEnds {
 
   bool begins_early(const Task &task) const { return data_.name(task.stage) == "reduce" && task.work.start_ns < ends_[task.job]; }
   int64_t begin(const Task &task) const { return begin(task, task.work.start_ns, task.work.end_ns()); }
-  // From when on the task, or what it did from `start_ns` to `end_ns`, had all that it waited for.
+  // The time from which the task, or its work from `start_ns` to `end_ns`, had all its input.
   int64_t begin(const Task &task, int64_t start_ns, int64_t end_ns) const {
     const bool waits = begins_early(task) && ends_[task.job] < end_ns;  // else a map was run again after its output was fetched
     return waits ? std::max(start_ns, ends_[task.job]) : start_ns;

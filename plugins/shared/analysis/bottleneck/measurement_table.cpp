@@ -62,7 +62,7 @@ Table table_of(const Columns &columns, std::vector<double> &index) {
 }
 
 Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, const query::Budget &budget) {
-  constexpr int64_t kShortestSample = 50'000'000;  // there is no finer metric to go with it
+  constexpr int64_t kShortestSample = 50'000'000;  // no metric has a finer resolution
   Samples samples;
   if (!metrics.has(kIpc) || metrics.ipc_sample_ns() <= 0) return samples;
   const int64_t step = std::max(metrics.ipc_sample_ns(), kShortestSample);
@@ -70,7 +70,7 @@ Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, 
   for (const Window &window : windows) {
     budget.check_time();
     const int64_t first = window.begin_ns / step + 1, last = window.end_ns / step + 1;
-    const int64_t stride = (last - first) / static_cast<int64_t>(most) + 1;  // of endless windows some
+    const int64_t stride = (last - first) / static_cast<int64_t>(most) + 1;  // samples very long windows
     for (int64_t at = first; at <= last; at += stride) all_ends.insert(at * step);
   }
   for (const int64_t end : evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), most)) {

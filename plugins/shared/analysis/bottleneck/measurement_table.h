@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of what was measured while tasks ran, a row beside each value of the index that it is to go with.
+// Tables of measurements during tasks, a row for each value of the index of the correlation.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace atalaya::bottleneck {
 
-using Rows = std::vector<Windows>;  // each is looked at as a whole
-// By name, a value a row; absent where it is not known.
+using Rows = std::vector<Windows>;  // each is one row
+// By name, a value per row; absent if unknown.
 using Columns = std::map<std::string, std::vector<std::optional<double>>>;
 
-// The metrics' averages. Throws TooMuch when the time is over.
+// The metrics' averages. Throws TooMuch after the time limit.
 Columns columns_of(const Metrics &metrics, const Rows &rows, const query::Budget &budget);
-// What tasks tell of themselves, a row each, and what their framework counted.
+// Values reported by tasks, a row each, and counters of their framework.
 void add_tasks(Columns &columns, const JobData &data, const std::vector<uint32_t> &tasks);
 void add_counters(Columns &columns, const Counters &counters, const std::vector<uint32_t> &tasks);
-// Columns that (nearly) all rows have, and of those rows that have all of these; of the index what goes with the rows is left.
+// Columns that (nearly) all rows have, and the rows that have all of these; the index keeps the values of these rows.
 Table table_of(const Columns &columns, std::vector<double> &index);
 
-// Instructions per cycle as they were sampled in some windows of one host, at most about `most`, and where.
+// Instructions per cycle as sampled in some windows of one host, at most about `most`, with their rows.
 struct Samples {
   Rows rows;
   std::vector<double> ipc;

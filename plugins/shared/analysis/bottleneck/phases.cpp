@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTop = 0.2;
-constexpr size_t kFewestTasks = 3;  // for a correlation
+constexpr size_t kMinTasks = 3;  // for a correlation
 
-// The groups of one stage: the tasks', then one a phase.
+// The groups of one stage: whole tasks, then one per phase.
 class Stage {
  public:
   Stage(const JobData &data, const std::vector<Group> &groups, size_t begin, size_t end, std::vector<double> &speeds,
@@ -50,11 +50,11 @@ class Stage {
       of_task.push_back(speeds_[entry.task]);
     }
     if (all > 0) rank.share = time / all;
-    if (own.size() >= kFewestTasks) rank.correlation = correlation(own, of_task);
+    if (own.size() >= kMinTasks) rank.correlation = correlation(own, of_task);
     return rank;
   }
 
-  // Over the tasks that have all phases.
+  // Over the tasks with all phases.
   void set_loadings(std::vector<PhaseRank> &ranks) const {
     if (ranks.empty()) return;
     std::vector<std::vector<double>> rows(groups_[begin_].entries.size());
@@ -70,7 +70,7 @@ class Stage {
     for (size_t i = begin_; i < end_; ++i) table.names.push_back(std::to_string(i));
     for (const std::vector<double> &row : rows)
       for (size_t i = 0; i < row.size() && row.size() == table.columns.size(); ++i) table.columns[i].push_back(row[i]);
-    if (table.rows() < kFewestTasks) return;
+    if (table.rows() < kMinTasks) return;
     table = normalised(std::move(table));
     const Component component = first_component(table);
     for (size_t i = 0; i < component.loadings.size(); ++i)
@@ -82,7 +82,7 @@ class Stage {
   const std::vector<Group> &groups_;
   size_t begin_, end_;
   std::vector<double> &speeds_;  // of tasks; NaN between calls
-  std::vector<size_t> &row_of_;  // tasks; known of this stage's only
+  std::vector<size_t> &row_of_;  // by task; known for this stage only
 };
 
 }  // namespace

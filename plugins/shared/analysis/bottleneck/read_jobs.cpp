@@ -21,8 +21,8 @@ std::string job_of(const store::Tags &tags) {
   return std::string(tag_of(tags, "job"));
 }
 
-// What began before the time and has no end. Some of it never gets one: when a master dies its tasks stay open for ever, and so it
-// would be in all later times. Where its job is known to have ended before, it is left out.
+// Spans that began before the range and have no end. Some never get one: if a master dies, its tasks stay open in all later
+// ranges. They are ignored if their job is known to have ended before.
 class EarlierOpen {
  public:
   explicit EarlierOpen(const query::Range &range) : begin_ns_(range.from_ns) {}
@@ -58,7 +58,7 @@ class EarlierOpen {
       for (Kept &one : kept) one.give(collector);
     }
   }
-  // Jobs of which nothing else is known in the time.
+  // Jobs without other data in the range.
   const std::vector<std::string> &idle() const { return idle_; }
 
  private:
@@ -77,12 +77,12 @@ class EarlierOpen {
 
   const int64_t begin_ns_;
   std::set<std::string> active_;
-  const std::string *last_active_ = nullptr;  // most spans are of the same job as the one before
+  const std::string *last_active_ = nullptr;  // most spans have the same job as the span before
   std::map<std::string, std::vector<Kept>> kept_;
   std::vector<std::string> idle_;
 };
 
-// Whether any span is of this job, at any time: the first one will do.
+// Whether the job has any span at any time: stops at the first one.
 bool is_stored(const std::string &id, store::Store &store) {
   struct Found {};
   try {
@@ -101,9 +101,9 @@ void check_known(const std::vector<std::string> &ids, const JobData &data, store
     if (found.contains(id)) continue;
     if (is_stored(id, store))
       throw query::Wrong("job " + core::in_quotes(id) + " is in the store " + store.name() +
-                         ", but not in this time or not with these tags; leave out --from, --to or --tag");
+                         ", but not in this range or with these tags; omit --from, --to or --tag");
     throw query::Wrong("job " + core::in_quotes(id) + " is not in the store " + store.name() +
-                       core::did_you_mean(id, store.tag_values("job")) + "; --job all takes all of a time");
+                       core::did_you_mean(id, store.tag_values("job")) + "; --job all selects all jobs of a range");
   }
 }
 
@@ -112,7 +112,7 @@ void check_known(const std::vector<std::string> &ids, const JobData &data, store
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
                store::Store &store, query::Budget &budget) {
   store::Selection selection{
-      {}, tags, range};  // all names: to look for four of them in millions takes longer than to read the rest
+      {}, tags, range};  // all names: filtering four of them among millions takes longer than reading the rest
   if (!ids.empty()) {
     store::TagFilter jobs{"job", {}};
     for (const std::string &id : ids) jobs.patterns.push_back(query::exactly(id));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs from a store.
+// Reads jobs from a store.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace atalaya::bottleneck {
 
-// All jobs of the time, or those with these ids. Throws as queries do, and Wrong where one of the ids is not in the store.
+// All jobs of the range, or those with these ids. Throws as queries do, and Wrong if one of the ids is not in the store.
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
                store::Store &store, query::Budget &budget);
 
-// By task, then by name: what the framework counted in these tasks. The spans are read again for it.
+// By task, then by name: counters of the framework in these tasks. Reads the spans again.
 using Counters = std::map<uint32_t, std::map<std::string, double>>;
 Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, store::Store &store, query::Budget &budget);
 

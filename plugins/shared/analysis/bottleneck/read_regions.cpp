@@ -16,8 +16,8 @@
 namespace atalaya::bottleneck {
 namespace {
 
-// Who probes a program seldom knows which job it works for: regions without a job are those of the jobs whose nodes and time they
-// have. There may be thousands a second, so they are added up as they come.
+// Probes rarely know the job of a program: regions without a job belong to the jobs at their node and time. There may be
+// thousands per second, so they are summed while reading.
 class RegionsWithoutJob {
  public:
   explicit RegionsWithoutJob(const JobHosts &hosts) : hosts_(hosts) {}
@@ -35,19 +35,19 @@ class RegionsWithoutJob {
     for (const auto &[host, found] : found_) stored.insert(host);
     const SameHosts same(hosts_.names(), stored);
     for (const auto &[host, found] : found_)
-      if (const std::string *told_host = same.told_of(host)) found.give(data, data.names.of(*told_host));
+      if (const std::string *span_host = same.span_host_of(host)) found.give(data, data.names.of(*span_host));
     for (std::string &note : same.notes("code regions")) data.notes.push_back(std::move(note));
   }
 
  private:
   using ByName = std::map<std::string, Region, std::less<>>;
 
-  // What a host told.
+  // The runs of a host.
   class Found {
    public:
     explicit Found(const JobTimes *times) : times_(times), regions_(times == nullptr ? 0 : times->size()) {}
 
-    // A run belongs to each job in whose time it was.
+    // A run belongs to each job that ran at its time.
     void add(const store::Span &span, query::Budget &budget) {
       bool is_inside = false;
       for (size_t i = 0; i < regions_.size(); ++i) {
@@ -86,11 +86,11 @@ class RegionsWithoutJob {
     }
 
     const JobTimes *times_;
-    std::vector<ByName> regions_;  // beside the times
+    std::vector<ByName> regions_;  // in addition to the times
     size_t runs_ = 0;
   };
 
-  // What of a run lies in the time, if anything does. How many of its bytes do is not known.
+  // The part of a run within the time, if any. Its share of the bytes is unknown.
   static std::optional<Region> part_of(const store::Span &span, const JobTime &time) {
     const std::optional<int64_t> end = end_of(span);
     if (!end || span.start_ns >= time.end_ns || *end <= time.begin_ns) return std::nullopt;
@@ -103,13 +103,13 @@ class RegionsWithoutJob {
   std::map<std::string, Found, std::less<>> found_;  // by host, as the store has it
 };
 
-// More than half of what is allowed they do not cost: then they are left out, which a note says.
+// Uses at most half of the budget; else they are ignored, with a note.
 void add_regions_without_job(JobData &data, const JobHosts &hosts, const std::vector<store::TagFilter> &tags,
                              const store::Range &range, store::Store &store, query::Budget &budget) {
   store::Selection selection{{"region"}, tags, range};
   hosts.select(selection);
   RegionsWithoutJob regions(hosts);
-  // All else can do without them.
+  // Everything else works without them.
   query::Budget part = budget.half();
   try {
     store.spans(selection, [&](const store::Span &span) {
@@ -118,8 +118,8 @@ void add_regions_without_job(JobData &data, const JobHosts &hosts, const std::ve
     });
   } catch (const query::TooMuch &) {
     data.notes.emplace_back(
-        "code regions that say no job are left out: to read those of the job's nodes and time costs more than half of what is "
-        "allowed; allow more with --max-points and --timeout");
+        "code regions without a job are ignored: reading those of the job's nodes and time exceeds half of the limits; "
+        "raise --max-points and --timeout");
     return;
   }
   const size_t with_job = data.regions.size();

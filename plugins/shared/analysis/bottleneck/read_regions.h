@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code regions that the spans of jobs do not tell.
+// Code regions without a job in their spans.
 #pragma once
 
 #include <string>
@@ -11,8 +11,7 @@
 
 namespace atalaya::bottleneck {
 
-// Of jobs that were asked for by their ids, the regions of their nodes and times that say no job; and a note on runs that are in no
-// span.
+// For jobs selected by id, adds the regions of their nodes and times without a job, and a note on runs without spans.
 void add_regions(JobData &data, const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags,
                  const store::Range &range, store::Store &store, query::Budget &budget);
 

@@ -13,10 +13,10 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr size_t kClasses = 5;
-constexpr double kWorthwhile = 0.1;  // of all regions, and of the tasks' time: what costs less is not critical
+constexpr double kWorthwhile = 0.1;  // of all regions, and of the tasks' time: smaller costs are not critical
 
-// By job: of its tasks on the nodes that tell its regions; of all its tasks where it is not known which nodes these are. Regions
-// that say no job stand beside the tasks of all jobs.
+// By job: tasks on the nodes that report its regions, or all its tasks if these nodes are unknown. Regions without a job are
+// compared with the tasks of all jobs.
 std::map<uint32_t, double> seconds_of_tasks(const JobData &data) {
   struct Sums {
     std::set<uint32_t> hosts;
@@ -47,7 +47,7 @@ Severity severity_of(const RegionCost &region, const Clusters &clusters, size_t 
   return severity;
 }
 
-// Those of one job.
+// The regions of one job.
 void grade(std::span<RegionCost> regions, double of_tasks, Clustering clustering) {
   std::vector<double> costs;
   double all = 0;

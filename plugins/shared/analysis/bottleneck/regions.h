@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the code regions that users named cost, in five classes; the two worst are the critical code regions. The classes tell
-// regions of a job from each other; what hardly counts beside the tasks, or has nothing to be compared with, is in none of these
-// two.
+// The cost of user-defined code regions in five classes; the two worst are the critical code regions. The classes compare regions
+// of one job; a region with little cost relative to the tasks, or without others to compare with, is in neither of these two.
 #pragma once
 
 #include <array>
@@ -18,19 +17,19 @@ enum class Severity : uint8_t { very_severe, severe, moderate, slight, negligibl
 std::string_view severity_text(Severity severity);
 
 struct RegionCost {
-  uint32_t job = kNoJob;  // its place; kNoJob: of those that say none
+  uint32_t job = kNoJob;  // its index; kNoJob: without a job
   uint32_t name = 0;
   size_t count = 0;  // runs
   double seconds = 0;
-  double share = 0;                     // of what all regions of the job cost
-  double of_tasks = 0;                  // the same beside the time of the tasks on their nodes; NaN where there are none
-  double bytes = 0, bytes_seconds = 0;  // bytes_seconds: of the runs that tell bytes
+  double share = 0;  // of the cost of all regions of the job
+  double of_tasks = 0;  // the same relative to the time of the tasks on their nodes; NaN without tasks
+  double bytes = 0, bytes_seconds = 0;  // bytes_seconds: of the runs with known bytes
   bool has_bytes = false;
   Severity severity = Severity::negligible;
   bool critical = false;
 };
 
-// The dearest first.
+// Largest cost first.
 std::vector<RegionCost> grade_regions(const JobData &data, Clustering clustering);
 
 }  // namespace atalaya::bottleneck

@@ -18,7 +18,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The first that is in the name has it.
+// The first match counts.
 constexpr std::pair<std::string_view, Resource> kParts[] = {
     {".power", Resource::power},
     {".energy", Resource::power},
@@ -79,7 +79,7 @@ Combine combine_of(std::string_view metric, const store::MetricInfo *info) {
 Needs needs_of(std::string_view phase) {
   Needs needs;
   needs.network = has(phase, "shuffle") && !has(phase, "write");
-  const bool fetches = has(phase, "fetch") && !has(phase, "result");  // that is who started the task
+  const bool fetches = has(phase, "fetch") && !has(phase, "result");  // it means the creator of the task
   needs.input = needs.network || has(phase, "read") || has(phase, "input") || fetches;
   needs.reads = needs.input || has(phase, "merge");
   needs.writes = has(phase, "write") || has(phase, "spill") || has(phase, "merge") || has(phase, "output") || has(phase, "commit");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few statistics that the model needs.
+// The statistics of the analysis.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,21 @@
 
 namespace atalaya::bottleneck {
 
-// Of an even number of values the mean of the middle two; NaN of none.
+// For an even number of values, the mean of the middle two; NaN without values.
 double median(std::vector<double> values);
-// The standard deviation that a normal distribution with this median absolute deviation from `middle` has.
+// The standard deviation of a normal distribution with this median absolute deviation from `middle`.
 double robust_deviation(const std::vector<double> &values, double middle);
 
-// P(T >= t) of Student's distribution: how often chance alone gives as much.
+// P(T >= t) of Student's distribution: the probability of such a value by chance.
 double student_tail(double t, double degrees);
 
-// How often so many of `all` or more come, when each does with the probability `part`.
+// The probability of at least this number of `all`, if each has the probability `part`.
 double binomial_tail(size_t least, size_t all, double part);
 
-// Pearson's coefficient; NaN where one of them is constant.
+// Pearson's coefficient; NaN if one of them is constant.
 double correlation(std::span<const double> a, std::span<const double> b);
 
-// So many of them, from all of their length.
+// At most this number of values, evenly spaced over the whole range.
 template <class T>
 std::vector<T> evenly(const std::vector<T> &all, size_t most) {
   if (all.size() <= most) return all;

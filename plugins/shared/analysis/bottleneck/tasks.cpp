@@ -14,11 +14,11 @@ namespace atalaya::bottleneck {
 
 using namespace std::string_view_literals;
 
-// Who a span says it is of, by one walk over its tags.
+// The identity in a span's tags, by one pass over them.
 struct TaskIdentity {
   explicit TaskIdentity(const store::Tags &tags) {
     for (const auto &[tag, value] : tags) {
-      const std::string_view key = tag;  // which is compared by its length first
+      const std::string_view key = tag;  // compared by length first
       if (key == "job"sv) job = value;
       if (key == "stage"sv) stage = value;
       if (key == "task"sv) task = value;
@@ -41,11 +41,11 @@ struct TaskIdentity {
 
 namespace {
 
-// Amounts: what is not a number, or below 0, is not known.
+// Amounts: invalid numbers and negative ones are unknown.
 int64_t amount_of(const store::Field &field) {
-  constexpr double kLargest = 9e18;
+  constexpr double kMaxValue = 9e18;
   if (field.is_count) return std::max(field.count, kUnknown);
-  return field.value >= 0 && field.value < kLargest ? static_cast<int64_t>(field.value) : kUnknown;
+  return field.value >= 0 && field.value < kMaxValue ? static_cast<int64_t>(field.value) : kUnknown;
 }
 
 Outcome outcome_of(int64_t code, bool is_open) {
@@ -63,12 +63,12 @@ int64_t sum_of(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? a : sum;
 }
 
-// What the fields of a span say.
+// The values of a span's fields.
 struct Collector::SpanValues {
   explicit SpanValues(const store::Span &span) {
     work.start_ns = span.start_ns;
     work.duration_ns = std::max(span.duration_ns, kUnknown);
-    int64_t end = 0;  // of foreign numbers
+    int64_t end = 0;  // may overflow
     if (__builtin_add_overflow(work.start_ns, work.duration_ns, &end)) work.duration_ns = kUnknown;
     for (const store::Field &field : span.fields) {
       if (field.name == "span.bytes") work.bytes = amount_of(field);
@@ -116,7 +116,7 @@ std::string_view outcome_text(Outcome outcome) {
 }
 
 void Collector::add(const store::Span &span) {
-  if (span.start_ns < 0) return;  // before 1970 there were no jobs
+  if (span.start_ns < 0) return;  // before 1970: invalid
   if (span.name == "task") return add_task(span);
   if (span.name == "phase") return add_phase(span);
   if (span.name == "region") return add_region(span);
@@ -176,7 +176,7 @@ void Collector::add_task(const store::Span &span) {
   }
   const SpanValues values(span);
   if (task->has_span && task->work.start_ns != values.work.start_ns) {
-    // Frameworks number from 0 again when an application is started again. Its later run counts.
+    // Frameworks restart their numbers with each application. The later run counts.
     ++all_.reruns;
     task->is_rerun = true;
     if (values.work.start_ns < task->work.start_ns) return;
@@ -205,19 +205,19 @@ void Collector::add_phase(const store::Span &span) {
   phase.busy_ns = values.work.duration_ns;
   if (!identity.source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
     phase.work.remote = identity.source == "network" ? phase.work.bytes : 0;
-  // A line may say that its place was worked out; all else with a quality is a history's.
+  // "placed" marks a line with a derived position; other qualities mark a history.
   (identity.quality.empty() || identity.quality == "placed" ? all_.phases : history_phases_).push_back(phase);
 }
 
 void Collector::add_region(const store::Span &span) {
-  if (span.duration_ns < 0) return;  // what it costs is not known yet
+  if (span.duration_ns < 0) return;  // its cost is not known yet
   Region &run = all_.regions.emplace_back(run_of(span));
   if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) run.job = job(id);
   run.name = all_.names.of(tag_of(span.tags, "name"));
   run.host = all_.names.of(tag_of(span.tags, "host"));
 }
 
-// Those of tasks that an earlier run of the application had.
+// Of tasks of an earlier run of the application.
 void Collector::remove_earlier_runs() {
   if (all_.reruns == 0) return;
   const auto is_earlier = [&](const Phase &phase) {
@@ -228,7 +228,7 @@ void Collector::remove_earlier_runs() {
   std::erase_if(history_phases_, is_earlier);
 }
 
-// Frameworks do not tell the ends of all tasks when a job ends or its master dies: when its job is over, nothing of it runs.
+// Frameworks do not report the ends of all tasks when a job ends or its master dies: nothing of an ended job runs.
 void Collector::close() {
   for (Task &task : all_.tasks) {
     const Job &job = all_.jobs[task.job];
@@ -248,7 +248,7 @@ void Collector::sort_phases() {
   all_.phases = std::move(sorted);
 }
 
-// A phase that came in several spans (spill after spill) is one.
+// Merges the spans of a phase (several spills).
 void Collector::merge_phases() {
   sort_phases();
   std::vector<Phase> &phases = all_.phases;
@@ -261,7 +261,7 @@ void Collector::merge_phases() {
   phases.erase(into, phases.end());
 }
 
-// Those of one task, in order of their start; `into` is not behind them.
+// For one task, sorted by start; `into` is not after them.
 Collector::Phases Collector::merge_phases(Phases begin, Phases end, Phases into) {
   const auto by_name = [](const Phase &a, const Phase &b) {
     return std::tie(a.phase, a.work.start_ns) < std::tie(b.phase, b.work.start_ns);
@@ -296,7 +296,7 @@ void Collector::add_part(Phase &one, const Phase &next) {
   one.work.bytes = sum_of(one.work.bytes, next.work.bytes);
 }
 
-// Its phases tell the rest: when it was, where only they were told; the bytes that went through it, where it has none itself.
+// Derives missing values from the phases: the time without a span of the task; the bytes if it reports none.
 void Collector::complete(Task &task, const Phase *begin, const Phase *end, DataSource &data_source) const {
   int64_t bytes = kUnknown, first = begin->work.start_ns, last = first;
   bool is_open = false;
@@ -318,7 +318,7 @@ void Collector::complete(Task &task, const Phase *begin, const Phase *end, DataS
   const auto [remote, of] = data_source.remote_of(begin, end);
   if (remote == kUnknown || remote > task.work.bytes) return;
   task.work.remote = remote;
-  task.remote_of = of >= remote ? of : task.work.bytes;  // a phase may tell what was remote and no bytes
+  task.remote_of = of >= remote ? of : task.work.bytes;  // a phase may report remote bytes only
 }
 
 JobData Collector::take() {

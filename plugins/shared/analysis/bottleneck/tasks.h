@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs, their tasks and these tasks' phases, as the spans of a store tell them. docs/how-to/jobs.md has the convention of tags.
+// Jobs, their tasks and phases, from the spans of a store. docs/how-to/jobs.md has the convention of tags.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace atalaya::bottleneck {
 
-constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of what has not ended
+constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of open spans
 constexpr uint32_t kNoJob = std::numeric_limits<uint32_t>::max();
 
-int64_t sum_of(int64_t a, int64_t b);  // of amounts; unknown and known is what is known
+int64_t sum_of(int64_t a, int64_t b);  // of amounts; the known one if the other is unknown
 
 enum class Outcome : uint8_t { unknown, succeeded, failed, killed, running };
-std::string_view outcome_text(Outcome outcome);  // "" where it is not known
+std::string_view outcome_text(Outcome outcome);  // "" if unknown
 
 struct Work {
   int64_t start_ns = 0, duration_ns = kUnknown;
-  int64_t bytes = kUnknown, remote = kUnknown;  // of the bytes those that came over the network
+  int64_t bytes = kUnknown, remote = kUnknown;  // remote: the bytes that came over the network
   int64_t end_ns() const { return start_ns + duration_ns; }
 };
 
@@ -38,13 +38,13 @@ struct Job {
 
 // An attempt at a task.
 struct Task {
-  uint32_t job = 0;  // its place among the jobs
+  uint32_t job = 0;  // its index among the jobs
   uint32_t stage = 0, host = 0, executor = 0, locality = 0;
   Outcome outcome = Outcome::unknown;
-  bool has_span = false;  // else only phases told of it
-  bool is_rerun = false;  // an earlier run of the application had a task of this name: that one is left out
+  bool has_span = false;  // else only phases report it
+  bool is_rerun = false;  // an earlier run of the application had a task of this name, which is ignored
   Work work;
-  int64_t remote_of = kUnknown;  // the bytes that work.remote is a part of: its own, or those of the phases that told it
+  int64_t remote_of = kUnknown;  // the bytes that work.remote is a part of: of the task, or of the phases that report it
   int64_t gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
   const std::string *key = nullptr;
   uint32_t task_begin = 0, attempt_begin = 0;  // in the key
@@ -52,18 +52,18 @@ struct Task {
   std::string_view task() const { return std::string_view(*key).substr(task_begin, attempt_begin - task_begin - 1); }
   std::string_view attempt() const { return std::string_view(*key).substr(attempt_begin); }
   bool has_ended_well() const { return work.duration_ns >= 0 && outcome != Outcome::failed && outcome != Outcome::killed; }
-  // It can be compared: it ended, not without success, and took a while.
+  // It can be compared: it ended without failure, after a measurable time.
   bool is_done() const { return has_ended_well() && work.duration_ns > 0; }
 };
 
-// A phase of a task: all its spans together.
+// All spans of a phase of a task.
 struct Phase {
   uint32_t task = 0, phase = 0;
-  Work work;            // from the begin of the first to the end of the last one
+  Work work;  // from the start of the first to the end of the last one
   int64_t busy_ns = 0;  // the sum of their durations; kUnknown while one is open
 };
 
-// One span of a phase that came in several.
+// One span of a phase with several.
 struct Part {
   uint32_t task = 0, phase = 0;
   int64_t begin_ns = 0, end_ns = 0;
@@ -71,16 +71,16 @@ struct Part {
 
 // Runs of a region on a host.
 struct Region {
-  uint32_t job = kNoJob;  // its place among the jobs; kNoJob: they say none
+  uint32_t job = kNoJob;  // its index among the jobs; kNoJob: none
   uint32_t name = 0, host = 0;
   size_t runs = 1;
   double seconds = 0;  // in the time of the job
   double bytes = 0;
-  double bytes_seconds = 0;  // of the runs that tell bytes
+  double bytes_seconds = 0;  // of the runs with known bytes
   bool has_bytes = false;
 };
 
-// All that was told. It can be moved, not copied.
+// All reported data of jobs. Movable, not copyable.
 struct JobData {
   JobData() = default;
   JobData(JobData &&) = default;
@@ -90,36 +90,36 @@ struct JobData {
   std::vector<Job> jobs;
   std::vector<Task> tasks;
   std::vector<Phase> phases;  // by task, in order of their start
-  std::vector<Part> parts;    // by task, phase, and start; of phases that came in one span there are none
+  std::vector<Part> parts;  // by task, phase, and start; none for phases with one span
   std::vector<Region> regions;
   std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
   size_t without_identity = 0;                     // spans of tasks and phases without a task
   size_t reruns = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
 
-  std::vector<std::string> idle;   // jobs of which only what had been open before the time is known
-  size_t regions_without_job = 0;  // runs that were taken, for they ran on a job's nodes in its time
+  std::vector<std::string> idle;  // jobs known only by spans that were open before the range
+  size_t regions_without_job = 0;  // attributed to jobs by node and time
   std::vector<std::string> notes;
 
   const std::string &name(uint32_t number) const { return names.text(number); }
 };
 
-std::string_view tag_of(const store::Tags &tags, std::string_view key);  // "" where it is absent
-// Nothing of an open one, and where numbers are foreign and no time.
+std::string_view tag_of(const store::Tags &tags, std::string_view key);  // "" if absent
+// Nothing for an open span, and for invalid numbers of other senders.
 std::optional<int64_t> end_of(const store::Span &span);
 // A run of a region, without its names.
 Region run_of(const store::Span &span);
 
-// Who a task is, as the keys have it; false where the tags name none.
+// The identity of a task, as a key; false if the tags name none.
 bool append_key(std::string &key, const store::Tags &tags);
 
 struct TaskIdentity;  // in tasks.cpp
 class DataSource;
 
-// Takes span after span, in any order.
+// Collects spans in any order.
 class Collector {
  public:
   void add(const store::Span &span);
-  // Once; what is missing of tasks is derived from their phases.
+  // Call once. Missing values of tasks are derived from their phases.
   JobData take();
 
  private:
@@ -141,8 +141,8 @@ class Collector {
   void complete(Task &task, const Phase *begin, const Phase *end, DataSource &data_source) const;
 
   JobData all_;
-  std::vector<Phase> history_phases_;                // coarser ones than the tasks' own
-  std::unordered_map<uint32_t, uint32_t> jobs_;  // by the name's number
+  std::vector<Phase> history_phases_;  // less exact than those of the tasks
+  std::unordered_map<uint32_t, uint32_t> jobs_;  // by text id
   std::string key_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that come again and again, as numbers.
+// Ids of recurring texts.
 #pragma once
 
 #include <cstdint>

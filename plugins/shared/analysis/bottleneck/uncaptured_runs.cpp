@@ -14,9 +14,9 @@
 namespace atalaya::bottleneck {
 namespace {
 
-class UnseenRuns final : public store::PointVisitor {
+class UncapturedRuns final : public store::PointVisitor {
  public:
-  UnseenRuns(store::Store &store, query::Budget &budget) : store_(store), budget_(budget) {}
+  UncapturedRuns(store::Store &store, query::Budget &budget) : store_(store), budget_(budget) {}
 
   void read(store::Selection selection) {
     selection.metrics = {"region.short", "region.dropped"};
@@ -24,10 +24,10 @@ class UnseenRuns final : public store::PointVisitor {
     series_ = store_.series(selection, most + 1);
     if (series_.size() > most) throw query::TooMuch("more than " + std::to_string(most) + " series count them");
     if (hosts_ != nullptr) leave_out_unclear_hosts();
-    if (!series_.empty()) store_.scan(series_, selection.range, *this);  // most stores count no regions
+    if (!series_.empty()) store_.scan(series_, selection.range, *this);  // most stores have no regions
   }
 
-  // What says no job, by the jobs that ran there then.
+  // Data without a job, for the jobs that ran there then.
   void read(store::Selection selection, const JobHosts &hosts) {
     hosts.select(selection);
     hosts_ = &hosts;
@@ -46,7 +46,7 @@ class UnseenRuns final : public store::PointVisitor {
       add(series, begin_ns, points.times_ns[i]);
     }
   }
-  // The point stands at the end of its step, which may be long after the windows that it is of.
+  // The point is at the end of its step, which may be long after its windows.
   void rolled(size_t series, const store::Summary &summary, const store::Points &) override {
     budget_.work(1);
     if (summary.max > 0) add(series, summary.first_ns, summary.last_ns);
@@ -60,7 +60,7 @@ class UnseenRuns final : public store::PointVisitor {
     for (const store::Series &one : series_) stored.emplace(tag_of(one.tags, "host"));
     const SameHosts same(hosts_->names(), stored);
     std::erase_if(series_,
-                  [&](const store::Series &one) { return same.told_of(std::string(tag_of(one.tags, "host"))) == nullptr; });
+                  [&](const store::Series &one) { return same.span_host_of(std::string(tag_of(one.tags, "host"))) == nullptr; });
   }
 
   void add(size_t series, int64_t begin_ns, int64_t end_ns) {
@@ -76,21 +76,21 @@ class UnseenRuns final : public store::PointVisitor {
 
   store::Store &store_;
   query::Budget &budget_;
-  const JobHosts *hosts_ = nullptr;    // nullptr: it does not matter where and when they ran
-  std::vector<store::Series> series_;  // that are read
+  const JobHosts *hosts_ = nullptr;  // nullptr: any place and time
+  std::vector<store::Series> series_;  // to read
   std::set<std::string, std::less<>> names_;
 };
 
 std::string note_on(const std::set<std::string, std::less<>> &names) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMaxListed = 3;
   std::string list;
   size_t count = 0;
   for (const std::string &name : names)
-    if (++count <= kMost) list += (list.empty() ? "" : ", ") + core::in_quotes(name);
-  if (count > kMost) list += " and " + std::to_string(count - kMost) + " more";
+    if (++count <= kMaxListed) list += (list.empty() ? "" : ", ") + core::in_quotes(name);
+  if (count > kMaxListed) list += " and " + std::to_string(count - kMaxListed) + " more";
   return "code regions " + list +
-         " had runs that were too short or too many to be spans (region.short, region.dropped): they cost more than is shown; "
-         "region.time has all of it";
+         " had runs that were too short or too many to be spans (region.short, region.dropped): their cost is higher than shown; "
+         "region.time includes them";
 }
 
 }  // namespace
@@ -104,19 +104,19 @@ void add_note_on_uncaptured_runs(JobData &data, const std::vector<std::string> &
     of_jobs.tags.push_back(std::move(jobs));
   }
   query::Budget part = budget.half();
-  UnseenRuns unseen(store, part);
+  UncapturedRuns uncaptured(store, part);
   const auto unknown = [&](const std::exception &error) {
-    data.notes.push_back(std::string("whether code regions had runs that are in no span is not known: ") + error.what());
+    data.notes.push_back(std::string("cannot determine whether code regions had runs without spans: ") + error.what());
   };
   try {
-    unseen.read(std::move(of_jobs));
-    if (hosts != nullptr) unseen.read(selection, *hosts);
+    uncaptured.read(std::move(of_jobs));
+    if (hosts != nullptr) uncaptured.read(selection, *hosts);
   } catch (const query::TooMuch &much) {
     return unknown(much);
   } catch (const store::Error &error) {
     return unknown(error);
   }
-  if (!unseen.names().empty()) data.notes.push_back(note_on(unseen.names()));
+  if (!uncaptured.names().empty()) data.notes.push_back(note_on(uncaptured.names()));
 }
 
 }  // namespace atalaya::bottleneck

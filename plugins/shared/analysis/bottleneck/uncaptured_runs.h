@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of code regions that are in no span. Who sees a function run a million times a second tells some of these runs as spans, and
-// only counts the others: region.short and region.dropped.
+// Runs of code regions without spans. A source that sees a function run a million times per second reports some of these runs as
+// spans and only counts the others: region.short and region.dropped.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace atalaya::bottleneck {
 
-// A note names the regions that had any: of the jobs with these ids, or of all of the time. `hosts`: what says no job is of the
-// jobs that ran there then; nullptr: it is not looked at by host. No number is told: a window does not say when in it they ran.
-// More than half of what is allowed this does not cost, and what cannot be read costs the rest nothing: then a note says so.
+// Adds a note with the names of such regions: of the jobs with these ids, or of the whole range. `hosts`: attributes data without
+// a job to the jobs that ran there then; nullptr: no attribution. The note has no numbers, because a window does not show the
+// exact times. Uses at most half of the budget; a failure adds a note and has no other effect.
 void add_note_on_uncaptured_runs(JobData &data, const std::vector<std::string> &ids, const JobHosts *hosts,
                              const store::Selection &selection, store::Store &store, query::Budget &budget);
 

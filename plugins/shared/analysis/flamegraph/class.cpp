@@ -16,7 +16,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Code that HotSpot makes for itself, by the names that its perf maps have.
+// Code that HotSpot generates, by its names in perf maps.
 bool is_stub(std::string_view name) {
   constexpr std::array<std::string_view, 14> kStubs = {
       "Interpreter",        "StubRoutines", "RuntimeStub",   "vtable",        "itable",       "I2C/C2I",     "MethodHandles",
@@ -24,7 +24,7 @@ bool is_stub(std::string_view name) {
   return begins_with_one_of(name, kStubs);
 }
 
-// As perf-map-agent and async-profiler write Java's classes, without a suffix.
+// Java classes in the notation of perf-map-agent and async-profiler, without a suffix.
 bool is_java_path(std::string_view name) {
   if (contains(name, ":::")) return true;
   if (name.starts_with('L')) name.remove_prefix(1);
@@ -32,7 +32,7 @@ bool is_java_path(std::string_view name) {
   return begins_with_one_of(name, kPackages);
 }
 
-// "long W.fib(int)", as JDK 17 and later write it: a dot between words, which compilers of C put before their own marks only.
+// "long W.fib(int)", the notation of JDK 17 and later: a dot between words; C compilers use dots only before marks of their own.
 bool is_java_dotted(std::string_view name) {
   name = name.substr(0, name.find('('));
   const size_t dot = name.rfind('.');
@@ -42,20 +42,20 @@ bool is_java_dotted(std::string_view name) {
   return !(last.front() >= '0' && last.front() <= '9') && !begins_with_one_of(last, kMarks);
 }
 
-// How threads begin, and what the C library calls by names that programs leave to it.
+// First functions of threads, and functions of the C library with names reserved for it.
 bool is_c_library(std::string_view name) {
   constexpr std::array<std::string_view, 4> kThreads = {"_start", "start_thread", "clone", "clone3"};
   return std::find(kThreads.begin(), kThreads.end(), name) != kThreads.end() || name.starts_with("__") || name.starts_with("_dl_");
 }
 
-// Stand for the callers of a stack that could not be followed to its begin.
+// Placeholders for the callers of an incomplete stack.
 constexpr std::array<std::string_view, 3> kEarlyEnds = {"[unwind failed]", "[truncated]", "[stack lost]"};
 
 bool is_early_end(std::string_view name) {
   return std::find(kEarlyEnds.begin(), kEarlyEnds.end(), name) != kEarlyEnds.end();
 }
 
-// "[libc.so.6]": in that file, in no function that has a name.
+// "[libc.so.6]": in that file, in a function without a name.
 Class class_of_file(std::string_view name, const Company &company) {
   if (is_early_end(name) || name == "[unknown]") return Class::unknown;
   if (name == "[libjvm.so]") return Class::runtime;

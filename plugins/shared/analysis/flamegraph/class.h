@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame is, by its name and the company it keeps: the three colours of the reference's flame graphs.
+// The class of a frame, by its name and its process: the three colours of the reference's flame graphs.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 namespace atalaya::flamegraph {
 
 enum class Class : uint8_t {
-  group,        // no code: everything, a host, a process
+  group,  // no code: the root, a host, a process
   application,  // code of the program
-  runtime,      // a JVM's, or another runtime's, own: its compilers, collectors, interpreter
+  runtime,  // of a JVM or another runtime: its compilers, collectors, interpreter
   system,       // the kernel, and system libraries
-  unknown,      // what stands for frames that nobody knows
+  unknown,  // placeholders of unknown frames
 };
 
-// What the other frames of its process say.
+// Facts from the other frames of the process.
 struct Company {
   bool jvm = false;      // it is a JVM
-  bool managed = false;  // a runtime made code in it: what is native there is not the application
+  bool managed = false;  // a runtime generated code in it: its native frames are not the application
 };
 
 Class class_of(std::string_view frame, const Company &company);
-// A frame that only the processes of JVMs have, and that is no Java.
+// A frame that only JVM processes have, and that is not Java.
 bool is_jvm_own(std::string_view frame);
 
-// How much of what is shown ends before the function that its thread began with.
+// The share of values whose stacks end before the first function of their thread.
 double early_end(const Tree &tree, uint32_t group_depth);
 
-// Of each node. Nodes to `group_depth` are groups, those of that depth processes.
+// Of each node. Nodes up to `group_depth` are groups; those of that depth are processes.
 class Classes {
  public:
   Classes(const Tree &tree, uint32_t group_depth);
@@ -39,7 +39,7 @@ class Classes {
   bool in_jvm(uint32_t node) const { return companies_[process_[node]].jvm; }
 
  private:
-  std::vector<uint32_t> process_;  // the process of each node: itself, or one above it; those above are their own
+  std::vector<uint32_t> process_;  // the process of each node: itself, or one above it; nodes above processes are their own
   std::vector<Company> companies_;
   std::vector<Class> classes_;
 };

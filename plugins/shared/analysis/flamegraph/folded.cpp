@@ -11,12 +11,12 @@
 namespace atalaya::flamegraph {
 namespace {
 
-// Calls `enter` with each node that has a value, parents first, and `leave` behind its children.
+// Calls `enter` for each node with a value, parents first, and `leave` after its children.
 template <class Enter, class Leave>
 void walk(const Tree &tree, const Enter &enter, const Leave &leave) {
   struct Step {
     uint32_t node;
-    size_t next;  // of its children
+    size_t next;  // index of the next child
   };
   std::vector<Step> path = {{0, 0}};
   enter(0);
@@ -35,7 +35,7 @@ void walk(const Tree &tree, const Enter &enter, const Leave &leave) {
   }
 }
 
-// Never with an exponent, which other tools do not read.
+// Never with an exponent, which other tools cannot read.
 void append_plain(std::string &out, double value) {
   std::array<char, 512> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
@@ -64,7 +64,7 @@ double change_of_share(const Tree &tree, const Node &node) {
 std::string folded_of(const Tree &tree, bool compared) {
   std::string out;
   std::string stack;
-  std::vector<size_t> sizes;  // of the stack, without each frame
+  std::vector<size_t> sizes;  // length of the stack before each frame
   const auto enter = [&](uint32_t number) {
     sizes.push_back(stack.size());
     if (number == 0) return;

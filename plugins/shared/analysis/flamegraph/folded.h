@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks as texts that other tools read and write: "a;b;c 12" a line, root first; and the JSON of d3-flame-graph. Pure.
+// Stacks as text for other tools: "a;b;c 12" per line, root first; and the JSON of d3-flame-graph. Pure.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ struct FoldedLine {
   std::string_view stack;
   double value = 0;  // finite, not below 0
 };
-// Nothing where a line does not end with a blank and a number, or has no frame. Frames may hold blanks.
+// Nothing if a line does not end with a blank and a number, or has no frame. Frames may contain blanks.
 std::optional<FoldedLine> parse_folded(std::string_view line);
 
-// By name, one line for each stack that has a value; with `compared` two numbers: before, now.
+// Sorted by name, one line per stack with a value; with `compared` two numbers: before, now.
 std::string folded_of(const Tree &tree, bool compared);
-// {"name":"all","value":12,"children":[..]}; with `compared` also "delta", the change of its share times what is shown in all.
+// {"name":"all","value":12,"children":[..]}; with `compared` also "delta", the change of its share times the total value.
 std::string json_of(const Tree &tree, bool compared);
 
-// How much of what was seen more (or less, below 0) passes the node than before; 0 where one side has nothing.
+// The change of the node's share, in units of the total; 0 if one side is empty.
 double change_of_share(const Tree &tree, const Node &node);
 
 }  // namespace atalaya::flamegraph

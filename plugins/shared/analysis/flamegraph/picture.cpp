@@ -16,12 +16,12 @@
 namespace atalaya::flamegraph {
 namespace {
 
-// Pixels. The controls stand beside the root, where a browser shows the picture first, however high it is.
+// Pixels. The controls are next to the root, which a browser shows first in an image of any height.
 constexpr int kSide = 10, kHead = 46, kControls = 48, kRow = 16;
 constexpr double kGap = 0.5;           // between neighbours
 constexpr double kLetter = 7.25;       // of the font of frames
-constexpr size_t kLongestName = 1000;  // columns
-constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system, grey: not known";
+constexpr size_t kMaxName = 1000;  // columns
+constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system, grey: unknown";
 constexpr const char *kChangeLegend = "red: a larger share than before, blue: a smaller one";
 
 std::string fixed(double value, int decimals) {
@@ -32,10 +32,10 @@ std::string fixed(double value, int decimals) {
 
 struct Frame {
   uint32_t node = 0;
-  double begin = 0;  // how much lies before it
+  double begin = 0;  // sum of the values before it
 };
 
-// Frames that are at least so wide are as many as may be drawn. A parent is never less wide than its children.
+// The minimum width that limits the frames to the maximum. A parent is never narrower than its children.
 double least_width(const Tree &tree, size_t most) {
   std::vector<double> widths;
   widths.reserve(tree.size());
@@ -63,7 +63,7 @@ std::vector<Frame> frames_of(const Tree &tree, size_t most) {
   return frames;
 }
 
-// 0 to 1, the same for the same name: neighbours are told apart, and a function has its colour in every picture.
+// 0 to 1, equal for equal names: distinguishes neighbours, and gives a function one colour in all images.
 double shade_of(std::string_view name) {
   uint32_t hash = 2166136261;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
@@ -93,7 +93,7 @@ std::string class_colour(Class kind, double shade) {
   return colour(208 + 14 * shade, 214 + 14 * shade, 226 + 14 * shade);
 }
 
-// Red: more than before, blue: less. `largest`: the largest change in the picture.
+// Red: more than before, blue: less. `largest`: the largest change in the image.
 std::string change_colour(double change, double largest) {
   const double rest = largest > 0 ? 255 - 165 * std::min(1.0, std::abs(change) / largest) : 255;
   if (rest > 250) return "#f4f4f4";
@@ -172,7 +172,7 @@ class Drawing {
     const double x = kSide + frame.begin * scale();
     const double width = node.shown() * scale();
     const int y = y_of(node);
-    const std::string name = core::cut_to_width(tree_.name(frame.node), kLongestName);
+    const std::string name = core::cut_to_width(tree_.name(frame.node), kMaxName);
     out_ += "<g data-p=\"";
     core::append_number(out_, frame.begin);
     core::append_number(out_ += ' ', node.shown());

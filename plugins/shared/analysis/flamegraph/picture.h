@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph as an SVG that needs nothing else: its script is within it. Pure.
+// A flame graph as a self-contained SVG with its script. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ enum class Unit : uint8_t { samples, nanoseconds };
 struct Style {
   std::string title, subtitle;
   int width = 1200;
-  bool icicle = false;    // the root above
-  bool compared = false;  // colours say what grew and what shrank, not what a frame is
+  bool icicle = false;  // the root at the top
+  bool compared = false;  // colours show changes instead of classes
   Unit unit = Unit::samples;
-  size_t frames = 30'000;  // drawn at most, the widest ones
+  size_t frames = 30'000;  // maximum drawn frames, the widest ones
 };
 
 std::string svg_of(const Tree &tree, const Classes &classes, const Style &style);

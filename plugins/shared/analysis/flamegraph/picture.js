@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a flame graph does when it is open in a browser: zoom into a frame by a click, search, reset, and a line about the frame that
-// the mouse is over. It finds its own picture, of which a page may hold several, and loads nothing. A frame's data-p is where it begins
-// and how wide it is, in samples or ns: positions on the screen are rounded, these are not.
+// The script of a flame graph in a browser: zoom by click, search, reset, and a line about the frame under the mouse. It finds
+// its own image, because a page may have several, and loads nothing. A frame's data-p is its start and width in samples or ns,
+// unlike the rounded screen positions.
 (() => {
   const svg = document.currentScript.closest("svg");
   const one = (name) => svg.querySelector("." + name);
@@ -16,7 +16,7 @@
   });
   if (frames.length === 0) return;
   const root = frames[0];
-  // Rows from the root on: it may be above or below.
+  // Rows from the root on, in either direction.
   for (const frame of frames) frame.depth = Math.abs(frame.y - root.y) / row;
 
   const label = (frame, x, width) => {
@@ -44,7 +44,7 @@
   };
 
   const of_group = new Map(frames.map((frame) => [frame.g, frame]));
-  const close = root.width * 1e-9;  // sums of values that are not whole
+  const close = root.width * 1e-9;  // tolerance for sums of values that are not whole
   const within = (inner, outer) =>
     inner.begin >= outer.begin - close && inner.begin + inner.width <= outer.begin + outer.width + close;
 
@@ -70,7 +70,7 @@
     }
   };
 
-  // A frame within one that is found already counts once: frames stand parents first.
+  // A match within a match counts once: parents come first.
   const find = (text) => {
     const wanted = text && pattern(text);
     const found = [];
@@ -107,6 +107,6 @@
   reset.addEventListener("click", () => zoom(root));
   input.addEventListener("input", () => find(input.value));
   search.removeAttribute("display");
-  // A high picture is looked at from its root on.
+  // Scrolls a high image to its root.
   if (svg === document.documentElement && frames.some((frame) => frame.y < root.y)) root.g.scrollIntoView();
 })();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks that begin alike, together: what a flame graph draws. A frame that calls itself is a child of itself, in `a;b;a` as in
-// `a;a`. A parent is older than its children, so that its number is less: sums and marks need no recursion, however deep a stack
-// is.
+// A tree of stacks with common beginnings: the data of a flame graph. A recursive frame is a child of itself, in `a;b;a` as in
+// `a;a`. Parents have smaller indices than their children, so that sums and marks need no recursion at any depth.
 #pragma once
 
 #include <array>
@@ -16,37 +15,37 @@
 
 namespace atalaya::flamegraph {
 
-// What is drawn, and what it is compared with.
+// The shown values, and the compared ones.
 enum class Side : uint8_t { shown, before };
 using Values = std::array<double, 2>;
 
 struct Node {
   uint32_t parent = 0, name = 0, depth = 0;  // of the root: 0
-  Values self{}, total{};                    // of stacks that end in it; that pass it
+  Values self{}, total{};  // of stacks that end in it; of all that contain it
   double shown() const { return total[0]; }
   double before() const { return total[1]; }
 };
 
 class Tree {
  public:
-  // Of stacks beyond it only the first frames are kept: their values stay in the sums.
+  // Stacks beyond a limit keep only their first frames; their values stay in the sums.
   struct Limits {
     size_t nodes = 2'000'000, depth = 2048, bytes = size_t{256} << 20;  // bytes: of different names
   };
   Tree() : Tree(Limits()) {}
   explicit Tree(const Limits &limits);
 
-  // The node of the stack's last frame: "a;b;c", root first. Frames without a name are left out.
+  // The node of the stack's last frame: "a;b;c", root first. Empty frames are ignored.
   uint32_t leaf(std::string_view folded);
   // The same below a node.
   uint32_t leaf(uint32_t node, std::string_view folded);
   void add(uint32_t node, Side side, double value) { nodes_[node].self[static_cast<size_t>(side)] += value; }
-  // Stacks that were cut, by the limits.
+  // Stacks that were cut by the limits.
   size_t cut() const { return cut_; }
 
-  // Forgets the values of stacks in which no frame is wanted. Before finish().
+  // Clears the values of stacks without a wanted frame. Call before finish().
   void keep(const std::function<bool(uint32_t node)> &wanted);
-  // Sums up, and orders children by name. Nothing is added afterwards.
+  // Computes sums and sorts children by name. Nothing may be added afterwards.
   void finish();
 
   const Node &root() const { return nodes_.front(); }
@@ -67,9 +66,9 @@ class Tree {
   Limits limits_;
   std::vector<Node> nodes_;
   std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> numbers_;
-  std::vector<const std::string *> names_;           // keys of numbers_, which stay where they are
+  std::vector<const std::string *> names_;  // keys of numbers_, whose addresses are stable
   std::unordered_map<uint64_t, uint32_t> children_;  // (parent, name) -> node
-  std::vector<uint32_t> ordered_, begins_;           // children of all nodes; where those of each begin
+  std::vector<uint32_t> ordered_, begins_;  // children of all nodes, and the start of those of each node
   size_t bytes_ = 0, cut_ = 0;
 };
 

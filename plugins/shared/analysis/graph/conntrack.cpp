@@ -22,7 +22,7 @@ std::optional<std::string_view> value_of(std::string_view word, std::string_view
   return word.substr(key.size() + 1);
 }
 
-// As flows have it: the kernel's table has all digits of an address of IPv6.
+// In the form of flows: the kernel's table has IPv6 addresses with all digits.
 std::string address_of(std::string_view text) {
   std::string own(text);
   in6_addr address{};
@@ -41,7 +41,7 @@ class Line {
     }
   }
 
-  // Of whatever protocol, with both directions.
+  // A connection of any protocol, with both directions.
   bool is_connection() const { return tuples_.size() == 2 && !tuples_[0].dst.empty() && !tuples_[1].dst.empty(); }
 
   std::optional<std::pair<Service, Service>> translation() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What network address translation makes of connections, from the kernel's table of them (/proc/net/nf_conntrack, `conntrack -L`).
+// Translations of addresses, from the kernel's table of connections (/proc/net/nf_conntrack, `conntrack -L`).
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,7 @@
 
 namespace atalaya::graph {
 
-// Of connections to one service; ports that clients choose are left out, so that one connection in the table speaks for all of its
-// kind.
+// Connections to one service; client ports are ignored, so that one connection in the table represents all of its kind.
 struct Service {
   std::string protocol, client, server, port;
   bool operator<(const Service &other) const {
@@ -20,11 +19,11 @@ struct Service {
   bool operator==(const Service &other) const = default;
 };
 
-// From what the client's end sees to what the server's end sees. Of one that several servers stand behind there are several.
+// From the addresses at the client's end to those at the server's end. A service with several servers has several.
 using Translations = std::multimap<Service, Service>;
 
-// Adds those connections of the text whose addresses or ports were changed on their way; other lines say nothing. How many lines
-// are connections.
+// Adds the connections of the text with translated addresses or ports; ignores other lines. Returns the number of lines that are
+// connections.
 size_t add_translations(std::string_view text, Translations &translations);
 
 }  // namespace atalaya::graph

@@ -15,7 +15,7 @@ Endpoint endpoint_of(const std::string &text) {
     if (end == std::string::npos) return {text, ""};
     return {text.substr(1, end - 1), text.substr(end + 2)};
   }
-  // More than one colon is an address of IPv6 by itself.
+  // More than one colon: an IPv6 address without a port.
   if (std::count(text.begin(), text.end(), ':') != 1 || text.starts_with("pid:")) return {text, ""};
   const size_t colon = text.find(':');
   return {text.substr(0, colon), text.substr(colon + 1)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic as each end told it, summed over a time.
+// Traffic as reported by each end, summed over a time range.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ struct Amount {
 
 struct Flow {
   std::string host, pid, process;
-  std::string container, command;  // empty: not told
+  std::string container, command;  // empty: not reported
   std::string netns;               // empty: the host's own
   std::string local, remote;       // addresses; "*": not known
   std::string other_port;          // the client's; empty: several, merged
   std::string port, protocol;
-  bool opened = true;  // from here; else taken
+  bool opened = true;  // from here; else accepted
   Amount moved;
 
   const std::string &server() const { return opened ? remote : local; }

@@ -29,12 +29,12 @@ Node node_of(By by, const std::string &host, const std::string &process, const s
   return node;
 }
 
-// Host and pid, or name where there is no pid. Samples may have another name than flows: of their first window, or of another
-// pipeline.
-using Who = std::tuple<std::string, std::string, std::string>;
+// Host and pid, or the name without a pid. The name of samples may differ from that of flows: it is of their first window, or of
+// another pipeline.
+using ProcessKey = std::tuple<std::string, std::string, std::string>;
 
 template <class T>
-Who who_is(const T &one) {
+ProcessKey process_key_of(const T &one) {
   return {one.host, one.pid, one.pid.empty() ? one.process : ""};
 }
 
@@ -44,14 +44,14 @@ class Projection {
     for (const Flow &flow : flows) {
       if (flow.local != "*" && !flow.local.empty() && !is_loopback(flow.local)) owners_[flow.local].insert(flow.host);
       const size_t index = static_cast<size_t>(&flow - flows.data());
-      const size_t known = talkers_.try_emplace(who_is(flow), index).first->second;
-      if (flows[known].container.empty() && !flow.container.empty()) talkers_[who_is(flow)] = index;
+      const size_t known = processes_.try_emplace(process_key_of(flow), index).first->second;
+      if (flows[known].container.empty() && !flow.container.empty()) processes_[process_key_of(flow)] = index;
     }
   }
 
-  // The node of its flows: their tags and those of its samples may differ.
+  // The node of the process's flows: their tags may differ from those of its samples.
   Node of(const Worker &worker) const {
-    if (const auto talker = talkers_.find(who_is(worker)); talker != talkers_.end()) return of(talker->second);
+    if (const auto process = processes_.find(process_key_of(worker)); process != processes_.end()) return of(process->second);
     return node_of(by_, worker.host, worker.process, worker.pid, worker.container, worker.command);
   }
 
@@ -60,11 +60,11 @@ class Projection {
     return node_of(by_, own.host, own.process, own.pid, own.container, own.command);
   }
 
-  // The other end of a flow that nobody told: somebody on a host that is known, or an address outside.
+  // The unreported end of a flow: a process of a known host, or an address outside.
   Node peer_of(size_t index) const {
     const Flow &flow = flows_[index];
     const auto owner = owners_.find(flow.remote);
-    // Private addresses may be those of several hosts: then they are this one's own, where it has them.
+    // Several hosts may have the same private address: this host's own comes first.
     const bool here =
         is_loopback(flow.remote) || flow.protocol == "unix" || (owner != owners_.end() && owner->second.count(flow.host) > 0);
     if (here || (owner != owners_.end() && owner->second.size() == 1))
@@ -80,7 +80,7 @@ class Projection {
   const std::vector<Flow> &flows_;
   const By by_;
   std::map<std::string, std::set<std::string>> owners_;  // of addresses
-  std::map<Who, size_t> talkers_;                        // a flow of each
+  std::map<ProcessKey, size_t> processes_;  // one flow each
 };
 
 const std::string &largest(const std::map<std::string, double> &amounts) {
@@ -100,7 +100,7 @@ std::optional<By> by_of(std::string_view name) {
 Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, const std::vector<Worker> &workers, By by) {
   const Projection projection(flows, by);
   std::map<Node, Resources> used;
-  std::map<Node, std::map<std::string, double>> moved;  // by which process of a container
+  std::map<Node, std::map<std::string, double>> moved;  // by process of a container
   std::map<std::pair<Node, Node>, double> bytes;
   Graph graph;
   graph.by = by;
@@ -117,7 +117,7 @@ Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, c
   }
   for (const Worker &worker : workers) {
     const auto node = used.find(projection.of(worker));
-    if (node == used.end()) continue;  // does not talk
+    if (node == used.end()) continue;  // no traffic
     node->second.cpu += worker.used.cpu;
     node->second.memory += worker.used.memory;
     node->second.known = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sent how much to whom: nodes and the bytes between them, by process, command, container or host.
+// The traffic graph: nodes and the bytes between them, by process, command, container or host.
 #pragma once
 
 #include <cstddef>
@@ -20,27 +20,27 @@ enum class By { process, command, container, host };
 std::optional<By> by_of(std::string_view name);
 
 struct Resources {
-  double cpu = 0;     // cores, average over the time
+  double cpu = 0;  // cores, average over the range
   double memory = 0;  // MiB, the same
   bool known = false;
 };
 
-// What nobody that is known has done.
+// The name for traffic without a known process.
 inline constexpr const char *kUnattributed = "unattributed";
 
-// Who used resources, as far as samples of processes say.
+// A user of resources, according to samples of processes.
 struct Worker {
   std::string host, pid, process, container, command;
   Resources used;
 };
 
 struct Node {
-  std::string host;     // empty: several, or none that is known
-  std::string name;     // what it is drawn as
-  std::string command;  // which colour it has: of a container the process that moves most
+  std::string host;  // empty: several hosts, or unknown
+  std::string name;  // label
+  std::string command;  // selects the colour; for a container, the process with most traffic
   std::string pid;
-  bool outside = false;    // an address that no host here has
-  bool contained = false;  // a container, and not a process beside them
+  bool outside = false;  // an address of no known host
+  bool contained = false;  // a container, not a process outside containers
   Resources used;
 
   bool operator<(const Node &other) const { return id() < other.id(); }
@@ -51,10 +51,10 @@ struct Node {
 
 struct Graph {
   By by = By::process;
-  std::vector<Node> nodes;                            // in order of their ids
-  std::map<std::pair<size_t, size_t>, double> bytes;  // from, to: what the first sent to the second
+  std::vector<Node> nodes;  // sorted by id
+  std::map<std::pair<size_t, size_t>, double> bytes;  // from, to: bytes sent by the first to the second
   double total = 0;                                   // sum of these
-  double estimated = 0;                               // of them, what was divided among several clients and servers
+  double estimated = 0;  // the part that was divided among several clients and servers
 };
 
 Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, const std::vector<Worker> &workers, By by);

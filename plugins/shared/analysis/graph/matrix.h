@@ -11,14 +11,14 @@ namespace atalaya::graph {
 
 struct Matrix {
   std::vector<std::string> names;
-  std::vector<std::vector<double>> bytes;  // [from][to], with the diagonal: what stays within
+  std::vector<std::vector<double>> bytes;  // [from][to]; the diagonal is traffic within a node
   double most = 0;                         // the largest of them
 };
 
-// The `top` nodes that move most, by name; the rest together is the last row and column, "others".
+// The `top` nodes by traffic, sorted by name; the others are summed in the last row and column, "others".
 Matrix matrix_of(const Graph &graph, size_t top);
 
-// "host1 java 4711", as much as tells the nodes of this kind of graph apart.
+// "host1 java 4711": the parts that identify a node of this kind of graph.
 std::string label_of(const Graph &graph, const Node &node);
 
 }  // namespace atalaya::graph

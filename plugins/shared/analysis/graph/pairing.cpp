@@ -15,9 +15,9 @@
 namespace atalaya::graph {
 namespace {
 
-// Ends that differ by so little saw the same: something is always under way when a window ends.
+// Ends with smaller differences are equal: some bytes are always in flight at the end of a window.
 constexpr double kSame = 0.01;
-constexpr size_t kMostPairs = 1'000'000;
+constexpr size_t kMaxPairs = 1'000'000;
 
 using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
 
@@ -25,7 +25,7 @@ struct Group {
   std::vector<size_t> clients, servers;
 };
 
-// What moved as the client names the directions: what each end calls it.
+// Traffic with the client's directions.
 struct Direction {
   double Amount::*of_client;
   double Amount::*of_server;
@@ -55,8 +55,8 @@ class Pairing {
   }
 
   std::vector<Link> links() {
-    // The surest first: the host's own before other hosts', whose private addresses may be equal; with both ports before merged
-    // ones.
+    // The most reliable keys first: the own host before other hosts, whose private addresses may be equal; both ports before
+    // merged ones.
     for (const bool with_ports : {true, false}) {
       for (const bool within : {true, false}) pass([&](const Flow &flow) { return key_of(flow, with_ports, within); });
     }
@@ -64,7 +64,7 @@ class Pairing {
     translated();
     wildcards();
     for (size_t i = 0; i < flows_.size(); ++i)
-      if (any_left(i)) alone(i);
+      if (any_left(i)) attribute_rest(i);
     return std::move(links_);
   }
 
@@ -91,46 +91,46 @@ class Pairing {
     for (const auto &[key, group] : groups) link(group);
   }
 
-  // Of a Unix socket the flow tells the other process, and not who opened it: the lesser text of the two pids stands for the
-  // client.
+  // The flow of a Unix socket names the other process, but not the one that connected: the smaller pid, compared as text,
+  // represents the client.
   void unix_pairs() {
     std::map<std::tuple<std::string, std::string, std::string>, Group> groups;
-    std::set<std::tuple<std::string, std::string, std::string>> told;  // by whom of whom
+    std::set<std::tuple<std::string, std::string, std::string>> reported;  // reporter and its peer
     for (size_t i = 0; i < flows_.size(); ++i) {
       const Flow &flow = flows_[i];
       if (!names_a_pid(flow)) continue;
       const std::string peer = flow.remote.substr(4);
-      told.insert({flow.host, flow.pid, peer});
+      reported.insert({flow.host, flow.pid, peer});
       const auto [low, high] = std::minmax(flow.pid, peer);
       Group &group = groups[{flow.host, low, high}];
       (flow.pid == low ? group.clients : group.servers).push_back(i);
     }
     for (const auto &[key, group] : groups) link(group);
-    inherited(told);
+    inherited(reported);
   }
 
-  // The kernel names who called listen() or socketpair(), which is not always who answers: systemd, a parent that forked. So a
-  // process may name one that has told nothing of it, and be named by another that it has told nothing of.
-  void inherited(const std::set<std::tuple<std::string, std::string, std::string>> &told) {
+  // The kernel names the process that called listen() or socketpair(), which may not be the one that answers: systemd, a parent
+  // that forked. So a process may name a peer that has not reported it, and be named by another one that it has not reported.
+  void inherited(const std::set<std::tuple<std::string, std::string, std::string>> &reported) {
     std::map<std::pair<std::string, std::string>, Group> groups;  // by host and pid of the client
     for (size_t i = 0; i < flows_.size(); ++i) {
       const Flow &flow = flows_[i];
       if (!names_a_pid(flow) || !any_left(i)) continue;
       const std::string peer = flow.remote.substr(4);
-      if (told.count({flow.host, peer, flow.pid}) > 0) continue;
+      if (reported.count({flow.host, peer, flow.pid}) > 0) continue;
       groups[{flow.host, flow.pid}].clients.push_back(i);
       groups[{flow.host, peer}].servers.push_back(i);
     }
     for (const auto &[key, group] : groups) link(group);
   }
 
-  // What the client's end calls its peer is not what the server's end calls itself.
+  // The client's name for its peer may differ from the server's own name.
   void translated() {
     if (translations_.empty()) return;
     std::map<Service, std::vector<size_t>> servers;
     for (size_t i = 0; i < flows_.size(); ++i)
       if (any_left(i) && !flows_[i].opened) servers[service_of(flows_[i])].push_back(i);
-    std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by the servers that may be theirs
+    std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by their possible servers
     for (size_t i = 0; i < flows_.size(); ++i) {
       if (!any_left(i) || !flows_[i].opened) continue;
       std::set<size_t> found;
@@ -145,7 +145,8 @@ class Pairing {
 
   static Service service_of(const Flow &flow) { return {flow.protocol, flow.client(), flow.server(), flow.port}; }
 
-  // A datagram socket that is not connected does not tell its peers. It serves its own address, or all of its host and network
+  // An unconnected datagram socket does not report its peers. It serves its own address, or all addresses of its host and network
+  // namespace.
   // namespace.
   void wildcards() {
     std::map<std::string, std::set<Place>> owners;
@@ -166,7 +167,7 @@ class Pairing {
 
   using Place = std::pair<std::string, std::string>;  // a host, and a network namespace there
 
-  // Where the address is that the flow was sent to: on its own host before others, which may have the same private addresses.
+  // The location of the destination address: its own host first, because other hosts may have the same private addresses.
   static std::optional<Place> place_of_server(const Flow &flow, const std::map<std::string, std::set<Place>> &owners) {
     if (is_loopback(flow.remote)) return Place{flow.host, flow.netns};
     const auto found = owners.find(flow.remote);
@@ -193,9 +194,9 @@ class Pairing {
   void link(const Group &all) {
     const Group group{with_left(all.clients), with_left(all.servers)};
     if (group.clients.empty() || group.servers.empty()) return;
-    if (links_.size() + group.clients.size() * group.servers.size() > kMostPairs)
+    if (links_.size() + group.clients.size() * group.servers.size() > kMaxPairs)
       throw query::TooMuch(std::to_string(group.clients.size()) + " clients of " + std::to_string(group.servers.size()) +
-                           " servers of one port are more than can be paired; ask for less with --tag or a shorter time");
+                           " servers of one port are too many to be paired; narrow the query with --tag or a shorter time range");
     const bool estimated = group.clients.size() > 1 && group.servers.size() > 1;
     const size_t first = links_.size();
     for (const size_t client : group.clients)
@@ -205,8 +206,8 @@ class Pairing {
     links_.erase(std::remove_if(links_.begin() + static_cast<std::ptrdiff_t>(first), links_.end(), nothing), links_.end());
   }
 
-  // What both sides saw by the shares of each. What only one side saw is left to it, by its shares: whose it was, of several, is a
-  // guess.
+  // Divides the traffic that both sides counted by the shares of each. Traffic that only one side counted stays with it, by its
+  // shares: its owner among several is a guess.
   void divide(const Group &group, size_t first, const Direction &direction) {
     const double by_clients = sum(group.clients, direction.of_client), by_servers = sum(group.servers, direction.of_server);
     const double most = std::max(by_clients, by_servers), least = std::min(by_clients, by_servers);
@@ -235,7 +236,7 @@ class Pairing {
 
   bool any_left(size_t i) const { return left_[i].out > 0 || left_[i].in > 0; }
 
-  void alone(size_t i) {
+  void attribute_rest(size_t i) {
     const Amount &left = left_[i];
     if (flows_[i].opened)
       links_.push_back({i, kUnknown, left.out, left.in, divided_[i]});
@@ -245,8 +246,8 @@ class Pairing {
 
   const std::vector<Flow> &flows_;
   const Translations &translations_;
-  std::vector<Amount> left_;   // of each flow, what no other end is known of yet
-  std::vector<bool> divided_;  // which of them that is by an estimate
+  std::vector<Amount> left_;  // by flow: traffic without a known other end
+  std::vector<bool> divided_;  // by flow: whether that is an estimate
   std::vector<Link> links_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of each connection found in what all hosts told.
+// Pairs the two ends of each connection in the flows of all hosts.
 //
-// Flows that name the same addresses and port from both sides are a group. Of a group with one client or one server, both sides of
-// which saw the same, every end's own count says who moved what. Where several clients meet several servers of one address and
-// port, as the processes of a fork server do, each client's bytes are divided as the servers' are: an estimate. So are the counts
-// of several flows of the side that saw more. What is left of a flow may be of another group, found in another way; what then one
-// end counted and the other did not is with an unknown peer.
+// Flows with the same addresses and port on both sides are a group. In a group with one client or one server, and equal counts on
+// both sides, the counts of each end show the traffic of each process. If several clients meet several servers at one address and
+// port, as with forking servers, the bytes of each client are divided in proportion to those of the servers: an estimate. The
+// same holds for several flows of the side that counted more. The rest of a flow may belong to another group, found by another
+// key; a difference that remains between the ends is traffic with an unknown peer.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@ namespace atalaya::graph {
 namespace {
 
 constexpr const char *kTable = "/proc/net/nf_conntrack";
-constexpr size_t kLargestTable = size_t{512} << 20;
+constexpr size_t kMaxTable = size_t{512} << 20;
 
 }  // namespace
 
@@ -18,14 +18,14 @@ Translations read_translations(Host host) {
   const std::vector<std::string> files = host.texts("conntrack");
   Translations found;
   for (const std::string &path : files) {
-    const auto text = core::read_file(path, kLargestTable);
+    const auto text = core::read_file(path, kMaxTable);
     if (!text) throw Failure(Code::bad_config, "--conntrack: " + text.error());
-    // An empty one is a table without connections.
+    // An empty file is a table without connections.
     if (add_translations(text.value(), found) == 0 && !text.value().empty())
-      throw Failure(Code::bad_config, "--conntrack: " + path + ": no line of it is a connection; conntrack -L writes such a file");
+      throw Failure(Code::bad_config, "--conntrack: " + path + ": no connections found; use the output of conntrack -L");
   }
   if (!files.empty()) return found;
-  if (const auto text = core::read_file(kTable, kLargestTable)) add_translations(text.value(), found);
+  if (const auto text = core::read_file(kTable, kMaxTable)) add_translations(text.value(), found);
   return found;
 }
 

@@ -18,10 +18,10 @@ const std::vector<std::string> kFlowTags = {"host",  "pid",    "process", "conta
                                             "local", "remote", "port",    "protocol",  "direction"};
 const std::vector<std::string> kWorkerTags = {"host", "pid", "process", "container", "command"};
 
-// What a process may be told under differently as time goes by: translators know more of it after its first window.
+// Tags whose values may change: translators know more about a process after its first window.
 const std::vector<std::string> kNames = {"process", "container", "command"};
 
-struct Told {
+struct FlowTotal {
   Amount moved;
   int64_t until_ns = 0;
 };
@@ -53,7 +53,7 @@ double length_of(const query::Range &range) {
   return static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
 }
 
-// A metric that the store has never seen has no sums.
+// A metric that is not in the store has no sums.
 std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::TagFilter> &tags,
                            const std::vector<std::string> &group_by, const query::Range &range, store::Store &store,
                            query::Budget &budget) {
@@ -64,24 +64,24 @@ std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::T
   }
 }
 
-// A process is one, by host and pid: of the names that its flows have the one last told is that of all.
-std::map<Tags, Amount> by_last_names(const std::map<Tags, Told> &flows) {
+// A process is identified by host and pid; the last reported names count for all its flows.
+std::map<Tags, Amount> by_last_names(const std::map<Tags, FlowTotal> &flows) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::pair<int64_t, std::string>>> last;
   const auto process_of = [](const Tags &tags) { return std::pair(value(tags, "host"), value(tags, "pid")); };
-  for (const auto &[tags, told] : flows)
+  for (const auto &[tags, total] : flows)
     for (const std::string &key : kNames)
       if (const auto name = tags.find(key); name != tags.end()) {
         auto &known = last[process_of(tags)][key];
-        known = std::max(known, std::pair(told.until_ns, name->second));
+        known = std::max(known, std::pair(total.until_ns, name->second));
       }
   std::map<Tags, Amount> amounts;
-  for (const auto &[tags, told] : flows) {
+  for (const auto &[tags, total] : flows) {
     Tags named = tags;
-    // Without a pid it is the sum of some, which have nothing but their name.
+    // Without a pid it is a sum of several processes, which have only a name.
     if (tags.contains("pid"))
       for (const auto &[key, name] : last[process_of(tags)]) named[key] = name.second;
-    amounts[named].out += told.moved.out;
-    amounts[named].in += told.moved.in;
+    amounts[named].out += total.moved.out;
+    amounts[named].in += total.moved.in;
   }
   return amounts;
 }
@@ -90,14 +90,14 @@ std::map<Tags, Amount> by_last_names(const std::map<Tags, Told> &flows) {
 
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget) {
-  std::map<Tags, Told> told;
+  std::map<Tags, FlowTotal> totals;
   for (const auto &[metric, part] : {std::pair{"flow.in.bytes", &Amount::in}, std::pair{"flow.out.bytes", &Amount::out}})
     for (const Usage &usage : sums_of(metric, tags, kFlowTags, range, store, budget)) {
-      Told &own = told[usage.tags];
+      FlowTotal &own = totals[usage.tags];
       own.moved.*part += usage.sum;
       own.until_ns = std::max(own.until_ns, usage.covered.end_ns());
     }
-  const std::map<Tags, Amount> amounts = by_last_names(told);
+  const std::map<Tags, Amount> amounts = by_last_names(totals);
   std::vector<Flow> flows;
   flows.reserve(amounts.size());
   for (const auto &[own, amount] : amounts) {
@@ -109,25 +109,25 @@ std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const qu
 
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget) {
   std::map<Tags, Resources> used;
-  std::map<std::string, query::Coverage> told;  // by each host
+  std::map<std::string, query::Coverage> coverage;  // by host
   const auto add = [&](const char *metric, double Resources::*part, double scale) {
     for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget)) {
       used[usage.tags].*part += usage.average * scale;
-      told[value(usage.tags, "host")].add(usage.covered);
+      coverage[value(usage.tags, "host")].add(usage.covered);
     }
   };
   add("proc.cpu.user", &Resources::cpu, 0.01);
   add("proc.cpu.kernel", &Resources::cpu, 0.01);
   add("proc.mem.resident", &Resources::memory, 1);
-  // Where a filter leaves idle processes out, windows in which all were idle have this alone.
+  // If a filter removes idle processes, windows without any active one have only this metric.
   for (const Usage &usage : sums_of("sys.mem.total", {}, {"host"}, range, store, budget))
-    told[value(usage.tags, "host")].add(usage.covered);
+    coverage[value(usage.tags, "host")].add(usage.covered);
   std::vector<Worker> workers;
   workers.reserve(used.size());
   for (auto &[tags, resources] : used) {
     const std::string host = value(tags, "host");
-    // An average over the time that the host told of: when it had no agent nothing is known.
-    const double part = length_of(range) / static_cast<double>(told[host].length_ns());
+    // An average over the time with reports of the host; without an agent nothing is known.
+    const double part = length_of(range) / static_cast<double>(coverage[host].length_ns());
     workers.push_back({host,
                        value(tags, "pid"),
                        value(tags, "process"),

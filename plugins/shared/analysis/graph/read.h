@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows and what processes used, from the store.
+// Reads flows and the resource use of processes from the store.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@
 
 namespace atalaya::graph {
 
-// Sums over the time; of windows that lie in it by a part that part. A process, by host and pid, has the names that
-// were told of it last.
+// Sums over the range; windows that overlap it partly count in proportion. A process, by host and pid, has the names that were
+// reported last.
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget);
-// Averages over the part of the time in which their host told anything of its processes; none where none did.
+// Averages over the part of the range in which the host reported processes; none if it reported none.
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget);
 
 }  // namespace atalaya::graph

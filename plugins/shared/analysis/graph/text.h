@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people.
+// Numbers as text.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as the lines of a picture, experiments as its bands.
+// Query answers as lines of a chart, and experiments as bands.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace atalaya::plot {
 
-// An interval that gives about as many points as a picture shows, where the question names none.
+// An interval with about as many points as the chart shows, if the query sets none.
 void set_interval(query::Question &question, const query::Range &range);
 // The unit of an answer's values, for people; "" if it is unknown.
 std::string unit_of(const query::Answer &answer);
 // A line an answer: what all of them have in common is the picture's subtitle.
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question);
-// Those that lie in the picture's time; with a name the workloads of that experiment.
+// Experiments within the chart's range; with a name, the workloads of that experiment.
 void add_bands(Plot &plot, const std::vector<query::Experiment> &experiments, const std::string &name, int64_t now_ns);
 
 }  // namespace atalaya::plot

@@ -17,9 +17,9 @@ namespace atalaya::plot {
 namespace {
 
 constexpr int kLeft = 72, kRight = 72, kTop = 14, kBottom = 40, kTitle = 34, kSubtitle = 12, kLegendRow = 18;
-constexpr int kLetter = 7, kSwatch = 30;  // pixels: a letter's width, about, and that of a line in the legend
-constexpr size_t kMostLegends = 60, kLongestLegend = 100;
-// Okabe and Ito's colours, which people with colour blindness tell apart.
+constexpr int kLetter = 7, kSwatch = 30;  // pixels: approximate width of a letter, and width of a line sample in the legend
+constexpr size_t kMaxLegends = 60, kMaxLegend = 100;
+// Okabe and Ito's colours, which are distinguishable for colour-blind readers.
 constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                   "#e69f00", "#56b4e9", "#8c6d31", "#444444"};
 constexpr std::array<const char *, 5> kDashes = {"", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 2\"",
@@ -41,7 +41,7 @@ void add_line(std::string &out, double x1, double y1, double x2, double y2, cons
          stroke + "\"/>\n";
 }
 
-// One unit's lines, on the left or the right.
+// The lines of one unit, with their axis on the left or the right.
 struct Axis {
   std::string unit;
   Scale scale;
@@ -83,8 +83,8 @@ std::vector<Panel> panels_of(const Plot &plot) {
   return panels;
 }
 
-// The usual distance of two points, what is much longer is a gap: one that a fifth of them do not exceed, because series that are
-// silent now and then have more long distances than short ones.
+// The usual distance of two points; a much longer distance is a gap. The 80 % quantile, because series with pauses have more long
+// distances than short ones.
 int64_t usual_distance(const std::vector<query::Point> &points) {
   std::vector<int64_t> distances;
   for (size_t i = 1; i < points.size(); ++i) distances.push_back(points[i].time_ns - points[i - 1].time_ns);
@@ -94,10 +94,10 @@ int64_t usual_distance(const std::vector<query::Point> &points) {
   return *usual;
 }
 
-// Of fewer points nobody can tell how often a series is read.
+// Fewer points do not show the interval of a series.
 constexpr size_t kFewPoints = 8;
 
-// The shortest usual distance of the lines that tell one; 0: none does.
+// The shortest usual distance of all lines with one; 0: none.
 int64_t shortest_distance(const std::vector<Line> &lines) {
   int64_t shortest = 0;
   for (const Line &line : lines) {
@@ -196,7 +196,7 @@ class Drawing {
       else
         path += "L";
       path += number(x_of(point.time_ns)) + " " + number(y_of(point.value, scale));
-      // A point alone has no line that would show it.
+      // A single point has no visible line, so it is drawn as a dot.
       if ((!pen_down || far) && next_far) dots += dot(point, index, line, scale);
       pen_down = true;
     }
@@ -206,7 +206,7 @@ class Drawing {
             query::xml_text(line.label) + "</title></path>\n" + dots;
   }
 
-  // A process that is seen twice in an hour was not there in between: beside lines of many points it has no line of its own.
+  // Two points of a short-lived process, far apart, get no connecting line next to lines of many points.
   int64_t distance_of(const Line &line) const {
     const int64_t own = usual_distance(line.points);
     return line.points.size() < kFewPoints && shortest_distance_ > 0 ? std::min(own, shortest_distance_) : own;
@@ -232,10 +232,10 @@ class Drawing {
   const int64_t shortest_distance_;
 };
 
-// What the lines are called, in columns that have room for the longest name; what they are compared with comes first.
+// The legend, in columns for the longest name; references come first.
 class Legend {
  public:
-  explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMostLegends)), order_(plot.lines.size()) {
+  explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMaxLegends)), order_(plot.lines.size()) {
     std::iota(order_.begin(), order_.end(), size_t{0});
     std::stable_partition(order_.begin(), order_.end(), [&](size_t i) { return plot.lines[i].reference; });
     const bool one_unit =
@@ -248,7 +248,7 @@ class Legend {
       longest = std::max(longest, core::display_width(labels_.back()));
     }
     const int room = plot.width - kLeft - 12;
-    column_ = std::min(room, kSwatch + (static_cast<int>(std::min(longest, kLongestLegend)) + 2) * kLetter);
+    column_ = std::min(room, kSwatch + (static_cast<int>(std::min(longest, kMaxLegend)) + 2) * kLetter);
     columns_ = static_cast<size_t>(room / column_);
   }
 

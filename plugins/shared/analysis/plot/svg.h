@@ -12,8 +12,8 @@ namespace atalaya::plot {
 
 struct Line {
   std::string label, unit;
-  std::vector<query::Point> points;  // gaps where a point is not a number, or further away than usual
-  bool reference = false;            // dashed: what the others are compared with
+  std::vector<query::Point> points;  // gaps at points that are not a number, and after longer distances than usual
+  bool reference = false;  // dashed: the reference of a comparison
 };
 struct Band {
   int64_t from_ns = 0, to_ns = 0;
@@ -22,7 +22,7 @@ struct Band {
 struct Plot {
   std::string title, subtitle;
   int64_t from_ns = 0, to_ns = 0;
-  int width = 1000, height = 400;  // of each panel's picture, without legend
+  int width = 1000, height = 400;  // of each panel's chart, without the legend
   std::vector<Line> lines;
   std::vector<Band> bands;
 };
@@ -32,7 +32,7 @@ struct Picture {
   int width = 0, height = 0;
 };
 
-// Lines of one unit share an axis, the first two units a panel, further ones get panels below. The time is local.
+// Lines of one unit share an axis, two units share a panel, further units get panels below. Times are local.
 Picture svg_of(const Plot &plot);
 
 }  // namespace atalaya::plot

@@ -40,7 +40,7 @@ std::string text_of(int64_t seconds, int64_t step) {
 
 Scale scale_of(double low, double high, int count) {
   if (!(low <= high)) low = high = 0;
-  // A picture that does not begin at 0 makes small changes look large.
+  // An axis that does not start at 0 exaggerates small changes.
   if (low > 0 && low < high / 2 + 1e-12) low = 0;
   if (low == high) (low > 0 ? low : high) = low > 0 ? 0 : low == 0 ? 1 : 0;
   const double rough = (high - low) / count;

@@ -11,11 +11,11 @@ namespace atalaya::plot {
 struct Scale {
   double low = 0, high = 1, step = 1;  // multiples of the step
 };
-// About `count` steps of 1, 2 or 5 times a power of ten around the values; with 0 when they are near it.
+// About `count` steps of 1, 2 or 5 times a power of ten around the values; includes 0 if it is near.
 Scale scale_of(double low, double high, int count);
 // The values of its steps, from low to high.
 std::vector<double> marks(const Scale &scale);
-// With as many digits as the step needs.
+// With the digits that the step needs.
 std::string tick_text(double value, double step);
 
 struct TimeTick {
@@ -24,10 +24,10 @@ struct TimeTick {
 };
 // At most `count`, at round local times within (from, to].
 std::vector<TimeTick> time_ticks(int64_t from_ns, int64_t to_ns, int count);
-// "2026-11-21 10:00:00 to 11:00:00 CET": what the axis covers.
+// "2026-11-21 10:00:00 to 11:00:00 CET": the range of the axis.
 std::string time_title(int64_t from_ns, int64_t to_ns);
 
-// A round interval that gives at most so many points.
+// A round interval with at most this number of points.
 int64_t round_interval(int64_t range_ns, int64_t points);
 
 }  // namespace atalaya::plot

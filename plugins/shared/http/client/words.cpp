@@ -25,9 +25,9 @@ std::string message_in(std::string_view body) {
 
 std::string words_of(std::string_view body) {
   std::string words = message_in(body);
-  if (words.empty()) words = body.substr(0, kLongestWords);
+  if (words.empty()) words = body.substr(0, kMaxWords);
   std::string visible;
-  core::append_visible(visible, std::string_view(words).substr(0, kLongestWords));
+  core::append_visible(visible, std::string_view(words).substr(0, kMaxWords));
   return visible.empty() ? "no explanation" : visible;
 }
 

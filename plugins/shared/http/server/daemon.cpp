@@ -47,9 +47,9 @@ struct Daemon::Connection {
   std::atomic<Doing> doing{Doing::opening};
   std::atomic<int64_t> since{0};
 
-  void now(Doing what) {
+  void now(Doing next) {
     since = monotonic();
-    doing = what;
+    doing = next;
   }
 };
 
@@ -149,9 +149,9 @@ Daemon::Connection &Daemon::connection_of(MHD_Connection *connection) {
   return *static_cast<Connection *>(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
 }
 
-void Daemon::on_connection(void *self, MHD_Connection *connection, void **context, MHD_ConnectionNotificationCode what) {
+void Daemon::on_connection(void *self, MHD_Connection *connection, void **context, MHD_ConnectionNotificationCode event) {
   auto &daemon = *static_cast<Daemon *>(self);
-  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+  if (event == MHD_CONNECTION_NOTIFY_STARTED) {
     auto made = std::make_unique<Connection>();
     made->socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     made->now(Connection::Doing::opening);
@@ -162,8 +162,8 @@ void Daemon::on_connection(void *self, MHD_Connection *connection, void **contex
   }
   // Under the lock, so that the watcher never shuts down a socket whose number was reused.
   const std::lock_guard lock(daemon.mutex_);
-  const std::unique_ptr<Connection> gone(static_cast<Connection *>(*context));
-  daemon.connections_.erase(gone.get());
+  const std::unique_ptr<Connection> ended(static_cast<Connection *>(*context));
+  daemon.connections_.erase(ended.get());
 }
 
 MHD_Result Daemon::on_request(void *self, MHD_Connection *connection, const char *url, const char *method, const char *,

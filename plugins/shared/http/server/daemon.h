@@ -67,7 +67,7 @@ class Daemon {
   static MHD_Result on_request(void *self, MHD_Connection *connection, const char *url, const char *method, const char *version,
                                const char *data, size_t *size, void **context);
   static void on_completed(void *self, MHD_Connection *connection, void **context, MHD_RequestTerminationCode why);
-  static void on_connection(void *self, MHD_Connection *connection, void **context, MHD_ConnectionNotificationCode what);
+  static void on_connection(void *self, MHD_Connection *connection, void **context, MHD_ConnectionNotificationCode event);
   static Connection &connection_of(MHD_Connection *connection);
 
   void watch();
