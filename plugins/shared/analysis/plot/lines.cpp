@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kPoints = 720;  // about one in two pixels
 
-// A group is called by what it was grouped by, not by what its members happen to have in common.
+// The name of a group has its grouping tags, not other common tags of its members.
 query::Tags naming_tags(const query::Answer &answer, const query::Query &query) {
   const bool all = query.group_by.empty() || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
   if (all || !query.group) return answer.tags;
