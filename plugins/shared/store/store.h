@@ -3,7 +3,7 @@
 //
 // Threads: one thread at a time uses an object; several threads open several. Readers and writers never block each other. In an
 // embedded store each call reads one snapshot; in ClickHouse each statement does, and a call may need several: scan() has one per
-// metric. Errors: everything throws store::Error (error.h); its cause says what to do. Exceptions of callbacks pass through, and the
+// metric. Errors: everything throws store::Error (error.h); its cause decides the reaction. Exceptions of callbacks pass through, and the
 // object stays usable: limits of time and memory end a call this way. Times are Unix nanoseconds. A range is (from, to] of the ends
 // of windows.
 #pragma once
@@ -159,8 +159,8 @@ class StoreWriter {
 // The value of --store: PATH, sqlite:PATH or clickhouse:http://host:8123/database; "": $ATALAYA_STORE, else atalaya.db in the state
 // folder. A server that does not answer within `patience` is an error, because no callback can end a call without data.
 std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds patience = std::chrono::minutes(1));
-// Writes single spans beside the agent: what an operator says about a time (experiments), not what a pipeline brings. A store that
-// is not there, or is of an older version, is made as a sink would make it; a ClickHouse database has to have its tables, for only
+// Writes single spans while the agent runs: experiments of an operator, not samples of a pipeline. A missing embedded store is
+// created, as the sink creates it; a ClickHouse database must have its tables, because only
 // a sink knows on which servers they belong.
 std::unique_ptr<StoreWriter> open_span_writer(std::string_view text, core::NameOf name_of);
 

@@ -10,7 +10,7 @@ namespace atalaya::prometheus {
 namespace {
 
 constexpr int64_t kSweepEvery = 1'000'000'000;
-// The nodes of the two tables, the entity's own and what the allocator adds.
+// The nodes of the two tables, the entity itself and the overhead of the allocator.
 constexpr size_t kEntityBytes = sizeof(Entity) + 160;
 constexpr size_t kSeriesBytes = sizeof(Series) + 2 * sizeof(Entity::Member);
 

@@ -172,7 +172,7 @@ TEST_CASE("a group is named by its keys, without the keys that all groups share"
 
 TEST_CASE("in a page of a report names are only texts") {
   using report_command::Page;
-  const query::Usage usage{{{"process", "\"><img src=x>"}}, "proc.cpu.user", 1.5, 2, 3, 4, "%"};
+  const query::Usage usage{{{"process", "\"><img src=x>"}}, "proc.cpu.user", 1.5, 2, 3, 4, "%", "core-seconds"};
   Page page{"<b>title", "sqlite:<a>", {kTen, kTen + 60 * kSecond}, kTen, {}, {}, {{"process"}, {{{}, {kTen, kTen + 60}, {usage}}}}};
   page.experiments.push_back({"<i>", "", "&", "<script>", {{"k", "'\""}}, kTen, -1});
   const std::string html = report_command::as_page(page);
@@ -189,6 +189,7 @@ TEST_CASE("a picture without points has its axes") {
 TEST_CASE("a report shows no number where there is none") {
   query::Usage usage;
   usage.metric = "m";
+  usage.sum_unit = "value-seconds";
   usage.sum = INFINITY;
   usage.average = -INFINITY;
   usage.max = usage.min = 1;

@@ -107,7 +107,9 @@ Limits hasty_rollup() {
 
 void roll_up_windows(const std::string &path, int64_t first, int progress) {
   core::Symbols symbols;
-  Writer writer({path, hasty_rollup(), false}, [&](uint32_t id) { return symbols.name(id); });
+  const testing::Declarations declared = usual_declarations();
+  const core::NameOf name_of = [&](uint32_t id) { return symbols.name(id); };
+  Writer writer({path, hasty_rollup(), false}, name_of, declared.metric_of(name_of));
   for (int64_t window = first; window < first + kWindowsARound; ++window) {
     const int64_t time_ns = kStart + window * 6 * kSecond;
     Samples samples(symbols);

@@ -25,8 +25,7 @@ class Engine {
     return [this](uint32_t id) { return symbols_.name(id); };
   }
   Samples samples() { return Samples(symbols_); }
-  testing::Declarations declared =
-      testing::Declarations().add("flow.sent.bytes", ATALAYA_DELTA, "By").add("self.samples.in", ATALAYA_TOTAL, "1");
+  testing::Declarations declared = usual_declarations();
   std::unique_ptr<Store> open() const { return open_store(location_); }
   std::vector<std::vector<Point>> scan(const Selection &selection) const { return test::scan(*open(), selection); }
 

@@ -28,6 +28,10 @@ constexpr int64_t kNow = 1'700'000'000 * kSecond;
 
 using Folder = testing::TemporaryFolder;
 
+inline testing::Declarations usual_declarations() {
+  return testing::Declarations().add("flow.sent.bytes", ATALAYA_DELTA, "By").add("self.samples.in", ATALAYA_TOTAL, "1");
+}
+
 using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
 // Samples as a pipeline would hand them over.
@@ -100,8 +104,7 @@ inline std::vector<std::vector<Point>> scan(store::Store &store, const Selection
 struct TestStore {
   Folder folder;
   core::Symbols symbols;
-  testing::Declarations declared =
-      testing::Declarations().add("flow.sent.bytes", ATALAYA_DELTA, "By").add("self.samples.in", ATALAYA_TOTAL, "1");
+  testing::Declarations declared = usual_declarations();
   std::string path = folder / "atalaya.db";
 
   core::NameOf names() {

@@ -15,7 +15,7 @@ namespace atalaya::plot {
 void set_interval(query::Question &question, const query::Range &range);
 // The unit of an answer's values, for people; "" if it is unknown.
 std::string unit_of(const query::Answer &answer);
-// A line an answer: what all of them have in common is the picture's subtitle.
+// A line per answer: their common tags are the picture's subtitle.
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question);
 // Experiments within the chart's range; with a name, the workloads of that experiment.
 void add_bands(Plot &plot, const std::vector<query::Experiment> &experiments, const std::string &name, int64_t now_ns);

@@ -150,7 +150,7 @@ class Collector : public store::PointVisitor {
   std::vector<Downsampler> downsamplers_;
   std::vector<std::vector<Point>> raw_;
   std::vector<std::vector<Count>> counts_;
-  std::vector<bool> is_step_;                                      // by series: its last rolled point stands for several samples
+  std::vector<bool> is_step_;                                      // by series: its last rolled point has several samples
   int64_t rolled_until_ns_ = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
 };
 

@@ -22,7 +22,7 @@ struct Operand {
   std::vector<Answer> answers;
 };
 
-// NaN for what has no value.
+// NaN without a value.
 double calculate(char sign, double left, double right) {
   switch (sign) {
     case '+':

@@ -47,30 +47,30 @@ std::string Declarations::rows_for(std::span<const atalaya_sample> samples, int6
   if (!metric_of_) return rows;
   if (const int64_t since_ns = now_ns - checked_ns_; !undeclared_.empty() && (since_ns < 0 || since_ns >= kCheckEvery)) {
     checked_ns_ = now_ns;
-    for (const uint32_t name : std::exchange(undeclared_, {})) add(name, now_ns, rows);
+    std::erase_if(undeclared_, [&](uint32_t name) { return add(name, now_ns, rows); });
   }
   for (const atalaya_sample &sample : samples) {
     for (const atalaya_field &field : std::span(sample.fields, sample.field_count)) {
       if (field.name >= seen_.size()) seen_.resize(field.name + size_t{1});
       if (seen_[field.name]) continue;
       seen_[field.name] = true;
-      add(field.name, now_ns, rows);
+      if (!add(field.name, now_ns, rows)) undeclared_.push_back(field.name);
     }
   }
   return rows;
 }
 
-void Declarations::add(uint32_t name, int64_t now_ns, std::string &rows) {
+bool Declarations::add(uint32_t name, int64_t now_ns, std::string &rows) {
   std::string scratch;
   const std::string text(valid_utf8(name_of_(name), scratch));
-  if (text.empty()) return;
+  if (text.empty()) return true;
   const auto declared = metric_of_(name);
-  if (!declared) return undeclared_.push_back(name);
+  if (!declared) return false;
   MetricInfo info = stored_form(*declared);
   if (const auto first = known_.find(text); first != known_.end()) {
     if (is_conflict(*first->second, info) && conflicts_.insert(text).second && warn_)
       warn_(conflict_text(text, *first->second, info));
-    return;
+    return true;
   }
   append_text(rows, text);
   append_text(rows, text_of(info.kind));
@@ -79,6 +79,7 @@ void Declarations::add(uint32_t name, int64_t now_ns, std::string &rows) {
   append_text(rows, info.summary);
   append_number(rows, ~static_cast<uint64_t>(std::max<int64_t>(now_ns, 0)));  // of two agents the first one wins
   known_[text] = std::make_shared<const MetricInfo>(std::move(info));
+  return true;
 }
 
 }  // namespace atalaya::store::clickhouse

@@ -33,7 +33,8 @@ class Declarations {
   uint64_t conflicts() const { return conflicts_.size(); }
 
  private:
-  void add(uint32_t name, int64_t now_ns, std::string &rows);
+  // False: nobody declared the metric.
+  bool add(uint32_t name, int64_t now_ns, std::string &rows);
 
   core::NameOf name_of_;
   MetricOf metric_of_;

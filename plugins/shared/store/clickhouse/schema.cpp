@@ -99,7 +99,7 @@ const std::vector<Table> &tables() {
 
 constexpr const char *kVersionView = "atalaya_schema";
 
-// What the database holds under our names: columns by table, with their types.
+// The existing tables with our names: columns by table, with their types.
 using Found = std::map<std::string, std::map<std::string, std::string>, std::less<>>;
 
 Found find_tables(Client &client) {

@@ -158,7 +158,7 @@ class Cursor : public sqlite3_vtab_cursor {
     return std::clamp(ms, -most, most) * kMillisecond;
   }
 
-  // What is no number bounds nothing: SQLite looks at every row again.
+  // A bound that is no number bounds nothing: SQLite checks every row again.
   void read_bounds(unsigned bounds, sqlite3_value **arguments) {
     entity_ = metric_ = std::nullopt;
     least_ms_ = INT64_MIN / 2;

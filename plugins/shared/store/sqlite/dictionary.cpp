@@ -75,14 +75,13 @@ int64_t Dictionary::metric(uint32_t name) {
   if (text.empty()) return 0;
   if (name >= metrics_.size()) metrics_.resize(name + size_t{1});
   metrics_[name] = look_up_metric(valid_utf8(text, scratch_));
-  declare(name, metrics_[name]);
+  if (metric_of_ && !declare(name, metrics_[name])) undeclared_.push_back(name);
   return metrics_[name];
 }
 
-void Dictionary::declare(uint32_t name, int64_t metric) {
-  if (!metric_of_) return;
+bool Dictionary::declare(uint32_t name, int64_t metric) {
   const auto declared = metric_of_(name);
-  if (!declared) return undeclared_.push_back(name);
+  if (!declared) return false;
   const MetricInfo info = stored_form(*declared);
   MetricInfo first;
   std::string text;
@@ -101,14 +100,14 @@ void Dictionary::declare(uint32_t name, int64_t metric) {
     declare_metric_.run(metric, text_of(info.kind), std::string_view(info.unit), int64_t{info.decimals},
                         std::string_view(info.summary));
   }
+  return true;
 }
 
 void Dictionary::complete_declarations(int64_t now_ns) {
   const int64_t since_ns = now_ns - declarations_checked_ns_;
   if (undeclared_.empty() || (since_ns >= 0 && since_ns < kDeclarationsEvery)) return;
   declarations_checked_ns_ = now_ns;
-  for (const uint32_t name : std::exchange(undeclared_, {}))
-    if (metrics_[name] != 0) declare(name, metrics_[name]);
+  std::erase_if(undeclared_, [&](uint32_t name) { return declare(name, metrics_[name]); });
 }
 
 int64_t Dictionary::look_up_metric(std::string_view name) {
@@ -140,10 +139,10 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
     tags.insert_or_assign(std::string(valid_utf8(name_of_(sample.tags[i].key), key_scratch)),
                           std::string(valid_utf8(value, scratch_)));
   }
-  const Identity who = Identity::of(tags);
-  const std::string_view rest = who.tags;
+  const Identity identity = Identity::of(tags);
+  const std::string_view rest = identity.tags;
   Entity entity{0, std::max(now_ns, expired_before_ns_) + kAhead, sample.time_ns, ahead(sample.time_ns), now_ns, {}};
-  if (const auto id = find_entity_.number(who.process, who.pid, who.pid_text, who.host, rest)) {
+  if (const auto id = find_entity_.number(identity.process, identity.pid, identity.pid_text, identity.host, rest)) {
     entity.id = *id;
     int64_t known_ns = 0;
     find_active_.each(
@@ -160,7 +159,7 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
     }
     return entity;
   }
-  add_entity_.run(who.process, who.pid, who.pid_text, who.host, rest, entity.seen_ns, entity.first_ns, entity.last_ns);
+  add_entity_.run(identity.process, identity.pid, identity.pid_text, identity.host, rest, entity.seen_ns, entity.first_ns, entity.last_ns);
   entity.id = database_.last_id();
   return entity;
 }

@@ -32,7 +32,7 @@ class Dictionary {
 
   // 0 when the name is not known.
   int64_t metric(uint32_t name);
-  // The same for what can be stored: 0 for a number that is not finite, too.
+  // The same for values that can be stored: 0 for a number that is not finite, too.
   int64_t metric_of(const atalaya_field &field) {
     return field.type == ATALAYA_I64 || std::isfinite(field.value.f64) ? metric(field.name) : 0;
   }
@@ -43,14 +43,14 @@ class Dictionary {
 
   // After a rollback: clears the caches.
   void forget();
-  // Deletes, a bounded number at once, what no row refers to any more: not seen since before the oldest arrival that is kept.
+  // Deletes, a bounded number per call, entries without rows: last seen before the oldest stored arrival.
   void expire(int64_t oldest_arrived_ns);
 
  private:
   struct Entity {
     int64_t id = 0, seen_ns = 0;
     int64_t first_ns = 0, last_ns = 0;   // as in its row: no sample before or after
-    int64_t used_ns = 0;                 // when a sample of it arrived last
+    int64_t used_ns = 0;                 // arrival of its last sample
     std::array<int64_t, 4> shapes = {};  // of its last samples; a source often has two in turns
   };
   struct Hash {
@@ -64,8 +64,8 @@ class Dictionary {
   void add_shape(Entity &entity, std::string_view metrics);
   int64_t shape(std::string_view metrics);
   int64_t look_up_metric(std::string_view name);
-  // Writes the declaration of the metric where the store has none.
-  void declare(uint32_t name, int64_t metric);
+  // Writes the declaration of the metric, if the store has none. False: nobody declared it.
+  bool declare(uint32_t name, int64_t metric);
 
   core::NameOf name_of_;
   MetricOf metric_of_;

@@ -17,22 +17,22 @@ constexpr std::array kStretches = {kStretch, 60 * kMinute, 360 * kMinute, 1440 *
 constexpr int64_t kEnoughWindows = 300;
 constexpr size_t kMostWindows = 20'000;
 constexpr int64_t kGrace = kMinute;         // for batches that are late
-constexpr int64_t kSettled = 10 * kMinute;  // what arrived lately is there for plain SQL, whatever its own time
+constexpr int64_t kSettled = 10 * kMinute;  // recent arrivals stay rows for plain SQL, whatever their time
 constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
 constexpr uint64_t kBatchesALook = 32;      // before it is looked again for something to pack
-constexpr int kLooks = 16;                  // stretches that are looked at before the others have to wait
+constexpr int kLooks = 16;                  // stretches that are checked per step
 constexpr size_t kSliceBytes = 1 << 20;     // of rows, read before they become chunks: some megabytes in memory
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
   return time_ns - (rest < 0 ? rest + step : rest);
 }
-// Windows belong to the stretch that their end lies in; an end on the border belongs to what it ends.
+// A window belongs to the stretch of its end; an end on the border belongs to the stretch that ends there.
 int64_t stretch_of(int64_t time_ns, int64_t length) {
   return floor_to(time_ns - 1, length);
 }
 
-// Windows with a damaged row are left as they are while the writer lives: they are not looked at again and again.
+// Windows with a damaged row are skipped until the writer ends, instead of being read again and again.
 Database &with_list_of_damaged(Database &database) {
   database.execute("CREATE TEMP TABLE IF NOT EXISTS damaged(window INTEGER PRIMARY KEY)");
   return database;
@@ -55,7 +55,7 @@ Packer::Packer(Database &database, Warn warn)
                  "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
       list_rows_(database, "SELECT fields FROM samples WHERE window = ?1"),
       read_rows_(database, "SELECT fields FROM samples WHERE window = ?1 AND block BETWEEN ?2 AND ?3"),
-      // Of a damaged window nobody knows what its blocks hold.
+      // The content of a damaged window is unknown.
       find_rows_(database,
                  "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND "
                  "s.block = ?1 "
@@ -304,7 +304,7 @@ bool Packer::add_row(Entity &entity, const Window &window, std::string_view fiel
   return !reader.damaged();
 }
 
-// What can be read of the window is in chunks then, too; its rows win over them, and nothing is deleted of what may be saved.
+// The readable part of the window is in chunks, too; its rows win over them, and nothing is deleted that may be recovered.
 void Packer::leave(Window &window) {
   window.is_damaged = true;
   leave_window_.run(window.id);

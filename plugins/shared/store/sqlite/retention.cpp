@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
 constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
-constexpr int64_t kRowsAChunk = 16;       // what deleting a chunk costs
+constexpr int64_t kRowsAChunk = 16;       // cost of deleting a chunk
 constexpr int64_t kRowsABlock = int64_t{1} << kBlockBits;
 constexpr int64_t kBytesARow = 64;  // of a row of stacks, which may be very long
 constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
@@ -82,7 +82,7 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
   give_space_back();
 }
 
-// Of what arrived at the same time the rows go first: they may be those that are in the chunk.
+// Of rows and chunks of the same arrival the rows are deleted first: they may be the same samples.
 bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
   const auto window = first_of(oldest_window_), chunk = first_of(oldest_chunk_), rolled = first_of(oldest_rolled_);
   const bool is_full = need.missing_bytes > 0;
@@ -146,7 +146,7 @@ Retention::Need Retention::need(int64_t now_ns) {
   Need need;
   if (limits_.retain_ns > 0) {
     need.before_ns = now_ns - limits_.retain_ns;
-    // What the agent could not roll up in time, because it did not run, is rolled up before it goes.
+    // Samples that are overdue for a roll-up, because the agent did not run, are rolled up before they are deleted.
     const bool is_rolled_up = !limits_.rollup.empty();
     if (!is_rolled_up || !waiting_window_.number(need.before_ns))
       need.last_window = expired_window_.number(need.before_ns).value_or(0);

@@ -14,7 +14,7 @@
 namespace atalaya::store {
 
 struct Limits {
-  int64_t retain_ns = 0;                 // what arrived longer ago is deleted; 0: no such limit
+  int64_t retain_ns = 0;                 // maximum age by arrival; 0: no limit
   int64_t max_bytes = 0;                 // the oldest arrivals are deleted while the data is larger; 0: no such limit
   int64_t min_free_bytes = 0;            // the same while the disk has less free space, down to a rest of 64 MiB; 0: no such limit
   std::vector<RollupLevel> rollup = {};  // in ascending order, each with its own `retain`

@@ -11,7 +11,7 @@ namespace atalaya::store {
 namespace {
 
 constexpr size_t kEntitiesAtOnce = 64;
-constexpr int64_t kGap = 16;             // rather step over so many entities that are not wanted than seek
+constexpr int64_t kGap = 16;             // skip up to this number of entities instead of seeking
 constexpr size_t kBuffered = 256 << 10;  // points
 
 Points part_of(const Points &points, size_t begin, size_t end) {

@@ -37,7 +37,7 @@ class Scan {
   // Hands over everything in the range.
   void hand_over(Group &group, const Range &range);
   void hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range);
-  // Reads the rolled chunks that begin before the end of a stretch; what comes before both is handed over.
+  // Reads the rolled chunks that begin before the end of a stretch; points before both are handed over.
   void take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range);
   // False: damaged.
   bool hand_over_part(Wanted &wanted, const Part &part, const Range &range);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the store; docs/explanation/store.md explains them to those who query them. The schema's version is PRAGMA user_version.
+// The tables of the store; docs/explanation/store.md explains them to users. The schema's version is PRAGMA user_version.
 #pragma once
 
 #include <cstdint>

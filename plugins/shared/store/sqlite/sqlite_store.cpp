@@ -20,7 +20,7 @@ namespace {
 
 Database open_for_reading(const std::string &path) {
   Database database(path, Access::read_only);
-  // Neighbours in a page are chunks of other entities: what does not stay in memory is read again for each of them.
+  // Neighbours in a page are chunks of other entities: a page that leaves the cache is read again for each of them.
   database.execute("PRAGMA cache_size = -16384");
   check_is_store(database);
   const int64_t version = database.number("PRAGMA user_version");

@@ -34,11 +34,11 @@ Database open_for_writing(const Options &options) {
   }
 }
 
-// The rows of a window that a step of retention may delete beyond twice what a batch brings.
+// The rows that a step of retention may delete beyond twice the size of a batch.
 constexpr int64_t kRowsAStep = 4096;
-// A row costs a packer less than four such units, from reading to deletion: it keeps up with what comes.
+// A row costs a packer less than four such units, from reading to deletion: it keeps up with the input.
 constexpr int64_t kPackingAStep = 512;
-// A batch of so many samples may be an import; so many of one entity are worth a chunk.
+// A batch of this size may be an import; this number of samples of one entity is worth a chunk.
 constexpr size_t kMany = 2048;
 constexpr size_t kEnoughForAChunk = 300;
 
@@ -82,7 +82,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   return refused;
 }
 
-// What was remembered of a transaction that was rolled back is not true.
+// Caches of a transaction that was rolled back are invalid.
 void Writer::forget() {
   dictionary_.forget();
   stack_writer_.forget();
@@ -111,7 +111,7 @@ void Writer::make_room(int64_t now_ns) {
     retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
     database_.execute(empty_log);
   } catch (const std::exception &) {
-    forget();  // the error that is being answered says what there is to say
+    forget();  // the first error is reported
   }
   reserve_.hold();
 }
@@ -172,7 +172,7 @@ void Writer::put_imported(int64_t now_ns) {
 
 bool Writer::can_be_chunks(Group group) {
   if (group.size() < kEnoughForAChunk) return false;
-  // Rows would win over what is newer.
+  // Rows would win over newer chunks.
   return packer_.rows_of(group.front().entity, group.front().time_ns, group.back().time_ns) == Packer::Rows::none;
 }
 

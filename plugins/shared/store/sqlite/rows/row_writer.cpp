@@ -34,7 +34,7 @@ void RowWriter::write(std::vector<Sample> &samples, int64_t now_ns) {
   flush_all();
 }
 
-// From the back: of what is there twice the last one counts.
+// From the back: of a field that comes twice the last one counts.
 void RowWriter::put_entity(std::span<const Sample> samples, int64_t now_ns) {
   ++number_;
   for (size_t s = samples.size(); s-- > 0;) {
