@@ -22,6 +22,7 @@ constexpr OptionSpec kOptions[] = {
     {"--for", "TIME", "stop after this time, for example 30s"},
     {"--socket", "PATH", "where `atalaya status` asks (default: status.sock in the runtime folder)"},
     {"--host", "NAME", "value of the tag host (default: the host's name)"},
+    {"--log-level", "LEVEL", "least important lines to log: error, warning, info (default) or debug"},
     {"--drop", "", "give up all capabilities; components that need some run isolated, with just those"},
 };
 
@@ -100,6 +101,14 @@ int run(const Arguments &arguments) {
       return kWrongUse;
     }
     options.for_ns = time.value();
+  }
+  if (const auto word = arguments.get("--log-level")) {
+    const auto level = parse_log_level(*word);
+    if (!level) {
+      std::fprintf(stderr, "atalaya run: --log-level: \"%s\" is not error, warning, info or debug\n", word->c_str());
+      return kWrongUse;
+    }
+    set_log_level(*level);
   }
   prepare_process();
   const ServiceManager service;  // it takes what it needs from the environment, so that no child inherits it
