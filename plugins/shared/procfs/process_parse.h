@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plugins/shared/procfs/host_busy.h"
 #include "plugins/shared/procfs/process_reading.h"
-#include "plugins/sources/proc/process/unattributed.h"
 
 namespace atalaya::proc {
 

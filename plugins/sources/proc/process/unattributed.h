@@ -5,16 +5,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "plugins/shared/procfs/host_busy.h"
 #include "plugins/sources/proc/process/process_model.h"
 
 namespace atalaya::proc {
-
-// Of all cores since boot, from /proc/stat.
-struct HostBusy {
-  uint64_t user_ns = 0;    // user + nice
-  uint64_t kernel_ns = 0;  // system
-  uint64_t irq_ns = 0;     // irq + softirq
-};
 
 struct Remainder {
   uint64_t irq_ns = 0;                  // handled interrupts that no task was charged with
